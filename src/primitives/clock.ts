@@ -1,0 +1,12 @@
+/** Where "now" comes from, so that a test can say what time it is. */
+export interface Clock {
+  /** Wall time, milliseconds since the epoch: for records and for what must outlive a boot. */
+  now(): number
+  /** Monotonic milliseconds, shared by all processes of one boot: for ages and deadlines. */
+  mono(): number
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  mono: () => Number(process.hrtime.bigint() / 1000n) / 1000,
+}

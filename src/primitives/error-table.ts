@@ -1,0 +1,36 @@
+/**
+ * Every error a user can meet: one code, one exit code, one hint, one anchor in `docs/errors.md`.
+ * Codes are API and change only in a major version; messages may change any time.
+ */
+export interface ErrorEntry {
+  /** Process exit code when this error ends a command. */
+  readonly exit: number
+  /** True only if the identical call may succeed later and nothing has happened yet. */
+  readonly retryable: boolean
+  /** What a person can do about it. */
+  readonly hint: string
+}
+
+const entry = (exit: number, hint: string, retryable = false): ErrorEntry => ({ exit, retryable, hint })
+
+export const errorTable = {
+  ARG_ERROR: entry(2, 'Run the command with --help to see what it takes.'),
+  NAME_INVALID: entry(2, 'Use a relative name without "..", empty parts or NUL.'),
+  PARTIAL_FAILURE: entry(3, 'See the failures listed in detail; everything else was done.'),
+  TEMP_DIR_UNSAFE: entry(4, 'Remove that path, or set STINT_TMP_ROOT to a directory that is yours.'),
+  TEMP_DIR_MISSING: entry(4, 'Create that directory, or set STINT_TMP_ROOT (or TMPDIR) to one that exists.'),
+  READ_ONLY: entry(4, 'Set STINT_TMP_ROOT to a directory on a writable file system.'),
+  NAME_TAKEN: entry(6, 'Choose another name, or leave it out to get a fresh one.'),
+  NOT_FOUND: entry(5, 'Check the name.'),
+  PERMISSION_DENIED: entry(7, 'Set STINT_TMP_ROOT to a directory you may write to, or fix its permissions.'),
+  TIMEOUT: entry(10, 'Give it more time with --timeout, or find out what it waits for.'),
+  DISK_FULL: entry(12, 'Free some space (`stint sweep` removes what dead runs left), then try again.', true),
+  TOO_MANY_FILES: entry(12, 'Raise the limit on open files (`ulimit -n`) or run fewer at once.', true),
+  CANCELLED: entry(143, 'The run was stopped from outside; start it again when you are ready.'),
+  CHILD_FAILED: entry(1, 'See what the command itself printed.'),
+  COMMAND_NOT_EXECUTABLE: entry(126, 'Make the file executable (`chmod +x`) or name an interpreter.'),
+  COMMAND_NOT_FOUND: entry(127, 'Check the spelling, and that the program is on PATH.'),
+  UNEXPECTED: entry(1, 'Set STINT_DEBUG=1 to see where it came from, and report it if it is ours.'),
+} as const satisfies Record<string, ErrorEntry>
+
+export type ErrorCode = keyof typeof errorTable

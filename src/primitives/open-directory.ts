@@ -1,0 +1,73 @@
+import { chmodSync, closeSync, constants, existsSync, fchmodSync, fstatSync, lstatSync, openSync } from 'node:fs'
+import { geteuid } from './user.ts'
+import { errnoOf } from './stint-error.ts'
+
+/**
+ * A directory held open, so that what is done in it is done in that very directory, whatever happens to its
+ * path meanwhile. Its entries are reached through `base`: on Linux /proc/self/fd/N, which the kernel resolves to the
+ * open directory itself; elsewhere its path, which leaves a window for someone who may write to its parent.
+ */
+export interface OpenDirectory {
+  readonly base: string
+  /** Device number: another one below means another file system is mounted there. */
+  readonly dev: number
+  /** u+rwx, if it is ours; false if that cannot help. */
+  makeWritable(): boolean
+  close(): void
+}
+
+const O_PATH = 0o10000000
+const directoryOnly = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (constants.O_NOFOLLOW ?? 0)
+
+let fdPaths: boolean | undefined
+
+/** Opens a directory, never through a symlink; one of ours that we may not read is made readable first. */
+export function openDirectory(path: string): OpenDirectory {
+  fdPaths ??= process.platform === 'linux' && existsSync('/proc/self/fd')
+  return fdPaths ? openByDescriptor(path) : openByPath(path)
+}
+
+function openByDescriptor(path: string): OpenDirectory {
+  let fd: number
+  try {
+    fd = openSync(path, directoryOnly)
+  } catch (error) {
+    if (errnoOf(error) !== 'EACCES') throw error
+    fd = openUnreadable(path, error)
+  }
+  const { dev, uid } = fstatSync(fd)
+  return {
+    base: `/proc/self/fd/${fd}`,
+    dev,
+    makeWritable() {
+      if (uid !== geteuid()) return false
+      fchmodSync(fd, 0o700)
+      return true
+    },
+    close: () => closeSync(fd),
+  }
+}
+
+// O_PATH pins the directory without needing permission on it, so the chmod cannot be led elsewhere.
+function openUnreadable(path: string, refusal: unknown): number {
+  const pin = openSync(path, O_PATH | directoryOnly)
+  try {
+    if (fstatSync(pin).uid !== geteuid()) throw refusal
+    chmodSync(`/proc/self/fd/${pin}`, 0o700)
+    return openSync(`/proc/self/fd/${pin}`, constants.O_RDONLY | constants.O_DIRECTORY)
+  } finally {
+    closeSync(pin)
+  }
+}
+
+function openByPath(path: string): OpenDirectory {
+  const stat = lstatSync(path)
+  if (!stat.isDirectory()) throw Object.assign(new Error(`ENOTDIR: ${path}`), { code: 'ENOTDIR' })
+  const makeWritable = () => {
+    if (stat.uid !== geteuid()) return false
+    chmodSync(path, 0o700)
+    return true
+  }
+  if (process.platform !== 'win32' && (stat.mode & 0o700) !== 0o700) makeWritable()
+  return { base: path, dev: stat.dev, makeWritable, close() {} }
+}

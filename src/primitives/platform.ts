@@ -1,0 +1,102 @@
+import { closeSync, openSync, readFileSync, readlinkSync, readSync } from 'node:fs'
+import { hostname } from 'node:os'
+
+/**
+ * What this operating system can tell about processes. All platform differences of liveness live in this
+ * file: Linux answers through /proc; elsewhere there is only "does this pid exist".
+ */
+
+/** A process as /proc/<pid>/stat shows it. */
+export interface ProcessStat {
+  pid: number
+  ppid: number
+  /** `R`, `S`, `Z`, … */
+  state: string
+  threads: number
+  /** Start time in clock ticks since boot: with the pid, it names one process for good. */
+  started: number
+}
+
+const buffer = Buffer.allocUnsafe(4096)
+
+/** The process's stat, `undefined` if there is none to be seen. */
+export function readProcessStat(pid: number): ProcessStat | undefined {
+  let length: number
+  try {
+    const fd = openSync(`/proc/${pid}/stat`, 'r')
+    try {
+      length = readSync(fd, buffer, 0, buffer.length, 0)
+    } finally {
+      closeSync(fd)
+    }
+  } catch {
+    return undefined
+  }
+  return parseProcessStat(buffer.toString('latin1', 0, length))
+}
+
+/** Fields are counted after the last `)`: a command name may itself contain spaces and parentheses. */
+export function parseProcessStat(text: string): ProcessStat | undefined {
+  const end = text.lastIndexOf(') ')
+  if (end < 0) return undefined
+  const fields = text.slice(end + 2).split(' ', 20)
+  const stat: ProcessStat = {
+    pid: Number.parseInt(text, 10),
+    state: fields[0] ?? '',
+    ppid: Number(fields[1]),
+    threads: Number(fields[17]),
+    started: Number(fields[19]),
+  }
+  return Number.isInteger(stat.pid) && Number.isInteger(stat.started) ? stat : undefined
+}
+
+/** `exists`: a signal could be sent, or only permission is missing. */
+export function pidExists(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+/** What is the same for every process that sees this process table. */
+export interface Machine {
+  /** Kernel boot id; empty where there is none. */
+  boot: string
+  /** machine-id; empty where there is none. */
+  host: string
+  pidns: string
+  timens: string
+}
+
+let machine: Machine | undefined
+
+/** Read once: none of it can change while this process lives. */
+export function thisMachine(): Machine {
+  machine ??= {
+    boot: readLine('/proc/sys/kernel/random/boot_id'),
+    host: readLine('/etc/machine-id') || readLine('/var/lib/dbus/machine-id'),
+    pidns: namespaceOf('pid'),
+    timens: namespaceOf('time'),
+  }
+  return machine
+}
+
+export const displayHostname = (): string => hostname()
+
+function readLine(path: string): string {
+  try {
+    return readFileSync(path, 'latin1').trim()
+  } catch {
+    return ''
+  }
+}
+
+function namespaceOf(kind: string): string {
+  try {
+    return readlinkSync(`/proc/self/ns/${kind}`).replace(/\D/g, '')
+  } catch {
+    return ''
+  }
+}

@@ -1,0 +1,165 @@
+import { lstatSync, readdirSync, renameSync, rmdirSync, unlinkSync } from 'node:fs'
+import { type OpenDirectory, openDirectory } from './open-directory.ts'
+import { errnoOf } from './stint-error.ts'
+
+export interface RemovalFailure {
+  path: string
+  type: 'file' | 'directory'
+  /** The errno name, such as `EPERM`. */
+  error: string
+}
+
+export interface Removal {
+  /** Entries removed, directories included; what was already gone is not counted. */
+  removed: number
+  /** Size of the files removed; 0 unless asked to measure. */
+  bytes: number
+  failures: RemovalFailure[]
+  /** False if the limit ended it before the tree was gone. */
+  complete: boolean
+}
+
+export interface RemovalOptions {
+  /** Count bytes: one more system call a file. */
+  measure?: boolean
+  /** Give up after this many entries; what is left stays for somebody else. */
+  limit?: number
+}
+
+/** Removes a tree, or whatever else is at `path`, without following a symlink or leaving its file system. */
+export function removeTree(path: string, options: RemovalOptions = {}): Removal {
+  const steps = removalSteps(path, options)
+  for (;;) {
+    const step = steps.next()
+    if (step.done) return step.value
+  }
+}
+
+/** The same, giving way to the event loop between steps. */
+export async function removeTreeInSteps(path: string, options: RemovalOptions = {}): Promise<Removal> {
+  const steps = removalSteps(path, options)
+  for (;;) {
+    const step = steps.next()
+    if (step.done) return step.value
+    await new Promise(setImmediate)
+  }
+}
+
+const entriesPerStep = 256
+/** Each level holds a descriptor; what lies deeper is first moved up to the top. */
+const maxDepth = 64
+/** How often a directory that fills up again while it is being emptied gets another try. */
+const maxPasses = 4
+
+/** One generator serves both forms above; it yields after every few hundred entries. */
+function* removalSteps(path: string, options: RemovalOptions): Generator<void, Removal> {
+  const removal: Removal = { removed: 0, bytes: 0, failures: [], complete: true }
+  const limit = options.limit ?? Number.POSITIVE_INFINITY
+  let hoisted = 0
+  let top: OpenDirectory | undefined
+
+  const fail = (shown: string, type: RemovalFailure['type'], error: unknown): void => {
+    const errno = errnoOf(error)
+    if (errno === 'ENOENT') return
+    removal.failures.push({ path: shown, type, error: errno ?? String(error) })
+  }
+
+  /** True if it is a directory after all (a file system without types, or a swap under our feet). */
+  const unlinkUnlessDirectory = (entry: string, shown: string, parent?: OpenDirectory): boolean => {
+    try {
+      const size = options.measure ? lstatSync(entry).size : 0
+      withPermission(parent, () => unlinkSync(entry))
+      removal.bytes += size
+      removal.removed += 1
+    } catch (error) {
+      if (isDirectory(entry)) return true
+      fail(shown, 'file', error)
+    }
+    return false
+  }
+
+  function* removeDirectory(entry: string, shown: string, depth: number, parent?: OpenDirectory): Generator<void> {
+    let directory: OpenDirectory
+    try {
+      directory = openDirectory(entry)
+    } catch (error) {
+      fail(shown, 'directory', error)
+      return
+    }
+    try {
+      top ??= directory
+      if (directory.dev !== top.dev) {
+        fail(shown, 'directory', new Error('another file system is mounted here'))
+        return
+      }
+      if (depth > maxDepth) {
+        directory.makeWritable()
+        withPermission(parent, () => renameSync(entry, `${top?.base}/.hoisted-${hoisted}`))
+        hoisted += 1
+        return
+      }
+      for (let pass = 0; pass < maxPasses; pass++) {
+        const failuresBefore = removal.failures.length
+        const hoistedBefore = hoisted
+        yield* emptyDirectory(directory, shown, depth)
+        if (!removal.complete) return
+        const refilled = hoisted > hoistedBefore && depth === 0
+        if (refilled) pass = 0
+        else if (removal.failures.length > failuresBefore || removeEmpty(entry, shown, pass, parent)) return
+      }
+    } catch (error) {
+      fail(shown, 'directory', error)
+    } finally {
+      directory.close()
+    }
+  }
+
+  function* emptyDirectory(directory: OpenDirectory, shown: string, depth: number): Generator<void> {
+    for (const entry of readdirSync(directory.base, { withFileTypes: true })) {
+      if (removal.removed >= limit) {
+        removal.complete = false
+        return
+      }
+      const path = `${directory.base}/${entry.name}`
+      const name = `${shown}/${entry.name}`
+      if (entry.isDirectory() || unlinkUnlessDirectory(path, name, directory)) {
+        yield* removeDirectory(path, name, depth + 1, directory)
+        if (!removal.complete) return
+      }
+      if (removal.removed % entriesPerStep === 0) yield
+    }
+  }
+
+  /** False if something was put there meanwhile and it should be emptied again. */
+  const removeEmpty = (entry: string, shown: string, pass: number, parent?: OpenDirectory): boolean => {
+    try {
+      withPermission(parent, () => rmdirSync(entry))
+      removal.removed += 1
+    } catch (error) {
+      if (errnoOf(error) === 'ENOTEMPTY' && pass < maxPasses - 1) return false
+      fail(shown, 'directory', error)
+    }
+    return true
+  }
+
+  if (isDirectory(path) || unlinkUnlessDirectory(path, path)) yield* removeDirectory(path, path, 0)
+  return removal
+}
+
+/** A directory of ours without write permission is given it once. */
+function withPermission(parent: OpenDirectory | undefined, act: () => void): void {
+  try {
+    act()
+  } catch (error) {
+    if (errnoOf(error) !== 'EACCES' || !parent?.makeWritable()) throw error
+    act()
+  }
+}
+
+function isDirectory(path: string): boolean {
+  try {
+    return lstatSync(path).isDirectory()
+  } catch {
+    return false
+  }
+}

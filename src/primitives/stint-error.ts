@@ -1,0 +1,67 @@
+import { type ErrorCode, type ErrorEntry, errorTable } from './error-table.ts'
+
+export interface StintErrorOptions {
+  cause?: unknown
+  /** One line of machine-readable facts, `key=value key=value`. */
+  detail?: string
+  /** Replaces the table's hint where the place that throws knows better. */
+  hint?: string
+  /** Replaces the table's exit code (a child's own code, 128 + n for a signal). */
+  exit?: number
+  retryAfterMs?: number
+  phase?: 'validation' | 'execution' | 'cleanup'
+  /** More fields of the envelope's `error`, such as `exit_code` or `signal`. */
+  facts?: Readonly<Record<string, unknown>>
+}
+
+/**
+ * An expected failure: a stable `code`, what to do about it, and the exit code it gives.
+ *
+ * @example
+ * throw new StintError('NOT_FOUND', `no such target: ${name}`, { hint: 'Targets are app, lib and docs.' })
+ */
+export class StintError extends Error {
+  readonly code: ErrorCode
+  readonly exit: number
+  readonly retryable: boolean
+  readonly hint: string
+  readonly options: StintErrorOptions
+
+  constructor(code: ErrorCode, message: string, options: StintErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    const entry: ErrorEntry = errorTable[code]
+    this.name = 'StintError'
+    this.code = code
+    this.exit = options.exit ?? entry.exit
+    this.retryable = entry.retryable
+    this.hint = options.hint ?? entry.hint
+    this.options = options
+  }
+}
+
+const codeOfErrno: Readonly<Record<string, ErrorCode>> = {
+  ENOSPC: 'DISK_FULL',
+  EDQUOT: 'DISK_FULL',
+  EROFS: 'READ_ONLY',
+  EACCES: 'PERMISSION_DENIED',
+  EPERM: 'PERMISSION_DENIED',
+  EMFILE: 'TOO_MANY_FILES',
+  ENFILE: 'TOO_MANY_FILES',
+}
+
+/** The `errno` name of a failed system call, or undefined for any other error. */
+export function errnoOf(error: unknown): string | undefined {
+  const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined
+  return typeof code === 'string' ? code : undefined
+}
+
+/**
+ * Turns a failed system call into the coded error a user can act on; anything else passes unchanged.
+ * `doing` completes the sentence "cannot …".
+ */
+export function codedError(error: unknown, doing: string): unknown {
+  const errno = errnoOf(error)
+  const code = errno === undefined ? undefined : codeOfErrno[errno]
+  if (errno === undefined || code === undefined) return error
+  return new StintError(code, `cannot ${doing}: ${errno}`, { cause: error, detail: `errno=${errno}` })
+}

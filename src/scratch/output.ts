@@ -1,0 +1,42 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { codedError } from '../primitives/stint-error.ts'
+import { ensureOwnDirectory, type ScratchRoot } from './root.ts'
+
+/** Files handed to the caller: `out/<expiry>-<requestId>/`, the expiry in seconds since the epoch. */
+export interface OutputDirectory {
+  path: string
+  keepSeconds: number
+}
+
+export const defaultKeepSeconds = 300
+
+export function makeOutputDirectory(
+  root: ScratchRoot,
+  requestId: string,
+  keepSeconds: number,
+  now: number,
+): OutputDirectory {
+  ensureOwnDirectory(root.out)
+  const path = join(root.out, `${Math.ceil(now / 1000) + keepSeconds}-${requestId}`)
+  try {
+    mkdirSync(path, { mode: 0o700, recursive: true })
+  } catch (error) {
+    throw codedError(error, `make ${path}`)
+  }
+  return { path, keepSeconds }
+}
+
+/** When an entry of `out/` expires, in milliseconds; undefined if its name is not one of ours. */
+export function outputExpiry(name: string): number | undefined {
+  const match = /^(\d{1,12})-req_[0-9A-Z]{26}$/.exec(name)
+  return match ? Number(match[1]) * 1000 : undefined
+}
+
+/** What the caller can run, verbatim, to be rid of the files before they expire. */
+export function cleanupCommand(directories: readonly OutputDirectory[]): string {
+  return `rm -rf -- ${directories.map(({ path }) => shellQuote(path)).join(' ')}`
+}
+
+const shellQuote = (text: string): string =>
+  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`

@@ -1,0 +1,50 @@
+import { lstatSync, type Stats } from 'node:fs'
+import { join } from 'node:path'
+import { isRequestId } from '../primitives/id.ts'
+import { liveness, ownIdentity } from '../primitives/liveness.ts'
+import { geteuid } from '../primitives/user.ts'
+import { readChildren } from '../scratch/children.ts'
+import { outputExpiry } from '../scratch/output.ts'
+import { readOwner } from '../scratch/owner.ts'
+import { parseStagingName } from '../scratch/staging.ts'
+import type { Candidate } from './verdict.ts'
+
+export type Place = 'root' | 'out' | 'trash'
+
+/** Gathers what `verdict` needs to know of one entry; undefined if it is gone already. */
+export function examine(directory: string, name: string, place: Place): Candidate | undefined {
+  const path = join(directory, name)
+  const stat = lstatSync(path, { throwIfNoEntry: false })
+  if (stat === undefined) return undefined
+  const candidate: Candidate = {
+    kind: 'other',
+    type: typeOf(stat),
+    ours: stat.uid === geteuid(),
+    changedAt: Math.max(stat.mtimeMs, stat.ctimeMs),
+    children: [],
+  }
+  if (place === 'trash') return { ...candidate, kind: 'trash' }
+  if (place === 'out') return withExpiry(candidate, name)
+  return candidate.type === 'directory' && candidate.ours ? withOwner(candidate, name, path) : candidate
+}
+
+const typeOf = (stat: Stats): Candidate['type'] =>
+  stat.isSymbolicLink() ? 'symlink' : stat.isDirectory() ? 'directory' : 'file'
+
+function withExpiry(candidate: Candidate, name: string): Candidate {
+  const expiresAt = outputExpiry(name)
+  return expiresAt === undefined ? candidate : { ...candidate, kind: 'output', expiresAt }
+}
+
+function withOwner(candidate: Candidate, name: string, path: string): Candidate {
+  if (isRequestId(name)) {
+    const owner = readOwner(path)
+    if (owner === undefined) return { ...candidate, kind: 'scratch' }
+    const seen = { liveness: liveness(owner.identity), keep: owner.keep, createdAt: owner.created_at }
+    return { ...candidate, kind: 'scratch', owner: seen, children: readChildren(path, owner).map(liveness) }
+  }
+  const maker = parseStagingName(name, ownIdentity())
+  if (maker === undefined) return candidate
+  const seen = { liveness: liveness(maker), keep: 'never' as const, createdAt: candidate.changedAt }
+  return { ...candidate, kind: 'staging', owner: seen }
+}

@@ -1,0 +1,62 @@
+import type { Liveness } from '../primitives/liveness.ts'
+import type { Keep } from '../scratch/keep.ts'
+
+/** What the sweep knows of one entry of the root; gathered first, judged after. */
+export interface Candidate {
+  kind: 'scratch' | 'staging' | 'output' | 'trash' | 'other'
+  /** What lstat says it is. */
+  type: 'directory' | 'symlink' | 'file'
+  /** Does it belong to us? */
+  ours: boolean
+  /** Last change of the entry itself, milliseconds since the epoch. */
+  changedAt: number
+  /** Undefined if there is no owner record that makes sense. */
+  owner?: { liveness: Liveness; keep: Keep; createdAt: number }
+  /** Is any recorded child alive, or may it be? */
+  children: Liveness[]
+  /** When an output expires. */
+  expiresAt?: number
+}
+
+export type RemoveReason = 'owner-dead' | 'unknown-and-old' | 'ownerless-and-old' | 'expired' | 'trash'
+export type KeepReason =
+  | 'owner-alive'
+  | 'child-alive'
+  | 'owner-unknown'
+  | 'ownerless'
+  | 'kept-on-purpose'
+  | 'not-expired'
+  | 'foreign-owner'
+  | 'symlink'
+  | 'not-stint'
+
+export type Verdict = { remove: true; reason: RemoveReason } | { remove: false; reason: KeepReason }
+
+/** Where nothing can be proven, only what nobody has touched for this long is removed. */
+export const unprovenAgeMs = 24 * 3_600_000
+
+const remove = (reason: RemoveReason): Verdict => ({ remove: true, reason })
+const keep = (reason: KeepReason): Verdict => ({ remove: false, reason })
+
+/** May this entry be deleted? Only what is provably dead, or unproven and older than a day. */
+export function verdict(candidate: Candidate, now: number): Verdict {
+  if (candidate.type === 'symlink') return keep('symlink')
+  if (!candidate.ours) return keep('foreign-owner')
+  if (candidate.kind === 'other' || (candidate.type === 'file' && candidate.kind !== 'trash')) return keep('not-stint')
+  if (candidate.kind === 'trash') return remove('trash')
+  if (candidate.kind === 'output') {
+    return now > (candidate.expiresAt ?? Number.POSITIVE_INFINITY) ? remove('expired') : keep('not-expired')
+  }
+  return runVerdict(candidate, now)
+}
+
+function runVerdict({ owner, children, changedAt }: Candidate, now: number): Verdict {
+  const old = now - changedAt > unprovenAgeMs
+  if (owner === undefined) return old ? remove('ownerless-and-old') : keep('ownerless')
+  if (owner.liveness === 'alive') return keep('owner-alive')
+  if (children.includes('alive')) return keep('child-alive')
+  if (owner.liveness === 'unknown' || children.includes('unknown')) {
+    return old ? remove('unknown-and-old') : keep('owner-unknown')
+  }
+  return owner.keep === 'never' ? remove('owner-dead') : keep('kept-on-purpose')
+}
