@@ -8,5 +8,6 @@ export interface Clock {
 
 export const systemClock: Clock = {
   now: () => Date.now(),
+  // process.hrtime, not `performance`: merely naming that one loads a module for 1.5 ms.
   mono: () => Number(process.hrtime.bigint() / 1000n) / 1000,
 }

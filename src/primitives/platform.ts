@@ -1,4 +1,4 @@
-import { closeSync, openSync, readFileSync, readlinkSync, readSync } from 'node:fs'
+import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 
 /**
@@ -17,22 +17,13 @@ export interface ProcessStat {
   started: number
 }
 
-const buffer = Buffer.allocUnsafe(4096)
-
 /** The process's stat, `undefined` if there is none to be seen. */
 export function readProcessStat(pid: number): ProcessStat | undefined {
-  let length: number
   try {
-    const fd = openSync(`/proc/${pid}/stat`, 'r')
-    try {
-      length = readSync(fd, buffer, 0, buffer.length, 0)
-    } finally {
-      closeSync(fd)
-    }
+    return parseProcessStat(readFileSync(`/proc/${pid}/stat`, 'utf8'))
   } catch {
     return undefined
   }
-  return parseProcessStat(buffer.toString('latin1', 0, length))
 }
 
 /** Fields are counted after the last `)`: a command name may itself contain spaces and parentheses. */
@@ -87,7 +78,7 @@ export const displayHostname = (): string => hostname()
 
 function readLine(path: string): string {
   try {
-    return readFileSync(path, 'latin1').trim()
+    return readFileSync(path, 'utf8').trim()
   } catch {
     return ''
   }

@@ -22,7 +22,7 @@ export interface Removal {
 export interface RemovalOptions {
   /** Count bytes: one more system call a file. */
   measure?: boolean
-  /** Give up after this many entries; what is left stays for somebody else. */
+  /** Give up where it would take more than this many entries; what is left stays for somebody else. */
   limit?: number
 }
 
@@ -115,11 +115,12 @@ function* removalSteps(path: string, options: RemovalOptions): Generator<void, R
   }
 
   function* emptyDirectory(directory: OpenDirectory, shown: string, depth: number): Generator<void> {
-    for (const entry of readdirSync(directory.base, { withFileTypes: true })) {
-      if (removal.removed >= limit) {
-        removal.complete = false
-        return
-      }
+    const entries = readdirSync(directory.base, { withFileTypes: true })
+    if (removal.removed + entries.length > limit) {
+      removal.complete = false
+      return
+    }
+    for (const entry of entries) {
       const path = `${directory.base}/${entry.name}`
       const name = `${shown}/${entry.name}`
       if (entry.isDirectory() || unlinkUnlessDirectory(path, name, directory)) {

@@ -12,6 +12,8 @@ export interface StintErrorOptions {
   phase?: 'validation' | 'execution' | 'cleanup'
   /** More fields of the envelope's `error`, such as `exit_code` or `signal`. */
   facts?: Readonly<Record<string, unknown>>
+  /** What was done all the same: a partial failure has an answer too. */
+  data?: unknown
 }
 
 /**

@@ -1,17 +1,21 @@
 import { appendFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { type Identity, identify, parseIdentity } from '../primitives/liveness.ts'
+import { type Identity, parseIdentity } from '../primitives/liveness.ts'
 import { readSmallFile } from '../primitives/small-file.ts'
+import { codedError } from '../primitives/stint-error.ts'
 import { metaDirectory, type Owner } from './owner.ts'
 
 /** `.stint/children.pids`: one line a child of the run, `pid start-time program`. */
 export const childrenPath = (scratch: string): string => join(scratch, metaDirectory, 'children.pids')
 
-export function recordChild(scratch: string, pid: number, program: string): Identity | undefined {
-  const child = identify(pid)
+/** Throws where it cannot be written: a child nobody knows of must not go on. */
+export function recordChild(scratch: string, { pid, started }: Identity, program: string): void {
   const name = basename(program).replace(/\s+/g, ' ')
-  appendFileSync(childrenPath(scratch), `${pid} ${child?.started ?? '-'} ${name}\n`, { mode: 0o600 })
-  return child
+  try {
+    appendFileSync(childrenPath(scratch), `${pid} ${started ?? '-'} ${name}\n`, { mode: 0o600 })
+  } catch (error) {
+    throw codedError(error, `record the child ${pid} in ${scratch}`)
+  }
 }
 
 /** The recorded children as processes of their owner's machine. A torn last line names nobody. */

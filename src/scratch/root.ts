@@ -44,7 +44,7 @@ export function findRoot(env: NodeJS.ProcessEnv = process.env): ScratchRoot | un
 function realTmp(env: NodeJS.ProcessEnv): string {
   const tmp = env.STINT_TMP_ROOT || tmpdir()
   try {
-    return realpathSync(tmp)
+    return realpathSync.native(tmp)
   } catch (error) {
     const errno = errnoOf(error)
     if (errno === 'ENOENT' || errno === 'ENOTDIR' || errno === 'ELOOP') {

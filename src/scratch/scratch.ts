@@ -7,7 +7,7 @@ import { ownIdentity } from '../primitives/liveness.ts'
 import { displayHostname } from '../primitives/platform.ts'
 import { removeTree, type Removal } from '../primitives/remove-tree.ts'
 import { codedError, errnoOf, StintError } from '../primitives/stint-error.ts'
-import { discard } from './discard.ts'
+import { discard, moveToTrash } from './discard.ts'
 import type { Keep } from './keep.ts'
 import { safeNameParts } from './name.ts'
 import { defaultKeepSeconds, makeOutputDirectory, type OutputDirectory } from './output.ts'
@@ -98,16 +98,16 @@ export class Scratch {
   }
 
   /** Removes the scratch and what it tracks. Never throws: what could not be removed is in `failures`. */
-  remove(options: { limit?: number } = {}): Removal {
-    if (this.#gone) return { removed: 0, bytes: 0, failures: [], complete: true }
-    this.release()
-    const total = discard(this.root, this.path, options)
-    for (const path of this.#tracked) {
-      const { removed, failures } = removeTree(path)
-      total.removed += removed
-      total.failures.push(...failures)
-    }
-    return total
+  remove(): Removal {
+    return this.#end(() => discard(this.root, this.path))
+  }
+
+  /** The same, but what is in the scratch is only moved to the trash, for somebody else to delete. */
+  moveToTrash(): Removal {
+    return this.#end(() => {
+      const moved = moveToTrash(this.root, this.path)
+      return { removed: 0, bytes: 0, failures: [], complete: false, ...(typeof moved === 'string' ? {} : moved) }
+    })
   }
 
   /** Leaves the scratch where it is: nobody removes it but a sweep. */
@@ -122,6 +122,18 @@ export class Scratch {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.remove()
+  }
+
+  #end(discardScratch: () => Removal): Removal {
+    if (this.#gone) return { removed: 0, bytes: 0, failures: [], complete: true }
+    this.release()
+    const total = discardScratch()
+    for (const path of this.#tracked) {
+      const { removed, failures } = removeTree(path)
+      total.removed += removed
+      total.failures.push(...failures)
+    }
+    return total
   }
 
   #nextName(kind: string): string {

@@ -12,7 +12,7 @@ const budgetMs = 25
  */
 export function sweepAtStart(root: ScratchRoot, now: number = Date.now()): void {
   try {
-    const stamp = join(root.path, sweptStamp)
+    const stamp = join(root.trash, sweptStamp)
     const age = now - (lstatSync(stamp, { throwIfNoEntry: false })?.mtimeMs ?? 0)
     // A stamp from the future (a clock that was set back) must not stop the sweeping for good.
     if (age >= 0 && age < atMostEveryMs) return

@@ -64,10 +64,11 @@ const places = (root: ScratchRoot): { directory: string; place: Place }[] => [
   { directory: root.path, place: 'root' },
 ]
 
-/** What belongs in the root and is no run. */
+/** What belongs there for good. */
 const isFixture = (place: Place, name: string): boolean =>
-  place === 'root' && (name === 'trash' || name === 'out' || name === sweptStamp)
+  place === 'root' ? name === 'trash' || name === 'out' : place === 'trash' && name === sweptStamp
 
+/** In `trash/`: when the last sweep at a start was. */
 export const sweptStamp = '.swept'
 
 function list(directory: string): string[] {

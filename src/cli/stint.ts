@@ -1,0 +1,22 @@
+import type { CommandGroup } from '../command/spec.ts'
+import { version } from './version.ts'
+
+export const stint: CommandGroup = {
+  name: 'stint',
+  version,
+  summary: 'Every run gets its own temp directory, and leaves nothing behind.',
+  commands: {
+    run: {
+      summary: 'run any program in a scratch of its own',
+      load: async () => (await import('./run.ts')).run,
+    },
+    sweep: {
+      summary: 'remove what dead runs left behind',
+      load: async () => (await import('./sweep.ts')).sweepCommand,
+    },
+  },
+  examples: [
+    ['stint run -- npm test', 'TMPDIR is private to this run and gone after it'],
+    ['stint sweep --dry-run', 'see what dead runs have left'],
+  ],
+}

@@ -1,0 +1,149 @@
+import { type ChildProcess, spawn, type SpawnOptions } from 'node:child_process'
+import { constants } from 'node:os'
+import { systemClock } from '../primitives/clock.ts'
+import { type Identity, identify, liveness } from '../primitives/liveness.ts'
+import { type Found, processesOf, signalProcess } from '../primitives/process-tree.ts'
+import { errnoOf, StintError } from '../primitives/stint-error.ts'
+import { childrenPath, recordChild } from '../scratch/children.ts'
+import type { ChildExit, RunChild } from './context.ts'
+
+export interface ChildrenOptions {
+  scratchPath: string
+  /** `STINT_REQUEST_ID=…`, by which a process that has left its parent is still found. */
+  mark: string
+  /** In JSON mode stdout belongs to the envelope: a child that inherits it gets our stderr. */
+  json: boolean
+  /** On a terminal children stay in our process group, so that its keys and job control reach them. */
+  terminal: boolean
+  onStarted: (child: Identity) => void
+}
+
+/** How long after SIGKILL a process may take to be gone before we go on without it. */
+const killPatienceMs = 2000
+const lookEveryMs = 20
+
+/** The children of one run: started, recorded, and ended with it. */
+export class Children {
+  readonly #options: ChildrenOptions
+  readonly #identities: Identity[] = []
+  #closed = false
+
+  constructor(options: ChildrenOptions) {
+    this.#options = options
+  }
+
+  /** Where the children are listed, once there was one. */
+  get pidFile(): string | undefined {
+    return this.#identities.length === 0 ? undefined : childrenPath(this.#options.scratchPath)
+  }
+
+  async spawn(command: string, args: readonly string[], options: SpawnOptions): Promise<RunChild> {
+    if (this.#closed) throw new StintError('CANCELLED', 'the run is ending: no more children are started')
+    const child = start(() =>
+      spawn(command, args, {
+        ...options,
+        stdio: this.#options.json ? stdoutToStderr(options.stdio) : options.stdio,
+        detached: !this.#options.terminal,
+      }),
+    )
+    const exited = new Promise<ChildExit>((resolve) => {
+      child.once('exit', (code, signal) => resolve({ code, signal }))
+      child.once('error', () => resolve({ code: null, signal: null }))
+    })
+    if (child.pid !== undefined) this.#record(child.pid, command)
+    await started(child, command, options.cwd)
+    return { pid: child.pid ?? 0, process: child, exited }
+  }
+
+  /** Ends every child and descendant: the signal, the grace, then SIGKILL. Takes no new ones. */
+  async end(signal: NodeJS.Signals, graceMs: number): Promise<void> {
+    this.#closed = true
+    this.signal(signal)
+    if (await this.#gone(graceMs)) return
+    for (const each of this.#living()) signalProcess(each, 'SIGKILL')
+    await this.#gone(killPatienceMs, 'SIGKILL')
+  }
+
+  /** At once, for an exit that waits for nothing. */
+  kill(): void {
+    this.#closed = true
+    for (const each of this.#living()) signalProcess(each, 'SIGKILL')
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    for (const each of this.#living()) {
+      signalProcess(each, signal)
+      // A stopped process gets no signal but this one.
+      if (signal !== 'SIGKILL') signalProcess(each, 'SIGCONT')
+    }
+  }
+
+  /** To our own children alone, not to what they started. */
+  forward(signal: NodeJS.Signals): void {
+    for (const { pid, started } of this.#identities) {
+      if (started !== null) signalProcess({ pid, started }, signal)
+    }
+  }
+
+  #record(pid: number, command: string): void {
+    const identity = identify(pid)
+    if (identity === undefined) return
+    this.#identities.push(identity)
+    this.#options.onStarted(identity)
+    recordChild(this.#options.scratchPath, identity, command)
+  }
+
+  #living(): Found[] {
+    if (process.platform === 'linux') return processesOf(this.#identities, this.#options.mark)
+    return this.#identities
+      .filter((each) => liveness(each) === 'alive')
+      .map(({ pid, started }) => ({ pid, started: started ?? 0 }))
+  }
+
+  async #gone(withinMs: number, again?: NodeJS.Signals): Promise<boolean> {
+    const end = systemClock.mono() + withinMs
+    for (;;) {
+      const living = this.#living()
+      if (living.length === 0) return true
+      if (systemClock.mono() >= end) return false
+      if (again !== undefined) for (const each of living) signalProcess(each, again)
+      await new Promise((resolve) => setTimeout(resolve, lookEveryMs))
+    }
+  }
+}
+
+/** 128 + n, as a shell reports a child that a signal ended. */
+export const exitCodeOf = ({ code, signal }: ChildExit): number =>
+  code ?? (signal === null ? 1 : 128 + (constants.signals[signal] ?? 0))
+
+function start(spawn: () => ChildProcess): ChildProcess {
+  try {
+    return spawn()
+  } catch (error) {
+    // Arguments Node refuses: a NUL byte, an empty command.
+    throw new StintError('ARG_ERROR', error instanceof Error ? error.message : String(error), { cause: error })
+  }
+}
+
+function started(child: ChildProcess, command: string, cwd: SpawnOptions['cwd']): Promise<void> {
+  return new Promise((resolve, reject) => {
+    child.once('spawn', resolve)
+    child.once('error', (error) => reject(startError(error, command, cwd)))
+  })
+}
+
+function startError(error: Error, command: string, cwd: SpawnOptions['cwd']): StintError {
+  const errno = errnoOf(error)
+  const where = cwd === undefined ? '' : ` in ${String(cwd)}`
+  if (errno === 'ENOENT') return new StintError('COMMAND_NOT_FOUND', `cannot find ${command}${where}`, { cause: error })
+  return new StintError('COMMAND_NOT_EXECUTABLE', `cannot run ${command}${where}: ${errno ?? error.message}`, {
+    cause: error,
+  })
+}
+
+function stdoutToStderr(stdio: SpawnOptions['stdio']): SpawnOptions['stdio'] {
+  const list = Array.isArray(stdio) ? [...stdio] : [stdio, stdio, stdio]
+  const out = list[1]
+  if (out === 'inherit' || out === 1) list[1] = 2
+  return list as SpawnOptions['stdio']
+}

@@ -1,0 +1,41 @@
+import type { ChildProcess, SpawnOptions } from 'node:child_process'
+import type { Scratch } from '../scratch/scratch.ts'
+
+/** What the handler of a bare command is given: one that has no scratch and starts nothing. */
+export interface BareContext {
+  readonly requestId: string
+  /** Aborts when the run must stop: a signal, a timeout. A handler that reads it is given the grace to finish. */
+  readonly signal: AbortSignal
+  /** When the timeout ends the run, on `Date.now()`'s clock; undefined without one. */
+  readonly deadline: number | undefined
+  /** Is the answer an envelope? Then stdout is not ours to print on. */
+  readonly json: boolean
+  /** Adds a line to the envelope's `warnings` (and to stderr for a person). */
+  warn(message: string): void
+}
+
+/** What a command's handler is given. */
+export interface Context extends BareContext {
+  readonly sessionId: string | undefined
+  /** The scratch's path; `TMPDIR` says the same to this process and its children. */
+  readonly tmpDir: string
+  readonly scratch: Scratch
+  /** Starts a child that is recorded and never outlives the run; rejects if it cannot be started. */
+  spawn(command: string, args?: readonly string[], options?: SpawnOptions): Promise<RunChild>
+  /** Runs when the run ends, however it ends; the newest first. */
+  onCleanup(hook: () => void | Promise<void>): void
+}
+
+export interface RunChild {
+  readonly pid: number
+  /** Node's own handle: streams, `kill`, events. */
+  readonly process: ChildProcess
+  /** Resolves when it has ended; never rejects. */
+  readonly exited: Promise<ChildExit>
+}
+
+export interface ChildExit {
+  /** Null if a signal ended it. */
+  code: number | null
+  signal: NodeJS.Signals | null
+}

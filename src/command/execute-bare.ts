@@ -1,0 +1,34 @@
+import type { Answer } from './answer.ts'
+import type { BareContext } from './context.ts'
+import { settle } from './envelope.ts'
+import { watchForInterruption } from './interruption.ts'
+import type { Invocation } from './runtime-flags.ts'
+import type { Command } from './spec.ts'
+
+/** One run of a command that has nothing to tear down. */
+export async function executeBare(command: Command, invocation: Invocation, answer: Answer): Promise<number> {
+  const stop = new AbortController()
+  const interruption = watchForInterruption({
+    timeoutMs: invocation.timeoutMs,
+    interruptIsChilds: false,
+    forward: undefined,
+    onImpatient: (error) => process.exit(answer.give({ error })),
+  })
+  const context: BareContext = {
+    requestId: answer.meta.request_id,
+    signal: stop.signal,
+    deadline: invocation.timeoutMs === undefined ? undefined : Date.now() + invocation.timeoutMs,
+    json: answer.json,
+    warn: (message) => answer.warn(message),
+  }
+  const first = await Promise.race([
+    settle(() => command.run(context as never, invocation.args as never)),
+    interruption,
+  ])
+  if ('signal' in first) {
+    answer.meta.partial = true
+    stop.abort(first.error)
+    return answer.give({ error: first.error })
+  }
+  return answer.give(first, 'error' in first ? undefined : command.render?.(first.data as never))
+}

@@ -1,0 +1,74 @@
+import { StintError } from '../primitives/stint-error.ts'
+import { sweepAtStart } from '../sweep/sweep-at-start.ts'
+import type { Answer } from './answer.ts'
+import { Children } from './children.ts'
+import type { Context } from './context.ts'
+import { type Outcome, settle } from './envelope.ts'
+import { watchForInterruption } from './interruption.ts'
+import { armGuard, exportEnvironment, hasControllingTerminal, makeScratch, readSettings, reserveStdout } from './prepare.ts'
+import type { Invocation } from './runtime-flags.ts'
+import type { Command } from './spec.ts'
+import { type RunParts, teardown, teardownAtOnce } from './teardown.ts'
+
+/** One run of a command, from its scratch to its exit code. */
+export async function execute(command: Command, invocation: Invocation, answer: Answer): Promise<number> {
+  const settings = readSettings(command, invocation)
+  const terminal = hasControllingTerminal()
+  // Watched from before there is anything to clean up: a signal in between is answered when all is in place.
+  const interruption = watchForInterruption({
+    timeoutMs: invocation.timeoutMs,
+    interruptIsChilds: terminal && command.interrupt === 'child',
+    forward: terminal ? undefined : (signal) => children.forward(signal),
+    onImpatient: (error) => process.exit(teardownAtOnce(run, { error })),
+  })
+  // A handler may call process.exit itself: what is owed is done in the moment that is left. Registered before the
+  // scratch's own exit hook, since children go before their scratch.
+  process.on('exit', (code) => {
+    if (!answer.given) process.exitCode = teardownAtOnce(run, exitedEarly(code))
+  })
+  if (answer.json) reserveStdout()
+
+  const scratch = makeScratch(command, settings, answer)
+  const mark = exportEnvironment(scratch, settings)
+  const guard = armGuard(scratch, mark, settings, answer)
+  const children = new Children({
+    scratchPath: scratch.path,
+    mark,
+    json: answer.json,
+    terminal,
+    onStarted: (child) => guard?.watch(child),
+  })
+  const run: RunParts = { command, settings, graceMs: invocation.graceMs, answer, scratch, children, guard, hooks: [] }
+
+  // Made when somebody asks for it: a handler that never does cannot listen, and need not be waited for.
+  let stop: AbortController | undefined
+  const context: Context = {
+    requestId: scratch.requestId,
+    sessionId: settings.sessionId,
+    tmpDir: scratch.path,
+    scratch,
+    get signal() {
+      stop ??= new AbortController()
+      return stop.signal
+    },
+    deadline: invocation.timeoutMs === undefined ? undefined : Date.now() + invocation.timeoutMs,
+    json: answer.json,
+    spawn: (program, args = [], options = {}) => children.spawn(program, args, options),
+    onCleanup: (hook) => void run.hooks.push(hook),
+    warn: (message) => answer.warn(message),
+  }
+  const handler = settle(() => command.run(context as never, invocation.args as never))
+  setImmediate(sweepAtStart, scratch.root)
+
+  const first = await Promise.race([handler, interruption])
+  if (!('signal' in first)) return await teardown(run, first, 'SIGTERM', undefined)
+  answer.meta.partial = true
+  stop?.abort(first.error)
+  return await teardown(run, { error: first.error }, first.signal, stop === undefined ? undefined : handler)
+}
+
+function exitedEarly(code: number | string | undefined): Outcome {
+  const exit = Number(code ?? 0)
+  if (exit === 0) return { data: {} }
+  return { error: new StintError('UNEXPECTED', `the command ended its own process with exit code ${exit}`, { exit }) }
+}

@@ -1,0 +1,86 @@
+/**
+ * The guard, in POSIX sh: reads what it is told until the pipe closes, which every death of the run brings, then
+ * ends what is left of the run and removes its scratch. It signals single processes it has just verified, never a group:
+ * on a terminal the user's own script is in it.
+ *
+ *   $1 scratch   $2 its place in the trash   $3 the run's mark in its children's environment
+ *   $4 the scratch as /proc/self/mountinfo writes it
+ */
+export const guardScript = String.raw`
+trap '' HUP INT QUIT TERM TSTP TTIN TTOU
+set -f
+roots= keep= clean=
+while read -r word pid started; do
+  case $word in
+    child) roots="$roots $pid:$started" ;;
+    keep) keep=1 ;;
+    clean) clean=1 ;;
+  esac
+done
+
+fields() { state=$1 ppid=$2 threads=\${18}; shift 19; started=$1; }
+
+# Sets $found to the run's living processes, as pid:started. Repeats until nothing is added: a child may be
+# listed before its parent.
+look() {
+  found= pids=' '
+  [ -r /proc/self/stat ] || return
+  marked=$(set +f; grep -lsF -- "$3" /proc/[0-9]*/environ)
+  guards=$(set +f; grep -lsF STINT_GUARD= /proc/[0-9]*/environ)
+  table=$(set +f; cat /proc/[0-9]*/stat 2>/dev/null)
+  before=none
+  while [ "$before" != "$found" ]; do
+    before=$found
+    IFS='
+'
+    for line in $table; do
+      IFS=' '
+      pid=\${line%% *}
+      case $pid in *[!0-9]*) continue ;; esac
+      case "$pids" in *" $pid "*) continue ;; esac
+      fields \${line##*) }
+      case "$state$threads" in Z1 | Z0 | X*) continue ;; esac
+      case "
+$guards
+" in *"
+/proc/$pid/environ
+"*) continue ;; esac
+      case "$roots " in *" $pid:$started "*) ;; *)
+        case "$pids" in *" $ppid "*) ;; *)
+          case "
+$marked
+" in *"
+/proc/$pid/environ
+"*) ;; *) continue ;; esac
+        esac
+      esac
+      pids="$pids$pid "
+      found="$found $pid:$started"
+    done
+    IFS=' '
+  done
+}
+
+if [ -z "$clean" ]; then
+  round=0
+  while look "$@"; [ -n "$found" ] && [ $round -lt 40 ]; do
+    # Found once, known for good: when its parent has died, nothing else links it to the run.
+    roots="$roots$found"
+    for each in $found; do
+      if [ $round -eq 0 ]; then kill -s TERM \${each%:*}; kill -s CONT \${each%:*}
+      elif [ $round -ge 8 ]; then kill -s KILL \${each%:*}
+      fi
+    done 2>/dev/null
+    round=$((round + 1))
+    sleep 0.05 2>/dev/null || sleep 1
+  done
+fi
+
+# A bind mount inside leads out of the scratch, and tracked paths are known only to the scratch: the sweep
+# knows what to do about both.
+if [ -z "$keep" ] && [ -d "$1" ] && [ ! -h "$1" ] && [ ! -e "$1/.stint/tracked.log" ] &&
+  ! grep -qsF -e " $4/" -e " $4 " /proc/self/mountinfo; then
+  mv -- "$1" "$2"
+fi
+if [ -d "$2" ] && [ ! -h "$2" ]; then rm -rf -- "$2"; fi
+`.replaceAll('\\$', '$')

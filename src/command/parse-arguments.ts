@@ -1,0 +1,107 @@
+import { parseDuration } from '../primitives/duration.ts'
+import { StintError } from '../primitives/stint-error.ts'
+import type { OptionSpec, OptionTable, OptionValues } from './option.ts'
+
+export interface ParsedArguments<Table extends OptionTable> {
+  options: OptionValues<Table>
+  positionals: string[]
+}
+
+export interface ParseStyle {
+  /** From the first positional on, everything is the command of somebody else. */
+  stopAtPositional?: boolean
+  /** Leave options that are not in the table where they are, for another parser. */
+  passUnknown?: boolean
+}
+
+/** Parses `--name value`, `--name=value`, `-n value`, `--flag`; after `--` everything is positional. */
+export function parseArguments<Table extends OptionTable>(
+  argv: readonly string[],
+  table: Table,
+  style: ParseStyle = {},
+): ParsedArguments<Table> {
+  const values: Record<string, unknown> = {}
+  for (const [name, spec] of Object.entries(table)) values[name] = emptyValue(spec)
+  const positionals: string[] = []
+  const queue = [...argv]
+
+  for (let word = queue.shift(); word !== undefined; word = queue.shift()) {
+    if (word === '--') {
+      positionals.push(...(style.passUnknown ? ['--', ...queue] : queue))
+      break
+    }
+    if (!word.startsWith('-') || word === '-') {
+      positionals.push(word)
+      if (!style.stopAtPositional) continue
+      positionals.push(...queue.splice(0, queue.length))
+      break
+    }
+    const { flag, inline } = splitWord(word)
+    const name = nameOf(flag, table)
+    const spec = name === undefined ? undefined : table[name]
+    if (name === undefined || spec === undefined) {
+      if (!style.passUnknown) throw unknownOption(flag, table)
+      positionals.push(word)
+    } else if (spec.type === 'boolean') {
+      if (inline !== undefined) throw new StintError('ARG_ERROR', `${flag} takes no value`)
+      values[name] = true
+    } else {
+      const text = inline ?? queue.shift()
+      if (text === undefined) throw new StintError('ARG_ERROR', `${flag} needs a value`)
+      const value = readValue(flag, text, spec)
+      if (spec.type === 'strings') (values[name] as unknown[]).push(value)
+      else values[name] = value
+    }
+  }
+  return { options: values as OptionValues<Table>, positionals }
+}
+
+const emptyValue = ({ type }: OptionSpec): unknown => (type === 'boolean' ? false : type === 'strings' ? [] : undefined)
+
+function splitWord(word: string): { flag: string; inline: string | undefined } {
+  const at = word.indexOf('=')
+  return at < 0 ? { flag: word, inline: undefined } : { flag: word.slice(0, at), inline: word.slice(at + 1) }
+}
+
+function nameOf(flag: string, table: OptionTable): string | undefined {
+  if (flag.startsWith('--')) return Object.hasOwn(table, flag.slice(2)) ? flag.slice(2) : undefined
+  return Object.keys(table).find((name) => table[name]?.short === flag.slice(1))
+}
+
+function readValue(flag: string, text: string, { type, choices }: OptionSpec): unknown {
+  if (choices !== undefined && !choices.includes(text)) {
+    throw new StintError('ARG_ERROR', `${flag} must be one of ${choices.join(', ')}; got ${JSON.stringify(text)}`)
+  }
+  if (type !== 'duration') return text
+  const ms = parseDuration(text)
+  if (ms !== undefined) return ms
+  throw new StintError('ARG_ERROR', `${flag} takes a duration, not ${JSON.stringify(text)}`, {
+    hint: 'Write it as 300ms, 30s, 5m or 1h30m.',
+  })
+}
+
+function unknownOption(flag: string, table: OptionTable): StintError {
+  const near = closest(flag.replace(/^-+/, ''), Object.keys(table))
+  const hint = near === undefined ? undefined : `Did you mean --${near}?`
+  return new StintError('ARG_ERROR', `unknown option ${flag}`, hint === undefined ? {} : { hint })
+}
+
+/** The word nearest to a misspelt one, if it is near enough to be what was meant. */
+export function closest(word: string, words: readonly string[]): string | undefined {
+  const ranked = words.map((each) => ({ each, distance: editDistance(word, each) }))
+  ranked.sort((a, b) => a.distance - b.distance)
+  const best = ranked[0]
+  return best !== undefined && best.distance <= Math.max(1, Math.floor(word.length / 3)) ? best.each : undefined
+}
+
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i)
+  for (const [i, char] of [...a].entries()) {
+    const next = [i + 1]
+    for (const [j, other] of [...b].entries()) {
+      next.push(Math.min((row[j] ?? 0) + (char === other ? 0 : 1), (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1))
+    }
+    row = next
+  }
+  return row.at(-1) ?? 0
+}

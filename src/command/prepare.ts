@@ -1,0 +1,81 @@
+import { closeSync, openSync } from 'node:fs'
+import { isSessionId } from '../primitives/id.ts'
+import { StintError } from '../primitives/stint-error.ts'
+import { createScratch, type Scratch } from '../scratch/scratch.ts'
+import type { Answer } from './answer.ts'
+import { type Guard, startGuard } from './guard.ts'
+import type { Invocation } from './runtime-flags.ts'
+import type { Command, RunSettings } from './spec.ts'
+
+/** What a run is set up with, checked before anything is made. */
+export function readSettings(command: Command, { args }: Invocation): RunSettings {
+  const settings = command.settings?.(args as never) ?? {}
+  const sessionId = settings.sessionId ?? (process.env.STINT_SESSION_ID || undefined)
+  if (sessionId !== undefined && !isSessionId(sessionId)) {
+    throw new StintError('ARG_ERROR', `${JSON.stringify(sessionId.slice(0, 140))} cannot be a session id`, {
+      hint: 'A session id starts with a letter or digit and has at most 128 letters, digits, ".", "_" or "-".',
+    })
+  }
+  return { ...settings, sessionId }
+}
+
+export function makeScratch(command: Command, settings: RunSettings, answer: Answer): Scratch {
+  const scratch = createScratch({
+    requestId: answer.meta.request_id,
+    sessionId: settings.sessionId,
+    parentRequestId: process.env.STINT_REQUEST_ID,
+    command: settings.program ?? command.name,
+    keep: settings.keep,
+  })
+  answer.meta.session_tmp_dir = scratch.path
+  if (settings.sessionId !== undefined) answer.meta.session_id = settings.sessionId
+  if (process.env.STINT_TRACE_ID) answer.meta.trace_id = process.env.STINT_TRACE_ID
+  return scratch
+}
+
+/**
+ * Into our own environment: what this process and all its children take for the temp directory is the scratch.
+ * Returns the mark by which any of them can be found again.
+ */
+export function exportEnvironment({ path, requestId, root }: Scratch, { sessionId }: RunSettings): string {
+  Object.assign(process.env, {
+    TMPDIR: path,
+    TEMP: path,
+    TMP: path,
+    STINT_TMP_DIR: path,
+    STINT_TMP_ROOT: root.tmp,
+    STINT_REQUEST_ID: requestId,
+    ...(sessionId === undefined ? {} : { STINT_SESSION_ID: sessionId }),
+  })
+  return `STINT_REQUEST_ID=${requestId}`
+}
+
+/** Is there a terminal whose keys send signals to our process group? What stdin is does not matter. */
+export function hasControllingTerminal(): boolean {
+  try {
+    closeSync(openSync('/dev/tty', 'r+'))
+    return true
+  } catch {
+    return false
+  }
+}
+
+export function armGuard(
+  scratch: Scratch,
+  mark: string,
+  settings: RunSettings,
+  answer: Answer,
+): Guard | undefined {
+  if (!settings.guard) return undefined
+  const guard = startGuard(scratch, mark, () =>
+    answer.warn('no guard: /bin/sh cannot be started; if this run is killed, the next sweep cleans up'),
+  )
+  // Being killed is a failure: what is kept on failure is kept then, too.
+  if (settings.keep !== undefined && settings.keep !== 'never') guard?.keepScratch()
+  return guard
+}
+
+/** In JSON mode stdout carries the envelope and nothing else: what a handler prints goes to stderr. */
+export function reserveStdout(): void {
+  Object.defineProperty(process, 'stdout', { configurable: true, get: () => process.stderr })
+}

@@ -1,0 +1,69 @@
+import { newRequestId } from '../primitives/id.ts'
+import { StintError } from '../primitives/stint-error.ts'
+import { Answer } from './answer.ts'
+import { asStintError } from './envelope.ts'
+import { executeBare } from './execute-bare.ts'
+import { commandHelp, groupHelp } from './help.ts'
+import { readInvocation } from './runtime-flags.ts'
+import { isGroup, selectCommand } from './select.ts'
+import type { Command, CommandGroup } from './spec.ts'
+import { writeOut } from './write-out.ts'
+
+export interface RunMainOptions {
+  /** The arguments; by default this process's own. */
+  argv?: readonly string[]
+}
+
+/**
+ * Runs a command as this process: scratch, signals, timeout, teardown, one envelope, exit code. Does not return.
+ *
+ * @example
+ * await runMain(build)
+ */
+export async function runMain(target: Command | CommandGroup, options: RunMainOptions = {}): Promise<never> {
+  const argv = options.argv ?? process.argv.slice(2)
+  const answer = new Answer(target.name, newRequestId())
+  answer.json = asksForJson(argv)
+  process.exit(await main(target, argv, answer))
+}
+
+async function main(target: Command | CommandGroup, argv: readonly string[], answer: Answer): Promise<number> {
+  try {
+    const asked = askedOfGroup(target, argv)
+    if (asked !== undefined) return print(asked)
+    const { command, called, argv: own } = await selectCommand(target, argv)
+    answer.name = called
+    answer.json ||= command.envelope !== 'on-request' && !(await isTerminal(1))
+    const invocation = readInvocation(command, own)
+    if (invocation.help) return print(commandHelp(command, called))
+    if (command.bare) return await executeBare(command, invocation, answer)
+    // Loaded here, with node:child_process behind it, since a bare command needs neither.
+    const { execute } = await import('./execute.ts')
+    return await execute(command, invocation, answer)
+  } catch (error) {
+    return answer.give({ error: asStintError(error) })
+  }
+}
+
+/** `--help` and `--version` of a tool made of commands. */
+function askedOfGroup(target: Command | CommandGroup, [first]: readonly string[]): string | undefined {
+  if (first === '--version' && target.version !== undefined) return `${target.version}\n`
+  if (!isGroup(target)) return undefined
+  return first === '--help' || first === '-h' || first === 'help' ? groupHelp(target) : undefined
+}
+
+function print(text: string): number {
+  if (writeOut(1, text)) return 0
+  throw new StintError('DISK_FULL', 'cannot write to stdout: no space left')
+}
+
+/** Known before anything is parsed, so that a bad argument, too, is answered in the form that was asked for. */
+function asksForJson(argv: readonly string[]): boolean {
+  const end = argv.indexOf('--')
+  return argv.slice(0, end < 0 ? argv.length : end).includes('--json')
+}
+
+async function isTerminal(fd: number): Promise<boolean> {
+  const { isatty } = await import('node:tty')
+  return isatty(fd)
+}

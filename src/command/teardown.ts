@@ -1,0 +1,95 @@
+import { moveToTrash } from '../scratch/discard.ts'
+import { shouldKeep } from '../scratch/keep.ts'
+import { cleanupCommand } from '../scratch/output.ts'
+import type { Scratch } from '../scratch/scratch.ts'
+import type { Answer } from './answer.ts'
+import type { Children } from './children.ts'
+import { type CleanupHook, runCleanupHooks } from './cleanup-hooks.ts'
+import type { Outcome } from './envelope.ts'
+import type { Guard } from './guard.ts'
+import type { Command, RunSettings } from './spec.ts'
+
+/** What a run has that must be ended, in the order in which it is. */
+export interface RunParts {
+  command: Command
+  settings: RunSettings
+  graceMs: number
+  answer: Answer
+  scratch: Scratch
+  children: Children
+  guard: Guard | undefined
+  hooks: CleanupHook[]
+}
+
+const flushPatienceMs = 2000
+
+/** Children, the handler, hooks, scratch, the answer: in this order, each within its time. Returns the exit code. */
+export async function teardown(
+  run: RunParts,
+  outcome: Outcome,
+  signal: NodeJS.Signals,
+  handler: Promise<unknown> | undefined,
+): Promise<number> {
+  const childrenEnded = run.children.end(signal, run.graceMs)
+  // A handler that listens to the signal gets the same time to finish as the children.
+  if (handler !== undefined) await Promise.race([handler, after(run.graceMs)])
+  await childrenEnded
+  await runCleanupHooks(run.hooks, run.graceMs, (message) => run.answer.warn(message))
+  removeScratch(run, outcome)
+  const exit = answer(run, outcome)
+  if (run.command.envelope !== 'on-request') await flushStreams()
+  run.guard?.allEnded()
+  return exit
+}
+
+/** The same in the moment that is left when nobody will wait: synchronous, the scratch only out of sight. */
+export function teardownAtOnce(run: RunParts, outcome: Outcome): number {
+  run.children.kill()
+  if (!shouldKeep(run.settings.keep ?? 'never', 'error' in outcome)) moveToTrash(run.scratch.root, run.scratch.path)
+  run.scratch.release()
+  return answer(run, outcome)
+}
+
+function answer(run: RunParts, outcome: Outcome): number {
+  const { pidFile } = run.children
+  if (pidFile !== undefined) run.answer.meta.session_pid_file = pidFile
+  const full = withOutputs(outcome, run.scratch)
+  return run.answer.give(full, 'error' in full ? undefined : run.command.render?.(full.data as never))
+}
+
+/** Files handed to the caller come with the command that removes them. */
+function withOutputs(outcome: Outcome, { outputs }: Scratch): Outcome {
+  if ('error' in outcome || outputs.length === 0 || !isPlainAnswer(outcome.data)) return outcome
+  const cleanup = {
+    command: cleanupCommand(outputs),
+    auto_cleanup_after_seconds: Math.max(...outputs.map(({ keepSeconds }) => keepSeconds)),
+  }
+  return { data: { ...outcome.data, cleanup } }
+}
+
+const isPlainAnswer = (data: unknown): data is object | undefined =>
+  data === undefined || (typeof data === 'object' && data !== null && !Array.isArray(data))
+
+function removeScratch({ scratch, settings, guard, answer }: RunParts, outcome: Outcome): void {
+  if (shouldKeep(settings.keep ?? 'never', 'error' in outcome)) {
+    scratch.release()
+    answer.warn(`scratch kept at ${scratch.path}`)
+    return
+  }
+  // With a guard the scratch only goes out of sight here: the guard empties the trash, and nobody waits for it.
+  const { failures } = guard === undefined ? scratch.remove() : scratch.moveToTrash()
+  for (const { path, error } of failures) answer.warn(`CLEANUP_FAILED: ${path} could not be removed: ${error}`)
+}
+
+async function flushStreams(): Promise<void> {
+  const flushed = [process.stdout, process.stderr].map(
+    (stream) =>
+      new Promise<void>((resolve) => {
+        if (stream.writableLength === 0) resolve()
+        else stream.write('', () => resolve())
+      }),
+  )
+  await Promise.race([Promise.all(flushed), after(flushPatienceMs)])
+}
+
+const after = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))

@@ -1,0 +1,27 @@
+import { writeSync } from 'node:fs'
+import { errnoOf } from '../primitives/stint-error.ts'
+
+/**
+ * Writes to stdout or stderr, all of it, before returning: a process that exits right after loses nothing.
+ * False if it could not be written because the disk is full; a reader that has gone away is not our failure.
+ */
+export function writeOut(fd: 1 | 2, text: string): boolean {
+  const bytes = Buffer.from(text)
+  for (let done = 0; done < bytes.length; ) {
+    try {
+      done += writeSync(fd, bytes, done)
+    } catch (error) {
+      const errno = errnoOf(error)
+      // A non-blocking pipe is full: its reader needs a moment.
+      if (errno === 'EAGAIN') pause(2)
+      else return errno !== 'ENOSPC' && errno !== 'EDQUOT'
+    }
+  }
+  return true
+}
+
+const pauseCell = new Int32Array(new SharedArrayBuffer(4))
+
+const pause = (ms: number): void => {
+  Atomics.wait(pauseCell, 0, 0, ms)
+}

@@ -1,0 +1,90 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import type { Identity } from './liveness.ts'
+import { type ProcessStat, readProcessStat } from './platform.ts'
+
+/** A process that may be signalled: still the one that was found if its start time is the same. */
+export type Found = Pick<ProcessStat, 'pid' | 'started'>
+
+/**
+ * The living processes that belong to a run: its recorded children, their descendants by parent link, and any
+ * process whose environment carries the run's mark (a daemon has left its parent, not its environment).
+ * Empty where there is no /proc.
+ */
+export function processesOf(children: readonly Identity[], mark: string): Found[] {
+  if (children.length === 0) return []
+  const first = Math.min(...children.map(({ pid }) => pid))
+  const processes = processesSince(first)
+  return descendants(processes, children, (pid) => environmentOf(pid).includes(`\0${mark}\0`)).filter(
+    ({ pid }) => !environmentOf(pid).includes(`\0${guardMark}=`),
+  )
+}
+
+/** In a guard's environment: guards end by themselves, and only after their work. */
+export const guardMark = 'STINT_GUARD'
+
+/** Over plain data: roots that are still themselves, what descends from them, and what is marked. */
+export function descendants(
+  processes: readonly ProcessStat[],
+  roots: readonly Identity[],
+  isMarked: (pid: number) => boolean,
+): ProcessStat[] {
+  const parents = new Map(processes.map((each) => [each.pid, each.ppid]))
+  const rootPids = new Set(
+    roots
+      .filter((root) => processes.some(({ pid, started }) => pid === root.pid && started === root.started))
+      .map(({ pid }) => pid),
+  )
+  const belongs = (pid: number): boolean => {
+    for (let at: number | undefined = pid; at !== undefined; at = parents.get(at)) if (rootPids.has(at)) return true
+    return false
+  }
+  return processes.filter(
+    ({ pid, state, threads }) =>
+      pid !== process.pid && !((state === 'Z' || state === 'X') && threads <= 1) && (belongs(pid) || isMarked(pid)),
+  )
+}
+
+/** Descendants are younger than their root: only later pids need a look, unless the counter has wrapped. */
+function processesSince(first: number): ProcessStat[] {
+  const last = lastPid()
+  if (last === first) return [first].flatMap((pid) => readProcessStat(pid) ?? [])
+  const wrapped = last < first
+  return processIds()
+    .filter((pid) => wrapped || pid >= first)
+    .flatMap((pid) => readProcessStat(pid) ?? [])
+}
+
+function processIds(): number[] {
+  try {
+    return readdirSync('/proc').map(Number).filter(Number.isInteger)
+  } catch {
+    return []
+  }
+}
+
+/** The pid handed out last, the fifth field of loadavg; 0 (take every pid) where it cannot be read. */
+function lastPid(): number {
+  try {
+    return Number(readFileSync('/proc/loadavg', 'utf8').split(' ')[4]) || 0
+  } catch {
+    return 0
+  }
+}
+
+function environmentOf(pid: number): string {
+  try {
+    return `\0${readFileSync(`/proc/${pid}/environ`, 'utf8')}`
+  } catch {
+    return ''
+  }
+}
+
+/** Signals a process only while it is still the one that was found. */
+export function signalProcess({ pid, started }: Found, signal: NodeJS.Signals): void {
+  if (process.platform === 'linux' && readProcessStat(pid)?.started !== started) return
+  try {
+    process.kill(pid, signal)
+  } catch {
+    // It ended in this moment, or is no longer ours to signal.
+  }
+}
