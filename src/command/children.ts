@@ -20,6 +20,8 @@ export interface ChildrenOptions {
 
 /** How long after SIGKILL a process may take to be gone before we go on without it. */
 const killPatienceMs = 2000
+/** How much of the grace SIGINT and SIGHUP have to themselves before SIGTERM follows. */
+const hearingShare = 0.1
 const lookEveryMs = 20
 
 /** The children of one run: started, recorded, and ended with it. */
@@ -58,9 +60,12 @@ export class Children {
   /** Ends every child and descendant: the signal, the grace, then SIGKILL. Takes no new ones. */
   async end(signal: NodeJS.Signals, graceMs: number): Promise<void> {
     this.#closed = true
-    this.signal(signal)
-    if (await this.#gone(graceMs)) return
-    for (const each of this.#living()) signalProcess(each, 'SIGKILL')
+    // A shell starts its background jobs deaf to SIGINT: what does not hear the first signal gets the usual one.
+    const hearingMs = signal === 'SIGTERM' ? 0 : graceMs * hearingShare
+    this.#signal(signal)
+    if (await this.#gone(hearingMs)) return
+    if (hearingMs > 0) this.#signal('SIGTERM')
+    if (await this.#gone(graceMs - hearingMs)) return
     await this.#gone(killPatienceMs, 'SIGKILL')
   }
 
@@ -68,14 +73,6 @@ export class Children {
   kill(): void {
     this.#closed = true
     for (const each of this.#living()) signalProcess(each, 'SIGKILL')
-  }
-
-  signal(signal: NodeJS.Signals): void {
-    for (const each of this.#living()) {
-      signalProcess(each, signal)
-      // A stopped process gets no signal but this one.
-      if (signal !== 'SIGKILL') signalProcess(each, 'SIGCONT')
-    }
   }
 
   /** To our own children alone, not to what they started. */
@@ -91,6 +88,14 @@ export class Children {
     this.#identities.push(identity)
     this.#options.onStarted(identity)
     recordChild(this.#options.scratchPath, identity, command)
+  }
+
+  #signal(signal: NodeJS.Signals): void {
+    for (const each of this.#living()) {
+      signalProcess(each, signal)
+      // A stopped process hears nothing until it goes on.
+      signalProcess(each, 'SIGCONT')
+    }
   }
 
   #living(): Found[] {

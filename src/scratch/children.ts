@@ -1,6 +1,6 @@
-import { appendFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { type Identity, parseIdentity } from '../primitives/liveness.ts'
+import { appendPrivateFile } from '../primitives/private-file.ts'
 import { readSmallFile } from '../primitives/small-file.ts'
 import { codedError } from '../primitives/stint-error.ts'
 import { metaDirectory, type Owner } from './owner.ts'
@@ -12,7 +12,7 @@ export const childrenPath = (scratch: string): string => join(scratch, metaDirec
 export function recordChild(scratch: string, { pid, started }: Identity, program: string): void {
   const name = basename(program).replace(/\s+/g, ' ')
   try {
-    appendFileSync(childrenPath(scratch), `${pid} ${started ?? '-'} ${name}\n`, { mode: 0o600 })
+    appendPrivateFile(childrenPath(scratch), `${pid} ${started ?? '-'} ${name}\n`)
   } catch (error) {
     throw codedError(error, `record the child ${pid} in ${scratch}`)
   }

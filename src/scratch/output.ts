@@ -1,6 +1,4 @@
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { codedError } from '../primitives/stint-error.ts'
 import { ensureOwnDirectory, type ScratchRoot } from './root.ts'
 
 /** Files handed to the caller: `out/<expiry>-<requestId>/`, the expiry in seconds since the epoch. */
@@ -19,11 +17,7 @@ export function makeOutputDirectory(
 ): OutputDirectory {
   ensureOwnDirectory(root.out)
   const path = join(root.out, `${Math.ceil(now / 1000) + keepSeconds}-${requestId}`)
-  try {
-    mkdirSync(path, { mode: 0o700, recursive: true })
-  } catch (error) {
-    throw codedError(error, `make ${path}`)
-  }
+  ensureOwnDirectory(path)
   return { path, keepSeconds }
 }
 

@@ -1,7 +1,6 @@
-import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
-import { writeAll } from '../primitives/atomic-file.ts'
 import { type Identity, parseIdentity } from '../primitives/liveness.ts'
+import { createPrivateFile } from '../primitives/private-file.ts'
 import { readSmallFile } from '../primitives/small-file.ts'
 import { type Keep, isKeep } from './keep.ts'
 
@@ -26,12 +25,7 @@ export const metaDirectory = '.stint'
 const ownerFile = 'owner.json'
 
 export function writeOwner(scratch: string, owner: Owner): void {
-  const fd = openSync(join(scratch, metaDirectory, ownerFile), 'wx', 0o600)
-  try {
-    writeAll(fd, `${JSON.stringify(owner)}\n`)
-  } finally {
-    closeSync(fd)
-  }
+  createPrivateFile(join(scratch, metaDirectory, ownerFile), `${JSON.stringify(owner)}\n`)
 }
 
 /** The owner record, or undefined if there is none that makes sense. */

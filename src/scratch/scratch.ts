@@ -1,10 +1,10 @@
-import { closeSync, lstatSync, mkdirSync, openSync, renameSync } from 'node:fs'
+import { lstatSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
-import { writeAll } from '../primitives/atomic-file.ts'
 import { type Clock, systemClock } from '../primitives/clock.ts'
 import { newRequestId } from '../primitives/id.ts'
 import { ownIdentity } from '../primitives/liveness.ts'
 import { displayHostname } from '../primitives/platform.ts'
+import { createPrivateFile, makePrivateDirectory } from '../primitives/private-file.ts'
 import { removeTree, type Removal } from '../primitives/remove-tree.ts'
 import { codedError, errnoOf, StintError } from '../primitives/stint-error.ts'
 import { discard, moveToTrash } from './discard.ts'
@@ -66,7 +66,7 @@ export class Scratch {
   dir(name?: string): string {
     const path = this.#place(name ?? this.#nextName('dir'))
     try {
-      mkdirSync(path, 0o700)
+      makePrivateDirectory(path)
     } catch (error) {
       throw placeError(error, path)
     }
@@ -154,8 +154,8 @@ export function createScratch(options: ScratchOptions = {}): Scratch {
   const identity = ownIdentity()
   const staging = join(root.path, stagingName(requestId, identity))
   try {
-    mkdirSync(staging, 0o700)
-    mkdirSync(join(staging, metaDirectory), 0o700)
+    makePrivateDirectory(staging)
+    makePrivateDirectory(join(staging, metaDirectory))
     writeOwner(staging, {
       schema_version: 1,
       request_id: requestId,
@@ -195,7 +195,7 @@ function place(base: string, parts: string[]): string {
   for (const part of parts.slice(0, -1)) {
     path = join(path, part)
     try {
-      mkdirSync(path, 0o700)
+      makePrivateDirectory(path)
     } catch (error) {
       if (errnoOf(error) !== 'EEXIST' || !lstatSync(path).isDirectory()) throw placeError(error, path)
     }
@@ -205,12 +205,7 @@ function place(base: string, parts: string[]): string {
 
 function createFile(path: string, content: string | Uint8Array): void {
   try {
-    const fd = openSync(path, 'wx', 0o600)
-    try {
-      writeAll(fd, content)
-    } finally {
-      closeSync(fd)
-    }
+    createPrivateFile(path, content)
   } catch (error) {
     throw placeError(error, path)
   }

@@ -1,6 +1,7 @@
-import { appendFileSync, lstatSync } from 'node:fs'
+import { lstatSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, resolve, sep } from 'node:path'
+import { appendPrivateFile } from '../primitives/private-file.ts'
 import { readSmallFile } from '../primitives/small-file.ts'
 import { StintError } from '../primitives/stint-error.ts'
 import { metaDirectory } from './owner.ts'
@@ -23,7 +24,7 @@ export function recordTracked(scratch: string, path: string): TrackedPath {
     throw new StintError('NAME_INVALID', `refusing to track ${JSON.stringify(path)}: too much would be deleted`)
   }
   const tracked: TrackedPath = { path: absolute, file: fingerprint(absolute) }
-  appendFileSync(trackedPath(scratch), `${JSON.stringify(tracked)}\n`, { mode: 0o600 })
+  appendPrivateFile(trackedPath(scratch), `${JSON.stringify(tracked)}\n`)
   return tracked
 }
 

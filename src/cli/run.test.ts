@@ -1,0 +1,188 @@
+import { lstatSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { expect, test } from 'vitest'
+import { isRunning, until, World } from '../../test/support/world.ts'
+
+const pidsIn = (path: string): number[] => readFileSync(path, 'utf8').trim().split(/\s+/).map(Number)
+
+test('the program finds its scratch in TMPDIR, and it is gone afterwards', async () => {
+  await using world = new World()
+  const script = 'echo "$TMPDIR $TEMP $TMP $STINT_TMP_DIR $STINT_REQUEST_ID"; echo x > "$TMPDIR/file"'
+  const { code, stdout } = await world.stint(['run', '--', 'sh', '-c', script])
+  const [tmpdir = '', temp, tmp, stintTmp, requestId] = stdout.trim().split(' ')
+  expect(code).toBe(0)
+  expect([temp, tmp, stintTmp]).toEqual([tmpdir, tmpdir, tmpdir])
+  expect(tmpdir).toBe(join(world.root, requestId ?? ''))
+  expect(world.leftovers()).toEqual([])
+})
+
+test('200 runs at once, 8 at a time: 200 different directories, each with its request id, all gone after', async () => {
+  await using world = new World()
+  const seen = new Set<string>()
+  let started = 0
+  const worker = async () => {
+    while (started < 200) {
+      started += 1
+      const script = 'test -d "$TMPDIR" && echo "$TMPDIR $STINT_REQUEST_ID"; echo x > "$TMPDIR/file"'
+      const { stdout, code } = await world.stint(['run', '--', 'sh', '-c', script])
+      const [path = '', id] = stdout.trim().split(' ')
+      expect(code).toBe(0)
+      expect(basename(path)).toBe(id)
+      seen.add(path)
+    }
+  }
+  await Promise.all(Array.from({ length: 8 }, worker))
+  expect(seen.size).toBe(200)
+  expect(world.leftovers()).toEqual([])
+  await until('the trash is empty', () => readdirSync(join(world.root, 'trash')).every((name) => name === '.swept'))
+})
+
+test('with --json stdout is exactly the envelope and the program talks on stderr', async () => {
+  await using world = new World({ STINT_TRACE_ID: 'trace-7' })
+  const result = await world.stint(['run', '--json', '--session', 'my.session-1', '--', 'sh', '-c', 'echo out; echo err >&2'])
+  const { ok, data, error, meta } = result.envelope()
+  expect(result.stderr).toBe('out\nerr\n')
+  expect({ ok, data, error }).toEqual({
+    ok: true,
+    data: { exit_code: 0, command: ['sh', '-c', 'echo out; echo err >&2'] },
+    error: null,
+  })
+  expect(meta).toMatchObject({ session_id: 'my.session-1', trace_id: 'trace-7' })
+  expect(meta.session_tmp_dir).toBe(join(world.root, meta.request_id))
+  expect(meta.session_pid_file).toBe(join(world.root, meta.request_id, '.stint/children.pids'))
+})
+
+test.each([
+  ['exit 7', 7, { code: 'CHILD_FAILED', exit_code: 7, signal: null, retryable: false }],
+  ['kill -9 $$', 137, { code: 'CHILD_FAILED', exit_code: 137, signal: 'SIGKILL', retryable: false }],
+])('a program that ends with `%s` gives its own code and says so', async (script, code, error) => {
+  await using world = new World()
+  const result = await world.stint(['run', '--json', '--', 'sh', '-c', script])
+  expect(result.code).toBe(code)
+  expect(result.envelope()).toMatchObject({ ok: false, data: null, error })
+  expect(world.leftovers()).toEqual([])
+  const plain = await world.stint(['run', '--', 'sh', '-c', script])
+  expect(plain).toMatchObject({ code, stdout: '', stderr: '' })
+})
+
+test('a program that does not exist is 127, one that cannot be executed 126', async () => {
+  await using world = new World()
+  const missing = await world.stint(['run', '--json', '--', 'no-such-program-here'])
+  expect(missing.code).toBe(127)
+  expect(missing.envelope().error?.code).toBe('COMMAND_NOT_FOUND')
+  const file = join(world.tmp, 'plain.txt')
+  writeFileSync(file, 'text', { mode: 0o644 })
+  const plain = await world.stint(['run', '--', file])
+  expect(plain.code).toBe(126)
+  expect(plain.stderr).toContain('COMMAND_NOT_EXECUTABLE')
+  expect(world.leftovers()).toEqual([])
+})
+
+test('stdin passes through, and 50 MB through the pipe are intact', async () => {
+  await using world = new World()
+  expect((await world.stint(['run', '--', 'cat'], { input: 'hi\n' })).stdout).toBe('hi\n')
+  const script = `head -c 52428800 /dev/urandom > "$0/in"; "$1" "$2" run -- cat < "$0/in" | cmp - "$0/in" && echo same`
+  const bin = join(import.meta.dirname, '../../dist/bin/stint.cjs')
+  const { stdout } = await world.start('sh', ['-c', script, world.tmp, process.execPath, bin]).finished
+  expect(stdout).toBe('same\n')
+})
+
+test('a reader that goes away does not crash it', async () => {
+  await using world = new World()
+  const bin = join(import.meta.dirname, '../../dist/bin/stint.cjs')
+  const pipeline = `"$0" "$1" run -- yes | head -n 1; "$0" "$1" run --json -- true | true; "$0" "$1" sweep | true`
+  const { stdout, stderr } = await world.start('sh', ['-c', pipeline, process.execPath, bin]).finished
+  expect(stdout).toBe('y\n')
+  expect(stderr).toBe('')
+  await until('nothing is left', () => world.leftovers().length === 0)
+})
+
+test.each(['000', '077', '277'])('under umask %s directories are 0700 and files 0600', async (umask) => {
+  await using world = new World()
+  const report = 'stat -c %a "$TMPDIR" "$TMPDIR/.stint" "$TMPDIR/.stint/owner.json" "$TMPDIR/.stint/children.pids"'
+  const bin = join(import.meta.dirname, '../../dist/bin/stint.cjs')
+  const command = `umask ${umask}; exec "$0" "$1" run -- sh -c '${report}'`
+  const { stdout } = await world.start('sh', ['-c', command, process.execPath, bin]).finished
+  const modes = stdout.trim().split('\n')
+  expect(modes).toEqual(['700', '700', '600', '600'])
+  expect(statSync(world.root).mode & 0o777).toBe(0o700)
+  expect(statSync(join(world.root, 'trash')).mode & 0o777).toBe(0o700)
+  expect(world.leftovers()).toEqual([])
+})
+
+test('what the program left running is ended with the run, daemons too', async () => {
+  await using world = new World()
+  const pids = join(world.tmp, 'pids')
+  const script = `sleep 300 & echo $! > "$0"; setsid sh -c 'echo $$ >> "$0"; exec sleep 300' "$0" & sleep 0.2; while [ "$(wc -l < "$0")" -lt 2 ]; do :; done`
+  const { code } = await world.stint(['run', '--', 'sh', '-c', script, pids])
+  expect(code).toBe(0)
+  expect(pidsIn(pids)).toHaveLength(2)
+  expect(pidsIn(pids).filter(isRunning)).toEqual([])
+})
+
+test('a run inside a run is its sibling, and its path is no longer', async () => {
+  await using world = new World()
+  const bin = join(import.meta.dirname, '../../dist/bin/stint.cjs')
+  const inner = `echo "$TMPDIR"; "$0" "$1" run -- sh -c 'echo "$TMPDIR"; cat "$TMPDIR/.stint/owner.json"'`
+  const { stdout } = await world.stint(['run', '--', 'sh', '-c', inner, process.execPath, bin])
+  const [outerPath = '', innerPath = '', owner = '{}'] = stdout.trim().split('\n')
+  expect(join(innerPath, '..')).toBe(join(outerPath, '..'))
+  expect(innerPath.length).toBe(outerPath.length)
+  expect(JSON.parse(owner)).toMatchObject({ parent_request_id: basename(outerPath) })
+  expect(world.leftovers()).toEqual([])
+})
+
+test.each([
+  ['never', 'true', false],
+  ['on-failure', 'true', false],
+  ['on-failure', 'false', true],
+  ['always', 'true', true],
+])('--keep %s after `%s`: kept is %s', async (keep, program, kept) => {
+  await using world = new World()
+  const { stderr } = await world.stint(['run', '--keep', keep, '--', program])
+  expect(world.leftovers()).toHaveLength(kept ? 1 : 0)
+  expect(stderr.includes('scratch kept at')).toBe(kept)
+  await world.stint(['sweep'])
+  expect(world.leftovers()).toHaveLength(kept ? 1 : 0)
+})
+
+test('of the scratches kept on purpose a sweep leaves the newest ten', async () => {
+  await using world = new World()
+  for (let i = 0; i < 12; i++) await world.stint(['run', '--keep', 'always', '--', 'true'])
+  const before = world.leftovers().sort()
+  const { data } = (await world.stint(['sweep', '--json'])).envelope()
+  expect(world.leftovers().sort()).toEqual(before.slice(2))
+  expect(data).toMatchObject({ removed: [{ reason: 'superseded' }, { reason: 'superseded' }] })
+})
+
+test('a symlink inside the scratch is removed as a link, its target untouched', async () => {
+  await using world = new World()
+  const outside = join(world.tmp, 'outside')
+  const script = 'mkdir "$0"; echo precious > "$0/file"; ln -s "$0" "$TMPDIR/link"; ln -s "$0/file" "$TMPDIR/file-link"'
+  expect((await world.stint(['run', '--no-guard', '--', 'sh', '-c', script, outside])).code).toBe(0)
+  expect(world.leftovers()).toEqual([])
+  expect(readFileSync(join(outside, 'file'), 'utf8')).toBe('precious\n')
+  expect(lstatSync(outside).isDirectory()).toBe(true)
+})
+
+test.each([
+  [['run'], 'no command to run'],
+  [['run', '--'], 'no command to run'],
+  [['run', '--timeout', 'soon', '--', 'true'], '--timeout takes a duration'],
+  [['run', '--timeout'], '--timeout needs a value'],
+  [['run', '--keep', 'maybe', '--', 'true'], '--keep must be one of'],
+  [['run', '--no-guard=yes', '--', 'true'], '--no-guard takes no value'],
+  [['run', '--session', '../x', '--', 'true'], 'cannot be a session id'],
+  [['run', '--session', 'a'.repeat(129), '--', 'true'], 'cannot be a session id'],
+  [['run', '--tiemout', '3', '--', 'true'], 'unknown option --tiemout'],
+  [['sweep', 'everything'], 'takes no argument'],
+  [['rnu'], 'unknown command'],
+  [[], 'which command?'],
+])('bad arguments %j: exit 2, a sentence, and nothing has happened', async (args, message) => {
+  await using world = new World()
+  const { code, stderr, stdout } = await world.stint(args)
+  expect(code).toBe(2)
+  expect(stderr + stdout).toContain(message)
+  expect(stderr + stdout).not.toMatch(/\n\s+at /)
+  expect(readdirSync(world.tmp)).toEqual([])
+})

@@ -1,0 +1,35 @@
+import { chmodSync, closeSync, fchmodSync, lstatSync, mkdirSync, openSync } from 'node:fs'
+import { writeAll } from './atomic-file.ts'
+
+/**
+ * Directories 0700 and files 0600, whatever the umask: the mode given to the kernel keeps others out, and where an
+ * odd umask would take rights from us too, they are set again.
+ */
+let umaskTakesOurs: boolean | undefined
+
+/** Makes a directory that must not exist yet. */
+export function makePrivateDirectory(path: string): void {
+  mkdirSync(path, 0o700)
+  umaskTakesOurs ??= (lstatSync(path).mode & 0o700) !== 0o700
+  if (umaskTakesOurs) chmodSync(path, 0o700)
+}
+
+/** Creates a file that must not exist yet. */
+export function createPrivateFile(path: string, content: string | Uint8Array): void {
+  write(path, 'wx', content)
+}
+
+/** Appends to a file, creating it if needed, in one write. */
+export function appendPrivateFile(path: string, content: string): void {
+  write(path, 'a', content)
+}
+
+function write(path: string, flags: 'wx' | 'a', content: string | Uint8Array): void {
+  const fd = openSync(path, flags, 0o600)
+  try {
+    if (umaskTakesOurs) fchmodSync(fd, 0o600)
+    writeAll(fd, content)
+  } finally {
+    closeSync(fd)
+  }
+}
