@@ -1,23 +1,25 @@
 // Builds the library with tsc (one module a file, so importers load only what they use) and the
 // `stint` binary with esbuild (one CommonJS file: a third of the start-up time of loading modules).
 import { execFileSync } from 'node:child_process'
-import { chmodSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, renameSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
-const tsc = createRequire(import.meta.url).resolve('typescript/package.json')
+const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc')
+const [dist, next, last] = ['dist', 'dist.next', 'dist.last'].map((name) => join(root, name))
 
-rmSync(join(root, 'dist'), { recursive: true, force: true })
-execFileSync(process.execPath, [join(dirname(tsc), 'bin/tsc'), '-p', 'tsconfig.build.json'], {
+// Built beside it and swapped in, so that whoever runs the old build never meets half of a new one.
+rmSync(next, { recursive: true, force: true })
+execFileSync(process.execPath, [tsc, '-p', 'tsconfig.build.json', '--outDir', next], {
   cwd: root,
   stdio: 'inherit',
 })
 await build({
   entryPoints: [join(root, 'src/cli/bin.ts')],
-  outfile: join(root, 'dist/bin/stint.cjs'),
+  outfile: join(next, 'bin/stint.cjs'),
   bundle: true,
   platform: 'node',
   target: 'node20',
@@ -29,4 +31,8 @@ await build({
   legalComments: 'none',
   logLevel: 'warning',
 })
-chmodSync(join(root, 'dist/bin/stint.cjs'), 0o755)
+chmodSync(join(next, 'bin/stint.cjs'), 0o755)
+rmSync(last, { recursive: true, force: true })
+if (existsSync(dist)) renameSync(dist, last)
+renameSync(next, dist)
+rmSync(last, { recursive: true, force: true })

@@ -53,7 +53,10 @@ test('a timeout ends the run with exit 10, one envelope, no process and no scrat
   const running = await startFamily(world, ['--json', '--timeout', '1s'])
   const result = await running.finished
   expect(result.code).toBe(10)
-  expect(result.envelope()).toMatchObject({ error: { code: 'TIMEOUT', timeout_ms: 1000 }, meta: { partial: true } })
+  expect(result.envelope()).toMatchObject({
+    error: { code: 'TIMEOUT', timeout_ms: 1000 },
+    meta: { partial: true },
+  })
   expect(survivors(world)).toEqual([])
   expect(world.leftovers()).toEqual([])
 })
@@ -130,15 +133,23 @@ test('SIGKILL of stint: the guard ends the whole family and removes the scratch'
   expect(world.leftovers()).toHaveLength(1)
   running.child.kill('SIGKILL')
   await running.finished
-  await until('family and scratch are gone', () => survivors(world).length === 0 && world.leftovers().length === 0)
-  await until('the trash is empty', () => readdirSync(join(world.root, 'trash')).every((name) => name === '.swept'))
+  await until(
+    'family and scratch are gone',
+    () => survivors(world).length === 0 && world.leftovers().length === 0,
+  )
+  await until('the trash is empty', () =>
+    readdirSync(join(world.root, 'trash')).every((name) => name === '.swept'),
+  )
 })
 
 test('SIGKILL of stint: a family that ignores SIGTERM does not outlive it either', async () => {
   await using world = new World()
   const running = await startFamily(world, [], true)
   running.child.kill('SIGKILL')
-  await until('family and scratch are gone', () => survivors(world).length === 0 && world.leftovers().length === 0)
+  await until(
+    'family and scratch are gone',
+    () => survivors(world).length === 0 && world.leftovers().length === 0,
+  )
 })
 
 test('SIGKILL of an outer run ends the inner run, and both scratches go', async () => {

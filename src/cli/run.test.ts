@@ -34,12 +34,23 @@ test('200 runs at once, 8 at a time: 200 different directories, each with its re
   await Promise.all(Array.from({ length: 8 }, worker))
   expect(seen.size).toBe(200)
   expect(world.leftovers()).toEqual([])
-  await until('the trash is empty', () => readdirSync(join(world.root, 'trash')).every((name) => name === '.swept'))
+  await until('the trash is empty', () =>
+    readdirSync(join(world.root, 'trash')).every((name) => name === '.swept'),
+  )
 })
 
 test('with --json stdout is exactly the envelope and the program talks on stderr', async () => {
   await using world = new World({ STINT_TRACE_ID: 'trace-7' })
-  const result = await world.stint(['run', '--json', '--session', 'my.session-1', '--', 'sh', '-c', 'echo out; echo err >&2'])
+  const result = await world.stint([
+    'run',
+    '--json',
+    '--session',
+    'my.session-1',
+    '--',
+    'sh',
+    '-c',
+    'echo out; echo err >&2',
+  ])
   const { ok, data, error, meta } = result.envelope()
   expect(result.stderr).toBe('out\nerr\n')
   expect({ ok, data, error }).toEqual({
@@ -99,7 +110,8 @@ test('a reader that goes away does not crash it', async () => {
 
 test.each(['000', '077', '277'])('under umask %s directories are 0700 and files 0600', async (umask) => {
   await using world = new World()
-  const report = 'stat -c %a "$TMPDIR" "$TMPDIR/.stint" "$TMPDIR/.stint/owner.json" "$TMPDIR/.stint/children.pids"'
+  const report =
+    'stat -c %a "$TMPDIR" "$TMPDIR/.stint" "$TMPDIR/.stint/owner.json" "$TMPDIR/.stint/children.pids"'
   const bin = join(import.meta.dirname, '../../dist/bin/stint.cjs')
   const command = `umask ${umask}; exec "$0" "$1" run -- sh -c '${report}'`
   const { stdout } = await world.start('sh', ['-c', command, process.execPath, bin]).finished
@@ -158,7 +170,8 @@ test('of the scratches kept on purpose a sweep leaves the newest ten', async () 
 test('a symlink inside the scratch is removed as a link, its target untouched', async () => {
   await using world = new World()
   const outside = join(world.tmp, 'outside')
-  const script = 'mkdir "$0"; echo precious > "$0/file"; ln -s "$0" "$TMPDIR/link"; ln -s "$0/file" "$TMPDIR/file-link"'
+  const script =
+    'mkdir "$0"; echo precious > "$0/file"; ln -s "$0" "$TMPDIR/link"; ln -s "$0/file" "$TMPDIR/file-link"'
   expect((await world.stint(['run', '--no-guard', '--', 'sh', '-c', script, outside])).code).toBe(0)
   expect(world.leftovers()).toEqual([])
   expect(readFileSync(join(outside, 'file'), 'utf8')).toBe('precious\n')

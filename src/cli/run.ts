@@ -12,7 +12,8 @@ const options = {
 
 export const run = defineCommand({
   name: 'run',
-  summary: 'Runs any program in a scratch of its own. Its input, output, terminal and exit code pass through.',
+  summary:
+    'Runs any program in a scratch of its own. Its input, output, terminal and exit code pass through.',
   options,
   positionals: '-- COMMAND [ARGUMENT…]',
   stopAtPositional: true,
@@ -25,7 +26,9 @@ export const run = defineCommand({
   ],
   settings: ({ options, positionals }) => {
     if (positionals.length === 0) {
-      throw new StintError('ARG_ERROR', 'no command to run', { hint: 'Write it after --, as in: stint run -- npm test' })
+      throw new StintError('ARG_ERROR', 'no command to run', {
+        hint: 'Write it after --, as in: stint run -- npm test',
+      })
     }
     return {
       sessionId: options.session,

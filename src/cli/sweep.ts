@@ -10,7 +10,8 @@ const options = {
 
 export const sweepCommand = defineBareCommand({
   name: 'sweep',
-  summary: 'Removes what dead runs left behind: scratches whose owner and children are dead, expired outputs, trash.',
+  summary:
+    'Removes what dead runs left behind: scratches whose owner and children are dead, expired outputs, trash.',
   options,
   examples: [
     ['stint sweep', 'clean up now'],

@@ -38,7 +38,8 @@ export class Answer {
   }
 
   #giveText(outcome: Outcome, text: string | undefined): boolean {
-    if (!('error' in outcome)) return text === undefined || writeOut(1, text.endsWith('\n') ? text : `${text}\n`)
+    if (!('error' in outcome))
+      return text === undefined || writeOut(1, text.endsWith('\n') ? text : `${text}\n`)
     const { error } = outcome
     // A failed child has said itself what was wrong.
     if (error.code === 'CHILD_FAILED') return true

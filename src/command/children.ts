@@ -126,7 +126,9 @@ function start(spawn: () => ChildProcess): ChildProcess {
     return spawn()
   } catch (error) {
     // Arguments Node refuses: a NUL byte, an empty command.
-    throw new StintError('ARG_ERROR', error instanceof Error ? error.message : String(error), { cause: error })
+    throw new StintError('ARG_ERROR', error instanceof Error ? error.message : String(error), {
+      cause: error,
+    })
   }
 }
 
@@ -140,10 +142,15 @@ function started(child: ChildProcess, command: string, cwd: SpawnOptions['cwd'])
 function startError(error: Error, command: string, cwd: SpawnOptions['cwd']): StintError {
   const errno = errnoOf(error)
   const where = cwd === undefined ? '' : ` in ${String(cwd)}`
-  if (errno === 'ENOENT') return new StintError('COMMAND_NOT_FOUND', `cannot find ${command}${where}`, { cause: error })
-  return new StintError('COMMAND_NOT_EXECUTABLE', `cannot run ${command}${where}: ${errno ?? error.message}`, {
-    cause: error,
-  })
+  if (errno === 'ENOENT')
+    return new StintError('COMMAND_NOT_FOUND', `cannot find ${command}${where}`, { cause: error })
+  return new StintError(
+    'COMMAND_NOT_EXECUTABLE',
+    `cannot run ${command}${where}: ${errno ?? error.message}`,
+    {
+      cause: error,
+    },
+  )
 }
 
 function stdoutToStderr(stdio: SpawnOptions['stdio']): SpawnOptions['stdio'] {

@@ -5,7 +5,14 @@ import { Children } from './children.ts'
 import type { Context } from './context.ts'
 import { type Outcome, settle } from './envelope.ts'
 import { watchForInterruption } from './interruption.ts'
-import { armGuard, exportEnvironment, hasControllingTerminal, makeScratch, readSettings, reserveStdout } from './prepare.ts'
+import {
+  armGuard,
+  exportEnvironment,
+  hasControllingTerminal,
+  makeScratch,
+  readSettings,
+  reserveStdout,
+} from './prepare.ts'
 import type { Invocation } from './runtime-flags.ts'
 import type { Command } from './spec.ts'
 import { type RunParts, teardown, teardownAtOnce } from './teardown.ts'
@@ -38,7 +45,16 @@ export async function execute(command: Command, invocation: Invocation, answer: 
     terminal,
     onStarted: (child) => guard?.watch(child),
   })
-  const run: RunParts = { command, settings, graceMs: invocation.graceMs, answer, scratch, children, guard, hooks: [] }
+  const run: RunParts = {
+    command,
+    settings,
+    graceMs: invocation.graceMs,
+    answer,
+    scratch,
+    children,
+    guard,
+    hooks: [],
+  }
 
   // Made when somebody asks for it: a handler that never does cannot listen, and need not be waited for.
   let stop: AbortController | undefined
@@ -70,5 +86,7 @@ export async function execute(command: Command, invocation: Invocation, answer: 
 function exitedEarly(code: number | string | undefined): Outcome {
   const exit = Number(code ?? 0)
   if (exit === 0) return { data: {} }
-  return { error: new StintError('UNEXPECTED', `the command ended its own process with exit code ${exit}`, { exit }) }
+  return {
+    error: new StintError('UNEXPECTED', `the command ended its own process with exit code ${exit}`, { exit }),
+  }
 }

@@ -62,4 +62,7 @@ const cancelled = (signal: NodeJS.Signals): StintError =>
   })
 
 const timedOut = (ms: number): StintError =>
-  new StintError('TIMEOUT', `not done after ${formatDuration(ms)}`, { phase: 'execution', facts: { timeout_ms: ms } })
+  new StintError('TIMEOUT', `not done after ${formatDuration(ms)}`, {
+    phase: 'execution',
+    facts: { timeout_ms: ms },
+  })

@@ -22,4 +22,6 @@ type ValueOf<Spec extends OptionSpec> = Spec['type'] extends 'boolean'
         : string | undefined
 
 /** What a command's handler gets for its option table: durations in milliseconds, flags as booleans. */
-export type OptionValues<Table extends OptionTable> = { -readonly [Name in keyof Table]: ValueOf<Table[Name]> }
+export type OptionValues<Table extends OptionTable> = {
+  -readonly [Name in keyof Table]: ValueOf<Table[Name]>
+}

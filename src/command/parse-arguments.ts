@@ -56,7 +56,8 @@ export function parseArguments<Table extends OptionTable>(
   return { options: values as OptionValues<Table>, positionals }
 }
 
-const emptyValue = ({ type }: OptionSpec): unknown => (type === 'boolean' ? false : type === 'strings' ? [] : undefined)
+const emptyValue = ({ type }: OptionSpec): unknown =>
+  type === 'boolean' ? false : type === 'strings' ? [] : undefined
 
 function splitWord(word: string): { flag: string; inline: string | undefined } {
   const at = word.indexOf('=')
@@ -70,7 +71,10 @@ function nameOf(flag: string, table: OptionTable): string | undefined {
 
 function readValue(flag: string, text: string, { type, choices }: OptionSpec): unknown {
   if (choices !== undefined && !choices.includes(text)) {
-    throw new StintError('ARG_ERROR', `${flag} must be one of ${choices.join(', ')}; got ${JSON.stringify(text)}`)
+    throw new StintError(
+      'ARG_ERROR',
+      `${flag} must be one of ${choices.join(', ')}; got ${JSON.stringify(text)}`,
+    )
   }
   if (type !== 'duration') return text
   const ms = parseDuration(text)
@@ -91,7 +95,9 @@ export function closest(word: string, words: readonly string[]): string | undefi
   const ranked = words.map((each) => ({ each, distance: editDistance(word, each) }))
   ranked.sort((a, b) => a.distance - b.distance)
   const best = ranked[0]
-  return best !== undefined && best.distance <= Math.max(1, Math.floor(word.length / 3)) ? best.each : undefined
+  return best !== undefined && best.distance <= Math.max(1, Math.floor(word.length / 3))
+    ? best.each
+    : undefined
 }
 
 function editDistance(a: string, b: string): number {

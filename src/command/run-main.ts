@@ -27,7 +27,11 @@ export async function runMain(target: Command | CommandGroup, options: RunMainOp
   process.exit(await main(target, argv, answer))
 }
 
-async function main(target: Command | CommandGroup, argv: readonly string[], answer: Answer): Promise<number> {
+async function main(
+  target: Command | CommandGroup,
+  argv: readonly string[],
+  answer: Answer,
+): Promise<number> {
   try {
     const asked = askedOfGroup(target, argv)
     if (asked !== undefined) return print(asked)

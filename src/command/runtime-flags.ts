@@ -53,6 +53,8 @@ function parseWith(command: Command, argv: string[]): unknown {
     return command.parse?.(argv)
   } catch (error) {
     if (error instanceof StintError) throw error
-    throw new StintError('ARG_ERROR', error instanceof Error ? error.message : String(error), { cause: error })
+    throw new StintError('ARG_ERROR', error instanceof Error ? error.message : String(error), {
+      cause: error,
+    })
   }
 }

@@ -12,7 +12,10 @@ export interface Selection {
 
 export const isGroup = (target: Command | CommandGroup): target is CommandGroup => 'commands' in target
 
-export async function selectCommand(target: Command | CommandGroup, argv: readonly string[]): Promise<Selection> {
+export async function selectCommand(
+  target: Command | CommandGroup,
+  argv: readonly string[],
+): Promise<Selection> {
   if (!isGroup(target)) return { command: target, called: target.name, argv }
   const name = argv[0] ?? ''
   const entry = Object.hasOwn(target.commands, name) ? target.commands[name] : undefined
@@ -23,7 +26,8 @@ export async function selectCommand(target: Command | CommandGroup, argv: readon
 function unknownCommand(group: CommandGroup, name: string): StintError {
   const names = Object.keys(group.commands)
   const near = closest(name, names)
-  const message = name === '' || name.startsWith('-') ? 'which command?' : `unknown command ${JSON.stringify(name)}`
+  const message =
+    name === '' || name.startsWith('-') ? 'which command?' : `unknown command ${JSON.stringify(name)}`
   return new StintError('ARG_ERROR', message, {
     hint: near === undefined ? `Commands: ${names.join(', ')}.` : `Did you mean ${group.name} ${near}?`,
   })

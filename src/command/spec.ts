@@ -97,7 +97,9 @@ export interface CommandGroup {
  * })
  * await runMain(build)
  */
-export function defineCommand<const Table extends OptionTable, Data>(command: TableCommand<Table, Data>): Command
+export function defineCommand<const Table extends OptionTable, Data>(
+  command: TableCommand<Table, Data>,
+): Command
 export function defineCommand<Args, Data>(command: ParserCommand<Args, Data>): Command
 export function defineCommand(command: object): Command {
   return command as Command

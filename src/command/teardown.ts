@@ -45,7 +45,8 @@ export async function teardown(
 /** The same in the moment that is left when nobody will wait: synchronous, the scratch only out of sight. */
 export function teardownAtOnce(run: RunParts, outcome: Outcome): number {
   run.children.kill()
-  if (!shouldKeep(run.settings.keep ?? 'never', 'error' in outcome)) moveToTrash(run.scratch.root, run.scratch.path)
+  if (!shouldKeep(run.settings.keep ?? 'never', 'error' in outcome))
+    moveToTrash(run.scratch.root, run.scratch.path)
   run.scratch.release()
   return answer(run, outcome)
 }
@@ -78,7 +79,8 @@ function removeScratch({ scratch, settings, guard, answer }: RunParts, outcome: 
   }
   // With a guard the scratch only goes out of sight here: the guard empties the trash, and nobody waits for it.
   const { failures } = guard === undefined ? scratch.remove() : scratch.moveToTrash()
-  for (const { path, error } of failures) answer.warn(`CLEANUP_FAILED: ${path} could not be removed: ${error}`)
+  for (const { path, error } of failures)
+    answer.warn(`CLEANUP_FAILED: ${path} could not be removed: ${error}`)
 }
 
 async function flushStreams(): Promise<void> {

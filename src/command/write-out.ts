@@ -7,7 +7,7 @@ import { errnoOf } from '../primitives/stint-error.ts'
  */
 export function writeOut(fd: 1 | 2, text: string): boolean {
   const bytes = Buffer.from(text)
-  for (let done = 0; done < bytes.length; ) {
+  for (let done = 0; done < bytes.length;) {
     try {
       done += writeSync(fd, bytes, done)
     } catch (error) {

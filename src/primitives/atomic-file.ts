@@ -1,12 +1,4 @@
-import {
-  closeSync,
-  fsyncSync,
-  linkSync,
-  openSync,
-  renameSync,
-  unlinkSync,
-  writeSync,
-} from 'node:fs'
+import { closeSync, fsyncSync, linkSync, openSync, renameSync, unlinkSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { errnoOf } from './stint-error.ts'
 import { ulid } from './id.ts'
@@ -62,7 +54,7 @@ function stage(path: string, content: string | Uint8Array): string {
 /** `write` may take fewer bytes than it was given, and says so only by its count. */
 export function writeAll(fd: number, content: string | Uint8Array): void {
   const bytes = typeof content === 'string' ? Buffer.from(content) : content
-  for (let done = 0; done < bytes.length; ) {
+  for (let done = 0; done < bytes.length;) {
     done += writeSync(fd, bytes, done, bytes.length - done)
   }
 }

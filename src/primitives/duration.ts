@@ -14,7 +14,8 @@ export function parseDuration(text: string): number | undefined {
   return bounded(total)
 }
 
-const bounded = (ms: number): number | undefined => (ms <= Number.MAX_SAFE_INTEGER ? Math.round(ms) : undefined)
+const bounded = (ms: number): number | undefined =>
+  ms <= Number.MAX_SAFE_INTEGER ? Math.round(ms) : undefined
 
 /** The shortest exact way to write a duration: `90000` → `1m30s`. */
 export function formatDuration(ms: number): string {

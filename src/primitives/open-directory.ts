@@ -1,4 +1,13 @@
-import { chmodSync, closeSync, constants, existsSync, fchmodSync, fstatSync, lstatSync, openSync } from 'node:fs'
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  existsSync,
+  fchmodSync,
+  fstatSync,
+  lstatSync,
+  openSync,
+} from 'node:fs'
 import { geteuid } from './user.ts'
 import { errnoOf } from './stint-error.ts'
 

@@ -35,12 +35,15 @@ export function descendants(
       .map(({ pid }) => pid),
   )
   const belongs = (pid: number): boolean => {
-    for (let at: number | undefined = pid; at !== undefined; at = parents.get(at)) if (rootPids.has(at)) return true
+    for (let at: number | undefined = pid; at !== undefined; at = parents.get(at))
+      if (rootPids.has(at)) return true
     return false
   }
   return processes.filter(
     ({ pid, state, threads }) =>
-      pid !== process.pid && !((state === 'Z' || state === 'X') && threads <= 1) && (belongs(pid) || isMarked(pid)),
+      pid !== process.pid &&
+      !((state === 'Z' || state === 'X') && threads <= 1) &&
+      (belongs(pid) || isMarked(pid)),
   )
 }
 

@@ -78,7 +78,12 @@ function* removalSteps(path: string, options: RemovalOptions): Generator<void, R
     return false
   }
 
-  function* removeDirectory(entry: string, shown: string, depth: number, parent?: OpenDirectory): Generator<void> {
+  function* removeDirectory(
+    entry: string,
+    shown: string,
+    depth: number,
+    parent?: OpenDirectory,
+  ): Generator<void> {
     let directory: OpenDirectory
     try {
       directory = openDirectory(entry)

@@ -36,7 +36,7 @@ export function findRoot(env: NodeJS.ProcessEnv = process.env): ScratchRoot | un
     return root
   } catch (error) {
     if (errnoOf(error) === 'ENOENT') return undefined
-    throw codedError(error, `look at ${root.path}`)
+    throw rootError(error, root.path)
   }
 }
 
@@ -46,12 +46,17 @@ function realTmp(env: NodeJS.ProcessEnv): string {
   try {
     return realpathSync.native(tmp)
   } catch (error) {
-    const errno = errnoOf(error)
-    if (errno === 'ENOENT' || errno === 'ENOTDIR' || errno === 'ELOOP') {
-      throw new StintError('TEMP_DIR_MISSING', `the temp directory ${tmp} does not exist`, { cause: error })
-    }
-    throw codedError(error, `use the temp directory ${tmp}`)
+    throw rootError(error, tmp)
   }
+}
+
+function rootError(error: unknown, path: string): unknown {
+  const errno = errnoOf(error) ?? ''
+  if (!['ENOENT', 'ENOTDIR', 'ELOOP'].includes(errno)) return codedError(error, `use ${path}`)
+  return new StintError('TEMP_DIR_MISSING', `there is no directory for ${path}`, {
+    cause: error,
+    detail: `errno=${errno}`,
+  })
 }
 
 /** Makes a private directory of ours, or checks with lstat that what is there is one. */
@@ -60,7 +65,7 @@ export function ensureOwnDirectory(path: string): void {
   try {
     stat = lstatSync(path)
   } catch (error) {
-    if (errnoOf(error) !== 'ENOENT') throw codedError(error, `use ${path}`)
+    if (errnoOf(error) !== 'ENOENT') throw rootError(error, path)
     stat = makeOwnDirectory(path)
   }
   assertOwnDirectory(path, stat)
@@ -73,10 +78,7 @@ function makeOwnDirectory(path: string): Stats {
     mkdirSync(path, 0o700)
   } catch (error) {
     // Another run made it in the same moment: it is checked like any other.
-    if (errnoOf(error) === 'ENOTDIR') {
-      throw new StintError('TEMP_DIR_MISSING', `cannot make ${path}: its parent is not a directory`)
-    }
-    if (errnoOf(error) !== 'EEXIST') throw codedError(error, `make ${path}`)
+    if (errnoOf(error) !== 'EEXIST') throw rootError(error, path)
   }
   return lstatSync(path)
 }
@@ -90,6 +92,8 @@ function assertOwnDirectory(path: string, stat: Stats): void {
         ? `belongs to user ${stat.uid}`
         : undefined
   if (problem !== undefined) {
-    throw new StintError('TEMP_DIR_UNSAFE', `${path} ${problem}; nothing was created`, { detail: `path=${path}` })
+    throw new StintError('TEMP_DIR_UNSAFE', `${path} ${problem}; nothing was created`, {
+      detail: `path=${path}`,
+    })
   }
 }

@@ -106,7 +106,13 @@ export class Scratch {
   moveToTrash(): Removal {
     return this.#end(() => {
       const moved = moveToTrash(this.root, this.path)
-      return { removed: 0, bytes: 0, failures: [], complete: false, ...(typeof moved === 'string' ? {} : moved) }
+      return {
+        removed: 0,
+        bytes: 0,
+        failures: [],
+        complete: false,
+        ...(typeof moved === 'string' ? {} : moved),
+      }
     })
   }
 

@@ -20,8 +20,16 @@ const trackedPath = (scratch: string): string => join(scratch, metaDirectory, 't
 
 export function recordTracked(scratch: string, path: string): TrackedPath {
   const absolute = resolve(path)
-  if (path === '' || path.includes('\0') || isAncestorOf(absolute, homedir()) || isAncestorOf(absolute, scratch)) {
-    throw new StintError('NAME_INVALID', `refusing to track ${JSON.stringify(path)}: too much would be deleted`)
+  if (
+    path === '' ||
+    path.includes('\0') ||
+    isAncestorOf(absolute, homedir()) ||
+    isAncestorOf(absolute, scratch)
+  ) {
+    throw new StintError(
+      'NAME_INVALID',
+      `refusing to track ${JSON.stringify(path)}: too much would be deleted`,
+    )
   }
   const tracked: TrackedPath = { path: absolute, file: fingerprint(absolute) }
   appendPrivateFile(trackedPath(scratch), `${JSON.stringify(tracked)}\n`)
@@ -35,7 +43,8 @@ export function readTracked(scratch: string): string[] {
     const tracked = parseTracked(line)
     if (!tracked?.file) return []
     const now = fingerprint(tracked.path)
-    const same = now?.dev === tracked.file.dev && now.ino === tracked.file.ino && now.born === tracked.file.born
+    const same =
+      now?.dev === tracked.file.dev && now.ino === tracked.file.ino && now.born === tracked.file.born
     return same ? [tracked.path] : []
   })
 }

@@ -6,7 +6,7 @@ import { removeTree, type Removal, type RemovalFailure } from '../primitives/rem
 import { codedError, errnoOf } from '../primitives/stint-error.ts'
 import { discard } from '../scratch/discard.ts'
 import { keptScratches } from '../scratch/keep.ts'
-import { findRoot, type ScratchRoot } from '../scratch/root.ts'
+import { ensureOwnDirectory, findRoot, type ScratchRoot } from '../scratch/root.ts'
 import { readTracked } from '../scratch/tracked.ts'
 import { examine, type Place } from './candidate.ts'
 import { type KeepReason, type RemoveReason, verdict } from './verdict.ts'
@@ -34,6 +34,7 @@ export function sweep(options: SweepOptions = {}): SweepReport {
   const report: SweepReport = { removed: [], kept: [], failures: [], bytesFreed: 0, complete: true }
   const root = options.root ?? findRoot()
   if (root === undefined) return report
+  if (!options.dryRun) ensureOwnDirectory(root.trash)
   const clock = options.clock ?? systemClock
   const end = clock.mono() + (options.budgetMs ?? Number.POSITIVE_INFINITY)
   const keptOnPurpose: { path: string; createdAt: number }[] = []
@@ -49,7 +50,8 @@ export function sweep(options: SweepOptions = {}): SweepReport {
       const path = join(directory, name)
       const { remove, reason } = verdict(candidate, clock.now())
       if (remove) dispose(root, path, reason, options, report)
-      else if (reason === 'kept-on-purpose') keptOnPurpose.push({ path, createdAt: candidate.owner?.createdAt ?? 0 })
+      else if (reason === 'kept-on-purpose')
+        keptOnPurpose.push({ path, createdAt: candidate.owner?.createdAt ?? 0 })
       else report.kept.push({ path, reason })
     }
   }
@@ -98,7 +100,8 @@ function dispose(
   report.failures.push(...removal.failures)
   report.bytesFreed += removal.bytes
   report.complete &&= removal.complete
-  if (removal.complete && removal.failures.length === 0) report.removed.push({ path, bytes: removal.bytes, reason })
+  if (removal.complete && removal.failures.length === 0)
+    report.removed.push({ path, bytes: removal.bytes, reason })
 }
 
 const wouldRemove = (path: string): Removal => ({

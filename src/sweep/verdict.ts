@@ -42,7 +42,8 @@ const keep = (reason: KeepReason): Verdict => ({ remove: false, reason })
 export function verdict(candidate: Candidate, now: number): Verdict {
   if (candidate.type === 'symlink') return keep('symlink')
   if (!candidate.ours) return keep('foreign-owner')
-  if (candidate.kind === 'other' || (candidate.type === 'file' && candidate.kind !== 'trash')) return keep('not-stint')
+  if (candidate.kind === 'other' || (candidate.type === 'file' && candidate.kind !== 'trash'))
+    return keep('not-stint')
   if (candidate.kind === 'trash') return remove('trash')
   if (candidate.kind === 'output') {
     return now > (candidate.expiresAt ?? Number.POSITIVE_INFINITY) ? remove('expired') : keep('not-expired')

@@ -9,6 +9,9 @@ import { type Envelope, validEnvelope } from './envelope.ts'
 export const projectRoot = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
 export const stintBin = join(projectRoot, 'dist/bin/stint.cjs')
 
+/** Root can mount and change users; without it, a user namespace has to do. */
+export const isRoot = process.geteuid?.() === 0
+
 export interface Finished {
   code: number | null
   signal: NodeJS.Signals | null
@@ -79,6 +82,12 @@ export class World implements AsyncDisposable {
     return this.startStint(args, options).finished
   }
 
+  /** Starts a program in namespaces of its own (`--mount`, `--pid` …): what it mounts is gone with it. */
+  unshare(namespaces: readonly string[], command: string, args: readonly string[]): Promise<Finished> {
+    const asRoot = isRoot ? [] : ['--map-root-user']
+    return this.start('unshare', [...asRoot, ...namespaces, command, ...args]).finished
+  }
+
   /** Entries of the scratch root that are neither `trash` nor `out`: what is left of runs. */
   leftovers(): string[] {
     if (!existsSync(this.root)) return []
@@ -90,7 +99,10 @@ export class World implements AsyncDisposable {
     const pids = readdirSync('/proc').map(Number).filter(Number.isInteger)
     return pids.filter((pid) => {
       try {
-        return isRunning(pid) && readFileSync(`/proc/${pid}/environ`, 'utf8').includes(`STINT_TMP_ROOT=${this.tmp}\0`)
+        return (
+          isRunning(pid) &&
+          readFileSync(`/proc/${pid}/environ`, 'utf8').includes(`STINT_TMP_ROOT=${this.tmp}\0`)
+        )
       } catch {
         return false
       }
@@ -100,7 +112,8 @@ export class World implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     for (const { child } of this.#running) child.kill('SIGKILL')
     for (const pid of this.#orphans()) process.kill(pid, 'SIGKILL')
-    for (const { child } of this.#running) for (const stream of [child.stdout, child.stderr]) stream?.destroy()
+    for (const { child } of this.#running)
+      for (const stream of [child.stdout, child.stderr]) stream?.destroy()
     await Promise.allSettled([...this.#running].map(({ finished }) => finished))
     rmSync(this.tmp, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 })
   }

@@ -1,0 +1,161 @@
+import { existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { World } from '../../test/support/world.ts'
+import { StintError } from '../primitives/stint-error.ts'
+import { cleanupCommand } from './output.ts'
+import { openRoot } from './root.ts'
+import { createScratch, type Scratch } from './scratch.ts'
+
+let world: World
+let scratch: Scratch
+
+beforeEach(() => {
+  world = new World()
+  scratch = createScratch({ root: openRoot({ STINT_TMP_ROOT: world.tmp }) })
+})
+afterEach(async () => {
+  scratch.remove()
+  await world[Symbol.asyncDispose]()
+})
+
+const codeOf = (act: () => unknown): string => {
+  try {
+    act()
+  } catch (error) {
+    if (error instanceof StintError) return error.code
+    throw error
+  }
+  return 'none'
+}
+const mode = (path: string): number => statSync(path).mode & 0o777
+
+test('files are 0600 with their content, directories 0700, nested names made on the way', () => {
+  const file = scratch.file('a/b/c.txt', 'text')
+  expect(file).toBe(join(scratch.path, 'a/b/c.txt'))
+  expect([readFileSync(file, 'utf8'), mode(file), mode(dirname(file))]).toEqual(['text', 0o600, 0o700])
+  expect(mode(scratch.dir('d'))).toBe(0o700)
+  expect(readFileSync(scratch.file('bytes', Buffer.from([1, 2, 3])))).toEqual(Buffer.from([1, 2, 3]))
+})
+
+test('without a name each file and directory gets one of its own', () => {
+  const paths = [scratch.file(), scratch.file(), scratch.dir(), scratch.dir()]
+  expect(new Set(paths).size).toBe(4)
+  for (const path of paths) expect(dirname(path)).toBe(scratch.path)
+})
+
+test.each([
+  '',
+  '.',
+  '..',
+  '../x',
+  'a/../../x',
+  '/etc/passwd',
+  'a//b',
+  'a/',
+  '/',
+  'a\0b',
+  './x',
+  `${'x'.repeat(256)}`,
+])('the name %j is refused with NAME_INVALID, for files, directories and outputs', (name) => {
+  expect(codeOf(() => scratch.file(name))).toBe('NAME_INVALID')
+  expect(codeOf(() => scratch.dir(name))).toBe('NAME_INVALID')
+  expect(codeOf(() => scratch.output(name))).toBe('NAME_INVALID')
+})
+
+test('a name that is taken is refused, not overwritten', () => {
+  scratch.file('x', 'first')
+  expect(codeOf(() => scratch.file('x', 'second'))).toBe('NAME_TAKEN')
+  expect(codeOf(() => scratch.dir('x'))).toBe('NAME_TAKEN')
+  expect(readFileSync(join(scratch.path, 'x'), 'utf8')).toBe('first')
+})
+
+test('a link inside the scratch does not lead a new file out', () => {
+  symlinkSync(world.tmp, join(scratch.path, 'out'))
+  expect(codeOf(() => scratch.file('out/file'))).toBe('NAME_TAKEN')
+  symlinkSync(join(world.tmp, 'target'), join(scratch.path, 'dangling'))
+  expect(codeOf(() => scratch.file('dangling'))).toBe('NAME_TAKEN')
+  expect(existsSync(join(world.tmp, 'target'))).toBe(false)
+})
+
+test('an output outlives the scratch, and its command removes it', async () => {
+  const a = scratch.output('report.txt', { content: 'data' })
+  const b = scratch.output('other.txt')
+  const c = scratch.output('later.txt', { keepSeconds: 3600 })
+  expect([dirname(a), mode(a), mode(dirname(a))]).toEqual([dirname(b), 0o600, 0o700])
+  expect(dirname(c)).not.toBe(dirname(a))
+  expect(basename(dirname(a))).toMatch(new RegExp(`^\\d+-${scratch.requestId}$`))
+  scratch.remove()
+  expect([a, b, c].map((path) => existsSync(path))).toEqual([true, true, true])
+  await world.start('sh', ['-c', cleanupCommand(scratch.outputs)]).finished
+  expect([a, b, c].map((path) => existsSync(path))).toEqual([false, false, false])
+  expect(codeOf(() => scratch.output('x', { keepSeconds: -1 }))).toBe('ARG_ERROR')
+})
+
+test('the cleanup command is safe in a shell, whatever the path', () => {
+  expect(cleanupCommand([{ path: `/tmp/it's $(here)/x`, keepSeconds: 1 }])).toBe(
+    `rm -rf -- '/tmp/it'\\''s $(here)/x'`,
+  )
+})
+
+test('what is tracked elsewhere goes too; what would be too much is refused', () => {
+  const file = join(world.tmp, 'elsewhere')
+  writeFileSync(file, '')
+  expect(scratch.track(file)).toBe(file)
+  for (const path of [
+    '/',
+    '',
+    process.env.HOME ?? '/root',
+    dirname(process.env.HOME ?? '/root/x'),
+    scratch.path,
+    world.root,
+  ]) {
+    expect(
+      codeOf(() => scratch.track(path)),
+      path,
+    ).toBe('NAME_INVALID')
+  }
+  expect(scratch.remove().failures).toEqual([])
+  expect([existsSync(file), existsSync(scratch.path)]).toEqual([false, false])
+})
+
+test('removing twice is fine; a disposed scratch is gone', async () => {
+  let path: string
+  {
+    await using other = createScratch({ root: scratch.root })
+    path = other.path
+    expect(existsSync(path)).toBe(true)
+  }
+  expect(existsSync(path)).toBe(false)
+  {
+    using other = createScratch({ root: scratch.root })
+    path = other.path
+  }
+  expect(existsSync(path)).toBe(false)
+  expect(scratch.remove().removed).toBeGreaterThan(0)
+  expect(scratch.remove()).toEqual({ removed: 0, bytes: 0, failures: [], complete: true })
+})
+
+test('a process that forgets to remove its scratch leaves none when it exits', async () => {
+  const program = `
+    import { createScratch } from ${JSON.stringify(join(import.meta.dirname, '../../dist/index.js'))}
+    console.log(createScratch().file('x', 'y'))`
+  const { stdout, code } = await world.start(process.execPath, ['--input-type=module', '-e', program])
+    .finished
+  expect(code).toBe(0)
+  expect(stdout).toContain(world.root)
+  expect(existsSync(stdout.trim())).toBe(false)
+  expect(world.leftovers()).toEqual([scratch.requestId])
+})
+
+test('the owner record says whose it is', () => {
+  const owner = JSON.parse(readFileSync(join(scratch.path, '.stint/owner.json'), 'utf8')) as Record<
+    string,
+    unknown
+  >
+  expect(owner).toMatchObject({
+    schema_version: 1,
+    request_id: scratch.requestId,
+    identity: { pid: process.pid },
+  })
+})

@@ -1,0 +1,296 @@
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { basename, join } from 'node:path'
+import { expect, test } from 'vitest'
+import { buildC } from '../../test/support/build-c.ts'
+import { isRoot, isRunning, stintBin, until, World } from '../../test/support/world.ts'
+import { identify, ownIdentity } from '../primitives/liveness.ts'
+import { newRequestId, ulid } from '../primitives/id.ts'
+import { parseOwner } from '../scratch/owner.ts'
+import { stagingName } from '../scratch/staging.ts'
+
+const deadPid = 0x7ffffff0
+
+interface SweepData {
+  removed: { path: string; bytes: number; reason: string }[]
+  kept: { path: string; reason: string }[]
+  failures: { path: string; error: string }[]
+  bytes_freed: number
+}
+
+async function sweep(world: World, ...flags: string[]): Promise<SweepData> {
+  return (await world.stint(['sweep', '--json', ...flags])).envelope().data as SweepData
+}
+
+/** A scratch as a run would have left it, with any owner one likes. */
+function plant(world: World, identity: object | undefined, extra: object = {}): string {
+  const requestId = newRequestId()
+  const path = join(world.root, requestId)
+  mkdirSync(join(path, '.stint'), { recursive: true, mode: 0o700 })
+  chmodSync(world.root, 0o700)
+  const owner = { schema_version: 1, request_id: requestId, created_at: 0, keep: 'never', identity, ...extra }
+  if (identity !== undefined) writeFileSync(join(path, '.stint/owner.json'), JSON.stringify(owner))
+  writeFileSync(join(path, 'work'), '12345')
+  return path
+}
+
+const dayOld = (path: string): void => utimesSync(path, 0, 0)
+
+test('a run that is alive is never swept; when it is dead, one sweep leaves nothing', async () => {
+  await using world = new World()
+  const running = world.startStint([
+    'run',
+    '--no-guard',
+    '--',
+    'sh',
+    '-c',
+    'echo work > "$TMPDIR/work"; echo up; sleep 300',
+  ])
+  await until('it is up', () => running.output().stdout.includes('up'))
+  const [name = ''] = world.leftovers()
+  expect(await sweep(world)).toMatchObject({ removed: [], kept: [{ reason: 'owner-alive' }], bytes_freed: 0 })
+  expect(readFileSync(join(world.root, name, 'work'), 'utf8')).toBe('work\n')
+  const pids = readFileSync(join(world.root, name, '.stint/children.pids'), 'utf8')
+  running.child.kill('SIGKILL')
+  process.kill(Number.parseInt(pids, 10), 'SIGKILL')
+  await until('both are dead', () => !isRunning(running.pid) && !isRunning(Number.parseInt(pids, 10)))
+  const { removed, bytes_freed } = await sweep(world)
+  expect(removed).toMatchObject([{ path: join(world.root, name), reason: 'owner-dead' }])
+  expect(bytes_freed).toBeGreaterThan(5)
+  expect(world.leftovers()).toEqual([])
+})
+
+test('a live run is not swept from another pid namespace', async () => {
+  await using world = new World()
+  const running = world.startStint(['run', '--', 'sh', '-c', 'echo up; exec sleep 300'])
+  await until('it is up', () => running.output().stdout.includes('up'))
+  const sweeper = [stintBin, 'sweep', '--json']
+  const { stdout } = await world.unshare(['--pid', '--fork', '--mount-proc'], process.execPath, sweeper)
+  expect(JSON.parse(stdout)).toMatchObject({ data: { removed: [], kept: [{ reason: 'owner-unknown' }] } })
+  expect(world.leftovers()).toHaveLength(1)
+  running.child.kill('SIGTERM')
+  expect((await running.finished).code).toBe(143)
+})
+
+test('an owner whose main thread is a zombie while another thread runs is alive; unreaped and reaped are dead', async () => {
+  await using world = new World()
+  const program = buildC(
+    world.tmp,
+    `#include <pthread.h>
+     #include <unistd.h>
+     static void *run(void *arg) { write(1, "up\\n", 3); pause(); return arg; }
+     int main(void) { pthread_t t; pthread_create(&t, 0, run, 0); pthread_exit(0); }`,
+    '-pthread',
+  )
+  const owner = world.start(program, [])
+  await until('only the other thread runs', () => {
+    const stat = readFileSync(`/proc/${owner.pid}/stat`, 'utf8')
+    return owner.output().stdout === 'up\n' && stat.includes(') Z ')
+  })
+  const path = plant(world, identify(owner.pid))
+  expect(await sweep(world)).toMatchObject({ removed: [], kept: [{ reason: 'owner-alive' }] })
+  owner.child.kill('SIGKILL')
+  await owner.finished
+  expect(await sweep(world)).toMatchObject({ removed: [{ path, reason: 'owner-dead' }] })
+
+  // A parent that never waits: the killed child stays a zombie.
+  const parent = world.start('sh', ['-c', 'sleep 300 & echo $!; exec sleep 301'])
+  await until('the child has a pid', () => parent.output().stdout.endsWith('\n'))
+  const childPid = Number(parent.output().stdout)
+  const unreaped = plant(world, identify(childPid))
+  process.kill(childPid, 'SIGKILL')
+  await until('it is a zombie', () => readFileSync(`/proc/${childPid}/stat`, 'utf8').includes(') Z '))
+  expect(await sweep(world)).toMatchObject({ removed: [{ path: unreaped, reason: 'owner-dead' }] })
+})
+
+test('a reused pid, another boot and a missing pid are dead; another host or namespace is not provable', async () => {
+  await using world = new World()
+  const me = ownIdentity()
+  const dead = [
+    plant(world, { ...me, started: 1 }),
+    plant(world, { ...me, boot: '00000000-0000-0000-0000-000000000000' }),
+    plant(world, { ...me, pid: deadPid }),
+  ]
+  const unknown = [
+    plant(world, { ...me, host: 'f'.repeat(32) }),
+    plant(world, { ...me, pidns: '1' }),
+    plant(world, { ...me, timens: '1' }),
+  ]
+  const alive = plant(world, me)
+  const { removed, kept } = await sweep(world)
+  expect(removed.map(({ path }) => path).sort()).toEqual(dead.sort())
+  expect(
+    kept
+      .filter(({ reason }) => reason === 'owner-unknown')
+      .map(({ path }) => path)
+      .sort(),
+  ).toEqual(unknown.sort())
+  expect(kept).toContainEqual({ path: alive, reason: 'owner-alive' })
+})
+
+test('without an owner that makes sense, only what is older than a day goes', async () => {
+  await using world = new World()
+  const forged = [{ pid: -1 }, { pid: 0 }, { pid: 'x' }, { pid: 1e12 }, {}].map((bad) => ({
+    ...ownIdentity(),
+    ...bad,
+  }))
+  const young = [undefined, {}, ...forged.slice(0, 4)].map((identity) => plant(world, identity))
+  writeFileSync(join(young[0] ?? '', '.stint/owner.json'), '{"torn')
+  const { removed, kept } = await sweep(world)
+  expect(removed).toEqual([])
+  expect(kept.map(({ reason }) => reason)).toEqual(young.map(() => 'ownerless'))
+})
+
+test('an owner record that is a FIFO or a link neither hangs nor fools the sweep', async () => {
+  await using world = new World()
+  const path = plant(world, undefined)
+  await world.start('mkfifo', [join(path, '.stint/owner.json')]).finished
+  const linked = plant(world, undefined)
+  symlinkSync('/etc/passwd', join(linked, '.stint/owner.json'))
+  expect((await sweep(world)).kept.map(({ reason }) => reason)).toEqual(['ownerless', 'ownerless'])
+})
+
+test('what a crash between making and naming a scratch leaves is swept by the name of its maker', async () => {
+  await using world = new World()
+  const me = ownIdentity()
+  const dead = join(world.root, stagingName(newRequestId(), { ...me, pid: deadPid }))
+  const alive = join(world.root, stagingName(newRequestId(), me))
+  const elsewhere = join(
+    world.root,
+    stagingName(newRequestId(), { ...me, pid: deadPid, boot: '11111111-2222' }),
+  )
+  for (const path of [dead, alive, elsewhere]) mkdirSync(join(path, '.stint'), { recursive: true })
+  chmodSync(world.root, 0o700)
+  const { removed, kept } = await sweep(world)
+  expect(removed).toMatchObject([{ path: dead, reason: 'owner-dead' }])
+  expect(kept).toContainEqual({ path: alive, reason: 'owner-alive' })
+  expect(kept).toContainEqual({ path: elsewhere, reason: 'owner-unknown' })
+})
+
+test('foreign, symlinked and unknown entries are never touched, and named with the reason', async () => {
+  await using world = new World()
+  const outside = join(world.tmp, 'outside')
+  mkdirSync(outside)
+  writeFileSync(join(outside, 'file'), '')
+  plant(world, undefined)
+  rmSync(join(world.root, readdirSync(world.root)[0] ?? ''), { recursive: true })
+  const link = join(world.root, newRequestId())
+  symlinkSync(outside, link)
+  const file = join(world.root, 'notes.txt')
+  writeFileSync(file, '')
+  const unknown = join(world.root, 'mine')
+  mkdirSync(unknown)
+  dayOld(unknown)
+  const expected = [
+    { path: link, reason: 'symlink' },
+    { path: file, reason: 'not-stint' },
+    { path: unknown, reason: 'not-stint' },
+  ]
+  if (isRoot) {
+    const foreign = plant(world, { ...ownIdentity(), pid: deadPid })
+    chownSync(foreign, 65534, 65534)
+    expected.push({ path: foreign, reason: 'foreign-owner' })
+  }
+  const { removed, kept } = await sweep(world)
+  expect(removed).toEqual([])
+  expect(kept).toHaveLength(expected.length)
+  for (const entry of expected) expect(kept).toContainEqual(entry)
+  expect(existsSync(join(outside, 'file'))).toBe(true)
+})
+
+test('--dry-run says what would go and changes nothing', async () => {
+  await using world = new World()
+  const dead = plant(world, { ...ownIdentity(), pid: deadPid })
+  mkdirSync(join(world.root, 'trash', 'req_old'), { recursive: true })
+  writeFileSync(join(world.root, 'trash', 'req_old', 'x'), 'xyz')
+  const tree = async () =>
+    (
+      await world.start('sh', ['-c', 'cd "$0" && find . -printf "%p %m %s %T@\\n" | sort', world.tmp])
+        .finished
+    ).stdout
+  const before = await tree()
+  const { removed } = await sweep(world, '--dry-run')
+  expect(removed).toMatchObject([
+    { bytes: 3, reason: 'trash' },
+    { path: dead, reason: 'owner-dead' },
+  ])
+  expect(await tree()).toBe(before)
+  expect((await sweep(world)).removed).toEqual(removed)
+  expect(world.leftovers()).toEqual([])
+})
+
+test('outputs stay until they expire', async () => {
+  await using world = new World()
+  const out = join(world.root, 'out')
+  mkdirSync(out, { recursive: true })
+  chmodSync(world.root, 0o700)
+  const now = Math.floor(Date.now() / 1000)
+  const expired = `${now - 10}-req_${ulid()}`
+  const fresh = `${now + 100}-req_${ulid()}`
+  for (const name of [expired, fresh, 'stranger']) mkdirSync(join(out, name))
+  const { removed, kept } = await sweep(world)
+  expect(removed.map(({ path, reason }) => [basename(path), reason])).toEqual([[expired, 'expired']])
+  expect(kept.map(({ path, reason }) => [basename(path), reason]).sort()).toEqual(
+    [
+      [fresh, 'not-expired'],
+      ['stranger', 'not-stint'],
+    ].sort(),
+  )
+})
+
+test('tracked paths elsewhere go with a dead run, unless something else is there now', async () => {
+  await using world = new World()
+  const program = `
+    import { createScratch } from ${JSON.stringify(join(import.meta.dirname, '../../dist/index.js'))}
+    import { writeFileSync } from 'node:fs'
+    const scratch = createScratch()
+    for (const path of process.argv.slice(1)) { writeFileSync(path, 'x'); scratch.track(path) }
+    process.kill(process.pid, 'SIGKILL')`
+  const [gone = '', replaced = ''] = ['gone', 'replaced'].map((name) => join(world.tmp, name))
+  await world.start(process.execPath, ['--input-type=module', '-e', program, gone, replaced]).finished
+  rmSync(replaced)
+  writeFileSync(replaced, 'somebody else wrote this')
+  expect(world.leftovers()).toHaveLength(1)
+  expect((await sweep(world)).removed).toMatchObject([{ reason: 'owner-dead' }])
+  expect(existsSync(gone)).toBe(false)
+  expect(readFileSync(replaced, 'utf8')).toBe('somebody else wrote this')
+})
+
+test('every invocation sweeps at its start, at most once a minute', async () => {
+  await using world = new World()
+  const dead = plant(world, { ...ownIdentity(), pid: deadPid })
+  await world.stint(['run', '--', 'sleep', '0.05'])
+  expect(existsSync(dead)).toBe(false)
+  const next = plant(world, { ...ownIdentity(), pid: deadPid })
+  await world.stint(['run', '--', 'sleep', '0.05'])
+  expect(existsSync(next)).toBe(true)
+  dayOld(join(world.root, 'trash/.swept'))
+  await world.stint(['run', '--', 'sleep', '0.05'])
+  expect(existsSync(next)).toBe(false)
+})
+
+test('owner records: what is not one is none, whatever the bytes', () => {
+  for (const text of [
+    '',
+    'null',
+    '[]',
+    '1',
+    '"x"',
+    '{}',
+    '{"schema_version":2}',
+    '{"schema_version":1,"request_id":"r"}',
+    '\0',
+  ]) {
+    expect(parseOwner(text)).toBeUndefined()
+  }
+})

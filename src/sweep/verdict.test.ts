@@ -1,0 +1,82 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { type Candidate, unprovenAgeMs, verdict } from './verdict.ts'
+
+const liveness = fc.constantFrom('alive' as const, 'dead' as const, 'unknown' as const)
+const candidates: fc.Arbitrary<Candidate> = fc.record(
+  {
+    kind: fc.constantFrom(
+      'scratch' as const,
+      'staging' as const,
+      'output' as const,
+      'trash' as const,
+      'other' as const,
+    ),
+    type: fc.constantFrom('directory' as const, 'symlink' as const, 'file' as const),
+    ours: fc.boolean(),
+    changedAt: fc.integer({ min: 0, max: 3 * unprovenAgeMs }),
+    owner: fc.record({
+      liveness,
+      keep: fc.constantFrom('never' as const, 'on-failure' as const, 'always' as const),
+      createdAt: fc.nat(),
+    }),
+    children: fc.array(liveness, { maxLength: 3 }),
+    expiresAt: fc.integer({ min: 0, max: 3 * unprovenAgeMs }),
+  },
+  { requiredKeys: ['kind', 'type', 'ours', 'changedAt', 'children'] },
+)
+const times = fc.integer({ min: 0, max: 3 * unprovenAgeMs })
+const isRun = ({ kind }: Candidate) => kind === 'scratch' || kind === 'staging'
+
+test('nothing foreign, linked or unknown is ever removed', () => {
+  fc.assert(
+    fc.property(candidates, times, (candidate, now) => {
+      const untouchable = !candidate.ours || candidate.type === 'symlink' || candidate.kind === 'other'
+      if (untouchable) expect(verdict(candidate, now).remove).toBe(false)
+    }),
+  )
+})
+
+test('a run is removed only if owner and every child are dead, or if nothing is proven and it is over a day old', () => {
+  fc.assert(
+    fc.property(candidates.filter(isRun), times, (candidate, now) => {
+      if (!verdict(candidate, now).remove) return
+      const all = [candidate.owner?.liveness ?? 'unknown', ...candidate.children]
+      expect(candidate.owner?.liveness).not.toBe('alive')
+      if (candidate.owner) expect(candidate.children).not.toContain('alive')
+      const proven = all.every((each) => each === 'dead')
+      if (!proven) expect(now - candidate.changedAt).toBeGreaterThan(unprovenAgeMs)
+    }),
+  )
+})
+
+test('a dead run is always removed, unless it was to be kept', () => {
+  const dead = { liveness: 'dead' as const, keep: 'never' as const, createdAt: 0 }
+  const scratch: Candidate = {
+    kind: 'scratch',
+    type: 'directory',
+    ours: true,
+    changedAt: 5,
+    owner: dead,
+    children: ['dead'],
+  }
+  expect(verdict(scratch, 5)).toEqual({ remove: true, reason: 'owner-dead' })
+  expect(verdict({ ...scratch, owner: { ...dead, keep: 'on-failure' } }, 5)).toEqual({
+    remove: false,
+    reason: 'kept-on-purpose',
+  })
+})
+
+test('the boundaries: exactly a day old is not old, exactly at its expiry is not expired', () => {
+  const base = { type: 'directory', ours: true, changedAt: 0, children: [] } as const
+  expect(verdict({ ...base, kind: 'scratch', children: [] }, unprovenAgeMs)).toMatchObject({ remove: false })
+  expect(verdict({ ...base, kind: 'scratch', children: [] }, unprovenAgeMs + 1)).toMatchObject({
+    remove: true,
+  })
+  expect(verdict({ ...base, kind: 'output', children: [], expiresAt: 100 }, 100)).toMatchObject({
+    remove: false,
+  })
+  expect(verdict({ ...base, kind: 'output', children: [], expiresAt: 100 }, 101)).toMatchObject({
+    remove: true,
+  })
+})
