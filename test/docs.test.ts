@@ -1,0 +1,120 @@
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { type ErrorEntry, errorTable } from '../src/primitives/error-table.ts'
+import { validEnvelope } from './support/envelope.ts'
+import { projectRoot, stintBin, World } from './support/world.ts'
+
+const read = (path: string): string => readFileSync(join(projectRoot, path), 'utf8')
+const pages = ['README.md', ...readdirSync(join(projectRoot, 'docs')).map((name) => `docs/${name}`)]
+
+interface Block {
+  page: string
+  language: string
+  code: string
+}
+
+const blocks: Block[] = pages.flatMap((page) =>
+  [...read(page).matchAll(/^```(\w*)\n(.*?)^```$/gms)].map(([, language = '', code = '']) => ({
+    page,
+    language,
+    code,
+  })),
+)
+const ofLanguage = (language: string) => blocks.filter((block) => block.language === language)
+
+/** A directory where `stint` is installed as a user would have it. */
+class UserWorld extends World {
+  constructor() {
+    super()
+    mkdirSync(join(this.tmp, 'node_modules/.bin'), { recursive: true })
+    symlinkSync(projectRoot, join(this.tmp, 'node_modules/stint'))
+    symlinkSync(stintBin, join(this.tmp, 'node_modules/.bin/stint'))
+    this.env.PATH = `${join(this.tmp, 'node_modules/.bin')}:${this.env.PATH ?? ''}`
+  }
+}
+
+const shellLines = ofLanguage('sh').flatMap(({ page, code }) =>
+  code
+    .trim()
+    .split('\n')
+    .map((line) => [page, line]),
+)
+const repositoryLines = ['npm ci && npm test']
+const installAndRun = 'npm install && npx stint'
+
+test.each(shellLines.filter(([, line = '']) => !repositoryLines.includes(line)))(
+  '%s: `%s` works',
+  async (_, line = '') => {
+    await using world = new UserWorld()
+    const command = line.replace(installAndRun, 'stint')
+    const { code, stderr } = await world.start('sh', ['-c', command], { cwd: world.tmp }).finished
+    expect(stderr).not.toMatch(/error|not found/i)
+    expect(code).toBe(0)
+  },
+)
+
+test('the README names the two commands, and CI runs the second', () => {
+  const lines = shellLines.filter(([page]) => page === 'README.md').map(([, line]) => line)
+  expect(lines).toHaveLength(2)
+  expect(lines[0]).toContain(`${installAndRun} run -- `)
+  expect(lines[1]).toBe(repositoryLines[0])
+  expect(read('.ci/run')).toContain(`\n${lines[1]}\n`)
+})
+
+test.each(ofLanguage('js').map(({ page, code }) => [page, code]))(
+  '%s: the program works: %s',
+  async (_, code) => {
+    await using world = new UserWorld()
+    const file = join(world.tmp, 'program.mjs')
+    writeFileSync(file, code)
+    const {
+      code: exit,
+      stdout,
+      stderr,
+    } = await world.start(process.execPath, [file], { cwd: world.tmp }).finished
+    expect(stderr).toBe('')
+    expect(exit).toBe(0)
+    expect(stdout).not.toBe('')
+    expect(world.leftovers()).toEqual([])
+  },
+)
+
+test('every JSON in the docs is JSON, and envelopes are valid', () => {
+  for (const { code } of ofLanguage('json')) {
+    const value = JSON.parse(code) as object
+    expect('ok' in value ? validEnvelope(`${JSON.stringify(value)}\n`) : value).toEqual(value)
+  }
+})
+
+test('every error code has its section in docs/errors.md, with exit code and hint, and no other has', () => {
+  const sections = new Map(
+    read('docs/errors.md')
+      .split(/^## /m)
+      .slice(1)
+      .map((text) => [text.slice(0, text.indexOf('\n')), text] as const),
+  )
+  expect([...sections.keys()]).toEqual(Object.keys(errorTable))
+  for (const [code, entry] of Object.entries(errorTable) as [string, ErrorEntry][]) {
+    const text = sections.get(code) ?? ''
+    expect(text).toContain(entry.hint)
+    if (code !== 'CHILD_FAILED') expect(text).toContain(`Exit ${entry.exit}`)
+    expect(text.includes(', retryable')).toBe(entry.retryable)
+  }
+})
+
+test('every link between the pages leads somewhere', () => {
+  for (const page of pages) {
+    for (const [, target = '', anchor] of read(page).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)) {
+      const path = target === '' ? page : join(page, '..', target)
+      const text = read(path)
+      const anchors = [...text.matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>
+        title
+          .toLowerCase()
+          .replaceAll(/[^\w\s-]/g, '')
+          .replaceAll(' ', '-'),
+      )
+      if (anchor !== undefined) expect(anchors, `${page} → ${target}#${anchor}`).toContain(anchor)
+    }
+  }
+})
