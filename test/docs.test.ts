@@ -62,23 +62,20 @@ test('the README names the two commands, and CI runs the second', () => {
   expect(read('.ci/run')).toContain(`\n${lines[1]}\n`)
 })
 
-test.each(ofLanguage('js').map(({ page, code }) => [page, code]))(
-  '%s: the program works: %s',
-  async (_, code) => {
-    await using world = new UserWorld()
-    const file = join(world.tmp, 'program.mjs')
-    writeFileSync(file, code)
-    const {
-      code: exit,
-      stdout,
-      stderr,
-    } = await world.start(process.execPath, [file], { cwd: world.tmp }).finished
-    expect(stderr).toBe('')
-    expect(exit).toBe(0)
-    expect(stdout).not.toBe('')
-    expect(world.leftovers()).toEqual([])
-  },
-)
+test.each(ofLanguage('js'))('$page: the program works (%#)', async ({ code }) => {
+  await using world = new UserWorld()
+  const file = join(world.tmp, 'program.mjs')
+  writeFileSync(file, code)
+  const {
+    code: exit,
+    stdout,
+    stderr,
+  } = await world.start(process.execPath, [file], { cwd: world.tmp }).finished
+  expect(stderr).toBe('')
+  expect(exit).toBe(0)
+  expect(stdout).not.toBe('')
+  expect(world.leftovers()).toEqual([])
+})
 
 test('every JSON in the docs is JSON, and envelopes are valid', () => {
   for (const { code } of ofLanguage('json')) {

@@ -12,8 +12,7 @@ export type Found = Pick<ProcessStat, 'pid' | 'started'>
  */
 export function processesOf(children: readonly Identity[], mark: string): Found[] {
   if (children.length === 0) return []
-  const first = Math.min(...children.map(({ pid }) => pid))
-  const processes = processesSince(first)
+  const processes = processesSince(children)
   return descendants(processes, children, (pid) => environmentOf(pid).includes(`\0${mark}\0`)).filter(
     ({ pid }) => !environmentOf(pid).includes(`\0${guardMark}=`),
   )
@@ -47,14 +46,15 @@ export function descendants(
   )
 }
 
-/** Descendants are younger than their root: only later pids need a look, unless the counter has wrapped. */
-function processesSince(first: number): ProcessStat[] {
-  const last = lastPid()
-  if (last === first) return [first].flatMap((pid) => readProcessStat(pid) ?? [])
-  const wrapped = last < first
+/** Descendants are younger than their root; and where no pid was handed out since, there are none. */
+function processesSince(children: readonly Identity[]): ProcessStat[] {
+  const [only] = children
+  if (children.length === 1 && only?.pid === lastPid())
+    return [only.pid].flatMap((pid) => readProcessStat(pid) ?? [])
+  const first = Math.min(...children.map(({ started }) => started ?? 0))
   return processIds()
-    .filter((pid) => wrapped || pid >= first)
     .flatMap((pid) => readProcessStat(pid) ?? [])
+    .filter(({ started }) => started >= first)
 }
 
 function processIds(): number[] {
@@ -65,7 +65,7 @@ function processIds(): number[] {
   }
 }
 
-/** The pid handed out last, the fifth field of loadavg; 0 (take every pid) where it cannot be read. */
+/** The pid handed out last, the fifth field of loadavg; 0 where it cannot be read. */
 function lastPid(): number {
   try {
     return Number(readFileSync('/proc/loadavg', 'utf8').split(' ')[4]) || 0
