@@ -2,10 +2,23 @@
 // elsewhere this says what to install, instead of letting tests fail one by one.
 import { execFileSync, spawnSync } from 'node:child_process'
 
-const packageOf = { cc: 'gcc', tmux: 'tmux', less: 'less', python3: 'python3', unshare: 'util-linux', setsid: 'util-linux' }
+const packageOf = {
+  cc: 'gcc',
+  tmux: 'tmux',
+  less: 'less',
+  python3: 'python3',
+  unshare: 'util-linux',
+  setsid: 'util-linux',
+}
 
 const isMissing = (tool) => spawnSync('sh', ['-c', `command -v ${tool}`]).status !== 0
-const packages = () => [...new Set(Object.keys(packageOf).filter(isMissing).map((tool) => packageOf[tool]))]
+const packages = () => [
+  ...new Set(
+    Object.keys(packageOf)
+      .filter(isMissing)
+      .map((tool) => packageOf[tool]),
+  ),
+]
 
 if (packages().length > 0 && process.getuid?.() === 0 && !isMissing('apt-get')) {
   const apt = (...args) =>

@@ -110,8 +110,8 @@ test('a reader that goes away does not crash it', async () => {
 
 test.each(['000', '077', '277'])('under umask %s directories are 0700 and files 0600', async (umask) => {
   await using world = new World()
-  const report =
-    'stat -c %a "$TMPDIR" "$TMPDIR/.stint" "$TMPDIR/.stint/owner.json" "$TMPDIR/.stint/children.pids"'
+  const recorded = 'until [ -s "$TMPDIR/.stint/children.pids" ]; do :; done'
+  const report = `${recorded}; stat -c %a "$TMPDIR" "$TMPDIR/.stint" "$TMPDIR"/.stint/*`
   const bin = join(import.meta.dirname, '../../dist/bin/stint.cjs')
   const command = `umask ${umask}; exec "$0" "$1" run -- sh -c '${report}'`
   const { stdout } = await world.start('sh', ['-c', command, process.execPath, bin]).finished

@@ -34,6 +34,10 @@ export class Children {
     this.#options = options
   }
 
+  get pids(): number[] {
+    return this.#identities.map(({ pid }) => pid)
+  }
+
   /** Where the children are listed, once there was one. */
   get pidFile(): string | undefined {
     return this.#identities.length === 0 ? undefined : childrenPath(this.#options.scratchPath)

@@ -5,26 +5,21 @@ import { Children } from './children.ts'
 import type { Context } from './context.ts'
 import { type Outcome, settle } from './envelope.ts'
 import { watchForInterruption } from './interruption.ts'
-import {
-  armGuard,
-  exportEnvironment,
-  hasControllingTerminal,
-  makeScratch,
-  readSettings,
-  reserveStdout,
-} from './prepare.ts'
+import { armGuard, exportEnvironment, makeScratch, readSettings, reserveStdout } from './prepare.ts'
 import type { Invocation } from './runtime-flags.ts'
 import type { Command } from './spec.ts'
 import { type RunParts, teardown, teardownAtOnce } from './teardown.ts'
+import { dieOfInterrupt, hasControllingTerminal, leaveTerminalAsItIs, stopAfter } from './terminal.ts'
 
 /** One run of a command, from its scratch to its exit code. */
 export async function execute(command: Command, invocation: Invocation, answer: Answer): Promise<number> {
   const settings = readSettings(command, invocation)
   const terminal = hasControllingTerminal()
+  const behindChild = terminal && command.interrupt === 'child'
   // Watched from before there is anything to clean up: a signal in between is answered when all is in place.
   const interruption = watchForInterruption({
     timeoutMs: invocation.timeoutMs,
-    interruptIsChilds: terminal && command.interrupt === 'child',
+    interruptIsChilds: behindChild,
     forward: terminal ? undefined : (signal) => children.forward(signal),
     onImpatient: (error) => process.exit(teardownAtOnce(run, { error })),
   })
@@ -76,12 +71,24 @@ export async function execute(command: Command, invocation: Invocation, answer: 
   const handler = settle(() => command.run(context as never, invocation.args as never))
   setImmediate(sweepAtStart, scratch.root)
 
+  if (behindChild) stopAfter(() => children.pids)
+
   const first = await Promise.race([handler, interruption])
-  if (!('signal' in first)) return await teardown(run, first, 'SIGTERM', undefined)
+  if (!('signal' in first)) {
+    const exit = await teardown(run, first, 'SIGTERM', undefined)
+    if (behindChild) await leaveTerminalAsItIs()
+    if (behindChild && diedOfInterrupt(first)) dieOfInterrupt()
+    return exit
+  }
   answer.meta.partial = true
   stop?.abort(first.error)
   return await teardown(run, { error: first.error }, first.signal, stop === undefined ? undefined : handler)
 }
+
+const diedOfInterrupt = (outcome: Outcome): boolean =>
+  'error' in outcome &&
+  outcome.error.code === 'CHILD_FAILED' &&
+  outcome.error.options.facts?.signal === 'SIGINT'
 
 function exitedEarly(code: number | string | undefined): Outcome {
   const exit = Number(code ?? 0)

@@ -1,4 +1,3 @@
-import { closeSync, openSync } from 'node:fs'
 import { isSessionId } from '../primitives/id.ts'
 import { StintError } from '../primitives/stint-error.ts'
 import { createScratch, type Scratch } from '../scratch/scratch.ts'
@@ -48,16 +47,6 @@ export function exportEnvironment({ path, requestId, root }: Scratch, { sessionI
     ...(sessionId === undefined ? {} : { STINT_SESSION_ID: sessionId }),
   })
   return `STINT_REQUEST_ID=${requestId}`
-}
-
-/** Is there a terminal whose keys send signals to our process group? What stdin is does not matter. */
-export function hasControllingTerminal(): boolean {
-  try {
-    closeSync(openSync('/dev/tty', 'r+'))
-    return true
-  } catch {
-    return false
-  }
 }
 
 export function armGuard(

@@ -61,9 +61,9 @@ export function errnoOf(error: unknown): string | undefined {
  * Turns a failed system call into the coded error a user can act on; anything else passes unchanged.
  * `doing` completes the sentence "cannot …".
  */
-export function codedError(error: unknown, doing: string): unknown {
+export function codedError(error: unknown, doing: string, hint?: string): unknown {
   const errno = errnoOf(error)
   const code = errno === undefined ? undefined : codeOfErrno[errno]
   if (errno === undefined || code === undefined) return error
-  return new StintError(code, `cannot ${doing}: ${errno}`, { cause: error, detail: `errno=${errno}` })
+  return new StintError(code, `cannot ${doing}: ${errno}`, { cause: error, detail: `errno=${errno}`, hint })
 }

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { ensureOwnDirectory, type ScratchRoot } from './root.ts'
+import { ensureScratchDirectory, type ScratchRoot } from './root.ts'
 
 /** Files handed to the caller: `out/<expiry>-<requestId>/`, the expiry in seconds since the epoch. */
 export interface OutputDirectory {
@@ -15,9 +15,9 @@ export function makeOutputDirectory(
   keepSeconds: number,
   now: number,
 ): OutputDirectory {
-  ensureOwnDirectory(root.out)
+  ensureScratchDirectory(root.out)
   const path = join(root.out, `${Math.ceil(now / 1000) + keepSeconds}-${requestId}`)
-  ensureOwnDirectory(path)
+  ensureScratchDirectory(path)
   return { path, keepSeconds }
 }
 

@@ -1,6 +1,7 @@
-import { chmodSync, lstatSync, mkdirSync, realpathSync, type Stats } from 'node:fs'
+import { lstatSync, realpathSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { ensureOwnDirectory, ownDirectoryProblem } from '../primitives/own-directory.ts'
 import { codedError, errnoOf, StintError } from '../primitives/stint-error.ts'
 import { geteuid } from '../primitives/user.ts'
 
@@ -23,8 +24,8 @@ const rootOf = (tmp: string): ScratchRoot => {
 /** The scratch root, made if it is not there; `TEMP_DIR_UNSAFE` if what is there is not ours. */
 export function openRoot(env: NodeJS.ProcessEnv = process.env): ScratchRoot {
   const root = rootOf(realTmp(env))
-  ensureOwnDirectory(root.path)
-  ensureOwnDirectory(root.trash)
+  ensureScratchDirectory(root.path)
+  ensureScratchDirectory(root.trash)
   return root
 }
 
@@ -32,7 +33,7 @@ export function openRoot(env: NodeJS.ProcessEnv = process.env): ScratchRoot {
 export function findRoot(env: NodeJS.ProcessEnv = process.env): ScratchRoot | undefined {
   const root = rootOf(realTmp(env))
   try {
-    assertOwnDirectory(root.path, lstatSync(root.path))
+    assertSafe(root.path, ownDirectoryProblem(lstatSync(root.path)))
     return root
   } catch (error) {
     if (errnoOf(error) === 'ENOENT') return undefined
@@ -59,41 +60,20 @@ function rootError(error: unknown, path: string): unknown {
   })
 }
 
-/** Makes a private directory of ours, or checks with lstat that what is there is one. */
-export function ensureOwnDirectory(path: string): void {
-  let stat: Stats
+/** A directory of ours inside the root, or the root itself: made, or checked before it is trusted. */
+export function ensureScratchDirectory(path: string): void {
+  let problem: string | undefined
   try {
-    stat = lstatSync(path)
+    problem = ensureOwnDirectory(path)
   } catch (error) {
-    if (errnoOf(error) !== 'ENOENT') throw rootError(error, path)
-    stat = makeOwnDirectory(path)
+    throw rootError(error, path)
   }
-  assertOwnDirectory(path, stat)
-  // A umask can take permissions from us, never give them to others; someone may have opened it since.
-  if ((stat.mode & 0o777) !== 0o700 && process.platform !== 'win32') chmodSync(path, 0o700)
+  assertSafe(path, problem)
 }
 
-function makeOwnDirectory(path: string): Stats {
-  try {
-    mkdirSync(path, 0o700)
-  } catch (error) {
-    // Another run made it in the same moment: it is checked like any other.
-    if (errnoOf(error) !== 'EEXIST') throw rootError(error, path)
-  }
-  return lstatSync(path)
-}
-
-function assertOwnDirectory(path: string, stat: Stats): void {
-  const problem = stat.isSymbolicLink()
-    ? 'is a symbolic link'
-    : !stat.isDirectory()
-      ? 'is not a directory'
-      : stat.uid !== geteuid() && process.platform !== 'win32'
-        ? `belongs to user ${stat.uid}`
-        : undefined
-  if (problem !== undefined) {
-    throw new StintError('TEMP_DIR_UNSAFE', `${path} ${problem}; nothing was created`, {
-      detail: `path=${path}`,
-    })
-  }
+function assertSafe(path: string, problem: string | undefined): void {
+  if (problem === undefined) return
+  throw new StintError('TEMP_DIR_UNSAFE', `${path} ${problem}; nothing was created`, {
+    detail: `path=${path}`,
+  })
 }

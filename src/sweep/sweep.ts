@@ -6,7 +6,7 @@ import { removeTree, type Removal, type RemovalFailure } from '../primitives/rem
 import { codedError, errnoOf } from '../primitives/stint-error.ts'
 import { discard } from '../scratch/discard.ts'
 import { keptScratches } from '../scratch/keep.ts'
-import { ensureOwnDirectory, findRoot, type ScratchRoot } from '../scratch/root.ts'
+import { ensureScratchDirectory, findRoot, type ScratchRoot } from '../scratch/root.ts'
 import { readTracked } from '../scratch/tracked.ts'
 import { examine, type Place } from './candidate.ts'
 import { type KeepReason, type RemoveReason, verdict } from './verdict.ts'
@@ -34,7 +34,7 @@ export function sweep(options: SweepOptions = {}): SweepReport {
   const report: SweepReport = { removed: [], kept: [], failures: [], bytesFreed: 0, complete: true }
   const root = options.root ?? findRoot()
   if (root === undefined) return report
-  if (!options.dryRun) ensureOwnDirectory(root.trash)
+  if (!options.dryRun) ensureScratchDirectory(root.trash)
   const clock = options.clock ?? systemClock
   const end = clock.mono() + (options.budgetMs ?? Number.POSITIVE_INFINITY)
   const keptOnPurpose: { path: string; createdAt: number }[] = []

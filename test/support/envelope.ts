@@ -4,14 +4,18 @@ import type { Envelope } from '../../src/command/envelope.ts'
 
 export type { Envelope }
 
-const schema = JSON.parse(readFileSync(new URL('../../schema/envelope.json', import.meta.url), 'utf8')) as object
+const schema = JSON.parse(
+  readFileSync(new URL('../../schema/envelope.json', import.meta.url), 'utf8'),
+) as object
 const validate = new Ajv({ allErrors: true, strict: true, allowUnionTypes: true }).compile(schema)
 
 /** stdout must be exactly one line, and that line a valid envelope. */
 export function validEnvelope(stdout: string): Envelope {
   const lines = stdout.split('\n')
-  if (lines.length !== 2 || lines[1] !== '') throw new Error(`not exactly one line on stdout: ${JSON.stringify(stdout)}`)
+  if (lines.length !== 2 || lines[1] !== '')
+    throw new Error(`not exactly one line on stdout: ${JSON.stringify(stdout)}`)
   const value: unknown = JSON.parse(lines[0] ?? '')
-  if (!validate(value)) throw new Error(`not a valid envelope: ${JSON.stringify(validate.errors)} in ${stdout}`)
+  if (!validate(value))
+    throw new Error(`not a valid envelope: ${JSON.stringify(validate.errors)} in ${stdout}`)
   return value as Envelope
 }

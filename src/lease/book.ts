@@ -1,0 +1,135 @@
+import { type Identity, type Liveness, liveness } from '../primitives/liveness.ts'
+import { thisMachine } from '../primitives/platform.ts'
+import { StintError } from '../primitives/stint-error.ts'
+import {
+  type Claim,
+  type Claims,
+  defaultBusyTtlMs,
+  defaultTtlMs,
+  parseClaims,
+  wholeWorkspace,
+} from './claim.ts'
+import type { Now, Register, Steps } from './register.ts'
+import type { Decision } from './rules.ts'
+import type { Witness } from './staleness.ts'
+
+/** The claims of one workspace, as a register keeps them. */
+export interface Book {
+  register: Register
+  key: string
+  /** What the key stands for: the workspace's real path, or a resource's name. */
+  workspace: string
+  liveness?: (process: Identity) => Liveness
+  outlasted?: (claim: Claim) => boolean
+  /** What we wrote last. If nobody has written since, the next change needs no read; a swap tells. */
+  last?: Page
+}
+
+interface Page {
+  epoch: number
+  claims: Claims
+}
+
+export interface Changed<Answer> {
+  answer: Answer
+  epoch: number
+  claims: Claims
+  witness: Witness
+}
+
+/** How far a fence jumps where epochs may have been lost. */
+const generationStep = 2 ** 20
+
+/** Reads, decides, and swaps if there is something to write; again until nobody came in between. */
+export function* change<Answer>(
+  book: Book,
+  decide: (claims: Claims, witness: Witness, nextFence: number) => Decision<Answer>,
+): Steps<unknown, Changed<Answer>> {
+  let remembered = book.last
+  for (;;) {
+    const page = remembered ?? (yield* readPage(book))
+    const witness = yield* witnessOf(book)
+    const claims = dated(page.claims)
+    const decision = decide(claims, witness, claims.generation * generationStep + page.epoch + 1)
+    if (decision.next === undefined) {
+      // A refusal must not rest on what we remember.
+      if (remembered === undefined) return { answer: decision.answer, epoch: page.epoch, claims, witness }
+    } else {
+      const epoch = yield* book.register.swap(book.key, page.epoch, JSON.stringify(decision.next))
+      book.last = epoch === undefined ? undefined : { epoch, claims: decision.next }
+      if (epoch !== undefined) return { answer: decision.answer, epoch, claims: decision.next, witness }
+    }
+    remembered = undefined
+  }
+}
+
+/** What stands in the book now, without changing it. */
+export function* look(book: Book): Steps<unknown, Omit<Changed<never>, 'answer'>> {
+  const { epoch, claims } = yield* readPage(book)
+  return { epoch, claims, witness: yield* witnessOf(book) }
+}
+
+function* witnessOf(book: Book): Steps<unknown, Witness> {
+  return { now: yield* book.register.now(), liveness: book.liveness ?? liveness, outlasted: book.outlasted }
+}
+
+function* readPage(book: Book): Steps<unknown, Page> {
+  const { epoch, text } = yield* book.register.read(book.key)
+  if (text === undefined) return { epoch, claims: emptyClaims(book.workspace) }
+  const claims = parseClaims(text)
+  if (claims === undefined) return { epoch, claims: yield* unreadable(book) }
+  if (claims.workspace === book.workspace) return { epoch, claims }
+  throw new StintError(
+    'LOCK_KEY_COLLISION',
+    `${book.workspace} and ${claims.workspace} have the same key ${book.key}`,
+    {
+      detail: `key=${book.key} theirs=${claims.workspace}`,
+    },
+  )
+}
+
+const emptyClaims = (workspace: string): Claims => {
+  const { boot, host } = thisMachine()
+  return { schema_version: 1, workspace, generation: 0, boot, host, claims: [] }
+}
+
+/** The first change after a reboot jumps ahead: unsynced epochs may be lost, and fences must not repeat. */
+function dated(claims: Claims): Claims {
+  const { boot, host } = thisMachine()
+  return claims.boot === boot ? claims : { ...claims, boot, host, generation: claims.generation + 1 }
+}
+
+/**
+ * A text that makes no sense. From before this boot it is what a power loss left, and holds nothing; else it may be a later version's, and
+ * stands as long as any claim would, from when it was written. Its generation is lost: the wall clock gives a higher one.
+ */
+function* unreadable(book: Book): Steps<unknown, Claims> {
+  const now = yield* book.register.now()
+  const writtenAt = yield* book.register.writtenAt(book.key)
+  const empty = { ...emptyClaims(book.workspace), generation: Math.floor(now.wall / 1000) }
+  if (writtenAt === undefined || writtenAt < bootedAt(now)) return empty
+  return { ...empty, claims: [unreadableClaim(writtenAt)] }
+}
+
+export const unreadableSession = '(a record this version cannot read)'
+
+const unreadableClaim = (writtenAt: number): Claim => ({
+  session_id: unreadableSession,
+  pid: null,
+  acquired_at: writtenAt,
+  ttl_ms: defaultTtlMs,
+  busy_ttl_ms: defaultBusyTtlMs,
+  refreshed_at: writtenAt,
+  mono: 0,
+  clock: '',
+  paths: [...wholeWorkspace],
+  mode: 'exclusive',
+  fence: 0,
+  first_fence: 0,
+  purpose: null,
+  detached: true,
+  holders: [],
+})
+
+/** Monotonic time counts from the boot (a laptop's sleep is not in it: then this is too late, never too early). */
+const bootedAt = (now: Now): number => now.wall - now.mono

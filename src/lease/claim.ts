@@ -1,0 +1,125 @@
+import { type Identity, parseIdentity } from '../primitives/liveness.ts'
+
+/** What a workspace's register holds: everybody's claims on it. */
+export interface Claims {
+  schema_version: 1
+  /** The full path behind the key: two paths with one key must not share claims. */
+  workspace: string
+  /** Grows with every reboot that may have lost epochs; `fence = generation * 2^20 + epoch`. */
+  generation: number
+  /** The boot that wrote this, so that the next one notices. */
+  boot: string
+  host: string
+  claims: Claim[]
+}
+
+/** A session's claim: seed 003's record and what it lacked. */
+export interface Claim {
+  session_id: string
+  /** The first holder's pid; null if no process stands behind it. */
+  pid: number | null
+  acquired_at: number
+  ttl_ms: number
+  /** How long it lasts while a holder works on a call. */
+  busy_ttl_ms: number
+  refreshed_at: number
+  /** The same moment on the monotonic clock named `clock`. */
+  mono: number
+  clock: string
+  /** Relative to the workspace; `**` is all of it. */
+  paths: string[]
+  mode: ClaimMode
+  /** Epoch of the grant, higher than that of any earlier grant. */
+  fence: number
+  /** The fence it began with: between the two it was never lost. */
+  first_fence: number
+  purpose: string | null
+  /** Taken from the command line without a process: it outlives its holders until its time is over. */
+  detached: boolean
+  holders: Holder[]
+}
+
+export type ClaimMode = 'exclusive' | 'shared'
+
+/** A process a claim lives by. */
+export interface Holder extends Identity {
+  /** What it is working on: while it lives, a claim in use does not expire. */
+  calls: Call[]
+}
+
+export interface Call {
+  id: string
+  /** Milliseconds since the epoch. */
+  since: number
+}
+
+export const wholeWorkspace: readonly string[] = ['**']
+export const defaultTtlMs = 5 * 60_000
+export const defaultBusyTtlMs = 2 * 3_600_000
+
+/** Undefined if the text is none of ours, or of a later version. */
+export function parseClaims(text: string): Claims | undefined {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return undefined
+  }
+  if (!isRecord(value) || value.schema_version !== 1 || !Array.isArray(value.claims)) return undefined
+  if (typeof value.workspace !== 'string') return undefined
+  return {
+    schema_version: 1,
+    workspace: value.workspace,
+    generation: numberOr(value.generation, 0),
+    boot: textOr(value.boot, ''),
+    host: textOr(value.host, ''),
+    claims: value.claims.flatMap((claim) => parseClaim(claim) ?? []),
+  }
+}
+
+/** A claim that cannot be understood is no claim: it must never lock anybody out for good. */
+function parseClaim(value: unknown): Claim | undefined {
+  if (!isRecord(value) || typeof value.session_id !== 'string' || !isNumber(value.acquired_at))
+    return undefined
+  const paths = Array.isArray(value.paths) ? value.paths.filter((path) => typeof path === 'string') : []
+  const fence = numberOr(value.fence, 0)
+  return {
+    session_id: value.session_id,
+    pid: isNumber(value.pid) ? value.pid : null,
+    acquired_at: value.acquired_at,
+    ttl_ms: numberOr(value.ttl_ms, defaultTtlMs),
+    busy_ttl_ms: numberOr(value.busy_ttl_ms, defaultBusyTtlMs),
+    refreshed_at: numberOr(value.refreshed_at, value.acquired_at),
+    mono: numberOr(value.mono, 0),
+    clock: textOr(value.clock, ''),
+    paths: paths.length === 0 ? [...wholeWorkspace] : paths,
+    mode: value.mode === 'shared' ? 'shared' : 'exclusive',
+    fence,
+    first_fence: numberOr(value.first_fence, fence),
+    purpose: typeof value.purpose === 'string' ? value.purpose : null,
+    detached: value.detached === true,
+    holders: Array.isArray(value.holders) ? value.holders.flatMap((holder) => parseHolder(holder) ?? []) : [],
+  }
+}
+
+function parseHolder(value: unknown): Holder | undefined {
+  const identity = parseIdentity(value)
+  if (identity === undefined || !isRecord(value)) return undefined
+  const calls = Array.isArray(value.calls) ? value.calls.flatMap((call) => parseCall(call) ?? []) : []
+  return { ...identity, calls }
+}
+
+function parseCall(value: unknown): Call | undefined {
+  if (!isRecord(value) || typeof value.id !== 'string') return undefined
+  return { id: value.id, since: numberOr(value.since, 0) }
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null
+const isNumber = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value)
+const numberOr = (value: unknown, other: number): number => (isNumber(value) ? value : other)
+const textOr = (value: unknown, other: string): string => (typeof value === 'string' ? value : other)
+
+/** Is it the same process? */
+export const sameProcess = (a: Identity, b: Identity): boolean =>
+  a.pid === b.pid && a.started === b.started && a.boot === b.boot && a.pidns === b.pidns && a.host === b.host

@@ -1,0 +1,231 @@
+import { systemClock } from '../primitives/clock.ts'
+import { isSessionId } from '../primitives/id.ts'
+import { type Identity, identify, ownIdentity } from '../primitives/liveness.ts'
+import { StintError } from '../primitives/stint-error.ts'
+import { type Book, change, type Changed, look } from './book.ts'
+import { type Claim, type ClaimMode, defaultTtlMs, wholeWorkspace } from './claim.ts'
+import { homeRegister } from './lock-home.ts'
+import { type Register, runAsync, runSync, type Steps } from './register.ts'
+import { acquire, type AcquireRequest, check, refresh, release } from './rules.ts'
+import { acquireWithin, acquireWithinSync, type Granted } from './wait.ts'
+import { claimPaths, findWorkspace } from './workspace.ts'
+
+export interface LeaseOptions {
+  sessionId: string
+  /** Any directory in the workspace; by default the current one. */
+  workspace?: string
+  /** Files or directories to claim, relative to the current directory; by default the whole workspace. */
+  paths?: readonly string[]
+  mode?: ClaimMode
+  /** How long the claim lasts without a refresh; 5 minutes. */
+  ttlMs?: number
+  busyTtlMs?: number
+  /** How long to wait while somebody else holds it; by default not at all. */
+  wait?: number
+  signal?: AbortSignal
+  /** What you are doing, for whoever is refused. */
+  purpose?: string
+  /** The process the claim lives by; by default this one. `null`: none, only its time ends it. */
+  pid?: number | null
+  /** Where leases are kept; by default the files in `STINT_HOME`. */
+  register?: Register
+}
+
+/**
+ * Claims a workspace, or paths in it, and keeps the claim fresh until it is released.
+ *
+ * @example
+ * await using lease = await acquireLease({ sessionId: 'ses_1', purpose: 'refactoring', wait: 10_000 })
+ * lease.signal.addEventListener('abort', stopWriting)
+ */
+export async function acquireLease(options: LeaseOptions): Promise<Lease> {
+  const { book, request } = prepareLease(options)
+  const granted = await acquireWithin(book, request, { waitMs: options.wait ?? 0, signal: options.signal })
+  return new Lease(book, request, granted)
+}
+
+/** The same, without giving way to the event loop. */
+export function acquireLeaseSync(options: Omit<LeaseOptions, 'signal'>): Lease {
+  const { book, request } = prepareLease(options)
+  return new Lease(book, request, acquireWithinSync(book, request, options.wait ?? 0))
+}
+
+/** A claim that is held: see `acquireLease`. */
+export class Lease {
+  readonly sessionId: string
+  readonly workspace: string
+  readonly workspaceKey: string
+  readonly #book: Book
+  readonly #request: AcquireRequest
+  readonly #holders: Identity[]
+  readonly #stop = new AbortController()
+  readonly #timer: NodeJS.Timeout
+  #claim: Claim
+  #epoch: number
+  #refreshedAt = systemClock.mono()
+  #over = false
+
+  /** @internal */
+  constructor(book: Book, request: AcquireRequest, { answer, epoch }: Changed<Granted>) {
+    this.sessionId = request.sessionId
+    this.workspace = book.workspace
+    this.workspaceKey = book.key
+    this.#book = book
+    this.#request = request
+    this.#holders = request.holder === null ? [] : [request.holder]
+    this.#claim = answer.claim
+    this.#epoch = epoch
+    // Three tries within its time; a process that has nothing else to do may end.
+    this.#timer = setInterval(() => void this.#keepFresh(), Math.max(10, request.ttlMs / 3)).unref()
+  }
+
+  /** Higher than that of any earlier grant: what you write to can refuse a lower one. */
+  get fence(): number {
+    return this.#claim.fence
+  }
+
+  get epoch(): number {
+    return this.#epoch
+  }
+
+  /** Until when it lasts without a refresh. */
+  get expiresAt(): number {
+    return this.#claim.refreshed_at + this.#claim.ttl_ms
+  }
+
+  /** Aborts when the lease is lost: stop writing then. */
+  get signal(): AbortSignal {
+    return this.#stop.signal
+  }
+
+  /** False if it is no longer ours: never takes it back. */
+  async refresh(): Promise<boolean> {
+    return !this.#over && this.#settle(await runAsync(this.#book.register, this.#refreshing()))
+  }
+
+  refreshSync(): boolean {
+    return !this.#over && this.#settle(runSync(this.#book.register, this.#refreshing()))
+  }
+
+  /** Is it still ours? Looks, changes nothing. */
+  async check(): Promise<boolean> {
+    return !this.#over && this.#judge(await runAsync(this.#book.register, this.#checking()))
+  }
+
+  checkSync(): boolean {
+    return !this.#over && this.#judge(runSync(this.#book.register, this.#checking()))
+  }
+
+  /** Lets another process live by this claim, too: it ends only when both have ended or released it. */
+  async join(holder: Identity): Promise<boolean> {
+    if (this.#over) return false
+    const { answer, epoch } = await runAsync(this.#book.register, this.#acquiring(holder))
+    if (!answer.granted) return false
+    this.#holders.push(holder)
+    return this.#keep(answer.claim, epoch)
+  }
+
+  /** Gives it up; false if there was nothing left to give up. */
+  async release(): Promise<boolean> {
+    if (!this.#end()) return false
+    return (await runAsync(this.#book.register, this.#releasing())).answer.released
+  }
+
+  releaseSync(): boolean {
+    return this.#end() && runSync(this.#book.register, this.#releasing()).answer.released
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.release()
+  }
+
+  #refreshing() {
+    const { sessionId } = this
+    const firstFence = this.#claim.first_fence
+    return change(this.#book, (claims, witness) => refresh(claims, { sessionId, firstFence }, witness))
+  }
+
+  *#checking(): Steps<unknown, boolean> {
+    const { claims, witness } = yield* look(this.#book)
+    return check(claims, this.sessionId, this.fence, witness) !== undefined
+  }
+
+  #acquiring(holder: Identity) {
+    const request = { ...this.#request, holder }
+    return change(this.#book, (claims, witness, fence) => acquire(claims, request, witness, fence))
+  }
+
+  #releasing() {
+    const { sessionId } = this
+    const firstFence = this.#claim.first_fence
+    const holders = this.#holders.length === 0 ? undefined : this.#holders
+    return change(this.#book, (claims) => release(claims, { sessionId, firstFence, holders }))
+  }
+
+  #settle({ answer, epoch }: Changed<{ claim?: Claim }>): boolean {
+    return answer.claim === undefined ? this.#lose() : this.#keep(answer.claim, epoch)
+  }
+
+  #keep(claim: Claim, epoch: number): true {
+    this.#claim = claim
+    this.#epoch = epoch
+    this.#refreshedAt = systemClock.mono()
+    return true
+  }
+
+  #judge(ours: boolean): boolean {
+    return ours || this.#lose()
+  }
+
+  #lose(): false {
+    if (this.#end()) {
+      const message = `the lease on ${this.workspace} was lost`
+      this.#stop.abort(new StintError('LOCK_LOST', message, { facts: { fence: this.fence } }))
+    }
+    return false
+  }
+
+  #end(): boolean {
+    const first = !this.#over
+    this.#over = true
+    clearInterval(this.#timer)
+    return first
+  }
+
+  async #keepFresh(): Promise<void> {
+    try {
+      await this.refresh()
+    } catch {
+      // A full disk, say. The claim lasts a while; when it cannot any more, it must be taken for lost.
+      if (systemClock.mono() - this.#refreshedAt > this.#claim.ttl_ms) this.#lose()
+    }
+  }
+}
+
+function prepareLease(options: LeaseOptions): { book: Book; request: AcquireRequest } {
+  const { sessionId, ttlMs = defaultTtlMs, pid = process.pid } = options
+  if (!isSessionId(sessionId))
+    throw new StintError('ARG_ERROR', `${JSON.stringify(sessionId)} cannot be a session id`)
+  if (!Number.isFinite(ttlMs) || ttlMs <= 0)
+    throw new StintError('ARG_ERROR', `ttlMs must be a positive number, not ${ttlMs}`)
+  const workspace = findWorkspace(options.workspace)
+  const paths = options.paths?.length ? claimPaths(workspace.path, options.paths) : wholeWorkspace
+  return {
+    book: { register: options.register ?? homeRegister(), key: workspace.key, workspace: workspace.path },
+    request: {
+      sessionId,
+      holder: pid === null ? null : holderOf(pid),
+      paths,
+      mode: options.mode ?? 'exclusive',
+      ttlMs,
+      busyTtlMs: options.busyTtlMs,
+      purpose: options.purpose,
+    },
+  }
+}
+
+function holderOf(pid: number): Identity {
+  const holder = pid === process.pid ? ownIdentity() : identify(pid)
+  if (holder === undefined) throw new StintError('NOT_FOUND', `there is no process ${pid} to hold the lease`)
+  return holder
+}

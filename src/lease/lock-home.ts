@@ -1,0 +1,52 @@
+import { join } from 'node:path'
+import { ensureHomeDirectory, stintHome } from '../primitives/home.ts'
+import { errnoOf, codedError, StintError } from '../primitives/stint-error.ts'
+import { fileRegister, type FileStep } from './file-register.ts'
+import type { Register } from './register.ts'
+
+/** The file register of this user's leases: `$STINT_HOME/locks`. */
+export function homeRegister(env: NodeJS.ProcessEnv = process.env): Register<FileStep> {
+  const home = stintHome(env)
+  const locks = join(home, 'locks')
+  const register = fileRegister(locks)
+  const prepare = (step: FileStep): void => {
+    if (step.call !== 'mkdir') return
+    for (const path of [home, locks, step.path]) ensureHomeDirectory(path)
+  }
+  const explained = (error: unknown, step: FileStep): unknown => explain(error, step, home)
+  return {
+    ...register,
+    performSync(step) {
+      try {
+        prepare(step)
+        return register.performSync?.(step)
+      } catch (error) {
+        throw explained(error, step)
+      }
+    },
+    async perform(step) {
+      try {
+        prepare(step)
+        return await register.perform(step)
+      } catch (error) {
+        throw explained(error, step)
+      }
+    },
+  }
+}
+
+/** What the protocol itself handles passes; the rest is told to a person. */
+function explain(error: unknown, step: FileStep, home: string): unknown {
+  const errno = errnoOf(error) ?? ''
+  if (['ENOENT', 'EEXIST', 'EINVAL', 'ENAMETOOLONG'].includes(errno)) return error
+  if (step.call === 'symlink' && ['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP'].includes(errno)) {
+    return new StintError('LOCK_UNSUPPORTED', `the file system of ${home} has no symbolic links: ${errno}`, {
+      cause: error,
+    })
+  }
+  return codedError(
+    error,
+    `use the locks in ${home}`,
+    `Check STINT_HOME (${home}): it must be a writable directory of yours.`,
+  )
+}

@@ -1,0 +1,82 @@
+/**
+ * A compare-and-swap register: the one thing a lease needs from whatever keeps it. Each key has one text, and each change
+ * of it a higher number, its epoch.
+ *
+ * A driver writes its operations as generators that yield steps (file-system calls, queries) and carries each step out in `perform`, and, if
+ * it can do so without waiting, in `performSync`. The same code then runs synchronously (hooks, exit handlers), asynchronously, and
+ * under the test suite's explorer, which decides itself in which order the steps of several writers happen.
+ */
+export interface Register<Step = unknown> {
+  /** What the key holds now. It is the truth at some moment during the call. */
+  read(key: string): Steps<Step, Held>
+  /**
+   * Replaces the text if the epoch is still the expected one; returns the new epoch. `undefined` means: lost, or won and already
+   * overtaken. Read again: what is found there is true, and a transition that is idempotent can simply be tried again.
+   */
+  swap(key: string, expectedEpoch: number, text: string): Steps<Step, number | undefined>
+  /** When the newest text was written, in milliseconds since the epoch. Asked only for texts that make no sense. */
+  writtenAt(key: string): Steps<Step, number | undefined>
+  /** All keys that were ever written. */
+  keys(): Steps<Step, string[]>
+  /** The register's own clock: it decides expiry. */
+  now(): Steps<Step, Now>
+  perform(step: Step): Promise<unknown>
+  performSync?(step: Step): unknown
+  /** Where a person finds it. */
+  locate?(key: string, epoch: number): string
+  /** Calls back when the key may have changed; returns how to stop. Only ever a hint. */
+  watch?(key: string, onChange: () => void): () => void
+}
+
+/** What a register holds for a key. Epoch 0 and no text: nothing was ever written. */
+export interface Held {
+  epoch: number
+  text: string | undefined
+}
+
+export interface Now {
+  /** Milliseconds since the epoch. */
+  wall: number
+  /** Monotonic milliseconds; comparable only between equal `clock`s. */
+  mono: number
+  /** Names the monotonic clock: one boot of one machine. */
+  clock: string
+}
+
+export type Steps<Step, Result> = Generator<Step, Result, unknown>
+
+/** Runs steps to their end without giving way. */
+export function runSync<Step, Result>(register: Register<Step>, steps: Steps<Step, Result>): Result {
+  if (register.performSync === undefined) throw new TypeError('this register has no synchronous form')
+  let at = steps.next()
+  while (!at.done) {
+    let answer: unknown
+    try {
+      answer = register.performSync(at.value)
+    } catch (error) {
+      at = steps.throw(error)
+      continue
+    }
+    at = steps.next(answer)
+  }
+  return at.value
+}
+
+/** The same, waiting for each step. */
+export async function runAsync<Step, Result>(
+  register: Register<Step>,
+  steps: Steps<Step, Result>,
+): Promise<Result> {
+  let at = steps.next()
+  while (!at.done) {
+    let answer: unknown
+    try {
+      answer = await register.perform(at.value)
+    } catch (error) {
+      at = steps.throw(error)
+      continue
+    }
+    at = steps.next(answer)
+  }
+  return at.value
+}

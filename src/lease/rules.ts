@@ -1,0 +1,210 @@
+import type { Identity } from '../primitives/liveness.ts'
+import {
+  type Call,
+  type Claim,
+  type ClaimMode,
+  type Claims,
+  defaultBusyTtlMs,
+  type Holder,
+  sameProcess,
+} from './claim.ts'
+import { conflict, covers, union } from './overlap.ts'
+import { remainingMs, stands, type Witness } from './staleness.ts'
+
+/**
+ * The rules of claims, as pure functions: who may have what, given the claims, a request, the time and which processes live. Each
+ * returns what to write (`next`, absent if nothing changes) and what to say.
+ */
+export interface Decision<Answer> {
+  next?: Claims
+  answer: Answer
+}
+
+export interface AcquireRequest {
+  sessionId: string
+  /** The process it lives by; null: none, only its time ends it. */
+  holder: Identity | null
+  paths: readonly string[]
+  mode: ClaimMode
+  ttlMs: number
+  busyTtlMs?: number
+  purpose?: string | null
+  /** A call the holder starts with this. */
+  call?: string
+  /** The host says that this session was renamed: its claim moves along if the process is the same. */
+  renamedFrom?: string
+}
+
+export type AcquireAnswer =
+  | { granted: true; claim: Claim; tookOver: Claim[] }
+  | { granted: false; by: Claim; retryAfterMs: number }
+
+/** Free, stale or the same session: granted. A standing claim of another session that conflicts: refused. */
+export function acquire(
+  claims: Claims,
+  request: AcquireRequest,
+  witness: Witness,
+  nextFence: number,
+): Decision<AcquireAnswer> {
+  const mine = ownClaim(claims, request)
+  const others = claims.claims.filter((claim) => claim !== mine)
+  const standing = others.filter((claim) => stands(claim, witness))
+  const wanted = {
+    paths: mine === undefined ? union(request.paths, []) : union(mine.paths, request.paths),
+    mode: mine?.mode === 'exclusive' ? mine.mode : request.mode,
+  }
+  const by = standing.find((claim) => conflict(claim, wanted))
+  if (by !== undefined)
+    return { answer: { granted: false, by, retryAfterMs: Math.ceil(remainingMs(by, witness)) } }
+
+  // The same again keeps its fence; wanting more is a new grant.
+  const widened = mine === undefined || wanted.mode !== mine.mode || !sameList(wanted.paths, mine.paths)
+  const fence = widened ? nextFence : mine.fence
+  const claim: Claim = {
+    session_id: request.sessionId,
+    pid: mine?.pid ?? request.holder?.pid ?? null,
+    acquired_at: mine?.acquired_at ?? Math.round(witness.now.wall),
+    ttl_ms: request.ttlMs,
+    busy_ttl_ms: request.busyTtlMs ?? mine?.busy_ttl_ms ?? defaultBusyTtlMs,
+    ...touched(witness),
+    ...wanted,
+    fence,
+    first_fence: mine?.first_fence ?? fence,
+    purpose: request.purpose ?? mine?.purpose ?? null,
+    detached: request.holder === null || (mine?.detached ?? false),
+    holders: joinHolders(mine?.holders ?? [], request, witness),
+  }
+  const tookOver = others.filter((other) => !standing.includes(other))
+  return { next: { ...claims, claims: [...standing, claim] }, answer: { granted: true, claim, tookOver } }
+}
+
+export interface RefreshRequest {
+  sessionId: string
+  /** Only if it is still the claim that began with this fence. */
+  firstFence?: number
+  /** What becomes of the calls of this process. */
+  calls?: { holder: Identity; start?: string; end?: string; endOldest?: boolean; clear?: boolean }
+}
+
+/** Only for the owner; never steals. */
+export function refresh(
+  claims: Claims,
+  request: RefreshRequest,
+  witness: Witness,
+): Decision<{ claim?: Claim }> {
+  const mine = claims.claims.find((claim) => isOwn(claim, request))
+  if (mine === undefined) return { answer: {} }
+  const { calls } = request
+  const holders =
+    calls === undefined
+      ? mine.holders
+      : mine.holders.map((holder) =>
+          sameProcess(holder, calls.holder)
+            ? { ...holder, calls: changeCalls(holder.calls, calls, witness) }
+            : holder,
+        )
+  const claim: Claim = { ...mine, ...touched(witness), holders }
+  return { next: replaceClaim(claims, mine, claim), answer: { claim } }
+}
+
+export interface ReleaseRequest {
+  sessionId: string
+  firstFence?: number
+  /** Take only these processes out of it; the claim ends with its last holder. */
+  holders?: readonly Identity[]
+  /** Give up only these paths. */
+  paths?: readonly string[]
+}
+
+/** Only for the owner; never touches another's claim. */
+export function release(
+  claims: Claims,
+  request: ReleaseRequest,
+): Decision<{ released: boolean; claim?: Claim }> {
+  const mine = claims.claims.find((claim) => isOwn(claim, request))
+  if (mine === undefined) return { answer: { released: false } }
+  const { holders: leaving, paths } = request
+  if (paths !== undefined) {
+    const left = mine.paths.filter((path) => !paths.some((given) => covers(given, path)))
+    if (left.length === mine.paths.length) return { answer: { released: false, claim: mine } }
+    const claim = left.length === 0 ? undefined : { ...mine, paths: left }
+    return { next: replaceClaim(claims, mine, claim), answer: { released: true, claim } }
+  }
+  const holders = mine.holders.filter((each) => !(leaving ?? []).some((other) => sameProcess(each, other)))
+  const goesOn = leaving !== undefined && (holders.length > 0 || mine.detached)
+  const claim = goesOn ? { ...mine, holders } : undefined
+  return { next: replaceClaim(claims, mine, claim), answer: { released: true, claim } }
+}
+
+/** Somebody decides, against the owner: the claim goes, whoever holds it. */
+export function breakClaim(claims: Claims, sessionId: string): Decision<{ broken?: Claim }> {
+  const broken = claims.claims.find((claim) => claim.session_id === sessionId)
+  return broken === undefined
+    ? { answer: {} }
+    : { next: replaceClaim(claims, broken, undefined), answer: { broken } }
+}
+
+/** The session's claim, if it stands and, where a fence is given, was never lost since that. */
+export function check(
+  claims: Claims,
+  sessionId: string,
+  fence: number | undefined,
+  witness: Witness,
+): Claim | undefined {
+  const mine = claims.claims.find((claim) => claim.session_id === sessionId)
+  if (mine === undefined || !stands(mine, witness)) return undefined
+  return fence === undefined || (mine.first_fence <= fence && fence <= mine.fence) ? mine : undefined
+}
+
+/** An equal pid proves nothing (one process can host many sessions): a claim moves only if its host says so. */
+function ownClaim({ claims }: Claims, { sessionId, renamedFrom, holder }: AcquireRequest): Claim | undefined {
+  const own = claims.find((claim) => claim.session_id === sessionId)
+  if (own !== undefined || renamedFrom === undefined || holder === null) return own
+  return claims.find(
+    (claim) => claim.session_id === renamedFrom && claim.holders.some((each) => sameProcess(each, holder)),
+  )
+}
+
+const isOwn = (
+  claim: Claim,
+  { sessionId, firstFence }: { sessionId: string; firstFence?: number },
+): boolean => claim.session_id === sessionId && (firstFence === undefined || claim.first_fence === firstFence)
+
+/** The holders that may still live, and the one that asks. */
+function joinHolders(
+  holders: readonly Holder[],
+  { holder, call }: AcquireRequest,
+  witness: Witness,
+): Holder[] {
+  const living = holders.filter((each) => witness.liveness(each) !== 'dead')
+  if (holder === null) return living
+  const before = living.find((each) => sameProcess(each, holder))
+  const calls =
+    call === undefined ? (before?.calls ?? []) : changeCalls(before?.calls ?? [], { start: call }, witness)
+  return [...living.filter((each) => each !== before), { ...holder, calls }]
+}
+
+function changeCalls(
+  calls: readonly Call[],
+  change: Omit<NonNullable<RefreshRequest['calls']>, 'holder'>,
+  { now }: Witness,
+): Call[] {
+  if (change.clear) return []
+  let left = calls.filter(({ id }) => id !== change.end && id !== change.start)
+  // Hosts without ids: the oldest call is the one that ended.
+  if (change.endOldest) left = left.slice(1)
+  return change.start === undefined ? left : [...left, { id: change.start, since: Math.round(now.wall) }]
+}
+
+const touched = ({ now }: Witness): Pick<Claim, 'refreshed_at' | 'mono' | 'clock'> => ({
+  refreshed_at: Math.round(now.wall),
+  mono: now.mono,
+  clock: now.clock,
+})
+
+const replaceClaim = (claims: Claims, old: Claim, next: Claim | undefined): Claims => ({
+  ...claims,
+  claims: claims.claims.flatMap((claim) => (claim === old ? (next ?? []) : claim)),
+})
+
+const sameList = (a: readonly string[], b: readonly string[]): boolean => a.join('\0') === b.join('\0')

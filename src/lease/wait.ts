@@ -1,0 +1,94 @@
+import { systemClock } from '../primitives/clock.ts'
+import { type Book, change, type Changed } from './book.ts'
+import type { Claim } from './claim.ts'
+import { heldError, type Refused } from './refusal.ts'
+import { runAsync, runSync } from './register.ts'
+import { acquire, type AcquireAnswer, type AcquireRequest } from './rules.ts'
+
+export type Granted = Extract<AcquireAnswer, { granted: true }>
+
+export interface WaitOptions {
+  waitMs: number
+  signal?: AbortSignal
+}
+
+/** Tries, and while it is refused and there is time, waits for a change and tries again. */
+export async function acquireWithin(
+  book: Book,
+  request: AcquireRequest,
+  { waitMs, signal }: WaitOptions,
+): Promise<Changed<Granted>> {
+  const startedAt = systemClock.mono()
+  const watcher = new Patience()
+  for (let tries = 0; ; tries++) {
+    signal?.throwIfAborted()
+    const changed = await runAsync(book.register, attempt(watcher.watching(book), request))
+    if (changed.answer.granted) return changed as Changed<Granted>
+    const waited = systemClock.mono() - startedAt
+    if (waited >= waitMs) throw heldError(book, changed as Changed<Refused>, Math.round(waitMs))
+    await changeOrTime(book, Math.min(pauseMs(tries), waitMs - waited), signal)
+  }
+}
+
+/** The same without giving way, for exit handlers and hooks: it sleeps between tries. */
+export function acquireWithinSync(book: Book, request: AcquireRequest, waitMs: number): Changed<Granted> {
+  const startedAt = systemClock.mono()
+  const watcher = new Patience()
+  for (let tries = 0; ; tries++) {
+    const changed = runSync(book.register, attempt(watcher.watching(book), request))
+    if (changed.answer.granted) return changed as Changed<Granted>
+    const waited = systemClock.mono() - startedAt
+    if (waited >= waitMs) throw heldError(book, changed as Changed<Refused>, Math.round(waitMs))
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Math.min(pauseMs(tries), waitMs - waited))
+  }
+}
+
+const attempt = (book: Book, request: AcquireRequest) =>
+  change(book, (claims, witness, fence) => acquire(claims, request, witness, fence))
+
+/** Short at first, then up to a fifth of a second, never in step with the others. */
+const pauseMs = (tries: number): number => Math.min(200, 2 ** Math.min(tries, 8)) * (0.5 + Math.random())
+
+/** Resolves at a change of the book, or when the time is over; a holder's death changes nothing, so time is needed. */
+function changeOrTime(book: Book, ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer)
+      stopWatching?.()
+      signal?.removeEventListener('abort', done)
+      resolve()
+    }
+    const timer = setTimeout(done, ms)
+    let stopWatching: (() => void) | undefined
+    signal?.addEventListener('abort', done)
+    // Short pauses are not worth a watcher.
+    if (ms > 10) stopWatching = tryWatch(book, done)
+  })
+}
+
+function tryWatch({ register, key }: Book, onChange: () => void): (() => void) | undefined {
+  try {
+    return register.watch?.(key, onChange)
+  } catch {
+    return undefined
+  }
+}
+
+/** Remembers since when each claim has looked the same. */
+class Patience {
+  readonly #seen = new Map<string, number>()
+
+  watching(book: Book): Book {
+    book.outlasted = (claim) => this.#outlasted(claim)
+    return book
+  }
+
+  #outlasted(claim: Claim): boolean {
+    const look = `${claim.session_id} ${claim.fence} ${claim.refreshed_at}`
+    const now = systemClock.mono()
+    const since = this.#seen.get(look)
+    if (since === undefined) this.#seen.set(look, now)
+    const busy = claim.holders.some(({ calls }) => calls.length > 0)
+    return now - (since ?? now) > (busy ? claim.busy_ttl_ms : claim.ttl_ms)
+  }
+}

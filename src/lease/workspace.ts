@@ -1,0 +1,97 @@
+import { lstatSync, realpathSync } from 'node:fs'
+import { basename, dirname, join, relative, resolve, sep } from 'node:path'
+import { md5 } from '../primitives/md5.ts'
+import { readSmallFile } from '../primitives/small-file.ts'
+import { errnoOf, StintError } from '../primitives/stint-error.ts'
+
+/** The tree being edited: the git top level if there is one, else the directory; always its real path. */
+export interface Workspace {
+  path: string
+  /** First 12 hex digits of the MD5 of the path, as in seed 003. */
+  key: string
+}
+
+export function findWorkspace(directory: string = process.cwd()): Workspace {
+  const path = gitTopLevel(realDirectory(directory))
+  return { path, key: computeWorkspaceHash(path) }
+}
+
+/** Seed 003's hash: first 12 hex digits of the MD5 of the path as it is given. */
+export const computeWorkspaceHash = (path: string): string => md5(String(path || '')).slice(0, 12)
+
+function realDirectory(directory: string): string {
+  let path: string
+  try {
+    path = realpathSync.native(directory)
+  } catch (error) {
+    throw new StintError(
+      'NOT_FOUND',
+      `there is no directory ${directory}: ${errnoOf(error) ?? String(error)}`,
+      {
+        cause: error,
+      },
+    )
+  }
+  if (lstatSync(path).isDirectory()) return path
+  throw new StintError('NOT_FOUND', `${directory} is not a directory`)
+}
+
+/** Found by looking, without running git. */
+function gitTopLevel(start: string): string {
+  for (let at = start; ; at = dirname(at)) {
+    if (ownsGit(join(at, '.git'))) return at
+    if (at === dirname(at)) return start
+  }
+}
+
+/** A submodule belongs to its superproject; a linked worktree, or any other `.git` file, stands alone. */
+function ownsGit(git: string): boolean {
+  const stat = lstatSync(git, { throwIfNoEntry: false })
+  if (stat === undefined || stat.isDirectory()) return stat !== undefined
+  const gitDirectory = /^gitdir: (.*)$/m.exec(readSmallFile(git) ?? '')?.[1]
+  return gitDirectory !== undefined && !gitDirectory.replaceAll('\\', '/').includes('/.git/modules/')
+}
+
+/**
+ * Paths as claims name them: relative to the workspace, real, in lower case where the file system does not tell cases apart. `paths` are relative to `from`.
+ */
+export function claimPaths(
+  workspace: string,
+  paths: readonly string[],
+  from: string = process.cwd(),
+): string[] {
+  const fold = paths.length > 0 && ignoresCase(workspace)
+  return paths.map((path) => {
+    if (path === '**' || path === '') return '**'
+    const inside = relative(workspace, realAncestor(resolve(from, path)))
+    if (inside === '') return '**'
+    if (inside === '..' || inside.startsWith(`..${sep}`) || inside.includes('\0')) {
+      throw new StintError('NAME_INVALID', `${path} is not in the workspace ${workspace}`)
+    }
+    const name = inside.split(sep).join('/')
+    return fold ? name.toLowerCase() : name
+  })
+}
+
+/** The real path of the deepest ancestor that exists, with the rest as it is: a file may yet have to be made. */
+function realAncestor(path: string): string {
+  try {
+    return realpathSync.native(path)
+  } catch (error) {
+    const parent = dirname(path)
+    const errno = errnoOf(error)
+    if (parent === path || (errno !== 'ENOENT' && errno !== 'ENOTDIR')) return path
+    return join(realAncestor(parent), basename(path))
+  }
+}
+
+/** Does the directory answer to its name in the other case, too? */
+function ignoresCase(directory: string): boolean {
+  const name = basename(directory)
+  const other = name === name.toLowerCase() ? name.toUpperCase() : name.toLowerCase()
+  if (other === name) return false
+  const [one, two] = [name, other].map((each) =>
+    lstatSync(join(dirname(directory), each), { throwIfNoEntry: false }),
+  )
+  return one !== undefined && one.ino === two?.ino && one.dev === two.dev
+}

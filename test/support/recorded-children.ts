@@ -1,0 +1,11 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { World } from './world.ts'
+
+/** The pids that the runs under way in this world have on record as their children. */
+export const recordedChildren = (world: World): number[] =>
+  world.leftovers().flatMap((name) => {
+    const path = join(world.root, name, '.stint/children.pids')
+    const lines = existsSync(path) ? readFileSync(path, 'utf8').split('\n').slice(0, -1) : []
+    return lines.map((line) => Number.parseInt(line, 10))
+  })

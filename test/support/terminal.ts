@@ -1,0 +1,121 @@
+import { execFileSync } from 'node:child_process'
+import { closeSync, constants, mkdirSync, openSync, symlinkSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { isRunning, stintBin, until, type World } from './world.ts'
+
+/**
+ * A real terminal, held by a tmux server of its own, with an interactive shell in it that starts in the world's temp
+ * directory and knows the command `stint`. Its prompt shows how the last command ended: `[130] ready>`.
+ */
+export class Terminal implements AsyncDisposable {
+  readonly #socket: string
+  readonly #env: NodeJS.ProcessEnv
+  readonly #server: number
+  readonly #device: string
+
+  static async open(world: World, shell: readonly string[] = ['sh', '-i']): Promise<Terminal> {
+    const terminal = new Terminal(world, shell)
+    try {
+      await terminal.shows(/^\[0\] ready>$/)
+      return terminal
+    } catch (error) {
+      await terminal[Symbol.asyncDispose]()
+      throw error
+    }
+  }
+
+  private constructor(world: World, shell: readonly string[]) {
+    this.#socket = join(world.tmp, 'tmux')
+    this.#env = environment(world)
+    this.#tmux('new-session', '-d', '-x', '80', '-y', '24', '-c', world.tmp, '--', ...shell)
+    const [server, device = ''] = this.#tmux('display-message', '-p', '#{pid} #{pane_tty}').trim().split(' ')
+    this.#server = Number(server)
+    this.#device = device
+  }
+
+  /** What a person sees, without the blanks at the ends of lines and below the last one. */
+  screen(): string {
+    return this.#tmux('capture-pane', '-p', '-J').replace(/ +$/gm, '').trimEnd()
+  }
+
+  async shows(what: RegExp): Promise<void> {
+    let seen = ''
+    try {
+      await until(`the screen shows ${what}`, () => what.test((seen = this.screen())))
+    } catch (error) {
+      throw new Error(`the screen never showed ${what}; it is:\n${seen}`, { cause: error })
+    }
+  }
+
+  /** Types a line, and Enter. */
+  enter(line: string): void {
+    this.#tmux('send-keys', '-l', '--', `${line}\r`)
+  }
+
+  /** A key by its name in tmux: `q`, `C-c`, `Down`. */
+  press(key: string): void {
+    this.#tmux('send-keys', key)
+  }
+
+  resize(columns: number, rows: number): void {
+    this.#tmux('resize-window', '-x', String(columns), '-y', String(rows))
+  }
+
+  /** Is the screen lent to a full-screen program, to be given back as it was? */
+  isLent(): boolean {
+    return this.#tmux('display-message', '-p', '#{alternate_on}').trim() === '1'
+  }
+
+  /** The line discipline (echo, line editing, …), in the one word of `stty -g`. */
+  modes(): string {
+    const device = openSync(this.#device, constants.O_RDWR | constants.O_NOCTTY)
+    try {
+      return execFileSync('stty', ['-g'], { stdio: [device, 'pipe', 'pipe'], encoding: 'utf8' }).trim()
+    } finally {
+      closeSync(device)
+    }
+  }
+
+  /** Closes the window, as a person does who has not left the shell. */
+  hangUp(): void {
+    this.#tmux('kill-session')
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    try {
+      process.kill(this.#server, 'SIGTERM')
+    } catch {
+      // It has ended with its only window.
+    }
+    await until('the terminal is gone', () => !isRunning(this.#server))
+  }
+
+  #tmux(...args: readonly string[]): string {
+    return execFileSync('tmux', ['-S', this.#socket, '-f', '/dev/null', ...args], {
+      env: this.#env,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+  }
+}
+
+function environment({ env, tmp }: World): NodeJS.ProcessEnv {
+  const bin = join(tmp, 'bin')
+  mkdirSync(bin)
+  symlinkSync(stintBin, join(bin, 'stint'))
+  symlinkSync(process.execPath, join(bin, 'node'))
+  return {
+    ...env,
+    PATH: [bin, env.PATH].join(delimiter),
+    // Histories of the programs in the terminal end with the test, too.
+    HOME: tmp,
+    LC_ALL: 'C',
+    PS1: '[$?] ready> ',
+    ENV: undefined,
+    LESS: undefined,
+    LESSOPEN: undefined,
+    PYTHONSTARTUP: undefined,
+    TMUX: undefined,
+    TMUX_PANE: undefined,
+  }
+}
