@@ -10,6 +10,10 @@ export const stint: CommandGroup = {
       summary: 'run any program in a scratch of its own',
       load: async () => (await import('./run.ts')).run,
     },
+    lock: {
+      summary: 'claim a workspace, so that nobody else edits it',
+      load: async () => (await import('./lock/lock.ts')).lock,
+    },
     sweep: {
       summary: 'remove what dead runs left behind',
       load: async () => (await import('./sweep.ts')).sweepCommand,

@@ -13,14 +13,14 @@ export function commandHelp(command: Command, called: string = command.name): st
   ])
 }
 
-export function groupHelp(group: CommandGroup): string {
+export function groupHelp(group: CommandGroup, called: string = group.name): string {
   const rows = Object.entries(group.commands).map(([name, { summary }]): Row => [name, summary])
   return sections([
     group.summary,
-    titled('Usage', [`${group.name} <command> [options]`]),
+    titled('Usage', [`${called} <command> [options]`]),
     titled('Commands', columns(rows)),
     titled('Examples', columns((group.examples ?? []).map(([line, what]) => [line, what]))),
-    `Run \`${group.name} <command> --help\` for the options of a command.`,
+    `Run \`${called} <command> --help\` for the options of a command.`,
   ])
 }
 

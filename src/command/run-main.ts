@@ -33,10 +33,10 @@ async function main(
   answer: Answer,
 ): Promise<number> {
   try {
-    const asked = askedOfGroup(target, argv)
-    if (asked !== undefined) return print(asked)
-    const { command, called, argv: own } = await selectCommand(target, argv)
+    if (argv[0] === '--version' && target.version !== undefined) return print(`${target.version}\n`)
+    const { target: command, called, argv: own } = await selectCommand(target, argv)
     answer.name = called
+    if (isGroup(command)) return print(groupHelp(command, called))
     answer.json ||= command.envelope !== 'on-request' && !(await isTerminal(1))
     const invocation = readInvocation(command, own)
     if (invocation.help) return print(commandHelp(command, called))
@@ -47,13 +47,6 @@ async function main(
   } catch (error) {
     return answer.give({ error: asStintError(error) })
   }
-}
-
-/** `--help` and `--version` of a tool made of commands. */
-function askedOfGroup(target: Command | CommandGroup, [first]: readonly string[]): string | undefined {
-  if (first === '--version' && target.version !== undefined) return `${target.version}\n`
-  if (!isGroup(target)) return undefined
-  return first === '--help' || first === '-h' || first === 'help' ? groupHelp(target) : undefined
 }
 
 function print(text: string): number {

@@ -4,7 +4,8 @@ import type { Command, CommandGroup } from './spec.ts'
 
 /** Which command a command line calls, and what is left of the line for it. */
 export interface Selection {
-  command: Command
+  /** A group only if its help is wanted. */
+  target: Command | CommandGroup
   /** As the user would call it: `stint run`. */
   called: string
   argv: readonly string[]
@@ -15,20 +16,23 @@ export const isGroup = (target: Command | CommandGroup): target is CommandGroup 
 export async function selectCommand(
   target: Command | CommandGroup,
   argv: readonly string[],
+  called: string = target.name,
 ): Promise<Selection> {
-  if (!isGroup(target)) return { command: target, called: target.name, argv }
-  const name = argv[0] ?? ''
+  const [name = ''] = argv
+  if (!isGroup(target) || ['--help', '-h', 'help'].includes(name)) return { target, called, argv }
   const entry = Object.hasOwn(target.commands, name) ? target.commands[name] : undefined
-  if (entry === undefined) throw unknownCommand(target, name)
-  return { command: await entry.load(), called: `${target.name} ${name}`, argv: argv.slice(1) }
+  if (entry === undefined) throw unknownCommand(target, called, name)
+  return await selectCommand(await entry.load(), argv.slice(1), `${called} ${name}`)
 }
 
-function unknownCommand(group: CommandGroup, name: string): StintError {
+function unknownCommand(group: CommandGroup, called: string, name: string): StintError {
   const names = Object.keys(group.commands)
   const near = closest(name, names)
   const message =
-    name === '' || name.startsWith('-') ? 'which command?' : `unknown command ${JSON.stringify(name)}`
+    name === '' || name.startsWith('-')
+      ? `which command of ${called}?`
+      : `unknown command ${JSON.stringify(name)}`
   return new StintError('ARG_ERROR', message, {
-    hint: near === undefined ? `Commands: ${names.join(', ')}.` : `Did you mean ${group.name} ${near}?`,
+    hint: near === undefined ? `Commands: ${names.join(', ')}.` : `Did you mean ${called} ${near}?`,
   })
 }

@@ -23,6 +23,8 @@ interface CommandBase<Args, Data, Given = Context> {
   envelope?: 'auto' | 'on-request'
   /** On a terminal, whose is Ctrl-C? `child`: the program we run in the foreground decides. */
   interrupt?: 'teardown' | 'child'
+  /** Prints its answer itself, line by line, as it comes: there is no envelope, errors go to stderr. */
+  stream?: boolean
   settings?(args: Args): RunSettings
   run(context: Given, args: Args): Data | Promise<Data>
   /** What a person reads instead of the envelope. */
@@ -64,6 +66,7 @@ export interface Command {
   readonly examples?: readonly (readonly [command: string, what: string])[]
   readonly envelope?: 'auto' | 'on-request'
   readonly interrupt?: 'teardown' | 'child'
+  readonly stream?: boolean
   readonly options?: OptionTable
   readonly positionals?: string
   readonly stopAtPositional?: boolean
@@ -80,7 +83,9 @@ export interface CommandGroup {
   readonly version?: string
   readonly summary?: string
   readonly examples?: readonly (readonly [command: string, what: string])[]
-  readonly commands: Readonly<Record<string, { summary: string; load: () => Promise<Command> }>>
+  readonly commands: Readonly<
+    Record<string, { summary: string; load: () => Promise<Command | CommandGroup> }>
+  >
 }
 
 /**

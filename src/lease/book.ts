@@ -90,7 +90,7 @@ function* readPage(book: Book): Steps<unknown, Page> {
 
 const emptyClaims = (workspace: string): Claims => {
   const { boot, host } = thisMachine()
-  return { schema_version: 1, workspace, generation: 0, boot, host, claims: [] }
+  return { schema_version: 1, workspace, generation: 0, boot, host, claims: [], breaks: [] }
 }
 
 /** The first change after a reboot jumps ahead: unsynced epochs may be lost, and fences must not repeat. */

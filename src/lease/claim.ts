@@ -11,6 +11,16 @@ export interface Claims {
   boot: string
   host: string
   claims: Claim[]
+  /** The last claims that were removed against their holder's will. */
+  breaks: Break[]
+}
+
+export interface Break {
+  session_id: string
+  fence: number
+  by: string
+  reason: string | null
+  at: number
 }
 
 /** A session's claim: seed 003's record and what it lacked. */
@@ -56,6 +66,8 @@ export interface Call {
 export const wholeWorkspace: readonly string[] = ['**']
 export const defaultTtlMs = 5 * 60_000
 export const defaultBusyTtlMs = 2 * 3_600_000
+/** No claim lasts longer without a refresh, whatever its record says. */
+export const maxTtlMs = 30 * 24 * 3_600_000
 
 /** Undefined if the text is none of ours, or of a later version. */
 export function parseClaims(text: string): Claims | undefined {
@@ -74,6 +86,7 @@ export function parseClaims(text: string): Claims | undefined {
     boot: textOr(value.boot, ''),
     host: textOr(value.host, ''),
     claims: value.claims.flatMap((claim) => parseClaim(claim) ?? []),
+    breaks: Array.isArray(value.breaks) ? value.breaks.flatMap((each) => parseBreak(each) ?? []) : [],
   }
 }
 
@@ -87,8 +100,8 @@ function parseClaim(value: unknown): Claim | undefined {
     session_id: value.session_id,
     pid: isNumber(value.pid) ? value.pid : null,
     acquired_at: value.acquired_at,
-    ttl_ms: numberOr(value.ttl_ms, defaultTtlMs),
-    busy_ttl_ms: numberOr(value.busy_ttl_ms, defaultBusyTtlMs),
+    ttl_ms: Math.min(maxTtlMs, numberOr(value.ttl_ms, defaultTtlMs)),
+    busy_ttl_ms: Math.min(maxTtlMs, numberOr(value.busy_ttl_ms, defaultBusyTtlMs)),
     refreshed_at: numberOr(value.refreshed_at, value.acquired_at),
     mono: numberOr(value.mono, 0),
     clock: textOr(value.clock, ''),
@@ -99,6 +112,17 @@ function parseClaim(value: unknown): Claim | undefined {
     purpose: typeof value.purpose === 'string' ? value.purpose : null,
     detached: value.detached === true,
     holders: Array.isArray(value.holders) ? value.holders.flatMap((holder) => parseHolder(holder) ?? []) : [],
+  }
+}
+
+function parseBreak(value: unknown): Break | undefined {
+  if (!isRecord(value) || typeof value.session_id !== 'string') return undefined
+  return {
+    session_id: value.session_id,
+    fence: numberOr(value.fence, 0),
+    by: textOr(value.by, ''),
+    reason: typeof value.reason === 'string' ? value.reason : null,
+    at: numberOr(value.at, 0),
   }
 }
 

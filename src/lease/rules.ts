@@ -1,5 +1,6 @@
 import type { Identity } from '../primitives/liveness.ts'
 import {
+  type Break,
   type Call,
   type Claim,
   type ClaimMode,
@@ -136,12 +137,21 @@ export function release(
   return { next: replaceClaim(claims, mine, claim), answer: { released: true, claim } }
 }
 
-/** Somebody decides, against the owner: the claim goes, whoever holds it. */
-export function breakClaim(claims: Claims, sessionId: string): Decision<{ broken?: Claim }> {
+/** How many broken claims are remembered. */
+const rememberedBreaks = 5
+
+/** Somebody decides, against the owner: the claim goes, whoever holds it, and it is recorded who did it and why. */
+export function breakClaim(
+  claims: Claims,
+  sessionId: string,
+  record: Omit<Break, 'session_id' | 'fence'>,
+): Decision<{ broken?: Claim }> {
   const broken = claims.claims.find((claim) => claim.session_id === sessionId)
-  return broken === undefined
-    ? { answer: {} }
-    : { next: replaceClaim(claims, broken, undefined), answer: { broken } }
+  if (broken === undefined) return { answer: {} }
+  const breaks = [...claims.breaks, { session_id: sessionId, fence: broken.fence, ...record }].slice(
+    -rememberedBreaks,
+  )
+  return { next: { ...replaceClaim(claims, broken, undefined), breaks }, answer: { broken } }
 }
 
 /** The session's claim, if it stands and, where a fence is given, was never lost since that. */

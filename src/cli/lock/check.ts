@@ -1,0 +1,46 @@
+import type { OptionTable } from '../../command/option.ts'
+import { defineBareCommand } from '../../command/spec.ts'
+import { look } from '../../lease/book.ts'
+import { runAsync } from '../../lease/register.ts'
+import { check } from '../../lease/rules.ts'
+import { StintError } from '../../primitives/stint-error.ts'
+import { needSession, openBook, sessionOption, workspaceOption } from './book.ts'
+
+const options = {
+  ...workspaceOption,
+  ...sessionOption,
+  fence: { type: 'string', value: 'N', help: 'exit 4 if the claim was lost since this fence (STINT_FENCE)' },
+} as const satisfies OptionTable
+
+export const checkCommand = defineBareCommand({
+  name: 'check',
+  summary: 'Does the session hold the workspace? With a fence: has it held it ever since?',
+  options,
+  examples: [
+    ['stint lock check --session mine --fence "$STINT_FENCE" && deploy', 'only if it was never lost'],
+  ],
+  async run(_, { options }) {
+    const sessionId = needSession(options.session)
+    const fence = readFence(options.fence)
+    const book = openBook(options.workspace)
+    const { claims, witness } = await runAsync(book.register, look(book))
+    const claim = check(claims, sessionId, fence, witness)
+    if (claim === undefined && fence !== undefined) {
+      throw new StintError(
+        'LOCK_LOST',
+        `${sessionId} no longer holds ${book.workspace} with fence ${fence}`,
+        {
+          facts: { fence },
+        },
+      )
+    }
+    return { held: claim !== undefined, fence: claim?.fence ?? null }
+  },
+  render: ({ held, fence }) => (held ? `held, fence ${fence}` : 'not held'),
+})
+
+function readFence(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  if (/^\d{1,15}$/.test(text)) return Number(text)
+  throw new StintError('ARG_ERROR', `--fence takes a number, not ${JSON.stringify(text)}`)
+}

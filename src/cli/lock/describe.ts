@@ -1,0 +1,32 @@
+import type { Claim } from '../../lease/claim.ts'
+import { claimLiveness } from '../../lease/refusal.ts'
+import { ageOf, remainingMs, standing, type Witness } from '../../lease/staleness.ts'
+import { formatDuration } from '../../primitives/duration.ts'
+
+/** A claim as status, list and watch show it. */
+export const describeClaim = (claim: Claim, witness: Witness) => ({
+  session_id: claim.session_id,
+  pid: claim.pid,
+  standing: standing(claim, witness),
+  liveness: claimLiveness(claim, witness),
+  acquired_at: claim.acquired_at,
+  age_ms: Math.round(ageOf(claim, witness.now)),
+  expires_in_ms: Math.round(remainingMs(claim, witness)),
+  paths: claim.paths,
+  mode: claim.mode,
+  fence: claim.fence,
+  purpose: claim.purpose,
+  holders: claim.holders.map(({ pid, calls }) => ({ pid, calls: calls.length })),
+})
+
+export type ClaimDescription = ReturnType<typeof describeClaim>
+
+export function renderClaim(claim: ClaimDescription): string {
+  const what = claim.paths.join(' ') === '**' ? 'all of it' : claim.paths.join(' ')
+  const who =
+    claim.pid === null ? claim.session_id : `${claim.session_id} (pid ${claim.pid}, ${claim.liveness})`
+  const how = claim.mode === 'shared' ? ', shared' : ''
+  const why = claim.purpose === null ? '' : `  ${JSON.stringify(claim.purpose)}`
+  const age = formatDuration(Math.floor(claim.age_ms / 1000) * 1000)
+  return `  ${who}  ${what}${how}  ${claim.standing}, refreshed ${age} ago, fence ${claim.fence}${why}`
+}

@@ -1,0 +1,27 @@
+import { defineBareCommand } from '../../command/spec.ts'
+import { change } from '../../lease/book.ts'
+import { runAsync } from '../../lease/register.ts'
+import { refresh } from '../../lease/rules.ts'
+import { needSession, openBook, sessionOption, workspaceOption } from './book.ts'
+
+export const refreshCommand = defineBareCommand({
+  name: 'refresh',
+  summary: "Makes a session's claim last its full time again. Never takes it back once it is lost.",
+  options: { ...workspaceOption, ...sessionOption },
+  examples: [['stint lock refresh --session mine', 'says refreshed: false if there is nothing to refresh']],
+  async run(_, { options }) {
+    const sessionId = needSession(options.session)
+    const book = openBook(options.workspace)
+    const { answer } = await runAsync(
+      book.register,
+      change(book, (claims, witness) => refresh(claims, { sessionId }, witness)),
+    )
+    if (answer.claim === undefined) return { refreshed: false }
+    return {
+      refreshed: true,
+      fence: answer.claim.fence,
+      expires_at: answer.claim.refreshed_at + answer.claim.ttl_ms,
+    }
+  },
+  render: ({ refreshed }) => (refreshed ? 'refreshed' : 'there is nothing to refresh'),
+})

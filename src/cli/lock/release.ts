@@ -1,0 +1,31 @@
+import type { OptionTable } from '../../command/option.ts'
+import { defineBareCommand } from '../../command/spec.ts'
+import { change } from '../../lease/book.ts'
+import { runAsync } from '../../lease/register.ts'
+import { release } from '../../lease/rules.ts'
+import { claimPaths } from '../../lease/workspace.ts'
+import { needSession, openBook, sessionOption, workspaceOption } from './book.ts'
+
+const options = {
+  ...workspaceOption,
+  ...sessionOption,
+  path: { type: 'strings', value: 'P', help: 'give up only this path; may be repeated' },
+} as const satisfies OptionTable
+
+export const releaseCommand = defineBareCommand({
+  name: 'release',
+  summary: "Gives up a session's claim. Never touches another's.",
+  options,
+  examples: [['stint lock release --session mine', 'says released: false if there was nothing to release']],
+  async run(_, { options }) {
+    const sessionId = needSession(options.session)
+    const book = openBook(options.workspace)
+    const paths = options.path.length === 0 ? undefined : claimPaths(book.workspace, options.path)
+    const { answer } = await runAsync(
+      book.register,
+      change(book, (claims) => release(claims, { sessionId, paths })),
+    )
+    return { released: answer.released }
+  },
+  render: ({ released }) => (released ? 'released' : 'there was nothing to release'),
+})

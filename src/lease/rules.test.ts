@@ -1,0 +1,346 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { Identity, Liveness } from '../primitives/liveness.ts'
+import { type Claim, type Claims, defaultBusyTtlMs, type Holder, parseClaims, sameProcess } from './claim.ts'
+import { conflict, covers, pathsOverlap, union } from './overlap.ts'
+import { acquire, type AcquireRequest, breakClaim, check, refresh, release } from './rules.ts'
+import { ageOf, standing, stands, type Witness } from './staleness.ts'
+
+const identity = (pid: number): Identity => ({
+  pid,
+  started: pid,
+  boot: 'b',
+  host: 'h',
+  pidns: '1',
+  timens: '1',
+})
+const holder = (pid: number, ...calls: string[]): Holder => ({
+  ...identity(pid),
+  calls: calls.map((id) => ({ id, since: 0 })),
+})
+
+const minute = 60_000
+const at = (ms: number, others: Partial<Witness> = {}): Witness => ({
+  now: { wall: 1e12 + ms, mono: ms, clock: 'boot' },
+  liveness: () => 'alive',
+  ...others,
+})
+const lives =
+  (table: Record<number, Liveness>) =>
+  ({ pid }: Identity): Liveness =>
+    table[pid] ?? 'alive'
+
+const empty: Claims = {
+  schema_version: 1,
+  workspace: '/w',
+  generation: 0,
+  boot: 'b',
+  host: 'h',
+  claims: [],
+  breaks: [],
+}
+const wants = (sessionId: string, more: Partial<AcquireRequest> = {}): AcquireRequest => ({
+  sessionId,
+  holder: identity(sessionId.charCodeAt(0)),
+  paths: ['**'],
+  mode: 'exclusive',
+  ttlMs: 5 * minute,
+  ...more,
+})
+
+/** The claims after a grant; fails if it is refused. */
+function granted(claims: Claims, request: AcquireRequest, witness: Witness, fence = 1): Claims {
+  const { next, answer } = acquire(claims, request, witness, fence)
+  if (!answer.granted || next === undefined) throw new Error('refused')
+  return next
+}
+const isGranted = (claims: Claims, request: AcquireRequest, witness: Witness): boolean =>
+  acquire(claims, request, witness, 99).answer.granted
+const only = ({ claims }: Claims): Claim => {
+  const [claim, ...more] = claims
+  if (claim === undefined || more.length > 0) throw new Error(`${claims.length} claims`)
+  return claim
+}
+
+test('free: granted, with a fence', () => {
+  expect(only(granted(empty, wants('a'), at(0), 7))).toMatchObject({
+    session_id: 'a',
+    pid: 97,
+    ttl_ms: 300_000,
+    busy_ttl_ms: 7_200_000,
+    fence: 7,
+    first_fence: 7,
+    paths: ['**'],
+    mode: 'exclusive',
+    detached: false,
+  })
+})
+
+test('a fresh claim of another session: refused, with its holder and when to ask again', () => {
+  const held = granted(empty, wants('a', { purpose: 'testing' }), at(0))
+  const { answer, next } = acquire(held, wants('b'), at(minute), 2)
+  expect(next).toBeUndefined()
+  expect(answer).toMatchObject({
+    granted: false,
+    by: { session_id: 'a', purpose: 'testing' },
+    retryAfterMs: 4 * minute + 1,
+  })
+})
+
+test('the TTL boundary is fresh, one millisecond later it is not', () => {
+  const held = granted(empty, wants('a'), at(0))
+  expect(isGranted(held, wants('b'), at(5 * minute))).toBe(false)
+  expect(isGranted(held, wants('b'), at(5 * minute + 1))).toBe(true)
+})
+
+test('dead at once, however young; unknown only by time', () => {
+  const held = granted(empty, wants('a'), at(0))
+  expect(isGranted(held, wants('b'), at(1, { liveness: lives({ 97: 'dead' }) }))).toBe(true)
+  expect(isGranted(held, wants('b'), at(1, { liveness: lives({ 97: 'unknown' }) }))).toBe(false)
+  expect(isGranted(held, wants('b'), at(5 * minute + 1, { liveness: lives({ 97: 'unknown' }) }))).toBe(true)
+})
+
+test('the same session again keeps its fence and is refreshed; wanting more takes a new one', () => {
+  const held = granted(empty, wants('a', { paths: ['src'] }), at(0), 1)
+  const again = only(granted(held, wants('a', { paths: ['src/api'] }), at(minute), 2))
+  expect(again).toMatchObject({ fence: 1, first_fence: 1, paths: ['src'], mono: minute, acquired_at: 1e12 })
+  const wider = only(granted(held, wants('a', { paths: ['docs'] }), at(minute), 3))
+  expect(wider).toMatchObject({ fence: 3, first_fence: 1, paths: ['docs', 'src'] })
+  const stronger = granted(empty, wants('a', { mode: 'shared' }), at(0), 1)
+  expect(only(granted(stronger, wants('a'), at(0), 4))).toMatchObject({ fence: 4, mode: 'exclusive' })
+  expect(only(granted(stronger, wants('a', { mode: 'shared' }), at(0), 4))).toMatchObject({
+    fence: 1,
+    mode: 'shared',
+  })
+})
+
+test('busy is not idle: with a call in flight and a living holder a claim outlasts its TTL, up to the busy TTL', () => {
+  const held = granted(empty, wants('a', { call: 'call-1' }), at(0))
+  expect(isGranted(held, wants('b'), at(20 * minute))).toBe(false)
+  expect(isGranted(held, wants('b'), at(20 * minute, { liveness: lives({ 97: 'dead' }) }))).toBe(true)
+  expect(isGranted(held, wants('b'), at(20 * minute, { liveness: lives({ 97: 'unknown' }) }))).toBe(true)
+  expect(isGranted(held, wants('b'), at(defaultBusyTtlMs))).toBe(false)
+  expect(isGranted(held, wants('b'), at(defaultBusyTtlMs + 1))).toBe(true)
+})
+
+test('busy with two calls of which one ends is still busy; a host without ids ends the oldest; a stop clears all', () => {
+  const calls = (claims: Claims) => only(claims).holders[0]?.calls.map(({ id }) => id)
+  const two = granted(granted(empty, wants('a', { call: '1' }), at(0)), wants('a', { call: '2' }), at(1))
+  const change = (what: object) => {
+    const { next } = refresh(two, { sessionId: 'a', calls: { holder: identity(97), ...what } }, at(2))
+    return next && calls(next)
+  }
+  expect(calls(two)).toEqual(['1', '2'])
+  expect(change({ end: '1' })).toEqual(['2'])
+  expect(change({ endOldest: true })).toEqual(['2'])
+  expect(change({ start: '3' })).toEqual(['1', '2', '3'])
+  expect(change({ clear: true })).toEqual([])
+  const other = refresh(two, { sessionId: 'a', calls: { holder: identity(1), clear: true } }, at(2)).next
+  expect(other && calls(other)).toEqual(['1', '2'])
+})
+
+test('several holders of which one dies: the claim lives by the others, and ends with the last', () => {
+  const both = granted(granted(empty, wants('a'), at(0)), wants('a', { holder: identity(200) }), at(0))
+  expect(only(both).holders.map(({ pid }) => pid)).toEqual([97, 200])
+  expect(isGranted(both, wants('b'), at(1, { liveness: lives({ 97: 'dead' }) }))).toBe(false)
+  expect(isGranted(both, wants('b'), at(1, { liveness: lives({ 97: 'dead', 200: 'dead' }) }))).toBe(true)
+  const one = release(both, { sessionId: 'a', holders: [identity(97)] })
+  expect(one.answer).toMatchObject({ released: true, claim: { holders: [{ pid: 200 }] } })
+  expect(release(one.next ?? empty, { sessionId: 'a', holders: [identity(200)] }).next?.claims).toEqual([])
+})
+
+test('a claim without a process lives by its time alone, also when a process has joined and left it', () => {
+  const detached = granted(empty, wants('a', { holder: null }), at(0))
+  expect(only(detached)).toMatchObject({ pid: null, detached: true, holders: [] })
+  const joined = granted(detached, wants('a', { holder: identity(5) }), at(0))
+  expect(isGranted(joined, wants('b'), at(1, { liveness: () => 'dead' }))).toBe(false)
+  const left = release(joined, { sessionId: 'a', holders: [identity(5)] }).next
+  expect(left && only(left)).toMatchObject({ detached: true, holders: [] })
+  expect(isGranted(left ?? empty, wants('b'), at(5 * minute + 1))).toBe(true)
+})
+
+test('a claim moves to a new session id only if its host says so and the process is the same', () => {
+  const held = granted(empty, wants('a'), at(0), 1)
+  const renamed = wants('n', { renamedFrom: 'a', holder: identity(97) })
+  expect(only(granted(held, renamed, at(1), 2))).toMatchObject({ session_id: 'n', fence: 1 })
+  expect(isGranted(held, wants('n', { holder: identity(97) }), at(1))).toBe(false)
+  expect(isGranted(held, wants('n', { renamedFrom: 'a', holder: identity(98) }), at(1))).toBe(false)
+})
+
+test('refresh and release act only for the owner, and say so', () => {
+  const held = granted(empty, wants('a'), at(0))
+  expect(refresh(held, { sessionId: 'b' }, at(1))).toEqual({ answer: {} })
+  expect(release(held, { sessionId: 'b' })).toEqual({ answer: { released: false } })
+  expect(refresh(held, { sessionId: 'a', firstFence: 9 }, at(1)).answer.claim).toBeUndefined()
+  expect(release(held, { sessionId: 'a', firstFence: 9 }).answer.released).toBe(false)
+  expect(refresh(held, { sessionId: 'a' }, at(minute)).answer.claim).toMatchObject({
+    mono: minute,
+    ttl_ms: 300_000,
+  })
+  expect(release(held, { sessionId: 'a' }).next?.claims).toEqual([])
+  const broken = { by: 'me', reason: 'hung', at: 5 }
+  expect(breakClaim(held, 'a', broken).next?.breaks).toEqual([{ session_id: 'a', fence: 1, ...broken }])
+  expect(breakClaim(held, 'a', broken).next?.claims).toEqual([])
+  expect(breakClaim(held, 'b', broken)).toEqual({ answer: {} })
+})
+
+test('release of a path narrows the claim, and takes nothing that was not claimed', () => {
+  const held = granted(empty, wants('a', { paths: ['src/api', 'src/ui', 'docs'] }), at(0))
+  const narrowed = (paths: string[]) => release(held, { sessionId: 'a', paths }).next?.claims[0]?.paths
+  expect(narrowed(['docs'])).toEqual(['src/api', 'src/ui'])
+  expect(narrowed(['src'])).toEqual(['docs'])
+  expect(narrowed(['**'])).toBeUndefined()
+  expect(release(held, { sessionId: 'a', paths: ['src/api/file'] }).answer.released).toBe(false)
+})
+
+test('check: the claim stands, and was never lost since the given fence', () => {
+  const held = granted(
+    granted(empty, wants('a', { paths: ['x'] }), at(0), 5),
+    wants('a', { paths: ['y'] }),
+    at(0),
+    8,
+  )
+  expect([4, 5, 8, 9].map((fence) => check(held, 'a', fence, at(1)) !== undefined)).toEqual([
+    false,
+    true,
+    true,
+    false,
+  ])
+  expect(check(held, 'a', undefined, at(5 * minute + 1))).toBeUndefined()
+  expect(check(held, 'b', undefined, at(1))).toBeUndefined()
+})
+
+test('age: on the monotonic clock within one boot, on the wall across boots; the future locks nobody out for good', () => {
+  const claim = only(granted(empty, wants('a'), at(1000)))
+  const wallJumped = { wall: 1e12 + 1e9, mono: 2000, clock: 'boot' }
+  expect(ageOf(claim, wallJumped)).toBe(1000)
+  expect(ageOf(claim, { wall: 1e12 + 61_000, mono: 5, clock: 'next boot' })).toBe(60_000)
+  const future = { ...claim, clock: 'elsewhere', refreshed_at: 1e12 + 4 * minute }
+  expect(standing(future, at(0))).toBe('fresh')
+  expect(standing({ ...future, refreshed_at: 1e12 + 6 * minute }, at(0))).toBe('expired')
+})
+
+test('where liveness is unknown, a waiter that has outlasted the claim may take it; where a holder lives, it may not', () => {
+  const claim = only(granted(empty, wants('a'), at(0)))
+  const outlasted = () => true
+  expect(standing(claim, at(1, { outlasted, liveness: () => 'unknown' }))).toBe('expired')
+  expect(standing(claim, at(1, { outlasted, liveness: () => 'alive' }))).toBe('fresh')
+})
+
+test('paths: src/api and src/ui at once, src refused while either is held; shared with shared, not with exclusive', () => {
+  const api = granted(empty, wants('a', { paths: ['src/api'] }), at(0))
+  const both = granted(api, wants('b', { paths: ['src/ui'] }), at(0))
+  expect(isGranted(both, wants('c', { paths: ['src'] }), at(0))).toBe(false)
+  expect(isGranted(both, wants('c', { paths: ['**'] }), at(0))).toBe(false)
+  expect(isGranted(both, wants('c', { paths: ['src/api/file.ts'] }), at(0))).toBe(false)
+  expect(isGranted(both, wants('c', { paths: ['src/apis', 'docs'] }), at(0))).toBe(true)
+  const shared = granted(empty, wants('a', { mode: 'shared' }), at(0))
+  expect(isGranted(shared, wants('b', { mode: 'shared' }), at(0))).toBe(true)
+  expect(isGranted(shared, wants('b'), at(0))).toBe(false)
+  expect(isGranted(granted(empty, wants('a'), at(0)), wants('b', { mode: 'shared' }), at(0))).toBe(false)
+})
+
+const path = fc
+  .array(fc.constantFrom('a', 'b', 'ab'), { minLength: 1, maxLength: 3 })
+  .map((parts) => parts.join('/'))
+const paths = fc.oneof(fc.constant(['**']), fc.array(path, { minLength: 1, maxLength: 3 }))
+
+test('overlap is symmetric, a path covers itself and what is below it, and a union says the same in fewer words', () => {
+  fc.assert(
+    fc.property(paths, paths, path, (one, two, probe) => {
+      expect(pathsOverlap(one, two)).toBe(pathsOverlap(two, one))
+      expect(covers(probe, `${probe}/x`) && covers(probe, probe) && covers('**', probe)).toBe(true)
+      const both = union(one, two)
+      expect(both.some((each) => covers(each, probe))).toBe(
+        [...one, ...two].some((each) => covers(each, probe)),
+      )
+    }),
+  )
+})
+
+test("whatever happens, two standing claims never conflict, and nobody changes or ends another's claim but by taking it over", () => {
+  const session = fc.constantFrom('a', 'b', 'c')
+  const step = fc.oneof(
+    fc.record({
+      do: fc.constant('acquire' as const),
+      session,
+      paths,
+      mode: fc.constantFrom('exclusive' as const, 'shared' as const),
+      call: fc.boolean(),
+    }),
+    fc.record({ do: fc.constantFrom('refresh' as const, 'release' as const), session }),
+    fc.record({ do: fc.constant('narrow' as const), session, paths }),
+    fc.record({ do: fc.constant('wait' as const), ms: fc.nat({ max: 10 * minute }) }),
+    fc.record({ do: fc.constant('die' as const), session }),
+  )
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
+      let claims = empty
+      let now = 0
+      let epoch = 0
+      const dead: Record<number, Liveness> = {}
+      const witness = (): Witness => at(now, { liveness: lives(dead) })
+      for (const step of steps) {
+        if (step.do === 'wait') now += step.ms
+        else if (step.do === 'die') dead[step.session.charCodeAt(0)] = 'dead'
+        else {
+          const before = claims
+          const request = wants(step.session)
+          const { next } =
+            step.do === 'acquire'
+              ? acquire(
+                  claims,
+                  { ...request, paths: step.paths, mode: step.mode, call: step.call ? 'x' : undefined },
+                  witness(),
+                  epoch + 1,
+                )
+              : step.do === 'refresh'
+                ? refresh(claims, { sessionId: step.session }, witness())
+                : release(claims, {
+                    sessionId: step.session,
+                    paths: step.do === 'narrow' ? step.paths : undefined,
+                  })
+          if (next !== undefined) {
+            epoch += 1
+            claims = next
+          }
+          for (const other of before.claims.filter(({ session_id }) => session_id !== step.session)) {
+            if (stands(other, witness())) expect(claims.claims).toContain(other)
+          }
+        }
+        const standingNow = claims.claims.filter((claim) => stands(claim, witness()))
+        for (const [i, one] of standingNow.entries()) {
+          for (const two of standingNow.slice(i + 1)) expect(conflict(one, two)).toBe(false)
+        }
+        expect(new Set(claims.claims.map(({ session_id }) => session_id)).size).toBe(claims.claims.length)
+      }
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('claims are read back as they were written, and no text breaks the reader', () => {
+  const held = granted(
+    granted(empty, wants('a', { call: 'x', paths: ['y'] }), at(0)),
+    wants('b', { paths: ['x'], mode: 'shared', holder: null }),
+    at(6 * minute),
+  )
+  expect(parseClaims(JSON.stringify(held))).toEqual(held)
+  fc.assert(
+    fc.property(
+      fc.oneof(
+        fc.string(),
+        fc.json(),
+        fc
+          .anything()
+          .map((value) => JSON.stringify({ schema_version: 1, workspace: 'w', claims: [value] }) ?? ''),
+      ),
+      (text) => {
+        const claims = parseClaims(text)
+        for (const claim of claims?.claims ?? [])
+          expect(stands(claim, at(Number.MAX_SAFE_INTEGER))).toBe(false)
+      },
+    ),
+  )
+  expect(sameProcess(holder(1), identity(1))).toBe(true)
+})
