@@ -100,18 +100,25 @@ test('every error code has its section in docs/errors.md, with exit code and hin
   }
 })
 
-test('every link between the pages leads somewhere', () => {
-  for (const page of pages) {
-    for (const [, target = '', anchor] of read(page).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)) {
-      const path = target === '' ? page : join(page, '..', target)
-      const text = read(path)
-      const anchors = [...text.matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>
-        title
-          .toLowerCase()
-          .replaceAll(/[^\w\s-]/g, '')
-          .replaceAll(' ', '-'),
-      )
-      if (anchor !== undefined) expect(anchors, `${page} → ${target}#${anchor}`).toContain(anchor)
-    }
-  }
+/** GitHub's anchors: lower case, without punctuation, dashes for spaces. */
+const anchorsOf = (text: string): string[] =>
+  [...text.matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>
+    title
+      .toLowerCase()
+      .replaceAll(/[^\w\s-]/g, '')
+      .replaceAll(' ', '-'),
+  )
+
+const links = pages.flatMap((page) =>
+  [...read(page).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)].map(([, target = '', anchor]) => ({
+    page,
+    path: target === '' ? page : join(page, '..', target),
+    anchor,
+  })),
+)
+
+test.each(links)('$page: the link to $path leads somewhere', ({ path, anchor }) => {
+  const text = read(path)
+  expect(text).not.toBe('')
+  if (anchor !== undefined) expect(anchorsOf(text)).toContain(anchor)
 })

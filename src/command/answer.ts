@@ -1,5 +1,6 @@
 import { systemClock } from '../primitives/clock.ts'
 import { StintError } from '../primitives/stint-error.ts'
+import { textOf } from '../primitives/text-of.ts'
 import { buildEnvelope, type EnvelopeMeta, type Outcome } from './envelope.ts'
 import { writeOut } from './write-out.ts'
 
@@ -18,8 +19,9 @@ export class Answer {
   }
 
   warn(message: string): void {
-    this.warnings.push(message)
-    if (!this.json) writeOut(2, `${this.name}: warning: ${message}\n`)
+    // A handler in plain JavaScript may hand us an Error: the envelope takes text.
+    this.warnings.push(textOf(message))
+    if (!this.json) writeOut(2, `${this.name}: warning: ${textOf(message)}\n`)
   }
 
   /** Prints, unless it has; returns the exit code. `text` is what a person reads. */
@@ -27,10 +29,12 @@ export class Answer {
     if (!this.given) {
       this.given = true
       this.meta.duration_ms = Math.round(systemClock.mono() - this.#startedAt)
-      const written = this.json ? this.#giveEnvelope(outcome) : this.#giveText(outcome, text)
+      const told = this.json ? writable(outcome) : outcome
+      const written = this.json ? this.#giveEnvelope(told) : this.#giveText(told, text)
       if (!written) return this.#diskFull()
+      return exitOf(told)
     }
-    return 'error' in outcome ? outcome.error.exit : 0
+    return exitOf(outcome)
   }
 
   #giveEnvelope(outcome: Outcome): boolean {
@@ -52,6 +56,26 @@ export class Answer {
     const error = new StintError('DISK_FULL', 'cannot write the answer to stdout: no space left')
     writeOut(2, `${this.name}: ${error.message} (${error.code})\n`)
     return error.exit
+  }
+}
+
+const exitOf = (outcome: Outcome): number => ('error' in outcome ? outcome.error.exit : 0)
+
+/** What cannot be written as JSON (a BigInt, a cycle) is an error of the command: it still gets its envelope. */
+function writable(outcome: Outcome): Outcome {
+  try {
+    const { data, facts } =
+      'error' in outcome ? outcome.error.options : { data: outcome.data, facts: undefined }
+    const json = JSON.stringify(data)
+    JSON.stringify(facts)
+    // A function or NaN is nothing in JSON: an empty answer, as for a handler that returns nothing.
+    return 'error' in outcome || (json !== undefined && json !== 'null') ? outcome : { data: {} }
+  } catch (error) {
+    return {
+      error: new StintError('UNEXPECTED', `the answer cannot be written as JSON: ${textOf(error)}`, {
+        cause: error,
+      }),
+    }
   }
 }
 

@@ -1,8 +1,10 @@
 import { type ChildProcess, spawn, type SpawnOptions } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { constants } from 'node:os'
 import { systemClock } from '../primitives/clock.ts'
-import { type Identity, identify, liveness } from '../primitives/liveness.ts'
+import { type Identity, identify, liveness, ownIdentity } from '../primitives/liveness.ts'
 import { type Found, processesOf, signalProcess } from '../primitives/process-tree.ts'
+import { sleep } from '../primitives/sleep.ts'
 import { errnoOf, StintError } from '../primitives/stint-error.ts'
 import { childrenPath, recordChild } from '../scratch/children.ts'
 import type { ChildExit, RunChild } from './context.ts'
@@ -23,11 +25,14 @@ const killPatienceMs = 2000
 /** How much of the grace SIGINT and SIGHUP have to themselves before SIGTERM follows. */
 const hearingShare = 0.1
 const lookEveryMs = 20
+const killPasses = 10
 
 /** The children of one run: started, recorded, and ended with it. */
 export class Children {
   readonly #options: ChildrenOptions
   readonly #identities: Identity[] = []
+  /** Descendants seen so far: when its parent has died, nothing else may link one to the run. */
+  readonly #seen = new Map<number, Identity>()
   #closed = false
 
   constructor(options: ChildrenOptions) {
@@ -48,13 +53,17 @@ export class Children {
     const child = start(() =>
       spawn(command, args, {
         ...options,
+        ...(options.env === undefined ? {} : { env: { ...options.env, ...this.#markVariable() } }),
         stdio: this.#options.json ? stdoutToStderr(options.stdio) : options.stdio,
         detached: !this.#options.terminal,
       }),
     )
     const exited = new Promise<ChildExit>((resolve) => {
       child.once('exit', (code, signal) => resolve({ code, signal }))
-      child.once('error', () => resolve({ code: null, signal: null }))
+      // An error after the start (an AbortSignal, a failed kill) is not yet its end.
+      child.on('error', () => {
+        if (child.pid === undefined) resolve({ code: null, signal: null })
+      })
     })
     if (child.pid !== undefined) this.#record(child.pid, command)
     await started(child, command, options.cwd)
@@ -76,7 +85,13 @@ export class Children {
   /** At once, for an exit that waits for nothing. */
   kill(): void {
     this.#closed = true
-    for (const each of this.#living()) signalProcess(each, 'SIGKILL')
+    // More than once: a process may fork while its parent is being killed.
+    for (let pass = 0; pass < killPasses; pass++) {
+      const living = this.#living()
+      if (living.length === 0) return
+      for (const each of living) signalProcess(each, 'SIGKILL')
+      sleep(1)
+    }
   }
 
   /** To our own children alone, not to what they started. */
@@ -94,6 +109,11 @@ export class Children {
     recordChild(this.#options.scratchPath, identity, command)
   }
 
+  #markVariable(): Record<string, string> {
+    const [name = '', value = ''] = this.#options.mark.split('=')
+    return { [name]: value }
+  }
+
   #signal(signal: NodeJS.Signals): void {
     for (const each of this.#living()) {
       signalProcess(each, signal)
@@ -103,7 +123,11 @@ export class Children {
   }
 
   #living(): Found[] {
-    if (process.platform === 'linux') return processesOf(this.#identities, this.#options.mark)
+    if (process.platform === 'linux') {
+      const living = processesOf([...this.#identities, ...this.#seen.values()], this.#options.mark)
+      for (const { pid, started } of living) this.#seen.set(pid, { ...ownIdentity(), pid, started })
+      return living
+    }
     return this.#identities
       .filter((each) => liveness(each) === 'alive')
       .map(({ pid, started }) => ({ pid, started: started ?? 0 }))
@@ -145,6 +169,8 @@ function started(child: ChildProcess, command: string, cwd: SpawnOptions['cwd'])
 
 function startError(error: Error, command: string, cwd: SpawnOptions['cwd']): StintError {
   const errno = errnoOf(error)
+  if (cwd !== undefined && !existsSync(cwd))
+    return new StintError('NOT_FOUND', `there is no directory ${String(cwd)}`)
   const where = cwd === undefined ? '' : ` in ${String(cwd)}`
   if (errno === 'ENOENT')
     return new StintError('COMMAND_NOT_FOUND', `cannot find ${command}${where}`, { cause: error })

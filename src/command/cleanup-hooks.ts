@@ -1,4 +1,5 @@
 import { formatDuration } from '../primitives/duration.ts'
+import { textOf } from '../primitives/text-of.ts'
 
 export type CleanupHook = () => void | Promise<void>
 
@@ -12,7 +13,7 @@ export async function runCleanupHooks(
     try {
       await within(withinMs, hook)
     } catch (error) {
-      warn(`CLEANUP_FAILED: ${error instanceof Error ? error.message : String(error)}`)
+      warn(`CLEANUP_FAILED: ${textOf(error)}`)
     }
   }
 }

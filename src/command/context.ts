@@ -22,7 +22,7 @@ export interface Context extends BareContext {
   readonly scratch: Scratch
   /** Starts a child that is recorded and never outlives the run; rejects if it cannot be started. */
   spawn(command: string, args?: readonly string[], options?: SpawnOptions): Promise<RunChild>
-  /** Runs when the run ends, however it ends; the newest first. */
+  /** Runs when the run ends, the newest first; not if the handler exits the process itself, or at a second Ctrl-C. */
   onCleanup(hook: () => void | Promise<void>): void
 }
 

@@ -1,4 +1,5 @@
 import { StintError } from '../primitives/stint-error.ts'
+import { textOf } from '../primitives/text-of.ts'
 
 /** The one answer of a command in JSON mode; `schema/envelope.json` is its schema. */
 export interface Envelope {
@@ -46,7 +47,7 @@ export function buildEnvelope(outcome: Outcome, warnings: readonly string[], met
 function describeError({ code, message, retryable, hint, options }: StintError): EnvelopeError {
   return {
     code,
-    message,
+    message: message || code,
     retryable,
     ...(options.retryAfterMs === undefined ? {} : { retry_after_ms: options.retryAfterMs }),
     ...(options.detail === undefined ? {} : { detail: options.detail }),
@@ -59,8 +60,7 @@ function describeError({ code, message, retryable, hint, options }: StintError):
 /** Whatever was thrown, as an error with a code. */
 export function asStintError(thrown: unknown): StintError {
   if (thrown instanceof StintError) return thrown
-  const message = thrown instanceof Error ? thrown.message : String(thrown)
-  return new StintError('UNEXPECTED', message || 'the command failed without saying why', {
+  return new StintError('UNEXPECTED', textOf(thrown) || 'the command failed without saying why', {
     cause: thrown,
     phase: 'execution',
   })

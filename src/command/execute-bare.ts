@@ -13,6 +13,7 @@ export async function executeBare(command: Command, invocation: Invocation, answ
     interruptIsChilds: false,
     forward: undefined,
     onImpatient: (error) => process.exit(answer.give({ error })),
+    onLater: (error) => answer.warn(error.message),
   })
   const context: BareContext = {
     requestId: answer.meta.request_id,

@@ -22,13 +22,14 @@ export async function execute(command: Command, invocation: Invocation, answer: 
     interruptIsChilds: behindChild,
     forward: terminal ? undefined : (signal) => children.forward(signal),
     onImpatient: (error) => process.exit(teardownAtOnce(run, { error })),
+    onLater: (error) => answer.warn(`CLEANUP_FAILED: ${error.message}`),
   })
   // A handler may call process.exit itself: what is owed is done in the moment that is left. Registered before the
   // scratch's own exit hook, since children go before their scratch.
   process.on('exit', (code) => {
-    if (!answer.given) process.exitCode = teardownAtOnce(run, exitedEarly(code))
+    if (!answer.given) process.exitCode = teardownAtOnce(run, run.outcome ?? exitedEarly(code))
   })
-  if (answer.json) reserveStdout()
+  if (answer.json && command.envelope !== 'on-request') reserveStdout()
 
   const scratch = makeScratch(command, settings, answer)
   const mark = exportEnvironment(scratch, settings)
@@ -53,6 +54,7 @@ export async function execute(command: Command, invocation: Invocation, answer: 
 
   // Made when somebody asks for it: a handler that never does cannot listen, and need not be waited for.
   let stop: AbortController | undefined
+  let stopped: StintError | undefined
   const context: Context = {
     requestId: scratch.requestId,
     sessionId: settings.sessionId,
@@ -60,6 +62,7 @@ export async function execute(command: Command, invocation: Invocation, answer: 
     scratch,
     get signal() {
       stop ??= new AbortController()
+      if (stopped !== undefined) stop.abort(stopped)
       return stop.signal
     },
     deadline: invocation.timeoutMs === undefined ? undefined : Date.now() + invocation.timeoutMs,
@@ -81,7 +84,8 @@ export async function execute(command: Command, invocation: Invocation, answer: 
     return exit
   }
   answer.meta.partial = true
-  stop?.abort(first.error)
+  stopped = first.error
+  stop?.abort(stopped)
   return await teardown(run, { error: first.error }, first.signal, stop === undefined ? undefined : handler)
 }
 

@@ -18,6 +18,8 @@ export interface InterruptionSources {
   forward: ((signal: NodeJS.Signals) => void) | undefined
   /** A second Ctrl-C: the user will not wait. */
   onImpatient: (error: StintError) => void
+  /** What goes wrong when the run is ending already. */
+  onLater: (error: StintError) => void
 }
 
 const ending: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT', 'SIGHUP']
@@ -29,6 +31,12 @@ const maxTimerMs = 2 ** 31 - 1
 export function watchForInterruption(sources: InterruptionSources): Promise<Interruption> {
   return new Promise((resolve) => {
     let interrupts = 0
+    let interrupted = false
+    const interrupt = (interruption: Interruption): void => {
+      if (interrupted) sources.onLater(interruption.error)
+      interrupted = true
+      resolve(interruption)
+    }
     for (const signal of ending) {
       process.on(signal, () => {
         if (signal === 'SIGINT') {
@@ -43,8 +51,10 @@ export function watchForInterruption(sources: InterruptionSources): Promise<Inte
     const { forward } = sources
     if (forward !== undefined) for (const signal of forwarded) process.on(signal, () => forward(signal))
     for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
-      process.on(event, (thrown: unknown) => resolve({ error: asStintError(thrown), signal: 'SIGTERM' }))
+      process.on(event, (thrown: unknown) => interrupt({ error: asStintError(thrown), signal: 'SIGTERM' }))
     }
+    // Nothing is left that could ever wake the handler: it would be the end of the process, without a word.
+    process.once('beforeExit', () => resolve({ error: stuck(), signal: 'SIGTERM' }))
     const { timeoutMs } = sources
     if (timeoutMs !== undefined && timeoutMs <= maxTimerMs) {
       setTimeout(() => resolve({ error: timedOut(timeoutMs), signal: 'SIGTERM' }), timeoutMs).unref()
@@ -59,6 +69,11 @@ const cancelled = (signal: NodeJS.Signals): StintError =>
     exit: exitCodeFor(signal),
     phase: 'execution',
     facts: { signal },
+  })
+
+const stuck = (): StintError =>
+  new StintError('UNEXPECTED', 'the command waits for something that can never happen', {
+    phase: 'execution',
   })
 
 const timedOut = (ms: number): StintError =>

@@ -66,5 +66,7 @@ export function armGuard(
 
 /** In JSON mode stdout carries the envelope and nothing else: what a handler prints goes to stderr. */
 export function reserveStdout(): void {
+  // Whoever has taken the stream before us (a logger at import, console at its first line) holds this very object.
+  process.stdout.write = process.stderr.write.bind(process.stderr)
   Object.defineProperty(process, 'stdout', { configurable: true, get: () => process.stderr })
 }

@@ -37,8 +37,11 @@ async function main(
     const { target: command, called, argv: own } = await selectCommand(target, argv)
     answer.name = called
     if (isGroup(command)) return print(groupHelp(command, called))
-    answer.json ||= command.envelope !== 'on-request' && !(await isTerminal(1))
+    const auto = command.envelope !== 'on-request' && !(await isTerminal(1))
+    answer.json ||= auto
     const invocation = readInvocation(command, own)
+    // Only now is it known whose --json it was: `stint run npm ls --json` asks npm.
+    answer.json = auto || invocation.json
     if (invocation.help) return print(commandHelp(command, called))
     if (command.bare) return await executeBare(command, invocation, answer)
     // Loaded here, with node:child_process behind it, since a bare command needs neither.

@@ -1,6 +1,6 @@
-import { moveToTrash } from '../scratch/discard.ts'
+import { discard, moveToTrash } from '../scratch/discard.ts'
 import { shouldKeep } from '../scratch/keep.ts'
-import { cleanupCommand } from '../scratch/output.ts'
+import { beginExpiry, cleanupCommand } from '../scratch/output.ts'
 import type { Scratch } from '../scratch/scratch.ts'
 import type { Answer } from './answer.ts'
 import type { Children } from './children.ts'
@@ -19,6 +19,8 @@ export interface RunParts {
   children: Children
   guard: Guard | undefined
   hooks: CleanupHook[]
+  /** Known once the teardown has begun: a hook that ends the process cannot change it. */
+  outcome?: Outcome
 }
 
 const flushPatienceMs = 2000
@@ -30,11 +32,13 @@ export async function teardown(
   signal: NodeJS.Signals,
   handler: Promise<unknown> | undefined,
 ): Promise<number> {
+  run.outcome = outcome
   const childrenEnded = run.children.end(signal, run.graceMs)
   // A handler that listens to the signal gets the same time to finish as the children.
   if (handler !== undefined) await Promise.race([handler, after(run.graceMs)])
   await childrenEnded
   await runCleanupHooks(run.hooks, run.graceMs, (message) => run.answer.warn(message))
+  settleOutputs(run.scratch, outcome)
   removeScratch(run, outcome)
   const exit = answer(run, outcome)
   if (run.command.envelope !== 'on-request') await flushStreams()
@@ -58,6 +62,12 @@ function answer(run: RunParts, outcome: Outcome): number {
   return run.answer.give(full, 'error' in full ? undefined : run.command.render?.(full.data as never))
 }
 
+/** What a run that failed made for its caller, nobody will be told of. */
+function settleOutputs({ outputs, root }: Scratch, outcome: Outcome): void {
+  if ('error' in outcome) for (const { path } of outputs) discard(root, path)
+  else beginExpiry(outputs, Date.now())
+}
+
 /** Files handed to the caller come with the command that removes them. */
 function withOutputs(outcome: Outcome, { outputs }: Scratch): Outcome {
   if ('error' in outcome || outputs.length === 0 || !isPlainAnswer(outcome.data)) return outcome
@@ -69,7 +79,8 @@ function withOutputs(outcome: Outcome, { outputs }: Scratch): Outcome {
 }
 
 const isPlainAnswer = (data: unknown): data is object | undefined =>
-  data === undefined || (typeof data === 'object' && data !== null && !Array.isArray(data))
+  data === undefined ||
+  (typeof data === 'object' && data !== null && Object.getPrototypeOf(data) === Object.prototype)
 
 function removeScratch({ scratch, settings, guard, answer }: RunParts, outcome: Outcome): void {
   if (shouldKeep(settings.keep ?? 'never', 'error' in outcome)) {

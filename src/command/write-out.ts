@@ -1,4 +1,5 @@
 import { writeSync } from 'node:fs'
+import { sleep } from '../primitives/sleep.ts'
 import { errnoOf } from '../primitives/stint-error.ts'
 
 /**
@@ -13,15 +14,9 @@ export function writeOut(fd: 1 | 2, text: string): boolean {
     } catch (error) {
       const errno = errnoOf(error)
       // A non-blocking pipe is full: its reader needs a moment.
-      if (errno === 'EAGAIN') pause(2)
+      if (errno === 'EAGAIN') sleep(2)
       else return errno !== 'ENOSPC' && errno !== 'EDQUOT'
     }
   }
   return true
-}
-
-const pauseCell = new Int32Array(new SharedArrayBuffer(4))
-
-const pause = (ms: number): void => {
-  Atomics.wait(pauseCell, 0, 0, ms)
 }

@@ -1,4 +1,5 @@
 import { systemClock } from '../primitives/clock.ts'
+import { sleep } from '../primitives/sleep.ts'
 import { type Book, change, type Changed } from './book.ts'
 import type { Claim } from './claim.ts'
 import { heldError, type Refused } from './refusal.ts'
@@ -39,7 +40,7 @@ export function acquireWithinSync(book: Book, request: AcquireRequest, waitMs: n
     if (changed.answer.granted) return changed as Changed<Granted>
     const waited = systemClock.mono() - startedAt
     if (waited >= waitMs) throw heldError(book, changed as Changed<Refused>, Math.round(waitMs))
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Math.min(pauseMs(tries), waitMs - waited))
+    sleep(Math.min(pauseMs(tries), waitMs - waited))
   }
 }
 

@@ -31,7 +31,8 @@ export class StintError extends Error {
 
   constructor(code: ErrorCode, message: string, options: StintErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
-    const entry: ErrorEntry = errorTable[code]
+    // A tool in plain JavaScript may bring a code of its own.
+    const entry: ErrorEntry = errorTable[code] ?? errorTable.UNEXPECTED
     this.name = 'StintError'
     this.code = code
     this.exit = options.exit ?? entry.exit

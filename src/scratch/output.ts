@@ -1,7 +1,8 @@
+import { utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { ensureScratchDirectory, type ScratchRoot } from './root.ts'
 
-/** Files handed to the caller: `out/<expiry>-<requestId>/`, the expiry in seconds since the epoch. */
+/** Files handed to the caller: `out/<expiry>-<requestId>/`, the earliest expiry in seconds since the epoch. */
 export interface OutputDirectory {
   path: string
   keepSeconds: number
@@ -19,6 +20,11 @@ export function makeOutputDirectory(
   const path = join(root.out, `${Math.ceil(now / 1000) + keepSeconds}-${requestId}`)
   ensureScratchDirectory(path)
   return { path, keepSeconds }
+}
+
+/** Their time counts from the end of the run: said by the directory's own modification time, which lies in the future. */
+export function beginExpiry(directories: readonly OutputDirectory[], now: number): void {
+  for (const { path, keepSeconds } of directories) utimesSync(path, now / 1000, now / 1000 + keepSeconds)
 }
 
 /** When an entry of `out/` expires, in milliseconds; undefined if its name is not one of ours. */

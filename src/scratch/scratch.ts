@@ -80,7 +80,7 @@ export class Scratch {
     return tracked.path
   }
 
-  /** Creates a file for the caller, which stays for `keepSeconds` (5 minutes) after the run. */
+  /** Creates a file for the caller, which stays for `keepSeconds` (5 minutes) after the run; if that fails, it goes. */
   output(name: string, options: { keepSeconds?: number; content?: string | Uint8Array } = {}): string {
     const parts = safeNameParts(name)
     const keepSeconds = options.keepSeconds ?? defaultKeepSeconds

@@ -1,5 +1,5 @@
 import { lstatSync, type Stats } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { isRequestId } from '../primitives/id.ts'
 import { liveness, ownIdentity } from '../primitives/liveness.ts'
 import { geteuid } from '../primitives/user.ts'
@@ -21,19 +21,25 @@ export function examine(directory: string, name: string, place: Place): Candidat
     type: typeOf(stat),
     ours: stat.uid === geteuid(),
     changedAt: Math.max(stat.mtimeMs, stat.ctimeMs),
+    modifiedAt: stat.mtimeMs,
     children: [],
   }
   if (place === 'trash') return { ...candidate, kind: 'trash' }
-  if (place === 'out') return withExpiry(candidate, name)
+  if (place === 'out') return withExpiry(candidate, name, directory)
   return candidate.type === 'directory' && candidate.ours ? withOwner(candidate, name, path) : candidate
 }
 
 const typeOf = (stat: Stats): Candidate['type'] =>
   stat.isSymbolicLink() ? 'symlink' : stat.isDirectory() ? 'directory' : 'file'
 
-function withExpiry(candidate: Candidate, name: string): Candidate {
-  const expiresAt = outputExpiry(name)
-  return expiresAt === undefined ? candidate : { ...candidate, kind: 'output', expiresAt }
+/** The time to keep it counts from the end of its run: as long as that lives, nothing expires. */
+function withExpiry(candidate: Candidate, name: string, directory: string): Candidate {
+  const earliest = outputExpiry(name)
+  if (earliest === undefined) return candidate
+  const expiresAt = Math.max(earliest, candidate.modifiedAt)
+  const owner = readOwner(join(dirname(directory), name.replace(/^\d+-/, '')))
+  const seen = owner && { liveness: liveness(owner.identity), keep: owner.keep, createdAt: owner.created_at }
+  return { ...candidate, kind: 'output', expiresAt, owner: seen }
 }
 
 function withOwner(candidate: Candidate, name: string, path: string): Candidate {

@@ -15,6 +15,7 @@ const candidates: fc.Arbitrary<Candidate> = fc.record(
     type: fc.constantFrom('directory' as const, 'symlink' as const, 'file' as const),
     ours: fc.boolean(),
     changedAt: fc.integer({ min: 0, max: 3 * unprovenAgeMs }),
+    modifiedAt: fc.nat(),
     owner: fc.record({
       liveness,
       keep: fc.constantFrom('never' as const, 'on-failure' as const, 'always' as const),
@@ -23,7 +24,7 @@ const candidates: fc.Arbitrary<Candidate> = fc.record(
     children: fc.array(liveness, { maxLength: 3 }),
     expiresAt: fc.integer({ min: 0, max: 3 * unprovenAgeMs }),
   },
-  { requiredKeys: ['kind', 'type', 'ours', 'changedAt', 'children'] },
+  { requiredKeys: ['kind', 'type', 'ours', 'changedAt', 'modifiedAt', 'children'] },
 )
 const times = fc.integer({ min: 0, max: 3 * unprovenAgeMs })
 const isRun = ({ kind }: Candidate) => kind === 'scratch' || kind === 'staging'
@@ -57,6 +58,7 @@ test('a dead run is always removed, unless it was to be kept', () => {
     type: 'directory',
     ours: true,
     changedAt: 5,
+    modifiedAt: 5,
     owner: dead,
     children: ['dead'],
   }
@@ -68,7 +70,7 @@ test('a dead run is always removed, unless it was to be kept', () => {
 })
 
 test('the boundaries: exactly a day old is not old, exactly at its expiry is not expired', () => {
-  const base = { type: 'directory', ours: true, changedAt: 0, children: [] } as const
+  const base = { type: 'directory', ours: true, changedAt: 0, modifiedAt: 0, children: [] } as const
   expect(verdict({ ...base, kind: 'scratch', children: [] }, unprovenAgeMs)).toMatchObject({ remove: false })
   expect(verdict({ ...base, kind: 'scratch', children: [] }, unprovenAgeMs + 1)).toMatchObject({
     remove: true,

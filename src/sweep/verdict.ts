@@ -10,6 +10,7 @@ export interface Candidate {
   ours: boolean
   /** Last change of the entry itself, milliseconds since the epoch. */
   changedAt: number
+  modifiedAt: number
   /** Undefined if there is no owner record that makes sense. */
   owner?: { liveness: Liveness; keep: Keep; createdAt: number }
   /** Is any recorded child alive, or may it be? */
@@ -46,6 +47,7 @@ export function verdict(candidate: Candidate, now: number): Verdict {
     return keep('not-stint')
   if (candidate.kind === 'trash') return remove('trash')
   if (candidate.kind === 'output') {
+    if (candidate.owner?.liveness === 'alive') return keep('owner-alive')
     return now > (candidate.expiresAt ?? Number.POSITIVE_INFINITY) ? remove('expired') : keep('not-expired')
   }
   return runVerdict(candidate, now)

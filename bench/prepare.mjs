@@ -1,0 +1,54 @@
+// What must be there before anything is measured: the peers, a build of stint, the floors written in C.
+import { execFileSync } from 'node:child_process'
+import { cpSync, existsSync, mkdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
+
+const here = import.meta.dirname
+const project = join(here, '..')
+
+/** `npm ci` in bench/, if that has not been done since the lockfile changed. */
+export function installPeers() {
+  const installed = join(here, 'node_modules/.package-lock.json')
+  if (isNewer(installed, join(here, 'package-lock.json'))) return
+  process.stderr.write('installing the peers in bench/\n')
+  npm(here, 'ci', '--no-audit', '--no-fund')
+}
+
+/**
+ * A copy of dist/, built if it is not there: a run measures one build, whatever is built meanwhile.
+ * `library` is the URL to import, `bin` the file to run.
+ */
+export async function takeStint({ base }) {
+  const dist = join(project, 'dist')
+  const whole = () => existsSync(join(dist, 'bin/stint.cjs'))
+  // The binary is the last thing a build makes: without it, one may be under way.
+  for (let tries = 0; tries < 15 && !whole(); tries++) await sleep(200)
+  if (!whole()) npm(project, 'run', 'build')
+  const copy = join(base, 'stint')
+  cpSync(dist, join(copy, 'dist'), { recursive: true })
+  cpSync(join(project, 'package.json'), join(copy, 'package.json'))
+  return {
+    library: pathToFileURL(join(copy, 'dist/index.js')).href,
+    bin: join(copy, 'dist/bin/stint.cjs'),
+  }
+}
+
+/** The path of the program made from c/<name>.c, compiled if it is not there or the source is newer. */
+export function program(name) {
+  const source = join(here, 'c', `${name}.c`)
+  const binary = join(here, 'bin', name)
+  if (!isNewer(binary, source)) {
+    mkdirSync(join(here, 'bin'), { recursive: true })
+    execFileSync('cc', ['-O2', '-Wall', '-Wextra', '-o', binary, source], { stdio: ['ignore', 2, 2] })
+  }
+  return binary
+}
+
+const isNewer = (path, than) => existsSync(path) && statSync(path).mtimeMs >= statSync(than).mtimeMs
+
+/** Its output goes to stderr: stdout may be for JSON. */
+function npm(cwd, ...args) {
+  execFileSync('npm', args, { cwd, stdio: ['ignore', 2, 2] })
+}

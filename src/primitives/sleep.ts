@@ -1,0 +1,6 @@
+const cell = new Int32Array(new SharedArrayBuffer(4))
+
+/** Waits without giving way to the event loop: for exit handlers and other synchronous code. */
+export function sleep(ms: number): void {
+  Atomics.wait(cell, 0, 0, ms)
+}
