@@ -1,3 +1,7 @@
+export { acquireLease, acquireLeaseSync, type Lease, type LeaseOptions } from './lease/lease.ts'
+export { memoryRegister } from './lease/memory-register.ts'
+export type { Held, Now, Register, Steps } from './lease/register.ts'
+export { findWorkspace, type Workspace } from './lease/workspace.ts'
 export { type Clock, systemClock } from './primitives/clock.ts'
 export { formatDuration, parseDuration } from './primitives/duration.ts'
 export { type ErrorCode, type ErrorEntry, errorTable } from './primitives/error-table.ts'

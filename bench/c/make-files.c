@@ -1,5 +1,5 @@
-// make-files COUNT NOTE: makes that many small files in $TMPDIR, then, as its last act, writes the time of the
-// monotonic clock in nanoseconds and how many files it made to NOTE.
+// make-files COUNT NOTE [DIRECTORY]: makes that many small files in DIRECTORY, else in $TMPDIR, then, as its last
+// act, writes the time of the monotonic clock in nanoseconds and how many files it made to NOTE.
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 int main(int argc, char **argv) {
-  const char *tmp = getenv("TMPDIR");
-  if (argc != 3 || !tmp) return 2;
+  const char *where = argc == 4 ? argv[3] : getenv("TMPDIR");
+  if (argc < 3 || !where) return 2;
   int note = open(argv[2], O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  int directory = open(tmp, O_RDONLY | O_DIRECTORY);
+  int directory = open(where, O_RDONLY | O_DIRECTORY);
   if (note < 0 || directory < 0) return 2;
   long count = atol(argv[1]), made = 0;
   static const char content[] = "thirty-two bytes in each of them";

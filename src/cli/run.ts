@@ -1,4 +1,5 @@
 import { exitCodeOf } from '../command/children.ts'
+
 import type { OptionTable } from '../command/option.ts'
 import { defineCommand } from '../command/spec.ts'
 import { StintError } from '../primitives/stint-error.ts'
@@ -8,6 +9,28 @@ const options = {
   session: { type: 'string', value: 'ID', help: 'the session this run belongs to' },
   keep: { type: 'string', choices: keepPolicies, help: 'what happens to the scratch at the end (never)' },
   'no-guard': { type: 'boolean', help: 'start no guard: if stint is killed, a later sweep cleans up' },
+  lock: { type: 'boolean', help: 'hold a lease on the workspace while the program runs' },
+  path: {
+    type: 'strings',
+    value: 'P',
+    help: 'with --lock: claim only this file or directory; may be repeated',
+  },
+  ttl: {
+    type: 'duration',
+    value: 'D',
+    help: 'with --lock: how long the lease lasts if stint cannot refresh it (5m)',
+  },
+  wait: {
+    type: 'duration',
+    value: 'D',
+    help: 'with --lock: how long to wait for another holder (not at all)',
+  },
+  purpose: { type: 'string', value: 'TEXT', help: 'with --lock: what for, shown to whoever is refused' },
+  'on-lost': {
+    type: 'string',
+    choices: ['kill', 'warn'],
+    help: 'with --lock: what to do if the lease is lost (kill)',
+  },
 } as const satisfies OptionTable
 
 export const run = defineCommand({
@@ -23,12 +46,22 @@ export const run = defineCommand({
     ['stint run -- npm test', 'TMPDIR is private to this run and gone after it'],
     ['stint run --timeout 10m --json -- make', 'one JSON envelope on stdout, make talks on stderr'],
     ['stint run --keep on-failure -- ./import.sh', 'look at the scratch of a run that failed'],
+    ['stint run --lock --wait 1m -- npm run codegen', 'nobody else edits the workspace meanwhile'],
   ],
   settings: ({ options, positionals }) => {
     if (positionals.length === 0) {
       throw new StintError('ARG_ERROR', 'no command to run', {
         hint: 'Write it after --, as in: stint run -- npm test',
       })
+    }
+    if (
+      !options.lock &&
+      (options.path.length > 0 ||
+        options.wait !== undefined ||
+        options.ttl !== undefined ||
+        options['on-lost'] !== undefined)
+    ) {
+      throw new StintError('ARG_ERROR', '--path, --ttl, --wait and --on-lost go with --lock')
     }
     return {
       sessionId: options.session,
@@ -37,10 +70,14 @@ export const run = defineCommand({
       program: positionals[0],
     }
   },
-  async run(context, { positionals }) {
+  async run(context, { options, positionals }) {
     const [program = '', ...args] = positionals
+    const lease = options.lock
+      ? await (await import('./hold-lease.ts')).holdLease(context, options)
+      : undefined
     const child = await context.spawn(program, args, { stdio: 'inherit' })
-    const exit = await child.exited
+    await lease?.join(child.pid)
+    const exit = await (lease === undefined ? child.exited : Promise.race([child.exited, lease.lost]))
     const code = exitCodeOf(exit)
     if (code === 0) return { exit_code: 0, command: positionals }
     const how = exit.signal === null ? `exited with ${code}` : `was ended by ${exit.signal}`

@@ -19,7 +19,7 @@ export async function executeBare(command: Command, invocation: Invocation, answ
     requestId: answer.meta.request_id,
     signal: stop.signal,
     deadline: invocation.timeoutMs === undefined ? undefined : Date.now() + invocation.timeoutMs,
-    json: answer.json,
+    json: command.stream ? invocation.json : answer.json,
     warn: (message) => answer.warn(message),
   }
   const first = await Promise.race([
@@ -29,6 +29,8 @@ export async function executeBare(command: Command, invocation: Invocation, answ
   if ('signal' in first) {
     answer.meta.partial = true
     stop.abort(first.error)
+    // To stop it is how a stream ends: nothing to say about it.
+    if (command.stream && first.error.code === 'CANCELLED') return first.error.exit
     return answer.give({ error: first.error })
   }
   return answer.give(first, 'error' in first ? undefined : command.render?.(first.data as never))

@@ -50,6 +50,7 @@ export async function execute(command: Command, invocation: Invocation, answer: 
     children,
     guard,
     hooks: [],
+    releases: [],
   }
 
   // Made when somebody asks for it: a handler that never does cannot listen, and need not be waited for.
@@ -69,6 +70,7 @@ export async function execute(command: Command, invocation: Invocation, answer: 
     json: answer.json,
     spawn: (program, args = [], options = {}) => children.spawn(program, args, options),
     onCleanup: (hook) => void run.hooks.push(hook),
+    onRelease: (hook) => void run.releases.push(hook),
     warn: (message) => answer.warn(message),
   }
   const handler = settle(() => command.run(context as never, invocation.args as never))

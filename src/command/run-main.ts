@@ -41,7 +41,7 @@ async function main(
     answer.json ||= auto
     const invocation = readInvocation(command, own)
     // Only now is it known whose --json it was: `stint run npm ls --json` asks npm.
-    answer.json = auto || invocation.json
+    answer.json = !command.stream && (auto || invocation.json)
     if (invocation.help) return print(commandHelp(command, called))
     if (command.bare) return await executeBare(command, invocation, answer)
     // Loaded here, with node:child_process behind it, since a bare command needs neither.

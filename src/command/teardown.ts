@@ -1,3 +1,4 @@
+import { textOf } from '../primitives/text-of.ts'
 import { discard, moveToTrash } from '../scratch/discard.ts'
 import { shouldKeep } from '../scratch/keep.ts'
 import { beginExpiry, cleanupCommand } from '../scratch/output.ts'
@@ -19,6 +20,8 @@ export interface RunParts {
   children: Children
   guard: Guard | undefined
   hooks: CleanupHook[]
+  /** Gives back what others wait for: leases. */
+  releases: (() => void)[]
   /** Known once the teardown has begun: a hook that ends the process cannot change it. */
   outcome?: Outcome
 }
@@ -40,6 +43,7 @@ export async function teardown(
   await runCleanupHooks(run.hooks, run.graceMs, (message) => run.answer.warn(message))
   settleOutputs(run.scratch, outcome)
   removeScratch(run, outcome)
+  releaseAll(run)
   const exit = answer(run, outcome)
   if (run.command.envelope !== 'on-request') await flushStreams()
   run.guard?.allEnded()
@@ -52,7 +56,18 @@ export function teardownAtOnce(run: RunParts, outcome: Outcome): number {
   if (!shouldKeep(run.settings.keep ?? 'never', 'error' in outcome))
     moveToTrash(run.scratch.root, run.scratch.path)
   run.scratch.release()
+  releaseAll(run)
   return answer(run, outcome)
+}
+
+function releaseAll({ releases, answer }: RunParts): void {
+  for (const release of releases.splice(0).toReversed()) {
+    try {
+      release()
+    } catch (error) {
+      answer.warn(`CLEANUP_FAILED: ${textOf(error)}`)
+    }
+  }
 }
 
 function answer(run: RunParts, outcome: Outcome): number {

@@ -182,7 +182,7 @@ export function fileRegister(directory: string, keptEpochs = 16): Register<FileS
     perform,
     locate: pathOf,
     watch(key, onChange) {
-      const watcher = watch(join(directory, key), { persistent: true }, onChange)
+      const watcher = watch(join(directory, key), { persistent: false }, onChange)
       watcher.on('error', () => watcher.close())
       return () => watcher.close()
     },

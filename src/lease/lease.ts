@@ -7,7 +7,7 @@ import { type Claim, type ClaimMode, defaultTtlMs, wholeWorkspace } from './clai
 import { homeRegister } from './lock-home.ts'
 import { type Register, runAsync, runSync, type Steps } from './register.ts'
 import { acquire, type AcquireRequest, check, refresh, release } from './rules.ts'
-import { acquireWithin, acquireWithinSync, type Granted } from './wait.ts'
+import { acquireWithin, acquireWithinSync, type Granted, tryWatch } from './wait.ts'
 import { claimPaths, findWorkspace } from './workspace.ts'
 
 export interface LeaseOptions {
@@ -64,6 +64,7 @@ export class Lease {
   #epoch: number
   #refreshedAt = systemClock.mono()
   #over = false
+  #unwatch: (() => void) | undefined
 
   /** @internal */
   constructor(book: Book, request: AcquireRequest, { answer, epoch }: Changed<Granted>) {
@@ -93,8 +94,9 @@ export class Lease {
     return this.#claim.refreshed_at + this.#claim.ttl_ms
   }
 
-  /** Aborts when the lease is lost: stop writing then. */
+  /** Aborts when the lease is lost: stop writing then. Whoever asks for it is told as soon as it can be known. */
   get signal(): AbortSignal {
+    if (!this.#over) this.#unwatch ??= tryWatch(this.#book, () => void this.#lookAgain())
     return this.#stop.signal
   }
 
@@ -189,7 +191,16 @@ export class Lease {
     const first = !this.#over
     this.#over = true
     clearInterval(this.#timer)
+    this.#unwatch?.()
     return first
+  }
+
+  async #lookAgain(): Promise<void> {
+    try {
+      await this.check()
+    } catch {
+      // The refresh will tell whether it matters.
+    }
   }
 
   async #keepFresh(): Promise<void> {

@@ -39,6 +39,8 @@ export function homeRegister(env: NodeJS.ProcessEnv = process.env): Register<Fil
 function explain(error: unknown, step: FileStep, home: string): unknown {
   const errno = errnoOf(error) ?? ''
   if (['ENOENT', 'EEXIST', 'EINVAL', 'ENAMETOOLONG'].includes(errno)) return error
+  if (errno === 'ENOTDIR')
+    return new StintError('HOME_UNSAFE', `${home} is not a directory`, { cause: error })
   if (step.call === 'symlink' && ['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP'].includes(errno)) {
     return new StintError('LOCK_UNSUPPORTED', `the file system of ${home} has no symbolic links: ${errno}`, {
       cause: error,

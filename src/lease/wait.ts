@@ -67,7 +67,8 @@ function changeOrTime(book: Book, ms: number, signal: AbortSignal | undefined): 
   })
 }
 
-function tryWatch({ register, key }: Book, onChange: () => void): (() => void) | undefined {
+/** A watcher is only ever a help: where there is none, time has to do. */
+export function tryWatch({ register, key }: Book, onChange: () => void): (() => void) | undefined {
   try {
     return register.watch?.(key, onChange)
   } catch {
