@@ -28,6 +28,7 @@ class UserWorld extends World {
   constructor() {
     super()
     mkdirSync(join(this.tmp, 'node_modules/.bin'), { recursive: true })
+    this.env.STINT_HOME = join(this.tmp, 'home')
     symlinkSync(projectRoot, join(this.tmp, 'node_modules/stint'))
     symlinkSync(stintBin, join(this.tmp, 'node_modules/.bin/stint'))
     this.env.PATH = `${join(this.tmp, 'node_modules/.bin')}:${this.env.PATH ?? ''}`
