@@ -10,7 +10,10 @@ export function memoryRegister(now: () => Now = processNow): Register<Step> {
   function* once<Result>(step: () => Result): Steps<Step, Result> {
     return (yield step) as Result
   }
-  const read = (key: string): Held => held.get(key) ?? { epoch: 0, text: undefined }
+  const read = (key: string): Held => {
+    const { epoch, text } = held.get(key) ?? { epoch: 0, text: undefined }
+    return { epoch, text }
+  }
 
   return {
     read: (key) => once(() => read(key)),

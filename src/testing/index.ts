@@ -1,0 +1,1 @@
+export { type ConformanceCase, registerConformance } from './register-conformance.ts'

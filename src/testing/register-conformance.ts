@@ -1,0 +1,124 @@
+import { deepEqual, equal, ok } from 'node:assert/strict'
+import { type Register, runAsync, runSync } from '../lease/register.ts'
+
+/** One thing a driver must do; give it to any test runner. */
+export interface ConformanceCase {
+  title: string
+  run: () => Promise<void>
+}
+
+/**
+ * What every register must do, for whoever writes the next driver.
+ *
+ * @example
+ * for (const { title, run } of registerConformance(() => myRegister())) test(title, run)
+ */
+export function registerConformance(open: () => Register | Promise<Register>): ConformanceCase[] {
+  const read = (register: Register, key: string) => runAsync(register, register.read(key))
+  const swap = (register: Register, key: string, epoch: number, text: string) =>
+    runAsync(register, register.swap(key, epoch, text))
+
+  const cases: [string, (register: Register) => Promise<void>][] = [
+    [
+      'a key that was never written has epoch 0 and no text',
+      async (register) => {
+        deepEqual(await read(register, 'new'), { epoch: 0, text: undefined })
+      },
+    ],
+    [
+      'a swap from the current epoch writes the next one',
+      async (register) => {
+        equal(await swap(register, 'k', 0, 'one'), 1)
+        deepEqual(await read(register, 'k'), { epoch: 1, text: 'one' })
+        equal(await swap(register, 'k', 1, 'two'), 2)
+        deepEqual(await read(register, 'k'), { epoch: 2, text: 'two' })
+      },
+    ],
+    [
+      'a swap from any other epoch changes nothing',
+      async (register) => {
+        for (const text of ['one', 'two', 'three'])
+          await swap(register, 'k', (await read(register, 'k')).epoch, text)
+        for (const epoch of [0, 1, 2]) equal(await swap(register, 'k', epoch, 'no'), undefined)
+        deepEqual(await read(register, 'k'), { epoch: 3, text: 'three' })
+      },
+    ],
+    [
+      'long after it was overtaken, a swap still changes nothing',
+      async (register) => {
+        for (let epoch = 0; epoch < 50; epoch++)
+          equal(await swap(register, 'k', epoch, String(epoch)), epoch + 1)
+        for (const epoch of [0, 10, 48]) equal(await swap(register, 'k', epoch, 'no'), undefined)
+        deepEqual(await read(register, 'k'), { epoch: 50, text: '49' })
+      },
+    ],
+    [
+      'texts come back as they were, long ones and odd ones, too',
+      async (register) => {
+        for (const text of ['{}', 'ü 🙂 \n\t"\\/', 'x'.repeat(1023), 'é'.repeat(2500), '{'.repeat(100_000)]) {
+          const { epoch } = await read(register, 'k')
+          equal(await swap(register, 'k', epoch, text), epoch + 1)
+          equal((await read(register, 'k')).text, text)
+        }
+      },
+    ],
+    [
+      'keys are apart, and all of them are listed',
+      async (register) => {
+        await swap(register, 'a', 0, 'A')
+        await swap(register, 'b', 0, 'B')
+        deepEqual(await read(register, 'a'), { epoch: 1, text: 'A' })
+        deepEqual((await runAsync(register, register.keys())).toSorted(), ['a', 'b'])
+      },
+    ],
+    [
+      'of many swaps from one epoch, at most one says that it won, and exactly one has',
+      async (register) => {
+        for (let epoch = 0; epoch < 20; epoch++) {
+          const tries = Array.from({ length: 8 }, (_, i) => swap(register, 'k', epoch, `${epoch}-${i}`))
+          const won = (await Promise.all(tries)).flatMap((result, i) => (result === undefined ? [] : [i]))
+          ok(won.length <= 1)
+          const held = await read(register, 'k')
+          equal(held.epoch, epoch + 1)
+          if (won.length === 1) equal(held.text, `${epoch}-${won[0]}`)
+        }
+      },
+    ],
+    [
+      'counting by read and swap loses no count',
+      async (register) => {
+        const count = async () => {
+          for (let done = 0; done < 10;) {
+            const { epoch, text } = await read(register, 'k')
+            if ((await swap(register, 'k', epoch, String(Number(text ?? 0) + 1))) !== undefined) done += 1
+          }
+        }
+        await Promise.all(Array.from({ length: 6 }, count))
+        // A swap that was won and overtaken at once may be made again: then there is one more.
+        ok(Number((await read(register, 'k')).text) >= 60)
+      },
+    ],
+    [
+      'it says when a text was written, by its own clock, which does not run backwards',
+      async (register) => {
+        const before = await runAsync(register, register.now())
+        await swap(register, 'k', 0, 'text')
+        const after = await runAsync(register, register.now())
+        const writtenAt = await runAsync(register, register.writtenAt('k'))
+        ok(writtenAt !== undefined && Math.abs(writtenAt - after.wall) < 60_000)
+        ok(after.mono >= before.mono && after.clock === before.clock)
+      },
+    ],
+    [
+      'what one form writes the other reads, where there are two',
+      async (register) => {
+        if (register.performSync === undefined) return
+        equal(runSync(register, register.swap('k', 0, 'sync')), 1)
+        deepEqual(await read(register, 'k'), { epoch: 1, text: 'sync' })
+        equal(await swap(register, 'k', 1, 'async'), 2)
+        deepEqual(runSync(register, register.read('k')), { epoch: 2, text: 'async' })
+      },
+    ],
+  ]
+  return cases.map(([title, run]) => ({ title, run: async () => run(await open()) }))
+}
