@@ -21,8 +21,24 @@ export interface Book {
   workspace: string
   liveness?: (process: Identity) => Liveness
   outlasted?: (claim: Claim) => boolean
-  /** What we wrote last. If nobody has written since, the next change needs no read; a swap tells. */
-  last?: Page
+}
+
+/**
+ * What this process wrote last to each key. If nobody has written since, the next change needs no read: a swap tells. A
+ * session that takes and gives back a lease again and again saves half of its work.
+ */
+const lastPages = new WeakMap<Register, Map<string, Page>>()
+
+function remember({ register, key }: Book, page: Page | undefined): void {
+  const pages = lastPages.get(register) ?? new Map<string, Page>()
+  lastPages.set(register, pages)
+  if (page === undefined) pages.delete(key)
+  else pages.set(key, page)
+}
+
+const recall = ({ register, key, workspace }: Book): Page | undefined => {
+  const page = lastPages.get(register)?.get(key)
+  return page?.claims.workspace === workspace ? page : undefined
 }
 
 interface Page {
@@ -45,7 +61,7 @@ export function* change<Answer>(
   book: Book,
   decide: (claims: Claims, witness: Witness, nextFence: number) => Decision<Answer>,
 ): Steps<unknown, Changed<Answer>> {
-  let remembered = book.last
+  let remembered = recall(book)
   for (;;) {
     const page = remembered ?? (yield* readPage(book))
     const witness = yield* witnessOf(book)
@@ -56,7 +72,7 @@ export function* change<Answer>(
       if (remembered === undefined) return { answer: decision.answer, epoch: page.epoch, claims, witness }
     } else {
       const epoch = yield* book.register.swap(book.key, page.epoch, JSON.stringify(decision.next))
-      book.last = epoch === undefined ? undefined : { epoch, claims: decision.next }
+      remember(book, epoch === undefined ? undefined : { epoch, claims: decision.next })
       if (epoch !== undefined) return { answer: decision.answer, epoch, claims: decision.next, witness }
     }
     remembered = undefined

@@ -8,12 +8,12 @@ import { homeRegister } from './lock-home.ts'
 import { type Register, runAsync, runSync, type Steps } from './register.ts'
 import { acquire, type AcquireRequest, check, refresh, release } from './rules.ts'
 import { acquireWithin, acquireWithinSync, type Granted, tryWatch } from './wait.ts'
-import { claimPaths, findWorkspace } from './workspace.ts'
+import { claimPaths, findWorkspace, type Workspace } from './workspace.ts'
 
 export interface LeaseOptions {
   sessionId: string
-  /** Any directory in the workspace; by default the current one. */
-  workspace?: string
+  /** Any directory in the workspace (the current one), or what `findWorkspace` made of it. */
+  workspace?: string | Workspace
   /** Files or directories to claim, relative to the current directory; by default the whole workspace. */
   paths?: readonly string[]
   mode?: ClaimMode
@@ -58,12 +58,14 @@ export class Lease {
   readonly #book: Book
   readonly #request: AcquireRequest
   readonly #holders: Identity[]
-  readonly #stop = new AbortController()
+  /** Made when somebody asks for the signal. */
+  #stop: AbortController | undefined
   readonly #timer: NodeJS.Timeout
   #claim: Claim
   #epoch: number
   #refreshedAt = systemClock.mono()
   #over = false
+  #lost: StintError | undefined
   #unwatch: (() => void) | undefined
 
   /** @internal */
@@ -97,6 +99,8 @@ export class Lease {
   /** Aborts when the lease is lost: stop writing then. Whoever asks for it is told as soon as it can be known. */
   get signal(): AbortSignal {
     if (!this.#over) this.#unwatch ??= tryWatch(this.#book, () => void this.#lookAgain())
+    this.#stop ??= new AbortController()
+    if (this.#lost !== undefined) this.#stop.abort(this.#lost)
     return this.#stop.signal
   }
 
@@ -182,7 +186,8 @@ export class Lease {
   #lose(): false {
     if (this.#end()) {
       const message = `the lease on ${this.workspace} was lost`
-      this.#stop.abort(new StintError('LOCK_LOST', message, { facts: { fence: this.fence } }))
+      this.#lost = new StintError('LOCK_LOST', message, { facts: { fence: this.fence } })
+      this.#stop?.abort(this.#lost)
     }
     return false
   }
@@ -219,7 +224,7 @@ function prepareLease(options: LeaseOptions): { book: Book; request: AcquireRequ
     throw new StintError('ARG_ERROR', `${JSON.stringify(sessionId)} cannot be a session id`)
   if (!Number.isFinite(ttlMs) || ttlMs <= 0)
     throw new StintError('ARG_ERROR', `ttlMs must be a positive number, not ${ttlMs}`)
-  const workspace = findWorkspace(options.workspace)
+  const workspace = typeof options.workspace === 'object' ? options.workspace : findWorkspace(options.workspace)
   const paths = options.paths?.length ? claimPaths(workspace.path, options.paths) : wholeWorkspace
   return {
     book: { register: options.register ?? homeRegister(), key: workspace.key, workspace: workspace.path },

@@ -4,9 +4,17 @@ import { errnoOf, codedError, StintError } from '../primitives/stint-error.ts'
 import { fileRegister, type FileStep } from './file-register.ts'
 import type { Register } from './register.ts'
 
-/** The file register of this user's leases: `$STINT_HOME/locks`. */
+const registers = new Map<string, Register<FileStep>>()
+
+/** The file register of this user's leases: `$STINT_HOME/locks`. One a home and process: it remembers. */
 export function homeRegister(env: NodeJS.ProcessEnv = process.env): Register<FileStep> {
   const home = stintHome(env)
+  const register = registers.get(home) ?? openRegister(home)
+  registers.set(home, register)
+  return register
+}
+
+function openRegister(home: string): Register<FileStep> {
   const locks = join(home, 'locks')
   const register = fileRegister(locks)
   const prepare = (step: FileStep): void => {
