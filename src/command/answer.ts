@@ -16,6 +16,7 @@ export class Answer {
   constructor(name: string, requestId: string) {
     this.name = name
     this.meta = { duration_ms: 0, request_id: requestId }
+    if (process.env.STINT_TRACE_ID) this.meta.trace_id = process.env.STINT_TRACE_ID
   }
 
   warn(message: string): void {

@@ -97,7 +97,7 @@ export class Children {
   /** To our own children alone, not to what they started. */
   forward(signal: NodeJS.Signals): void {
     for (const { pid, started } of this.#identities) {
-      if (started !== null) signalProcess({ pid, started }, signal)
+      signalProcess({ pid, started: started ?? 0 }, signal)
     }
   }
 
@@ -123,7 +123,7 @@ export class Children {
   }
 
   #living(): Found[] {
-    if (process.platform === 'linux') {
+    if (ownIdentity().started !== null) {
       const living = processesOf([...this.#identities, ...this.#seen.values()], this.#options.mark)
       for (const { pid, started } of living) this.#seen.set(pid, { ...ownIdentity(), pid, started })
       return living

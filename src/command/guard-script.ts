@@ -18,7 +18,8 @@ while read -r word pid started; do
   esac
 done
 
-fields() { state=$1 ppid=$2 threads=\${18}; shift 19; started=$1; }
+# A command name may hold a newline: what is only a part of a line has fewer fields, and must not end the shell.
+fields() { [ $# -ge 20 ] || return 1; state=$1 ppid=$2 threads=\${18}; shift 19; started=$1; }
 
 # Sets $found to the run's living processes, as pid:started. Repeats until nothing is added: a child may be
 # listed before its parent.
@@ -27,7 +28,7 @@ look() {
   [ -r /proc/self/stat ] || return
   marked=$(set +f; grep -lsF -- "$3" /proc/[0-9]*/environ)
   guards=$(set +f; grep -lsF STINT_GUARD= /proc/[0-9]*/environ)
-  table=$(set +f; cat /proc/[0-9]*/stat 2>/dev/null)
+  table=$(set +f; grep -s '' /dev/null /proc/[0-9]*/stat)
   before=none
   while [ "$before" != "$found" ]; do
     before=$found
@@ -35,10 +36,11 @@ look() {
 '
     for line in $table; do
       IFS=' '
-      pid=\${line%% *}
-      case $pid in *[!0-9]*) continue ;; esac
+      # From the file's name, not its text: a command name can spell another process's line.
+      pid=\${line#/proc/} pid=\${pid%%/*}
+      case $pid in '' | *[!0-9]*) continue ;; esac
       case "$pids" in *" $pid "*) continue ;; esac
-      fields \${line##*) }
+      fields \${line##*) } || continue
       case "$state$threads" in Z1 | Z0 | X*) continue ;; esac
       case "
 $guards
@@ -82,5 +84,5 @@ if [ -z "$keep" ] && [ -d "$1" ] && [ ! -h "$1" ] && [ ! -e "$1/.stint/tracked.l
   ! grep -qsF -e " $4/" -e " $4 " /proc/self/mountinfo; then
   mv -- "$1" "$2"
 fi
-if [ -d "$2" ] && [ ! -h "$2" ]; then rm -rf -- "$2"; fi
+rm -rf -- "$2" || { [ ! -h "$2" ] && chmod -R u+rwx -- "$2" && rm -rf -- "$2"; }
 `.replaceAll('\\$', '$')

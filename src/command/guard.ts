@@ -8,6 +8,8 @@ import { guardScript } from './guard-script.ts'
 
 /** A process that outlives this one by a moment, and cleans up whatever this one could not. */
 export interface Guard {
+  /** False once it has ended or could not be started: then nobody empties the trash after us. */
+  readonly alive: boolean
   /** Ends this child, and what descends from it, if we die. */
   watch(child: Identity): void
   /** Leave the scratch where it is. */
@@ -27,10 +29,18 @@ export function startGuard(scratch: Scratch, mark: string, onFailure: () => void
     stdio: ['pipe', 'ignore', 'ignore'],
     env: { PATH: `/usr/bin:/bin:${process.env.PATH ?? ''}`, [guardMark]: scratch.requestId },
   })
-  guard.on('error', onFailure)
+  let alive = true
+  guard.on('error', () => {
+    alive = false
+    onFailure()
+  })
+  guard.on('exit', () => (alive = false))
   guard.unref()
   const tell = teller(guard)
   return {
+    get alive() {
+      return alive
+    },
     watch: ({ pid, started }) => tell(`child ${pid} ${started ?? '-'}`),
     keepScratch: () => tell('keep'),
     allEnded: () => tell('clean'),

@@ -104,7 +104,7 @@ function removeScratch({ scratch, settings, guard, answer }: RunParts, outcome: 
     return
   }
   // With a guard the scratch only goes out of sight here: the guard empties the trash, and nobody waits for it.
-  const { failures } = guard === undefined ? scratch.remove() : scratch.moveToTrash()
+  const { failures } = guard?.alive ? scratch.moveToTrash() : scratch.remove()
   for (const { path, error } of failures)
     answer.warn(`CLEANUP_FAILED: ${path} could not be removed: ${error}`)
 }

@@ -31,12 +31,12 @@ const directoryOnly = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (const
 let fdPaths: boolean | undefined
 
 /** Opens a directory, never through a symlink; one of ours that we may not read is made readable first. */
-export function openDirectory(path: string): OpenDirectory {
+export function openDirectory(path: string | Buffer): OpenDirectory {
   fdPaths ??= process.platform === 'linux' && existsSync('/proc/self/fd')
-  return fdPaths ? openByDescriptor(path) : openByPath(path)
+  return fdPaths ? openByDescriptor(path) : openByPath(String(path))
 }
 
-function openByDescriptor(path: string): OpenDirectory {
+function openByDescriptor(path: string | Buffer): OpenDirectory {
   let fd: number
   try {
     fd = openSync(path, directoryOnly)
@@ -58,7 +58,7 @@ function openByDescriptor(path: string): OpenDirectory {
 }
 
 // O_PATH pins the directory without needing permission on it, so the chmod cannot be led elsewhere.
-function openUnreadable(path: string, refusal: unknown): number {
+function openUnreadable(path: string | Buffer, refusal: unknown): number {
   const pin = openSync(path, O_PATH | directoryOnly)
   try {
     if (fstatSync(pin).uid !== geteuid()) throw refusal

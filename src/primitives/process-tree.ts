@@ -84,7 +84,7 @@ function environmentOf(pid: number): string {
 
 /** Signals a process only while it is still the one that was found. */
 export function signalProcess({ pid, started }: Found, signal: NodeJS.Signals): void {
-  if (process.platform === 'linux' && readProcessStat(pid)?.started !== started) return
+  if (started !== 0 && readProcessStat(pid)?.started !== started) return
   try {
     process.kill(pid, signal)
   } catch {

@@ -65,7 +65,7 @@ function* removalSteps(path: string, options: RemovalOptions): Generator<void, R
   }
 
   /** True if it is a directory after all (a file system without types, or a swap under our feet). */
-  const unlinkUnlessDirectory = (entry: string, shown: string, parent?: OpenDirectory): boolean => {
+  const unlinkUnlessDirectory = (entry: Path, shown: string, parent?: OpenDirectory): boolean => {
     try {
       const size = options.measure ? lstatSync(entry).size : 0
       withPermission(parent, () => unlinkSync(entry))
@@ -79,7 +79,7 @@ function* removalSteps(path: string, options: RemovalOptions): Generator<void, R
   }
 
   function* removeDirectory(
-    entry: string,
+    entry: Path,
     shown: string,
     depth: number,
     parent?: OpenDirectory,
@@ -120,14 +120,14 @@ function* removalSteps(path: string, options: RemovalOptions): Generator<void, R
   }
 
   function* emptyDirectory(directory: OpenDirectory, shown: string, depth: number): Generator<void> {
-    const entries = readdirSync(directory.base, { withFileTypes: true })
-    if (removal.removed + entries.length > limit) {
-      removal.complete = false
-      return
-    }
+    const entries = readdirSync(directory.base, { withFileTypes: true, encoding: 'latin1' })
     for (const entry of entries) {
-      const path = `${directory.base}/${entry.name}`
-      const name = `${shown}/${entry.name}`
+      if (removal.removed >= limit) {
+        removal.complete = false
+        return
+      }
+      const path = exactPath(directory.base, entry.name)
+      const name = `${shown}/${Buffer.from(entry.name, 'latin1').toString()}`
       if (entry.isDirectory() || unlinkUnlessDirectory(path, name, directory)) {
         yield* removeDirectory(path, name, depth + 1, directory)
         if (!removal.complete) return
@@ -137,7 +137,7 @@ function* removalSteps(path: string, options: RemovalOptions): Generator<void, R
   }
 
   /** False if something was put there meanwhile and it should be emptied again. */
-  const removeEmpty = (entry: string, shown: string, pass: number, parent?: OpenDirectory): boolean => {
+  const removeEmpty = (entry: Path, shown: string, pass: number, parent?: OpenDirectory): boolean => {
     try {
       withPermission(parent, () => rmdirSync(entry))
       removal.removed += 1
@@ -152,6 +152,14 @@ function* removalSteps(path: string, options: RemovalOptions): Generator<void, R
   return removal
 }
 
+type Path = string | Buffer
+
+/** Names are bytes, not always UTF-8: read as Latin-1, none is lost. */
+const exactPath = (base: string, name: string): Path =>
+  /^[\x20-\x7e]*$/.test(name)
+    ? `${base}/${name}`
+    : Buffer.concat([Buffer.from(`${base}/`), Buffer.from(name, 'latin1')])
+
 /** A directory of ours without write permission is given it once. */
 function withPermission(parent: OpenDirectory | undefined, act: () => void): void {
   try {
@@ -162,7 +170,7 @@ function withPermission(parent: OpenDirectory | undefined, act: () => void): voi
   }
 }
 
-function isDirectory(path: string): boolean {
+function isDirectory(path: Path): boolean {
   try {
     return lstatSync(path).isDirectory()
   } catch {

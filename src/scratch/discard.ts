@@ -1,9 +1,10 @@
-import { renameSync } from 'node:fs'
+import { lstatSync, renameSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { mountsBeneath } from '../primitives/mounts.ts'
 import { removeTree, type Removal, type RemovalOptions } from '../primitives/remove-tree.ts'
 import { errnoOf } from '../primitives/stint-error.ts'
-import type { ScratchRoot } from './root.ts'
+import { openDirectory } from '../primitives/open-directory.ts'
+import { ensureScratchDirectory, type ScratchRoot } from './root.ts'
 
 /** Removes an entry of the root by way of `trash/` (or from it): from the rename on, nobody sees it any more. */
 export function discard(root: ScratchRoot, path: string, options: RemovalOptions = {}): Removal {
@@ -19,11 +20,29 @@ export function moveToTrash(root: ScratchRoot, path: string): string | Pick<Remo
   if (dirname(path) === root.trash) return path
   // Names carry a request id, so they are unique for good; of two movers, one finds it gone.
   const trashed = join(root.trash, basename(path))
+  for (let retried = false; ; retried = true) {
+    try {
+      renameSync(path, trashed)
+      return trashed
+    } catch (error) {
+      if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return { failures: [] }
+      if (retried || !repair(root, path, error))
+        return { failures: [{ path, type: 'directory', error: errnoOf(error) ?? String(error) }] }
+    }
+  }
+}
+
+/** What a program can do to its scratch that stands in the way: a directory moves only if it is writable itself. */
+function repair(root: ScratchRoot, path: string, error: unknown): boolean {
   try {
-    renameSync(path, trashed)
-    return trashed
-  } catch (error) {
-    const errno = errnoOf(error) ?? String(error)
-    return { failures: errno === 'ENOENT' ? [] : [{ path, type: 'directory', error: errno }] }
+    if (errnoOf(error) === 'ENOENT') ensureScratchDirectory(root.trash)
+    else if (errnoOf(error) === 'EACCES') {
+      const directory = openDirectory(path)
+      directory.makeWritable()
+      directory.close()
+    } else return false
+    return true
+  } catch {
+    return false
   }
 }

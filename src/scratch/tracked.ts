@@ -20,12 +20,7 @@ const trackedPath = (scratch: string): string => join(scratch, metaDirectory, 't
 
 export function recordTracked(scratch: string, path: string): TrackedPath {
   const absolute = resolve(path)
-  if (
-    path === '' ||
-    path.includes('\0') ||
-    isAncestorOf(absolute, homedir()) ||
-    isAncestorOf(absolute, scratch)
-  ) {
+  if (path === '' || path.includes('\0') || isTooMuch(absolute, scratch)) {
     throw new StintError(
       'NAME_INVALID',
       `refusing to track ${JSON.stringify(path)}: too much would be deleted`,
@@ -41,7 +36,7 @@ export function readTracked(scratch: string): string[] {
   const lines = (readSmallFile(trackedPath(scratch)) ?? '').split('\n').slice(0, -1)
   return lines.flatMap((line) => {
     const tracked = parseTracked(line)
-    if (!tracked?.file) return []
+    if (!tracked?.file || isTooMuch(resolve(tracked.path), scratch)) return []
     const now = fingerprint(tracked.path)
     const same =
       now?.dev === tracked.file.dev && now.ino === tracked.file.ino && now.born === tracked.file.born
@@ -62,6 +57,10 @@ function fingerprint(path: string): TrackedPath['file'] {
   const stat = lstatSync(path, { throwIfNoEntry: false })
   return stat === undefined ? null : { dev: stat.dev, ino: stat.ino, born: stat.birthtimeMs }
 }
+
+/** Asked again before a sweep deletes: the program of the run can write to this record, too. */
+const isTooMuch = (absolute: string, scratch: string): boolean =>
+  isAncestorOf(absolute, homedir()) || isAncestorOf(absolute, scratch)
 
 const isAncestorOf = (path: string, other: string): boolean =>
   `${other}${sep}`.startsWith(path.endsWith(sep) ? path : `${path}${sep}`)
