@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { isRunning, type Running, until, World } from '../../test/support/world.ts'
+import { isRunning, type Running, stintBin, until, World } from '../../test/support/world.ts'
 
 /** A child with a grandchild and a daemon, all of which write down their pids; `stubborn` ones ignore SIGTERM. */
 function family(world: World, stubborn: boolean): string[] {
@@ -154,8 +154,15 @@ test('SIGKILL of stint: a family that ignores SIGTERM does not outlive it either
 
 test('SIGKILL of an outer run ends the inner run, and both scratches go', async () => {
   await using world = new World()
-  const bin = join(import.meta.dirname, '../../dist/bin/stint.cjs')
-  const running = world.startStint(['run', '--', process.execPath, bin, 'run', '--', ...family(world, false)])
+  const running = world.startStint([
+    'run',
+    '--',
+    process.execPath,
+    stintBin,
+    'run',
+    '--',
+    ...family(world, false),
+  ])
   await until('the whole family is up', () => familyPids(world).length === 3)
   expect(world.leftovers()).toHaveLength(2)
   running.child.kill('SIGKILL')
@@ -164,9 +171,8 @@ test('SIGKILL of an outer run ends the inner run, and both scratches go', async 
 
 test('the guard holds nothing of the caller: a pipe to the run ends when its program ends', async () => {
   await using world = new World()
-  const bin = join(import.meta.dirname, '../../dist/bin/stint.cjs')
   const pipeline = `"$0" "$1" run -- sh -c 'echo done' | cat; echo pipe closed`
-  const { stdout } = await world.start('sh', ['-c', pipeline, process.execPath, bin]).finished
+  const { stdout } = await world.start('sh', ['-c', pipeline, process.execPath, stintBin]).finished
   expect(stdout).toBe('done\npipe closed\n')
 })
 

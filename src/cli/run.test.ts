@@ -1,7 +1,15 @@
-import { lstatSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { basename, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { isRunning, until, World } from '../../test/support/world.ts'
+import { isRoot, isRunning, stintBin, until, World } from '../../test/support/world.ts'
 
 const pidsIn = (path: string): number[] => readFileSync(path, 'utf8').trim().split(/\s+/).map(Number)
 
@@ -89,20 +97,58 @@ test('a program that does not exist is 127, one that cannot be executed 126', as
   expect(world.leftovers()).toEqual([])
 })
 
+test.each([
+  ['/etc/passwd/x', 126],
+  ['./loop', 126],
+  [`./${'n'.repeat(300)}`, 126],
+  ['./missing', 127],
+])('what cannot be run, %s, is %i and not our fault', async (program, code) => {
+  await using world = new World()
+  symlinkSync('loop', join(world.tmp, 'loop'))
+  const result = await world.stint(['run', '--json', '--', program], { cwd: world.tmp })
+  expect(result.code).toBe(code)
+  expect(result.envelope().error?.code).toMatch(/^COMMAND_NOT_/)
+})
+
+test('a program that closes or removes its scratch, its record or the trash does not leave anything behind', async () => {
+  await using world = new World()
+  chmodSync(world.tmp, 0o777)
+  const mischief = [
+    'chmod 000 "$TMPDIR"',
+    'chmod -R 555 "$TMPDIR"',
+    'rm -rf "$TMPDIR"',
+    'rm -rf "$TMPDIR/../trash"',
+    'rm -rf "$TMPDIR/.stint"; ln -s / "$TMPDIR/.stint"',
+  ]
+  for (const script of mischief) {
+    for (const guard of [[], ['--no-guard']]) {
+      const as = isRoot ? { uid: 65534, gid: 65534 } : {}
+      const result = await world.stint(['run', ...guard, '--json', '--', 'sh', '-c', script], {
+        cwd: '/',
+        ...as,
+      })
+      expect([script, result.envelope()]).toMatchObject([script, { ok: true, warnings: [] }])
+      const root = join(world.tmp, `stint-${isRoot ? 65534 : process.geteuid?.()}`)
+      expect(readdirSync(root).filter((name) => name !== 'trash')).toEqual([])
+      await until('the trash is empty', () =>
+        readdirSync(join(root, 'trash')).every((name) => name === '.swept'),
+      )
+    }
+  }
+})
+
 test('stdin passes through, and 50 MB through the pipe are intact', async () => {
   await using world = new World()
   expect((await world.stint(['run', '--', 'cat'], { input: 'hi\n' })).stdout).toBe('hi\n')
   const script = `head -c 52428800 /dev/urandom > "$0/in"; "$1" "$2" run -- cat < "$0/in" | cmp - "$0/in" && echo same`
-  const bin = join(import.meta.dirname, '../../dist/bin/stint.cjs')
-  const { stdout } = await world.start('sh', ['-c', script, world.tmp, process.execPath, bin]).finished
+  const { stdout } = await world.start('sh', ['-c', script, world.tmp, process.execPath, stintBin]).finished
   expect(stdout).toBe('same\n')
 })
 
 test('a reader that goes away does not crash it', async () => {
   await using world = new World()
-  const bin = join(import.meta.dirname, '../../dist/bin/stint.cjs')
   const pipeline = `"$0" "$1" run -- yes | head -n 1; "$0" "$1" run --json -- true | true; "$0" "$1" sweep | true`
-  const { stdout, stderr } = await world.start('sh', ['-c', pipeline, process.execPath, bin]).finished
+  const { stdout, stderr } = await world.start('sh', ['-c', pipeline, process.execPath, stintBin]).finished
   expect(stdout).toBe('y\n')
   expect(stderr).toBe('')
   await until('nothing is left', () => world.leftovers().length === 0)
@@ -112,9 +158,8 @@ test.each(['000', '077', '277'])('under umask %s directories are 0700 and files 
   await using world = new World()
   const recorded = 'until [ -s "$TMPDIR/.stint/children.pids" ]; do :; done'
   const report = `${recorded}; stat -c %a "$TMPDIR" "$TMPDIR/.stint" "$TMPDIR"/.stint/*`
-  const bin = join(import.meta.dirname, '../../dist/bin/stint.cjs')
   const command = `umask ${umask}; exec "$0" "$1" run -- sh -c '${report}'`
-  const { stdout } = await world.start('sh', ['-c', command, process.execPath, bin]).finished
+  const { stdout } = await world.start('sh', ['-c', command, process.execPath, stintBin]).finished
   const modes = stdout.trim().split('\n')
   expect(modes).toEqual(['700', '700', '600', '600'])
   expect(statSync(world.root).mode & 0o777).toBe(0o700)
@@ -134,9 +179,8 @@ test('what the program left running is ended with the run, daemons too', async (
 
 test('a run inside a run is its sibling, and its path is no longer', async () => {
   await using world = new World()
-  const bin = join(import.meta.dirname, '../../dist/bin/stint.cjs')
   const inner = `echo "$TMPDIR"; "$0" "$1" run -- sh -c 'echo "$TMPDIR"; cat "$TMPDIR/.stint/owner.json"'`
-  const { stdout } = await world.stint(['run', '--', 'sh', '-c', inner, process.execPath, bin])
+  const { stdout } = await world.stint(['run', '--', 'sh', '-c', inner, process.execPath, stintBin])
   const [outerPath = '', innerPath = '', owner = '{}'] = stdout.trim().split('\n')
   expect(join(innerPath, '..')).toBe(join(outerPath, '..'))
   expect(innerPath.length).toBe(outerPath.length)

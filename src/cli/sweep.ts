@@ -17,9 +17,9 @@ export const sweepCommand = defineBareCommand({
     ['stint sweep', 'clean up now'],
     ['stint sweep --dry-run --json', 'what would go, as JSON'],
   ],
-  run(_, { options }) {
+  async run(_, { options }) {
     const dryRun = options['dry-run']
-    const report = sweep({ dryRun })
+    const report = await sweep({ dryRun })
     const data = {
       dry_run: dryRun,
       removed: report.removed,

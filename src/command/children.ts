@@ -5,7 +5,8 @@ import { systemClock } from '../primitives/clock.ts'
 import { type Identity, identify, liveness, ownIdentity } from '../primitives/liveness.ts'
 import { type Found, processesOf, signalProcess } from '../primitives/process-tree.ts'
 import { sleep } from '../primitives/sleep.ts'
-import { errnoOf, StintError } from '../primitives/stint-error.ts'
+import { codedError, errnoOf, StintError } from '../primitives/stint-error.ts'
+import { textOf } from '../primitives/text-of.ts'
 import { childrenPath, recordChild } from '../scratch/children.ts'
 import type { ChildExit, RunChild } from './context.ts'
 
@@ -50,7 +51,7 @@ export class Children {
 
   async spawn(command: string, args: readonly string[], options: SpawnOptions): Promise<RunChild> {
     if (this.#closed) throw new StintError('CANCELLED', 'the run is ending: no more children are started')
-    const child = start(() =>
+    const child = start(command, options.cwd, () =>
       spawn(command, args, {
         ...options,
         ...(options.env === undefined ? {} : { env: { ...options.env, ...this.#markVariable() } }),
@@ -149,14 +150,15 @@ export class Children {
 export const exitCodeOf = ({ code, signal }: ChildExit): number =>
   code ?? (signal === null ? 1 : 128 + (constants.signals[signal] ?? 0))
 
-function start(spawn: () => ChildProcess): ChildProcess {
+function start(command: string, cwd: SpawnOptions['cwd'], spawn: () => ChildProcess): ChildProcess {
   try {
     return spawn()
   } catch (error) {
-    // Arguments Node refuses: a NUL byte, an empty command.
-    throw new StintError('ARG_ERROR', error instanceof Error ? error.message : String(error), {
-      cause: error,
-    })
+    if (errnoOf(error)?.startsWith('ERR_')) {
+      // Arguments Node refuses: a NUL byte, an empty command.
+      throw new StintError('ARG_ERROR', textOf(error), { cause: error })
+    }
+    throw startError(error as Error, command, cwd)
   }
 }
 
@@ -171,6 +173,7 @@ function startError(error: Error, command: string, cwd: SpawnOptions['cwd']): St
   const errno = errnoOf(error)
   if (cwd !== undefined && !existsSync(cwd))
     return new StintError('NOT_FOUND', `there is no directory ${String(cwd)}`)
+  if (errno === 'EMFILE' || errno === 'ENFILE') return codedError(error, `run ${command}`) as StintError
   const where = cwd === undefined ? '' : ` in ${String(cwd)}`
   if (errno === 'ENOENT')
     return new StintError('COMMAND_NOT_FOUND', `cannot find ${command}${where}`, { cause: error })

@@ -1,4 +1,4 @@
-import { formatDuration } from '../primitives/duration.ts'
+import { formatDuration, timerMs } from '../primitives/duration.ts'
 import { textOf } from '../primitives/text-of.ts'
 
 export type CleanupHook = () => void | Promise<void>
@@ -21,7 +21,10 @@ export async function runCleanupHooks(
 async function within(ms: number, hook: CleanupHook): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`a cleanup hook took longer than ${formatDuration(ms)}`)), ms)
+    timer = setTimeout(
+      () => reject(new Error(`a cleanup hook took longer than ${formatDuration(ms)}`)),
+      timerMs(ms),
+    )
   })
   try {
     await Promise.race([hook(), late])

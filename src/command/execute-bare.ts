@@ -1,17 +1,20 @@
 import type { Answer } from './answer.ts'
 import type { BareContext } from './context.ts'
 import { settle } from './envelope.ts'
-import { watchForInterruption } from './interruption.ts'
+import type { Interruptions } from './interruption.ts'
 import type { Invocation } from './runtime-flags.ts'
 import type { Command } from './spec.ts'
 
 /** One run of a command that has nothing to tear down. */
-export async function executeBare(command: Command, invocation: Invocation, answer: Answer): Promise<number> {
+export async function executeBare(
+  command: Command,
+  invocation: Invocation,
+  answer: Answer,
+  interruptions: Interruptions,
+): Promise<number> {
   const stop = new AbortController()
-  const interruption = watchForInterruption({
+  const interruption = interruptions.follow({
     timeoutMs: invocation.timeoutMs,
-    interruptIsChilds: false,
-    forward: undefined,
     onImpatient: (error) => process.exit(answer.give({ error })),
     onLater: (error) => answer.warn(error.message),
   })

@@ -4,7 +4,7 @@ import type { Answer } from './answer.ts'
 import { Children } from './children.ts'
 import type { Context } from './context.ts'
 import { type Outcome, settle } from './envelope.ts'
-import { watchForInterruption } from './interruption.ts'
+import type { Interruptions } from './interruption.ts'
 import { armGuard, exportEnvironment, makeScratch, readSettings, reserveStdout } from './prepare.ts'
 import type { Invocation } from './runtime-flags.ts'
 import type { Command } from './spec.ts'
@@ -12,15 +12,19 @@ import { type RunParts, teardown, teardownAtOnce } from './teardown.ts'
 import { dieOfInterrupt, hasControllingTerminal, leaveTerminalAsItIs, stopAfter } from './terminal.ts'
 
 /** One run of a command, from its scratch to its exit code. */
-export async function execute(command: Command, invocation: Invocation, answer: Answer): Promise<number> {
+export async function execute(
+  command: Command,
+  invocation: Invocation,
+  answer: Answer,
+  interruptions: Interruptions,
+): Promise<number> {
   const settings = readSettings(command, invocation)
   const terminal = hasControllingTerminal()
   const behindChild = terminal && command.interrupt === 'child'
-  // Watched from before there is anything to clean up: a signal in between is answered when all is in place.
-  const interruption = watchForInterruption({
+  const interruption = interruptions.follow({
     timeoutMs: invocation.timeoutMs,
     interruptIsChilds: behindChild,
-    forward: terminal ? undefined : (signal) => children.forward(signal),
+    forward: (signal) => children.forward(signal),
     onImpatient: (error) => process.exit(teardownAtOnce(run, { error })),
     onLater: (error) => answer.warn(`CLEANUP_FAILED: ${error.message}`),
   })

@@ -1,10 +1,10 @@
 /**
  * The guard, in POSIX sh: reads what it is told until the pipe closes, which every death of the run brings, then
- * ends what is left of the run and removes its scratch. It signals single processes it has just verified, never a group:
+ * ends what is left of the run and removes its scratch. It signals single processes it has just listed, never a group:
  * on a terminal the user's own script is in it.
  *
  *   $1 scratch   $2 its place in the trash   $3 the run's mark in its children's environment
- *   $4 the scratch as /proc/self/mountinfo writes it
+ *   $4 the scratch as /proc/self/mountinfo writes it   $5 the record of what it tracks elsewhere
  */
 export const guardScript = String.raw`
 trap '' HUP INT QUIT TERM TSTP TTIN TTOU
@@ -25,7 +25,8 @@ fields() { [ $# -ge 20 ] || return 1; state=$1 ppid=$2 threads=\${18}; shift 19;
 # listed before its parent.
 look() {
   found= pids=' '
-  [ -r /proc/self/stat ] || return
+  # Another namespace's /proc tells about other processes.
+  read -r self rest < /proc/self/stat && [ "$self" = $$ ] || return
   marked=$(set +f; grep -lsF -- "$3" /proc/[0-9]*/environ)
   guards=$(set +f; grep -lsF STINT_GUARD= /proc/[0-9]*/environ)
   table=$(set +f; grep -s '' /dev/null /proc/[0-9]*/stat)
@@ -63,24 +64,31 @@ $marked
   done
 }
 
+# To each process in $found.
+tell() { for each in $found; do kill -s $1 \${each%:*}; done 2>/dev/null; }
+nap() { sleep 0.05 2>/dev/null || sleep 1; }
+remains() { for each in $found; do kill -s 0 \${each%:*} 2>/dev/null && return; done; return 1; }
+
 if [ -z "$clean" ]; then
+  look "$@"
+  # Found once, known for good: when its parent has died, nothing else links it to the run.
+  roots="$roots$found"
+  tell TERM
+  tell CONT
   round=0
-  while look "$@"; [ -n "$found" ] && [ $round -lt 40 ]; do
-    # Found once, known for good: when its parent has died, nothing else links it to the run.
+  while [ $round -lt 8 ] && remains; do nap; round=$((round + 1)); done
+  round=0
+  while look "$@"; [ -n "$found" ] && [ $round -lt 30 ]; do
     roots="$roots$found"
-    for each in $found; do
-      if [ $round -eq 0 ]; then kill -s TERM \${each%:*}; kill -s CONT \${each%:*}
-      elif [ $round -ge 8 ]; then kill -s KILL \${each%:*}
-      fi
-    done 2>/dev/null
+    tell KILL
+    nap
     round=$((round + 1))
-    sleep 0.05 2>/dev/null || sleep 1
   done
 fi
 
-# A bind mount inside leads out of the scratch, and tracked paths are known only to the scratch: the sweep
-# knows what to do about both.
-if [ -z "$keep" ] && [ -d "$1" ] && [ ! -h "$1" ] && [ ! -e "$1/.stint/tracked.log" ] &&
+# A bind mount inside leads out of the scratch, and tracked paths lie outside of it: the sweep knows what to do
+# about both.
+if [ -z "$keep" ] && [ -d "$1" ] && [ ! -h "$1" ] && [ ! -e "$5" ] &&
   ! grep -qsF -e " $4/" -e " $4 " /proc/self/mountinfo; then
   mv -- "$1" "$2"
 fi

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 import type { Identity } from '../primitives/liveness.ts'
 import { escapeMountPath } from '../primitives/mounts.ts'
 import { guardMark } from '../primitives/process-tree.ts'
@@ -21,13 +21,23 @@ export interface Guard {
 /** Starts the guard, in a session of its own and holding nothing of ours but one pipe. */
 export function startGuard(scratch: Scratch, mark: string, onFailure: () => void): Guard | undefined {
   if (process.platform === 'win32') return undefined
-  const trashed = join(scratch.root.trash, basename(scratch.path))
-  const args = ['-c', guardScript, 'stint-guard', scratch.path, trashed, mark, escapeMountPath(scratch.path)]
+  const { path, root, requestId } = scratch
+  const trashed = join(root.trash, requestId)
+  const args = [
+    '-c',
+    guardScript,
+    'stint-guard',
+    path,
+    trashed,
+    mark,
+    escapeMountPath(path),
+    join(root.tracked, requestId),
+  ]
   const guard = spawn('/bin/sh', args, {
     cwd: '/',
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
-    env: { PATH: `/usr/bin:/bin:${process.env.PATH ?? ''}`, [guardMark]: scratch.requestId },
+    env: { PATH: `/usr/bin:/bin:${process.env.PATH ?? ''}`, [guardMark]: requestId },
   })
   let alive = true
   guard.on('error', () => {

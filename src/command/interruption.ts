@@ -1,5 +1,5 @@
 import { constants } from 'node:os'
-import { formatDuration } from '../primitives/duration.ts'
+import { formatDuration, timerMs } from '../primitives/duration.ts'
 import { StintError } from '../primitives/stint-error.ts'
 import { asStintError } from './envelope.ts'
 
@@ -10,63 +10,81 @@ export interface Interruption {
   signal: NodeJS.Signals
 }
 
-export interface InterruptionSources {
-  timeoutMs: number | undefined
+/** What a run makes of what comes from outside. */
+export interface InterruptionPolicy {
+  timeoutMs?: number
   /** On a terminal, Ctrl-C and Ctrl-\ go to the child in the foreground; we wait for what it makes of them. */
-  interruptIsChilds: boolean
-  /** Without a terminal, signals that do not end the run are passed on. */
-  forward: ((signal: NodeJS.Signals) => void) | undefined
+  interruptIsChilds?: boolean
+  /** Passes on a signal that does not end the run. */
+  forward?: (signal: NodeJS.Signals) => void
   /** A second Ctrl-C: the user will not wait. */
-  onImpatient: (error: StintError) => void
+  onImpatient?: (error: StintError) => void
   /** What goes wrong when the run is ending already. */
-  onLater: (error: StintError) => void
+  onLater?: (error: StintError) => void
 }
 
-const ending: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT', 'SIGHUP']
-const forwarded: readonly NodeJS.Signals[] = ['SIGQUIT', 'SIGUSR1', 'SIGUSR2']
-/** Longer than this a timer fires at once. */
-const maxTimerMs = 2 ** 31 - 1
+/**
+ * Everything that can end a run before its handler does: a signal, the timeout, an uncaught error. Listens from the moment it is
+ * made, which is the first thing a command does: a signal that comes before there is a run ends it as soon as there is one.
+ */
+export class Interruptions {
+  /** The first of them; later ones change nothing any more. */
+  readonly first: Promise<Interruption>
+  #resolve: (interruption: Interruption) => void = () => {}
+  #policy: InterruptionPolicy = {}
+  #happened = false
+  #impatience = 0
 
-/** Resolves at the first signal, timeout or uncaught error; later ones change nothing any more. */
-export function watchForInterruption(sources: InterruptionSources): Promise<Interruption> {
-  return new Promise((resolve) => {
-    let interrupts = 0
-    let interrupted = false
-    const interrupt = (interruption: Interruption): void => {
-      if (interrupted) sources.onLater(interruption.error)
-      interrupted = true
-      resolve(interruption)
-    }
-    for (const signal of ending) {
-      process.on(signal, () => {
-        if (signal === 'SIGINT') {
-          if (sources.interruptIsChilds) return
-          interrupts += 1
-          if (interrupts > 1) sources.onImpatient(cancelled('SIGINT'))
-        }
-        resolve({ error: cancelled(signal), signal })
-      })
-    }
-    if (sources.interruptIsChilds) process.on('SIGQUIT', () => {})
-    const { forward } = sources
-    if (forward !== undefined) for (const signal of forwarded) process.on(signal, () => forward(signal))
+  constructor() {
+    this.first = new Promise((resolve) => {
+      this.#resolve = resolve
+    })
+    for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, () => this.#cancel(signal))
+    process.on('SIGINT', () => this.#interrupt())
     for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
-      process.on(event, (thrown: unknown) => interrupt({ error: asStintError(thrown), signal: 'SIGTERM' }))
+      process.on(event, (thrown: unknown) => this.#happen({ error: asStintError(thrown), signal: 'SIGTERM' }))
     }
     // Nothing is left that could ever wake the handler: it would be the end of the process, without a word.
-    process.once('beforeExit', () => resolve({ error: stuck(), signal: 'SIGTERM' }))
-    const { timeoutMs } = sources
-    if (timeoutMs !== undefined && timeoutMs <= maxTimerMs) {
-      setTimeout(() => resolve({ error: timedOut(timeoutMs), signal: 'SIGTERM' }), timeoutMs).unref()
-    }
-  })
-}
+    process.once('beforeExit', () => this.#happen({ error: stuck(), signal: 'SIGTERM' }))
+  }
 
-const exitCodeFor = (signal: NodeJS.Signals): number => 128 + constants.signals[signal]
+  /** From here on there is a run: this is how it wants to be interrupted. */
+  follow(policy: InterruptionPolicy): Promise<Interruption> {
+    this.#policy = policy
+    const { timeoutMs, forward } = policy
+    if (timeoutMs !== undefined && timeoutMs === timerMs(timeoutMs)) {
+      setTimeout(() => this.#happen({ error: timedOut(timeoutMs), signal: 'SIGTERM' }), timeoutMs).unref()
+    }
+    if (policy.interruptIsChilds) process.on('SIGQUIT', () => {})
+    else if (forward !== undefined) process.on('SIGQUIT', () => forward('SIGQUIT'))
+    // Left to itself, Node opens its debugger at SIGUSR1.
+    if (forward !== undefined)
+      for (const signal of ['SIGUSR1', 'SIGUSR2'] as const) process.on(signal, () => forward(signal))
+    return this.first
+  }
+
+  #interrupt(): void {
+    if (this.#policy.interruptIsChilds) return
+    this.#impatience += 1
+    if (this.#impatience > 1) this.#policy.onImpatient?.(cancelled('SIGINT'))
+    this.#cancel('SIGINT')
+  }
+
+  #cancel(signal: NodeJS.Signals): void {
+    this.#resolve({ error: cancelled(signal), signal })
+    this.#happened = true
+  }
+
+  #happen(interruption: Interruption): void {
+    if (this.#happened) this.#policy.onLater?.(interruption.error)
+    this.#happened = true
+    this.#resolve(interruption)
+  }
+}
 
 const cancelled = (signal: NodeJS.Signals): StintError =>
   new StintError('CANCELLED', `stopped by ${signal}`, {
-    exit: exitCodeFor(signal),
+    exit: 128 + constants.signals[signal],
     phase: 'execution',
     facts: { signal },
   })

@@ -4,6 +4,7 @@ import { Answer } from './answer.ts'
 import { asStintError } from './envelope.ts'
 import { executeBare } from './execute-bare.ts'
 import { commandHelp, groupHelp } from './help.ts'
+import { Interruptions } from './interruption.ts'
 import { readInvocation } from './runtime-flags.ts'
 import { isGroup, selectCommand } from './select.ts'
 import type { Command, CommandGroup } from './spec.ts'
@@ -21,16 +22,19 @@ export interface RunMainOptions {
  * await runMain(build)
  */
 export async function runMain(target: Command | CommandGroup, options: RunMainOptions = {}): Promise<never> {
+  // Before anything else: a signal that comes now is answered when there is a run to end.
+  const interruptions = new Interruptions()
   const argv = options.argv ?? process.argv.slice(2)
   const answer = new Answer(target.name, newRequestId())
   answer.json = asksForJson(argv)
-  process.exit(await main(target, argv, answer))
+  process.exit(await main(target, argv, answer, interruptions))
 }
 
 async function main(
   target: Command | CommandGroup,
   argv: readonly string[],
   answer: Answer,
+  interruptions: Interruptions,
 ): Promise<number> {
   try {
     if (argv[0] === '--version' && target.version !== undefined) return print(`${target.version}\n`)
@@ -43,10 +47,10 @@ async function main(
     // Only now is it known whose --json it was: `stint run npm ls --json` asks npm.
     answer.json = !command.stream && (auto || invocation.json)
     if (invocation.help) return print(commandHelp(command, called))
-    if (command.bare) return await executeBare(command, invocation, answer)
+    if (command.bare) return await executeBare(command, invocation, answer, interruptions)
     // Loaded here, with node:child_process behind it, since a bare command needs neither.
     const { execute } = await import('./execute.ts')
-    return await execute(command, invocation, answer)
+    return await execute(command, invocation, answer, interruptions)
   } catch (error) {
     return answer.give({ error: asStintError(error) })
   }

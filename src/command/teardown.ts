@@ -1,3 +1,4 @@
+import { timerMs } from '../primitives/duration.ts'
 import { textOf } from '../primitives/text-of.ts'
 import { discard, moveToTrash } from '../scratch/discard.ts'
 import { shouldKeep } from '../scratch/keep.ts'
@@ -95,7 +96,9 @@ function withOutputs(outcome: Outcome, { outputs }: Scratch): Outcome {
 
 const isPlainAnswer = (data: unknown): data is object | undefined =>
   data === undefined ||
-  (typeof data === 'object' && data !== null && Object.getPrototypeOf(data) === Object.prototype)
+  (typeof data === 'object' &&
+    data !== null &&
+    [Object.prototype, null].includes(Object.getPrototypeOf(data) as object))
 
 function removeScratch({ scratch, settings, guard, answer }: RunParts, outcome: Outcome): void {
   if (shouldKeep(settings.keep ?? 'never', 'error' in outcome)) {
@@ -120,4 +123,4 @@ async function flushStreams(): Promise<void> {
   await Promise.race([Promise.all(flushed), after(flushPatienceMs)])
 }
 
-const after = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
+const after = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, timerMs(ms)))

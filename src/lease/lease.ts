@@ -224,7 +224,8 @@ function prepareLease(options: LeaseOptions): { book: Book; request: AcquireRequ
     throw new StintError('ARG_ERROR', `${JSON.stringify(sessionId)} cannot be a session id`)
   if (!Number.isFinite(ttlMs) || ttlMs <= 0)
     throw new StintError('ARG_ERROR', `ttlMs must be a positive number, not ${ttlMs}`)
-  const workspace = typeof options.workspace === 'object' ? options.workspace : findWorkspace(options.workspace)
+  const workspace =
+    typeof options.workspace === 'object' ? options.workspace : findWorkspace(options.workspace)
   const paths = options.paths?.length ? claimPaths(workspace.path, options.paths) : wholeWorkspace
   return {
     book: { register: options.register ?? homeRegister(), key: workspace.key, workspace: workspace.path },

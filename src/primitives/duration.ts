@@ -29,3 +29,6 @@ export function formatDuration(ms: number): string {
   }
   return text || '0s'
 }
+
+/** What a timer can count: given more than 2^31 ms, it would fire at once. */
+export const timerMs = (ms: number): number => Math.min(ms, 2 ** 31 - 1)

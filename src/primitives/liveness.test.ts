@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { World } from '../../test/support/world.ts'
+import { isRoot, World } from '../../test/support/world.ts'
 import {
   type Identity,
   identify,
@@ -34,9 +34,11 @@ test('this process is alive, a process that ended is dead', async () => {
   expect(identify(child.pid)).toBeUndefined()
 })
 
-test('a process of another user is alive', () => {
-  const init = identify(1)
-  expect(init && liveness(init)).toBe('alive')
+test('a process of another user is alive', async () => {
+  await using world = new World()
+  const theirs = isRoot ? world.start('sleep', ['300'], { uid: 65534 }).pid : 1
+  const identity = identify(theirs)
+  expect(identity && liveness(identity)).toBe('alive')
 })
 
 test.each([

@@ -20,10 +20,18 @@ export interface ProcessStat {
 /** The process's stat, `undefined` if there is none to be seen. */
 export function readProcessStat(pid: number): ProcessStat | undefined {
   try {
-    return parseProcessStat(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+    return isOurProc() ? parseProcessStat(readFileSync(`/proc/${pid}/stat`, 'utf8')) : undefined
   } catch {
     return undefined
   }
+}
+
+let ourProc: boolean | undefined
+
+/** In a new pid namespace that kept its parent's /proc, the numbers there are other processes'. */
+function isOurProc(): boolean {
+  ourProc ??= readlinkSync('/proc/self') === String(process.pid)
+  return ourProc
 }
 
 /** Fields are counted after the last `)`: a command name may itself contain spaces and parentheses. */

@@ -27,8 +27,11 @@ export interface RemovalOptions {
 }
 
 /** Removes a tree, or whatever else is at `path`, without following a symlink or leaving its file system. */
-export function removeTree(path: string, options: RemovalOptions = {}): Removal {
-  const steps = removalSteps(path, options)
+export const removeTree = (path: string, options: RemovalOptions = {}): Removal =>
+  drain(removalSteps(path, options))
+
+/** Runs work that comes in steps to its end. */
+export function drain<Result>(steps: Generator<void, Result>): Result {
   for (;;) {
     const step = steps.next()
     if (step.done) return step.value
@@ -36,8 +39,7 @@ export function removeTree(path: string, options: RemovalOptions = {}): Removal 
 }
 
 /** The same, giving way to the event loop between steps. */
-export async function removeTreeInSteps(path: string, options: RemovalOptions = {}): Promise<Removal> {
-  const steps = removalSteps(path, options)
+export async function drainInTurns<Result>(steps: Generator<void, Result>): Promise<Result> {
   for (;;) {
     const step = steps.next()
     if (step.done) return step.value
@@ -51,8 +53,8 @@ const maxDepth = 64
 /** How often a directory that fills up again while it is being emptied gets another try. */
 const maxPasses = 4
 
-/** One generator serves both forms above; it yields after every few hundred entries. */
-function* removalSteps(path: string, options: RemovalOptions): Generator<void, Removal> {
+/** Yields after every few hundred entries. */
+export function* removalSteps(path: string, options: RemovalOptions): Generator<void, Removal> {
   const removal: Removal = { removed: 0, bytes: 0, failures: [], complete: true }
   const limit = options.limit ?? Number.POSITIVE_INFINITY
   let hoisted = 0

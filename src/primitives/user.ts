@@ -1,2 +1,2 @@
-/** The effective user id; -1 where the platform has none (Windows), as `lstat` reports 0 for everybody there. */
+/** The effective user id; 0 where the platform has none (Windows), as `lstat` reports for everybody there. */
 export const geteuid = (): number => process.geteuid?.() ?? 0

@@ -1,3 +1,4 @@
+import { lstatSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { type Identity, parseIdentity } from '../primitives/liveness.ts'
 import { appendPrivateFile } from '../primitives/private-file.ts'
@@ -18,12 +19,20 @@ export function recordChild(scratch: string, { pid, started }: Identity, program
   }
 }
 
-/** The recorded children as processes of their owner's machine. A torn last line names nobody. */
-export function readChildren(scratch: string, owner: Owner): Identity[] {
-  const lines = (readSmallFile(childrenPath(scratch)) ?? '').split('\n').slice(0, -1)
-  return lines.flatMap((line) => {
-    const [pid, started] = line.split(' ', 2)
-    const child = { ...owner.identity, pid: Number(pid), started: started === '-' ? null : Number(started) }
-    return parseIdentity(child) ?? []
-  })
+/**
+ * The recorded children as processes of their owner's machine; undefined if there is a record that cannot be read. A torn
+ * last line names nobody.
+ */
+export function readChildren(scratch: string, owner: Owner): Identity[] | undefined {
+  const path = childrenPath(scratch)
+  const text = readSmallFile(path)
+  if (text === undefined) return lstatSync(path, { throwIfNoEntry: false }) === undefined ? [] : undefined
+  return text
+    .split('\n')
+    .slice(0, -1)
+    .flatMap((line) => {
+      const [pid, started] = line.split(' ', 2)
+      const child = { ...owner.identity, pid: Number(pid), started: started === '-' ? null : Number(started) }
+      return parseIdentity(child) ?? []
+    })
 }

@@ -1,15 +1,23 @@
 import { lstatSync, renameSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { mountsBeneath } from '../primitives/mounts.ts'
-import { removeTree, type Removal, type RemovalOptions } from '../primitives/remove-tree.ts'
-import { errnoOf } from '../primitives/stint-error.ts'
 import { openDirectory } from '../primitives/open-directory.ts'
+import { drain, removalSteps, type Removal, type RemovalOptions } from '../primitives/remove-tree.ts'
+import { errnoOf } from '../primitives/stint-error.ts'
 import { ensureScratchDirectory, type ScratchRoot } from './root.ts'
 
 /** Removes an entry of the root by way of `trash/` (or from it): from the rename on, nobody sees it any more. */
-export function discard(root: ScratchRoot, path: string, options: RemovalOptions = {}): Removal {
+export const discard = (root: ScratchRoot, path: string, options: RemovalOptions = {}): Removal =>
+  drain(discardSteps(root, path, options))
+
+/** The same, giving way every now and then. */
+export function* discardSteps(
+  root: ScratchRoot,
+  path: string,
+  options: RemovalOptions,
+): Generator<void, Removal> {
   const moved = moveToTrash(root, path)
-  if (typeof moved === 'string') return removeTree(moved, options)
+  if (typeof moved === 'string') return yield* removalSteps(moved, options)
   return { removed: 0, bytes: 0, complete: true, ...moved }
 }
 
@@ -26,22 +34,26 @@ export function moveToTrash(root: ScratchRoot, path: string): string | Pick<Remo
       return trashed
     } catch (error) {
       if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return { failures: [] }
-      if (retried || !repair(root, path, error))
-        return { failures: [{ path, type: 'directory', error: errnoOf(error) ?? String(error) }] }
+      if (!retried && repair(root, path, errnoOf(error))) continue
+      return { failures: [{ path, type: 'directory', error: errnoOf(error) ?? String(error) }] }
     }
   }
 }
 
-/** What a program can do to its scratch that stands in the way: a directory moves only if it is writable itself. */
-function repair(root: ScratchRoot, path: string, error: unknown): boolean {
+/** What a program can do that stands in the way: remove the trash, or close its scratch (to move it, it must be writable). */
+function repair(root: ScratchRoot, path: string, errno: string | undefined): boolean {
   try {
-    if (errnoOf(error) === 'ENOENT') ensureScratchDirectory(root.trash)
-    else if (errnoOf(error) === 'EACCES') {
-      const directory = openDirectory(path)
-      directory.makeWritable()
+    if (errno === 'ENOENT') {
+      ensureScratchDirectory(root.trash)
+      return true
+    }
+    if (errno !== 'EACCES') return false
+    const directory = openDirectory(path)
+    try {
+      return directory.makeWritable()
+    } finally {
       directory.close()
-    } else return false
-    return true
+    }
   } catch {
     return false
   }

@@ -24,7 +24,13 @@ export function makeOutputDirectory(
 
 /** Their time counts from the end of the run: said by the directory's own modification time, which lies in the future. */
 export function beginExpiry(directories: readonly OutputDirectory[], now: number): void {
-  for (const { path, keepSeconds } of directories) utimesSync(path, now / 1000, now / 1000 + keepSeconds)
+  for (const { path, keepSeconds } of directories) {
+    try {
+      utimesSync(path, now / 1000, now / 1000 + keepSeconds)
+    } catch {
+      // The command has removed it itself.
+    }
+  }
 }
 
 /** When an entry of `out/` expires, in milliseconds; undefined if its name is not one of ours. */

@@ -14,11 +14,13 @@ export interface ScratchRoot {
   readonly trash: string
   /** Files handed to the caller, kept until they expire. */
   readonly out: string
+  /** What runs track elsewhere, a file a run. */
+  readonly tracked: string
 }
 
 const rootOf = (tmp: string): ScratchRoot => {
   const path = join(tmp, `stint-${geteuid()}`)
-  return { tmp, path, trash: join(path, 'trash'), out: join(path, 'out') }
+  return { tmp, path, trash: join(path, 'trash'), out: join(path, 'out'), tracked: join(path, 'tracked') }
 }
 
 /** The scratch root, made if it is not there; `TEMP_DIR_UNSAFE` if what is there is not ours. */
@@ -53,7 +55,7 @@ function realTmp(env: NodeJS.ProcessEnv): string {
 
 function rootError(error: unknown, path: string): unknown {
   const errno = errnoOf(error) ?? ''
-  if (!['ENOENT', 'ENOTDIR', 'ELOOP'].includes(errno)) return codedError(error, `use ${path}`)
+  if (!['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG'].includes(errno)) return codedError(error, `use ${path}`)
   return new StintError('TEMP_DIR_MISSING', `there is no directory for ${path}`, {
     cause: error,
     detail: `errno=${errno}`,

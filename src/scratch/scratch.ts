@@ -14,7 +14,7 @@ import { defaultKeepSeconds, makeOutputDirectory, type OutputDirectory } from '.
 import { metaDirectory, writeOwner } from './owner.ts'
 import { openRoot, type ScratchRoot } from './root.ts'
 import { stagingName } from './staging.ts'
-import { recordTracked } from './tracked.ts'
+import { recordTracked, removeOwnTracked } from './tracked.ts'
 
 export interface ScratchOptions {
   requestId?: string
@@ -75,9 +75,9 @@ export class Scratch {
 
   /** Something elsewhere that must go when this scratch goes. Track it once it exists: then a sweep can, too. */
   track(path: string): string {
-    const tracked = recordTracked(this.path, path)
-    this.#tracked.push(tracked.path)
-    return tracked.path
+    const tracked = recordTracked(this.root, this.requestId, path)
+    this.#tracked.push(tracked)
+    return tracked
   }
 
   /** Creates a file for the caller, which stays for `keepSeconds` (5 minutes) after the run; if that fails, it goes. */
@@ -134,8 +134,8 @@ export class Scratch {
     if (this.#gone) return { removed: 0, bytes: 0, failures: [], complete: true }
     this.release()
     const total = discardScratch()
-    for (const path of this.#tracked) {
-      const { removed, failures } = removeTree(path)
+    if (this.#tracked.length > 0) {
+      const { removed, failures } = removeOwnTracked(this.root, this.requestId, this.#tracked)
       total.removed += removed
       total.failures.push(...failures)
     }

@@ -1,47 +1,87 @@
-import { lstatSync } from 'node:fs'
+import { lstatSync, rmdirSync, unlinkSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { join, resolve, sep } from 'node:path'
+import { basename, join, resolve, sep } from 'node:path'
+import { mountsBeneath } from '../primitives/mounts.ts'
 import { appendPrivateFile } from '../primitives/private-file.ts'
+import { removeTree, type Removal } from '../primitives/remove-tree.ts'
 import { readSmallFile } from '../primitives/small-file.ts'
 import { StintError } from '../primitives/stint-error.ts'
-import { metaDirectory } from './owner.ts'
+import { ensureScratchDirectory, type ScratchRoot } from './root.ts'
 
 /**
  * A path outside the scratch that must go with it. What stood there is remembered by inode and birth time, so
  * that a sweep, perhaps days later, never deletes what somebody else has put there since.
  */
-export interface TrackedPath {
+interface TrackedPath {
   path: string
   /** Null if nothing was there yet: then only its own run removes it, never a sweep. */
   file: { dev: number; ino: number; born: number } | null
 }
 
-const trackedPath = (scratch: string): string => join(scratch, metaDirectory, 'tracked.log')
+/** Beside the scratches, not in them: a program that may write only to its scratch must not choose what a sweep deletes. */
+const recordPath = (root: ScratchRoot, requestId: string): string => join(root.tracked, requestId)
 
-export function recordTracked(scratch: string, path: string): TrackedPath {
+export function recordTracked(root: ScratchRoot, requestId: string, path: string): string {
   const absolute = resolve(path)
-  if (path === '' || path.includes('\0') || isTooMuch(absolute, scratch)) {
+  if (path === '' || path.includes('\0') || isTooMuch(absolute, root)) {
     throw new StintError(
       'NAME_INVALID',
       `refusing to track ${JSON.stringify(path)}: too much would be deleted`,
     )
   }
   const tracked: TrackedPath = { path: absolute, file: fingerprint(absolute) }
-  appendPrivateFile(trackedPath(scratch), `${JSON.stringify(tracked)}\n`)
-  return tracked
+  ensureScratchDirectory(root.tracked)
+  appendPrivateFile(recordPath(root, requestId), `${JSON.stringify(tracked)}\n`)
+  return absolute
 }
 
-/** Tracked paths that still hold what was there when they were tracked: what a sweep may delete. */
-export function readTracked(scratch: string): string[] {
-  const lines = (readSmallFile(trackedPath(scratch)) ?? '').split('\n').slice(0, -1)
-  return lines.flatMap((line) => {
-    const tracked = parseTracked(line)
-    if (!tracked?.file || isTooMuch(resolve(tracked.path), scratch)) return []
-    const now = fingerprint(tracked.path)
-    const same =
-      now?.dev === tracked.file.dev && now.ino === tracked.file.ino && now.born === tracked.file.born
-    return same ? [tracked.path] : []
-  })
+/** What the run itself tracks, by name: it knows what it has put there. */
+export function removeOwnTracked(root: ScratchRoot, requestId: string, paths: readonly string[]): Removal {
+  const removal = total(paths.map(remove))
+  forget(root, requestId)
+  return removal
+}
+
+/** What a dead run has tracked, as far as it is still what it was. */
+export function removeDeadTracked(root: ScratchRoot, scratch: string): Removal {
+  const requestId = basename(scratch)
+  const lines = (readSmallFile(recordPath(root, requestId)) ?? '').split('\n').slice(0, -1)
+  const removal = total(
+    lines.flatMap((line) => {
+      const tracked = parseTracked(line)
+      const unchanged = tracked?.file && isSame(tracked.file, fingerprint(tracked.path))
+      return tracked && unchanged && !isTooMuch(resolve(tracked.path), root) ? [remove(tracked.path)] : []
+    }),
+  )
+  if (lines.length > 0) forget(root, requestId)
+  return removal
+}
+
+function remove(path: string): Removal {
+  const [mount] = mountsBeneath(path)
+  if (mount === undefined) return removeTree(path, { measure: true })
+  return {
+    removed: 0,
+    bytes: 0,
+    complete: true,
+    failures: [{ path: mount, type: 'directory', error: 'MOUNT_POINT' }],
+  }
+}
+
+const total = (removals: readonly Removal[]): Removal => ({
+  removed: removals.reduce((sum, { removed }) => sum + removed, 0),
+  bytes: removals.reduce((sum, { bytes }) => sum + bytes, 0),
+  failures: removals.flatMap(({ failures }) => failures),
+  complete: true,
+})
+
+function forget(root: ScratchRoot, requestId: string): void {
+  try {
+    unlinkSync(recordPath(root, requestId))
+    rmdirSync(root.tracked)
+  } catch {
+    // There was none, or other runs have theirs.
+  }
 }
 
 function parseTracked(line: string): TrackedPath | undefined {
@@ -58,9 +98,11 @@ function fingerprint(path: string): TrackedPath['file'] {
   return stat === undefined ? null : { dev: stat.dev, ino: stat.ino, born: stat.birthtimeMs }
 }
 
-/** Asked again before a sweep deletes: the program of the run can write to this record, too. */
-const isTooMuch = (absolute: string, scratch: string): boolean =>
-  isAncestorOf(absolute, homedir()) || isAncestorOf(absolute, scratch)
+const isSame = (a: NonNullable<TrackedPath['file']>, b: TrackedPath['file']): boolean =>
+  a.dev === b?.dev && a.ino === b.ino && a.born === b.born
+
+const isTooMuch = (absolute: string, root: ScratchRoot): boolean =>
+  isAncestorOf(absolute, homedir()) || isAncestorOf(absolute, root.path) || isAncestorOf(root.path, absolute)
 
 const isAncestorOf = (path: string, other: string): boolean =>
   `${other}${sep}`.startsWith(path.endsWith(sep) ? path : `${path}${sep}`)

@@ -47,7 +47,12 @@ function withOwner(candidate: Candidate, name: string, path: string): Candidate 
     const owner = readOwner(path)
     if (owner === undefined) return { ...candidate, kind: 'scratch' }
     const seen = { liveness: liveness(owner.identity), keep: owner.keep, createdAt: owner.created_at }
-    return { ...candidate, kind: 'scratch', owner: seen, children: readChildren(path, owner).map(liveness) }
+    return {
+      ...candidate,
+      kind: 'scratch',
+      owner: seen,
+      children: readChildren(path, owner)?.map(liveness) ?? ['unknown'],
+    }
   }
   const maker = parseStagingName(name, ownIdentity())
   if (maker === undefined) return candidate

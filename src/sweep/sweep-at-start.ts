@@ -1,7 +1,7 @@
 import { closeSync, futimesSync, lstatSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ScratchRoot } from '../scratch/root.ts'
-import { sweep, sweptStamp } from './sweep.ts'
+import { sweepSync, sweptStamp } from './sweep.ts'
 
 const atMostEveryMs = 60_000
 const budgetMs = 25
@@ -19,7 +19,7 @@ export function sweepAtStart(root: ScratchRoot, now: number = Date.now()): void 
     const fd = openSync(stamp, 'a', 0o600)
     futimesSync(fd, now / 1000, now / 1000)
     closeSync(fd)
-    sweep({ root, budgetMs })
+    sweepSync({ root, budgetMs })
   } catch {
     // A full disk or a lost permission will be told by what the run itself does.
   }

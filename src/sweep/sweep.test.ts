@@ -2,6 +2,7 @@ import {
   chmodSync,
   chownSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -17,7 +18,9 @@ import { isRoot, isRunning, stintBin, until, World } from '../../test/support/wo
 import { identify, ownIdentity } from '../primitives/liveness.ts'
 import { newRequestId, ulid } from '../primitives/id.ts'
 import { parseOwner } from '../scratch/owner.ts'
+import { openRoot } from '../scratch/root.ts'
 import { stagingName } from '../scratch/staging.ts'
+import { sweepSync } from './sweep.ts'
 
 const deadPid = 0x7ffffff0
 
@@ -248,22 +251,89 @@ test('outputs stay until they expire', async () => {
   )
 })
 
-test('tracked paths elsewhere go with a dead run, unless something else is there now', async () => {
+test('tracked paths elsewhere go with a dead run, unless something else is there now, or a mount is in the way', async () => {
   await using world = new World()
   const program = `
     import { createScratch } from ${JSON.stringify(join(import.meta.dirname, '../../dist/index.js'))}
-    import { writeFileSync } from 'node:fs'
+    import { mkdirSync, writeFileSync } from 'node:fs'
     const scratch = createScratch()
-    for (const path of process.argv.slice(1)) { writeFileSync(path, 'x'); scratch.track(path) }
+    for (const path of process.argv.slice(1)) { mkdirSync(path); writeFileSync(path + '/x', 'x'); scratch.track(path) }
     process.kill(process.pid, 'SIGKILL')`
-  const [gone = '', replaced = ''] = ['gone', 'replaced'].map((name) => join(world.tmp, name))
-  await world.start(process.execPath, ['--input-type=module', '-e', program, gone, replaced]).finished
-  rmSync(replaced)
-  writeFileSync(replaced, 'somebody else wrote this')
-  expect(world.leftovers()).toHaveLength(1)
-  expect((await sweep(world)).removed).toMatchObject([{ reason: 'owner-dead' }])
-  expect(existsSync(gone)).toBe(false)
-  expect(readFileSync(replaced, 'utf8')).toBe('somebody else wrote this')
+  const [gone = '', replaced = '', mounted = ''] = ['gone', 'replaced', 'mounted'].map((name) =>
+    join(world.tmp, name),
+  )
+  await world.start(process.execPath, ['--input-type=module', '-e', program, gone, replaced, mounted])
+    .finished
+  rmSync(replaced, { recursive: true })
+  mkdirSync(replaced)
+  mkdirSync(join(mounted, 'm'))
+  expect(world.leftovers()).toHaveLength(2)
+  const script = 'mount --bind "$0" "$1/m"; exec "$2" "$3" sweep --json'
+  const swept = await world.unshare(['--mount'], 'sh', [
+    '-c',
+    script,
+    replaced,
+    mounted,
+    process.execPath,
+    stintBin,
+  ])
+  expect(swept.envelope().data).toMatchObject({
+    failures: [{ path: join(mounted, 'm'), error: 'MOUNT_POINT' }],
+  })
+  expect([existsSync(gone), existsSync(replaced), existsSync(join(mounted, 'x'))]).toEqual([
+    false,
+    true,
+    true,
+  ])
+  expect(world.leftovers()).toEqual([])
+})
+
+test('a program cannot make a sweep delete something by writing to its scratch', async () => {
+  await using world = new World()
+  const precious = join(world.tmp, 'precious')
+  mkdirSync(precious)
+  const { dev, ino, birthtimeMs } = lstatSync(precious)
+  const scratch = plant(world, { ...ownIdentity(), pid: deadPid })
+  const line = JSON.stringify({ path: precious, file: { dev, ino, born: birthtimeMs } })
+  writeFileSync(join(scratch, '.stint/tracked.log'), `${line}\n`)
+  expect((await sweep(world)).removed).toMatchObject([{ path: scratch }])
+  expect(existsSync(precious)).toBe(true)
+})
+
+test('what nobody can prove dead goes when nothing has touched it for a day', async () => {
+  await using world = new World()
+  const unproven = [plant(world, undefined), plant(world, { ...ownIdentity(), pidns: '1' })]
+  const alive = plant(world, ownIdentity())
+  const later = (hours: number) => ({ now: () => Date.now() + hours * 3_600_000, mono: () => 0 })
+  const root = openRoot({ STINT_TMP_ROOT: world.tmp })
+  expect(sweepSync({ root, clock: later(23) }).removed).toEqual([])
+  const { removed } = sweepSync({ root, clock: later(25) })
+  expect(removed.map(({ path }) => path).sort()).toEqual(unproven.sort())
+  expect(world.leftovers()).toEqual([basename(alive)])
+})
+
+test('a record of children that cannot be read protects the scratch: one of them may be alive', async () => {
+  await using world = new World()
+  const path = plant(world, { ...ownIdentity(), pid: deadPid })
+  writeFileSync(join(path, '.stint/children.pids'), `1 1 ${'x'.repeat(1 << 20)}\n`)
+  expect(await sweep(world)).toMatchObject({ removed: [], kept: [{ path, reason: 'owner-unknown' }] })
+})
+
+test('odd file names, and more files than a sweep at a start may delete at once, go all the same', async () => {
+  await using world = new World()
+  const path = plant(world, { ...ownIdentity(), pid: deadPid })
+  for (let i = 0; i < 700; i++) writeFileSync(join(path, `file-${i}`), '')
+  writeFileSync(Buffer.from(`${path}/a\xff\xfeb`, 'latin1'), '')
+  mkdirSync(Buffer.from(`${path}/\xe9`, 'latin1'))
+  writeFileSync(Buffer.from(`${path}/\xe9/\n`, 'latin1'), '')
+  const atStart = async () => {
+    if (existsSync(join(world.root, 'trash/.swept'))) dayOld(join(world.root, 'trash/.swept'))
+    await world.stint(['run', '--', 'sleep', '0.05'])
+  }
+  await atStart()
+  await atStart()
+  expect(world.leftovers()).toEqual([])
+  expect(readdirSync(join(world.root, 'trash'))).toEqual(['.swept'])
 })
 
 test('every invocation sweeps at its start, at most once a minute', async () => {

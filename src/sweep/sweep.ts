@@ -2,12 +2,12 @@ import { readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { type Clock, systemClock } from '../primitives/clock.ts'
 import { measureTree } from '../primitives/measure-tree.ts'
-import { removeTree, type Removal, type RemovalFailure } from '../primitives/remove-tree.ts'
+import { drain, drainInTurns, type Removal, type RemovalFailure } from '../primitives/remove-tree.ts'
 import { codedError, errnoOf } from '../primitives/stint-error.ts'
-import { discard } from '../scratch/discard.ts'
+import { discardSteps } from '../scratch/discard.ts'
 import { keptScratches } from '../scratch/keep.ts'
 import { ensureScratchDirectory, findRoot, type ScratchRoot } from '../scratch/root.ts'
-import { readTracked } from '../scratch/tracked.ts'
+import { removeDeadTracked } from '../scratch/tracked.ts'
 import { examine, type Place } from './candidate.ts'
 import { type KeepReason, type RemoveReason, verdict } from './verdict.ts'
 
@@ -29,8 +29,13 @@ export interface SweepReport {
   complete: boolean
 }
 
-/** Removes what dead runs left behind. */
-export function sweep(options: SweepOptions = {}): SweepReport {
+/** Removes what dead runs left behind, giving way to the event loop. */
+export const sweep = (options: SweepOptions = {}): Promise<SweepReport> => drainInTurns(sweepSteps(options))
+
+/** The same in one go. */
+export const sweepSync = (options: SweepOptions = {}): SweepReport => drain(sweepSteps(options))
+
+function* sweepSteps(options: SweepOptions): Generator<void, SweepReport> {
   const report: SweepReport = { removed: [], kept: [], failures: [], bytesFreed: 0, complete: true }
   const root = options.root ?? findRoot()
   if (root === undefined) return report
@@ -41,6 +46,7 @@ export function sweep(options: SweepOptions = {}): SweepReport {
 
   for (const { directory, place } of places(root)) {
     for (const name of startSomewhere(list(directory), options.budgetMs)) {
+      yield
       if (clock.mono() > end) {
         report.complete = false
         return report
@@ -49,13 +55,12 @@ export function sweep(options: SweepOptions = {}): SweepReport {
       if (candidate === undefined || isFixture(place, name)) continue
       const path = join(directory, name)
       const { remove, reason } = verdict(candidate, clock.now())
-      if (remove) dispose(root, path, reason, options, report)
-      else if (reason === 'kept-on-purpose')
-        keptOnPurpose.push({ path, createdAt: candidate.owner?.createdAt ?? 0 })
-      else report.kept.push({ path, reason })
+      if (remove) yield* dispose(root, path, reason, options, report)
+      else if (reason !== 'kept-on-purpose') report.kept.push({ path, reason })
+      else keptOnPurpose.push({ path, createdAt: candidate.owner?.createdAt ?? 0 })
     }
   }
-  retainNewest(root, keptOnPurpose, options, report)
+  yield* retainNewest(root, keptOnPurpose, options, report)
   return report
 }
 
@@ -68,7 +73,7 @@ const places = (root: ScratchRoot): { directory: string; place: Place }[] => [
 
 /** What belongs there for good. */
 const isFixture = (place: Place, name: string): boolean =>
-  place === 'root' ? name === 'trash' || name === 'out' : place === 'trash' && name === sweptStamp
+  place === 'root' ? ['trash', 'out', 'tracked'].includes(name) : place === 'trash' && name === sweptStamp
 
 /** In `trash/`: when the last sweep at a start was. */
 export const sweptStamp = '.swept'
@@ -89,19 +94,21 @@ function startSomewhere(names: string[], budgetMs: number | undefined): string[]
   return [...names.slice(start), ...names.slice(0, start)]
 }
 
-function dispose(
+function* dispose(
   root: ScratchRoot,
   path: string,
   reason: SweepReport['removed'][number]['reason'],
-  { dryRun = false, budgetMs }: SweepOptions,
+  options: SweepOptions,
   report: SweepReport,
-): void {
-  const removal = dryRun ? wouldRemove(path) : really(root, path, budgetMs)
-  report.failures.push(...removal.failures)
-  report.bytesFreed += removal.bytes
-  report.complete &&= removal.complete
-  if (removal.complete && removal.failures.length === 0)
-    report.removed.push({ path, bytes: removal.bytes, reason })
+): Generator<void> {
+  const removals = options.dryRun ? [wouldRemove(path)] : yield* really(root, path, options)
+  const bytes = removals.reduce((sum, removal) => sum + removal.bytes, 0)
+  const failures = removals.flatMap((removal) => removal.failures)
+  const complete = removals.every((removal) => removal.complete)
+  report.failures.push(...failures)
+  report.bytesFreed += bytes
+  report.complete &&= complete
+  if (complete && failures.length === 0) report.removed.push({ path, bytes, reason })
 }
 
 const wouldRemove = (path: string): Removal => ({
@@ -111,28 +118,23 @@ const wouldRemove = (path: string): Removal => ({
   complete: true,
 })
 
-function really(root: ScratchRoot, path: string, budgetMs: number | undefined): Removal {
-  const tracked = readTracked(path)
+/** First what it tracks elsewhere: as long as the scratch is there, a sweep that was ended here begins again. */
+function* really(root: ScratchRoot, path: string, { budgetMs }: SweepOptions): Generator<void, Removal[]> {
   // A large tree must not use up more than a small sweep's time: the rest waits in the trash.
-  const removal = discard(root, path, { measure: true, limit: budgetMs === undefined ? undefined : 500 })
-  for (const elsewhere of tracked) {
-    const { bytes, failures } = removeTree(elsewhere, { measure: true })
-    removal.bytes += bytes
-    removal.failures.push(...failures)
-  }
-  return removal
+  const limit = budgetMs === undefined ? undefined : 500
+  return [removeDeadTracked(root, path), yield* discardSteps(root, path, { measure: true, limit })]
 }
 
 /** Scratches kept on purpose: the newest stay, older ones go. */
-function retainNewest(
+function* retainNewest(
   root: ScratchRoot,
   kept: { path: string; createdAt: number }[],
   options: SweepOptions,
   report: SweepReport,
-): void {
+): Generator<void> {
   kept.sort((a, b) => b.createdAt - a.createdAt || basename(b.path).localeCompare(basename(a.path)))
   for (const [index, { path }] of kept.entries()) {
     if (index < keptScratches) report.kept.push({ path, reason: 'kept-on-purpose' })
-    else dispose(root, path, 'superseded', options, report)
+    else yield* dispose(root, path, 'superseded', options, report)
   }
 }

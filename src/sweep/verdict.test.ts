@@ -32,7 +32,9 @@ const isRun = ({ kind }: Candidate) => kind === 'scratch' || kind === 'staging'
 test('nothing foreign, linked or unknown is ever removed', () => {
   fc.assert(
     fc.property(candidates, times, (candidate, now) => {
-      const untouchable = !candidate.ours || candidate.type === 'symlink' || candidate.kind === 'other'
+      const inTrash = candidate.kind === 'trash'
+      const untouchable =
+        !candidate.ours || (!inTrash && candidate.type === 'symlink') || candidate.kind === 'other'
       if (untouchable) expect(verdict(candidate, now).remove).toBe(false)
     }),
   )

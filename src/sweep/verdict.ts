@@ -41,11 +41,11 @@ const keep = (reason: KeepReason): Verdict => ({ remove: false, reason })
 
 /** May this entry be deleted? Only what is provably dead, or unproven and older than a day. */
 export function verdict(candidate: Candidate, now: number): Verdict {
-  if (candidate.type === 'symlink') return keep('symlink')
   if (!candidate.ours) return keep('foreign-owner')
-  if (candidate.kind === 'other' || (candidate.type === 'file' && candidate.kind !== 'trash'))
-    return keep('not-stint')
+  // A link goes as a link, and nothing gets into the trash but to be deleted.
   if (candidate.kind === 'trash') return remove('trash')
+  if (candidate.type === 'symlink') return keep('symlink')
+  if (candidate.kind === 'other' || candidate.type === 'file') return keep('not-stint')
   if (candidate.kind === 'output') {
     if (candidate.owner?.liveness === 'alive') return keep('owner-alive')
     return now > (candidate.expiresAt ?? Number.POSITIVE_INFINITY) ? remove('expired') : keep('not-expired')

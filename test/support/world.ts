@@ -84,7 +84,7 @@ export class World implements AsyncDisposable {
 
   /** Starts a program in namespaces of its own (`--mount`, `--pid` …): what it mounts is gone with it. */
   unshare(namespaces: readonly string[], command: string, args: readonly string[]): Promise<Finished> {
-    const asRoot = isRoot ? [] : ['--map-root-user']
+    const asRoot = isRoot ? [] : ['--user', '--map-current-user', '--keep-caps']
     return this.start('unshare', [...asRoot, ...namespaces, command, ...args]).finished
   }
 
