@@ -72,7 +72,7 @@ export default {
   name: 'exit-5000',
   about: 'from the last act of the child, which made 5,000 files, to the end of the command',
   unit: 'ms',
-  rounds: 20,
+  rounds: 12,
   subject: 'stint run',
   targets: [{ against: 'stint run, files elsewhere', atMost: 1.5 }],
   setup: ({ place, stint }) => ({

@@ -8,6 +8,7 @@ import {
   defaultTtlMs,
   parseClaims,
   wholeWorkspace,
+  writeClaims,
 } from './claim.ts'
 import type { Now, Register, Steps } from './register.ts'
 import type { Decision } from './rules.ts'
@@ -71,7 +72,7 @@ export function* change<Answer>(
       // A refusal must not rest on what we remember.
       if (remembered === undefined) return { answer: decision.answer, epoch: page.epoch, claims, witness }
     } else {
-      const epoch = yield* book.register.swap(book.key, page.epoch, JSON.stringify(decision.next))
+      const epoch = yield* book.register.swap(book.key, page.epoch, writeClaims(decision.next))
       remember(book, epoch === undefined ? undefined : { epoch, claims: decision.next })
       if (epoch !== undefined) return { answer: decision.answer, epoch, claims: decision.next, witness }
     }
@@ -92,7 +93,7 @@ function* witnessOf(book: Book): Steps<unknown, Witness> {
 function* readPage(book: Book): Steps<unknown, Page> {
   const { epoch, text } = yield* book.register.read(book.key)
   if (text === undefined) return { epoch, claims: emptyClaims(book.workspace) }
-  const claims = parseClaims(text)
+  const claims = parseClaims(text, book.workspace)
   if (claims === undefined) return { epoch, claims: yield* unreadable(book) }
   if (claims.workspace === book.workspace) return { epoch, claims }
   throw new StintError(
@@ -105,14 +106,16 @@ function* readPage(book: Book): Steps<unknown, Page> {
 }
 
 const emptyClaims = (workspace: string): Claims => {
-  const { boot, host } = thisMachine()
-  return { schema_version: 1, workspace, generation: 0, boot, host, claims: [], breaks: [] }
+  return { schema_version: 1, workspace, generation: 0, boot: thisBoot(), claims: [], breaks: [] }
 }
+
+/** Enough of the boot id to tell this boot from the last. */
+const thisBoot = (): string => thisMachine().boot.slice(0, 8)
 
 /** The first change after a reboot jumps ahead: unsynced epochs may be lost, and fences must not repeat. */
 function dated(claims: Claims): Claims {
-  const { boot, host } = thisMachine()
-  return claims.boot === boot ? claims : { ...claims, boot, host, generation: claims.generation + 1 }
+  const boot = thisBoot()
+  return claims.boot === boot ? claims : { ...claims, boot, generation: claims.generation + 1 }
 }
 
 /**

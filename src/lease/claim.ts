@@ -9,7 +9,6 @@ export interface Claims {
   generation: number
   /** The boot that wrote this, so that the next one notices. */
   boot: string
-  host: string
   claims: Claim[]
   /** The last claims that were removed against their holder's will. */
   breaks: Break[]
@@ -69,26 +68,37 @@ export const defaultBusyTtlMs = 2 * 3_600_000
 /** No claim lasts longer without a refresh, whatever its record says. */
 export const maxTtlMs = 30 * 24 * 3_600_000
 
-/** Undefined if the text is none of ours, or of a later version. */
-export function parseClaims(text: string): Claims | undefined {
+/**
+ * As text. Without claims it is short enough (59 bytes) for a file system to keep it in the inode of a symlink, so that a lease
+ * costs half of what it would; there is then nothing two workspaces could mix up, either.
+ */
+export function writeClaims(claims: Claims): string {
+  if (claims.claims.length > 0 || claims.breaks.length > 0) return JSON.stringify(claims)
+  const { schema_version, generation, boot } = claims
+  return JSON.stringify({ schema_version, generation, boot })
+}
+
+/** Undefined if the text is none of ours, or of a later version. `workspace`: whose it is, if it does not say. */
+export function parseClaims(text: string, workspace: string): Claims | undefined {
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch {
     return undefined
   }
-  if (!isRecord(value) || value.schema_version !== 1 || !Array.isArray(value.claims)) return undefined
-  if (typeof value.workspace !== 'string') return undefined
+  if (!isRecord(value) || value.schema_version !== 1) return undefined
   return {
     schema_version: 1,
-    workspace: value.workspace,
+    workspace: textOr(value.workspace, workspace),
     generation: numberOr(value.generation, 0),
     boot: textOr(value.boot, ''),
-    host: textOr(value.host, ''),
-    claims: value.claims.flatMap((claim) => parseClaim(claim) ?? []),
-    breaks: Array.isArray(value.breaks) ? value.breaks.flatMap((each) => parseBreak(each) ?? []) : [],
+    claims: listOf(value.claims, parseClaim),
+    breaks: listOf(value.breaks, parseBreak),
   }
 }
+
+const listOf = <Item>(value: unknown, parse: (item: unknown) => Item | undefined): Item[] =>
+  Array.isArray(value) ? value.flatMap((item) => parse(item) ?? []) : []
 
 /** A claim that cannot be understood is no claim: it must never lock anybody out for good. */
 function parseClaim(value: unknown): Claim | undefined {
@@ -111,7 +121,7 @@ function parseClaim(value: unknown): Claim | undefined {
     first_fence: numberOr(value.first_fence, fence),
     purpose: typeof value.purpose === 'string' ? value.purpose : null,
     detached: value.detached === true,
-    holders: Array.isArray(value.holders) ? value.holders.flatMap((holder) => parseHolder(holder) ?? []) : [],
+    holders: listOf(value.holders, parseHolder),
   }
 }
 
@@ -129,8 +139,7 @@ function parseBreak(value: unknown): Break | undefined {
 function parseHolder(value: unknown): Holder | undefined {
   const identity = parseIdentity(value)
   if (identity === undefined || !isRecord(value)) return undefined
-  const calls = Array.isArray(value.calls) ? value.calls.flatMap((call) => parseCall(call) ?? []) : []
-  return { ...identity, calls }
+  return { ...identity, calls: listOf(value.calls, parseCall) }
 }
 
 function parseCall(value: unknown): Call | undefined {

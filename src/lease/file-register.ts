@@ -37,7 +37,7 @@ type Files<Result> = Steps<FileStep, Result>
 const maxLinkBytes = 4000
 
 /** `keptEpochs`: how many epochs of a key stay when a new one is written. */
-export function fileRegister(directory: string, keptEpochs = 16): Register<FileStep> {
+export function fileRegister(directory: string, keptEpochs = 4): Register<FileStep> {
   const pathOf = (key: string, name: number | string): string => join(directory, key, String(name))
 
   function* list(key: string): Files<string[]> {

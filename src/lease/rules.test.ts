@@ -1,7 +1,15 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Identity, Liveness } from '../primitives/liveness.ts'
-import { type Claim, type Claims, defaultBusyTtlMs, type Holder, parseClaims, sameProcess } from './claim.ts'
+import {
+  type Claim,
+  type Claims,
+  defaultBusyTtlMs,
+  type Holder,
+  parseClaims,
+  sameProcess,
+  writeClaims,
+} from './claim.ts'
 import { conflict, covers, pathsOverlap, union } from './overlap.ts'
 import { acquire, type AcquireRequest, breakClaim, check, refresh, release } from './rules.ts'
 import { ageOf, standing, stands, type Witness } from './staleness.ts'
@@ -35,7 +43,6 @@ const empty: Claims = {
   workspace: '/w',
   generation: 0,
   boot: 'b',
-  host: 'h',
   claims: [],
   breaks: [],
 }
@@ -325,7 +332,9 @@ test('claims are read back as they were written, and no text breaks the reader',
     wants('b', { paths: ['x'], mode: 'shared', holder: null }),
     at(6 * minute),
   )
-  expect(parseClaims(JSON.stringify(held))).toEqual(held)
+  expect(parseClaims(writeClaims(held), '/other')).toEqual(held)
+  expect(parseClaims(writeClaims(empty), '/w')).toEqual(empty)
+  expect(writeClaims({ ...empty, generation: 12, boot: '01234567' }).length).toBeLessThan(60)
   fc.assert(
     fc.property(
       fc.oneof(
@@ -336,7 +345,7 @@ test('claims are read back as they were written, and no text breaks the reader',
           .map((value) => JSON.stringify({ schema_version: 1, workspace: 'w', claims: [value] }) ?? ''),
       ),
       (text) => {
-        const claims = parseClaims(text)
+        const claims = parseClaims(text, '/w')
         for (const claim of claims?.claims ?? [])
           expect(stands(claim, at(Number.MAX_SAFE_INTEGER))).toBe(false)
       },

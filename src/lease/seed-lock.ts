@@ -94,11 +94,10 @@ function claimsOf(record: LockRecord | null | undefined): Claims {
     workspace: '',
     generation: 0,
     boot: '',
-    host: '',
     claims: [],
     breaks: [],
   }
-  return parseClaims(JSON.stringify({ ...empty, claims })) ?? empty
+  return parseClaims(JSON.stringify({ ...empty, claims }), '') ?? empty
 }
 
 const holderOf = (record: LockRecord | null | undefined): LockHolder | undefined =>

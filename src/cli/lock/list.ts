@@ -14,8 +14,8 @@ export const listCommand = defineBareCommand({
     const workspaces = []
     for (const key of await runAsync(register, register.keys())) {
       const { text } = await runAsync(register, register.read(key))
-      const workspace = parseClaims(text ?? '')?.workspace
-      if (workspace === undefined) continue
+      const workspace = parseClaims(text ?? '', '')?.workspace
+      if (!workspace) continue
       const { claims, witness } = await runAsync(register, look({ register, key, workspace }))
       if (claims.claims.length === 0) continue
       workspaces.push({

@@ -47,7 +47,7 @@ class LockWorld extends World {
   }
 
   plantClaim(claim: object, more: object = {}): void {
-    const { boot, host } = ownIdentity()
+    const boot = ownIdentity().boot.slice(0, 8)
     const full = {
       session_id: 'planted',
       acquired_at: Date.now(),
@@ -62,7 +62,6 @@ class LockWorld extends World {
         workspace: this.workspace,
         generation: 0,
         boot,
-        host,
         claims: [full],
         ...more,
       }),
