@@ -7,7 +7,7 @@ import { type Found, processesOf, signalProcess } from '../primitives/process-tr
 import { sleep } from '../primitives/sleep.ts'
 import { codedError, errnoOf, StintError } from '../primitives/stint-error.ts'
 import { textOf } from '../primitives/text-of.ts'
-import { childrenPath, recordChild } from '../scratch/children.ts'
+import { childrenPath, ChildrenRecord } from '../scratch/children.ts'
 import type { ChildExit, RunChild } from './context.ts'
 
 export interface ChildrenOptions {
@@ -34,6 +34,7 @@ export class Children {
   readonly #identities: Identity[] = []
   /** Descendants seen so far: when its parent has died, nothing else may link one to the run. */
   readonly #seen = new Map<number, Identity>()
+  #record: ChildrenRecord | undefined
   #closed = false
 
   constructor(options: ChildrenOptions) {
@@ -51,6 +52,7 @@ export class Children {
 
   async spawn(command: string, args: readonly string[], options: SpawnOptions): Promise<RunChild> {
     if (this.#closed) throw new StintError('CANCELLED', 'the run is ending: no more children are started')
+    this.#record ??= new ChildrenRecord(this.#options.scratchPath)
     const child = start(command, options.cwd, () =>
       spawn(command, args, {
         ...options,
@@ -66,7 +68,7 @@ export class Children {
         if (child.pid === undefined) resolve({ code: null, signal: null })
       })
     })
-    if (child.pid !== undefined) this.#record(child.pid, command)
+    if (child.pid !== undefined) this.#note(child.pid, command)
     await started(child, command, options.cwd)
     return { pid: child.pid ?? 0, process: child, exited }
   }
@@ -102,12 +104,12 @@ export class Children {
     }
   }
 
-  #record(pid: number, command: string): void {
+  #note(pid: number, command: string): void {
     const identity = identify(pid)
     if (identity === undefined) return
     this.#identities.push(identity)
     this.#options.onStarted(identity)
-    recordChild(this.#options.scratchPath, identity, command)
+    this.#record?.add(identity, command)
   }
 
   #markVariable(): Record<string, string> {

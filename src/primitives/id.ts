@@ -24,8 +24,17 @@ export function ulid(now: number = Date.now(), random: Uint8Array = randomBytes(
   return time + tail
 }
 
-// Loading node:crypto costs 5 ms, a tenth of a whole `stint run`; the kernel's generator is a file.
+let pool: Uint8Array = new Uint8Array(0)
+
+// Loading node:crypto costs 5 ms, a tenth of a whole `stint run`; the kernel's generator is a file. A handful at a time.
 function randomBytes(length: number): Uint8Array {
+  if (pool.length < length) pool = readRandom(32 * length)
+  const bytes = pool.subarray(0, length)
+  pool = pool.subarray(length)
+  return bytes
+}
+
+function readRandom(length: number): Uint8Array {
   const bytes = new Uint8Array(length)
   try {
     const fd = openSync('/dev/urandom', 'r')

@@ -18,6 +18,7 @@ import { errnoOf } from './stint-error.ts'
  */
 export interface OpenDirectory {
   readonly base: string
+  readonly ino: number
   /** Device number: another one below means another file system is mounted there. */
   readonly dev: number
   /** u+rwx, if it is ours; false if that cannot help. */
@@ -44,9 +45,10 @@ function openByDescriptor(path: string | Buffer): OpenDirectory {
     if (errnoOf(error) !== 'EACCES') throw error
     fd = openUnreadable(path, error)
   }
-  const { dev, uid } = fstatSync(fd)
+  const { dev, ino, uid } = fstatSync(fd)
   return {
     base: `/proc/self/fd/${fd}`,
+    ino,
     dev,
     makeWritable() {
       if (uid !== geteuid()) return false
@@ -78,5 +80,5 @@ function openByPath(path: string): OpenDirectory {
     return true
   }
   if (process.platform !== 'win32' && (stat.mode & 0o700) !== 0o700) makeWritable()
-  return { base: path, dev: stat.dev, makeWritable, close() {} }
+  return { base: path, ino: stat.ino, dev: stat.dev, makeWritable, close() {} }
 }

@@ -1,4 +1,4 @@
-import { readFileSync, readlinkSync } from 'node:fs'
+import { closeSync, openSync, readFileSync, readlinkSync, readSync } from 'node:fs'
 import { hostname } from 'node:os'
 
 /**
@@ -17,10 +17,19 @@ export interface ProcessStat {
   started: number
 }
 
+/** One for all: readFileSync would make a new one for each of thousands of processes. */
+const statBuffer = Buffer.allocUnsafe(4096)
+
 /** The process's stat, `undefined` if there is none to be seen. */
 export function readProcessStat(pid: number): ProcessStat | undefined {
   try {
-    return isOurProc() ? parseProcessStat(readFileSync(`/proc/${pid}/stat`, 'utf8')) : undefined
+    if (!isOurProc()) return undefined
+    const fd = openSync(`/proc/${pid}/stat`, 'r')
+    try {
+      return parseProcessStat(statBuffer.toString('latin1', 0, readSync(fd, statBuffer)))
+    } finally {
+      closeSync(fd)
+    }
   } catch {
     return undefined
   }
@@ -38,15 +47,18 @@ function isOurProc(): boolean {
 export function parseProcessStat(text: string): ProcessStat | undefined {
   const end = text.lastIndexOf(') ')
   if (end < 0) return undefined
-  const fields = text.slice(end + 2).split(' ', 20)
-  const stat: ProcessStat = {
-    pid: Number.parseInt(text, 10),
-    state: fields[0] ?? '',
-    ppid: Number(fields[1]),
-    threads: Number(fields[17]),
-    started: Number(fields[19]),
-  }
-  return Number.isInteger(stat.pid) && Number.isInteger(stat.started) ? stat : undefined
+  const state = text.charAt(end + 2)
+  // After the state: ppid is the 1st field, the number of threads the 17th, the start time the 19th.
+  let at = end + 4
+  const ppid = Number.parseInt(text.slice(at, at + 11), 10)
+  for (let field = 1; field < 17; field++) at = text.indexOf(' ', at) + 1
+  const threads = Number.parseInt(text.slice(at, at + 11), 10)
+  at = text.indexOf(' ', text.indexOf(' ', at) + 1) + 1
+  const started = Number(text.slice(at, text.indexOf(' ', at)))
+  const pid = Number.parseInt(text, 10)
+  return Number.isInteger(pid) && Number.isInteger(started)
+    ? { pid, ppid, state, threads, started }
+    : undefined
 }
 
 /** `exists`: a signal could be sent, or only permission is missing. */

@@ -24,10 +24,16 @@ export function appendPrivateFile(path: string, content: string): void {
   write(path, 'a', content)
 }
 
-function write(path: string, flags: 'wx' | 'a', content: string | Uint8Array): void {
+/** Opens a file to write to; close it. */
+export function openPrivateFile(path: string, flags: 'wx' | 'a'): number {
   const fd = openSync(path, flags, 0o600)
+  if (umaskTakesOurs) fchmodSync(fd, 0o600)
+  return fd
+}
+
+function write(path: string, flags: 'wx' | 'a', content: string | Uint8Array): void {
+  const fd = openPrivateFile(path, flags)
   try {
-    if (umaskTakesOurs) fchmodSync(fd, 0o600)
     writeAll(fd, content)
   } finally {
     closeSync(fd)

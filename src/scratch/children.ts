@@ -1,7 +1,8 @@
 import { lstatSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { type Identity, parseIdentity } from '../primitives/liveness.ts'
-import { appendPrivateFile } from '../primitives/private-file.ts'
+import { writeAll } from '../primitives/atomic-file.ts'
+import { openPrivateFile } from '../primitives/private-file.ts'
 import { readSmallFile } from '../primitives/small-file.ts'
 import { codedError } from '../primitives/stint-error.ts'
 import { metaDirectory, type Owner } from './owner.ts'
@@ -9,13 +10,30 @@ import { metaDirectory, type Owner } from './owner.ts'
 /** `.stint/children.pids`: one line a child of the run, `pid start-time program`. */
 export const childrenPath = (scratch: string): string => join(scratch, metaDirectory, 'children.pids')
 
-/** Throws where it cannot be written: a child nobody knows of must not go on. */
-export function recordChild(scratch: string, { pid, started }: Identity, program: string): void {
-  const name = basename(program).replace(/\s+/g, ' ')
-  try {
-    appendPrivateFile(childrenPath(scratch), `${pid} ${started ?? '-'} ${name}\n`)
-  } catch (error) {
-    throw codedError(error, `record the child ${pid} in ${scratch}`)
+/**
+ * Opened before the first child is started: what a child then does to its scratch cannot stop us from recording it. Throws where it cannot be
+ * written: a child nobody knows of must not go on.
+ */
+export class ChildrenRecord {
+  readonly #fd: number
+  readonly #scratch: string
+
+  constructor(scratch: string) {
+    this.#scratch = scratch
+    try {
+      this.#fd = openPrivateFile(childrenPath(scratch), 'a')
+    } catch (error) {
+      throw codedError(error, `record children in ${scratch}`)
+    }
+  }
+
+  add({ pid, started }: Identity, program: string): void {
+    const name = basename(program).replace(/\s+/g, ' ')
+    try {
+      writeAll(this.#fd, `${pid} ${started ?? '-'} ${name}\n`)
+    } catch (error) {
+      throw codedError(error, `record the child ${pid} in ${this.#scratch}`)
+    }
   }
 }
 

@@ -1,9 +1,10 @@
-import { lstatSync, renameSync } from 'node:fs'
+import { lstatSync, renameSync, rmdirSync, unlinkSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { mountsBeneath } from '../primitives/mounts.ts'
 import { openDirectory } from '../primitives/open-directory.ts'
 import { drain, removalSteps, type Removal, type RemovalOptions } from '../primitives/remove-tree.ts'
 import { errnoOf } from '../primitives/stint-error.ts'
+import { metaDirectory, ownerFile } from './owner.ts'
 import { ensureScratchDirectory, type ScratchRoot } from './root.ts'
 
 /** Removes an entry of the root by way of `trash/` (or from it): from the rename on, nobody sees it any more. */
@@ -21,6 +22,30 @@ export function* discardSteps(
   return { removed: 0, bytes: 0, complete: true, ...moved }
 }
 
+/**
+ * The short way for a scratch with nothing in it but its owner record, which most are at the end; false if it is not such a one.
+ * No other directory beneath means no mount point, and `.stint` must still be the one that was made (`metaInode`).
+ */
+export function discardBare(root: ScratchRoot, path: string, metaInode: number): boolean {
+  try {
+    if (lstatSync(path).nlink !== 3) return false
+    const trashed = join(root.trash, basename(path))
+    const meta = openDirectory(join(path, metaDirectory))
+    try {
+      if (meta.ino !== metaInode) return false
+      renameSync(path, trashed)
+      unlinkSync(`${meta.base}/${ownerFile}`)
+    } finally {
+      meta.close()
+    }
+    rmdirSync(join(trashed, metaDirectory))
+    rmdirSync(trashed)
+    return true
+  } catch {
+    return false
+  }
+}
+
 /** The new path, or why it stays: a mount point beneath, or no permission. */
 export function moveToTrash(root: ScratchRoot, path: string): string | Pick<Removal, 'failures'> {
   const [mount] = mountsBeneath(path)
@@ -33,12 +58,14 @@ export function moveToTrash(root: ScratchRoot, path: string): string | Pick<Remo
       renameSync(path, trashed)
       return trashed
     } catch (error) {
-      if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return { failures: [] }
+      if (!isThere(path)) return isThere(trashed) ? trashed : { failures: [] }
       if (!retried && repair(root, path, errnoOf(error))) continue
       return { failures: [{ path, type: 'directory', error: errnoOf(error) ?? String(error) }] }
     }
   }
 }
+
+const isThere = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined
 
 /** What a program can do that stands in the way: remove the trash, or close its scratch (to move it, it must be writable). */
 function repair(root: ScratchRoot, path: string, errno: string | undefined): boolean {

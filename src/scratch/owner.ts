@@ -22,7 +22,7 @@ export interface Owner {
 }
 
 export const metaDirectory = '.stint'
-const ownerFile = 'owner.json'
+export const ownerFile = 'owner.json'
 
 export function writeOwner(scratch: string, owner: Owner): void {
   createPrivateFile(join(scratch, metaDirectory, ownerFile), `${JSON.stringify(owner)}\n`)

@@ -81,7 +81,7 @@ test('a full disk: exit 12, DISK_FULL, retryable, a hint, no stack trace, and a 
   await using world = new World()
   const script = `
     mount -t tmpfs -o size=64k,mode=1777 tmpfs "$STINT_TMP_ROOT" &&
-    "$0" "$1" run -- true &&
+    "$0" "$1" run --no-guard -- true &&
     { cat /dev/zero > "$STINT_TMP_ROOT/filler" 2>/dev/null; "$0" "$1" run --json -- true; echo "exit $?"; "$0" "$1" sweep; }`
   const { stdout, stderr } = await inOwnMounts(world, script)
   const [envelope, exit, swept] = stdout.trim().split('\n')

@@ -25,10 +25,27 @@ const rootOf = (tmp: string): ScratchRoot => {
 
 /** The scratch root, made if it is not there; `TEMP_DIR_UNSAFE` if what is there is not ours. */
 export function openRoot(env: NodeJS.ProcessEnv = process.env): ScratchRoot {
+  const tmp = env.STINT_TMP_ROOT || tmpdir()
+  if (opened?.given === tmp && isUnchanged(opened)) return opened.root
   const root = rootOf(realTmp(env))
   ensureScratchDirectory(root.path)
   ensureScratchDirectory(root.trash)
+  const { dev, ino } = lstatSync(root.path)
+  opened = { given: tmp, root, dev, ino }
   return root
+}
+
+/** The root that was checked last: a process that makes many scratches looks once a time, not four times. */
+let opened: { given: string; root: ScratchRoot; dev: number; ino: number } | undefined
+
+function isUnchanged({ root, dev, ino }: NonNullable<typeof opened>): boolean {
+  const now = lstatSync(root.path, { throwIfNoEntry: false })
+  return (
+    now?.ino === ino &&
+    now.dev === dev &&
+    ownDirectoryProblem(now) === undefined &&
+    (now.mode & 0o777) === 0o700
+  )
 }
 
 /** The scratch root if it is there and safe; undefined if there is none. Makes nothing. */

@@ -7,7 +7,7 @@ import { displayHostname } from '../primitives/platform.ts'
 import { createPrivateFile, makePrivateDirectory } from '../primitives/private-file.ts'
 import { removeTree, type Removal } from '../primitives/remove-tree.ts'
 import { codedError, errnoOf, StintError } from '../primitives/stint-error.ts'
-import { discard, moveToTrash } from './discard.ts'
+import { discard, discardBare, moveToTrash } from './discard.ts'
 import type { Keep } from './keep.ts'
 import { safeNameParts } from './name.ts'
 import { defaultKeepSeconds, makeOutputDirectory, type OutputDirectory } from './output.ts'
@@ -42,16 +42,18 @@ export class Scratch {
   /** Directories made by `output`: they outlive the run until they expire. */
   readonly outputs: OutputDirectory[] = []
   readonly #clock: Clock
+  readonly #metaInode: number
   readonly #tracked: string[] = []
   #unnamed = 0
   #gone = false
 
   /** @internal */
-  constructor(root: ScratchRoot, requestId: string, clock: Clock) {
+  constructor(root: ScratchRoot, requestId: string, clock: Clock, metaInode: number) {
     this.root = root
     this.requestId = requestId
     this.path = join(root.path, requestId)
     this.#clock = clock
+    this.#metaInode = metaInode
     removeAtExit(this)
   }
 
@@ -99,7 +101,11 @@ export class Scratch {
 
   /** Removes the scratch and what it tracks. Never throws: what could not be removed is in `failures`. */
   remove(): Removal {
-    return this.#end(() => discard(this.root, this.path))
+    return this.#end(() =>
+      discardBare(this.root, this.path, this.#metaInode)
+        ? { removed: 3, bytes: 0, failures: [], complete: true }
+        : discard(this.root, this.path),
+    )
   }
 
   /** The same, but what is in the scratch is only moved to the trash, for somebody else to delete. */
@@ -159,9 +165,11 @@ export function createScratch(options: ScratchOptions = {}): Scratch {
   const requestId = options.requestId ?? newRequestId()
   const identity = ownIdentity()
   const staging = join(root.path, stagingName(requestId, identity))
+  let metaInode: number
   try {
     makePrivateDirectory(staging)
     makePrivateDirectory(join(staging, metaDirectory))
+    metaInode = lstatSync(join(staging, metaDirectory)).ino
     writeOwner(staging, {
       schema_version: 1,
       request_id: requestId,
@@ -179,7 +187,7 @@ export function createScratch(options: ScratchOptions = {}): Scratch {
     removeTree(staging)
     throw codedError(error, `make a scratch in ${root.path}`)
   }
-  return new Scratch(root, requestId, clock)
+  return new Scratch(root, requestId, clock, metaInode)
 }
 
 const live = new Set<Scratch>()
