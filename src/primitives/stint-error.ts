@@ -16,6 +16,8 @@ export interface StintErrorOptions {
   data?: unknown
 }
 
+const brand = Symbol.for('stint.error')
+
 /**
  * An expected failure: a stable `code`, what to do about it, and the exit code it gives.
  *
@@ -23,6 +25,12 @@ export interface StintErrorOptions {
  * throw new StintError('NOT_FOUND', `no such target: ${name}`, { hint: 'Targets are app, lib and docs.' })
  */
 export class StintError extends Error {
+  /** By its brand: the command line's files, and two versions of the package, each have a class of their own. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return typeof value === 'object' && value !== null && brand in value
+  }
+
+  readonly [brand] = true
   readonly code: ErrorCode
   readonly exit: number
   readonly retryable: boolean
