@@ -1,3 +1,4 @@
+import { systemClock } from '../primitives/clock.ts'
 import { type Identity, type Liveness, liveness } from '../primitives/liveness.ts'
 import { thisMachine } from '../primitives/platform.ts'
 import { StintError } from '../primitives/stint-error.ts'
@@ -24,17 +25,23 @@ export interface Book {
   outlasted?: (claim: Claim) => boolean
 }
 
-/**
- * What this process wrote last to each key. If nobody has written since, the next change needs no read: a swap tells. A
- * session that takes and gives back a lease again and again saves half of its work.
- */
+interface Page {
+  epoch: number
+  /** As the register has it; undefined if nothing was ever written. */
+  text: string | undefined
+  claims: Claims
+  /** When we wrote it ourselves, on the monotonic clock. */
+  writtenAt?: number
+}
+
+/** The last page of each key that this process has read or written: what has not changed need not be understood again. */
 const lastPages = new WeakMap<Register, Map<string, Page>>()
 
-function remember({ register, key }: Book, page: Page | undefined): void {
+function remember({ register, key }: Book, page: Page): Page {
   const pages = lastPages.get(register) ?? new Map<string, Page>()
   lastPages.set(register, pages)
-  if (page === undefined) pages.delete(key)
-  else pages.set(key, page)
+  pages.set(key, page)
+  return page
 }
 
 const recall = ({ register, key, workspace }: Book): Page | undefined => {
@@ -42,9 +49,12 @@ const recall = ({ register, key, workspace }: Book): Page | undefined => {
   return page?.claims.workspace === workspace ? page : undefined
 }
 
-interface Page {
-  epoch: number
-  claims: Claims
+/** So soon after our own change, chances are that nobody else has come: the next one may go without a read, a swap tells. */
+const justNowMs = 2
+
+function writtenJustNow(book: Book): Page | undefined {
+  const page = recall(book)
+  return page?.writtenAt !== undefined && systemClock.mono() - page.writtenAt < justNowMs ? page : undefined
 }
 
 export interface Changed<Answer> {
@@ -62,7 +72,7 @@ export function* change<Answer>(
   book: Book,
   decide: (claims: Claims, witness: Witness, nextFence: number) => Decision<Answer>,
 ): Steps<unknown, Changed<Answer>> {
-  let remembered = recall(book)
+  let remembered = writtenJustNow(book)
   for (;;) {
     const page = remembered ?? (yield* readPage(book))
     const witness = yield* witnessOf(book)
@@ -72,9 +82,12 @@ export function* change<Answer>(
       // A refusal must not rest on what we remember.
       if (remembered === undefined) return { answer: decision.answer, epoch: page.epoch, claims, witness }
     } else {
-      const epoch = yield* book.register.swap(book.key, page.epoch, writeClaims(decision.next))
-      remember(book, epoch === undefined ? undefined : { epoch, claims: decision.next })
-      if (epoch !== undefined) return { answer: decision.answer, epoch, claims: decision.next, witness }
+      const text = writeClaims(decision.next)
+      const epoch = yield* book.register.swap(book.key, page.epoch, text)
+      if (epoch !== undefined) {
+        remember(book, { epoch, text, claims: decision.next, writtenAt: systemClock.mono() })
+        return { answer: decision.answer, epoch, claims: decision.next, witness }
+      }
     }
     remembered = undefined
   }
@@ -91,18 +104,17 @@ function* witnessOf(book: Book): Steps<unknown, Witness> {
 }
 
 function* readPage(book: Book): Steps<unknown, Page> {
-  const { epoch, text } = yield* book.register.read(book.key)
-  if (text === undefined) return { epoch, claims: emptyClaims(book.workspace) }
+  const known = recall(book)
+  const { epoch, text } = yield* book.register.read(book.key, known)
+  if (known !== undefined && epoch === known.epoch && text === known.text) return known
+  if (text === undefined) return { epoch, text, claims: emptyClaims(book.workspace) }
   const claims = parseClaims(text, book.workspace)
-  if (claims === undefined) return { epoch, claims: yield* unreadable(book) }
-  if (claims.workspace === book.workspace) return { epoch, claims }
-  throw new StintError(
-    'LOCK_KEY_COLLISION',
-    `${book.workspace} and ${claims.workspace} have the same key ${book.key}`,
-    {
-      detail: `key=${book.key} theirs=${claims.workspace}`,
-    },
-  )
+  if (claims === undefined) return { epoch, text, claims: yield* unreadable(book) }
+  if (claims.workspace === book.workspace) return remember(book, { epoch, text, claims })
+  const both = `${book.workspace} and ${claims.workspace}`
+  throw new StintError('LOCK_KEY_COLLISION', `${both} have the same key ${book.key}`, {
+    detail: `key=${book.key} theirs=${claims.workspace}`,
+  })
 }
 
 const emptyClaims = (workspace: string): Claims => {

@@ -21,11 +21,25 @@ export function heldError(
   const age = Math.round(ageOf(by, witness.now))
   const waited = waitedMs > 0 ? ` (waited ${formatDuration(waitedMs)})` : ''
   const purpose = by.purpose === null ? '' : `, ${JSON.stringify(by.purpose)}`
-  return new StintError('LOCK_HELD', `${book.workspace} is held by ${by.session_id}${purpose}${waited}`, {
-    retryAfterMs: Math.min(retryAtMostMs, answer.retryAfterMs),
-    detail: `lock_file=${book.register.locate?.(book.key, epoch) ?? book.key} holder_pid=${by.pid ?? '-'} holder_age_ms=${age}`,
-    facts: { holder: describeHolder(by, witness) },
-  })
+  return withoutStack(
+    () =>
+      new StintError('LOCK_HELD', `${book.workspace} is held by ${by.session_id}${purpose}${waited}`, {
+        retryAfterMs: Math.min(retryAtMostMs, answer.retryAfterMs),
+        detail: `lock_file=${book.register.locate?.(book.key, epoch) ?? book.key} holder_pid=${by.pid ?? '-'} holder_age_ms=${age}`,
+        facts: { holder: describeHolder(by, witness) },
+      }),
+  )
+}
+
+/** Who waits is refused many times: where in our code is of no interest, and costs more than all the rest. */
+function withoutStack(make: () => StintError): StintError {
+  const { stackTraceLimit } = Error
+  Error.stackTraceLimit = 0
+  try {
+    return make()
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit
+  }
 }
 
 export interface HolderDescription {

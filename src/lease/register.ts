@@ -7,8 +7,11 @@
  * under the test suite's explorer, which decides itself in which order the steps of several writers happen.
  */
 export interface Register<Step = unknown> {
-  /** What the key holds now. It is the truth at some moment during the call. */
-  read(key: string): Steps<Step, Held>
+  /**
+   * What the key holds now. It is the truth at some moment during the call. `known` is what an earlier read or swap has shown: if it is
+   * still that, a driver may save itself the trouble of making sure.
+   */
+  read(key: string, known?: Held): Steps<Step, Held>
   /**
    * Replaces the text if the epoch is still the expected one; returns the new epoch. `undefined` means: lost, or won and already
    * overtaken. Read again: what is found there is true, and a transition that is idempotent can simply be tried again.

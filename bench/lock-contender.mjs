@@ -1,0 +1,24 @@
+// One of several processes that want the same lock: takes it COUNT times, holding it for a moment each time.
+// argv: kind, directory, library, count, hold in microseconds. Says `ready`, starts at the first byte of its stdin.
+import { readSync } from 'node:fs'
+import { lockKinds } from './lock-kinds.mjs'
+
+const [kind, directory, library, count, holdUs] = process.argv.slice(2)
+const take = await lockKinds[kind](directory, library, `contender-${process.pid}`)
+process.stdout.write('ready\n')
+readSync(0, Buffer.alloc(1))
+
+const cell = new Int32Array(new SharedArrayBuffer(4))
+for (let done = 0; done < Number(count);) {
+  const release = take()
+  if (release === undefined) {
+    // The same for every kind: a short, random pause, so that nobody is in step with the others.
+    Atomics.wait(cell, 0, 0, 0.05 + Math.random() * 0.4)
+    continue
+  }
+  const until = process.hrtime.bigint() + BigInt(holdUs) * 1000n
+  while (process.hrtime.bigint() < until);
+  release()
+  done += 1
+}
+process.exit(0)

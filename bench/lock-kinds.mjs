@@ -1,0 +1,50 @@
+// The locks that are measured against each other: each opens in a directory and gives `take()`, which returns how to
+// let go, or undefined while another holds it.
+import { writeFileSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+
+export const lockKinds = {
+  stint: async (directory, library, session) => {
+    const { acquireLeaseSync, findWorkspace } = await import(library)
+    process.env.STINT_HOME = join(directory, 'home')
+    mkdirSync(join(directory, 'work'), { recursive: true })
+    const options = { workspace: findWorkspace(join(directory, 'work')), sessionId: session }
+    return () => {
+      try {
+        const lease = acquireLeaseSync(options)
+        return () => lease.releaseSync()
+      } catch (error) {
+        if (error.code === 'LOCK_HELD') return undefined
+        throw error
+      }
+    }
+  },
+  'proper-lockfile sync': async (directory) => {
+    const { default: lockfile } = await import('proper-lockfile')
+    const file = join(directory, 'file')
+    writeFileSync(file, '', { flag: 'a' })
+    return () => {
+      try {
+        return lockfile.lockSync(file)
+      } catch (error) {
+        if (error.code === 'ELOCKED') return undefined
+        throw error
+      }
+    }
+  },
+  'better-sqlite3 BEGIN IMMEDIATE': async (directory) => {
+    const { default: Database } = await import('better-sqlite3')
+    const database = new Database(join(directory, 'lock.db'), { timeout: 0 })
+    const [begin, rollback] = ['BEGIN IMMEDIATE', 'ROLLBACK'].map((sql) => database.prepare(sql))
+    return () => {
+      try {
+        begin.run()
+        return () => rollback.run()
+      } catch (error) {
+        if (error.code === 'SQLITE_BUSY') return undefined
+        throw error
+      }
+    }
+  },
+}
