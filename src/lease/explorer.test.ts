@@ -17,6 +17,21 @@ test.each(ways)(
   },
 )
 
+test('writers that remember what they have read are no different: 2 writers x 3 swaps', () => {
+  for (const options of [{ keptEpochs: 1 }, { keptEpochs: 16, compactAnytime: true }]) {
+    const { states, violation, trace } = explore({
+      writers: 2,
+      swaps: 3,
+      crashes: 1,
+      remembers: true,
+      ...options,
+    })
+    console.log(`remembering: ${states} states`)
+    expect(violation, trace?.join('\n')).toBeUndefined()
+    expect(states).toBeGreaterThan(1000)
+  }
+})
+
 test.each<[Mutation, Partial<Exploration>]>([
   ['no listing after the create', { keptEpochs: 16, compactAnytime: true }],
   ['no listing after the read', { keptEpochs: 1 }],

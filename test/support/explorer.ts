@@ -17,6 +17,8 @@ export interface Exploration {
   compactAnytime?: boolean
   /** How many writers may die, each at any point. */
   crashes?: number
+  /** Does a read say what the writer's last one has shown? */
+  remembers?: boolean
   mutation?: Mutation
 }
 
@@ -41,6 +43,8 @@ interface Writer {
   topAtStart: number
   /** Was what it created on top? */
   onTop: boolean
+  /** What its last read returned. */
+  known: Held | undefined
   /** All of the above as text, but for the names of writers in it. */
   key: string
   /** A text it has read in this operation: it names its writer. */
@@ -93,17 +97,21 @@ export function explore(options: Exploration): Explored {
   return { states: seen.size }
 }
 
-const idle = { done: 0, crashed: false, held: 0, answers: [], topAtStart: 0, onTop: false }
+const idle = { done: 0, crashed: false, held: 0, answers: [], topAtStart: 0, onTop: false, known: undefined }
 
 const keyed = (writer: Omit<Writer, 'key' | 'text'>): Writer => {
-  const { done, crashed, held, answers, topAtStart, onTop } = writer
+  const { done, crashed, held, answers, topAtStart, onTop, known } = writer
   let text = ''
   const nameless = answers.map((answer) => {
     if ('error' in answer || typeof answer.value !== 'string') return answer
     text = answer.value
     return 'text'
   })
-  return { ...writer, text, key: JSON.stringify([done, crashed, held, nameless, topAtStart, onTop]) }
+  return {
+    ...writer,
+    text,
+    key: JSON.stringify([done, crashed, held, nameless, topAtStart, onTop, known?.epoch]),
+  }
 }
 
 function successors(state: State, register: Register<FileStep>, options: Exploration): Successor[] {
@@ -135,7 +143,7 @@ function advance(state: State, index: number, register: Register<FileStep>, opti
   const isSwap = before.done % 2 === 1
   const steps = isSwap
     ? register.swap('key', before.held, `${name(index)}${before.done}`)
-    : register.read('key')
+    : register.read('key', before.known)
   const at = replay(steps, before.answers)
   if (at.done) throw new Error('an operation without steps')
   const step = at.value
@@ -151,10 +159,11 @@ function advance(state: State, index: number, register: Register<FileStep>, opti
   const result = after.done ? after.value : undefined
   const how = () =>
     `${name(index)}: ${describe(step)} → ${JSON.stringify(answer)}${after.done ? ` ⇒ ${JSON.stringify(result ?? null)}` : ''}`
+  const known = after.done && !isSwap && options.remembers ? (result as Held) : before.known
   const moved = after.done
-    ? { ...idle, done: before.done + 1, held: isSwap ? 0 : (result as Held).epoch }
+    ? { ...idle, known, done: before.done + 1, held: isSwap ? 0 : (result as Held).epoch }
     : beginsAnew(isSwap, after.value, answer)
-      ? { ...idle, done: before.done, held: before.held }
+      ? { ...idle, known, done: before.done, held: before.held }
       : writer
   const next: State = {
     entries,
@@ -271,7 +280,10 @@ function keyOf({ entries, truth, writers, crashesLeft }: State): string {
   const renamed = (text: string): string => order.indexOf(text.charCodeAt(0) - 65) + text.slice(1)
   const list = (all: readonly Entry[]): string =>
     all.map(([epoch, text]) => `${epoch}=${renamed(text)}`).join(' ')
-  const places = order.map((index) => `${writers[index]?.key} ${renamed(writers[index]?.text ?? '')}`)
+  const places = order.map((index) => {
+    const { key = '', text = '', known } = writers[index] ?? {}
+    return `${key} ${renamed(text)} ${renamed(known?.text ?? '')}`
+  })
   return `${list(entries)}|${list(truth)}|${places.join('|')}|${crashesLeft}`
 }
 
