@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { basename, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { buildC } from '../../test/support/build-c.ts'
+import { buildHalfDead } from '../../test/support/build-c.ts'
 import { isRoot, isRunning, stintBin, until, World } from '../../test/support/world.ts'
 import { identify, ownIdentity } from '../primitives/liveness.ts'
 import { newRequestId, ulid } from '../primitives/id.ts'
@@ -87,14 +87,7 @@ test('a live run is not swept from another pid namespace', async () => {
 
 test('an owner whose main thread is a zombie while another thread runs is alive; unreaped and reaped are dead', async () => {
   await using world = new World()
-  const program = buildC(
-    world.tmp,
-    `#include <pthread.h>
-     #include <unistd.h>
-     static void *run(void *arg) { write(1, "up\\n", 3); pause(); return arg; }
-     int main(void) { pthread_t t; pthread_create(&t, 0, run, 0); pthread_exit(0); }`,
-    '-pthread',
-  )
+  const program = buildHalfDead(world.tmp)
   const owner = world.start(program, [])
   await until('only the other thread runs', () => {
     const stat = readFileSync(`/proc/${owner.pid}/stat`, 'utf8')

@@ -11,7 +11,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { buildC } from '../../../test/support/build-c.ts'
+import { buildHalfDead } from '../../../test/support/build-c.ts'
 import { type Finished, isRoot, isRunning, stintBin, until, World } from '../../../test/support/world.ts'
 import { computeWorkspaceHash } from '../../lease/workspace.ts'
 import { identify, ownIdentity } from '../../primitives/liveness.ts'
@@ -142,14 +142,7 @@ test('with --pid the claim ends with its process: reaped, unreaped, but not whil
   expect(await take('b')).toBe(0)
   await world.lock(['release', '--session', 'b'])
 
-  const program = buildC(
-    world.tmp,
-    `#include <pthread.h>
-     #include <unistd.h>
-     static void *run(void *arg) { write(1, "up\\n", 3); pause(); return arg; }
-     int main(void) { pthread_t t; pthread_create(&t, 0, run, 0); pthread_exit(0); }`,
-    '-pthread',
-  )
+  const program = buildHalfDead(world.tmp)
   const halfDead = world.start(program, [])
   await until('only the other thread runs', () =>
     readFileSync(`/proc/${halfDead.pid}/stat`, 'utf8').includes(') Z '),
