@@ -4,9 +4,10 @@ import { type Identity, identify, ownIdentity } from '../primitives/liveness.ts'
 import { StintError } from '../primitives/stint-error.ts'
 import { type Book, change, type Changed, look } from './book.ts'
 import { type Claim, type ClaimMode, defaultTtlMs, wholeWorkspace } from './claim.ts'
+import { giveUp } from './give-up.ts'
 import { homeRegister } from './lock-home.ts'
 import { type Register, runAsync, runSync, type Steps } from './register.ts'
-import { acquire, type AcquireRequest, check, refresh, release } from './rules.ts'
+import { acquire, type AcquireRequest, check, refresh } from './rules.ts'
 import { acquireWithin, acquireWithinSync, type Granted, tryWatch } from './wait.ts'
 import { claimPaths, findWorkspace, type Workspace } from './workspace.ts'
 
@@ -67,6 +68,7 @@ export class Lease {
   #over = false
   #lost: StintError | undefined
   #unwatch: (() => void) | undefined
+  #turn: Promise<unknown> = Promise.resolve()
 
   /** @internal */
   constructor(book: Book, request: AcquireRequest, { answer, epoch }: Changed<Granted>) {
@@ -105,8 +107,8 @@ export class Lease {
   }
 
   /** False if it is no longer ours: never takes it back. */
-  async refresh(): Promise<boolean> {
-    return !this.#over && this.#settle(await runAsync(this.#book.register, this.#refreshing()))
+  refresh(): Promise<boolean> {
+    return this.#inTurn(async () => this.#settle(await runAsync(this.#book.register, this.#refreshing())))
   }
 
   refreshSync(): boolean {
@@ -114,8 +116,8 @@ export class Lease {
   }
 
   /** Is it still ours? Looks, changes nothing. */
-  async check(): Promise<boolean> {
-    return !this.#over && this.#judge(await runAsync(this.#book.register, this.#checking()))
+  check(): Promise<boolean> {
+    return this.#inTurn(async () => this.#judge(await runAsync(this.#book.register, this.#checking())))
   }
 
   checkSync(): boolean {
@@ -165,11 +167,25 @@ export class Lease {
     const { sessionId } = this
     const firstFence = this.#claim.first_fence
     const holders = this.#holders.length === 0 ? undefined : this.#holders
-    return change(this.#book, (claims) => release(claims, { sessionId, firstFence, holders }))
+    return giveUp(this.#book, { sessionId, firstFence, holders })
+  }
+
+  /** One at a time: a refresh under way must not bring back what a check has just found lost. */
+  #inTurn(operation: () => Promise<boolean>): Promise<boolean> {
+    const turn = this.#turn.then(() => !this.#over && operation())
+    this.#turn = turn.catch(() => {})
+    return turn
   }
 
   #settle({ answer, epoch }: Changed<{ claim?: Claim }>): boolean {
+    if (this.#over && answer.claim !== undefined) return this.#undo()
     return answer.claim === undefined ? this.#lose() : this.#keep(answer.claim, epoch)
+  }
+
+  /** It was given up while a refresh was under way. */
+  #undo(): false {
+    runAsync(this.#book.register, this.#releasing()).catch(() => {})
+    return false
   }
 
   #keep(claim: Claim, epoch: number): true {

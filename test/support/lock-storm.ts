@@ -110,6 +110,7 @@ class Field implements AsyncDisposable {
   readonly #plant: Plant
   #contenders: Contender[] = []
   #fence = 0
+  #started = 0
 
   constructor(options: StormOptions) {
     const { lock, under = fastDirectory, seed = Math.floor(Math.random() * 2 ** 32) } = options
@@ -169,13 +170,14 @@ class Field implements AsyncDisposable {
 
   #start(): Contender {
     const home = join(this.#directory, 'home')
-    const child = fork(contenderFile, [this.#options.lock, this.#directory], {
+    // Not named after its pid: a long storm sees pids again.
+    const log = join(this.#directory, 'logs', String(++this.#started))
+    const child = fork(contenderFile, [this.#options.lock, this.#directory, log], {
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
       env: { ...process.env, STINT_HOME: home, NODE_OPTIONS: '' },
       execArgv: [],
     })
     const pid = child.pid ?? 0
-    const log = join(this.#directory, 'logs', String(pid))
     const contender: Contender = { child, pid, done: -1, exited: false, log, logTaken: 0, stderr: '' }
     child.stderr?.setEncoding('utf8').on('data', (text: string) => (contender.stderr += text))
     child.on('message', ({ done }: { done: number }) => {

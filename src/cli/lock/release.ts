@@ -1,8 +1,7 @@
 import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/spec.ts'
-import { change } from '../../lease/book.ts'
+import { giveUp } from '../../lease/give-up.ts'
 import { runAsync } from '../../lease/register.ts'
-import { release } from '../../lease/rules.ts'
 import { claimPaths } from '../../lease/workspace.ts'
 import { needSession, openBook, sessionOption, workspaceOption } from './book.ts'
 
@@ -21,10 +20,7 @@ export const releaseCommand = defineBareCommand({
     const sessionId = needSession(options.session)
     const book = openBook(options.workspace)
     const paths = options.path.length === 0 ? undefined : claimPaths(book.workspace, options.path)
-    const { answer } = await runAsync(
-      book.register,
-      change(book, (claims) => release(claims, { sessionId, paths })),
-    )
+    const { answer } = await runAsync(book.register, giveUp(book, { sessionId, paths }))
     return { released: answer.released }
   },
   render: ({ released }) => (released ? 'released' : 'there was nothing to release'),

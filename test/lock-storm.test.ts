@@ -1,0 +1,149 @@
+import { mkdirSync, mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { acquireLease, acquireLeaseSync } from '../src/lease/lease.ts'
+import { homeRegister } from '../src/lease/lock-home.ts'
+import { findWorkspace } from '../src/lease/workspace.ts'
+import { fastDirectory, lockStorm, type StormReport, summary } from './support/lock-storm.ts'
+import { isRunning, projectRoot, type Running, until, World } from './support/world.ts'
+
+const unbroken = { overlaps: [], doubles: [], faults: [], unheard: 0 }
+
+test('16 processes, 100 rounds, killed and stopped anywhere: never two holders, and fences increase', async () => {
+  const report = await lockStorm({ lock: 'lease', processes: 16, rounds: 100 })
+  console.log(summary(report))
+  expect(report).toMatchObject(unbroken)
+  expect(report.grants).toBeGreaterThan(report.rounds)
+  for (const count of [report.kills, report.killedHolders, report.stops]) expect(count).toBeGreaterThan(0)
+})
+
+test('the same on the disk', async () => {
+  const report = await lockStorm({ lock: 'lease', processes: 8, rounds: 20, under: tmpdir() })
+  console.log(summary(report))
+  expect(report).toMatchObject(unbroken)
+})
+
+const seenByBoth = ({ overlaps, doubles }: StormReport) => overlaps.length > 0 && doubles.length > 0
+
+test.each(['read-then-write', 'proper-lockfile'] as const)(
+  'the same storm over a %s lock finds two holders, with both detectors',
+  async (lock) => {
+    const report = await lockStorm({ lock, processes: 16, rounds: 2000, enough: seenByBoth })
+    console.log(summary(report))
+    expect(seenByBoth(report)).toBe(true)
+  },
+)
+
+const isEpoch = (name: string) => /^\d+$/.test(name)
+const fixture = (name: string) => join(projectRoot, 'test/fixtures', name)
+
+/** A home and a workspace of its own, for leases taken here and in other processes. */
+function ground(under: string) {
+  const directory = mkdtempSync(join(under, 'stint-lock-'))
+  const [home, workspace] = [join(directory, 'home'), join(directory, 'workspace')]
+  mkdirSync(workspace)
+  const env = { STINT_HOME: home }
+  const entries = (): string[] =>
+    readdirSync(join(home, 'locks')).flatMap((key) => readdirSync(join(home, 'locks', key)))
+  return {
+    env,
+    workspace,
+    register: homeRegister(env),
+    entries,
+    /** Files that were to become a record, or belong to one that is gone. */
+    strays: (): string[] => {
+      const names = entries()
+      const path = (name: string) => join(home, 'locks', findWorkspace(workspace).key, name)
+      const named = new Set(names.filter(isEpoch).map((name) => readlinkSync(path(name))))
+      return names.filter((name) => !isEpoch(name) && !named.has(name))
+    },
+    [Symbol.dispose]: () => rmSync(directory, { recursive: true, force: true }),
+  }
+}
+
+test('a stopped holder past its TTL that wakes up learns it', async () => {
+  await using world = new World()
+  using place = ground(world.tmp)
+  const { env, workspace, register } = place
+  const sleeper = world.start(process.execPath, [fixture('lock-sleeper.mjs'), 'sleeper', workspace, '300'], {
+    env,
+  })
+  const says = (text: RegExp) => until(`it says ${text}`, () => text.test(sleeper.output().stdout))
+  await says(/^fence \d+\n/)
+  const fence = /\d+/.exec(sleeper.output().stdout)?.[0] ?? ''
+  const check = [
+    'lock',
+    'check',
+    '--json',
+    '--workspace',
+    workspace,
+    '--session',
+    'sleeper',
+    '--fence',
+    fence,
+  ]
+  sleeper.child.kill('SIGSTOP')
+
+  await using lease = await acquireLease({ sessionId: 'next', workspace, register, wait: 60_000 })
+  expect(lease.fence).toBeGreaterThan(Number(fence))
+  sleeper.child.kill('SIGCONT')
+  await says(/aborted LOCK_LOST/)
+  sleeper.child.kill('SIGUSR2')
+  await says(/refresh false/)
+  const checked = await world.stint(check, { env })
+  expect(checked.code).toBe(4)
+  expect(checked.envelope().error?.code).toBe('LOCK_LOST')
+  expect(await lease.check()).toBe(true)
+})
+
+test.each([
+  ['', 150, 100],
+  [', with records too long for a symlink', 50, 5000],
+])(
+  'kill -9 at any moment leaves a lock that the next session gets at once%s',
+  async (_, times, purposeLength) => {
+    await using world = new World()
+    using place = ground(fastDirectory)
+    const { env, workspace, register } = place
+    const start = () =>
+      world.start(process.execPath, [fixture('lock-cycler.mjs'), workspace, String(purposeLength)], { env })
+    // The next ones get ready while one is at work.
+    const waiting: Running[] = [start(), start()]
+    let fence = 0
+    let cycles = 0
+    for (let time = 0; time < times; time++) {
+      waiting.push(start())
+      const cycler = waiting.shift()
+      if (cycler === undefined) throw new Error('there is always one')
+      const says = (word: string) => until(`it is ${word}`, () => cycler.output().stdout.includes(word))
+      await says('ready')
+      cycler.child.kill('SIGUSR2')
+      await says('going')
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * 5))
+      cycler.child.kill('SIGKILL')
+      // Every other one is still a zombie when its lock is taken.
+      if (time % 2 === 0) while (isRunning(cycler.pid));
+      else await cycler.finished
+      const lease = acquireLeaseSync({ sessionId: `next-${time}`, workspace, register })
+      expect(lease.fence).toBeGreaterThan(fence)
+      cycles += lease.fence - fence
+      fence = lease.fence
+      expect(place.strays()).toEqual([])
+      expect(place.entries().filter(isEpoch).length).toBeLessThanOrEqual(17)
+      lease.releaseSync()
+      await cycler.finished
+    }
+    console.log(`${times} killed among ${cycles} changes`)
+    expect(cycles).toBeGreaterThan(times * 2)
+  },
+)
+
+test('10,000 cycles leave at most 17 files, none of them temporary', () => {
+  using place = ground(fastDirectory)
+  const { workspace, register } = place
+  for (let cycle = 0; cycle < 10_000; cycle++)
+    acquireLeaseSync({ sessionId: 'cycler', workspace, register }).releaseSync()
+  expect(place.entries().length).toBeLessThanOrEqual(17)
+  expect(place.entries().filter((name) => !isEpoch(name))).toEqual([])
+})
