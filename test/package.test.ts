@@ -210,7 +210,7 @@ import manifest from 'stint/package.json' with { type: 'json' }
 export const title: string = schema.title + manifest.version
 export const code: ErrorCode = new StintError('NOT_FOUND', 'no such thing').code
 export const state: Liveness = 'alive'
-export const report: SweepReport = sweep({ dryRun: true })
+export const report: Promise<SweepReport> = sweep({ dryRun: true })
 export const ok = (envelope: Envelope): boolean => envelope.ok
 export async function inScratch(): Promise<string> {
   await using scratch = createScratch({ keep: 'on-failure' })
