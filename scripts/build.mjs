@@ -1,7 +1,8 @@
 // Builds the library with tsc (one module a file, so importers load only what they use) and the
 // `stint` binary with esbuild (one CommonJS file: a third of the start-up time of loading modules).
 import { execFileSync } from 'node:child_process'
-import { chmodSync, existsSync, renameSync, rmSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { chmodSync, existsSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -35,22 +36,31 @@ const loadApart = {
     })
   },
 }
-await build({
-  entryPoints: { stint: 'src/cli/bin.ts', ...apart },
-  absWorkingDir: root,
-  outdir: join(next, 'bin'),
-  outExtension: { '.js': '.cjs' },
-  bundle: true,
-  platform: 'node',
-  target: 'node20',
-  format: 'cjs',
-  minify: true,
-  // In a CommonJS file a real import() would start the ES module loader, 3 ms, to load a builtin.
-  supported: { 'dynamic-import': false },
-  plugins: [loadApart],
+const bundle = (options) =>
+  build({
+    absWorkingDir: root,
+    outdir: join(next, 'bin'),
+    outExtension: { '.js': '.cjs' },
+    bundle: true,
+    platform: 'node',
+    target: 'node20',
+    format: 'cjs',
+    minify: true,
+    // In a CommonJS file a real import() would start the ES module loader, 3 ms, to load a builtin.
+    supported: { 'dynamic-import': false },
+    legalComments: 'none',
+    logLevel: 'warning',
+    ...options,
+  })
+await bundle({ entryPoints: { main: 'src/cli/bin.ts', ...apart }, plugins: [loadApart] })
+const fingerprint = createHash('sha256')
+  .update(readFileSync(join(next, 'bin/main.cjs')))
+  .digest('hex')
+  .slice(0, 16)
+await bundle({
+  entryPoints: { stint: 'src/cli/launch.ts' },
+  define: { BUILD: JSON.stringify(fingerprint) },
   banner: { js: '#!/usr/bin/env node' },
-  legalComments: 'none',
-  logLevel: 'warning',
 })
 chmodSync(join(next, 'bin/stint.cjs'), 0o755)
 rmSync(last, { recursive: true, force: true })

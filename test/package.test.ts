@@ -125,7 +125,12 @@ test('everything `files` lists is in the tarball, and so are the readme and the 
   const paths = packed.files.map(({ path }) => path)
   const isThere = (entry: string): boolean =>
     paths.some((path) => path === entry || path.startsWith(`${entry}/`))
-  expect([...manifest.files, 'README.md', 'LICENSE'].filter((entry) => !isThere(entry))).toEqual([])
+  const listed = manifest.files.filter((entry) => !entry.startsWith('!'))
+  expect([...listed, 'README.md', 'LICENSE'].filter((entry) => !isThere(entry))).toEqual([])
+})
+
+test('the compiled code of this machine stays here', () => {
+  expect(packed.files.filter(({ path }) => path.includes('.cache'))).toEqual([])
 })
 
 test('no file in the tarball names this machine, or a source map that is not there', () => {

@@ -1,0 +1,45 @@
+import { chmodSync, cpSync, readdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { expect, test } from 'vitest'
+import { isRoot, stintBin, World } from '../../test/support/world.ts'
+
+/** An installation of its own, whose cache nobody else makes. */
+function install(world: World) {
+  const directory = join(world.tmp, 'bin')
+  cpSync(dirname(stintBin), directory, { recursive: true, filter: (path) => !path.includes('.cache') })
+  const caches = () => readdirSync(directory).filter((name) => name.includes('.cache'))
+  const stint = (args: string[], options = {}) =>
+    world.start(process.execPath, [join(directory, 'stint.cjs'), ...args], options).finished
+  return { directory, caches, stint }
+}
+
+test('the first run leaves its compiled code for the next ones, many at once make one cache', async () => {
+  await using world = new World()
+  const { caches, stint } = install(world)
+  await stint(['--version'])
+  expect(caches()).toEqual([])
+  const results = await Promise.all(Array.from({ length: 6 }, () => stint(['run', '--', 'echo', 'hi'])))
+  expect(results.map(({ stdout }) => stdout)).toEqual(Array(6).fill('hi\n'))
+  expect(caches()).toEqual([expect.stringMatching(/^main-[0-9a-f]{16}-v\d+.*\.cache$/)])
+  expect((await stint(['run', '--', 'echo', 'again'])).stdout).toBe('again\n')
+})
+
+test('a cache that is none, and a place where none can be made, do not matter', async () => {
+  await using world = new World()
+  const { directory, caches, stint } = install(world)
+  await stint(['run', '--', 'true'])
+  const [cache = ''] = caches()
+  for (const content of ['', 'garbage', '\0'.repeat(5000)]) {
+    writeFileSync(join(directory, cache), content)
+    expect(await stint(['run', '--', 'echo', 'hi'])).toMatchObject({ code: 0, stdout: 'hi\n', stderr: '' })
+  }
+  await using other = new World()
+  const elsewhere = install(other)
+  chmodSync(elsewhere.directory, 0o555)
+  const as = isRoot ? { uid: 65534, gid: 65534, cwd: '/' } : {}
+  chmodSync(world.tmp, 0o777)
+  chmodSync(dirname(elsewhere.directory), 0o755)
+  const args = [join(elsewhere.directory, 'stint.cjs'), 'run', '--', 'echo', 'hi']
+  expect(await world.start(process.execPath, args, as).finished).toMatchObject({ code: 0, stdout: 'hi\n' })
+  expect(elsewhere.caches()).toEqual([])
+})
