@@ -100,7 +100,21 @@ export function* look(book: Book): Steps<unknown, Omit<Changed<never>, 'answer'>
 }
 
 function* witnessOf(book: Book): Steps<unknown, Witness> {
-  return { now: yield* book.register.now(), liveness: book.liveness ?? liveness, outlasted: book.outlasted }
+  return {
+    now: yield* book.register.now(),
+    liveness: onceEach(book.liveness ?? liveness),
+    outlasted: book.outlasted,
+  }
+}
+
+/** A judgement asks several times after the same process, and must get one answer. */
+function onceEach(ask: Witness['liveness']): Witness['liveness'] {
+  const answers = new Map<Identity, Liveness>()
+  return (process) => {
+    const answer = answers.get(process) ?? ask(process)
+    answers.set(process, answer)
+    return answer
+  }
 }
 
 function* readPage(book: Book): Steps<unknown, Page> {
