@@ -10,6 +10,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
+import { validEnvelope } from '../../test/support/envelope.ts'
 import { isRoot, stintBin, World } from '../../test/support/world.ts'
 
 /** Runs a script where mounts are its own, with stint as "$0" "$1". */
@@ -85,12 +86,12 @@ test('a full disk: exit 12, DISK_FULL, retryable, a hint, no stack trace, and a 
     { cat /dev/zero > "$STINT_TMP_ROOT/filler" 2>/dev/null; "$0" "$1" run --json -- true; echo "exit $?"; "$0" "$1" sweep; }`
   const { stdout, stderr } = await inOwnMounts(world, script)
   const [envelope, exit, swept] = stdout.trim().split('\n')
-  expect(JSON.parse(envelope ?? '')).toMatchObject({
+  expect(validEnvelope(`${envelope}\n`)).toMatchObject({
     ok: false,
     error: { code: 'DISK_FULL', retryable: true, suggestion: expect.stringContaining('stint sweep') },
   })
   expect(exit).toBe('exit 12')
-  expect(JSON.parse(swept ?? '')).toMatchObject({ ok: true })
+  expect(validEnvelope(`${swept}\n`)).toMatchObject({ ok: true })
   expect(stdout + stderr).not.toMatch(/\n\s+at /)
 })
 
@@ -110,7 +111,7 @@ test('a read-only file system: exit 4, READ_ONLY', async () => {
   await using world = new World()
   const script = `mount -t tmpfs -o ro tmpfs "$STINT_TMP_ROOT" && "$0" "$1" run --json -- true; echo "exit $?"`
   const [envelope, exit] = (await inOwnMounts(world, script)).stdout.trim().split('\n')
-  expect(JSON.parse(envelope ?? '')).toMatchObject({
+  expect(validEnvelope(`${envelope}\n`)).toMatchObject({
     error: { code: 'READ_ONLY', suggestion: expect.any(String) },
   })
   expect(exit).toBe('exit 4')
@@ -142,17 +143,20 @@ test('a bind mount inside a scratch: its files survive the run and the sweep, an
       umount "$STINT_TMP_ROOT"/stint-*/req_*/m && "$0" "$1" sweep --json`
     const { stdout } = await inOwnMounts(world, script)
     const [ran, swept, exit, after] = stdout.trim().split('\n')
-    expect(JSON.parse(ran ?? '')).toMatchObject({
+    expect(validEnvelope(`${ran}\n`)).toMatchObject({
       ok: true,
       warnings: [expect.stringMatching(/CLEANUP_FAILED: .*\/m could not be removed: MOUNT_POINT/)],
     })
-    expect(JSON.parse(swept ?? '')).toMatchObject({
+    expect(validEnvelope(`${swept}\n`)).toMatchObject({
       ok: false,
       error: { code: 'PARTIAL_FAILURE' },
       data: { failures: [{ error: 'MOUNT_POINT' }] },
     })
     expect(exit).toBe('exit 3')
-    expect(JSON.parse(after ?? '')).toMatchObject({ ok: true, data: { removed: [{ reason: 'owner-dead' }] } })
+    expect(validEnvelope(`${after}\n`)).toMatchObject({
+      ok: true,
+      data: { removed: [{ reason: 'owner-dead' }] },
+    })
     expect(existsSync(join(precious, 'file'))).toBe(true)
     expect(world.leftovers()).toEqual([])
   }

@@ -78,8 +78,8 @@ test('a live run is not swept from another pid namespace', async () => {
   const running = world.startStint(['run', '--', 'sh', '-c', 'echo up; exec sleep 300'])
   await until('it is up', () => running.output().stdout.includes('up'))
   const sweeper = [stintBin, 'sweep', '--json']
-  const { stdout } = await world.unshare(['--pid', '--fork', '--mount-proc'], process.execPath, sweeper)
-  expect(JSON.parse(stdout)).toMatchObject({ data: { removed: [], kept: [{ reason: 'owner-unknown' }] } })
+  const swept = await world.unshare(['--pid', '--fork', '--mount-proc'], process.execPath, sweeper)
+  expect(swept.envelope()).toMatchObject({ data: { removed: [], kept: [{ reason: 'owner-unknown' }] } })
   expect(world.leftovers()).toHaveLength(1)
   running.child.kill('SIGTERM')
   expect((await running.finished).code).toBe(143)

@@ -11,6 +11,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { validEnvelope } from '../../../test/support/envelope.ts'
 import { buildHalfDead } from '../../../test/support/build-c.ts'
 import { type Finished, isRoot, isRunning, stintBin, until, World } from '../../../test/support/world.ts'
 import { computeWorkspaceHash } from '../../lease/workspace.ts'
@@ -330,10 +331,10 @@ test('run --lock holds the workspace for the program, exports the fence and give
   )
   const [exported, refused = '', status = ''] = result.stdout.trim().split('\n')
   expect(exported).toBe(`1 mine ${world.workspace}`)
-  expect(JSON.parse(refused)).toMatchObject({
+  expect(validEnvelope(`${refused}\n`)).toMatchObject({
     error: { code: 'LOCK_HELD', holder: { session_id: 'mine', liveness: 'alive' } },
   })
-  expect(JSON.parse(status)).toMatchObject({ data: { claims: [{ holders: [{}, {}] }] } })
+  expect(validEnvelope(`${status}\n`)).toMatchObject({ data: { claims: [{ holders: [{}, {}] }] } })
   expect(dataOf(await world.lock(['status']))).toMatchObject({ claims: [] })
 })
 
@@ -418,7 +419,7 @@ test('a read-only, full or foreign home: a coded error, never a hang, never "acq
     ).stdout
       .trim()
       .split('\n')
-    return [(JSON.parse(envelope) as { error: { code: string } | null }).error?.code, exit]
+    return [validEnvelope(`${envelope}\n`).error?.code, exit]
   }
   expect(await inMount('-o ro')).toEqual(['READ_ONLY', 'exit 4'])
   expect(await inMount('-o size=16k,mode=0700', 'cat /dev/zero > "$STINT_HOME/x" 2>/dev/null')).toEqual([
