@@ -283,3 +283,20 @@ test.each(['sh', 'bash'])('Ctrl-C ends a %s script whose program died of it', as
   expect(terminal.screen()).not.toContain('not here')
   await until('the run is over', () => isClean(world))
 })
+
+test('SIGUSR1 and SIGUSR2 go to the program in a terminal, too, and not to a debugger', async () => {
+  await using world = new World()
+  await using terminal = await Terminal.open(world)
+  for (const signal of ['USR1', 'USR2']) {
+    write(
+      world,
+      'script.sh',
+      `trap 'echo heard ${signal}; exit 6' ${signal}`,
+      `kill -${signal} $PPID`,
+      'while :; do sleep 0.01; done',
+    )
+    terminal.enter('stint run -- sh script.sh')
+    await terminal.shows(new RegExp(`^heard ${signal}\\n\\[6\\] ready>$`, 'm'))
+  }
+  expect(terminal.screen()).not.toContain('Debugger')
+})

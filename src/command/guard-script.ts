@@ -67,7 +67,14 @@ $marked
 # To each process in $found.
 tell() { for each in $found; do kill -s $1 \${each%:*}; done 2>/dev/null; }
 nap() { sleep 0.05 2>/dev/null || sleep 1; }
-remains() { for each in $found; do kill -s 0 \${each%:*} 2>/dev/null && return; done; return 1; }
+# A zombie is over, whenever its new parent takes note of it.
+remains() {
+  for each in $found; do
+    read -r line < /proc/\${each%:*}/stat || continue
+    case $line in *') Z '*) ;; *) return 0 ;; esac
+  done 2>/dev/null
+  return 1
+}
 
 if [ -z "$clean" ]; then
   look "$@"
