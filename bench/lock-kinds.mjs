@@ -1,5 +1,6 @@
 // The locks that are measured against each other: each opens in a directory and gives `take()`, which returns how to
-// let go, or undefined while another holds it.
+// let go, or undefined while another holds it. Ours waits by itself; a sync lock of proper-lockfile and SQLite without its own busy handler
+// cannot, and are tried again by the caller.
 import { writeFileSync } from 'node:fs'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +10,7 @@ export const lockKinds = {
     const { acquireLeaseSync, findWorkspace } = await import(library)
     process.env.STINT_HOME = join(directory, 'home')
     mkdirSync(join(directory, 'work'), { recursive: true })
-    const options = { workspace: findWorkspace(join(directory, 'work')), sessionId: session }
+    const options = { workspace: findWorkspace(join(directory, 'work')), sessionId: session, wait: 60_000 }
     return () => {
       try {
         const lease = acquireLeaseSync(options)

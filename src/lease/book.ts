@@ -1,5 +1,5 @@
 import { systemClock } from '../primitives/clock.ts'
-import { type Identity, type Liveness, liveness } from '../primitives/liveness.ts'
+import { type Identity, type Liveness, liveness, ownIdentity } from '../primitives/liveness.ts'
 import { thisMachine } from '../primitives/platform.ts'
 import { StintError } from '../primitives/stint-error.ts'
 import {
@@ -82,7 +82,7 @@ export function* change<Answer>(
       // A refusal must not rest on what we remember.
       if (remembered === undefined) return { answer: decision.answer, epoch: page.epoch, claims, witness }
     } else {
-      const text = writeClaims(decision.next)
+      const text = writeClaims(decision.next, unlikeAnyOther())
       const epoch = yield* book.register.swap(book.key, page.epoch, text)
       if (epoch !== undefined) {
         remember(book, { epoch, text, claims: decision.next, writtenAt: systemClock.mono() })
@@ -91,6 +91,15 @@ export function* change<Answer>(
     }
     remembered = undefined
   }
+}
+
+let written = 0
+
+/** Names one text: by its writer, and how many it has written. */
+function unlikeAnyOther(): { writer: string; count: number } {
+  const { pid, started } = ownIdentity()
+  written += 1
+  return { writer: `${pid.toString(36)}.${(started ?? systemClock.now()).toString(36)}`, count: written }
 }
 
 /** What stands in the book now, without changing it. */
@@ -102,19 +111,21 @@ export function* look(book: Book): Steps<unknown, Omit<Changed<never>, 'answer'>
 function* witnessOf(book: Book): Steps<unknown, Witness> {
   return {
     now: yield* book.register.now(),
-    liveness: onceEach(book.liveness ?? liveness),
+    liveness: book.liveness ?? recentLiveness,
     outlasted: book.outlasted,
   }
 }
 
-/** A judgement asks several times after the same process, and must get one answer. */
-function onceEach(ask: Witness['liveness']): Witness['liveness'] {
-  const answers = new Map<Identity, Liveness>()
-  return (process) => {
-    const answer = answers.get(process) ?? ask(process)
-    answers.set(process, answer)
-    return answer
-  }
+/** Who was alive when. A page that has not changed has the same objects in it. */
+const seenAlive = new WeakMap<Identity, number>()
+
+/** A judgement asks several times after the same process, and so does who tries again and again. */
+function recentLiveness(process: Identity): Liveness {
+  const now = systemClock.mono()
+  if (now - (seenAlive.get(process) ?? Number.NEGATIVE_INFINITY) < justNowMs) return 'alive'
+  const answer = liveness(process)
+  if (answer === 'alive') seenAlive.set(process, now)
+  return answer
 }
 
 function* readPage(book: Book): Steps<unknown, Page> {

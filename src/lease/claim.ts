@@ -69,23 +69,27 @@ export const defaultBusyTtlMs = 2 * 3_600_000
 export const maxTtlMs = 30 * 24 * 3_600_000
 
 /**
- * As text. Without claims it is short enough (59 bytes) for a file system to keep it in the inode of a symlink, so that a lease
- * costs half of what it would; there is then nothing two workspaces could mix up, either.
+ * As text. Usually there is one claim, and what changes in it are a few numbers: they come first, on a line of their own, so that a register need
+ * not write the rest again. Without claims there is only a line. Anything else is plain JSON. `by`, the writer and how many it has written,
+ * makes each text unlike all others.
  */
-export function writeClaims(claims: Claims): string {
-  if (claims.claims.length > 0 || claims.breaks.length > 0) return JSON.stringify(claims)
-  const { schema_version, generation, boot } = claims
-  return JSON.stringify({ schema_version, generation, boot })
+export function writeClaims(claims: Claims, by: { writer: string; count: number }): string {
+  const [claim, second] = claims.claims
+  const count = by.count.toString(36)
+  if (second !== undefined || claims.breaks.length > 0) return JSON.stringify({ ...claims, ...by })
+  if (claim === undefined) return `free ${claims.generation} ${claims.boot} ${by.writer} ${count}`
+  const { refreshed_at, mono, acquired_at, fence, first_fence, ...constant } = claim
+  const numbers = [refreshed_at, mono, refreshed_at - acquired_at, fence, fence - first_fence]
+  if (!numbers.every((number) => Number.isSafeInteger(number) && number >= 0))
+    return JSON.stringify({ ...claims, ...by })
+  const line = numbers.map((number) => number.toString(36)).join(' ')
+  return `${line} ${count}\n${JSON.stringify({ ...claims, claims: [constant], writer: by.writer })}`
 }
 
 /** Undefined if the text is none of ours, or of a later version. `workspace`: whose it is, if it does not say. */
 export function parseClaims(text: string, workspace: string): Claims | undefined {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    return undefined
-  }
+  if (text.startsWith('free ')) return parseFree(text, workspace)
+  const value = text.startsWith('{') ? parseJson(text) : parseHeld(text)
   if (!isRecord(value) || value.schema_version !== 1) return undefined
   return {
     schema_version: 1,
@@ -94,6 +98,33 @@ export function parseClaims(text: string, workspace: string): Claims | undefined
     boot: textOr(value.boot, ''),
     claims: listOf(value.claims, parseClaim),
     breaks: listOf(value.breaks, parseBreak),
+  }
+}
+
+function parseFree(text: string, workspace: string): Claims | undefined {
+  const [, generation, boot] = /^free (\d{1,15}) (\S*) /.exec(text) ?? []
+  if (boot === undefined) return undefined
+  return { schema_version: 1, workspace, generation: Number(generation), boot, claims: [], breaks: [] }
+}
+
+/** The numbers of the first line, back in the claim of the second. */
+function parseHeld(text: string): unknown {
+  const end = text.indexOf('\n')
+  const value = end < 0 ? undefined : parseJson(text.slice(end + 1))
+  if (!isRecord(value) || !Array.isArray(value.claims) || !isRecord(value.claims[0])) return undefined
+  const [refreshed = 0, mono, since = 0, fence = 0, widened = 0] = text
+    .slice(0, end)
+    .split(' ')
+    .map((number) => Number.parseInt(number, 36))
+  const times = { refreshed_at: refreshed, mono, acquired_at: refreshed - since }
+  return { ...value, claims: [{ ...value.claims[0], ...times, fence, first_fence: fence - widened }] }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
   }
 }
 

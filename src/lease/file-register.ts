@@ -8,41 +8,52 @@ import {
   unlinkSync,
   watch,
 } from 'node:fs'
-import { join } from 'node:path'
 import { systemClock } from '../primitives/clock.ts'
-import { ulid } from '../primitives/id.ts'
-import { liveness, ownIdentity } from '../primitives/liveness.ts'
 import { thisMachine } from '../primitives/platform.ts'
 import { createPrivateFile } from '../primitives/private-file.ts'
 import { readSmallFile } from '../primitives/small-file.ts'
 import { errnoOf } from '../primitives/stint-error.ts'
+import {
+  abandonedAfterMs,
+  Attachments,
+  isAttachment,
+  parseTarget,
+  splitText,
+  writeTarget,
+} from './attachment.ts'
 import type { Held, Now, Register, Steps } from './register.ts'
 
 /**
  * A register in plain files. Epoch N of a key is a symlink `<directory>/<key>/<N>` whose target is the text itself: it is published
- * whole by one exclusive create, the only primitive used, and `ls -l` shows it.
+ * whole by one exclusive create, the only primitive used, and `ls -l` shows it. A text that is long, or whose rest stays the
+ * same, may keep that rest in a file beside it (`attachment.ts`).
  *
  * The highest epoch is the truth, and is never deleted. Old ones are (`compact`), which opens one trap: a slow writer whose
  * next number has come and gone can create it again. So a swap is won only if a listing after the create shows it on top; and a read lists again
  * after reading, or it could be shown such a number.
  */
 export type FileStep =
-  | { call: 'list' | 'readlink' | 'unlink' | 'mkdir' | 'readText' | 'mtime'; path: string }
+  | { call: 'list' | 'exists' | 'readlink' | 'unlink' | 'mkdir' | 'readText' | 'mtime'; path: string }
   | { call: 'symlink' | 'write'; path: string; text: string }
   | { call: 'now' }
 
 type Files<Result> = Steps<FileStep, Result>
 
-/** A longer text goes into a file, which the symlink then names. Some file systems take less, and say so. */
+/** Longer targets have to go beside the link. Some file systems take less, and say so. */
 const maxLinkBytes = 4000
+
+/** Attachments that nobody needs are looked for at every so many epochs. */
+const tidyEvery = 8
 
 /** `keptEpochs`: how many epochs of a key stay when a new one is written. */
 export function fileRegister(directory: string, keptEpochs = 4): Register<FileStep> {
-  const pathOf = (key: string, name: number | string): string => join(directory, key, String(name))
+  const pathOf = (key: string, name: number | string): string => `${directory}/${key}/${name}`
+  const attachments = new Attachments()
+  let swaps = 0
 
   function* list(key: string): Files<string[]> {
     try {
-      return (yield { call: 'list', path: join(directory, key) }) as string[]
+      return (yield { call: 'list', path: `${directory}/${key}` }) as string[]
     } catch (error) {
       if (errnoOf(error) === 'ENOENT') return []
       throw error
@@ -50,54 +61,82 @@ export function fileRegister(directory: string, keptEpochs = 4): Register<FileSt
   }
 
   function* read(key: string, known?: Held): Files<Held> {
+    if (known !== undefined && known.epoch > 0 && (yield* isStill(key, known))) return known
     for (;;) {
       const epoch = top(yield* list(key))
       if (epoch === 0) return { epoch, text: undefined }
       const text = yield* readEpoch(key, epoch)
-      // Once the truth of this epoch and still on top: it cannot be a number that was created again.
-      if (epoch === known?.epoch && text === known.text) return known
       if (text !== undefined && top(yield* list(key)) === epoch) return { epoch, text }
     }
   }
 
+  /**
+   * Old epochs go in order, and no text is ever written twice: while the one we know is there, its successor cannot have come and gone. So
+   * if there is none, and after that the known one is still there, it was on top.
+   */
+  function* isStill(key: string, { epoch, text }: Held): Files<boolean> {
+    if ((yield { call: 'exists', path: pathOf(key, epoch + 1) }) as boolean) return false
+    return (yield* readEpoch(key, epoch)) === text
+  }
+
   /** Undefined if it was compacted away; what is no symlink, or leads nowhere, is an empty text. */
   function* readEpoch(key: string, epoch: number): Files<string | undefined> {
-    try {
-      const target = (yield { call: 'readlink', path: pathOf(key, epoch) }) as string
-      if (!isOverflow(target)) return target
-      return ((yield { call: 'readText', path: pathOf(key, target) }) as string | undefined) ?? ''
-    } catch (error) {
-      if (errnoOf(error) === 'ENOENT') return undefined
-      if (errnoOf(error) === 'EINVAL') return ''
-      throw error
-    }
+    const target = yield* targetOf(key, epoch)
+    const attached = target === undefined ? undefined : parseTarget(target)
+    if (attached === undefined) return target
+    let rest = attachments.recall(attached.name)
+    rest ??= (yield { call: 'readText', path: pathOf(key, attached.name) }) as string | undefined
+    if (rest === undefined) return ''
+    attachments.remember(attached.name, rest)
+    return attached.head + rest
   }
 
   function* swap(key: string, expected: number, text: string): Files<number | undefined> {
     const next = expected + 1
-    if (!(yield* publish(key, next, text))) return undefined
-    const names = yield* list(key)
-    yield* compact(key, names)
-    return top(names) === next ? next : undefined
-  }
-
-  function* publish(key: string, epoch: number, text: string): Files<boolean> {
-    if (Buffer.byteLength(text) > maxLinkBytes) return yield* publishOverflow(key, epoch, text)
+    swaps += 1
     try {
-      return yield* link(key, epoch, text)
-    } catch (error) {
-      if (errnoOf(error) !== 'ENAMETOOLONG') throw error
-      return yield* publishOverflow(key, epoch, text)
+      if (!(yield* publish(key, next, text))) return undefined
+      const names = yield* list(key)
+      yield* mend(key, text, names)
+      yield* compact(key, names)
+      if (next % tidyEvery === 0) yield* tidy(key, names)
+      return top(names) === next ? next : undefined
+    } finally {
+      swaps -= 1
     }
   }
 
-  function* publishOverflow(key: string, epoch: number, text: string): Files<boolean> {
-    const { pid, started } = ownIdentity()
-    const name = `${overflowPrefix}${pid}-${started ?? ''}-${ulid()}`
-    yield* inDirectory(key, { call: 'write', path: pathOf(key, name), text })
-    const won = yield* link(key, epoch, name)
-    if (!won) yield* unlink(key, name)
-    return won
+  function* publish(key: string, epoch: number, text: string): Files<boolean> {
+    const { head, rest } = splitText(text)
+    if (fitsTarget(text) && !attachments.pays(key, head, rest)) {
+      try {
+        return yield* link(key, epoch, text)
+      } catch (error) {
+        if (errnoOf(error) !== 'ENAMETOOLONG') throw error
+      }
+    }
+    const name = attachments.nameOf(key, rest) ?? (yield* attach(key, rest))
+    return yield* link(key, epoch, writeTarget(name, head))
+  }
+
+  function* attach(key: string, rest: string): Files<string> {
+    for (;;) {
+      const name = attachments.newName()
+      try {
+        yield* inDirectory(key, { call: 'write', path: pathOf(key, name), text: rest })
+        return attachments.use(key, rest, name)
+      } catch (error) {
+        if (errnoOf(error) !== 'EEXIST') throw error
+      }
+    }
+  }
+
+  /** Somebody has removed our attachment, perhaps with the whole directory: what we have just linked must not lead nowhere. */
+  function* mend(key: string, text: string, names: string[]): Files<void> {
+    const { rest } = splitText(text)
+    const name = attachments.nameOf(key, rest)
+    if (name === undefined || names.includes(name)) return
+    yield { call: 'write', path: pathOf(key, name), text: rest }
   }
 
   function* link(key: string, epoch: number, target: string): Files<boolean> {
@@ -116,41 +155,49 @@ export function fileRegister(directory: string, keptEpochs = 4): Register<FileSt
       yield step
     } catch (error) {
       if (errnoOf(error) !== 'ENOENT') throw error
-      yield { call: 'mkdir', path: join(directory, key) }
+      yield { call: 'mkdir', path: `${directory}/${key}` }
       yield step
     }
   }
 
-  /** Removes what is below the newest epochs, oldest first, and overflow files that no epoch names any more. */
+  /** Removes what is below the newest epochs, oldest first. */
   function* compact(key: string, names: string[]): Files<void> {
     const floor = top(names) - keptEpochs
-    const old = names
-      .filter((name) => isEpoch(name) && Number(name) <= floor)
-      .sort((a, b) => Number(a) - Number(b))
-    const overflows = names.filter(isOverflow)
-    for (const name of old) {
-      if (overflows.length > 0) yield* unlinkTarget(key, name)
-      yield* unlink(key, name)
+    const old = names.map(epochOf).filter((epoch) => epoch > 0 && epoch <= floor)
+    for (const epoch of old.sort((a, b) => a - b)) yield* unlink(key, epoch)
+  }
+
+  /** Removes attachments that no epoch names and nobody will name any more. */
+  function* tidy(key: string, names: string[]): Files<void> {
+    const loose: string[] = []
+    for (const name of names) if (isAttachment(name) && (yield* isLoose(key, name))) loose.push(name)
+    if (loose.length === 0) return
+    // Only a listing from after their writers' end shows all that they can have named.
+    const named = new Set<string>()
+    for (const name of yield* list(key)) {
+      const target = epochOf(name) > 0 ? yield* targetOf(key, name) : undefined
+      if (target !== undefined) named.add(parseTarget(target)?.name ?? '')
     }
-    for (const name of overflows)
-      if (isAbandoned(name) && !(yield* isNamed(key, name, names))) yield* unlink(key, name)
+    for (const name of loose) if (!named.has(name)) yield* unlink(key, name)
   }
 
-  function* unlinkTarget(key: string, epoch: string): Files<void> {
-    const target = yield* targetOf(key, epoch)
-    if (target !== undefined && isOverflow(target)) yield* unlink(key, target)
+  function* isLoose(key: string, name: string): Files<boolean> {
+    const writer = attachments.writerOf(name)
+    if (writer === 'self') return swaps === 1 && !attachments.isCurrent(key, name)
+    if (writer !== 'elsewhere') return writer === 'dead'
+    const writtenAt = (yield { call: 'mtime', path: pathOf(key, name) }) as number | undefined
+    const now = (yield { call: 'now' }) as Now
+    return writtenAt !== undefined && now.wall - writtenAt > abandonedAfterMs
   }
 
-  function* isNamed(key: string, overflow: string, names: string[]): Files<boolean> {
-    for (const name of names) if (isEpoch(name) && (yield* targetOf(key, name)) === overflow) return true
-    return false
-  }
-
-  function* targetOf(key: string, epoch: string): Files<string | undefined> {
+  /** Undefined if it is gone; what is no symlink has an empty target. */
+  function* targetOf(key: string, name: number | string): Files<string | undefined> {
     try {
-      return (yield { call: 'readlink', path: pathOf(key, epoch) }) as string
-    } catch {
-      return undefined
+      return (yield { call: 'readlink', path: pathOf(key, name) }) as string
+    } catch (error) {
+      if (errnoOf(error) === 'ENOENT') return undefined
+      if (errnoOf(error) === 'EINVAL') return ''
+      throw error
     }
   }
 
@@ -184,38 +231,35 @@ export function fileRegister(directory: string, keptEpochs = 4): Register<FileSt
     perform,
     locate: pathOf,
     watch(key, onChange) {
-      const watcher = watch(join(directory, key), { persistent: false }, onChange)
+      const watcher = watch(`${directory}/${key}`, { persistent: false }, onChange)
       watcher.on('error', () => watcher.close())
       return () => watcher.close()
     },
   }
 }
 
-const overflowPrefix = 'long-'
-const isOverflow = (name: string): boolean => name.startsWith(overflowPrefix)
-const isEpoch = (name: string): boolean => /^\d+$/.test(name)
+const fitsTarget = (text: string): boolean =>
+  text !== '' && parseTarget(text) === undefined && Buffer.byteLength(text) <= maxLinkBytes
+
+/** The number of an epoch's name; 0 for any other name. */
+const epochOf = (name: string): number => (/^[1-9]\d*$/.test(name) ? Number(name) : 0)
 
 /** The highest epoch of a listing; 0 if there is none. */
 function top(names: readonly string[]): number {
   let highest = 0
   for (const name of names) {
-    const epoch = isEpoch(name) ? Number(name) : 0
+    const epoch = epochOf(name)
     if (epoch > highest) highest = epoch
   }
   return highest
-}
-
-/** An overflow file is named after its writer, who links it at once: if the writer is dead, nobody will. */
-function isAbandoned(name: string): boolean {
-  const [pid, started] = name.slice(overflowPrefix.length).split('-')
-  const writer = { ...ownIdentity(), pid: Number(pid), started: started ? Number(started) : null }
-  return liveness(writer) === 'dead'
 }
 
 function performSync(step: FileStep): unknown {
   switch (step.call) {
     case 'list':
       return readdirSync(step.path)
+    case 'exists':
+      return lstatSync(step.path, { throwIfNoEntry: false }) !== undefined
     case 'readlink':
       return readlinkSync(step.path)
     case 'symlink':

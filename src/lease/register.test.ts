@@ -1,9 +1,10 @@
-import { readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { readdirSync, readlinkSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { World } from '../../test/support/world.ts'
 import { registerConformance } from '../testing/register-conformance.ts'
-import { fileRegister } from './file-register.ts'
+import { isAttachment } from './attachment.ts'
+import { fileRegister, type FileStep } from './file-register.ts'
 import { memoryRegister } from './memory-register.ts'
 import { type Register, runSync } from './register.ts'
 
@@ -26,25 +27,100 @@ describe.each<[string, () => Register]>([
   })
 })
 
-test('only the newest epochs are kept, and files of long texts go with them', () => {
+const attachmentsOf = (path: string): string[] => readdirSync(join(path, 'k')).filter(isAttachment)
+
+const swapAll = (register: Register<FileStep>, from: number, texts: readonly string[]): void =>
+  texts.forEach((text, i) => expect(runSync(register, register.swap('k', from + i, text))).toBe(from + i + 1))
+
+test('only the newest epochs are kept, and attachments of long texts go with them', () => {
   const path = directory()
-  const register = fileRegister(path)
-  for (let epoch = 0; epoch < 60; epoch++) {
-    runSync(register, register.swap('k', epoch, epoch % 2 === 0 ? 'short' : 'long'.repeat(2000)))
-  }
-  const names = readdirSync(join(path, 'k'))
-  expect(names.filter((name) => /^\d+$/.test(name))).toHaveLength(4)
-  expect(names.filter((name) => name.startsWith('long-'))).toHaveLength(2)
+  swapAll(
+    fileRegister(path),
+    0,
+    Array.from({ length: 64 }, (_, i) => (i % 2 === 0 ? `short ${i}` : `long ${i} `.repeat(2000))),
+  )
+  expect(readdirSync(join(path, 'k')).filter((name) => /^\d+$/.test(name))).toHaveLength(4)
+  expect(attachmentsOf(path)).toHaveLength(2)
 })
 
-test('the file of a long text whose writer died before linking it is removed; a living writer keeps its own', () => {
+test('a rest that stays the same is written once, and what is written anew fits into an inode', () => {
   const path = directory()
   const register = fileRegister(path)
-  runSync(register, register.swap('k', 0, 'text'))
-  writeFileSync(join(path, 'k', 'long-2147483000-1-X'), '')
-  writeFileSync(join(path, 'k', `long-${process.pid}-${Number.NaN}-X`), '')
-  runSync(register, register.swap('k', 1, 'text'))
-  expect(readdirSync(join(path, 'k')).filter((name) => name.startsWith('long-2147483000'))).toEqual([])
+  const rest = `\n${'the same '.repeat(50)}`
+  swapAll(
+    register,
+    0,
+    Array.from({ length: 100 }, (_, i) => `${i}${rest}`),
+  )
+  expect(attachmentsOf(path)).toHaveLength(1)
+  expect(readlinkSync(join(path, 'k', '100')).length).toBeLessThan(60)
+  expect(runSync(register, register.read('k'))).toEqual({ epoch: 100, text: `99${rest}` })
+  const another = fileRegister(path)
+  expect(runSync(another, another.read('k'))).toEqual({ epoch: 100, text: `99${rest}` })
+})
+
+test('an attachment that was taken away under its writer is written again', () => {
+  const path = directory()
+  const register = fileRegister(path)
+  const rest = `\n${'the same '.repeat(50)}`
+  swapAll(register, 0, [`1${rest}`, `2${rest}`, `3${rest}`])
+  rmSync(path, { recursive: true })
+  swapAll(register, 0, [`4${rest}`])
+  expect(runSync(fileRegister(path), fileRegister(path).read('k'))).toEqual({ epoch: 1, text: `4${rest}` })
+})
+
+test('an attachment that nobody names goes: when its writer is dead, or has another', () => {
+  const path = directory()
+  const register = fileRegister(path)
+  const rests = [`\n${'one '.repeat(50)}`, `\n${'two '.repeat(50)}`]
+  swapAll(
+    register,
+    0,
+    Array.from({ length: 10 }, (_, i) => `${i}${rests[0]}`),
+  )
+  const [first = ''] = attachmentsOf(path)
+  const [here, pid, started] = first.split('-')
+  const planted = {
+    dead: `${here}-zik0xj-1-1-1`,
+    living: `${here}-${pid}-${started}-zz-1`,
+    elsewhere: 'ffff-1-1-1-1',
+    forgotten: 'ffff-1-1-1-2',
+    named: `${here}-zik0xj-1-1-2`,
+  }
+  for (const name of Object.values(planted)) writeFileSync(join(path, 'k', name), '\nrest')
+  utimesSync(join(path, 'k', planted.forgotten), 0, 0)
+  symlinkSync(`@${planted.named} head`, join(path, 'k', '11'))
+  expect(runSync(register, register.read('k'))).toEqual({ epoch: 11, text: 'head\nrest' })
+  swapAll(
+    register,
+    11,
+    Array.from({ length: 3 }, (_, i) => `${i}${rests[1]}`),
+  )
+  expect(attachmentsOf(path)).toContain(planted.named)
+  swapAll(
+    register,
+    14,
+    Array.from({ length: 20 }, (_, i) => `${i} more${rests[1]}`),
+  )
+  const left = attachmentsOf(path)
+  expect(left).toHaveLength(3)
+  expect(left).toContain(planted.living)
+  expect(left).toContain(planted.elsewhere)
+  expect(left).not.toContain(first)
+})
+
+test('what we know to be on top is known again without a listing, and a change is seen', () => {
+  const path = directory()
+  const register = fileRegister(path)
+  swapAll(register, 0, ['one', 'two'])
+  const known = { epoch: 2, text: 'two' }
+  expect(runSync(register, register.read('k', known))).toBe(known)
+  swapAll(fileRegister(path), 2, ['three'])
+  expect(runSync(register, register.read('k', known))).toEqual({ epoch: 3, text: 'three' })
+  expect(runSync(register, register.read('k', { epoch: 3, text: 'other' }))).toEqual({
+    epoch: 3,
+    text: 'three',
+  })
 })
 
 test('what is no link, or leads nowhere, is a text that makes no sense, not an error', () => {
@@ -53,6 +129,9 @@ test('what is no link, or leads nowhere, is a text that makes no sense, not an e
   runSync(register, register.swap('k', 0, 'text'))
   writeFileSync(join(path, 'k', '2'), '')
   expect(runSync(register, register.read('k'))).toEqual({ epoch: 2, text: '' })
-  symlinkSync('long-1-1-gone', join(path, 'k', '3'))
+  symlinkSync('@ffff-1-1-1-1 gone', join(path, 'k', '3'))
   expect(runSync(register, register.read('k'))).toEqual({ epoch: 3, text: '' })
+  writeFileSync(join(path, 'secret'), 'secret')
+  symlinkSync('@../secret gone', join(path, 'k', '4'))
+  expect(runSync(register, register.read('k'))).toEqual({ epoch: 4, text: '' })
 })

@@ -14,7 +14,8 @@ export interface Register<Step = unknown> {
   read(key: string, known?: Held): Steps<Step, Held>
   /**
    * Replaces the text if the epoch is still the expected one; returns the new epoch. `undefined` means: lost, or won and already
-   * overtaken. Read again: what is found there is true, and a transition that is idempotent can simply be tried again.
+   * overtaken. Read again: what is found there is true, and a transition that is idempotent can simply be tried again. No two swaps may write
+   * the same text: by its text an epoch is known again.
    */
   swap(key: string, expectedEpoch: number, text: string): Steps<Step, number | undefined>
   /** When the newest text was written, in milliseconds since the epoch. Asked only for texts that make no sense. */

@@ -208,7 +208,7 @@ function changeCalls(
 
 const touched = ({ now }: Witness): Pick<Claim, 'refreshed_at' | 'mono' | 'clock'> => ({
   refreshed_at: Math.round(now.wall),
-  mono: now.mono,
+  mono: Math.round(now.mono),
   clock: now.clock,
 })
 
