@@ -9,6 +9,8 @@ export { isRequestId, isSessionId, newRequestId, newSessionId, ulid } from './pr
 export { type Identity, identify, type Liveness, liveness } from './primitives/liveness.ts'
 export type { Removal, RemovalFailure } from './primitives/remove-tree.ts'
 export { StintError, type StintErrorOptions } from './primitives/stint-error.ts'
+export type { Context, ContextOptions } from './scratch/context.ts'
 export type { Keep } from './scratch/keep.ts'
+export { type ResourceEvent, resourceChannel } from './scratch/resource-event.ts'
 export { createScratch, type Scratch, type ScratchOptions } from './scratch/scratch.ts'
 export { sweep, sweepSync, type SweepOptions, type SweepReport } from './sweep/sweep.ts'

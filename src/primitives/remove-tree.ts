@@ -20,11 +20,22 @@ export interface Removal {
 }
 
 export interface RemovalOptions {
+  /** Told of each entry that has gone. */
+  onRemoved?: (path: string, type: RemovalFailure['type']) => void
   /** Count bytes: one more system call a file. */
   measure?: boolean
   /** Give up where it would take more than this many entries; what is left stays for somebody else. */
   limit?: number
 }
+
+export const nothingRemoved = (): Removal => ({ removed: 0, bytes: 0, failures: [], complete: true })
+
+export const totalRemoval = (removals: readonly Removal[]): Removal => ({
+  removed: removals.reduce((sum, { removed }) => sum + removed, 0),
+  bytes: removals.reduce((sum, { bytes }) => sum + bytes, 0),
+  failures: removals.flatMap(({ failures }) => failures),
+  complete: removals.every(({ complete }) => complete),
+})
 
 /** Removes a tree, or whatever else is at `path`, without following a symlink or leaving its file system. */
 export const removeTree = (path: string, options: RemovalOptions = {}): Removal =>
@@ -55,7 +66,7 @@ const maxPasses = 4
 
 /** Yields after every few hundred entries. */
 export function* removalSteps(path: string, options: RemovalOptions): Generator<void, Removal> {
-  const removal: Removal = { removed: 0, bytes: 0, failures: [], complete: true }
+  const removal = nothingRemoved()
   const limit = options.limit ?? Number.POSITIVE_INFINITY
   let hoisted = 0
   let top: OpenDirectory | undefined
@@ -73,6 +84,7 @@ export function* removalSteps(path: string, options: RemovalOptions): Generator<
       withPermission(parent, () => unlinkSync(entry))
       removal.bytes += size
       removal.removed += 1
+      options.onRemoved?.(shown, 'file')
     } catch (error) {
       if (isDirectory(entry)) return true
       fail(shown, 'file', error)
@@ -143,6 +155,7 @@ export function* removalSteps(path: string, options: RemovalOptions): Generator<
     try {
       withPermission(parent, () => rmdirSync(entry))
       removal.removed += 1
+      options.onRemoved?.(shown, 'directory')
     } catch (error) {
       if (errnoOf(error) === 'ENOTEMPTY' && pass < maxPasses - 1) return false
       fail(shown, 'directory', error)

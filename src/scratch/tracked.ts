@@ -3,7 +3,13 @@ import { homedir } from 'node:os'
 import { basename, join, resolve, sep } from 'node:path'
 import { mountsBeneath } from '../primitives/mounts.ts'
 import { appendPrivateFile } from '../primitives/private-file.ts'
-import { removeTree, type Removal } from '../primitives/remove-tree.ts'
+import {
+  nothingRemoved,
+  removeTree,
+  type Removal,
+  type RemovalOptions,
+  totalRemoval,
+} from '../primitives/remove-tree.ts'
 import { readSmallFile } from '../primitives/small-file.ts'
 import { StintError } from '../primitives/stint-error.ts'
 import { ensureScratchDirectory, type ScratchRoot } from './root.ts'
@@ -16,12 +22,14 @@ interface TrackedPath {
   path: string
   /** Null if nothing was there yet: then only its own run removes it, never a sweep. */
   file: { dev: number; ino: number; born: number } | null
+  /** The context that tracks it. */
+  context?: string
 }
 
 /** Beside the scratches, not in them: a program that may write only to its scratch must not choose what a sweep deletes. */
 const recordPath = (root: ScratchRoot, requestId: string): string => join(root.tracked, requestId)
 
-export function recordTracked(root: ScratchRoot, requestId: string, path: string): string {
+export function recordTracked(root: ScratchRoot, requestId: string, path: string, context?: string): string {
   const absolute = resolve(path)
   if (path === '' || path.includes('\0') || isTooMuch(absolute, root)) {
     throw new StintError(
@@ -29,53 +37,55 @@ export function recordTracked(root: ScratchRoot, requestId: string, path: string
       `refusing to track ${JSON.stringify(path)}: too much would be deleted`,
     )
   }
-  const tracked: TrackedPath = { path: absolute, file: fingerprint(absolute) }
+  const tracked: TrackedPath = { path: absolute, file: fingerprint(absolute), context }
   ensureScratchDirectory(root.tracked)
   appendPrivateFile(recordPath(root, requestId), `${JSON.stringify(tracked)}\n`)
   return absolute
 }
 
-/** What the run itself tracks, by name: it knows what it has put there. */
-export function removeOwnTracked(root: ScratchRoot, requestId: string, paths: readonly string[]): Removal {
-  const removal = total(paths.map(remove))
-  forget(root, requestId)
-  return removal
+/** What the run itself tracks, by name: it knows what it has put there. Files first, then directories, deepest first. */
+export function removeOwnTracked(paths: readonly string[], options: RemovalOptions = {}): Removal {
+  const typed = paths.map((path) => ({ path, type: typeAt(path), depth: path.split(sep).length }))
+  const directories = typed.filter(({ type }) => type === 'directory').sort((a, b) => b.depth - a.depth)
+  const others = typed.filter(({ type }) => type !== 'directory')
+  return totalRemoval(
+    [...others, ...directories].map(({ path, type }) =>
+      type === undefined ? { ...nothingRemoved(), removed: 1 } : removeUnlessMounted(path, options),
+    ),
+  )
+}
+
+const typeAt = (path: string): 'file' | 'directory' | undefined => {
+  const stat = lstatSync(path, { throwIfNoEntry: false })
+  return stat && (stat.isDirectory() ? 'directory' : 'file')
 }
 
 /** What a dead run has tracked, as far as it is still what it was. */
 export function removeDeadTracked(root: ScratchRoot, scratch: string): Removal {
   const requestId = basename(scratch)
   const lines = (readSmallFile(recordPath(root, requestId)) ?? '').split('\n').slice(0, -1)
-  const removal = total(
+  const removal = totalRemoval(
     lines.flatMap((line) => {
       const tracked = parseTracked(line)
       const unchanged = tracked?.file && isSame(tracked.file, fingerprint(tracked.path))
-      return tracked && unchanged && !isTooMuch(resolve(tracked.path), root) ? [remove(tracked.path)] : []
+      return tracked && unchanged && !isTooMuch(resolve(tracked.path), root)
+        ? [removeUnlessMounted(tracked.path, { measure: true })]
+        : []
     }),
   )
-  if (lines.length > 0) forget(root, requestId)
+  if (lines.length > 0) forgetTracked(root, requestId)
   return removal
 }
 
-function remove(path: string): Removal {
+/** Removes what is there, unless something is mounted beneath it: a recursive delete would go through. */
+export function removeUnlessMounted(path: string, options: RemovalOptions): Removal {
   const [mount] = mountsBeneath(path)
-  if (mount === undefined) return removeTree(path, { measure: true })
-  return {
-    removed: 0,
-    bytes: 0,
-    complete: true,
-    failures: [{ path: mount, type: 'directory', error: 'MOUNT_POINT' }],
-  }
+  if (mount === undefined) return removeTree(path, options)
+  return { ...nothingRemoved(), failures: [{ path: mount, type: 'directory', error: 'MOUNT_POINT' }] }
 }
 
-const total = (removals: readonly Removal[]): Removal => ({
-  removed: removals.reduce((sum, { removed }) => sum + removed, 0),
-  bytes: removals.reduce((sum, { bytes }) => sum + bytes, 0),
-  failures: removals.flatMap(({ failures }) => failures),
-  complete: true,
-})
-
-function forget(root: ScratchRoot, requestId: string): void {
+/** The record of a run that tracks nothing any more. */
+export function forgetTracked(root: ScratchRoot, requestId: string): void {
   try {
     unlinkSync(recordPath(root, requestId))
     rmdirSync(root.tracked)

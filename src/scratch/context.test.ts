@@ -1,0 +1,232 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join, relative } from 'node:path'
+import fc from 'fast-check'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { isRoot, World } from '../../test/support/world.ts'
+import type { Context } from './context.ts'
+import { type ResourceEvent, resourceChannel } from './resource-event.ts'
+import { openRoot } from './root.ts'
+import { createScratch, type Scratch } from './scratch.ts'
+
+let world: World
+let scratch: Scratch
+
+beforeEach(() => {
+  world = new World()
+  scratch = createScratch({ root: openRoot({ STINT_TMP_ROOT: world.tmp }) })
+})
+afterEach(async () => {
+  scratch.remove()
+  await world[Symbol.asyncDispose]()
+})
+
+const outside = (name: string): string => {
+  const path = join(world.tmp, name)
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, 'x')
+  return path
+}
+
+test('cleaning one context leaves another and its files', () => {
+  const [a, b] = [scratch.context('a'), scratch.context('b')]
+  const gone = [a.file('same'), a.dir('d'), a.track(outside('elsewhere-a'))]
+  const stays = [b.file('same', 'of b'), b.dir('d'), b.track(outside('elsewhere-b'))]
+  expect(a.clean()).toMatchObject({ removed: 4, failures: [] })
+  expect(gone.filter(existsSync)).toEqual([])
+  expect(stays.filter(existsSync)).toEqual(stays)
+  expect(readFileSync(stays[0] ?? '', 'utf8')).toBe('of b')
+})
+
+test('two contexts of one name are two contexts', () => {
+  const [one, two] = [scratch.context('same'), scratch.context('same')]
+  const file = two.file('f')
+  one.file('f')
+  one.clean()
+  expect(existsSync(file)).toBe(true)
+})
+
+test('inner contexts go with their outer one, and what they track, too; never the other way round', () => {
+  const outer = scratch.context('describe')
+  const inner = outer.context('it')
+  expect(inner.name).toBe('describe > it')
+  const files = [inner.file(), inner.context('deeper').file(), inner.track(outside('tracked'))]
+  const own = outer.file()
+  expect(inner.clean().failures).toEqual([])
+  expect([files.some(existsSync), existsSync(own)]).toEqual([false, true])
+  const again = [inner.file('again'), inner.track(outside('tracked'))]
+  outer.clean()
+  expect([own, ...again].filter(existsSync)).toEqual([])
+})
+
+test('after cleaning, a context and those within it can be used again', () => {
+  const outer = scratch.context('outer')
+  const inner = outer.context('inner')
+  inner.file('x', '1')
+  outer.clean()
+  const file = inner.file('x', '2')
+  expect(readFileSync(file, 'utf8')).toBe('2')
+  expect(outer.clean().failures).toEqual([])
+  expect(existsSync(file)).toBe(false)
+})
+
+test('a context that was never used costs no directory', () => {
+  scratch.context('idle').clean()
+  expect(readdirSync(scratch.path)).toEqual(['.stint'])
+})
+
+test('tracked files go before directories, deeper directories before those around them', () => {
+  const context = scratch.context('order')
+  const removed: string[] = []
+  const listen = (event: unknown): void => {
+    const { event: what, path } = event as ResourceEvent
+    if (what === 'removed') removed.push(relative(world.tmp, path))
+  }
+  mkdirSync(join(world.tmp, 'a/b/c'), { recursive: true })
+  for (const path of ['a', 'a/b/c', 'a/b']) context.track(join(world.tmp, path))
+  context.track(outside('a/b/file'))
+  context.track(outside('z'))
+  resourceChannel.subscribe(listen)
+  try {
+    expect(context.clean()).toMatchObject({ removed: 5, failures: [] })
+  } finally {
+    resourceChannel.unsubscribe(listen)
+  }
+  expect(removed).toEqual(['a/b/file', 'z', 'a/b/c', 'a/b', 'a'])
+})
+
+test('what is already gone counts as removed', () => {
+  const context = scratch.context('gone')
+  context.track(join(world.tmp, 'never-there'))
+  expect(context.clean()).toEqual({ removed: 1, bytes: 0, failures: [], complete: true })
+})
+
+test('bytes are counted where one asks', () => {
+  const context = scratch.context('size')
+  context.file('a', 'x'.repeat(1000))
+  context.dir('d')
+  context.file('d/b', 'y'.repeat(500))
+  expect(context.clean({ measure: true })).toMatchObject({ bytes: 1500 })
+})
+
+test.runIf(isRoot)('a file that cannot be deleted is reported, and everything else is gone', () => {
+  const context = scratch.context('stubborn')
+  const stubborn = context.file('d/immutable')
+  const others = [context.file('d/other'), context.file('x'), context.track(outside('elsewhere'))]
+  expect(spawnSync('chattr', ['+i', stubborn]).status).toBe(0)
+  try {
+    const { failures } = context.clean()
+    expect(failures).toEqual([{ path: stubborn, type: 'file', error: 'EPERM' }])
+    expect(others.filter(existsSync)).toEqual([])
+    expect(existsSync(stubborn)).toBe(true)
+  } finally {
+    spawnSync('chattr', ['-i', stubborn])
+  }
+})
+
+test('withFile and withDir clean up after success and after an error, which is kept', async () => {
+  const seen: string[] = []
+  const result = await scratch.withFile(
+    (path) => {
+      seen.push(path)
+      return readFileSync(path, 'utf8')
+    },
+    { name: 'in.json', content: '{}' },
+  )
+  expect(result).toBe('{}')
+  const wrong = new Error('wrong')
+  const failing = scratch.context('c').withDir(async (path) => {
+    seen.push(path)
+    writeFileSync(join(path, 'left'), '')
+    throw wrong
+  })
+  await expect(failing).rejects.toBe(wrong)
+  expect(seen).toHaveLength(2)
+  expect(seen.filter(existsSync)).toEqual([])
+})
+
+test('withDir whose directory is gone already, or cannot go, still gives the result', async () => {
+  const { rmdirSync } = await import('node:fs')
+  await expect(scratch.withDir((path) => rmdirSync(path))).resolves.toBeUndefined()
+})
+
+test('each resource is told of: created, tracked, removed, failed', () => {
+  const events: ResourceEvent[] = []
+  const listen = (event: unknown): void => void events.push(event as ResourceEvent)
+  resourceChannel.subscribe(listen)
+  try {
+    const context = scratch.context('told')
+    const file = context.file('f')
+    const dir = context.dir('d')
+    const tracked = context.track(outside('t'))
+    context.clean()
+    const of = (path: string): string[] =>
+      events
+        .filter((event) => event.path === path)
+        .map(({ event, type, context }) => `${event} ${type} ${context}`)
+    expect(of(file)).toEqual(['created file told', 'removed file told'])
+    expect(of(dir)).toEqual(['created directory told', 'removed directory told'])
+    expect(of(tracked)).toEqual(['tracked file told', 'removed file told'])
+    const own = scratch.file('own')
+    scratch.remove()
+    expect(of(own)).toEqual(['created file ', 'removed file '])
+    expect(of(scratch.path)).toEqual(['removed directory '])
+    expect(new Set(events.map(({ requestId }) => requestId))).toEqual(new Set([scratch.requestId]))
+  } finally {
+    resourceChannel.unsubscribe(listen)
+  }
+})
+
+test('what is kept outlives the scratch, and a sweep knows when it expires', () => {
+  const context = scratch.context('failing test')
+  context.file('evidence', 'here')
+  const kept = context.keep(60)
+  scratch.remove()
+  expect(readFileSync(join(kept, 'evidence'), 'utf8')).toBe('here')
+  expect(dirname(dirname(kept))).toBe(scratch.root.out)
+  expect(basename(dirname(kept))).toContain(scratch.requestId)
+})
+
+test('the log says which directory belongs to which context', () => {
+  const inner = scratch
+    .context('describe', { file: 'a.test.ts' })
+    .context('it "works"\n', { file: 'a.test.ts' })
+  const lines = (): unknown[] =>
+    readFileSync(join(scratch.path, '.stint/contexts.log'), 'utf8')
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+  const { path } = inner
+  expect(lines()).toContainEqual({
+    dir: relative(scratch.path, path),
+    name: 'describe > it "works"\n',
+    file: 'a.test.ts',
+  })
+  expect(lines()).toHaveLength(2)
+  expect(statSync(join(scratch.path, '.stint/contexts.log')).mode & 0o777).toBe(0o600)
+})
+
+test('any name makes a context: its directory is short, safe and its own', () => {
+  fc.assert(
+    fc.property(fc.string({ maxLength: 400, unit: 'binary' }), (name) => {
+      const context = scratch.context(name)
+      const part = basename(context.path)
+      expect(part).toMatch(/^\d+-[a-z0-9-]{0,16}$/)
+      expect(dirname(context.path)).toBe(scratch.path)
+    }),
+    { numRuns: 100 },
+  )
+})
+
+test('20 contexts of 50 files, cleaned in any order, each only its own', () => {
+  const contexts = Array.from({ length: 20 }, (_, i) => scratch.context(`context ${i}`))
+  const filesOf = new Map<Context, string[]>(
+    contexts.map((context) => [context, Array.from({ length: 50 }, () => context.file())]),
+  )
+  for (const context of contexts.toSorted(() => Math.random() - 0.5)) {
+    expect(context.clean()).toMatchObject({ removed: 51, failures: [] })
+    filesOf.get(context)?.forEach((path) => expect(existsSync(path)).toBe(false))
+    filesOf.delete(context)
+    for (const [path] of filesOf.values()) expect(existsSync(path ?? '')).toBe(true)
+  }
+})

@@ -1,0 +1,284 @@
+import { lstatSync, renameSync, rmdirSync } from 'node:fs'
+import { basename, join, relative } from 'node:path'
+import type { Clock } from '../primitives/clock.ts'
+import { appendPrivateFile, createPrivateFile, makePrivateDirectory } from '../primitives/private-file.ts'
+import { nothingRemoved, type Removal, type RemovalOptions, totalRemoval } from '../primitives/remove-tree.ts'
+import { codedError, errnoOf, StintError } from '../primitives/stint-error.ts'
+import { safeNameParts } from './name.ts'
+import { makeOutputDirectory, type OutputDirectory } from './output.ts'
+import { metaDirectory } from './owner.ts'
+import { type ResourceEvent, resourceChannel } from './resource-event.ts'
+import type { ScratchRoot } from './root.ts'
+import { recordTracked, removeOwnTracked, removeUnlessMounted } from './tracked.ts'
+
+/** What all contexts of one scratch share. */
+export interface ScratchRun {
+  root: ScratchRoot
+  requestId: string
+  /** The scratch. */
+  path: string
+  clock: Clock
+  /** Directories that outlive the run until they expire. */
+  outputs: OutputDirectory[]
+  /** How many contexts there were. */
+  contexts: number
+  /** Was anything elsewhere ever tracked? */
+  tracks: boolean
+}
+
+export interface ContextOptions {
+  /** The test file, say: for whoever finds leftovers. */
+  file?: string
+}
+
+/** `.stint/contexts.log`: which directory belongs to which context, a JSON object a line. */
+export const contextsLog = 'contexts.log'
+
+/**
+ * A part of a scratch with files of its own, such as a test: cleaning it leaves everything else alone. Contexts nest, and an outer one takes its
+ * inner ones along. After `clean` it can be used again.
+ */
+export class Context {
+  /** As `outer > inner`; empty for the scratch itself. */
+  readonly name: string
+  /** @internal */
+  protected readonly run: ScratchRun
+  readonly #makeDirectory: () => string
+  #directory: string | undefined
+  #tracked: string[] = []
+  #inner = new Set<Context>()
+  #unnamed = 0
+
+  /** @internal */
+  constructor(run: ScratchRun, name: string, makeDirectory: () => string) {
+    this.run = run
+    this.name = name
+    this.#makeDirectory = makeDirectory
+  }
+
+  /** Its directory, made when somebody asks for it. */
+  get path(): string {
+    this.#directory ??= this.#makeDirectory()
+    return this.#directory
+  }
+
+  /** Creates a new file, 0600, and returns its path. A name may have directories: they are made as needed. */
+  file(name?: string, content: string | Uint8Array = ''): string {
+    const path = place(this.path, name === undefined ? [this.#nextName('file')] : safeNameParts(name))
+    createFile(path, content)
+    this.#publish('created', path, 'file')
+    return path
+  }
+
+  /** Creates a new directory, 0700, and returns its path. */
+  dir(name?: string): string {
+    const path = place(this.path, name === undefined ? [this.#nextName('dir')] : safeNameParts(name))
+    try {
+      makePrivateDirectory(path)
+    } catch (error) {
+      throw placeError(error, path)
+    }
+    this.#publish('created', path, 'directory')
+    return path
+  }
+
+  /** Something elsewhere that must go, too. Track it once it exists: then a sweep can remove it, too. */
+  track(path: string): string {
+    const { root, requestId } = this.run
+    const tracked = recordTracked(root, requestId, path, this.name || undefined)
+    this.#tracked.push(tracked)
+    this.run.tracks = true
+    if (resourceChannel.hasSubscribers) this.#publish('tracked', tracked, typeOf(tracked))
+    return tracked
+  }
+
+  /** A context within this one. */
+  context(name: string, options: ContextOptions = {}): Context {
+    const full = this.name === '' ? name : `${this.name} > ${name}`
+    const inner: Context = new Context(this.run, full, () => {
+      this.#inner.add(inner)
+      return makeContextDirectory(this.run, this.path, full, options)
+    })
+    this.#inner.add(inner)
+    return inner
+  }
+
+  /** A file for as long as `use` takes, whether it succeeds or not. */
+  async withFile<Result>(
+    use: (path: string) => Result | Promise<Result>,
+    { name, content }: { name?: string; content?: string | Uint8Array } = {},
+  ): Promise<Result> {
+    return await this.#using(this.file(name, content), use)
+  }
+
+  /** A directory for as long as `use` takes, whether it succeeds or not. */
+  async withDir<Result>(
+    use: (path: string) => Result | Promise<Result>,
+    { name }: { name?: string } = {},
+  ): Promise<Result> {
+    return await this.#using(this.dir(name), use)
+  }
+
+  /**
+   * Removes everything in this context, in the contexts within it, and what they track: files first, then directories, deepest first. Never
+   * throws: what could not be removed is in `failures`, and the rest is gone all the same.
+   */
+  clean(options: Pick<RemovalOptions, 'measure'> = {}): Removal {
+    return totalRemoval([this.cleanTracked(options), this.#cleanDirectory(options)])
+  }
+
+  /** Keeps what is in its directory, where it outlives the scratch for `keepSeconds` (a day); returns where that is. */
+  keep(keepSeconds: number = 86_400): string {
+    const kept = place(outputDirectory(this.run, keepSeconds), [basename(this.path)])
+    try {
+      renameSync(this.path, kept)
+    } catch (error) {
+      throw codedError(error, `keep ${this.path}`)
+    }
+    this.#directory = undefined
+    return kept
+  }
+
+  [Symbol.dispose](): void {
+    this.clean()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.clean()
+  }
+
+  /** @internal What is elsewhere, its own and that of the contexts within, which have nothing left then. */
+  protected cleanTracked(options: RemovalOptions = {}): Removal {
+    const inner = [...this.#inner].map((each) => each.cleanTracked(options))
+    for (const each of this.#inner) each.#directory = undefined
+    this.#inner.clear()
+    const tracked = this.#tracked
+    this.#tracked = []
+    return totalRemoval([...inner, this.reported(removeOwnTracked(tracked, this.reporting(options)))])
+  }
+
+  #cleanDirectory(options: RemovalOptions): Removal {
+    const directory = this.#directory
+    if (directory === undefined) return nothingRemoved()
+    this.#directory = undefined
+    if (removeIfEmpty(directory)) {
+      this.#publish('removed', directory, 'directory')
+      return { ...nothingRemoved(), removed: 1 }
+    }
+    return this.reported(removeUnlessMounted(directory, this.reporting(options)))
+  }
+
+  async #using<Result>(path: string, use: (path: string) => Result | Promise<Result>): Promise<Result> {
+    try {
+      return await use(path)
+    } finally {
+      this.reported(removeUnlessMounted(path, this.reporting({})))
+    }
+  }
+
+  /** @internal Options to tell of each entry, if anybody listens; `named`: what it was called before it was moved. */
+  protected reporting(options: RemovalOptions, named = (path: string): string => path): RemovalOptions {
+    if (!resourceChannel.hasSubscribers) return options
+    return { ...options, onRemoved: (path, type) => this.#publish('removed', named(path), type) }
+  }
+
+  /** @internal */
+  protected reported(removal: Removal): Removal {
+    for (const { path, type, error } of removal.failures) this.#publish('failed', path, type, error)
+    return removal
+  }
+
+  #publish(event: ResourceEvent['event'], path: string, type: ResourceEvent['type'], error?: string): void {
+    if (!resourceChannel.hasSubscribers) return
+    const { requestId } = this.run
+    resourceChannel.publish({ event, path, type, requestId, context: this.name, ...(error && { error }) })
+  }
+
+  #nextName(kind: string): string {
+    this.#unnamed += 1
+    return `${kind}-${this.#unnamed}`
+  }
+}
+
+/** The run's directory for files that are kept this long. */
+export function outputDirectory(
+  { outputs, root, requestId, clock }: ScratchRun,
+  keepSeconds: number,
+): string {
+  if (!Number.isSafeInteger(keepSeconds) || keepSeconds < 0)
+    throw new StintError('ARG_ERROR', `keepSeconds must be a whole number of seconds, not ${keepSeconds}`)
+  let directory = outputs.find((output) => output.keepSeconds === keepSeconds)
+  if (directory === undefined) {
+    directory = makeOutputDirectory(root, requestId, keepSeconds, clock.now())
+    outputs.push(directory)
+  }
+  return directory.path
+}
+
+function makeContextDirectory(
+  run: ScratchRun,
+  parent: string,
+  name: string,
+  options: ContextOptions,
+): string {
+  run.contexts += 1
+  const path = join(parent, `${run.contexts}-${slug(name)}`)
+  try {
+    makePrivateDirectory(path)
+    const line = { dir: relative(run.path, path), name, file: options.file ?? null }
+    appendPrivateFile(join(run.path, metaDirectory, contextsLog), `${JSON.stringify(line)}\n`)
+  } catch (error) {
+    throw placeError(error, path)
+  }
+  return path
+}
+
+/** Short: a path to a socket has a hundred bytes or so. */
+const slug = (name: string): string =>
+  name
+    .split(' > ')
+    .at(-1)!
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replace(/^-/, '')
+    .slice(0, 16)
+    .replace(/-$/, '')
+
+/** Joins, making the directories on the way; a symlink on the way is refused, not followed. */
+export function place(base: string, parts: readonly string[]): string {
+  let path = base
+  for (const part of parts.slice(0, -1)) {
+    path = join(path, part)
+    try {
+      makePrivateDirectory(path)
+    } catch (error) {
+      if (errnoOf(error) !== 'EEXIST' || !lstatSync(path).isDirectory()) throw placeError(error, path)
+    }
+  }
+  return join(path, parts.at(-1) ?? '')
+}
+
+export function createFile(path: string, content: string | Uint8Array): void {
+  try {
+    createPrivateFile(path, content)
+  } catch (error) {
+    throw placeError(error, path)
+  }
+}
+
+function placeError(error: unknown, path: string): unknown {
+  if (errnoOf(error) !== 'EEXIST') return codedError(error, `create ${path}`)
+  return new StintError('NAME_TAKEN', `${path} already exists`, { cause: error })
+}
+
+const typeOf = (path: string): 'file' | 'directory' =>
+  lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ? 'directory' : 'file'
+
+function removeIfEmpty(path: string): boolean {
+  try {
+    rmdirSync(path)
+    return true
+  } catch {
+    return false
+  }
+}
