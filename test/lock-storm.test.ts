@@ -1,10 +1,9 @@
-import { mkdirSync, mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { acquireLease, acquireLeaseSync } from '../src/lease/lease.ts'
 import { homeRegister } from '../src/lease/lock-home.ts'
-import { findWorkspace } from '../src/lease/workspace.ts'
 import { fastDirectory, lockStorm, type StormReport, summary } from './support/lock-storm.ts'
 import { isRunning, projectRoot, type Running, until, World } from './support/world.ts'
 
@@ -51,12 +50,10 @@ function ground(under: string) {
     workspace,
     register: homeRegister(env),
     entries,
-    /** Files that were to become a record, or belong to one that is gone. */
+    /** What is kept beside the records, by those of other processes than ours. */
     strays: (): string[] => {
-      const names = entries()
-      const path = (name: string) => join(home, 'locks', findWorkspace(workspace).key, name)
-      const named = new Set(names.filter(isEpoch).map((name) => readlinkSync(path(name))))
-      return names.filter((name) => !isEpoch(name) && !named.has(name))
+      const ours = `-${process.pid.toString(36)}-`
+      return entries().filter((name) => !isEpoch(name) && !name.includes(ours))
     },
     [Symbol.dispose]: () => rmSync(directory, { recursive: true, force: true }),
   }
@@ -129,21 +126,24 @@ test.each([
       expect(lease.fence).toBeGreaterThan(fence)
       cycles += lease.fence - fence
       fence = lease.fence
-      expect(place.strays()).toEqual([])
-      expect(place.entries().filter(isEpoch).length).toBeLessThanOrEqual(17)
+      expect(place.entries().length).toBeLessThanOrEqual(17)
       lease.releaseSync()
       await cycler.finished
     }
+    for (const cycler of waiting) cycler.child.kill('SIGKILL')
+    for (let cycle = 0; cycle < 16; cycle++)
+      acquireLeaseSync({ sessionId: 'last', workspace, register }).releaseSync()
+    expect(place.strays()).toEqual([])
     console.log(`${times} killed among ${cycles} changes`)
     expect(cycles).toBeGreaterThan(times * 2)
   },
 )
 
-test('10,000 cycles leave at most 17 files, none of them temporary', () => {
+test('10,000 cycles leave at most 17 files: the newest epochs, and what they have in common', () => {
   using place = ground(fastDirectory)
   const { workspace, register } = place
   for (let cycle = 0; cycle < 10_000; cycle++)
     acquireLeaseSync({ sessionId: 'cycler', workspace, register }).releaseSync()
   expect(place.entries().length).toBeLessThanOrEqual(17)
-  expect(place.entries().filter((name) => !isEpoch(name))).toEqual([])
+  expect(place.entries().filter((name) => !isEpoch(name)).length).toBeLessThanOrEqual(1)
 })

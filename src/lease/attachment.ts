@@ -1,3 +1,4 @@
+import { ulid } from '../primitives/id.ts'
 import { liveness, ownIdentity } from '../primitives/liveness.ts'
 import { md5 } from '../primitives/md5.ts'
 import { thisMachine } from '../primitives/platform.ts'
@@ -7,12 +8,15 @@ import { thisMachine } from '../primitives/platform.ts'
  * beside the link, an attachment, which the target `@<name> <first line>` then names: because the text is too long for a link, or because the
  * link without it is short enough for the inode. Where a longer one costs a block, that makes a lease several times as fast.
  *
- * An attachment is named after its writer, `<where>-<pid>-<start>-<register>-<count>`, and only its writer ever names it in a link. It never changes.
+ * An attachment is named after its writer, `<where>-<pid>-<start>-<token>-<count>`, and only its writer ever names it in a link. It never changes.
  */
 export interface Target {
   name: string
   head: string
 }
+
+/** No longer one is read: it must not be written, either. */
+export const maxAttachmentBytes = 1 << 20
 
 /** Targets of up to this many bytes are kept in the inode itself (ext4; XFS and btrfs take more). */
 const inodeBytes = 59
@@ -41,11 +45,10 @@ export function splitText(text: string): { head: string; rest: string } {
   return end < 0 ? { head: '', rest: text } : { head: text.slice(0, end), rest: text.slice(end) }
 }
 
-let registers = 0
-
 /** What one register knows of attachments: its own current one of each key, and those it has read. */
 export class Attachments {
-  readonly #register = (registers += 1)
+  /** A process may have several registers: other threads, or another copy of this library. */
+  readonly #token = ulid().slice(-4).toLowerCase()
   readonly #current = new Map<string, { rest: string; name?: string }>()
   readonly #read = new Map<string, string>()
   #count = 0
@@ -100,7 +103,7 @@ export class Attachments {
 
   get #ours(): string {
     const { pid, started } = ownIdentity()
-    this.#prefix ??= `${here()}-${pid.toString(36)}-${(started ?? 0).toString(36)}-${this.#register.toString(36)}-`
+    this.#prefix ??= `${here()}-${pid.toString(36)}-${(started ?? 0).toString(36)}-${this.#token}-`
     return this.#prefix
   }
 }

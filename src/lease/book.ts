@@ -1,4 +1,5 @@
 import { systemClock } from '../primitives/clock.ts'
+import { ulid } from '../primitives/id.ts'
 import { type Identity, type Liveness, liveness, ownIdentity } from '../primitives/liveness.ts'
 import { thisMachine } from '../primitives/platform.ts'
 import { StintError } from '../primitives/stint-error.ts'
@@ -76,7 +77,7 @@ export function* change<Answer>(
   for (;;) {
     const page = remembered ?? (yield* readPage(book))
     const witness = yield* witnessOf(book)
-    const claims = dated(page.claims)
+    const claims = dated(page.claims, witness.now)
     const decision = decide(claims, witness, claims.generation * generationStep + page.epoch + 1)
     if (decision.next === undefined) {
       // A refusal must not rest on what we remember.
@@ -94,12 +95,14 @@ export function* change<Answer>(
 }
 
 let written = 0
+/** A process may run this code several times over: in other threads, or another copy of this library. */
+const token = ulid().slice(-4).toLowerCase()
 
 /** Names one text: by its writer, and how many it has written. */
 function unlikeAnyOther(): { writer: string; count: number } {
   const { pid, started } = ownIdentity()
   written += 1
-  return { writer: `${pid.toString(36)}.${(started ?? systemClock.now()).toString(36)}`, count: written }
+  return { writer: `${pid.toString(36)}.${(started ?? 0).toString(36)}.${token}`, count: written }
 }
 
 /** What stands in the book now, without changing it. */
@@ -149,11 +152,17 @@ const emptyClaims = (workspace: string): Claims => {
 /** Enough of the boot id to tell this boot from the last. */
 const thisBoot = (): string => thisMachine().boot.slice(0, 8)
 
-/** The first change after a reboot jumps ahead: unsynced epochs may be lost, and fences must not repeat. */
-function dated(claims: Claims): Claims {
+/**
+ * The first change after a reboot jumps ahead: unsynced epochs may be lost, and fences must not repeat. By the minute, since even the last jump may be
+ * among what was lost.
+ */
+function dated(claims: Claims, now: Now): Claims {
   const boot = thisBoot()
-  return claims.boot === boot ? claims : { ...claims, boot, generation: claims.generation + 1 }
+  if (claims.boot === boot) return claims
+  return { ...claims, boot, generation: Math.max(claims.generation + 1, minuteOf(now)) }
 }
+
+const minuteOf = (now: Now): number => Math.floor(now.wall / 60_000)
 
 /**
  * A text that makes no sense. From before this boot it is what a power loss left, and holds nothing; else it may be a later version's, and
@@ -162,7 +171,7 @@ function dated(claims: Claims): Claims {
 function* unreadable(book: Book): Steps<unknown, Claims> {
   const now = yield* book.register.now()
   const writtenAt = yield* book.register.writtenAt(book.key)
-  const empty = { ...emptyClaims(book.workspace), generation: Math.floor(now.wall / 1000) }
+  const empty = { ...emptyClaims(book.workspace), generation: minuteOf(now) }
   if (writtenAt === undefined || writtenAt < bootedAt(now)) return empty
   return { ...empty, claims: [unreadableClaim(writtenAt)] }
 }
@@ -183,6 +192,7 @@ const unreadableClaim = (writtenAt: number): Claim => ({
   fence: 0,
   first_fence: 0,
   purpose: null,
+  narrowed: false,
   detached: true,
   holders: [],
 })

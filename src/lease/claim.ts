@@ -43,6 +43,8 @@ export interface Claim {
   /** The fence it began with: between the two it was never lost. */
   first_fence: number
   purpose: string | null
+  /** Some of its paths were given up: if it takes more again, that is a new grant from the start. */
+  narrowed: boolean
   /** Taken from the command line without a process: it outlives its holders until its time is over. */
   detached: boolean
   holders: Holder[]
@@ -94,7 +96,7 @@ export function parseClaims(text: string, workspace: string): Claims | undefined
   return {
     schema_version: 1,
     workspace: textOr(value.workspace, workspace),
-    generation: numberOr(value.generation, 0),
+    generation: generationOr0(value.generation),
     boot: textOr(value.boot, ''),
     claims: listOf(value.claims, parseClaim),
     breaks: listOf(value.breaks, parseBreak),
@@ -128,6 +130,10 @@ function parseJson(text: string): unknown {
   }
 }
 
+/** A fence is made of it: a number that has grown too large to count by is none. */
+const generationOr0 = (value: unknown): number =>
+  Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) < 2 ** 32 ? (value as number) : 0
+
 const listOf = <Item>(value: unknown, parse: (item: unknown) => Item | undefined): Item[] =>
   Array.isArray(value) ? value.flatMap((item) => parse(item) ?? []) : []
 
@@ -151,6 +157,7 @@ function parseClaim(value: unknown): Claim | undefined {
     fence,
     first_fence: numberOr(value.first_fence, fence),
     purpose: typeof value.purpose === 'string' ? value.purpose : null,
+    narrowed: value.narrowed === true,
     detached: value.detached === true,
     holders: listOf(value.holders, parseHolder),
   }

@@ -12,11 +12,12 @@ import { systemClock } from '../primitives/clock.ts'
 import { thisMachine } from '../primitives/platform.ts'
 import { createPrivateFile } from '../primitives/private-file.ts'
 import { readSmallFile } from '../primitives/small-file.ts'
-import { errnoOf } from '../primitives/stint-error.ts'
+import { errnoOf, StintError } from '../primitives/stint-error.ts'
 import {
   abandonedAfterMs,
   Attachments,
   isAttachment,
+  maxAttachmentBytes,
   parseTarget,
   splitText,
   writeTarget,
@@ -98,8 +99,7 @@ export function fileRegister(directory: string, keptEpochs = 4): Register<FileSt
       if (!(yield* publish(key, next, text))) return undefined
       const names = yield* list(key)
       yield* mend(key, text, names)
-      yield* compact(key, names)
-      if (next % tidyEvery === 0) yield* tidy(key, names)
+      yield* tidyUp(key, names, next)
       return top(names) === next ? next : undefined
     } finally {
       swaps -= 1
@@ -120,6 +120,8 @@ export function fileRegister(directory: string, keptEpochs = 4): Register<FileSt
   }
 
   function* attach(key: string, rest: string): Files<string> {
+    if (Buffer.byteLength(rest) > maxAttachmentBytes)
+      throw new StintError('ARG_ERROR', `what is to be written for ${key} is over 1 MiB: claim fewer paths`)
     for (;;) {
       const name = attachments.newName()
       try {
@@ -136,7 +138,12 @@ export function fileRegister(directory: string, keptEpochs = 4): Register<FileSt
     const { rest } = splitText(text)
     const name = attachments.nameOf(key, rest)
     if (name === undefined || names.includes(name)) return
-    yield { call: 'write', path: pathOf(key, name), text: rest }
+    try {
+      yield { call: 'write', path: pathOf(key, name), text: rest }
+    } catch (error) {
+      // Another of our swaps has mended it.
+      if (errnoOf(error) !== 'EEXIST') throw error
+    }
   }
 
   function* link(key: string, epoch: number, target: string): Files<boolean> {
@@ -160,7 +167,17 @@ export function fileRegister(directory: string, keptEpochs = 4): Register<FileSt
     }
   }
 
-  /** Removes what is below the newest epochs, oldest first. */
+  /** What does not succeed can wait: it must not make a failure of a swap that has happened. */
+  function* tidyUp(key: string, names: string[], epoch: number): Files<void> {
+    try {
+      yield* compact(key, names)
+      if (epoch % tidyEvery === 0) yield* tidy(key, names)
+    } catch {
+      // Whoever writes next tries again.
+    }
+  }
+
+  /** Removes what is below the newest epochs, oldest first: none may go while an older one stays. */
   function* compact(key: string, names: string[]): Files<void> {
     const floor = top(names) - keptEpochs
     const old = names.map(epochOf).filter((epoch) => epoch > 0 && epoch <= floor)
@@ -205,7 +222,8 @@ export function fileRegister(directory: string, keptEpochs = 4): Register<FileSt
     try {
       yield { call: 'unlink', path: pathOf(key, name) }
     } catch (error) {
-      if (errnoOf(error) !== 'ENOENT') throw error
+      // A directory was never an epoch of ours, and stays.
+      if (!['ENOENT', 'EISDIR'].includes(errnoOf(error) ?? '')) throw error
     }
   }
 
@@ -242,7 +260,7 @@ const fitsTarget = (text: string): boolean =>
   text !== '' && parseTarget(text) === undefined && Buffer.byteLength(text) <= maxLinkBytes
 
 /** The number of an epoch's name; 0 for any other name. */
-const epochOf = (name: string): number => (/^[1-9]\d*$/.test(name) ? Number(name) : 0)
+const epochOf = (name: string): number => (/^[1-9]\d{0,14}$/.test(name) ? Number(name) : 0)
 
 /** The highest epoch of a listing; 0 if there is none. */
 function top(names: readonly string[]): number {
@@ -271,7 +289,7 @@ function performSync(step: FileStep): unknown {
     case 'write':
       return createPrivateFile(step.path, step.text)
     case 'readText':
-      return readSmallFile(step.path)
+      return readSmallFile(step.path, 'insist')
     case 'mtime':
       return lstatSync(step.path, { throwIfNoEntry: false })?.mtimeMs
     case 'now':

@@ -1,12 +1,17 @@
+import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { until, World } from '../../test/support/world.ts'
 import { identify } from '../primitives/liveness.ts'
+import { change } from './book.ts'
 import { fileRegister } from './file-register.ts'
-import { acquireLease, acquireLeaseSync, type LeaseOptions } from './lease.ts'
+import { acquireLease, acquireLeaseSync, type Lease, type LeaseOptions } from './lease.ts'
 import { memoryRegister } from './memory-register.ts'
-import type { Register } from './register.ts'
+import { type Register, runAsync } from './register.ts'
+import { breakClaim } from './rules.ts'
+import { findWorkspace } from './workspace.ts'
 
 let world: World
 let register: Register
@@ -116,9 +121,92 @@ test('a disposed lease is released, in memory as in files', async () => {
   expect(await lease.check()).toBe(true)
 })
 
-test.each([{ sessionId: '..' }, { sessionId: 'a', ttlMs: 0 }, { sessionId: 'a', ttlMs: Number.NaN }])(
-  'bad options %j are an ARG_ERROR',
-  async (bad) => {
-    await expect(acquireLease({ ...options('a'), ...bad })).rejects.toMatchObject({ code: 'ARG_ERROR' })
-  },
-)
+test('join never takes back what was lost', async () => {
+  const lease = await acquireLease(options('a'))
+  const { key, path: workspace } = findWorkspace(join(world.tmp, 'work'))
+  const book = { register, key, workspace }
+  const record = { by: 'me', reason: null, at: 0 }
+  await runAsync(
+    register,
+    change(book, (claims) => breakClaim(claims, 'a', record)),
+  )
+  const identity = identify(world.start('sleep', ['300']).pid)
+  expect(identity && (await lease.join(identity))).toBe(false)
+  expect(lease.signal.aborted).toBe(true)
+  expect(await lease.check()).toBe(false)
+})
+
+test('a release that fails can be tried again', async () => {
+  let broken = false
+  const files = register
+  const breakable: Register = {
+    ...files,
+    performSync: (step) => {
+      if (broken) throw Object.assign(new Error('no space'), { code: 'ENOSPC' })
+      return files.performSync?.(step)
+    },
+  }
+  const lease = acquireLeaseSync(options('a', { register: breakable }))
+  broken = true
+  expect(() => lease.releaseSync()).toThrow('no space')
+  broken = false
+  expect(lease.checkSync()).toBe(true)
+  expect(lease.releaseSync()).toBe(true)
+  expect(lease.releaseSync()).toBe(false)
+})
+
+test('a record too long to be read again is not written', async () => {
+  const purpose = 'x'.repeat(10_000)
+  const paths = (n: number) => Array.from({ length: 300 }, (_, i) => `${n}-${'p'.repeat(180)}-${i}`)
+  const held: Lease[] = []
+  const holding = async () => {
+    for (let n = 0; n < 40; n++)
+      held.push(await acquireLease(options(`s${n}`, { purpose, paths: paths(n).map(inWork) })))
+  }
+  await expect(holding()).rejects.toMatchObject({ code: 'ARG_ERROR' })
+  expect(held.length).toBeGreaterThan(5)
+  for (const lease of held) expect(await lease.check()).toBe(true)
+  for (const lease of held) expect(await lease.release()).toBe(true)
+})
+
+const inWork = (path: string): string => join(world.tmp, 'work', path)
+
+test('threads of one process, and copies of the library, are as apart as processes', async () => {
+  const home = join(world.tmp, 'home')
+  const thread = (sessionId: string) =>
+    new Worker(join(import.meta.dirname, '../../test/fixtures/lock-thread.mjs'), {
+      workerData: {
+        workspace: join(world.tmp, 'work'),
+        home,
+        sessionId,
+        count: 60,
+        purpose: 'long '.repeat(1000),
+      },
+    })
+  const threads = ['one', 'two', 'three'].map(thread)
+  const faults = await Promise.all(threads.map(async (each) => (await once(each, 'message'))[0] as string[]))
+  expect(faults.flat()).toEqual([])
+})
+
+test.each([
+  { sessionId: '..' },
+  { sessionId: 42 },
+  { ttlMs: 0 },
+  { ttlMs: Number.NaN },
+  { ttlMs: 31 * 24 * 3_600_000 },
+  { busyTtlMs: -1 },
+  { wait: Number.NaN },
+  { wait: '1s' },
+  { mode: 'Exclusive' },
+  { pid: -1 },
+  { pid: 1.5 },
+  { paths: 'src' },
+  { paths: [1] },
+  { paths: Array.from({ length: 1001 }, (_, i) => `${i}`) },
+  { purpose: 5 },
+  { purpose: 'x'.repeat(10_001) },
+])('bad options %j are an ARG_ERROR, and claim nothing', async (bad) => {
+  const given = { ...options('a'), ...bad } as LeaseOptions
+  await expect(acquireLease(given)).rejects.toMatchObject({ code: 'ARG_ERROR' })
+  expect(await runAsync(register, register.keys())).toEqual([])
+})

@@ -1,13 +1,14 @@
 import { systemClock } from '../primitives/clock.ts'
+import { timerMs } from '../primitives/duration.ts'
 import { isSessionId } from '../primitives/id.ts'
 import { type Identity, identify, ownIdentity } from '../primitives/liveness.ts'
 import { StintError } from '../primitives/stint-error.ts'
 import { type Book, change, type Changed, look } from './book.ts'
-import { type Claim, type ClaimMode, defaultTtlMs, wholeWorkspace } from './claim.ts'
+import { type Claim, type ClaimMode, defaultTtlMs, maxTtlMs, wholeWorkspace } from './claim.ts'
 import { giveUp } from './give-up.ts'
 import { homeRegister } from './lock-home.ts'
 import { type Register, runAsync, runSync, type Steps } from './register.ts'
-import { acquire, type AcquireRequest, check, refresh } from './rules.ts'
+import { type AcquireRequest, check, refresh } from './rules.ts'
 import { acquireWithin, acquireWithinSync, type Granted, tryWatch } from './wait.ts'
 import { claimPaths, findWorkspace, type Workspace } from './workspace.ts'
 
@@ -57,11 +58,10 @@ export class Lease {
   readonly workspace: string
   readonly workspaceKey: string
   readonly #book: Book
-  readonly #request: AcquireRequest
   readonly #holders: Identity[]
   /** Made when somebody asks for the signal. */
   #stop: AbortController | undefined
-  readonly #timer: NodeJS.Timeout
+  #timer: NodeJS.Timeout
   #claim: Claim
   #epoch: number
   #refreshedAt = systemClock.mono()
@@ -76,12 +76,10 @@ export class Lease {
     this.workspace = book.workspace
     this.workspaceKey = book.key
     this.#book = book
-    this.#request = request
     this.#holders = request.holder === null ? [] : [request.holder]
     this.#claim = answer.claim
     this.#epoch = epoch
-    // Three tries within its time; a process that has nothing else to do may end.
-    this.#timer = setInterval(() => void this.#keepFresh(), Math.max(10, request.ttlMs / 3)).unref()
+    this.#timer = this.#startTimer()
   }
 
   /** Higher than that of any earlier grant: what you write to can refuse a lower one. */
@@ -125,42 +123,48 @@ export class Lease {
   }
 
   /** Lets another process live by this claim, too: it ends only when both have ended or released it. */
-  async join(holder: Identity): Promise<boolean> {
-    if (this.#over) return false
-    const { answer, epoch } = await runAsync(this.#book.register, this.#acquiring(holder))
-    if (!answer.granted) return false
-    this.#holders.push(holder)
-    return this.#keep(answer.claim, epoch)
+  join(holder: Identity): Promise<boolean> {
+    return this.#inTurn(async () => {
+      const joined = this.#settle(await runAsync(this.#book.register, this.#refreshing(holder)))
+      if (joined) this.#holders.push(holder)
+      return joined
+    })
   }
 
   /** Gives it up; false if there was nothing left to give up. */
   async release(): Promise<boolean> {
     if (!this.#end()) return false
-    return (await runAsync(this.#book.register, this.#releasing())).answer.released
+    try {
+      return (await runAsync(this.#book.register, this.#releasing())).answer.released
+    } catch (error) {
+      this.#goOn()
+      throw error
+    }
   }
 
   releaseSync(): boolean {
-    return this.#end() && runSync(this.#book.register, this.#releasing()).answer.released
+    if (!this.#end()) return false
+    try {
+      return runSync(this.#book.register, this.#releasing()).answer.released
+    } catch (error) {
+      this.#goOn()
+      throw error
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.release()
   }
 
-  #refreshing() {
+  #refreshing(join?: Identity) {
     const { sessionId } = this
     const firstFence = this.#claim.first_fence
-    return change(this.#book, (claims, witness) => refresh(claims, { sessionId, firstFence }, witness))
+    return change(this.#book, (claims, witness) => refresh(claims, { sessionId, firstFence, join }, witness))
   }
 
   *#checking(): Steps<unknown, boolean> {
     const { claims, witness } = yield* look(this.#book)
     return check(claims, this.sessionId, this.fence, witness) !== undefined
-  }
-
-  #acquiring(holder: Identity) {
-    const request = { ...this.#request, holder }
-    return change(this.#book, (claims, witness, fence) => acquire(claims, request, witness, fence))
   }
 
   #releasing() {
@@ -216,6 +220,18 @@ export class Lease {
     return first
   }
 
+  /** It could not be given up, and is still ours. */
+  #goOn(): void {
+    this.#over = false
+    this.#timer = this.#startTimer()
+  }
+
+  /** Three tries within its time; a process that has nothing else to do may end. */
+  #startTimer(): NodeJS.Timeout {
+    const everyMs = timerMs(Math.max(10, this.#claim.ttl_ms / 3))
+    return setInterval(() => void this.#keepFresh(), everyMs).unref()
+  }
+
   async #lookAgain(): Promise<void> {
     try {
       await this.check()
@@ -238,8 +254,7 @@ function prepareLease(options: LeaseOptions): { book: Book; request: AcquireRequ
   const { sessionId, ttlMs = defaultTtlMs, pid = process.pid } = options
   if (!isSessionId(sessionId))
     throw new StintError('ARG_ERROR', `${JSON.stringify(sessionId)} cannot be a session id`)
-  if (!Number.isFinite(ttlMs) || ttlMs <= 0)
-    throw new StintError('ARG_ERROR', `ttlMs must be a positive number, not ${ttlMs}`)
+  assertOptions({ ...options, ttlMs })
   const workspace =
     typeof options.workspace === 'object' ? options.workspace : findWorkspace(options.workspace)
   const paths = options.paths?.length ? claimPaths(workspace.path, options.paths) : wholeWorkspace
@@ -255,6 +270,41 @@ function prepareLease(options: LeaseOptions): { book: Book; request: AcquireRequ
       purpose: options.purpose,
     },
   }
+}
+
+/** At most: a record must stay small enough to be read again. */
+const maxPaths = 1000
+const maxPurposeLength = 10_000
+
+/** Whoever writes no TypeScript can give anything. */
+function assertOptions(options: Omit<LeaseOptions, 'sessionId'> & { ttlMs: number }): void {
+  const {
+    ttlMs,
+    busyTtlMs = ttlMs,
+    wait = 0,
+    mode = 'exclusive',
+    pid = null,
+    paths = [],
+    purpose = '',
+  } = options
+  const problems: [boolean, string][] = [
+    [!(ttlMs > 0 && ttlMs <= maxTtlMs), `ttlMs must be more than 0 and at most 30 days, not ${ttlMs}`],
+    [
+      !(busyTtlMs > 0 && busyTtlMs <= maxTtlMs),
+      `busyTtlMs must be more than 0 and at most 30 days, not ${busyTtlMs}`,
+    ],
+    [!(wait >= 0), `wait must be a number of milliseconds, not ${wait}`],
+    [mode !== 'exclusive' && mode !== 'shared', `mode must be exclusive or shared, not ${String(mode)}`],
+    [pid !== null && !(Number.isSafeInteger(pid) && pid > 0), `pid must be that of a process, not ${pid}`],
+    [
+      !Array.isArray(paths) || paths.some((path) => typeof path !== 'string'),
+      'paths must be a list of paths',
+    ],
+    [paths.length > maxPaths, `at most ${maxPaths} paths can be claimed; claim their directory`],
+    [typeof purpose !== 'string' || purpose.length > maxPurposeLength, 'purpose must be a short text'],
+  ]
+  const problem = problems.find(([wrong]) => wrong)
+  if (problem !== undefined) throw new StintError('ARG_ERROR', problem[1])
 }
 
 function holderOf(pid: number): Identity {

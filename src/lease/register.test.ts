@@ -1,7 +1,8 @@
-import { readdirSync, readlinkSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readlinkSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { World } from '../../test/support/world.ts'
+import { readSmallFile } from '../primitives/small-file.ts'
 import { registerConformance } from '../testing/register-conformance.ts'
 import { isAttachment } from './attachment.ts'
 import { fileRegister, type FileStep } from './file-register.ts'
@@ -121,6 +122,41 @@ test('what we know to be on top is known again without a listing, and a change i
     epoch: 3,
     text: 'three',
   })
+})
+
+test('names that only look like an epoch are passed over, and what cannot be removed fails nobody', () => {
+  const path = directory()
+  const register = fileRegister(path)
+  swapAll(register, 0, ['one'])
+  for (const name of ['007', '99999999999999999999', '9007199254740992', '-1', '1e3'])
+    symlinkSync('other', join(path, 'k', name))
+  mkdirSync(join(path, 'k', '2'))
+  expect(runSync(register, register.read('k'))).toEqual({ epoch: 2, text: '' })
+  swapAll(
+    register,
+    2,
+    Array.from({ length: 20 }, (_, i) => `text ${i}`),
+  )
+  const epochs = readdirSync(join(path, 'k')).filter((name) => /^[1-9]\d?$/.test(name))
+  expect(epochs.sort()).toEqual(['19', '2', '20', '21', '22'])
+})
+
+test('an attachment that cannot be read is an error, not an empty text', () => {
+  const path = directory()
+  const register = fileRegister(path)
+  const unreadable: Register<FileStep> = {
+    ...register,
+    performSync: (step) => {
+      if (step.call === 'readText') throw Object.assign(new Error('EMFILE'), { code: 'EMFILE' })
+      return register.performSync?.(step)
+    },
+  }
+  swapAll(register, 0, ['x'.repeat(5000)])
+  const another = fileRegister(path)
+  expect(() => runSync(unreadable, another.read('k'))).toThrow('EMFILE')
+  expect(() => readSmallFile(`/${'x'.repeat(300)}`, 'insist')).toThrow('ENAMETOOLONG')
+  expect(readSmallFile(`/${'x'.repeat(300)}`)).toBeUndefined()
+  expect(readSmallFile(join(path, 'none'), 'insist')).toBeUndefined()
 })
 
 test('what is no link, or leads nowhere, is a text that makes no sense, not an error', () => {

@@ -200,6 +200,44 @@ test('release of a path narrows the claim, and takes nothing that was not claime
   expect(release(held, { sessionId: 'a', paths: ['src/api/file'] }).answer.released).toBe(false)
 })
 
+test('a path given up and taken again is a new grant: a fence from before does not hold', () => {
+  const both = granted(empty, wants('a', { paths: ['docs', 'src'] }), at(0), 1)
+  const narrowed = release(both, { sessionId: 'a', paths: ['src'] }).next ?? both
+  expect(check(narrowed, 'a', 1, at(1))).toBeDefined()
+  const again = granted(narrowed, wants('a', { paths: ['src'] }), at(2), 5)
+  expect(check(again, 'a', 1, at(3))).toBeUndefined()
+  expect(check(again, 'a', 5, at(3))).toBeDefined()
+  const more = granted(again, wants('a', { paths: ['lib'] }), at(4), 7)
+  expect(check(more, 'a', 5, at(5))).toBeDefined()
+})
+
+test('what a dead process of the same session has left is not taken up again', () => {
+  const before = granted(empty, wants('a', { purpose: 'old' }), at(0), 1)
+  const dead = at(1, { liveness: lives({ 97: 'dead' }) })
+  const claim = only(
+    granted(before, wants('a', { holder: identity(5), paths: ['src'], mode: 'shared' }), dead, 2),
+  )
+  expect(claim).toMatchObject({
+    paths: ['src'],
+    mode: 'shared',
+    purpose: null,
+    pid: 5,
+    fence: 2,
+    first_fence: 2,
+  })
+  expect(claim.acquired_at).toBe(dead.now.wall)
+})
+
+test('the shorter time of one holder does not take the claim from the others', () => {
+  const outer = granted(empty, wants('a', { ttlMs: minute }), at(0))
+  const inner = granted(outer, wants('a', { holder: identity(5), ttlMs: 1000 }), at(1))
+  expect(only(inner).ttl_ms).toBe(minute)
+  const alone = granted(outer, wants('a', { ttlMs: 1000 }), at(1))
+  expect(only(alone).ttl_ms).toBe(1000)
+  const detached = granted(empty, wants('a', { holder: null, ttlMs: minute }), at(0))
+  expect(only(granted(detached, wants('a', { ttlMs: 1000 }), at(1))).ttl_ms).toBe(minute)
+})
+
 test('check: the claim stands, and was never lost since the given fence', () => {
   const held = granted(
     granted(empty, wants('a', { paths: ['x'] }), at(0), 5),

@@ -10,7 +10,7 @@ import {
   sameProcess,
 } from './claim.ts'
 import { conflict, covers, union } from './overlap.ts'
-import { remainingMs, stands, type Witness } from './staleness.ts'
+import { remainingMs, standing, stands, type Witness } from './staleness.ts'
 
 /**
  * The rules of claims, as pure functions: who may have what, given the claims, a request, the time and which processes live. Each
@@ -47,42 +47,50 @@ export function acquire(
   witness: Witness,
   nextFence: number,
 ): Decision<AcquireAnswer> {
-  const mine = ownClaim(claims, request)
+  const own = ownClaim(claims, request)
+  // What a dead process of ours has left is not taken up again.
+  const mine = own !== undefined && standing(own, witness) === 'dead' ? undefined : own
   const others = claims.claims.filter((claim) => claim !== mine)
-  const standing = others.filter((claim) => stands(claim, witness))
+  const remaining = others.filter((claim) => stands(claim, witness))
   const wanted = {
     paths: mine === undefined ? union(request.paths, []) : union(mine.paths, request.paths),
     mode: mine?.mode === 'exclusive' ? mine.mode : request.mode,
   }
-  const by = standing.find((claim) => conflict(claim, wanted))
+  const by = remaining.find((claim) => conflict(claim, wanted))
   if (by !== undefined)
     return { answer: { granted: false, by, retryAfterMs: Math.ceil(remainingMs(by, witness)) } }
 
   // The same again keeps its fence; wanting more is a new grant.
   const widened = mine === undefined || wanted.mode !== mine.mode || !sameList(wanted.paths, mine.paths)
   const fence = widened ? nextFence : mine.fence
+  const holders = joinHolders(mine?.holders ?? [], request, witness)
+  const shared = mine !== undefined && (mine.detached || holders.length > 1)
   const claim: Claim = {
     session_id: request.sessionId,
-    pid: mine?.pid ?? request.holder?.pid ?? null,
+    pid: holders[0]?.pid ?? null,
     acquired_at: mine?.acquired_at ?? Math.round(witness.now.wall),
-    ttl_ms: request.ttlMs,
+    // Those who hold it with us go on refreshing it by their own time.
+    ttl_ms: shared ? Math.max(mine.ttl_ms, request.ttlMs) : request.ttlMs,
     busy_ttl_ms: request.busyTtlMs ?? mine?.busy_ttl_ms ?? defaultBusyTtlMs,
     ...touched(witness),
     ...wanted,
     fence,
-    first_fence: mine?.first_fence ?? fence,
+    first_fence: mine === undefined || (widened && mine.narrowed) ? fence : mine.first_fence,
     purpose: request.purpose ?? mine?.purpose ?? null,
+    narrowed: !widened && mine.narrowed,
     detached: request.holder === null || (mine?.detached ?? false),
-    holders: joinHolders(mine?.holders ?? [], request, witness),
+    holders,
   }
-  const tookOver = others.filter((other) => !standing.includes(other))
-  return { next: { ...claims, claims: [...standing, claim] }, answer: { granted: true, claim, tookOver } }
+  const tookOver = others.filter((other) => !remaining.includes(other))
+  return { next: { ...claims, claims: [...remaining, claim] }, answer: { granted: true, claim, tookOver } }
 }
 
 export interface RefreshRequest {
   sessionId: string
   /** Only if it is still the claim that began with this fence. */
   firstFence?: number
+  /** Another process that is to live by it, too. */
+  join?: Identity
   /** What becomes of the calls of this process. */
   calls?: { holder: Identity; start?: string; end?: string; endOldest?: boolean; clear?: boolean }
 }
@@ -95,11 +103,12 @@ export function refresh(
 ): Decision<{ claim?: Claim }> {
   const mine = claims.claims.find((claim) => isOwn(claim, request))
   if (mine === undefined) return { answer: {} }
-  const { calls } = request
+  const { calls, join } = request
+  const before = join === undefined ? mine.holders : [...mine.holders, { ...join, calls: [] }]
   const holders =
     calls === undefined
-      ? mine.holders
-      : mine.holders.map((holder) =>
+      ? before
+      : before.map((holder) =>
           sameProcess(holder, calls.holder)
             ? { ...holder, calls: changeCalls(holder.calls, calls, witness) }
             : holder,
@@ -128,7 +137,7 @@ export function release(
   if (paths !== undefined) {
     const left = mine.paths.filter((path) => !paths.some((given) => covers(given, path)))
     if (left.length === mine.paths.length) return { answer: { released: false, claim: mine } }
-    const claim = left.length === 0 ? undefined : { ...mine, paths: left }
+    const claim = left.length === 0 ? undefined : { ...mine, paths: left, narrowed: true }
     return { next: replaceClaim(claims, mine, claim), answer: { released: true, claim } }
   }
   const holders = mine.holders.filter((each) => !(leaving ?? []).some((other) => sameProcess(each, other)))

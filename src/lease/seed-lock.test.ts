@@ -54,10 +54,12 @@ test('refresh and release act only for the owner', () => {
   expect(lock.refresh({ sessionId: 'a', workspaceHash: 'abc', now, ...io })).toEqual({ refreshed: false })
 })
 
-test('a refresh keeps a time of its own', () => {
+test('a refresh gives the time it is told, or the default, as the seed has it', () => {
   acquire('a', now, { ttlMs: 1000 })
+  lock.refresh({ sessionId: 'a', now: now + 1, ttlMs: 2000, ...io })
+  expect(record?.ttl_ms).toBe(2000)
   lock.refresh({ sessionId: 'a', now: now + 1, ...io })
-  expect(record?.ttl_ms).toBe(1000)
+  expect(record?.ttl_ms).toBe(lock.LOCK_DEFAULT_TTL_MS)
 })
 
 test.each([

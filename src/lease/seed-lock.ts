@@ -60,8 +60,8 @@ export function refresh(
   const existing = args.readLock()
   const { answer } = refreshClaim(claimsOf(existing), { sessionId: args.sessionId }, witnessAt(args.now))
   if (answer.claim === undefined || !existing) return { refreshed: false }
-  const ttl_ms = args.ttlMs ?? answer.claim.ttl_ms
-  args.writeLock({ ...existing, schema_version: LOCK_SCHEMA_VERSION, acquired_at: args.now, ttl_ms })
+  const { ttlMs: ttl_ms = LOCK_DEFAULT_TTL_MS, now: acquired_at } = args
+  args.writeLock({ ...existing, schema_version: LOCK_SCHEMA_VERSION, acquired_at, ttl_ms })
   return { refreshed: true }
 }
 

@@ -55,4 +55,5 @@ export const newSessionId = (): string => `ses_${ulid()}`
 export const isRequestId = (text: string): boolean => /^req_[0-9A-HJKMNP-TV-Z]{26}$/.test(text)
 
 /** An agent's own session id is accepted as long as it is safe as a file name. */
-export const isSessionId = (text: string): boolean => /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/.test(text)
+export const isSessionId = (text: unknown): boolean =>
+  typeof text === 'string' && /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/.test(text)
