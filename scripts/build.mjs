@@ -2,7 +2,7 @@
 // `stint` binary with esbuild (one CommonJS file: a third of the start-up time of loading modules).
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { chmodSync, existsSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -22,6 +22,8 @@ execFileSync(process.execPath, [tsc, '-p', 'tsconfig.build.json', '--outDir', ne
 const apart = {
   sweep: 'src/cli/sweep.ts',
   lock: 'src/cli/lock/lock.ts',
+  temp: 'src/cli/temp/temp.ts',
+  'watch-budget': 'src/cli/watch-budget.ts',
   'hold-lease': 'src/cli/hold-lease.ts',
 }
 const loadApart = {
@@ -63,6 +65,21 @@ await bundle({
   banner: { js: '#!/usr/bin/env node' },
 })
 chmodSync(join(next, 'bin/stint.cjs'), 0o755)
+// What test files in CommonJS require, and what `node --require` loads, must be CommonJS, too.
+const runners = join(next, 'test-runners')
+await bundle({
+  outdir: runners,
+  entryPoints: {
+    'jest/index': 'src/test-runners/jest/index.ts',
+    'node-test/register': 'src/test-runners/node-test/register.ts',
+  },
+  minify: false,
+})
+for (const name of ['jest/index', 'node-test/register']) {
+  const types = readFileSync(join(runners, `${name}.d.ts`), 'utf8')
+  const importing = types.replaceAll(/^(import type .*);$/gm, `$1 with { 'resolution-mode': 'import' };`)
+  writeFileSync(join(runners, `${name}.d.cts`), importing)
+}
 rmSync(last, { recursive: true, force: true })
 if (existsSync(dist)) renameSync(dist, last)
 renameSync(next, dist)

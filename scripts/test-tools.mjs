@@ -1,6 +1,9 @@
 // The tests drive real programs. What is missing is installed where that is possible (Debian, as root);
 // elsewhere this says what to install, instead of letting tests fail one by one.
 import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 
 const packageOf = {
   cc: 'gcc',
@@ -33,4 +36,16 @@ if (packages().length > 0 && process.getuid?.() === 0 && !isMissing('apt-get')) 
 if (packages().length > 0) {
   console.error(`The tests need programs of these packages: ${packages().join(', ')}. Please install them.`)
   process.exit(1)
+}
+
+// Jest is large, and only its own example needs it: it is no dependency of the project.
+const jest = join(dirname(fileURLToPath(import.meta.url)), '../examples/jest')
+const installed = join(jest, 'node_modules/.package-lock.json')
+const changedAt = (path) => statSync(path).mtimeMs
+if (!existsSync(installed) || changedAt(installed) < changedAt(join(jest, 'package-lock.json'))) {
+  console.log('installing for the tests: Jest, in examples/jest')
+  execFileSync('npm', ['ci', '--prefix', jest, '--ignore-scripts', '--no-audit', '--no-fund'], {
+    cwd: jest,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
 }

@@ -1,4 +1,12 @@
-import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join, posix } from 'node:path'
 import { publint } from 'publint'
@@ -7,8 +15,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { version } from '../src/cli/version.ts'
 import { type Finished, projectRoot, World } from './support/world.ts'
 
-/** What a user finds under each subpath: names of values, or undefined for a JSON file. */
-const promised: Record<string, string[] | undefined> = {
+/** What a user finds under each subpath: names of values, or undefined for a JSON file. Some work in their test runner only. */
+const promised: Record<string, string[] | 'in its runner' | undefined> = {
   '.': [
     'StintError',
     'acquireLease',
@@ -30,6 +38,10 @@ const promised: Record<string, string[] | undefined> = {
     'ulid',
   ],
   './command': ['defineBareCommand', 'defineCommand', 'runMain'],
+  './jest': ['scratch'],
+  './jest/environment': 'in its runner',
+  './jest/global-setup': ['default'],
+  './jest/global-teardown': ['default'],
   './lock': [
     'LOCK_DEFAULT_TTL_MS',
     'LOCK_SCHEMA_VERSION',
@@ -39,17 +51,24 @@ const promised: Record<string, string[] | undefined> = {
     'refresh',
     'release',
   ],
+  './node-test': ['scratch'],
+  './node-test/register': 'in its runner',
   './testing': ['registerConformance'],
+  './vitest': 'in its runner',
+  './vitest/global-setup': ['default'],
+  './vitest/setup': 'in its runner',
   './schema/envelope.json': undefined,
   './package.json': undefined,
 }
+
+type Target = string | { [condition: string]: Target }
 
 interface Manifest {
   name: string
   version: string
   files: string[]
   bin: Record<string, string>
-  exports: Record<string, string | Record<string, string>>
+  exports: Record<string, Target>
   dependencies?: Record<string, string>
 }
 
@@ -78,6 +97,7 @@ const npmEnv = {
 }
 let tarball = ''
 let packed: Packed
+let dependencies: string[] = []
 
 const inConsumer = (command: string, args: string[]): Promise<Finished> =>
   world.start(command, args, { cwd: consumer, env: npmEnv }).finished
@@ -98,6 +118,9 @@ beforeAll(async () => {
   ;[packed] = JSON.parse(stdout) as [Packed]
   tarball = join(world.tmp, packed.filename)
   succeeded(await inConsumer('npm', ['install', tarball]))
+  dependencies = readdirSync(join(consumer, 'node_modules')).filter((name) => !name.startsWith('.'))
+  // Who tests with Vitest has it.
+  symlinkSync(tool('vitest'), join(consumer, 'node_modules/vitest'))
 })
 
 afterAll(() => world[Symbol.asyncDispose]())
@@ -108,8 +131,7 @@ test('the version the binary prints is the version of the package', () => {
 
 test('it has no runtime dependency, so that installing it needs nothing else', () => {
   expect(manifest.dependencies ?? {}).toEqual({})
-  const names = readdirSync(join(consumer, 'node_modules')).filter((name) => !name.startsWith('.'))
-  expect(names).toEqual([manifest.name])
+  expect(dependencies).toEqual([manifest.name])
 })
 
 test('the tarball holds what `files` lists, nothing else, and no test', () => {
@@ -147,7 +169,7 @@ test('no file in the tarball names this machine, or a source map that is not the
 test('every relative import in dist leads to a file in the tarball', () => {
   const paths = new Set(packed.files.map(({ path }) => path))
   const broken = [...paths]
-    .filter((path) => /^dist\/.*\.(js|d\.ts)$/.test(path))
+    .filter((path) => /^dist\/.*\.(js|d\.c?ts)$/.test(path))
     .flatMap((path) => {
       const text = readFileSync(installed(path), 'utf8')
       const imports = [...text.matchAll(/(?:from|import)\s*\(?\s*['"](\.[^'"]+)['"]/g)].map(
@@ -155,7 +177,7 @@ test('every relative import in dist leads to a file in the tarball', () => {
       )
       const targets = imports.map((target) => posix.join(posix.dirname(path), target))
       // A declaration file names the source it came from; the compiler looks for its declarations.
-      const files = path.endsWith('.d.ts')
+      const files = /\.d\.c?ts$/.test(path)
         ? targets.map((target) => target.replace(/\.[jt]s$/, '.d.ts'))
         : targets
       return files.filter((target) => !paths.has(target)).map((target) => `${path} imports ${target}`)
@@ -165,9 +187,9 @@ test('every relative import in dist leads to a file in the tarball', () => {
 
 test('exports, bin and dist agree', () => {
   const paths = new Set(packed.files.map(({ path }) => `./${path}`))
-  const targets = Object.values(manifest.exports).flatMap((target) =>
-    typeof target === 'string' ? [target] : Object.values(target),
-  )
+  const filesOf = (target: Target): string[] =>
+    typeof target === 'string' ? [target] : Object.values(target).flatMap(filesOf)
+  const targets = Object.values(manifest.exports).flatMap(filesOf)
   const bins = Object.values(manifest.bin).map((path) => `./${path}`)
   expect([...targets, ...bins].filter((target) => !paths.has(target))).toEqual([])
   for (const bin of bins) {
@@ -178,7 +200,10 @@ test('exports, bin and dist agree', () => {
 
 test('every subpath can be imported, prints nothing and has the names it promises', async () => {
   expect(Object.keys(manifest.exports).sort()).toEqual(Object.keys(promised).sort())
-  const modules = Object.entries(promised).map(([subpath, names]) => {
+  const plain = Object.entries(promised).flatMap(([subpath, names]) =>
+    names === 'in its runner' ? [] : [[subpath, names] as const],
+  )
+  const modules = plain.map(([subpath, names]) => {
     const options = names === undefined ? `, { with: { type: 'json' } }` : ''
     return `${JSON.stringify(subpath)}: Object.keys(await import('${specifier(subpath)}'${options}))`
   })
@@ -187,9 +212,17 @@ test('every subpath can be imported, prints nothing and has the names it promise
   const { stdout, stderr } = await inConsumer(process.execPath, ['--no-warnings', 'imports.js'])
   expect(stderr).toBe('')
   const found = JSON.parse(stdout) as Record<string, string[]>
-  for (const [subpath, names = ['default']] of Object.entries(promised)) {
+  for (const [subpath, names = ['default']] of plain) {
     expect(found[subpath]).toEqual(expect.arrayContaining(names))
   }
+})
+
+test('what test files in CommonJS need can be required', async () => {
+  const source = `console.log(require.resolve('stint/jest'), Object.keys(require('stint/jest')))`
+  writeFileSync(join(consumer, 'require.cjs'), source)
+  const { stdout, stderr } = await inConsumer(process.execPath, ['require.cjs'])
+  expect(stdout).toBe(`${installed('dist/test-runners/jest/index.cjs')} [ 'scratch' ]\n`)
+  expect(stderr).toBe('')
 })
 
 test('what is not exported cannot be imported', async () => {
@@ -211,6 +244,19 @@ import { createScratch, type ErrorCode, type Liveness, newRequestId, StintError,
 import { type Context, defineCommand, type Envelope, runMain } from 'stint/command'
 import schema from 'stint/schema/envelope.json' with { type: 'json' }
 import manifest from 'stint/package.json' with { type: 'json' }
+import { scratch as ofNodeTest } from 'stint/node-test'
+import { test, withScratch } from 'stint/vitest'
+import nodeTest from 'node:test'
+
+nodeTest('a test of node:test fits', (t) => void ofNodeTest(t, { keep: 'on-failure' }).file())
+const own = withScratch(test.extend<{ port: number }>({ port: 80 }), { keep: 'always' })
+own('has its own fixtures and ours', ({ scratch, port }) => {
+  const path: string = scratch.file(String(port.toFixed()))
+  // @ts-expect-error there is no such method
+  scratch.fiel(path)
+})
+// @ts-expect-error there is no such policy
+withScratch(test, { keep: 'sometimes' })
 
 export const title: string = schema.title + manifest.version
 export const code: ErrorCode = new StintError('NOT_FOUND', 'no such thing').code

@@ -4,6 +4,8 @@ import type { OptionTable } from '../command/option.ts'
 import { defineCommand } from '../command/spec.ts'
 import { StintError } from '../primitives/stint-error.ts'
 import { keepPolicies } from '../scratch/keep.ts'
+import { budgetOf } from './budget.ts'
+import { assertTtl } from './lock/ttl.ts'
 
 const options = {
   session: { type: 'string', value: 'ID', help: 'the session this run belongs to' },
@@ -31,6 +33,8 @@ const options = {
     choices: ['kill', 'warn'],
     help: 'with --lock: what to do if the lease is lost (kill)',
   },
+  'max-bytes': { type: 'size', value: 'SIZE', help: 'end the program when its scratch holds more than this' },
+  'max-files': { type: 'count', value: 'N', help: 'end the program when its scratch holds more files' },
 } as const satisfies OptionTable
 
 export const run = defineCommand({
@@ -46,6 +50,7 @@ export const run = defineCommand({
     ['stint run -- npm test', 'TMPDIR is private to this run and gone after it'],
     ['stint run --timeout 10m --json -- make', 'one JSON envelope on stdout, make talks on stderr'],
     ['stint run --keep on-failure -- ./import.sh', 'look at the scratch of a run that failed'],
+    ['stint run --max-bytes 2GiB --max-files 10000 -- make', 'a scratch that cannot fill the disk'],
     ['stint run --lock --wait 1m -- npm run codegen', 'nobody else edits the workspace meanwhile'],
   ],
   settings: ({ options, positionals }) => {
@@ -54,15 +59,10 @@ export const run = defineCommand({
         hint: 'Write it after --, as in: stint run -- npm test',
       })
     }
-    if (
-      !options.lock &&
-      (options.path.length > 0 ||
-        options.wait !== undefined ||
-        options.ttl !== undefined ||
-        options['on-lost'] !== undefined)
-    ) {
-      throw new StintError('ARG_ERROR', '--path, --ttl, --wait and --on-lost go with --lock')
-    }
+    const { path, ttl, wait, purpose, 'on-lost': onLost } = options
+    if (!options.lock && [path[0], ttl, wait, purpose, onLost].some((given) => given !== undefined))
+      throw new StintError('ARG_ERROR', '--path, --ttl, --wait, --purpose and --on-lost go with --lock')
+    assertTtl(ttl)
     return {
       sessionId: options.session,
       keep: options.keep,
@@ -75,11 +75,17 @@ export const run = defineCommand({
     const lease = options.lock
       ? await (await import('./hold-lease.ts')).holdLease(context, options)
       : undefined
+    const budget = budgetOf(options)
+    const watch = budget && (await import('./watch-budget.ts')).watchBudget(context, budget)
     const child = await context.spawn(program, args, { stdio: 'inherit' })
     await lease?.join(child.pid)
-    const exit = await (lease === undefined ? child.exited : Promise.race([child.exited, lease.lost]))
+    const reasonsToStop = [lease?.lost, watch?.exceeded].filter((reason) => reason !== undefined)
+    const exit = await Promise.race([child.exited, ...reasonsToStop])
     const code = exitCodeOf(exit)
-    if (code === 0) return { exit_code: 0, command: positionals }
+    if (code === 0) {
+      await watch?.finish()
+      return { exit_code: 0, command: positionals }
+    }
     const how = exit.signal === null ? `exited with ${code}` : `was ended by ${exit.signal}`
     throw new StintError('CHILD_FAILED', `${program} ${how}`, {
       exit: code,

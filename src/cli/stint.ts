@@ -18,6 +18,10 @@ export const stint: CommandGroup = {
       summary: 'remove what dead runs left behind',
       load: async () => (await import('./sweep.ts')).sweepCommand,
     },
+    temp: {
+      summary: 'see what there is: sizes, owners, orphans, history',
+      load: async () => (await import('./temp/temp.ts')).temp,
+    },
   },
   examples: [
     ['stint run -- npm test', 'TMPDIR is private to this run and gone after it'],

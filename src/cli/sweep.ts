@@ -1,11 +1,31 @@
-import { defineBareCommand } from '../command/spec.ts'
+import type { BareContext } from '../command/context.ts'
 import type { OptionTable } from '../command/option.ts'
+import { defineBareCommand } from '../command/spec.ts'
+import { writeOut } from '../command/write-out.ts'
+import { recordSweep } from '../monitor/record-sample.ts'
+import { systemClock } from '../primitives/clock.ts'
 import { StintError } from '../primitives/stint-error.ts'
-import { sweep, type SweepReport } from '../sweep/sweep.ts'
-import { formatBytes } from './format-bytes.ts'
+import { sweepScopes } from '../sweep/places.ts'
+import { sweep } from '../sweep/sweep.ts'
+import { ProgressBar, wantsProgress } from './progress.ts'
+import { renderSweep, type SweepData, sweepData, sweepFailure } from './sweep-report.ts'
+import { manageTimer, renderTimer, type TimerData } from './sweep-timer.ts'
 
 const options = {
-  'dry-run': { type: 'boolean', help: 'say what would be removed, change nothing' },
+  'dry-run': { type: 'boolean', help: 'say what would be done, change nothing' },
+  'older-than': {
+    type: 'duration',
+    value: 'D',
+    help: 'of what may go, only what has not changed for this long; makes nothing else removable',
+  },
+  scope: {
+    type: 'string',
+    choices: sweepScopes,
+    help: 'what to look at (all: scratch, outputs and trash); sessions empties the trash of removed sessions',
+  },
+  'install-timer': { type: 'boolean', help: 'sweep regularly: a systemd user timer, or a crontab line' },
+  'uninstall-timer': { type: 'boolean', help: 'remove that timer' },
+  every: { type: 'duration', value: 'D', help: 'with --install-timer: how often (1h), at least 1m' },
 } as const satisfies OptionTable
 
 export const sweepCommand = defineBareCommand({
@@ -16,28 +36,56 @@ export const sweepCommand = defineBareCommand({
   examples: [
     ['stint sweep', 'clean up now'],
     ['stint sweep --dry-run --json', 'what would go, as JSON'],
+    ['stint sweep --older-than 1d', 'leave what went wrong today for a look'],
+    ['stint sweep --scope sessions', 'delete removed sessions for good'],
+    ['stint sweep --install-timer --every 30m', 'from now on, every half hour'],
   ],
-  async run(_, { options }) {
+  async run(context, { options }): Promise<SweepData | TimerData> {
     const dryRun = options['dry-run']
-    const report = await sweep({ dryRun })
-    const data = {
-      dry_run: dryRun,
-      removed: report.removed,
-      kept: report.kept,
-      failures: report.failures,
-      bytes_freed: report.bytesFreed,
-    }
-    if (report.failures.length > 0) throw partial(report, data)
+    const timer = timerAction(options)
+    if (timer !== undefined) return manageTimer({ action: timer, everyMs: options.every, dryRun })
+    const progress = await progressOf(context)
+    const report = await sweep({
+      dryRun,
+      scope: options.scope,
+      olderThanMs: options['older-than'],
+      onProgress: (now) => progress?.update({ ...now, bytes: now.bytesFreed }),
+    }).finally(() => progress?.clear())
+    if (!dryRun) await recordSweep(report)
+    const data = sweepData(report, dryRun)
+    if (data.failures.length > 0) throw sweepFailure(data)
     return data
   },
-  render: ({ dry_run, removed, kept, bytes_freed }) =>
-    [
-      ...removed.map(({ path, bytes, reason }) => `${path}  ${formatBytes(bytes)}  ${reason}`),
-      `${dry_run ? 'would remove' : 'removed'} ${removed.length}, ${formatBytes(bytes_freed)}; kept ${kept.length}`,
-    ].join('\n'),
+  render: (data) => ('timer' in data ? renderTimer(data) : renderSweep(data)),
 })
 
-function partial({ failures }: SweepReport, data: unknown): StintError {
-  const named = failures.map(({ path, error }) => `${path} (${error})`).join(', ')
-  return new StintError('PARTIAL_FAILURE', `could not remove ${named}`, { data, phase: 'cleanup' })
+interface TimerOptions {
+  'install-timer': boolean
+  'uninstall-timer': boolean
+  every: number | undefined
+  scope: string | undefined
+  'older-than': number | undefined
+}
+
+/** What is asked of the timer, if anything is; what does not go together is refused. */
+function timerAction(options: TimerOptions): 'install' | 'uninstall' | undefined {
+  const { 'install-timer': install, 'uninstall-timer': uninstall } = options
+  const refuse = (message: string): StintError => new StintError('ARG_ERROR', message)
+  if (install && uninstall) throw refuse('--install-timer and --uninstall-timer exclude each other')
+  if (options.every !== undefined && !install) throw refuse('--every goes with --install-timer')
+  if (!install && !uninstall) return undefined
+  if (options.scope !== undefined || options['older-than'] !== undefined)
+    throw refuse('the timer sweeps everything dead runs leave: --scope and --older-than do not go with it')
+  return install ? 'install' : 'uninstall'
+}
+
+async function progressOf({ signal }: BareContext): Promise<ProgressBar | undefined> {
+  const { isatty } = await import('node:tty')
+  if (!wantsProgress(isatty(2), process.env)) return undefined
+  const write = (text: string): void => void writeOut(2, text)
+  const columns = process.stderr.columns || 80
+  const bar = new ProgressBar({ label: 'sweeping', columns, write, now: systemClock.mono })
+  // What is said about the interruption must not stand behind the bar.
+  signal.addEventListener('abort', () => bar.clear(), { once: true })
+  return bar
 }

@@ -1,6 +1,6 @@
 /** One option of a command, as declared. */
 export interface OptionSpec {
-  type: 'boolean' | 'string' | 'strings' | 'duration'
+  type: 'boolean' | 'string' | 'strings' | 'duration' | 'size' | 'count'
   short?: string
   /** What stands for the value in help: `--timeout D`. */
   value?: string
@@ -13,7 +13,7 @@ export type OptionTable = Readonly<Record<string, OptionSpec>>
 
 type ValueOf<Spec extends OptionSpec> = Spec['type'] extends 'boolean'
   ? boolean
-  : Spec['type'] extends 'duration'
+  : Spec['type'] extends 'duration' | 'size' | 'count'
     ? number | undefined
     : Spec['type'] extends 'strings'
       ? string[]
@@ -21,7 +21,7 @@ type ValueOf<Spec extends OptionSpec> = Spec['type'] extends 'boolean'
         ? Choice | undefined
         : string | undefined
 
-/** What a command's handler gets for its option table: durations in milliseconds, flags as booleans. */
+/** What a command's handler gets for its option table: durations in milliseconds, sizes in bytes, flags as booleans. */
 export type OptionValues<Table extends OptionTable> = {
   -readonly [Name in keyof Table]: ValueOf<Table[Name]>
 }

@@ -84,3 +84,14 @@ test('a near miss is recognised, a far one is not', () => {
   expect(closest('xyz', ['timeout', 'grace', 'json'])).toBeUndefined()
   expect(closest('', [])).toBeUndefined()
 })
+
+test('sizes and counts are numbers, or refused with how to write them', () => {
+  const table = { most: { type: 'size', help: '' }, files: { type: 'count', help: '' } } as const
+  expect(parseArguments(['--most', '2MiB', '--files=12'], table).options).toEqual({
+    most: 2 ** 21,
+    files: 12,
+  })
+  expect(parseArguments([], table).options).toEqual({ most: undefined, files: undefined })
+  expect(() => parseArguments(['--most', 'lots'], table)).toThrow('--most takes a size, not "lots"')
+  expect(() => parseArguments(['--files', '-1'], table)).toThrow('--files takes a whole number, not "-1"')
+})

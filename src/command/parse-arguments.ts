@@ -1,4 +1,5 @@
 import { parseDuration } from '../primitives/duration.ts'
+import { parseSize } from '../primitives/size.ts'
 import { StintError } from '../primitives/stint-error.ts'
 import type { OptionSpec, OptionTable, OptionValues } from './option.ts'
 
@@ -76,12 +77,30 @@ function readValue(flag: string, text: string, { type, choices }: OptionSpec): u
       `${flag} must be one of ${choices.join(', ')}; got ${JSON.stringify(text)}`,
     )
   }
-  if (type !== 'duration') return text
-  const ms = parseDuration(text)
-  if (ms !== undefined) return ms
-  throw new StintError('ARG_ERROR', `${flag} takes a duration, not ${JSON.stringify(text)}`, {
-    hint: 'Write it as 300ms, 30s, 5m or 1h30m.',
+  const measure = measures[type]
+  if (measure === undefined) return text
+  const amount = measure.read(text)
+  if (amount !== undefined) return amount
+  throw new StintError('ARG_ERROR', `${flag} takes a ${measure.name}, not ${JSON.stringify(text)}`, {
+    hint: measure.hint,
   })
+}
+
+/** The types whose values are numbers. */
+const measures: Partial<Record<OptionSpec['type'], Measure>> = {
+  duration: { name: 'duration', read: parseDuration, hint: 'Write it as 300ms, 30s, 5m or 1h30m.' },
+  size: { name: 'size', read: parseSize, hint: 'Write it as 500MB, 2GiB, 1.5g or in bytes.' },
+  count: { name: 'whole number', read: parseCount, hint: 'Write it as 0, 7 or 5000.' },
+}
+
+interface Measure {
+  name: string
+  read: (text: string) => number | undefined
+  hint: string
+}
+
+function parseCount(text: string): number | undefined {
+  return /^\d{1,15}$/.test(text) ? Number(text) : undefined
 }
 
 function unknownOption(flag: string, table: OptionTable): StintError {

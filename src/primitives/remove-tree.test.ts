@@ -8,21 +8,13 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { Worker } from 'node:worker_threads'
 import { expect, test } from 'vitest'
+import { grow } from '../../test/support/grow.ts'
+import { startSwapper } from '../../test/support/swapper.ts'
 import { isRoot, stintBin, World } from '../../test/support/world.ts'
 import { measureTree } from './measure-tree.ts'
 import { escapeMountPath, mountsBeneath } from './mounts.ts'
 import { drainInTurns, removalSteps, removeTree } from './remove-tree.ts'
-
-/** A tree of a given depth and width with a file in each directory; returns how many entries it has. */
-function grow(path: string, depth: number, width: number): number {
-  mkdirSync(path)
-  writeFileSync(join(path, 'file'), 'four')
-  let entries = 2
-  if (depth > 0) for (let i = 0; i < width; i++) entries += grow(join(path, `d${i}`), depth - 1, width)
-  return entries
-}
 
 test('a tree goes whole, and is counted', async () => {
   await using world = new World()
@@ -137,30 +129,23 @@ test('an attacker who swaps directories for links cannot lead the removal out of
   const outside = join(world.tmp, 'outside')
   mkdirSync(outside)
   for (let i = 0; i < 20; i++) writeFileSync(join(outside, `precious-${i}`), 'x')
-  const stop = new Int32Array(new SharedArrayBuffer(8))
-  const swapper = new Worker(
-    `const { workerData: { stop, tmp, outside } } = require('node:worker_threads')
-     const fs = require('node:fs')
-     while (Atomics.load(stop, 0) === 0) {
-       for (let i = 0; i < 4; i++) {
-         const dir = tmp + '/tree/d' + i
-         try { fs.renameSync(dir, tmp + '/aside'); fs.symlinkSync(outside, dir); Atomics.add(stop, 1, 1) } catch {}
-         try { fs.unlinkSync(dir) } catch {}
-         try { fs.renameSync(tmp + '/aside', dir) } catch { fs.rmSync(tmp + '/aside', { recursive: true, force: true }) }
-       }
-     }`,
-    { eval: true, workerData: { stop, tmp: world.tmp, outside } },
-  )
-  for (let round = 0; round < 300 || Atomics.load(stop, 1) < 50; round++) {
-    const path = join(world.tmp, 'tree')
+  const field = join(world.tmp, 'field')
+  const path = join(field, 'tree')
+  mkdirSync(field)
+  await using attacker = startSwapper(world, { places: [field], outside })
+  for (let round = 0; round < 300 || attacker.swaps() < 50; round++) {
+    await new Promise(setImmediate)
     if (!existsSync(path)) {
-      grow(join(world.tmp, 'fresh'), 1, 4)
-      renameSync(join(world.tmp, 'fresh'), path)
+      grow(join(world.tmp, `fresh-${round}`), 1, 4)
+      try {
+        renameSync(join(world.tmp, `fresh-${round}`), path)
+      } catch {
+        // The attacker has just put the last one back, or a link there.
+      }
     }
     removeTree(path)
   }
-  Atomics.store(stop, 0, 1)
-  await new Promise((resolve) => swapper.once('exit', resolve))
+  await attacker.stop()
   expect(readdirSync(outside)).toHaveLength(20)
 })
 

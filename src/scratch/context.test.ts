@@ -185,6 +185,8 @@ test('what is kept outlives the scratch, and a sweep knows when it expires', () 
   expect(readFileSync(join(kept, 'evidence'), 'utf8')).toBe('here')
   expect(dirname(dirname(kept))).toBe(scratch.root.out)
   expect(basename(dirname(kept))).toContain(scratch.requestId)
+  const log = readFileSync(join(dirname(kept), '.stint/contexts.log'), 'utf8')
+  expect(JSON.parse(log)).toEqual({ dir: basename(kept), name: 'failing test', file: null })
 })
 
 test('the log says which directory belongs to which context', () => {

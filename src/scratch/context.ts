@@ -1,5 +1,5 @@
 import { lstatSync, renameSync, rmdirSync } from 'node:fs'
-import { basename, join, relative } from 'node:path'
+import { basename, join, relative, sep } from 'node:path'
 import type { Clock } from '../primitives/clock.ts'
 import { appendPrivateFile, createPrivateFile, makePrivateDirectory } from '../primitives/private-file.ts'
 import { nothingRemoved, type Removal, type RemovalOptions, totalRemoval } from '../primitives/remove-tree.ts'
@@ -43,6 +43,7 @@ export class Context {
   readonly name: string
   /** @internal */
   protected readonly run: ScratchRun
+  readonly #file: string | undefined
   readonly #makeDirectory: () => string
   #directory: string | undefined
   #tracked: string[] = []
@@ -50,9 +51,10 @@ export class Context {
   #unnamed = 0
 
   /** @internal */
-  constructor(run: ScratchRun, name: string, makeDirectory: () => string) {
+  constructor(run: ScratchRun, name: string, makeDirectory: () => string, options: ContextOptions = {}) {
     this.run = run
     this.name = name
+    this.#file = options.file
     this.#makeDirectory = makeDirectory
   }
 
@@ -60,6 +62,11 @@ export class Context {
   get path(): string {
     this.#directory ??= this.#makeDirectory()
     return this.#directory
+  }
+
+  /** Has anybody asked for its directory? */
+  get used(): boolean {
+    return this.#directory !== undefined
   }
 
   /** Creates a new file, 0600, and returns its path. A name may have directories: they are made as needed. */
@@ -95,10 +102,11 @@ export class Context {
   /** A context within this one. */
   context(name: string, options: ContextOptions = {}): Context {
     const full = this.name === '' ? name : `${this.name} > ${name}`
-    const inner: Context = new Context(this.run, full, () => {
+    const makeDirectory = (): string => {
       this.#inner.add(inner)
       return makeContextDirectory(this.run, this.path, full, options)
-    })
+    }
+    const inner = new Context(this.run, full, makeDirectory, options)
     this.#inner.add(inner)
     return inner
   }
@@ -129,13 +137,19 @@ export class Context {
 
   /** Keeps what is in its directory, where it outlives the scratch for `keepSeconds` (a day); returns where that is. */
   keep(keepSeconds: number = 86_400): string {
-    const kept = place(outputDirectory(this.run, keepSeconds), [basename(this.path)])
+    const output = outputDirectory(this.run, keepSeconds)
+    const kept = join(output, keptName(this.run.path, this.path))
     try {
       renameSync(this.path, kept)
     } catch (error) {
       throw codedError(error, `keep ${this.path}`)
     }
     this.#directory = undefined
+    try {
+      logContext(output, kept, this.name, this.#file)
+    } catch {
+      // The files are kept; only whose they were cannot be looked up.
+    }
     return kept
   }
 
@@ -200,6 +214,10 @@ export class Context {
   }
 }
 
+/** Unique in the whole scratch, which may have parts with numbers of their own. */
+const keptName = (scratch: string, path: string): string =>
+  relative(scratch, path).replaceAll(sep, '-') || basename(path)
+
 /** The run's directory for files that are kept this long. */
 export function outputDirectory(
   { outputs, root, requestId, clock }: ScratchRun,
@@ -219,25 +237,28 @@ function makeContextDirectory(
   run: ScratchRun,
   parent: string,
   name: string,
-  options: ContextOptions,
+  { file }: ContextOptions,
 ): string {
   run.contexts += 1
   const path = join(parent, `${run.contexts}-${slug(name)}`)
   try {
     makePrivateDirectory(path)
-    const line = { dir: relative(run.path, path), name, file: options.file ?? null }
-    appendPrivateFile(join(run.path, metaDirectory, contextsLog), `${JSON.stringify(line)}\n`)
+    logContext(run.path, path, name, file)
   } catch (error) {
     throw placeError(error, path)
   }
   return path
 }
 
+/** Beside the owner record of a scratch; in a directory of kept files there is nothing else yet. */
+function logContext(top: string, path: string, name: string, file: string | undefined): void {
+  const line = { dir: relative(top, path), name, file: file ?? null }
+  appendPrivateFile(place(top, [metaDirectory, contextsLog]), `${JSON.stringify(line)}\n`)
+}
+
 /** Short: a path to a socket has a hundred bytes or so. */
 const slug = (name: string): string =>
-  name
-    .split(' > ')
-    .at(-1)!
+  (name.split(' > ').at(-1) ?? '')
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '-')
     .replace(/^-/, '')

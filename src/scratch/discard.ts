@@ -13,7 +13,7 @@ export const discard = (root: ScratchRoot, path: string, options: RemovalOptions
 
 /** The same, giving way every now and then. */
 export function* discardSteps(
-  root: ScratchRoot,
+  root: Pick<ScratchRoot, 'trash'>,
   path: string,
   options: RemovalOptions,
 ): Generator<void, Removal> {
@@ -47,7 +47,10 @@ export function discardBare(root: ScratchRoot, path: string, metaInode: number):
 }
 
 /** The new path, or why it stays: a mount point beneath, or no permission. */
-export function moveToTrash(root: ScratchRoot, path: string): string | Pick<Removal, 'failures'> {
+export function moveToTrash(
+  root: Pick<ScratchRoot, 'trash'>,
+  path: string,
+): string | Pick<Removal, 'failures'> {
   const [mount] = mountsBeneath(path)
   if (mount !== undefined) return { failures: [{ path: mount, type: 'directory', error: 'MOUNT_POINT' }] }
   if (dirname(path) === root.trash) return path
@@ -68,7 +71,7 @@ export function moveToTrash(root: ScratchRoot, path: string): string | Pick<Remo
 const isThere = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined
 
 /** What a program can do that stands in the way: remove the trash, or close its scratch (to move it, it must be writable). */
-function repair(root: ScratchRoot, path: string, errno: string | undefined): boolean {
+function repair(root: Pick<ScratchRoot, 'trash'>, path: string, errno: string | undefined): boolean {
   try {
     if (errno === 'ENOENT') {
       ensureScratchDirectory(root.trash)

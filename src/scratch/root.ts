@@ -27,7 +27,7 @@ const rootOf = (tmp: string): ScratchRoot => {
 export function openRoot(env: NodeJS.ProcessEnv = process.env): ScratchRoot {
   const tmp = env.STINT_TMP_ROOT || tmpdir()
   if (opened?.given === tmp && isUnchanged(opened)) return opened.root
-  const root = rootOf(realTmp(env))
+  const root = rootOf(findTmp(env))
   ensureScratchDirectory(root.path)
   ensureScratchDirectory(root.trash)
   const { dev, ino } = lstatSync(root.path)
@@ -50,7 +50,7 @@ function isUnchanged({ root, dev, ino }: NonNullable<typeof opened>): boolean {
 
 /** The scratch root if it is there and safe; undefined if there is none. Makes nothing. */
 export function findRoot(env: NodeJS.ProcessEnv = process.env): ScratchRoot | undefined {
-  const root = rootOf(realTmp(env))
+  const root = rootOf(findTmp(env))
   try {
     assertSafe(root.path, ownDirectoryProblem(lstatSync(root.path)))
     return root
@@ -60,8 +60,8 @@ export function findRoot(env: NodeJS.ProcessEnv = process.env): ScratchRoot | un
   }
 }
 
-// Mount points are known by their real path, and a child sees the same one whatever its own links say.
-function realTmp(env: NodeJS.ProcessEnv): string {
+/** The temp directory the root lies in. Mount points are known by their real path, and a child sees the same one whatever its own links say. */
+export function findTmp(env: NodeJS.ProcessEnv = process.env): string {
   const tmp = env.STINT_TMP_ROOT || tmpdir()
   try {
     return realpathSync.native(tmp)

@@ -104,9 +104,10 @@ export class Scratch extends Context {
   #end(discardScratch: () => Removal): Removal {
     if (this.#gone) return nothingRemoved()
     this.release()
-    const total = totalRemoval([discardScratch(), this.cleanTracked()])
+    // First what lies elsewhere: if we are killed in between, the scratch is still there, and a sweep begins again.
+    const tracked = this.cleanTracked()
     if (this.run.tracks) forgetTracked(this.root, this.requestId)
-    return total
+    return totalRemoval([discardScratch(), tracked])
   }
 }
 

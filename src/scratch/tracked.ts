@@ -11,7 +11,7 @@ import {
   totalRemoval,
 } from '../primitives/remove-tree.ts'
 import { readSmallFile } from '../primitives/small-file.ts'
-import { StintError } from '../primitives/stint-error.ts'
+import { codedError, errnoOf, StintError } from '../primitives/stint-error.ts'
 import { ensureScratchDirectory, type ScratchRoot } from './root.ts'
 
 /**
@@ -38,9 +38,22 @@ export function recordTracked(root: ScratchRoot, requestId: string, path: string
     )
   }
   const tracked: TrackedPath = { path: absolute, file: fingerprint(absolute), context }
-  ensureScratchDirectory(root.tracked)
-  appendPrivateFile(recordPath(root, requestId), `${JSON.stringify(tracked)}\n`)
+  append(root, requestId, `${JSON.stringify(tracked)}\n`)
   return absolute
+}
+
+/** The last run to forget what it tracks removes the directory: perhaps just after we have seen it there. */
+function append(root: ScratchRoot, requestId: string, line: string): void {
+  for (let tries = 0; ; tries++) {
+    try {
+      ensureScratchDirectory(root.tracked)
+      return appendPrivateFile(recordPath(root, requestId), line)
+    } catch (error) {
+      const wasRemoved =
+        errnoOf(error) === 'ENOENT' || (error instanceof StintError && error.code === 'TEMP_DIR_MISSING')
+      if (!wasRemoved || tries === 100) throw codedError(error, `track a path in ${root.tracked}`)
+    }
+  }
 }
 
 /** What the run itself tracks, by name: it knows what it has put there. Files first, then directories, deepest first. */
@@ -63,7 +76,9 @@ const typeAt = (path: string): 'file' | 'directory' | undefined => {
 /** What a dead run has tracked, as far as it is still what it was. */
 export function removeDeadTracked(root: ScratchRoot, scratch: string): Removal {
   const requestId = basename(scratch)
-  const lines = (readSmallFile(recordPath(root, requestId)) ?? '').split('\n').slice(0, -1)
+  const text = readSmallFile(recordPath(root, requestId))
+  // A line that was never finished names nothing; a record may have no other.
+  const lines = (text ?? '').split('\n').slice(0, -1)
   const removal = totalRemoval(
     lines.flatMap((line) => {
       const tracked = parseTracked(line)
@@ -73,7 +88,7 @@ export function removeDeadTracked(root: ScratchRoot, scratch: string): Removal {
         : []
     }),
   )
-  if (lines.length > 0) forgetTracked(root, requestId)
+  if (text !== undefined) forgetTracked(root, requestId)
   return removal
 }
 

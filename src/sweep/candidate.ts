@@ -7,12 +7,12 @@ import { readChildren } from '../scratch/children.ts'
 import { outputExpiry } from '../scratch/output.ts'
 import { readOwner } from '../scratch/owner.ts'
 import { parseStagingName } from '../scratch/staging.ts'
+import type { Place } from './places.ts'
+import { isTrashedSession } from './session-trash.ts'
 import type { Candidate } from './verdict.ts'
 
-export type Place = 'root' | 'out' | 'trash'
-
 /** Gathers what `verdict` needs to know of one entry; undefined if it is gone already. */
-export function examine(directory: string, name: string, place: Place): Candidate | undefined {
+export function examine({ directory, kind }: Place, name: string): Candidate | undefined {
   const path = join(directory, name)
   const stat = lstatSync(path, { throwIfNoEntry: false })
   if (stat === undefined) return undefined
@@ -20,12 +20,14 @@ export function examine(directory: string, name: string, place: Place): Candidat
     kind: 'other',
     type: typeOf(stat),
     ours: stat.uid === geteuid(),
-    changedAt: Math.max(stat.mtimeMs, stat.ctimeMs),
+    // The modification time of an output is when it expires, in the future.
+    changedAt: kind === 'out' ? stat.ctimeMs : Math.max(stat.mtimeMs, stat.ctimeMs),
     modifiedAt: stat.mtimeMs,
     children: [],
   }
-  if (place === 'trash') return { ...candidate, kind: 'trash' }
-  if (place === 'out') return withExpiry(candidate, name, directory)
+  if (kind === 'trash') return { ...candidate, kind: 'trash' }
+  if (kind === 'sessions') return isTrashedSession(name) ? { ...candidate, kind: 'session' } : candidate
+  if (kind === 'out') return withExpiry(candidate, name, directory)
   return candidate.type === 'directory' && candidate.ours ? withOwner(candidate, name, path) : candidate
 }
 

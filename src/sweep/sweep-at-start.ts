@@ -1,7 +1,8 @@
 import { closeSync, futimesSync, lstatSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ScratchRoot } from '../scratch/root.ts'
-import { sweepSync, sweptStamp } from './sweep.ts'
+import { sweptStamp } from './places.ts'
+import { sweepSync } from './sweep.ts'
 
 const atMostEveryMs = 60_000
 const budgetMs = 25

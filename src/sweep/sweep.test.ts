@@ -14,6 +14,8 @@ import {
 import { basename, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { buildHalfDead } from '../../test/support/build-c.ts'
+import { deadPid, plant } from '../../test/support/plant.ts'
+import { treeHash } from '../../test/support/tree-hash.ts'
 import { isRoot, isRunning, stintBin, until, World } from '../../test/support/world.ts'
 import { identify, ownIdentity } from '../primitives/liveness.ts'
 import { newRequestId, ulid } from '../primitives/id.ts'
@@ -22,10 +24,8 @@ import { openRoot } from '../scratch/root.ts'
 import { stagingName } from '../scratch/staging.ts'
 import { sweepSync } from './sweep.ts'
 
-const deadPid = 0x7ffffff0
-
 interface SweepData {
-  removed: { path: string; bytes: number; reason: string }[]
+  removed: { path: string; type: string; bytes: number; reason: string }[]
   kept: { path: string; reason: string }[]
   failures: { path: string; error: string }[]
   bytes_freed: number
@@ -33,18 +33,6 @@ interface SweepData {
 
 async function sweep(world: World, ...flags: string[]): Promise<SweepData> {
   return (await world.stint(['sweep', '--json', ...flags])).envelope().data as SweepData
-}
-
-/** A scratch as a run would have left it, with any owner one likes. */
-function plant(world: World, identity: object | undefined, extra: object = {}): string {
-  const requestId = newRequestId()
-  const path = join(world.root, requestId)
-  mkdirSync(join(path, '.stint'), { recursive: true, mode: 0o700 })
-  chmodSync(world.root, 0o700)
-  const owner = { schema_version: 1, request_id: requestId, created_at: 0, keep: 'never', identity, ...extra }
-  if (identity !== undefined) writeFileSync(join(path, '.stint/owner.json'), JSON.stringify(owner))
-  writeFileSync(join(path, 'work'), '12345')
-  return path
 }
 
 const dayOld = (path: string): void => utimesSync(path, 0, 0)
@@ -209,18 +197,13 @@ test('--dry-run says what would go and changes nothing', async () => {
   const dead = plant(world, { ...ownIdentity(), pid: deadPid })
   mkdirSync(join(world.root, 'trash', 'req_old'), { recursive: true })
   writeFileSync(join(world.root, 'trash', 'req_old', 'x'), 'xyz')
-  const tree = async () =>
-    (
-      await world.start('sh', ['-c', 'cd "$0" && find . -printf "%p %m %s %T@\\n" | sort', world.tmp])
-        .finished
-    ).stdout
-  const before = await tree()
+  const before = treeHash(world.tmp)
   const { removed } = await sweep(world, '--dry-run')
   expect(removed).toMatchObject([
     { bytes: 3, reason: 'trash' },
     { path: dead, reason: 'owner-dead' },
   ])
-  expect(await tree()).toBe(before)
+  expect(treeHash(world.tmp)).toBe(before)
   expect((await sweep(world)).removed).toEqual(removed)
   expect(world.leftovers()).toEqual([])
 })
@@ -280,6 +263,18 @@ test('tracked paths elsewhere go with a dead run, unless something else is there
   ])
   expect(world.leftovers()).toEqual([])
 })
+
+test.each(['', '{"path":"/torn'])(
+  'a record of tracked paths that a kill has left as %j goes with its scratch',
+  async (text) => {
+    await using world = new World()
+    const path = plant(world, { ...ownIdentity(), pid: deadPid })
+    mkdirSync(join(world.root, 'tracked'), { mode: 0o700 })
+    writeFileSync(join(world.root, 'tracked', basename(path)), text)
+    expect((await sweep(world)).removed).toMatchObject([{ path }])
+    expect(world.leftovers()).toEqual([])
+  },
+)
 
 test('a program cannot make a sweep delete something by writing to its scratch', async () => {
   await using world = new World()

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type Candidate, unprovenAgeMs, verdict } from './verdict.ts'
+import { type Candidate, onlyOlder, unprovenAgeMs, verdict } from './verdict.ts'
 
 const liveness = fc.constantFrom('alive' as const, 'dead' as const, 'unknown' as const)
 const candidates: fc.Arbitrary<Candidate> = fc.record(
@@ -10,6 +10,7 @@ const candidates: fc.Arbitrary<Candidate> = fc.record(
       'staging' as const,
       'output' as const,
       'trash' as const,
+      'session' as const,
       'other' as const,
     ),
     type: fc.constantFrom('directory' as const, 'symlink' as const, 'file' as const),
@@ -83,4 +84,30 @@ test('the boundaries: exactly a day old is not old, exactly at its expiry is not
   expect(verdict({ ...base, kind: 'output', children: [], expiresAt: 100 }, 101)).toMatchObject({
     remove: true,
   })
+})
+
+test('an age asked for narrows what goes, never widens it; exactly that old is old enough', () => {
+  fc.assert(
+    fc.property(candidates, times, fc.option(times, { nil: undefined }), (candidate, now, ageMs) => {
+      const given = verdict(candidate, now)
+      const narrowed = onlyOlder(given, candidate.changedAt, now, ageMs)
+      const isOld = ageMs === undefined || now - candidate.changedAt >= ageMs
+      expect(narrowed).toEqual(given.remove && !isOld ? { remove: false, reason: 'too-young' } : given)
+    }),
+  )
+})
+
+test('a removed session goes only as a directory of ours', () => {
+  const session: Candidate = {
+    kind: 'session',
+    type: 'directory',
+    ours: true,
+    changedAt: 0,
+    modifiedAt: 0,
+    children: [],
+  }
+  expect(verdict(session, 0)).toEqual({ remove: true, reason: 'removed-session' })
+  expect(verdict({ ...session, type: 'file' }, 0)).toEqual({ remove: false, reason: 'not-stint' })
+  expect(verdict({ ...session, type: 'symlink' }, 0)).toEqual({ remove: false, reason: 'symlink' })
+  expect(verdict({ ...session, ours: false }, 0)).toEqual({ remove: false, reason: 'foreign-owner' })
 })

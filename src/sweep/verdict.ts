@@ -1,9 +1,9 @@
 import type { Liveness } from '../primitives/liveness.ts'
 import type { Keep } from '../scratch/keep.ts'
 
-/** What the sweep knows of one entry of the root; gathered first, judged after. */
+/** What the sweep knows of one entry; gathered first, judged after. */
 export interface Candidate {
-  kind: 'scratch' | 'staging' | 'output' | 'trash' | 'other'
+  kind: 'scratch' | 'staging' | 'output' | 'trash' | 'session' | 'other'
   /** What lstat says it is. */
   type: 'directory' | 'symlink' | 'file'
   /** Does it belong to us? */
@@ -19,7 +19,13 @@ export interface Candidate {
   expiresAt?: number
 }
 
-export type RemoveReason = 'owner-dead' | 'unknown-and-old' | 'ownerless-and-old' | 'expired' | 'trash'
+export type RemoveReason =
+  | 'owner-dead'
+  | 'unknown-and-old'
+  | 'ownerless-and-old'
+  | 'expired'
+  | 'trash'
+  | 'removed-session'
 export type KeepReason =
   | 'owner-alive'
   | 'child-alive'
@@ -27,6 +33,7 @@ export type KeepReason =
   | 'ownerless'
   | 'kept-on-purpose'
   | 'not-expired'
+  | 'too-young'
   | 'foreign-owner'
   | 'symlink'
   | 'not-stint'
@@ -46,12 +53,21 @@ export function verdict(candidate: Candidate, now: number): Verdict {
   if (candidate.kind === 'trash') return remove('trash')
   if (candidate.type === 'symlink') return keep('symlink')
   if (candidate.kind === 'other' || candidate.type === 'file') return keep('not-stint')
+  if (candidate.kind === 'session') return remove('removed-session')
   if (candidate.kind === 'output') {
     if (candidate.owner?.liveness === 'alive') return keep('owner-alive')
     return now > (candidate.expiresAt ?? Number.POSITIVE_INFINITY) ? remove('expired') : keep('not-expired')
   }
   return runVerdict(candidate, now)
 }
+
+/** Of what may go, only what has not changed for `ageMs`: narrows a verdict, never widens it. */
+export const onlyOlder = (
+  given: Verdict,
+  changedAt: number,
+  now: number,
+  ageMs: number | undefined,
+): Verdict => (given.remove && ageMs !== undefined && now - changedAt < ageMs ? keep('too-young') : given)
 
 function runVerdict({ owner, children, changedAt }: Candidate, now: number): Verdict {
   const old = now - changedAt > unprovenAgeMs

@@ -31,8 +31,8 @@ export interface Running {
 }
 
 /**
- * A temp directory of its own for one test, as `STINT_TMP_ROOT` of every stint it starts, so that tests see nothing of
- * each other or of the user's own runs. Gone at the end, with every process the test left.
+ * A temp directory of its own for one test, as `STINT_TMP_ROOT` of every stint it starts, with a `STINT_HOME` in it, so that
+ * tests see nothing of each other or of the user's own runs. Gone at the end, with every process the test left.
  */
 export class World implements AsyncDisposable {
   readonly tmp = realpathSync(mkdtempSync(join(tmpdir(), 'stint-test-')))
@@ -44,7 +44,12 @@ export class World implements AsyncDisposable {
     const inherited = Object.entries(process.env).filter(
       ([name]) => !name.startsWith('STINT_') && name !== 'NODE_EXTRA_CA_CERTS' && name !== 'VITEST',
     )
-    this.env = { ...Object.fromEntries(inherited), STINT_TMP_ROOT: this.tmp, ...env }
+    this.env = {
+      ...Object.fromEntries(inherited),
+      STINT_TMP_ROOT: this.tmp,
+      STINT_HOME: join(this.tmp, 'home'),
+      ...env,
+    }
   }
 
   /** Starts any program; `input` is its whole stdin. */

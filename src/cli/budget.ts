@@ -1,0 +1,15 @@
+import type { OptionTable } from '../command/option.ts'
+import type { Budget } from '../monitor/budget.ts'
+
+export const budgetOptions = {
+  'max-bytes': { type: 'size', value: 'SIZE', help: 'warn when there is more than this, or nearly' },
+  'max-files': { type: 'count', value: 'N', help: 'warn when there are more files than this, or nearly' },
+} as const satisfies OptionTable
+
+/** The budget that options set; undefined if they set none. */
+export function budgetOf(
+  options: Record<keyof typeof budgetOptions, number | undefined>,
+): Budget | undefined {
+  const budget = { maxBytes: options['max-bytes'], maxFiles: options['max-files'] }
+  return budget.maxBytes === undefined && budget.maxFiles === undefined ? undefined : budget
+}

@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest'
+import { ProgressBar, progressLine, wantsProgress } from './progress.ts'
+
+const progress = { label: 'sweeping', done: 250, total: 1000, bytes: 3 << 20, elapsedMs: 4200 }
+
+test('the line says how far it is, and is never as wide as the terminal', () => {
+  expect(progressLine(progress, 80)).toBe('sweeping [======                  ]  25%  250/1000  3.0 MiB  4s')
+  expect(progressLine({ ...progress, done: 1000 }, 80)).toContain(`[${'='.repeat(24)}] 100%`)
+  expect(progressLine({ ...progress, done: 0, total: 0 }, 80)).toContain('100%  0/0')
+  for (const columns of [0, 1, 10, 40])
+    expect(progressLine(progress, columns).length).toBeLessThanOrEqual(columns)
+})
+
+test('only a person at a terminal that can draw is shown one', () => {
+  expect(wantsProgress(true, {})).toBe(true)
+  expect(wantsProgress(false, {})).toBe(false)
+  expect(wantsProgress(true, { CI: 'true' })).toBe(false)
+  expect(wantsProgress(true, { TERM: 'dumb' })).toBe(false)
+})
+
+test('what is quick draws nothing; what takes long draws now and then, over itself, and clears the line', () => {
+  let time = 0
+  const written: string[] = []
+  const bar = new ProgressBar({
+    label: 'sweeping',
+    columns: 80,
+    write: (text) => written.push(text),
+    now: () => time,
+  })
+  for (time = 0; time < 500; time += 10) bar.update(progress)
+  expect(written).toEqual([])
+  for (time = 500; time < 1000; time += 10) bar.update(progress)
+  expect(written).toHaveLength(5)
+  for (const text of written)
+    expect([text.startsWith('\r\x1b[Ksweeping ['), text.includes('\n')]).toEqual([true, false])
+  bar.clear()
+  bar.clear()
+  time = 5000
+  bar.update(progress)
+  expect(written.slice(5)).toEqual(['\r\x1b[K'])
+})
+
+test('a bar that was never drawn has nothing to clear', () => {
+  const written: string[] = []
+  const bar = new ProgressBar({ label: '', columns: 80, write: (text) => written.push(text), now: () => 0 })
+  bar.update(progress)
+  bar.clear()
+  expect(written).toEqual([])
+})

@@ -1,0 +1,99 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { type Finished, isRunning, until, World } from '../../test/support/world.ts'
+
+const run = (world: World, flags: string[], script: string): Promise<Finished> =>
+  world.stint(['run', ...flags, '--', 'sh', '-c', script])
+
+/** Everything a run has made is gone. */
+async function isClean(world: World): Promise<void> {
+  expect(world.leftovers()).toEqual([])
+  await until('the trash is empty', () =>
+    readdirSync(join(world.root, 'trash')).every((name) => name === '.swept'),
+  )
+}
+
+test('a program that fills its scratch with bytes is ended, with its children, and everything is removed', async () => {
+  await using world = new World()
+  const pids = join(world.tmp, 'pids')
+  const script = `sleep 300 & echo $$ $! > ${pids}; while :; do head -c 100000 /dev/zero >> "$TMPDIR/big"; done`
+  const result = await run(world, ['--max-bytes', '1MB', '--json'], script)
+  expect(result.code).toBe(4)
+  const { error } = result.envelope()
+  expect(error).toMatchObject({
+    code: 'BUDGET_EXCEEDED',
+    retryable: false,
+    phase: 'execution',
+    detail: expect.stringMatching(/^bytes=\d{7,} files=1 limit=max-bytes:1000000$/),
+  })
+  for (const pid of readFileSync(pids, 'utf8').trim().split(' ')) expect(isRunning(Number(pid))).toBe(false)
+  await isClean(world)
+})
+
+test('one that fills it with files, and is deaf to SIGTERM, is killed after the grace', async () => {
+  await using world = new World()
+  const script = `trap '' TERM; mkdir "$TMPDIR/d"; i=0; while :; do i=$((i+1)); : > "$TMPDIR/d/$i"; done`
+  const result = await run(world, ['--max-files', '500', '--grace', '200ms', '--json'], script)
+  expect(result.code).toBe(4)
+  expect(result.envelope().error?.detail).toMatch(/^bytes=0 files=\d{3,} limit=max-files:500$/)
+  await isClean(world)
+})
+
+test('a budget that is kept changes nothing; our own records are not counted', async () => {
+  await using world = new World()
+  const script = 'printf 12345 > "$TMPDIR/a"; echo done'
+  const result = await run(world, ['--max-bytes', '7', '--max-files', '2'], script)
+  expect(result).toMatchObject({ code: 0, stdout: 'done\n', stderr: '' })
+  const failing = await run(world, ['--max-bytes', '1GiB'], 'exit 7')
+  expect(failing).toMatchObject({ code: 7, stderr: '' })
+  await isClean(world)
+})
+
+test('whether a budget was kept does not depend on when somebody looked: the last look is at the end', async () => {
+  await using world = new World()
+  const result = await run(
+    world,
+    ['--max-files', '3', '--json'],
+    'touch "$TMPDIR/1" "$TMPDIR/2" "$TMPDIR/3" "$TMPDIR/4"',
+  )
+  expect([result.code, result.envelope().error?.code]).toEqual([4, 'BUDGET_EXCEEDED'])
+  await isClean(world)
+})
+
+test('over 80 % there is one warning, on stderr or in the envelope', async () => {
+  await using world = new World()
+  const go = join(world.tmp, 'go')
+  const script = `head -c 900 /dev/zero > "$TMPDIR/x"; until [ -e ${go} ]; do sleep 0.01; done`
+  const running = world.startStint(['run', '--max-bytes', '1000', '--', 'sh', '-c', script])
+  const warning = 'stint run: warning: BUDGET: over 80 % of what there may be: 900 B of 1000 B\n'
+  await until('it warns while the program runs', () => running.output().stderr === warning)
+  writeFileSync(go, '')
+  expect(await running.finished).toMatchObject({ code: 0, stderr: warning })
+  const json = await run(world, ['--max-bytes', '1000', '--json'], 'head -c 900 /dev/zero > "$TMPDIR/x"')
+  expect(json.envelope()).toMatchObject({ ok: true, warnings: [expect.stringContaining('900 B of 1000 B')] })
+})
+
+test('--keep on-failure keeps the scratch that was too large, for a look', async () => {
+  await using world = new World()
+  const result = await run(
+    world,
+    ['--max-bytes', '10', '--keep', 'on-failure'],
+    'head -c 900 /dev/zero > "$TMPDIR/x"',
+  )
+  expect(result.code).toBe(4)
+  const [name = ''] = world.leftovers()
+  expect(existsSync(join(world.root, name, 'x'))).toBe(true)
+})
+
+test.each([
+  ['--max-bytes', 'much'],
+  ['--max-bytes', '-1'],
+  ['--max-files', '1.5'],
+  ['--max-files', '1k'],
+])('%s %s is exit 2, and nothing has happened', async (flag, value) => {
+  await using world = new World()
+  const result = await run(world, [flag, value, '--json'], 'echo no')
+  expect([result.code, result.envelope().error?.code]).toEqual([2, 'ARG_ERROR'])
+  expect(readdirSync(world.tmp)).toEqual([])
+})

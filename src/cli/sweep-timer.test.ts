@@ -1,0 +1,197 @@
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { treeHash } from '../../test/support/tree-hash.ts'
+import { type Finished, stintBin, World } from '../../test/support/world.ts'
+
+/** A system with the given tools, and no others: real programs that write down what they are told. */
+class System extends World {
+  readonly bin = join(this.tmp, 'bin')
+  readonly units = join(this.tmp, 'config/systemd/user')
+  readonly crontab = join(this.tmp, 'crontab')
+  readonly calls = join(this.tmp, 'calls')
+
+  constructor(tools: Record<string, string>) {
+    super()
+    mkdirSync(this.bin)
+    Object.assign(this.env, { PATH: this.bin, XDG_CONFIG_HOME: join(this.tmp, 'config'), STUB: this.tmp })
+    for (const [name, script] of Object.entries(tools)) {
+      const path = join(this.bin, name)
+      writeFileSync(path, `#!/bin/sh\nPATH=/usr/bin:/bin\necho "${name} $*" >> "$STUB/calls"\n${script}\n`)
+      chmodSync(path, 0o755)
+    }
+  }
+
+  timer(...flags: string[]): Promise<Finished> {
+    return this.stint(['sweep', ...flags])
+  }
+
+  called(): string[] {
+    return existsSync(this.calls) ? readFileSync(this.calls, 'utf8').trimEnd().split('\n') : []
+  }
+}
+
+const systemctl = 'exit 0'
+const crontab = `case "$1" in
+  -l) [ -f "$STUB/crontab" ] && exec cat "$STUB/crontab"; echo 'no crontab for you' >&2; exit 1 ;;
+  -r) rm "$STUB/crontab" ;;
+  -) cat > "$STUB/crontab" ;;
+esac`
+
+test('with systemd: units with absolute paths, enabled; again changes nothing; uninstalled, nothing is left', async () => {
+  await using system = new System({ systemctl, crontab })
+  const installed = await system.timer('--install-timer', '--every', '30m')
+  expect(installed.envelope()).toMatchObject({ ok: true, data: { timer: 'systemd', every: '30m' } })
+  const service = readFileSync(join(system.units, 'stint-sweep.service'), 'utf8')
+  expect(service).toContain(`ExecStart=${process.execPath} ${stintBin} sweep --json\n`)
+  expect(service).toContain(`Environment=STINT_TMP_ROOT=${system.tmp}\n`)
+  expect(readFileSync(join(system.units, 'stint-sweep.timer'), 'utf8')).toContain(
+    'OnUnitActiveSec=1800000ms\n',
+  )
+  expect(lstatSync(join(system.units, 'stint-sweep.timer')).mode & 0o777).toBe(0o600)
+  expect(system.called()).toEqual([
+    'systemctl --user show-environment',
+    'crontab -l',
+    'systemctl --user daemon-reload',
+    'systemctl --user enable --now stint-sweep.timer',
+  ])
+  const before = treeHash(system.units)
+  await system.timer('--install-timer', '--every', '30m')
+  expect(treeHash(system.units)).toBe(before)
+  const removed = (await system.timer('--uninstall-timer')).envelope()
+  expect(removed).toMatchObject({ ok: true, data: { timer: 'none' } })
+  expect(readdirSync(system.units)).toEqual([])
+  expect(system.called()).toContain('systemctl --user disable --now stint-sweep.timer')
+  expect((await system.timer('--uninstall-timer')).envelope()).toMatchObject({ data: { steps: [] } })
+})
+
+test('with cron alone: one line before the others, which stay to the byte; uninstalled, the crontab is as before', async () => {
+  await using system = new System({ crontab })
+  const others = Buffer.from('MAILTO=me\n5 4 * * * caf\xe9 \xff\n', 'latin1')
+  writeFileSync(system.crontab, others)
+  expect((await system.timer('--install-timer')).envelope()).toMatchObject({ data: { timer: 'cron' } })
+  const [line = '', ...rest] = readFileSync(system.crontab, 'latin1').split('\n')
+  expect(line).toBe(
+    `17 * * * * STINT_TMP_ROOT=${system.tmp} ${process.execPath} ${stintBin} sweep --json >/dev/null # stint-sweep-timer`,
+  )
+  expect(rest.join('\n')).toBe(others.toString('latin1'))
+  const calls = system.called().length
+  await system.timer('--install-timer')
+  expect(system.called().slice(calls)).toEqual(['crontab -l'])
+  await system.timer('--uninstall-timer')
+  expect(readFileSync(system.crontab)).toEqual(others)
+})
+
+test('a crontab that was made for our line goes with it', async () => {
+  await using system = new System({ crontab })
+  await system.timer('--install-timer', '--every', '1d')
+  expect(readFileSync(system.crontab, 'utf8')).toMatch(/^17 3 \* \* \* .*\n$/)
+  await system.timer('--uninstall-timer')
+  expect(existsSync(system.crontab)).toBe(false)
+})
+
+test('a crontab that cannot be read is never overwritten', async () => {
+  await using system = new System({
+    crontab: 'case "$1" in -l) echo "you are not allowed" >&2; exit 1 ;; *) cat > "$STUB/crontab" ;; esac',
+  })
+  const { code, ...finished } = await system.timer('--install-timer')
+  expect(finished.envelope()).toMatchObject({ error: { code: 'TIMER_UNSUPPORTED' } })
+  expect([code, existsSync(system.crontab), system.called()]).toEqual([4, false, ['crontab -l']])
+})
+
+test('systemctl without a user manager behind it does not count', async () => {
+  await using system = new System({ systemctl: 'echo "Failed to connect to bus" >&2; exit 1', crontab })
+  expect((await system.timer('--install-timer')).envelope()).toMatchObject({ data: { timer: 'cron' } })
+  expect(existsSync(system.units)).toBe(false)
+})
+
+test('neither: exit 4, what to do, and nothing written', async () => {
+  await using system = new System({})
+  const before = treeHash(system.tmp)
+  const finished = await system.timer('--install-timer')
+  expect(finished.code).toBe(4)
+  expect(finished.envelope()).toMatchObject({
+    error: { code: 'TIMER_UNSUPPORTED', suggestion: expect.stringContaining('stint sweep') },
+  })
+  expect(treeHash(system.tmp)).toBe(before)
+})
+
+test('a systemctl that refuses to enable: no unit is left behind, and one that was there is as before', async () => {
+  await using system = new System({
+    systemctl: '[ -e "$STUB/refuse" ] && [ "$2" = enable ] && { echo no bus >&2; exit 1; }; exit 0',
+  })
+  writeFileSync(join(system.tmp, 'refuse'), '')
+  const refused = await system.timer('--install-timer')
+  expect(refused.envelope()).toMatchObject({
+    error: { code: 'TIMER_UNSUPPORTED', message: expect.stringContaining('no bus') },
+  })
+  expect(readdirSync(system.units)).toEqual([])
+
+  rmSync(join(system.tmp, 'refuse'))
+  await system.timer('--install-timer')
+  const before = readFileSync(join(system.units, 'stint-sweep.timer'), 'utf8')
+  writeFileSync(join(system.tmp, 'refuse'), '')
+  expect((await system.timer('--install-timer', '--every', '5m')).code).toBe(4)
+  expect(readFileSync(join(system.units, 'stint-sweep.timer'), 'utf8')).toBe(before)
+})
+
+test('a unit that is a link to somewhere is left alone: exit 6', async () => {
+  await using system = new System({ systemctl })
+  mkdirSync(system.units, { recursive: true })
+  writeFileSync(join(system.tmp, 'dotfile'), '')
+  symlinkSync(join(system.tmp, 'dotfile'), join(system.units, 'stint-sweep.timer'))
+  const before = treeHash(system.units)
+  const refused = await system.timer('--install-timer')
+  expect([refused.code, refused.envelope().error?.code]).toEqual([6, 'NAME_TAKEN'])
+  await system.timer('--uninstall-timer')
+  expect(treeHash(system.units)).toBe(before)
+})
+
+test('--dry-run shows all that would be written, and changes nothing', async () => {
+  for (const tools of [['systemctl', 'crontab'], ['crontab']]) {
+    const scripts = { systemctl, crontab }
+    await using system = new System(
+      Object.fromEntries(Object.entries(scripts).filter(([name]) => tools.includes(name))),
+    )
+    writeFileSync(system.crontab, '# mine\n')
+    const before = treeHash(system.crontab, system.bin)
+    const { steps, timer } = (await system.timer('--install-timer', '--dry-run')).envelope().data as {
+      timer: string
+      steps: { text?: string; input?: string }[]
+    }
+    const text = steps.map((step) => step.text ?? step.input ?? '').join('\n')
+    expect(text).toContain(timer === 'cron' ? '17 * * * *' : 'OnUnitActiveSec')
+    expect(treeHash(system.crontab, system.bin)).toBe(before)
+    expect(existsSync(system.units)).toBe(false)
+    expect(system.called().filter((call) => !/show-environment|-l$/.test(call))).toEqual([])
+  }
+})
+
+test.each([
+  [['--install-timer', '--every', '59s'], 'at least 1m'],
+  [['--install-timer', '--every', '7m'], 'cron cannot'],
+  [['--install-timer', '--uninstall-timer'], 'exclude each other'],
+  [['--every', '1h'], 'goes with --install-timer'],
+  [['--uninstall-timer', '--every', '1h'], 'goes with --install-timer'],
+  [['--install-timer', '--scope', 'sessions'], '--scope'],
+  [['--install-timer', '--older-than', '1d'], '--older-than'],
+  [['--install-timer', '--every', 'often'], 'duration'],
+])('stint sweep %j is refused, and nothing is written', async (flags, message) => {
+  await using system = new System({ crontab })
+  const finished = await system.timer(...flags)
+  expect(finished.code).toBe(2)
+  expect(finished.envelope()).toMatchObject({
+    error: { code: 'ARG_ERROR', message: expect.stringContaining(message) },
+  })
+  expect(existsSync(system.crontab)).toBe(false)
+})

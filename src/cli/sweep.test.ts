@@ -1,0 +1,216 @@
+import { chownSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { expect, test } from 'vitest'
+import { deadPid, plant } from '../../test/support/plant.ts'
+import { Terminal } from '../../test/support/terminal.ts'
+import { treeHash } from '../../test/support/tree-hash.ts'
+import { isRoot, World } from '../../test/support/world.ts'
+import { newRequestId, newSessionId } from '../primitives/id.ts'
+import { ownIdentity } from '../primitives/liveness.ts'
+import { openRoot } from '../scratch/root.ts'
+import { sweepSync } from '../sweep/sweep.ts'
+import { renderSweep, sweepFailure } from './sweep-report.ts'
+
+interface SweepData {
+  dry_run: boolean
+  removed: { path: string; type: string; bytes: number; reason: string }[]
+  kept: { path: string; reason: string }[]
+  failures: unknown[]
+  bytes_freed: number
+}
+
+const dead = () => ({ ...ownIdentity(), pid: deadPid })
+
+/** A root and a home with one entry of each kind that may go. */
+class FullWorld extends World {
+  readonly home = join(this.tmp, 'home')
+  readonly sessions = join(this.home, 'trash')
+  readonly entries: Record<'scratch' | 'outputs' | 'trash' | 'sessions', string>
+
+  constructor() {
+    super()
+    this.env.STINT_HOME = this.home
+    this.entries = {
+      scratch: plant(this, dead()),
+      outputs: this.place(join(this.root, 'out'), `1-${newRequestId()}`),
+      trash: this.place(join(this.root, 'trash'), newRequestId()),
+      sessions: this.place(this.sessions, `${newSessionId()}-1`),
+    }
+  }
+
+  place(directory: string, name: string): string {
+    const path = join(directory, name)
+    mkdirSync(path, { recursive: true, mode: 0o700 })
+    writeFileSync(join(path, 'file'), '123')
+    return path
+  }
+
+  async sweep(...flags: string[]): Promise<SweepData> {
+    return (await this.stint(['sweep', '--json', ...flags])).envelope().data as SweepData
+  }
+}
+
+const scopes = ['scratch', 'outputs', 'trash', 'sessions'] as const
+
+test.each(scopes)('--scope %s removes that and nothing else', async (scope) => {
+  await using world = new FullWorld()
+  const { removed, failures } = await world.sweep('--scope', scope)
+  expect(removed).toMatchObject([{ path: world.entries[scope], type: 'directory' }])
+  expect(failures).toEqual([])
+  for (const other of scopes) expect(existsSync(world.entries[other])).toBe(other !== scope)
+})
+
+test('all, which is the default, is everything but removed sessions', async () => {
+  for (const flags of [[], ['--scope', 'all']]) {
+    await using world = new FullWorld()
+    const { removed, bytes_freed } = await world.sweep(...flags)
+    expect(removed.map(({ path, reason }) => [path, reason])).toEqual([
+      [world.entries.trash, 'trash'],
+      [world.entries.outputs, 'expired'],
+      [world.entries.scratch, 'owner-dead'],
+    ])
+    expect(bytes_freed).toBe(removed.reduce((sum, { bytes }) => sum + bytes, 0))
+    expect(existsSync(world.entries.sessions)).toBe(true)
+  }
+})
+
+test('--dry-run changes nothing in any scope, and says what the sweep then does', async () => {
+  await using world = new FullWorld()
+  plant(world, ownIdentity())
+  for (const scope of [...scopes, 'all']) {
+    const before = treeHash(world.tmp)
+    const would = await world.sweep('--dry-run', '--scope', scope)
+    expect(treeHash(world.tmp)).toBe(before)
+    expect(would).toMatchObject({ dry_run: true })
+    expect(would.removed).toHaveLength(scope === 'all' ? 3 : 1)
+  }
+  const would = await world.sweep('--dry-run')
+  expect(await world.sweep()).toEqual({ ...would, dry_run: false })
+})
+
+test('a dry run where nothing is makes nothing', async () => {
+  await using world = new World()
+  for (const scope of [...scopes, 'all']) await world.stint(['sweep', '--dry-run', '--scope', scope])
+  expect(readdirSync(world.tmp)).toEqual([])
+})
+
+test('of the trash of sessions only directories of ours with the name of a session go', async () => {
+  await using world = new FullWorld()
+  const gone = ['agent.7', `${newSessionId()}-${newRequestId()}`, 'a'.repeat(128), `${'a'.repeat(128)}-2`]
+  for (const name of gone) world.place(world.sessions, name)
+  const kept: Record<string, string> = {
+    '.hidden': 'not-stint',
+    'with space': 'not-stint',
+    [`${'a'.repeat(129)}`]: 'not-stint',
+  }
+  for (const name of Object.keys(kept)) world.place(world.sessions, name)
+  writeFileSync(join(world.sessions, newSessionId()), 'a file')
+  symlinkSync(world.place(world.tmp, 'outside'), join(world.sessions, 'link'))
+  if (isRoot) {
+    kept['foreign'] = 'foreign-owner'
+    chownSync(world.place(world.sessions, 'foreign'), 65534, 65534)
+  }
+  const report = await world.sweep('--scope', 'sessions')
+  expect(report.removed.map(({ path }) => basename(path)).sort()).toEqual(
+    [...gone, basename(world.entries.sessions)].sort(),
+  )
+  for (const [name, reason] of Object.entries({ ...kept, link: 'symlink' }))
+    expect(report.kept).toContainEqual({ path: join(world.sessions, name), reason })
+  expect(report.kept).toHaveLength(Object.keys(kept).length + 2)
+  expect(existsSync(join(world.tmp, 'outside/file'))).toBe(true)
+})
+
+test('a link in place of the trash of sessions is an error; a home that is unsafe is none of the other scopes', async () => {
+  await using world = new FullWorld()
+  const outside = world.place(world.tmp, 'outside')
+  mkdirSync(join(outside, newSessionId()))
+  world.env.STINT_HOME = join(world.tmp, 'other')
+  mkdirSync(world.env.STINT_HOME)
+  symlinkSync(outside, join(world.env.STINT_HOME, 'trash'))
+  const refused = await world.stint(['sweep', '--json', '--scope', 'sessions'])
+  expect([refused.code, refused.envelope().error?.code]).toEqual([4, 'HOME_UNSAFE'])
+  expect(readdirSync(outside)).toHaveLength(2)
+  expect((await world.sweep()).removed).toHaveLength(3)
+})
+
+test('--older-than leaves what is younger, and makes nothing removable', async () => {
+  await using world = new FullWorld()
+  const alive = plant(world, ownIdentity())
+  const young = await world.sweep('--older-than', '1h')
+  expect(young.removed).toEqual([])
+  expect(young.kept).toHaveLength(4)
+  expect(young.kept.filter(({ reason }) => reason === 'too-young')).toHaveLength(3)
+  expect(young.kept).toContainEqual({ path: alive, reason: 'owner-alive' })
+  expect((await world.sweep('--older-than', '1h', '--scope', 'sessions')).removed).toEqual([])
+  expect((await world.sweep('--older-than', '0s')).removed).toHaveLength(3)
+  expect(existsSync(alive)).toBe(true)
+})
+
+test('exactly as old as asked for is old enough; what was kept on purpose, too, waits for its age', async () => {
+  await using world = new World()
+  const path = plant(world, dead())
+  for (let i = 0; i < 11; i++) plant(world, dead(), { keep: 'always', created_at: i })
+  const root = openRoot({ STINT_TMP_ROOT: world.tmp })
+  const at = (now: number) => ({ now: () => now, mono: () => 0 })
+  const changedAt = Date.now() + 10_000
+  const young = sweepSync({ root, olderThanMs: 60_000, clock: at(changedAt) })
+  expect(young.removed).toEqual([])
+  expect(young.kept.filter(({ reason }) => reason === 'too-young')).toHaveLength(2)
+  const old = sweepSync({ root, olderThanMs: 60_000, clock: at(changedAt + 60_000) })
+  expect(old.removed.map(({ reason }) => reason).sort()).toEqual(['owner-dead', 'superseded'])
+  expect(existsSync(path)).toBe(false)
+})
+
+test.each([['--scope', 'everything'], ['--older-than', 'old'], ['--older-than'], ['what']])(
+  'stint sweep %s %s is refused, and nothing happens',
+  async (...flags) => {
+    await using world = new FullWorld()
+    const before = treeHash(world.tmp)
+    const refused = await world.stint(['sweep', ...flags.filter((flag) => flag !== undefined)])
+    expect([refused.code, refused.envelope().error?.code]).toEqual([2, 'ARG_ERROR'])
+    expect(treeHash(world.tmp)).toBe(before)
+  },
+)
+
+test('a person reads the largest, what is odd and the sums, however many there are', () => {
+  const removed = Array.from({ length: 1000 }, (_, i) => ({
+    path: `/tmp/stint-1/req_${i}`,
+    type: 'directory' as const,
+    bytes: i * 1024,
+    reason: i % 2 === 0 ? ('owner-dead' as const) : ('expired' as const),
+  }))
+  const kept = [
+    ...Array.from({ length: 500 }, (_, i) => ({
+      path: `/tmp/stint-1/a${i}`,
+      reason: 'owner-alive' as const,
+    })),
+    { path: '/tmp/stint-1/link', reason: 'symlink' as const },
+  ]
+  const text = renderSweep({ dry_run: false, removed, kept, failures: [], bytes_freed: 1 << 30 })
+  const lines = text.split('\n')
+  expect(lines).toHaveLength(24)
+  expect(lines[0]).toBe('  999 KiB  expired     /tmp/stint-1/req_999')
+  expect(lines[20]).toBe('  … and 980 more (--json lists them all)')
+  expect(lines[21]).toBe('removed 1000, 1.0 GiB (500 owner-dead, 500 expired)')
+  expect(lines[22]).toBe('  kept  symlink  /tmp/stint-1/link')
+  expect(lines[23]).toBe('kept 501 (500 owner-alive, 1 symlink)')
+})
+
+test('what could not be removed is named in one line, however much it is; the envelope has it all', () => {
+  const failures = Array.from({ length: 1000 }, (_, i) => ({
+    path: `/x/${i}`,
+    type: 'file' as const,
+    error: 'EPERM',
+  }))
+  const error = sweepFailure({ dry_run: false, removed: [], kept: [], failures, bytes_freed: 0 })
+  expect(error.message).toMatch(/could not remove \/x\/0 \(EPERM\), .* and 995 more$/)
+  expect(error.options.data).toMatchObject({ failures })
+})
+
+test('in a terminal: the entries, then the sums', async () => {
+  await using world = new FullWorld()
+  await using terminal = await Terminal.open(world)
+  terminal.enter(`STINT_HOME=${world.home} stint sweep --scope sessions`)
+  await terminal.shows(/3 B {2}removed-session[^]*removed 1, 3 B \(1 removed-session\)\nkept 0\n/)
+  expect(terminal.screen()).not.toContain('sweeping')
+})

@@ -1,0 +1,58 @@
+import type { OptionTable } from '../../command/option.ts'
+import { defineBareCommand } from '../../command/spec.ts'
+import { writeOut } from '../../command/write-out.ts'
+import { takeCensus } from '../../monitor/census.ts'
+import { type MeasuredEntry, sortEntries } from '../../monitor/entry.ts'
+import { totalsOf } from '../../monitor/totals.ts'
+import { systemClock } from '../../primitives/clock.ts'
+import { StintError } from '../../primitives/stint-error.ts'
+import { findRoot } from '../../scratch/root.ts'
+import { budgetOf, budgetOptions } from '../budget.ts'
+import { warnOfBudget } from '../budget-text.ts'
+import { formatBytes } from '../format-bytes.ts'
+import { renderEntries } from './describe.ts'
+
+const options = {
+  wait: { type: 'duration', value: 'D', help: 'how long to wait for cleanup that is under way (2s)' },
+  ...budgetOptions,
+} as const satisfies OptionTable
+
+const defaultWaitMs = 2000
+const lookEveryMs = 50
+
+export const checkCommand = defineBareCommand({
+  name: 'check',
+  summary: 'Fails with exit 3 if dead runs have left anything: proof that cleanup has worked.',
+  options,
+  examples: [
+    ['stint temp check', 'the last step of a CI job'],
+    ['stint temp check --wait 30s --json', 'give a large scratch time to go'],
+  ],
+  async run({ warn, json, signal }, { options }) {
+    const entries = await settled(options.wait ?? defaultWaitMs, signal)
+    warnOfBudget(totalsOf(entries), budgetOf(options), warn)
+    const orphans = sortEntries(entries.filter(isOrphan), 'size')
+    const { bytes, files } = totalsOf(orphans)
+    const data = { orphans, bytes, files, checked: entries.length }
+    if (orphans.length === 0) return data
+    if (!json) writeOut(1, `${renderEntries(orphans, findRoot()?.path ?? '/').join('\n')}\n`)
+    throw new StintError(
+      'ORPHANS_FOUND',
+      `dead runs have left ${orphans.length} behind, ${formatBytes(bytes)} in ${files} files`,
+      { data, detail: `orphans=${orphans.length} bytes=${bytes} files=${files}` },
+    )
+  },
+  render: ({ checked }) => `no orphans (${checked} checked)`,
+})
+
+const isOrphan = ({ orphan }: MeasuredEntry): boolean => orphan
+
+/** At the end of a run its guard may still be emptying the trash: that is cleanup at work, not one that has failed. */
+async function settled(withinMs: number, signal: AbortSignal): Promise<MeasuredEntry[]> {
+  const end = systemClock.mono() + withinMs
+  for (;;) {
+    const entries = await takeCensus()
+    if (!entries.some(isOrphan) || systemClock.mono() >= end || signal.aborted) return entries
+    await new Promise((resolve) => setTimeout(resolve, lookEveryMs))
+  }
+}

@@ -1,0 +1,70 @@
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
+import type { Totals } from '../../monitor/totals.ts'
+import { writeAll } from '../../primitives/atomic-file.ts'
+import { openPrivateFile } from '../../primitives/private-file.ts'
+import { codedError, errnoOf, StintError } from '../../primitives/stint-error.ts'
+
+const header = 'Timestamp,Files,Directories,Total Size (bytes),Scratches,Live,Orphans,Growth (bytes)'
+
+/** A CSV file that grows by a line a sample, each in one write; one that is there already must be of the same kind. */
+export class CsvFile {
+  readonly #fd: number
+  readonly #path: string
+
+  constructor(path: string) {
+    this.#path = path
+    try {
+      this.#fd = create(path) ?? reopen(path)
+    } catch (error) {
+      throw csvError(error, path)
+    }
+  }
+
+  add(at: number, { files, directories, bytes, scratches, live, orphans }: Totals, growth: number): void {
+    const cells = [new Date(at).toISOString(), files, directories, bytes, scratches, live, orphans, growth]
+    try {
+      writeAll(this.#fd, `${cells.join(',')}\n`)
+    } catch (error) {
+      throw csvError(error, this.#path)
+    }
+  }
+}
+
+/** Undefined if there is something already. */
+function create(path: string): number | undefined {
+  try {
+    const fd = openPrivateFile(path, 'wx')
+    writeAll(fd, `${header}\n`)
+    return fd
+  } catch (error) {
+    if (errnoOf(error) === 'EEXIST') return undefined
+    throw error
+  }
+}
+
+function reopen(path: string): number {
+  assertOurs(path)
+  return openPrivateFile(path, 'a')
+}
+
+function assertOurs(path: string): void {
+  // A FIFO must not make us wait for a writer.
+  const fd = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
+  try {
+    const bytes = Buffer.alloc(header.length + 1)
+    const isFile = fstatSync(fd).isFile()
+    if (isFile && bytes.toString('utf8', 0, readSync(fd, bytes)) === `${header}\n`) return
+  } finally {
+    closeSync(fd)
+  }
+  throw new StintError('NAME_TAKEN', `${path} is there already, and does not begin with our header`, {
+    hint: 'Name another file for --csv, or move that one away.',
+    detail: `path=${path}`,
+  })
+}
+
+function csvError(error: unknown, path: string): unknown {
+  if (!['ENOENT', 'ENOTDIR'].includes(errnoOf(error) ?? ''))
+    return codedError(error, `write ${path}`, 'Name another file for --csv.')
+  return new StintError('NOT_FOUND', `there is no directory for ${path}`, { cause: error })
+}

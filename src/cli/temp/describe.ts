@@ -1,0 +1,64 @@
+import { relative } from 'node:path'
+import type { Entry, MeasuredEntry } from '../../monitor/entry.ts'
+import { formatDuration } from '../../primitives/duration.ts'
+import { visibleText } from '../../primitives/visible-text.ts'
+import { formatBytes } from '../format-bytes.ts'
+import { table } from './table.ts'
+
+/** What a person reads of entries, a line each. */
+export function renderEntries(entries: readonly MeasuredEntry[], rootPath: string): string[] {
+  const titles = ['KIND', 'SIZE', 'FILES', 'AGE', 'OWNER', 'SESSION', 'SWEEP', 'NAME']
+  const rows = entries.map((entry) => [
+    entry.kind,
+    formatBytes(entry.bytes),
+    String(entry.files),
+    formatAge(entry.age_ms),
+    describeOwner(entry),
+    entry.session_id ?? '',
+    `${entry.orphan ? 'takes' : 'leaves'} (${entry.reason})`,
+    visibleText(nameOf(entry, rootPath)),
+  ])
+  return rows.length === 0 ? [] : table(titles, rows)
+}
+
+function nameOf({ path, tracks }: Entry, rootPath: string): string {
+  return [relative(rootPath, path), ...tracks.map((tracked) => `→ ${tracked.path}`)].join(' ')
+}
+
+export function describeOwner({
+  command,
+  pid,
+  liveness,
+}: Pick<Entry, 'command' | 'pid' | 'liveness'>): string {
+  if (pid === null) return liveness === null ? '-' : liveness
+  return `${command ?? '?'} (pid ${pid}, ${liveness ?? 'unknown'})`
+}
+
+/** As exact as an age need be: two units. */
+export function formatAge(ms: number): string {
+  const grain = ms >= 86_400_000 ? 3_600_000 : ms >= 3_600_000 ? 60_000 : 1000
+  return formatDuration(Math.floor(ms / grain) * grain)
+}
+
+const fates: Record<Entry['reason'], string> = {
+  'owner-dead': 'the next sweep takes it: its run is dead',
+  'unknown-and-old': 'the next sweep takes it: nobody can tell whether its run is alive, and it is old',
+  'ownerless-and-old': 'the next sweep takes it: it says nothing of an owner, and is old',
+  expired: 'the next sweep takes it: its time is over',
+  trash: 'it is being deleted; if nobody does, the next sweep does',
+  superseded: 'the next sweep takes it: enough newer ones are kept',
+  'removed-session': 'a sweep of removed sessions takes it',
+  'owner-alive': 'it goes when its run ends',
+  'child-alive': 'it stays: its run is dead, but a child of it is alive',
+  'owner-unknown': 'it stays for a day: nobody here can tell whether its run is alive',
+  ownerless: 'it stays for a day: it says nothing of an owner',
+  'kept-on-purpose': 'it is kept on purpose until ten newer ones are',
+  'not-expired': 'it stays until its time is over',
+  'too-young': 'it stays: it is too young',
+  'foreign-owner': "it stays: it is another user's",
+  symlink: 'it stays: a symbolic link is never followed',
+  'not-stint': 'it stays: it is nothing of ours',
+}
+
+/** What becomes of it, in a sentence. */
+export const describeFate = ({ reason }: Entry): string => fates[reason]

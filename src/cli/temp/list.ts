@@ -1,0 +1,41 @@
+import type { OptionTable } from '../../command/option.ts'
+import { defineBareCommand } from '../../command/spec.ts'
+import { takeCensus } from '../../monitor/census.ts'
+import { sortEntries } from '../../monitor/entry.ts'
+import { totalsOf } from '../../monitor/totals.ts'
+import { findRoot } from '../../scratch/root.ts'
+import { budgetOf, budgetOptions } from '../budget.ts'
+import { warnOfBudget } from '../budget-text.ts'
+import { formatBytes } from '../format-bytes.ts'
+import { renderEntries } from './describe.ts'
+
+const options = {
+  sort: { type: 'string', choices: ['size', 'age', 'name'], help: 'the largest or oldest first (size)' },
+  ...budgetOptions,
+} as const satisfies OptionTable
+
+export const listCommand = defineBareCommand({
+  name: 'list',
+  summary:
+    'Every scratch, output, trash entry and tracked record: whose, how big, how old, what a sweep would do.',
+  options,
+  examples: [
+    ['stint temp list', 'the largest first'],
+    ['stint temp list --sort age --json', 'the oldest first, for scripts'],
+    ['stint temp list --max-bytes 10GB', 'with a warning when it is too much'],
+  ],
+  async run({ warn }, { options }) {
+    const entries = sortEntries(await takeCensus(), options.sort ?? 'size')
+    const total = totalsOf(entries)
+    warnOfBudget(total, budgetOf(options), warn)
+    return { root: findRoot()?.path ?? null, entries, total }
+  },
+  render: ({ root, entries, total }) =>
+    root === null || entries.length === 0
+      ? 'nothing there'
+      : [
+          ...renderEntries(entries, root),
+          `${total.entries} in ${root}: ${formatBytes(total.bytes)} in ${total.files} files; ` +
+            `${total.live} live, ${total.orphans} orphans`,
+        ].join('\n'),
+})

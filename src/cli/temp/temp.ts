@@ -1,0 +1,27 @@
+import type { CommandGroup } from '../../command/spec.ts'
+
+export const temp: CommandGroup = {
+  name: 'temp',
+  summary: 'What runs have, and have left, in the temp directory.',
+  commands: {
+    list: {
+      summary: 'every scratch, output, trash and tracked record',
+      load: async () => (await import('./list.ts')).listCommand,
+    },
+    stats: {
+      summary: 'figures, now and over time',
+      load: async () => (await import('./stats.ts')).statsCommand,
+    },
+    watch: { summary: 'a line a sample', load: async () => (await import('./watch.ts')).watchCommand },
+    why: { summary: 'who made this path?', load: async () => (await import('./why.ts')).whyCommand },
+    check: {
+      summary: 'fail if dead runs have left anything',
+      load: async () => (await import('./check.ts')).checkCommand,
+    },
+  },
+  examples: [
+    ['stint temp list --sort age', 'the oldest first'],
+    ['stint temp why "$TMPDIR/report.json"', 'which run, session and context made it'],
+    ['stint temp check', 'exit 3 if cleanup has not worked: for CI'],
+  ],
+}

@@ -1,0 +1,83 @@
+import type { OptionTable } from '../../command/option.ts'
+import { defineBareCommand } from '../../command/spec.ts'
+import { writeOut } from '../../command/write-out.ts'
+import { type BudgetLevel, budgetLevel } from '../../monitor/budget.ts'
+import { takeCensus } from '../../monitor/census.ts'
+import { recordSample } from '../../monitor/record-sample.ts'
+import { type Totals, totalsOf } from '../../monitor/totals.ts'
+import { systemClock } from '../../primitives/clock.ts'
+import { timerMs } from '../../primitives/duration.ts'
+import { StintError } from '../../primitives/stint-error.ts'
+import { budgetOf, budgetOptions } from '../budget.ts'
+import { warnOfBudget } from '../budget-text.ts'
+import { formatBytes } from '../format-bytes.ts'
+import { CsvFile } from './csv.ts'
+
+const options = {
+  interval: { type: 'duration', value: 'D', help: 'time between two looks (2s), at least 50ms' },
+  'max-runtime': { type: 'duration', value: 'D', help: 'stop after this long, with exit 0' },
+  csv: { type: 'string', value: 'FILE', help: 'append each sample to this file, too' },
+  ...budgetOptions,
+} as const satisfies OptionTable
+
+const defaultIntervalMs = 2000
+const leastIntervalMs = 50
+
+export const watchCommand = defineBareCommand({
+  name: 'watch',
+  summary:
+    'Prints a line a sample, until it is stopped: files, directories, bytes, scratches, orphans, growth.',
+  options,
+  envelope: 'on-request',
+  stream: true,
+  examples: [
+    ['stint temp watch', 'every two seconds'],
+    ['stint temp watch --interval 10s --max-runtime 5m --csv temp.csv', 'for a spreadsheet'],
+    ['stint temp watch --json', 'one JSON object a line'],
+  ],
+  async run({ signal, json, warn }, { options }) {
+    const intervalMs = readInterval(options.interval)
+    const end = systemClock.mono() + (options['max-runtime'] ?? Number.POSITIVE_INFINITY)
+    const csv = options.csv === undefined ? undefined : new CsvFile(options.csv)
+    let before: Totals | undefined
+    const budget = budgetOf(options)
+    let lastLevel: BudgetLevel | undefined
+    while (!signal.aborted) {
+      const at = Date.now()
+      const entries = await takeCensus(at)
+      const total = totalsOf(entries)
+      const growth = total.bytes - (before ?? total).bytes
+      const line = json ? JSON.stringify({ at, ...total, growth }) : renderLine(at, total, growth)
+      if (!writeOut(1, `${line}\n`))
+        throw new StintError('DISK_FULL', 'cannot write to stdout: no space left')
+      csv?.add(at, total, growth)
+      await recordSample('watch', { entries })
+      const level = budget && budgetLevel(total, budget)
+      // Once each time that it gets there, not once a line.
+      if (level !== lastLevel) warnOfBudget(total, budget, warn)
+      lastLevel = level
+      before = total
+      const restMs = Math.min(intervalMs, end - systemClock.mono())
+      if (restMs <= 0) return
+      await new Promise((resolve) => setTimeout(resolve, timerMs(restMs)))
+    }
+  },
+})
+
+function readInterval(given: number | undefined): number {
+  if (given === undefined || given >= leastIntervalMs) return given ?? defaultIntervalMs
+  throw new StintError('ARG_ERROR', `--interval must be at least ${leastIntervalMs}ms`)
+}
+
+function renderLine(at: number, total: Totals, growth: number): string {
+  return [
+    new Date(at).toISOString(),
+    `${total.files} files`,
+    `${total.directories} directories`,
+    formatBytes(total.bytes),
+    `${total.scratches} scratches`,
+    `${total.live} live`,
+    `${total.orphans} orphans`,
+    `${growth < 0 ? '-' : '+'}${formatBytes(Math.abs(growth))}`,
+  ].join('  ')
+}

@@ -1,0 +1,69 @@
+import { join } from 'node:path'
+import type { Context } from '../command/context.ts'
+import { type Budget, budgetLevel } from '../monitor/budget.ts'
+import { systemClock } from '../primitives/clock.ts'
+import { timerMs } from '../primitives/duration.ts'
+import { measureSteps, type TreeSize } from '../primitives/measure-tree.ts'
+import { drainInTurns } from '../primitives/remove-tree.ts'
+import { StintError } from '../primitives/stint-error.ts'
+import { metaDirectory } from '../scratch/owner.ts'
+import { describeUse, warnOfBudget } from './budget-text.ts'
+
+export interface BudgetWatch {
+  /** Rejects with `BUDGET_EXCEEDED` while the program runs. */
+  exceeded: Promise<never>
+  /** The last look, when it has ended: whether a budget was kept must not depend on when somebody looked. */
+  finish(): Promise<void>
+}
+
+const lookEveryMs = 100
+/** A look at a large scratch takes time: for every part of it, so many parts of rest, which makes at most 5 %. */
+const restShare = 19
+
+/** Measures the run's scratch now and then, without what we have put there ourselves. */
+export function watchBudget({ tmpDir, warn, onCleanup }: Context, budget: Budget): BudgetWatch {
+  let timer: NodeJS.Timeout | undefined
+  let warned = false
+
+  const look = async (): Promise<void> => {
+    const size = await drainInTurns(
+      measureSteps(tmpDir, {
+        skip: join(tmpDir, metaDirectory),
+        enough: (sofar) => budgetLevel(sofar, budget) === 'over',
+      }),
+    )
+    const level = budgetLevel(size, budget)
+    if (level === 'over') throw exceededBy(size, budget)
+    if (level === 'near' && !warned) {
+      warned = true
+      warnOfBudget(size, budget, warn)
+    }
+  }
+
+  const exceeded = new Promise<never>((_, reject) => {
+    const lookAgain = async (): Promise<void> => {
+      const began = systemClock.mono()
+      try {
+        await look()
+        const restMs = Math.max(lookEveryMs, restShare * (systemClock.mono() - began))
+        timer = setTimeout(() => void lookAgain(), timerMs(restMs)).unref()
+      } catch (error) {
+        reject(error as Error)
+      }
+    }
+    timer = setTimeout(() => void lookAgain(), lookEveryMs).unref()
+  })
+  exceeded.catch(() => {})
+  onCleanup(() => clearTimeout(timer))
+  return { exceeded, finish: look }
+}
+
+function exceededBy({ bytes, files }: TreeSize, budget: Budget): StintError {
+  const { maxBytes, maxFiles } = budget
+  const limit = maxBytes !== undefined && bytes > maxBytes ? `max-bytes:${maxBytes}` : `max-files:${maxFiles}`
+  return new StintError(
+    'BUDGET_EXCEEDED',
+    `the scratch has outgrown its budget: ${describeUse({ bytes, files }, budget)}`,
+    { detail: `bytes=${bytes} files=${files} limit=${limit}`, phase: 'execution', facts: { bytes, files } },
+  )
+}

@@ -1,0 +1,34 @@
+import { isWithin } from '../primitives/is-within.ts'
+import { measureSteps, type TreeSize } from '../primitives/measure-tree.ts'
+import { drainInTurns } from '../primitives/remove-tree.ts'
+import { findRoot } from '../scratch/root.ts'
+import type { Entry, MeasuredEntry } from './entry.ts'
+import { surveySteps } from './survey.ts'
+import type { TrackedLine } from './tracked-record.ts'
+
+/** Everything in this user's root with its size, giving way to the event loop; nothing if there is no root. */
+export async function takeCensus(now: number = Date.now()): Promise<MeasuredEntry[]> {
+  const root = findRoot()
+  if (root === undefined) return []
+  const entries: MeasuredEntry[] = []
+  for (const entry of await drainInTurns(surveySteps(root, now))) entries.push(await measureEntry(entry))
+  return entries
+}
+
+/** With what a sweep would free: of tracked paths, what they lead to. */
+export async function measureEntry(entry: Entry): Promise<MeasuredEntry> {
+  const size: TreeSize = { files: 0, directories: 0, bytes: 0 }
+  for (const path of entry.kind === 'tracked' ? sweepablePaths(entry.tracks) : [entry.path]) {
+    const { files, directories, bytes } = await drainInTurns(measureSteps(path))
+    size.files += files
+    size.directories += directories
+    size.bytes += bytes
+  }
+  return { ...entry, ...size }
+}
+
+/** What lies in another tracked path is counted there. */
+function sweepablePaths(tracks: readonly TrackedLine[]): string[] {
+  const paths = [...new Set(tracks.filter(({ sweepable }) => sweepable).map(({ path }) => path))]
+  return paths.filter((path) => !paths.some((outer) => outer !== path && isWithin(path, outer)))
+}

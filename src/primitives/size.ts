@@ -1,0 +1,16 @@
+const letters = 'kmgtp'
+
+/**
+ * Bytes of a size written as people write it: `500MB` (10^6), `2GiB` (2^30), `1.5g` (a bare letter is a power of 1024, as in `du`), plain bytes.
+ * Undefined if it is not one.
+ */
+export function parseSize(text: string): number | undefined {
+  const match = /^(\d+(?:\.\d+)?)(?: ?(?:b|([kmgtp])(i?b)?))?$/i.exec(text)
+  if (match === null) return undefined
+  const [, amount = '', letter = '', suffix = ''] = match
+  // A fraction of a byte is a size whose unit was forgotten.
+  if (letter === '' && amount.includes('.')) return undefined
+  const power = letter === '' ? 0 : letters.indexOf(letter.toLowerCase()) + 1
+  const bytes = Number(amount) * (suffix.toLowerCase() === 'b' ? 1000 : 1024) ** power
+  return bytes <= Number.MAX_SAFE_INTEGER ? Math.round(bytes) : undefined
+}

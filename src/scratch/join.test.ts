@@ -1,0 +1,81 @@
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { expect, test } from 'vitest'
+import { World } from '../../test/support/world.ts'
+import { joinScratch } from './join.ts'
+import { openRoot } from './root.ts'
+import { createScratch } from './scratch.ts'
+
+test('many parts of one scratch have names, files and kept files of their own', async () => {
+  await using world = new World()
+  const root = openRoot(world.env)
+  using scratch = createScratch({ root })
+  const parts = Array.from({ length: 20 }, () => joinScratch(scratch.path))
+  const contexts = parts.map((part) => part?.context('the same name', { file: 'a.test.ts' }))
+  const files = contexts.map((context) => context?.file('x') ?? '')
+  expect(new Set(files).size).toBe(20)
+  expect(new Set(files.map((file) => dirname(dirname(dirname(file)))))).toEqual(new Set([scratch.path]))
+  const log = readFileSync(join(scratch.path, '.stint/contexts.log'), 'utf8')
+  expect(log.match(/"name":"the same name","file":"a.test.ts"/g)).toHaveLength(20)
+  const kept = contexts.map((context) => context?.keep() ?? '')
+  expect(new Set(kept).size).toBe(20)
+  expect(kept.every((path) => readdirSync(path).includes('x') && path.startsWith(root.out))).toBe(true)
+})
+
+test('cleaning one part leaves the others and the scratch; the scratch takes all along', async () => {
+  await using world = new World()
+  const scratch = createScratch({ root: openRoot(world.env) })
+  const [one, two] = [joinScratch(scratch.path), joinScratch(scratch.path)]
+  const [gone = '', stays = ''] = [one?.file('x'), two?.file('x')]
+  expect(one?.clean().failures).toEqual([])
+  expect([existsSync(dirname(gone)), existsSync(stays)]).toEqual([false, true])
+  scratch.remove()
+  expect(world.leftovers()).toEqual([])
+})
+
+test('a part that nobody uses makes nothing', async () => {
+  await using world = new World()
+  using scratch = createScratch({ root: openRoot(world.env) })
+  joinScratch(scratch.path)?.context('unused').clean()
+  expect(readdirSync(scratch.path)).toEqual(['.stint'])
+})
+
+test('what is no scratch of a living owner is not joined', async () => {
+  await using world = new World()
+  const root = openRoot(world.env)
+  const dead = await world.start(process.execPath, [
+    '--input-type=module',
+    '-e',
+    `import { createScratch } from ${JSON.stringify(join(import.meta.dirname, '../../dist/index.js'))}
+     console.log(createScratch().path)
+     process.kill(process.pid, 'SIGKILL')`,
+  ]).finished
+  using scratch = createScratch({ root })
+  const elsewhere = join(world.tmp, basename(scratch.path))
+  const link = join(root.path, 'req_01M7H1MCE4FPMEP5TKAXVQDCS0')
+  symlinkSync(scratch.path, link)
+  mkdirSync(join(elsewhere, '.stint'), { recursive: true })
+  writeFileSync(join(elsewhere, '.stint/owner.json'), readFileSync(join(scratch.path, '.stint/owner.json')))
+  const renamed = createScratch({ root })
+  renameSync(renamed.path, join(root.path, 'other-name'))
+  const wrong = [
+    '',
+    '/',
+    world.tmp,
+    root.path,
+    dead.stdout.trim(),
+    elsewhere,
+    link,
+    join(root.path, 'other-name'),
+  ]
+  expect(existsSync(dead.stdout.trim())).toBe(true)
+  expect(wrong.map((path) => joinScratch(path))).toEqual(wrong.map(() => undefined))
+})

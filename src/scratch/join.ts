@@ -1,0 +1,39 @@
+import { basename, dirname, join } from 'node:path'
+import { systemClock } from '../primitives/clock.ts'
+import { ulid } from '../primitives/id.ts'
+import { liveness } from '../primitives/liveness.ts'
+import { makePrivateDirectory } from '../primitives/private-file.ts'
+import { codedError } from '../primitives/stint-error.ts'
+import { Context } from './context.ts'
+import { readOwner } from './owner.ts'
+import { findRoot, type ScratchRoot } from './root.ts'
+
+/**
+ * A part of a scratch that another process owns, such as the parent of a test worker: that process removes it, whatever becomes of us.
+ * Undefined if there is no scratch at `path`, or its owner is dead.
+ */
+export function joinScratch(path: string): Context | undefined {
+  const owner = readOwner(path)
+  const root = owner && rootAbove(path)
+  if (owner === undefined || root === undefined || owner.request_id !== basename(path)) return undefined
+  if (liveness(owner.identity) === 'dead') return undefined
+  const { request_id: requestId } = owner
+  const run = { root, requestId, path, clock: systemClock, outputs: [], contexts: 0, tracks: false }
+  return new Context(run, '', () => makePart(path))
+}
+
+function rootAbove(path: string): ScratchRoot | undefined {
+  const root = findRoot({ STINT_TMP_ROOT: dirname(dirname(path)) })
+  return root?.path === dirname(path) ? root : undefined
+}
+
+/** Many may join at once, from one process or several. */
+function makePart(scratch: string): string {
+  const path = join(scratch, `w-${ulid().slice(-8)}`)
+  try {
+    makePrivateDirectory(path)
+  } catch (error) {
+    throw codedError(error, `create ${path}`)
+  }
+  return path
+}

@@ -1,0 +1,69 @@
+import { lstatSync, readdirSync } from 'node:fs'
+import { ownDirectoryProblem } from '../primitives/own-directory.ts'
+import { codedError, errnoOf, StintError } from '../primitives/stint-error.ts'
+import { ensureScratchDirectory, findRoot, type ScratchRoot } from '../scratch/root.ts'
+import { findSessionTrash } from './session-trash.ts'
+
+/** What a sweep looks at. Sessions do not expire: the trash of removed ones is never part of `all`. */
+export const sweepScopes = ['scratch', 'outputs', 'trash', 'sessions', 'all'] as const
+export type SweepScope = (typeof sweepScopes)[number]
+
+/** One directory that the sweep goes through. */
+export interface Place {
+  kind: 'root' | 'out' | 'trash' | 'sessions'
+  directory: string
+  /** The scratch root it belongs to; none for the trash of sessions. */
+  root?: ScratchRoot
+}
+
+export interface PlacesOptions {
+  root?: ScratchRoot
+  /** Make nothing, not even the trash. */
+  dryRun?: boolean
+}
+
+/** Where to look. A root or home that is not safe is an error; one that is not there is nowhere. */
+export function placesOf(scope: SweepScope, options: PlacesOptions): Place[] {
+  if (scope === 'sessions') {
+    const directory = findSessionTrash()
+    return directory === undefined ? [] : [{ kind: 'sessions', directory }]
+  }
+  const root = options.root ?? findRoot()
+  if (root === undefined) return []
+  if (!options.dryRun) ensureScratchDirectory(root.trash)
+  // Trash and outputs first: they need no look at processes.
+  const places: Record<Exclude<SweepScope, 'sessions' | 'all'>, Place> = {
+    trash: { kind: 'trash', directory: root.trash, root },
+    outputs: { kind: 'out', directory: root.out, root },
+    scratch: { kind: 'root', directory: root.path, root },
+  }
+  return scope === 'all' ? Object.values(places) : [places[scope]]
+}
+
+/** In `trash/`: when the last sweep at a start was. */
+export const sweptStamp = '.swept'
+
+/** What belongs there for good. */
+const fixtures: Readonly<Record<Place['kind'], readonly string[]>> = {
+  root: ['trash', 'out', 'tracked'],
+  trash: [sweptStamp],
+  out: [],
+  sessions: [],
+}
+
+/** The names of what may be there to sweep. A place that is not a directory of ours is an error: a link leads elsewhere. */
+export function namesIn({ directory, kind }: Place): string[] {
+  try {
+    const problem = ownDirectoryProblem(lstatSync(directory))
+    if (problem !== undefined) throw unsafe(directory, kind, problem)
+    return readdirSync(directory).filter((name) => !fixtures[kind].includes(name))
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return []
+    throw codedError(error, `list ${directory}`)
+  }
+}
+
+const unsafe = (path: string, kind: Place['kind'], problem: string): StintError =>
+  new StintError(kind === 'sessions' ? 'HOME_UNSAFE' : 'TEMP_DIR_UNSAFE', `${path} ${problem}`, {
+    detail: `path=${path}`,
+  })

@@ -1,0 +1,25 @@
+import { lstatSync } from 'node:fs'
+import { join } from 'node:path'
+import { stintHome } from '../primitives/home.ts'
+import { isSessionId } from '../primitives/id.ts'
+import { ownDirectoryProblem } from '../primitives/own-directory.ts'
+import { StintError } from '../primitives/stint-error.ts'
+
+/**
+ * `$STINT_HOME/trash`, where removed sessions wait to be deleted; undefined if there is none. What is not a directory of ours is
+ * `HOME_UNSAFE`: a link would have the sweep delete somewhere else.
+ */
+export function findSessionTrash(home: string = stintHome()): string | undefined {
+  for (const path of [home, join(home, 'trash')]) {
+    const stat = lstatSync(path, { throwIfNoEntry: false })
+    if (stat === undefined) return undefined
+    const problem = ownDirectoryProblem(stat)
+    if (problem !== undefined)
+      throw new StintError('HOME_UNSAFE', `${path} ${problem}`, { detail: `path=${path}` })
+  }
+  return join(home, 'trash')
+}
+
+/** `<sessionId>`, or `<sessionId>-<something>`, for a session that was removed more than once. */
+export const isTrashedSession = (name: string): boolean =>
+  isSessionId(name) || (/-[A-Za-z0-9._]+$/.test(name) && isSessionId(name.slice(0, name.lastIndexOf('-'))))

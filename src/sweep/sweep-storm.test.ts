@@ -1,0 +1,84 @@
+import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { directoriesOf, grow } from '../../test/support/grow.ts'
+import { attackedSweeps } from '../../test/support/attacked-sweeps.ts'
+import { deadPid, plant } from '../../test/support/plant.ts'
+import { sweptRuns } from '../../test/support/swept-runs.ts'
+import { projectRoot, World } from '../../test/support/world.ts'
+import { newRequestId } from '../primitives/id.ts'
+import { ownIdentity } from '../primitives/liveness.ts'
+import { openRoot } from '../scratch/root.ts'
+import { sweep } from './sweep.ts'
+
+// The same at full size: test/torture/sweep.torture.ts.
+
+test('40 runs killed anywhere, then one sweep: nothing is left, and 5 that live lose not a byte', async () => {
+  const report = await sweptRuns({ runs: 40, ofCli: 4, live: 5, atOnce: 8 })
+  expect(report).toMatchObject({ leftovers: [], untouched: true, live: 5 })
+  expect(report.swept).toBeGreaterThan(10)
+})
+
+test('runs that begin and end to track at the same moment do not disturb each other', async () => {
+  await using world = new World()
+  const program = `
+    import { createScratch } from ${JSON.stringify(join(projectRoot, 'dist/index.js'))}
+    for (let i = 0; i < 100; i++) {
+      const scratch = createScratch()
+      scratch.track(process.argv[1] + '/' + process.pid)
+      scratch.remove()
+    }`
+  const runs = Array.from({ length: 4 }, () =>
+    world.start(process.execPath, ['--input-type=module', '-e', program, world.tmp]),
+  )
+  for (const { finished } of runs) expect(await finished).toMatchObject({ code: 0, stderr: '' })
+  expect(world.leftovers()).toEqual([])
+})
+
+test('2,000 files in one scratch, and a tree 4 deep and 3 wide, go with one sweep', async () => {
+  await using world = new World()
+  const [files, tree] = [plant(world, dead()), plant(world, dead())]
+  for (let i = 0; i < 2000; i++) writeFileSync(join(files, `file-${i}`), '1')
+  const entries = grow(join(tree, 'tree'), 4, 3)
+  expect(entries).toBe(2 * directoriesOf(4, 3))
+  const progress: number[] = []
+  const report = await sweep({
+    root: openRoot({ STINT_TMP_ROOT: world.tmp }),
+    onProgress: ({ done, total }) => progress.push(done / total),
+  })
+  expect(report).toMatchObject({ failures: [], complete: true })
+  expect(report.removed.map(({ path }) => path).sort()).toEqual([files, tree].sort())
+  // A scratch as planted: itself, `.stint`, its owner record and a file.
+  expect(report.entriesRemoved).toBe(2000 + entries + 2 * 4)
+  expect(world.leftovers()).toEqual([])
+  expect(progress.at(-1)).toBe(1)
+  expect(progress).toEqual([...progress].sort((a, b) => a - b))
+})
+
+test('a tree that would be too large is refused before its first directory', async () => {
+  await using world = new World()
+  expect(() => grow(join(world.tmp, 'tree'), 20, 4)).toThrow('too many')
+  expect(existsSync(join(world.tmp, 'tree'))).toBe(false)
+})
+
+test('an attacker who swaps directories for links beside the sweeper cannot lead it out of its root', async () => {
+  const report = await attackedSweeps({ rounds: 15, swaps: 20 })
+  expect(report).toMatchObject({ outsideIsSame: true, crashes: [], leftovers: [] })
+  expect(report.removed).toBeGreaterThan(0)
+})
+
+test.each(['trash', 'out'])('a link in place of %s is an error, and nothing goes behind it', async (name) => {
+  await using world = new World()
+  const outside = join(world.tmp, 'outside')
+  for (const inside of [newRequestId(), `1-${newRequestId()}`])
+    mkdirSync(join(outside, inside), { recursive: true })
+  mkdirSync(world.root, { mode: 0o700 })
+  symlinkSync(outside, join(world.root, name))
+  for (const flags of [[], ['--dry-run']])
+    expect((await world.stint(['sweep', '--json', ...flags])).envelope()).toMatchObject({
+      error: { code: 'TEMP_DIR_UNSAFE' },
+    })
+  expect(readdirSync(outside)).toHaveLength(2)
+})
+
+const dead = () => ({ ...ownIdentity(), pid: deadPid })

@@ -1,0 +1,25 @@
+import { StintError } from '../../primitives/stint-error.ts'
+import type { Context } from '../../scratch/context.ts'
+import { scratchKey } from './scratch-key.ts'
+
+/**
+ * The running test's own part of the run's scratch: gone after the test, whether it passes or fails. Needs `testEnvironment: 'stint/jest/environment'`.
+ *
+ * @example
+ * test('reads its input', () => {
+ *   const input = scratch().file('input.json', '{}')
+ * })
+ */
+export function scratch(): Context {
+  const current = (globalThis as { [scratchKey]?: () => Context | undefined })[scratchKey]
+  if (current === undefined)
+    throw new StintError('ARG_ERROR', 'scratch() needs the Jest environment of stint', {
+      hint: "Set testEnvironment: 'stint/jest/environment' in the configuration of Jest.",
+    })
+  const context = current()
+  if (context === undefined)
+    throw new StintError('ARG_ERROR', 'scratch() belongs into a test or its beforeEach', {
+      hint: 'In beforeAll or at the top of a file there is no test that its files could go with.',
+    })
+  return context
+}

@@ -1,0 +1,121 @@
+import type { Context } from '../../scratch/context.ts'
+import { keepOf, leaksOf, type TestOptions } from '../options.ts'
+import { TestFile } from '../test-file.ts'
+import { scratchKey } from './scratch-key.ts'
+
+/** What we need of a test of jest-circus. */
+interface JestTest {
+  name: string
+  parent?: { name: string; parent?: JestTest['parent'] }
+  errors: unknown[]
+}
+
+interface JestEvent {
+  name: string
+  test?: JestTest
+}
+
+interface JestState {
+  unhandledErrors: unknown[]
+}
+
+interface JestEnvironment {
+  global: object
+  setup(): Promise<void>
+  teardown(): Promise<void>
+  handleTestEvent?(event: JestEvent, state: JestState): void | Promise<void>
+}
+
+/** Options of ours stand in `testEnvironmentOptions: { stint: { keep, leaks } }`. */
+export interface JestProjectConfig {
+  testEnvironmentOptions: { stint?: TestOptions }
+}
+
+/** Jest gives an environment its configuration and what it knows of the test file. */
+export type JestEnvironmentClass = new (
+  config: { projectConfig: JestProjectConfig },
+  context: { testPath: string; console: { log: (message: string) => void } },
+) => JestEnvironment
+
+/**
+ * A Jest environment whose tests have a scratch each (`scratch()` of `stint/jest`), and a `TMPDIR` a file.
+ *
+ * @example
+ * import { TestEnvironment } from 'jest-environment-jsdom'
+ * export default withScratch(TestEnvironment)
+ */
+export function withScratch(base: new (...args: never[]) => object): JestEnvironmentClass {
+  const Base = base as unknown as JestEnvironmentClass
+  class ScratchEnvironment extends Base {
+    readonly #file: TestFile
+    readonly #options: TestOptions
+    readonly #say: (message: string) => void
+    readonly #running = new Map<JestTest, Context>()
+
+    constructor(...args: ConstructorParameters<JestEnvironmentClass>) {
+      const [{ projectConfig }, { testPath, console }] = args
+      const options = projectConfig.testEnvironmentOptions.stint ?? {}
+      keepOf(options)
+      leaksOf(options)
+      const file = new TestFile('jest', testPath)
+      // Before the test file's own copy of the environment variables is made.
+      file.watchTmpdir()
+      super(...args)
+      this.#file = file
+      this.#options = options
+      // Of what is logged, Jest shows one line of the stack; of a warning, all.
+      this.#say = (message) => console.log(message)
+      Object.assign(this.global, { [scratchKey]: () => this.#current() })
+    }
+
+    override async handleTestEvent(event: JestEvent, state: JestState): Promise<void> {
+      await super.handleTestEvent?.(event, state)
+      const { name, test } = event
+      if (test !== undefined && name === 'test_started') this.#begin(test)
+      if (test !== undefined && name === 'test_done') this.#end(test)
+      if (name === 'run_finish')
+        failing(state.unhandledErrors, () => this.#file.endTests(this.#options, this.#say))
+    }
+
+    override async teardown(): Promise<void> {
+      await super.teardown()
+      this.#file.close(this.#options, this.#say)
+    }
+
+    /** The running test's, as long as there is only one. */
+    #current(): Context | undefined {
+      const [context, second] = this.#running.values()
+      return second === undefined ? context : undefined
+    }
+
+    #begin(test: JestTest): void {
+      const name = fullName(test)
+      this.#running.set(test, this.#file.context(name))
+      this.#file.beginTest(name)
+    }
+
+    #end(test: JestTest): void {
+      const context = this.#running.get(test)
+      if (context === undefined) return
+      this.#running.delete(test)
+      failing(test.errors, () => {
+        this.#file.finish(context, test.errors.length > 0, this.#options, this.#say)
+        this.#file.endTest(context.name, this.#options, this.#say)
+      })
+    }
+  }
+  return ScratchEnvironment
+}
+
+/** What the handler of an event throws would end the whole file; what it adds to these fails the test, or the file. */
+function failing(errors: unknown[], act: () => void): void {
+  try {
+    act()
+  } catch (error) {
+    errors.push(error)
+  }
+}
+
+/** As `describe > test`; the outermost block is Jest's own. */
+const fullName = ({ name, parent }: Pick<JestTest, 'name' | 'parent'>): string =>
+  parent?.parent === undefined ? name : `${fullName(parent)} > ${name}`

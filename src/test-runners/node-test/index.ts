@@ -1,0 +1,59 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { Context } from '../../scratch/context.ts'
+import { type KeepOptions, keepOf } from '../options.ts'
+import { currentTestFile, setCurrentTestFile, TestFile } from '../test-file.ts'
+
+export type { KeepOptions } from '../options.ts'
+
+/** What we need of node:test's `TestContext`. */
+export interface TestContextLike {
+  readonly name: string
+  readonly fullName?: string
+  readonly passed?: boolean
+  after(hook: () => void): void
+  diagnostic(message: string): void
+}
+
+interface Test {
+  context: Context
+  failed: boolean
+}
+
+const tests = new WeakMap<TestContextLike, Test>()
+const around = new AsyncLocalStorage<Test>()
+
+/**
+ * The test's own part of the run's scratch: gone after the test, whether it passes or fails. That of a subtest lies in its test's, if that has one.
+ *
+ * @example
+ * test('reads its input', (t) => {
+ *   const input = scratch(t).file('input.json', '{}')
+ * })
+ */
+export function scratch(t: TestContextLike, options: KeepOptions = {}): Context {
+  const known = tests.get(t)
+  if (known !== undefined) return known.context
+  keepOf(options)
+  const file = currentTestFile() ?? openTestFile()
+  const outer = around.getStore()
+  const test: Test = {
+    context: file.context(outer === undefined ? (t.fullName ?? t.name) : t.name, outer?.context),
+    failed: false,
+  }
+  tests.set(t, test)
+  around.enterWith(test)
+  t.after(() => {
+    // A test does not know yet that it fails because a subtest has.
+    const failed = test.failed || t.passed === false
+    if (outer !== undefined) outer.failed ||= failed
+    file.finish(test.context, failed, options, (message) => t.diagnostic(message))
+  })
+  return test.context
+}
+
+function openTestFile(): TestFile {
+  const file = new TestFile('node:test', process.argv[1])
+  setCurrentTestFile(file)
+  process.once('exit', () => file.close({}, console.warn))
+  return file
+}

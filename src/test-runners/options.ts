@@ -1,0 +1,40 @@
+import { StintError } from '../primitives/stint-error.ts'
+import { type Keep, keepPolicies } from '../scratch/keep.ts'
+
+/** What happens when a test leaves files in `TMPDIR`, outside its scratch. */
+export type Leaks = 'off' | 'warn' | 'fail'
+
+export const leakPolicies: readonly Leaks[] = ['off', 'warn', 'fail']
+
+export interface TestOptions {
+  /** Whose files outlive the run for a day: nobody's (the default), those of failing tests, or everybody's. */
+  keep?: Keep
+  /** Default `warn`. */
+  leaks?: Leaks
+}
+
+/** What can be said of single tests; `leaks` is for whole files. */
+export type KeepOptions = Pick<TestOptions, 'keep'>
+
+/** The environment decides over what is written in code: it is what somebody wants of this one run. */
+export const keepOf = (options: TestOptions): Keep =>
+  choice('STINT_TEST_KEEP', keepPolicies, 'keep', options.keep) ?? 'never'
+
+export const leaksOf = (options: TestOptions): Leaks =>
+  choice('STINT_TEST_LEAKS', leakPolicies, 'leaks', options.leaks) ?? 'warn'
+
+function choice<Value extends string>(
+  variable: string,
+  known: readonly Value[],
+  option: string,
+  given: Value | undefined,
+): Value | undefined {
+  const inEnvironment = process.env[variable]
+  const [name, value] = inEnvironment ? [variable, inEnvironment] : [option, given]
+  if (value === undefined || known.includes(value as Value)) return value as Value | undefined
+  throw new StintError(
+    'ARG_ERROR',
+    `${name} must be one of ${known.join(', ')}, not ${JSON.stringify(value)}`,
+    { hint: 'See docs/testing.md.' },
+  )
+}

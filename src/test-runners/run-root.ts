@@ -1,0 +1,69 @@
+import { isSessionId } from '../primitives/id.ts'
+import { StintError } from '../primitives/stint-error.ts'
+import { createScratch } from '../scratch/scratch.ts'
+import { removeDeadTracked } from '../scratch/tracked.ts'
+import { sweepAtStart } from '../sweep/sweep-at-start.ts'
+import { setEnvironment, tmpdirVariables } from './environment.ts'
+import { type Say, tellLeak } from './leak-report.ts'
+import { listLeft } from './leak-watch.ts'
+import { keepOf, leaksOf, type TestOptions } from './options.ts'
+
+interface RunRoot {
+  /** Several projects of one run share it. */
+  users: number
+  close: (options: TestOptions, say: Say) => void
+}
+
+const key = Symbol.for('stint.run-root')
+const shared = globalThis as { [key]?: RunRoot }
+
+/**
+ * Makes the one scratch of a whole test run, in the process that starts the workers: `TMPDIR` in our environment, and so in theirs, is a directory in
+ * it, and their contexts are in it, too. It goes when this process ends, whatever became of them; if this process is killed, by the next sweep.
+ */
+export function openRunRoot(runner: string): void {
+  // A misspelt policy is told before anything runs.
+  keepOf({})
+  leaksOf({})
+  shared[key] ??= makeRunRoot(runner)
+  shared[key].users += 1
+}
+
+/** Undoes one `openRunRoot`. Throws if something was left in `TMPDIR` and that must fail the run. */
+export function closeRunRoot(options: TestOptions, say: Say): void {
+  const root = shared[key]
+  if (root === undefined) throw new StintError('NOT_FOUND', 'no run root is open')
+  root.users -= 1
+  if (root.users > 0) return
+  delete shared[key]
+  root.close(options, say)
+}
+
+function makeRunRoot(runner: string): RunRoot {
+  const { STINT_REQUEST_ID: parentRequestId, STINT_SESSION_ID: sessionId = '' } = process.env
+  const scratch = createScratch({
+    command: runner,
+    parentRequestId,
+    sessionId: isSessionId(sessionId) ? sessionId : undefined,
+  })
+  const { path, root, requestId } = scratch
+  sweepAtStart(root)
+  const tmp = scratch.dir('tmp')
+  const restoreEnvironment = setEnvironment({
+    ...tmpdirVariables(tmp),
+    STINT_TMP_DIR: path,
+    STINT_TMP_ROOT: root.tmp,
+    STINT_REQUEST_ID: requestId,
+  })
+  const close = (options: TestOptions, say: Say): void => {
+    restoreEnvironment()
+    const entries = listLeft(tmp)
+    // What killed workers have tracked elsewhere goes, too, and first, as with any scratch.
+    const removals = [removeDeadTracked(root, path), scratch.remove()]
+    for (const { path, error } of removals.flatMap(({ failures }) => failures))
+      say(`stint: ${path} cannot be removed: ${error}`)
+    const leak = entries.length === 0 ? undefined : { entries, tests: [] }
+    tellLeak(leak, 'code outside all watched tests', options, say)
+  }
+  return { users: 0, close }
+}

@@ -1,0 +1,31 @@
+import { cronSchedule } from './cron-schedule.ts'
+import type { Job } from './job.ts'
+
+/** At the end of our line; to the shell that cron starts, a comment. */
+const marker = '# stint-sweep-timer'
+
+export function cronLine(job: Job): string {
+  const env = Object.entries(job.env).map(([name, value]) => `${name}=${shellQuote(value)}`)
+  const command = [...env, ...[job.program, ...job.args].map(shellQuote)].join(' ')
+  // To cron an unescaped % is the end of the line. Errors are not discarded: cron mails them.
+  return `${cronSchedule(job.everyMs)} ${command.replaceAll('%', '\\%')} >/dev/null ${marker}`
+}
+
+export const hasOurLine = (crontab: string): boolean => crontab.split('\n').some(isOurs)
+
+/**
+ * With our line as the first, where no setting of the others (SHELL, PATH) changes what it means; so, too, all the rest stays as it
+ * is to the byte, whether or not it ends with a line break.
+ */
+export const withLine = (crontab: string, job: Job): string => `${cronLine(job)}\n${withoutLine(crontab)}`
+
+export const withoutLine = (crontab: string): string =>
+  crontab
+    .split('\n')
+    .filter((line) => !isOurs(line))
+    .join('\n')
+
+const isOurs = (line: string): boolean => line.endsWith(` ${marker}`)
+
+const shellQuote = (text: string): string =>
+  /^[\w@+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`

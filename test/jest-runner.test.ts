@@ -1,0 +1,233 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { expect, test } from 'vitest'
+import { filesInSection } from './support/doc-blocks.ts'
+import { printedValues, TestProject } from './support/test-project.ts'
+import { isRunning, until } from './support/world.ts'
+
+const imports = `
+const { existsSync, mkdtempSync, rmSync, writeFileSync } = require('node:fs')
+const { tmpdir } = require('node:os')
+const { join } = require('node:path')
+const { scratch } = require('stint/jest')
+`
+
+const prints = `
+  describe('group', () => {
+    let early
+    beforeEach(() => { early = scratch() })
+    test.each([1, 2])('test %i', () => {
+      expect(scratch()).toBe(early)
+      expect(scratch().name).toMatch(/^group > test \\d$/)
+      scratch().file('x')
+      expect(process.env.TMPDIR).toBe(tmpdir())
+      console.log('scratch=' + scratch().path, 'tmpdir=' + tmpdir())
+    })
+  })`
+
+const asModule = `
+  import { tmpdir } from 'node:os'
+  import { scratch } from 'stint/jest'
+  ${prints}`
+
+test('every test has a place of its own in one run root, which is TMPDIR for all; nothing is left', async () => {
+  await using project = new TestProject('jest', {
+    'a.test.js': imports + prints,
+    'b.test.js': imports + prints,
+    'c.test.mjs': asModule,
+  })
+  const modules = { NODE_OPTIONS: '--experimental-vm-modules' }
+  const everyFile = ['--testMatch', '**/*.test.js', '--testMatch', '**/*.test.mjs']
+  const { code, printed } = await project.test(everyFile, modules)
+  expect({ code, remains: project.remains(), kept: project.kept() }).toEqual({
+    code: 0,
+    remains: [],
+    kept: [],
+  })
+  expect(printed).not.toContain('stint:')
+  const paths = printedValues(printed, 'scratch')
+  expect(new Set(paths).size).toBe(6)
+  const runs = [...paths, ...printedValues(printed, 'tmpdir')].map((path) => dirname(dirname(path)))
+  expect(new Set(runs).size).toBe(1)
+  expect(dirname(runs[0] ?? '')).toBe(project.root)
+})
+
+test('a worker that is killed in the middle of a test leaves nothing behind after the run', async () => {
+  const killed = `${imports}
+    test('is killed', () => {
+      scratch().file('half', 'written')
+      mkdtempSync(join(tmpdir(), 'from-code-under-test-'))
+      process.kill(process.pid, 'SIGKILL')
+    })`
+  await using project = new TestProject('jest', { 'killed.test.js': killed })
+  const { code, printed } = await project.test([], { STINT_TEST_KEEP: 'on-failure' })
+  expect(code).toBe(1)
+  expect(printed).toContain('signal=SIGKILL')
+  expect(printed).toContain('PASS ./sort-lines.test.js')
+  expect({ remains: project.remains(), kept: project.kept() }).toEqual({ remains: [], kept: [] })
+})
+
+const outcomes = `${imports}
+  describe('outcomes', () => {
+    test('passes', () => void scratch().file('fine.txt'))
+    test('fails', () => {
+      scratch().file('in/evidence.txt', 'what it was')
+      expect(1).toBe(2)
+    })
+    test('fails without a file', () => expect(1).toBe(2))
+    test.failing('fails as it should', () => {
+      scratch().file('expected.txt')
+      expect(1).toBe(2)
+    })
+  })`
+
+test('keep on-failure: the files of a failing test are kept and their place printed with its name', async () => {
+  await using project = new TestProject('jest', { 'outcomes.test.js': outcomes })
+  const { code, printed } = await project.test([], { STINT_TEST_KEEP: 'on-failure' })
+  const [kept = '', ...more] = project.kept()
+  expect({ code, more, remains: project.remains() }).toEqual({ code: 1, more: [], remains: [] })
+  expect(printed).toContain(`stint: kept the files of "outcomes > fails" for a day: ${kept}\n`)
+  expect(readFileSync(join(kept, 'in/evidence.txt'), 'utf8')).toBe('what it was')
+  expect((await project.stint(['sweep'])).code).toBe(0)
+  expect(project.kept()).toEqual([kept])
+})
+
+test('keep never is the default, the configuration can say otherwise, and the environment has the last word', async () => {
+  const options = { testEnvironmentOptions: { stint: { keep: 'always' } } }
+  await using project = new TestProject('jest', { 'outcomes.test.js': outcomes })
+  await project.test(['outcomes'])
+  expect(project.kept()).toEqual([])
+  writeFileSync(
+    join(project.path, 'jest.config.js'),
+    `${readFileSync(join(project.path, 'jest.config.js'), 'utf8')}
+     Object.assign(module.exports, ${JSON.stringify(options)})`,
+  )
+  await project.test(['outcomes'], { STINT_TEST_KEEP: 'never' })
+  expect(project.kept()).toEqual([])
+  await project.test(['outcomes'])
+  expect(project.kept()).toHaveLength(3)
+  expect(project.remains()).toEqual([])
+})
+
+const outside = `${imports}
+  mkdtempSync(join(tmpdir(), 'top-'))
+  test('is there', () => {})`
+
+const leaks = `${imports}
+  let shared
+  beforeAll(() => { shared = mkdtempSync(join(tmpdir(), 'shared-')) })
+  afterAll(() => rmSync(shared, { recursive: true }))
+  let hooked
+  afterEach(() => hooked && rmSync(hooked, { recursive: true, force: true }))
+  test('is clean', () => writeFileSync(join(shared, 'x'), ''))
+  test('leaves a directory', () => { mkdtempSync(join(tmpdir(), 'forgotten-')) })
+  test('cleans up in a hook', () => { hooked = mkdtempSync(join(tmpdir(), 'hooked-')) })
+  describe('at once', () => {
+    test.concurrent('one', async () => { writeFileSync(join(tmpdir(), 'whose'), ''); await new Promise(setImmediate) })
+    test.concurrent('two', async () => { await new Promise(setImmediate) })
+  })`
+
+test('leaks warn, the default: whoever leaves something in TMPDIR is named, and nobody else', async () => {
+  await using project = new TestProject('jest', { 'leaks.test.js': leaks, 'outside.test.js': outside })
+  const { code, printed } = await project.test()
+  expect(code).toBe(0)
+  const told = printed
+    .match(/stint: left in TMPDIR by [^(\n]*/g)
+    ?.map((line) => line.replaceAll(/-\w{6}\b/g, ''))
+  expect(told?.sort()).toEqual([
+    'stint: left in TMPDIR by one of these tests, which ran at once: "at once > one", "at once > two": whose ',
+    'stint: left in TMPDIR by outside.test.js, outside its tests: top ',
+    'stint: left in TMPDIR by the test "leaves a directory": forgotten ',
+  ])
+  expect(project.remains()).toEqual([])
+})
+
+test('leaks fail: the test that leaves something fails, the clean ones do not', async () => {
+  await using project = new TestProject('jest', { 'leaks.test.js': leaks, 'outside.test.js': outside })
+  const { code, printed } = await project.test(['--verbose'], { STINT_TEST_LEAKS: 'fail' })
+  expect(code).toBe(1)
+  expect(printed).toContain('✕ leaves a directory')
+  expect(printed).toContain('left in TMPDIR by the test "leaves a directory": forgotten-')
+  expect(printed).toContain('✓ is clean')
+  expect(printed).toContain('✓ cleans up in a hook')
+  expect(printed).toContain('left in TMPDIR by outside.test.js, outside its tests: top-')
+  expect(project.remains()).toEqual([])
+})
+
+test('scratch() says what is missing: the environment, or a test that it could belong to', async () => {
+  const source = `${imports}
+    test('is alone', () => { throw scratch() })
+    test.concurrent('is not alone', async () => { throw scratch() })
+    test.concurrent('is not alone either', async () => { await new Promise(setImmediate) })`
+  await using project = new TestProject('jest', { 'alone.test.js': source })
+  const together = await project.test(['alone'])
+  expect(together.printed).toContain('scratch() belongs into a test or its beforeEach')
+  const without = await project.test(['alone', '--env', 'node'])
+  expect(without.printed).toContain('scratch() needs the Jest environment of stint')
+  expect(project.remains()).toEqual([])
+})
+
+test('without a global setup a test file has a scratch of its own, which goes with it', async () => {
+  await using project = new TestProject('jest', {
+    'a.test.js': imports + prints,
+    'b.test.js': imports + prints,
+    'jest.config.js': `module.exports = { testEnvironment: 'stint/jest/environment' }`,
+  })
+  const { code, printed } = await project.test(['a.test', 'b.test'])
+  const runs = printedValues(printed, 'scratch').map((path) => dirname(path))
+  expect(code).toBe(0)
+  expect(new Set(runs).size).toBe(2)
+  expect(new Set(runs.map((path) => dirname(path)))).toEqual(new Set([project.root]))
+  expect(project.remains()).toEqual([])
+})
+
+const held = `${imports}
+  test('waits to be told', async () => {
+    const file = scratch().file('mine')
+    writeFileSync(join(process.cwd(), 'running-' + process.pid), '')
+    while (!existsSync(join(process.cwd(), 'go'))) await new Promise((resolve) => setTimeout(resolve, 10))
+    expect(existsSync(file)).toBe(true)
+  }, 100_000)`
+
+const running = (project: TestProject): string[] =>
+  readdirSync(project.path).filter((name) => name.startsWith('running-'))
+
+test('two runs at once do not see each other, and a sweep beside them takes nothing', async () => {
+  await using project = new TestProject('jest', { 'held.test.js': held })
+  const runs = [project.startTests(['held']), project.startTests(['held'])]
+  await until('both are in their test', () => running(project).length === 2)
+  expect(project.leftovers()).toHaveLength(2)
+  expect((await project.stint(['sweep'])).code).toBe(0)
+  writeFileSync(join(project.path, 'go'), '')
+  const finished = await Promise.all(runs.map((run) => run.finished))
+  expect(finished.map(({ code }) => code)).toEqual([0, 0])
+  expect(project.remains()).toEqual([])
+})
+
+test('if jest itself is killed, the next sweep takes everything', async () => {
+  await using project = new TestProject('jest', { 'held.test.js': held })
+  const run = project.startTests(['held'])
+  await until('the test runs', () => running(project).length === 1)
+  run.child.kill('SIGKILL')
+  await until('it is gone', () => !isRunning(run.pid))
+  expect(project.leftovers()).toHaveLength(1)
+  expect((await project.stint(['sweep'])).code).toBe(0)
+  expect(project.leftovers()).toEqual([])
+})
+
+test('a misspelt option is told, and nothing is made', async () => {
+  await using project = new TestProject('jest')
+  const { code, printed } = await project.test([], { STINT_TEST_LEAKS: 'sometimes' })
+  expect(code).toBe(1)
+  expect(printed).toContain('STINT_TEST_LEAKS must be one of off, warn, fail, not "sometimes"')
+  expect(existsSync(project.root)).toBe(false)
+})
+
+test('the guide: what it shows works', async () => {
+  const files = filesInSection('docs/testing.md', 'Jest')
+  expect(Object.keys(files)).toHaveLength(2)
+  await using project = new TestProject('jest', files)
+  const { code, printed } = await project.test()
+  expect(printed).not.toContain('stint:')
+  expect({ code, remains: project.remains() }).toEqual({ code: 0, remains: [] })
+})

@@ -1,0 +1,238 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { expect, test } from 'vitest'
+import { filesInSection } from './support/doc-blocks.ts'
+import { printedValues, TestProject } from './support/test-project.ts'
+import { isRunning, until } from './support/world.ts'
+
+const imports = `
+import assert from 'node:assert/strict'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import test, { after, afterEach, before, describe, it } from 'node:test'
+import { scratch } from 'stint/node-test'
+`
+
+const prints = `${imports}
+  for (const name of ['one', 'two'])
+    test(name, (t) => {
+      assert.equal(scratch(t), scratch(t))
+      scratch(t).file('x')
+      console.log('scratch=' + scratch(t).path, 'tmpdir=' + tmpdir())
+    })`
+
+test('every test has a place of its own in one run root, which is TMPDIR for all; nothing is left', async () => {
+  await using project = new TestProject('node-test', { 'a.test.js': prints, 'b.test.js': prints })
+  const { code, printed } = await project.test()
+  expect({ code, remains: project.remains(), kept: project.kept() }).toEqual({
+    code: 0,
+    remains: [],
+    kept: [],
+  })
+  expect(printed).not.toContain('stint:')
+  const paths = printedValues(printed, 'scratch')
+  expect(new Set(paths).size).toBe(4)
+  const runs = [...paths, ...printedValues(printed, 'tmpdir')].map((path) => dirname(dirname(path)))
+  expect(new Set(runs).size).toBe(1)
+  expect(dirname(runs[0] ?? '')).toBe(project.root)
+})
+
+test('a test file whose process is killed in the middle of a test leaves nothing behind after the run', async () => {
+  const killed = `${imports}
+    test('is killed', (t) => {
+      scratch(t).file('half', 'written')
+      mkdtempSync(join(tmpdir(), 'from-code-under-test-'))
+      process.kill(process.pid, 'SIGKILL')
+    })`
+  await using project = new TestProject('node-test', { 'killed.test.js': killed })
+  const { code, printed } = await project.test([], { STINT_TEST_KEEP: 'on-failure' })
+  expect(code).toBe(1)
+  expect(printed).toMatch(/✖ .*killed\.test\.js/)
+  expect(printed).toContain('✔ sorts a file where it is')
+  expect({ remains: project.remains(), kept: project.kept() }).toEqual({ remains: [], kept: [] })
+})
+
+const outcomes = `${imports}
+  test('passes', (t) => void scratch(t).file('fine.txt'))
+  test('fails', (t) => {
+    scratch(t).file('in/evidence.txt', 'what it was')
+    assert.equal(1, 2)
+  })
+  test('takes too long', { timeout: 20 }, (t) => {
+    scratch(t).file('late.txt')
+    const alive = setInterval(() => {}, 1000)
+    t.signal.addEventListener('abort', () => clearInterval(alive))
+    return new Promise(() => {})
+  })
+  describe('group', () => it('fails, too', (t) => {
+    scratch(t).file('group.txt')
+    assert.equal(1, 2)
+  }))
+  test('outer', async (t) => {
+    scratch(t).file('outer.txt')
+    await t.test('is fine', (t) => {
+      assert.equal(scratch(t).name, 'outer > is fine')
+      scratch(t).file('x')
+    })
+    await t.test('inner', (t) => {
+      scratch(t).file('inner.txt')
+      assert.equal(1, 2)
+    })
+  })
+  test('keeps by its own wish', (t) => void scratch(t, { keep: 'always' }).file('mine.txt'))`
+
+test('keep on-failure: the files of failing tests, their timeouts and their subtests are kept and printed', async () => {
+  await using project = new TestProject('node-test', { 'outcomes.test.js': outcomes })
+  const { code, printed } = await project.test([], { STINT_TEST_KEEP: 'on-failure' })
+  expect({ code, remains: project.remains() }).toEqual({ code: 1, remains: [] })
+  const told = [...printed.matchAll(/stint: kept the files of "(.*)" for a day: (.*)\n/g)]
+  expect(told.map(([, name]) => name)).toEqual([
+    'fails',
+    'takes too long',
+    'group > fails, too',
+    'outer > inner',
+    'outer',
+  ])
+  expect(told.map(([, , path]) => path).sort()).toEqual(project.kept().sort())
+  const files = told.map(([, , path = '']) => readdirSync(path))
+  expect(files).toEqual([['in'], ['late.txt'], ['group.txt'], ['inner.txt'], ['outer.txt']])
+  expect(readFileSync(join(told[0]?.[2] ?? '', 'in/evidence.txt'), 'utf8')).toBe('what it was')
+  expect((await project.stint(['sweep'])).code).toBe(0)
+  expect(project.kept()).toHaveLength(5)
+})
+
+test('keep never, the default: only a test that says otherwise keeps its files', async () => {
+  await using project = new TestProject('node-test', { 'outcomes.test.js': outcomes })
+  await project.test(['outcomes.test.js'])
+  expect(project.kept().flatMap((path) => readdirSync(path))).toEqual(['mine.txt'])
+  expect(project.remains()).toEqual([])
+})
+
+const leaks = `${imports}
+  const outside = mkdtempSync(join(tmpdir(), 'top-'))
+  let shared
+  before(() => { shared = mkdtempSync(join(tmpdir(), 'shared-')) })
+  after(() => rmSync(shared, { recursive: true }))
+  test('is clean', () => writeFileSync(join(shared, 'x'), ''))
+  test('leaves a directory', () => { mkdtempSync(join(tmpdir(), 'forgotten-')) })
+  test('cleans up after itself', (t) => {
+    const dir = mkdtempSync(join(tmpdir(), 'after-'))
+    t.after(() => rmSync(dir, { recursive: true }))
+  })
+  describe('at once', { concurrency: true }, () => {
+    it('one', async () => { writeFileSync(join(tmpdir(), 'whose'), ''); await new Promise(setImmediate) })
+    it('two', () => new Promise(setImmediate))
+  })
+  test('outer', async (t) => {
+    await t.test('leaves a file', () => writeFileSync(join(tmpdir(), 'deep'), ''))
+  })`
+
+test('leaks warn, the default: whoever leaves something in TMPDIR is named, and nobody else', async () => {
+  await using project = new TestProject('node-test', { 'leaks.test.js': leaks })
+  const { code, printed } = await project.test()
+  expect(code).toBe(0)
+  const told = printed
+    .match(/stint: left in TMPDIR by [^(\n]*/g)
+    ?.map((line) => line.replaceAll(/-\w{6}\b/g, ''))
+  expect(told?.sort()).toEqual([
+    'stint: left in TMPDIR by leaks.test.js, outside its tests: top ',
+    'stint: left in TMPDIR by one of these tests, which ran at once: "at once > one", "at once > two": whose ',
+    'stint: left in TMPDIR by the test "leaves a directory": forgotten ',
+    'stint: left in TMPDIR by the test "outer": deep ',
+  ])
+  expect(project.remains()).toEqual([])
+})
+
+test('leaks fail: the test that leaves something fails, the clean ones do not', async () => {
+  await using project = new TestProject('node-test', { 'leaks.test.js': leaks })
+  const { code, printed } = await project.test([], { STINT_TEST_LEAKS: 'fail' })
+  expect(code).toBe(1)
+  expect(printed).toContain('✖ leaves a directory')
+  expect(printed).toContain('left in TMPDIR by the test "leaves a directory": forgotten-')
+  expect(printed).toContain('✔ is clean')
+  expect(printed).toContain('✔ cleans up after itself')
+  expect(project.remains()).toEqual([])
+})
+
+test('without the register module a test file has a scratch of its own, which goes with its process', async () => {
+  await using project = new TestProject('node-test', { 'a.test.js': prints, 'b.test.js': prints })
+  const args = ['--test', 'a.test.js', 'b.test.js']
+  const { code, stdout } = await project.start(process.execPath, args, { cwd: project.path }).finished
+  expect(code).toBe(0)
+  const runs = printedValues(stdout, 'scratch').map((path) => dirname(path))
+  expect(new Set(runs).size).toBe(2)
+  expect(new Set(runs.map((path) => dirname(path)))).toEqual(new Set([project.root]))
+  expect(project.remains()).toEqual([])
+})
+
+test('`stint run -- node --test` is one run root, without any module to load, even for killed processes', async () => {
+  const killed = `${imports} test('is killed', (t) => {
+    scratch(t).file('x')
+    process.kill(process.pid, 'SIGKILL')
+  })`
+  await using project = new TestProject('node-test', { 'a.test.js': prints, 'killed.test.js': killed })
+  const args = ['run', '--', process.execPath, '--test']
+  const { code, stdout } = await project.stint(args, { cwd: project.path })
+  expect(code).toBe(1)
+  const runs = printedValues(stdout, 'tmpdir')
+  expect(new Set(runs).size).toBe(1)
+  expect(printedValues(stdout, 'scratch').map((path) => dirname(dirname(path)))).toEqual(runs)
+  expect(project.remains()).toEqual([])
+})
+
+const held = `${imports}
+  test('waits to be told', async (t) => {
+    const file = scratch(t).file('mine')
+    writeFileSync(join(process.cwd(), 'running-' + process.pid), '')
+    while (!existsSync(join(process.cwd(), 'go'))) await new Promise((resolve) => setTimeout(resolve, 10))
+    assert(existsSync(file))
+  })`
+
+const running = (project: TestProject): string[] =>
+  readdirSync(project.path).filter((name) => name.startsWith('running-'))
+
+test('two runs at once do not see each other, and a sweep beside them takes nothing', async () => {
+  await using project = new TestProject('node-test', { 'held.test.js': held })
+  const runs = [project.startTests(['held.test.js']), project.startTests(['held.test.js'])]
+  await until('both are in their test', () => running(project).length === 2)
+  expect(project.leftovers()).toHaveLength(2)
+  expect((await project.stint(['sweep'])).code).toBe(0)
+  writeFileSync(join(project.path, 'go'), '')
+  const finished = await Promise.all(runs.map((run) => run.finished))
+  expect(finished.map(({ code }) => code)).toEqual([0, 0])
+  expect(project.remains()).toEqual([])
+})
+
+test('if the runner itself is killed, the next sweep takes everything', async () => {
+  await using project = new TestProject('node-test', { 'held.test.js': held })
+  const run = project.startTests(['held.test.js'])
+  await until('the test runs', () => running(project).length === 1)
+  run.child.kill('SIGKILL')
+  await until('it is gone', () => !isRunning(run.pid))
+  expect(project.leftovers()).toHaveLength(1)
+  expect((await project.stint(['sweep'])).code).toBe(0)
+  expect(project.leftovers()).toEqual([])
+})
+
+test('a misspelt option is told, and nothing is made', async () => {
+  await using project = new TestProject('node-test')
+  const { code, printed } = await project.test([], { STINT_TEST_KEEP: 'sometimes' })
+  expect(code).not.toBe(0)
+  expect(printed).toContain('STINT_TEST_KEEP must be one of never, on-failure, always, not "sometimes"')
+  expect(existsSync(project.root)).toBe(false)
+  const source = `${imports} test('x', (t) => void scratch(t, { keep: 'sometimes' }))`
+  writeFileSync(join(project.path, 'misspelt.test.js'), source)
+  const inCode = await project.test()
+  expect(inCode.printed).toContain('keep must be one of never, on-failure, always, not "sometimes"')
+  expect({ remains: project.remains(), kept: project.kept() }).toEqual({ remains: [], kept: [] })
+})
+
+test('the guide: what it shows works', async () => {
+  const files = filesInSection('docs/testing.md', 'node:test')
+  expect(Object.keys(files)).toHaveLength(1)
+  await using project = new TestProject('node-test', files)
+  const { code, printed } = await project.test()
+  expect(printed).not.toContain('stint:')
+  expect({ code, remains: project.remains() }).toEqual({ code: 0, remains: [] })
+})

@@ -1,0 +1,63 @@
+import { mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { ownIdentity } from '../../src/primitives/liveness.ts'
+import { openRoot } from '../../src/scratch/root.ts'
+import { sweepSync } from '../../src/sweep/sweep.ts'
+import { grow } from './grow.ts'
+import { deadPid, plant } from './plant.ts'
+import { startSwapper } from './swapper.ts'
+import { treeHash } from './tree-hash.ts'
+import { World } from './world.ts'
+
+export interface AttackReport {
+  swaps: number
+  removed: number
+  /** What a sweep threw. */
+  crashes: unknown[]
+  outsideIsSame: boolean
+  /** After the attack and one more sweep; but for links, and a scratch whose owner record the attacker has just taken away. */
+  leftovers: string[]
+}
+
+/** Sweeps dead scratches, round after round, while an attacker swaps them, and what is in them, for links to somewhere else. */
+export async function attackedSweeps(atLeast: { rounds: number; swaps: number }): Promise<AttackReport> {
+  await using world = new World()
+  const outside = join(world.tmp, 'outside')
+  mkdirSync(outside)
+  for (let i = 0; i < 20; i++) writeFileSync(join(outside, `precious-${i}`), 'x')
+  grow(join(outside, 'd0'), 1, 2)
+  const before = treeHash(outside)
+  const root = openRoot({ STINT_TMP_ROOT: world.tmp })
+  const report: AttackReport = { swaps: 0, removed: 0, crashes: [], outsideIsSame: true, leftovers: [] }
+  const sweepOnce = (): void => {
+    try {
+      report.removed += sweepSync({ root }).removed.length
+    } catch (error) {
+      report.crashes.push(error)
+    }
+  }
+
+  await using attacker = startSwapper(world, { places: [root.path, root.trash], outside })
+  for (let round = 0; round < atLeast.rounds || attacker.swaps() < atLeast.swaps; round++) {
+    await new Promise(setImmediate)
+    for (let i = 0; i < 2; i++) plantTree(world)
+    sweepOnce()
+  }
+  await attacker.stop()
+  const last = sweepSync({ root })
+  report.swaps = attacker.swaps()
+  report.outsideIsSame = treeHash(outside) === before
+  const spared = last.kept.filter(({ reason }) => reason === 'symlink' || reason === 'ownerless')
+  report.leftovers = [root.path, root.trash]
+    .flatMap((directory) => readdirSync(directory).map((name) => join(directory, name)))
+    .filter((path) => path !== root.trash && !spared.some((entry) => entry.path === path))
+  return report
+}
+
+/** Made elsewhere and moved in, so that what we write ourselves is not led out. */
+function plantTree(world: World): void {
+  const nursery = join(world.tmp, 'nursery')
+  const scratch = plant({ root: nursery }, { ...ownIdentity(), pid: deadPid })
+  grow(join(scratch, 'd0'), 2, 3)
+  renameSync(scratch, join(world.root, basename(scratch)))
+}

@@ -1,0 +1,51 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { elsewhere, killRuns, type KilledRunsOptions, startLiveRuns } from './killed-runs.ts'
+import { treeHash } from './tree-hash.ts'
+import { World } from './world.ts'
+
+export interface SweptRunsReport {
+  /** What the one sweep has removed. */
+  swept: number
+  /** Whatever is still there and belongs to no living run. */
+  leftovers: string[]
+  /** Are scratches, records and tracked paths of the living as they were, to the byte? */
+  untouched: boolean
+  live: number
+}
+
+/** Kills runs beside others that live, sweeps once, and looks what is left. */
+export async function sweptRuns(options: KilledRunsOptions & { live: number }): Promise<SweptRunsReport> {
+  await using world = new World()
+  const live = await startLiveRuns(world, options.live)
+  const names = world.leftovers().filter((name) => name !== 'tracked')
+  const outside = readdirSync(elsewhere(world))
+  const theirs = [
+    ...names.map((name) => join(world.root, name)),
+    ...names.map((name) => join(world.root, 'tracked', name)),
+    ...outside.map((name) => join(elsewhere(world), name)),
+  ]
+  const before = treeHash(...theirs)
+  await killRuns(world, options)
+  const { failures, removed } = (await world.stint(['sweep', '--json'])).envelope().data as {
+    failures: unknown[]
+    removed: unknown[]
+  }
+  if (failures.length > 0 || removed.length === 0) throw new Error(`swept: ${JSON.stringify(failures)}`)
+  const remaining = (directory: string, expected: readonly string[]): string[] =>
+    existsSync(directory)
+      ? readdirSync(directory)
+          .filter((name) => !expected.includes(name))
+          .map((name) => join(directory, name))
+      : []
+  return {
+    swept: removed.length,
+    live: live.filter(({ child }) => child.exitCode === null && child.signalCode === null).length,
+    untouched: treeHash(...theirs) === before,
+    leftovers: [
+      ...remaining(world.root, ['trash', 'tracked', ...names]),
+      ...remaining(join(world.root, 'trash'), ['.swept']),
+      ...remaining(join(world.root, 'tracked'), names),
+    ],
+  }
+}

@@ -1,0 +1,97 @@
+import { cpSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Finished, projectRoot, type Running, World } from './world.ts'
+
+export type TestRunner = 'vitest' | 'node-test' | 'jest'
+
+const jestPackages = join(projectRoot, 'examples/jest/node_modules')
+
+const programs: Record<TestRunner, { packages: Record<string, string>; args: string[] }> = {
+  vitest: {
+    packages: { vitest: join(projectRoot, 'node_modules/vitest') },
+    args: ['node_modules/vitest/vitest.mjs', 'run'],
+  },
+  'node-test': {
+    packages: {},
+    args: ['--require', 'stint/node-test/register', '--test', '--test-reporter', 'spec'],
+  },
+  jest: {
+    packages: {
+      jest: join(jestPackages, 'jest'),
+      'jest-environment-node': join(jestPackages, 'jest-environment-node'),
+    },
+    args: ['node_modules/jest/bin/jest.js', '--maxWorkers', '2'],
+  },
+}
+
+/** One of the example projects as a user would have it, with stint installed, and with the test files a test adds. */
+export class TestProject extends World {
+  readonly path = join(this.tmp, 'project')
+  readonly #runner: TestRunner
+  /** The temp directory that the user has. */
+  readonly #tmpdir = join(this.tmp, 'tmp')
+
+  constructor(runner: TestRunner, files: Readonly<Record<string, string>> = {}) {
+    super({ NO_COLOR: '1' })
+    this.#runner = runner
+    this.env.TMPDIR = this.#tmpdir
+    delete this.env.FORCE_COLOR
+    mkdirSync(this.#tmpdir)
+    const example = join(projectRoot, 'examples', runner)
+    cpSync(example, this.path, { recursive: true, filter: (path) => !path.includes('node_modules') })
+    const type = runner === 'jest' ? 'commonjs' : 'module'
+    writeFileSync(join(this.path, 'package.json'), JSON.stringify({ name: 'project', private: true, type }))
+    for (const [name, source] of Object.entries(files)) writeFileSync(join(this.path, name), source)
+    this.#install()
+  }
+
+  #install(): void {
+    const stint = join(this.path, 'node_modules/stint')
+    mkdirSync(stint, { recursive: true })
+    for (const name of ['dist', 'package.json'])
+      cpSync(join(projectRoot, name), join(stint, name), { recursive: true })
+    for (const [name, target] of Object.entries(programs[this.#runner].packages)) {
+      if (!existsSync(target)) throw new Error(`${target} is missing: run node scripts/test-tools.mjs`)
+      symlinkSync(target, join(this.path, 'node_modules', name))
+    }
+  }
+
+  /** Starts the runner, on all test files or on those named. */
+  startTests(args: readonly string[] = [], env: NodeJS.ProcessEnv = {}): Running {
+    // Jest keeps what it knows of the files in the temp directory, for the next run.
+    const cache = this.#runner === 'jest' ? [`--cacheDirectory=${join(this.tmp, 'jest-cache')}`] : []
+    return this.start(process.execPath, [...programs[this.#runner].args, ...cache, ...args], {
+      cwd: this.path,
+      env,
+    })
+  }
+
+  /** The runner's answer, and all it has printed, in one text. */
+  async test(
+    args: readonly string[] = [],
+    env: NodeJS.ProcessEnv = {},
+  ): Promise<Pick<Finished, 'code'> & { printed: string }> {
+    const { code, stdout, stderr } = await this.startTests(args, env).finished
+    return { code, printed: `${stdout}\n${stderr}` }
+  }
+
+  /** What runs have left, apart from what they keep on purpose. */
+  remains(): string[] {
+    return [...this.leftovers(), ...readdirSync(this.#tmpdir)]
+  }
+
+  /** The directories of tests that were kept; beside them stint may have notes of its own. */
+  kept(): string[] {
+    const out = join(this.root, 'out')
+    if (!existsSync(out)) return []
+    return readdirSync(out).flatMap((run) =>
+      readdirSync(join(out, run))
+        .filter((name) => !name.startsWith('.'))
+        .map((name) => join(out, run, name)),
+    )
+  }
+}
+
+/** The values a test file has printed as `name=value`. */
+export const printedValues = (printed: string, name: string): string[] =>
+  [...printed.matchAll(new RegExp(`${name}=(\\S+)`, 'g'))].map(([, value = '']) => value)

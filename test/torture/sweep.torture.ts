@@ -1,0 +1,121 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { ownIdentity } from '../../src/primitives/liveness.ts'
+import { attackedSweeps } from '../support/attacked-sweeps.ts'
+import { directoriesOf, grow } from '../support/grow.ts'
+import { deadPid, plant } from '../support/plant.ts'
+import { sweptRuns } from '../support/swept-runs.ts'
+import { Terminal } from '../support/terminal.ts'
+import { treeHash } from '../support/tree-hash.ts'
+import { stintBin, until, World } from '../support/world.ts'
+
+const dead = () => ({ ...ownIdentity(), pid: deadPid })
+
+interface Measured {
+  data: { removed: unknown[]; kept: unknown[]; failures: unknown[]; bytes_freed: number }
+  stderr: string
+  /** The most memory it ever had, in MiB. */
+  peak: number
+  ms: number
+}
+
+/** `stint sweep --json` as it is, and what it took: a file loaded before it writes that down at its end. */
+async function measuredSweep(world: World): Promise<Measured> {
+  const figures = join(world.tmp, 'figures')
+  const hook = join(world.tmp, 'hook.cjs')
+  writeFileSync(
+    hook,
+    `process.on('exit', () => require('node:fs').writeFileSync(${JSON.stringify(figures)}, String(process.resourceUsage().maxRSS)))`,
+  )
+  const { stderr, envelope } = await world.start(process.execPath, [
+    '--require',
+    hook,
+    stintBin,
+    'sweep',
+    '--json',
+  ]).finished
+  const { data, meta } = envelope()
+  return {
+    data: data as Measured['data'],
+    stderr,
+    peak: Number(readFileSync(figures)) / 1024,
+    ms: meta.duration_ms,
+  }
+}
+
+const tell = (what: string, count: number, { ms, peak }: Measured): void =>
+  console.log(
+    `${what}: ${ms} ms, ${Math.round((count / ms) * 1000)}/s, ${((ms * 1000) / count).toFixed(1)} µs each, peak ${peak.toFixed(0)} MiB`,
+  )
+
+test.each([5000, 100_000])('%i files in one dead scratch go with one sweep', async (files) => {
+  await using world = new World()
+  const path = plant(world, dead())
+  for (let i = 0; i < files; i++) writeFileSync(join(path, `file-${i}`), '1')
+  const swept = await measuredSweep(world)
+  tell(`${files} files`, files, swept)
+  expect(swept).toMatchObject({ data: { removed: [{ path }], failures: [] }, stderr: '' })
+  expect(world.leftovers()).toEqual([])
+})
+
+test('a tree 6 deep and 4 wide goes with one sweep', async () => {
+  await using world = new World()
+  const directories = directoriesOf(6, 4)
+  expect(directories).toBe(5461)
+  expect(grow(join(plant(world, dead()), 'tree'), 6, 4)).toBe(2 * directories)
+  const swept = await measuredSweep(world)
+  tell(`${directories} directories with a file each`, 2 * directories, swept)
+  expect(swept.data.failures).toEqual([])
+  expect(world.leftovers()).toEqual([])
+})
+
+test('1,000 runs killed anywhere, then one sweep: nothing is left, and 50 that live lose not a byte', async () => {
+  const report = await sweptRuns({ runs: 1000, ofCli: 100, live: 50, atOnce: 16 })
+  console.log(
+    `1000 killed runs: ${report.swept} swept, ${report.leftovers.length} left, ${report.live} live beside`,
+  )
+  expect(report).toMatchObject({ leftovers: [], untouched: true, live: 50 })
+  expect(report.swept).toBeGreaterThan(500)
+})
+
+test('an attacker who swaps directories for links beside the sweeper never leads it out of its root', async () => {
+  const { crashes, ...report } = await attackedSweeps({ rounds: 1000, swaps: 5000 })
+  console.log(`attacked: ${JSON.stringify(report)}`)
+  expect(crashes).toEqual([])
+  expect(report).toMatchObject({ outsideIsSame: true, leftovers: [] })
+})
+
+test('10,000 dead scratches among 1,000 live ones: the living untouched, memory bounded', async () => {
+  const peaks: Record<number, number> = {}
+  for (const count of [2000, 5000, 10_000]) {
+    await using world = new World()
+    const live = Array.from({ length: 1000 }, () => plant(world, ownIdentity()))
+    for (let i = 0; i < count; i++) plant(world, dead())
+    const before = treeHash(...live)
+    const swept = await measuredSweep(world)
+    tell(`${count} dead among 1000 live`, count, swept)
+    peaks[count] = swept.peak
+    expect([swept.data.removed.length, swept.data.kept.length, swept.data.failures]).toEqual([
+      count,
+      1000,
+      [],
+    ])
+    expect(swept.stderr).toBe('')
+    expect(treeHash(...live)).toBe(before)
+    expect(world.leftovers()).toHaveLength(1000)
+  }
+  // Five times as many may cost the lists of what went, and what the collector leaves for later.
+  expect((peaks[10_000] ?? 0) - (peaks[2000] ?? 0)).toBeLessThan(48)
+})
+
+test('a sweep that takes long shows how far it is to a person, and leaves the line as if it had not', async () => {
+  await using world = new World()
+  for (let i = 0; i < 5000; i++) plant(world, dead())
+  await using terminal = await Terminal.open(world)
+  terminal.enter('clear; CI= stint sweep')
+  await terminal.shows(/sweeping \[=* *\] {1,3}\d+% {2}\d+\/5\d\d\d {2}/)
+  await until('it is done', () => !existsSync(world.root) || world.leftovers().length === 0)
+  await terminal.shows(/removed 5000,[^]*\[0\] ready>$/)
+  expect(terminal.screen()).not.toContain('sweeping')
+})

@@ -1,0 +1,258 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { expect, test } from 'vitest'
+import { filesInSection } from './support/doc-blocks.ts'
+import { printedValues, TestProject } from './support/test-project.ts'
+import { until } from './support/world.ts'
+
+const imports = `
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test, withScratch } from 'stint/vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test as plain } from 'vitest'
+`
+
+test.each(['forks', 'threads', 'vmThreads', 'forks --no-isolate --maxWorkers 1'])(
+  'pool %s: every test has a place of its own in one run root, which is TMPDIR for all; nothing is left',
+  async (pool) => {
+    const prints = `${imports}
+      describe('group', () => {
+        test.for([1, 2])('test %i', (_, { scratch }) => {
+          console.log('scratch=' + scratch.path, 'tmpdir=' + tmpdir())
+          expect(scratch.name).toMatch(/^group > test \\d$/)
+          writeFileSync(scratch.file('socket'), 'x')
+        })
+      })`
+    await using project = new TestProject('vitest', { 'a.test.js': prints, 'b.test.js': prints })
+    const { code, printed } = await project.test(['--pool', ...pool.split(' ')])
+    expect({ code, remains: project.remains(), kept: project.kept() }).toEqual({
+      code: 0,
+      remains: [],
+      kept: [],
+    })
+    expect(printed).not.toContain('stint:')
+    const paths = printedValues(printed, 'scratch')
+    expect(new Set(paths).size).toBe(4)
+    const runs = [...paths, ...printedValues(printed, 'tmpdir')].map((path) => dirname(dirname(path)))
+    expect(new Set(runs).size).toBe(1)
+    expect(dirname(runs[0] ?? '')).toBe(project.root)
+  },
+)
+
+test('a worker that is killed in the middle of a test leaves nothing behind after the run', async () => {
+  const killed = `${imports}
+    test('is killed', ({ scratch }) => {
+      scratch.file('half', 'written')
+      scratch.track(scratch.file('x') && join(process.cwd(), 'elsewhere'))
+      mkdtempSync(join(tmpdir(), 'from-code-under-test-'))
+      console.log('scratch=' + scratch.path)
+      process.kill(process.pid, 'SIGKILL')
+    })`
+  await using project = new TestProject('vitest', { 'killed.test.js': killed, elsewhere: 'goes, too' })
+  const { code, printed } = await project.test(['--pool', 'forks'], { STINT_TEST_KEEP: 'on-failure' })
+  expect(code).toBe(1)
+  expect(printed).toContain('Worker exited unexpectedly')
+  expect(printed).toContain('✓ sort-lines.test.js')
+  expect({ remains: project.remains(), kept: project.kept() }).toEqual({ remains: [], kept: [] })
+  expect(existsSync(join(project.path, 'elsewhere'))).toBe(false)
+})
+
+const outcomes = `${imports}
+  const keeping = withScratch(plain, { keep: 'always' })
+  describe('outcomes', () => {
+    test('passes', ({ scratch }) => void scratch.file('fine.txt'))
+    test('fails', ({ scratch }) => {
+      scratch.file('in/evidence.txt', 'what it was')
+      expect(1).toBe(2)
+    })
+    test('fails without a file', () => expect(1).toBe(2))
+    test.fails('fails as it should', ({ scratch }) => {
+      scratch.file('expected.txt')
+      expect(1).toBe(2)
+    })
+    keeping('keeps by its own wish', ({ scratch }) => void scratch.file('mine.txt'))
+  })`
+
+test('keep on-failure: the files of a failing test are kept and their place printed with its name', async () => {
+  await using project = new TestProject('vitest', { 'outcomes.test.js': outcomes })
+  const { code, printed } = await project.test([], { STINT_TEST_KEEP: 'on-failure' })
+  const [kept = '', ...more] = project.kept()
+  expect({ code, more, remains: project.remains() }).toEqual({ code: 1, more: [], remains: [] })
+  expect(printed).toContain(`stint: kept the files of "outcomes > fails" for a day: ${kept}\n`)
+  expect(readFileSync(join(kept, 'in/evidence.txt'), 'utf8')).toBe('what it was')
+  expect((await project.stint(['sweep'])).code).toBe(0)
+  expect(project.kept()).toEqual([kept])
+})
+
+test('keep never, the default: only a test that says otherwise keeps its files; always: all that have any', async () => {
+  await using project = new TestProject('vitest', { 'outcomes.test.js': outcomes })
+  await project.test(['outcomes'])
+  expect(project.kept().flatMap((path) => readdirSync(path))).toEqual(['mine.txt'])
+  await project.test(['outcomes'], { STINT_TEST_KEEP: 'always' })
+  expect(project.kept()).toHaveLength(1 + 4)
+  expect(project.remains()).toEqual([])
+})
+
+const leaks = `${imports}
+  const outside = mkdtempSync(join(tmpdir(), 'top-'))
+  let shared
+  beforeAll(() => { shared = mkdtempSync(join(tmpdir(), 'shared-')) })
+  afterAll(() => rmSync(shared, { recursive: true }))
+  let hooked
+  afterEach(() => hooked && rmSync(hooked, { recursive: true, force: true }))
+  const fixture = plain.extend({
+    dir: async ({}, use) => {
+      const dir = mkdtempSync(join(tmpdir(), 'fixture-'))
+      await use(dir)
+      rmSync(dir, { recursive: true })
+    },
+  })
+  plain('is clean', () => writeFileSync(join(shared, 'x'), ''))
+  plain('leaves a directory', () => { mkdtempSync(join(tmpdir(), 'forgotten-')) })
+  plain('cleans up in a hook', () => { hooked = mkdtempSync(join(tmpdir(), 'hooked-')) })
+  fixture('cleans up in a fixture', ({ dir }) => writeFileSync(join(dir, 'x'), ''))
+  describe.concurrent('at once', () => {
+    plain('one', async () => { writeFileSync(join(tmpdir(), 'whose'), ''); await new Promise(setImmediate) })
+    plain('two', async () => { await new Promise(setImmediate) })
+  })`
+
+test('leaks warn, the default: whoever leaves something in TMPDIR is named, and nobody else', async () => {
+  await using project = new TestProject('vitest', { 'leaks.test.js': leaks })
+  const { code, printed } = await project.test()
+  expect(code).toBe(0)
+  expect(
+    printed.match(/stint: left in TMPDIR by [^(\n]*/g)?.map((line) => line.replaceAll(/-\w{6}\b/g, '')),
+  ).toEqual([
+    'stint: left in TMPDIR by the test "leaves a directory": forgotten ',
+    'stint: left in TMPDIR by one of these tests, which ran at once: "at once > one", "at once > two": whose ',
+    'stint: left in TMPDIR by leaks.test.js, outside its tests: top ',
+  ])
+  expect(project.remains()).toEqual([])
+})
+
+test('leaks fail: the test that leaves something fails, the clean ones do not', async () => {
+  await using project = new TestProject('vitest', { 'leaks.test.js': leaks })
+  const { code, printed } = await project.test(['--reporter', 'verbose'], { STINT_TEST_LEAKS: 'fail' })
+  expect(code).toBe(1)
+  expect(printed).toContain('× leaks.test.js > leaves a directory')
+  expect(printed).toContain('Error: left in TMPDIR by the test "leaves a directory": forgotten-')
+  expect(printed).toContain('✓ leaks.test.js > is clean')
+  expect(printed).toContain('✓ leaks.test.js > cleans up in a hook')
+  expect(printed).toContain('✓ leaks.test.js > cleans up in a fixture')
+  expect(project.remains()).toEqual([])
+})
+
+test('leaks off: nothing is said, and all goes with the run', async () => {
+  await using project = new TestProject('vitest', { 'leaks.test.js': leaks })
+  const { code, printed } = await project.test([], { STINT_TEST_LEAKS: 'off' })
+  expect(code).toBe(0)
+  expect(printed).not.toContain('stint:')
+  expect(project.remains()).toEqual([])
+})
+
+test('without the setup file the run still tells that something was left, and fails if it must', async () => {
+  const config = (env: string): string =>
+    `export default { test: { globalSetup: ['stint/vitest/global-setup'], env: ${env} } }`
+  await using project = new TestProject('vitest', {
+    'leaks.test.js': `${imports} plain('leaves a file', () => writeFileSync(join(tmpdir(), 'forgotten'), ''))`,
+    'vitest.config.js': config('{}'),
+  })
+  const warned = await project.test()
+  expect(warned.code).toBe(0)
+  expect(warned.printed).toContain('stint: left in TMPDIR by code outside all watched tests: forgotten')
+  writeFileSync(join(project.path, 'vitest.config.js'), config(`{ STINT_TEST_LEAKS: 'fail' }`))
+  const failed = await project.test()
+  expect(failed.printed).toContain('left in TMPDIR by code outside all watched tests: forgotten')
+  expect(failed.code).toBe(1)
+  expect(project.remains()).toEqual([])
+})
+
+test('without a global setup a test file has a scratch of its own, which goes with it', async () => {
+  const prints = `${imports}
+    test('works', ({ scratch }) => console.log('scratch=' + scratch.file('x')))`
+  await using project = new TestProject('vitest', {
+    'a.test.js': prints,
+    'b.test.js': prints,
+    'vitest.config.js': 'export default {}',
+  })
+  const { code, printed } = await project.test(['a.test', 'b.test'])
+  const runs = printedValues(printed, 'scratch').map((path) => dirname(dirname(path)))
+  expect(code).toBe(0)
+  expect(runs.every((path) => basename(path).startsWith('req_'))).toBe(true)
+  expect(new Set(runs).size).toBe(2)
+  expect(project.remains()).toEqual([])
+})
+
+const held = `${imports}
+  test('waits to be told', async ({ scratch }) => {
+    const file = scratch.file('mine', 'untouched')
+    console.log('scratch=' + file)
+    writeFileSync(join(process.cwd(), 'running-' + process.pid), '')
+    while (!existsSync(join(process.cwd(), 'go'))) await new Promise((resolve) => setTimeout(resolve, 10))
+    expect(existsSync(file)).toBe(true)
+  }, 100_000)`
+
+const running = (project: TestProject): string[] =>
+  readdirSync(project.path).filter((name) => name.startsWith('running-'))
+
+test('two runs at once do not see each other, and a sweep beside them takes nothing', async () => {
+  await using project = new TestProject('vitest', { 'held.test.js': held })
+  const runs = [project.startTests(['held']), project.startTests(['held'])]
+  await until('both are in their test', () => running(project).length === 2)
+  expect(project.leftovers()).toHaveLength(2)
+  expect((await project.stint(['sweep'])).code).toBe(0)
+  writeFileSync(join(project.path, 'go'), '')
+  const finished = await Promise.all(runs.map((run) => run.finished))
+  expect(finished.map(({ code }) => code)).toEqual([0, 0])
+  expect(project.remains()).toEqual([])
+})
+
+test('if vitest itself is killed, the next sweep takes everything', async () => {
+  await using project = new TestProject('vitest', { 'held.test.js': held })
+  const run = project.startTests(['held'])
+  await until('the test runs', () => running(project).length === 1)
+  run.child.kill('SIGKILL')
+  await run.finished
+  expect(project.leftovers()).toHaveLength(1)
+  expect((await project.stint(['sweep'])).code).toBe(0)
+  expect(project.leftovers()).toEqual([])
+})
+
+test('in `stint run` a run without a global setup is part of that run', async () => {
+  const prints = `${imports}
+    test('works', ({ scratch }) => console.log('scratch=' + scratch.path, 'run=' + process.env.STINT_TMP_DIR))`
+  await using project = new TestProject('vitest', {
+    'a.test.js': prints,
+    'vitest.config.js': 'export default {}',
+  })
+  const vitest = [process.execPath, 'node_modules/vitest/vitest.mjs', 'run', 'a.test']
+  const { code, stdout } = await project.stint(['run', '--', ...vitest], { cwd: project.path })
+  expect(code).toBe(0)
+  const [scratch = ''] = printedValues(stdout, 'scratch')
+  expect([dirname(dirname(scratch))]).toEqual(printedValues(stdout, 'run'))
+  expect(project.remains()).toEqual([])
+})
+
+test.each([
+  ['STINT_TEST_KEEP', 'STINT_TEST_KEEP must be one of never, on-failure, always, not "sometimes"'],
+  ['STINT_TEST_LEAKS', 'STINT_TEST_LEAKS must be one of off, warn, fail, not "sometimes"'],
+])('a misspelt %s is told before anything runs', async (name, message) => {
+  await using project = new TestProject('vitest')
+  const { code, printed } = await project.test([], { [name]: 'sometimes' })
+  expect(code).toBe(1)
+  expect(printed).toContain(message)
+  expect(existsSync(project.root)).toBe(false)
+})
+
+test.each(['Vitest', 'Moving from something else'])(
+  'the guide: what it shows under "%s" works',
+  async (title) => {
+    const files = filesInSection('docs/testing.md', title)
+    expect(Object.keys(files)).toHaveLength(3)
+    await using project = new TestProject('vitest', files)
+    const { code, printed } = await project.test()
+    expect(printed).not.toContain('stint:')
+    expect({ code, remains: project.remains() }).toEqual({ code: 0, remains: [] })
+  },
+)
