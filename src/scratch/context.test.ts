@@ -70,6 +70,15 @@ test('after cleaning, a context and those within it can be used again', () => {
   expect(existsSync(file)).toBe(false)
 })
 
+test('what a context tracks after it was cleaned still goes with the outer one', () => {
+  const outer = scratch.context('outer')
+  const inner = outer.context('middle').context('inner')
+  inner.clean()
+  const tracked = inner.track(outside('later'))
+  outer.clean()
+  expect(existsSync(tracked)).toBe(false)
+})
+
 test('a context that was never used costs no directory', () => {
   scratch.context('idle').clean()
   expect(readdirSync(scratch.path)).toEqual(['.stint'])

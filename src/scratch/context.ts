@@ -2,7 +2,13 @@ import { lstatSync, renameSync, rmdirSync } from 'node:fs'
 import { basename, join, relative, sep } from 'node:path'
 import type { Clock } from '../primitives/clock.ts'
 import { appendPrivateFile, createPrivateFile, makePrivateDirectory } from '../primitives/private-file.ts'
-import { nothingRemoved, type Removal, type RemovalOptions, totalRemoval } from '../primitives/remove-tree.ts'
+import {
+  nothingRemoved,
+  type Removal,
+  type RemovalOptions,
+  removeTree,
+  totalRemoval,
+} from '../primitives/remove-tree.ts'
 import { codedError, errnoOf, StintError } from '../primitives/stint-error.ts'
 import { safeNameParts } from './name.ts'
 import { makeOutputDirectory, type OutputDirectory } from './output.ts'
@@ -46,8 +52,13 @@ export class Context {
   readonly #file: string | undefined
   readonly #makeDirectory: () => string
   #directory: string | undefined
+  #inode = 0
+  /** Has anything been made in it by us? */
+  #filled = false
   #tracked: string[] = []
-  #inner = new Set<Context>()
+  #outer: Context | undefined
+  /** Those within that have something to clean. */
+  readonly #inner = new Set<Context>()
   #unnamed = 0
 
   /** @internal */
@@ -60,7 +71,12 @@ export class Context {
 
   /** Its directory, made when somebody asks for it. */
   get path(): string {
-    this.#directory ??= this.#makeDirectory()
+    if (this.#directory === undefined) {
+      this.#enlist()
+      this.#directory = this.#makeDirectory()
+      this.#inode = lstatSync(this.#directory).ino
+      this.#filled = false
+    }
     return this.#directory
   }
 
@@ -73,6 +89,7 @@ export class Context {
   file(name?: string, content: string | Uint8Array = ''): string {
     const path = place(this.path, name === undefined ? [this.#nextName('file')] : safeNameParts(name))
     createFile(path, content)
+    this.#filled = true
     this.#publish('created', path, 'file')
     return path
   }
@@ -94,6 +111,7 @@ export class Context {
     const { root, requestId } = this.run
     const tracked = recordTracked(root, requestId, path, this.name || undefined)
     this.#tracked.push(tracked)
+    this.#enlist()
     this.run.tracks = true
     if (resourceChannel.hasSubscribers) this.#publish('tracked', tracked, typeOf(tracked))
     return tracked
@@ -102,12 +120,9 @@ export class Context {
   /** A context within this one. */
   context(name: string, options: ContextOptions = {}): Context {
     const full = this.name === '' ? name : `${this.name} > ${name}`
-    const makeDirectory = (): string => {
-      this.#inner.add(inner)
-      return makeContextDirectory(this.run, this.path, full, options)
-    }
+    const makeDirectory = (): string => makeContextDirectory(this.run, this.path, full, options)
     const inner = new Context(this.run, full, makeDirectory, options)
-    this.#inner.add(inner)
+    inner.#outer = this
     return inner
   }
 
@@ -132,6 +147,7 @@ export class Context {
    * throws: what could not be removed is in `failures`, and the rest is gone all the same.
    */
   clean(options: Pick<RemovalOptions, 'measure'> = {}): Removal {
+    this.#outer?.#inner.delete(this)
     return totalRemoval([this.cleanTracked(options), this.#cleanDirectory(options)])
   }
 
@@ -175,11 +191,12 @@ export class Context {
     const directory = this.#directory
     if (directory === undefined) return nothingRemoved()
     this.#directory = undefined
-    if (removeIfEmpty(directory)) {
+    if (!this.#filled && removeIfEmpty(directory)) {
       this.#publish('removed', directory, 'directory')
       return { ...nothingRemoved(), removed: 1 }
     }
-    return this.reported(removeUnlessMounted(directory, this.reporting(options)))
+    const remove = hasNoMount(directory, this.#inode) ? removeTree : removeUnlessMounted
+    return this.reported(remove(directory, this.reporting(options)))
   }
 
   async #using<Result>(path: string, use: (path: string) => Result | Promise<Result>): Promise<Result> {
@@ -206,6 +223,12 @@ export class Context {
     if (!resourceChannel.hasSubscribers) return
     const { requestId } = this.run
     resourceChannel.publish({ event, path, type, requestId, context: this.name, ...(error && { error }) })
+  }
+
+  /** From now on there is something to clean here. */
+  #enlist(): void {
+    this.#outer?.#inner.add(this)
+    this.#outer?.#enlist()
   }
 
   #nextName(kind: string): string {
@@ -294,6 +317,15 @@ function placeError(error: unknown, path: string): unknown {
 
 const typeOf = (path: string): 'file' | 'directory' =>
   lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ? 'directory' : 'file'
+
+/**
+ * The same directory as was made, with no directory in it (which has two links then, where a file system counts them): nothing can be mounted on it
+ * or beneath, and the long list of mounts need not be read.
+ */
+function hasNoMount(path: string, inode: number): boolean {
+  const stat = lstatSync(path, { throwIfNoEntry: false })
+  return stat?.ino === inode && stat.nlink === 2
+}
 
 function removeIfEmpty(path: string): boolean {
   try {
