@@ -147,7 +147,7 @@ export class Context {
    * throws: what could not be removed is in `failures`, and the rest is gone all the same.
    */
   clean(options: Pick<RemovalOptions, 'measure'> = {}): Removal {
-    this.#outer?.#inner.delete(this)
+    if (this.#outer !== undefined) this.#outer.#inner.delete(this)
     return totalRemoval([this.cleanTracked(options), this.#cleanDirectory(options)])
   }
 
@@ -227,8 +227,9 @@ export class Context {
 
   /** From now on there is something to clean here. */
   #enlist(): void {
-    this.#outer?.#inner.add(this)
-    this.#outer?.#enlist()
+    if (this.#outer === undefined) return
+    this.#outer.#inner.add(this)
+    this.#outer.#enlist()
   }
 
   #nextName(kind: string): string {
