@@ -47,8 +47,9 @@ export function acquireWithinSync(book: Book, request: AcquireRequest, waitMs: n
 const attempt = (book: Book, request: AcquireRequest) =>
   change(book, (claims, witness, fence) => acquire(claims, request, witness, fence))
 
-/** Short at first, then up to a fifth of a second, never in step with the others. */
-const pauseMs = (tries: number): number => Math.min(200, 2 ** Math.min(tries, 8)) * (0.5 + Math.random())
+/** A quarter of a millisecond at first, then longer, up to a fifth of a second; never in step with the others. */
+const pauseMs = (tries: number): number =>
+  Math.min(200, 0.25 * 1.3 ** Math.min(tries, 30)) * (0.5 + Math.random())
 
 /** Resolves at a change of the book, or when the time is over; a holder's death changes nothing, so time is needed. */
 function changeOrTime(book: Book, ms: number, signal: AbortSignal | undefined): Promise<void> {

@@ -1,4 +1,4 @@
-import { lstatSync, realpathSync } from 'node:fs'
+import { lstatSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { md5 } from '../primitives/md5.ts'
 import { readSmallFile } from '../primitives/small-file.ts'
@@ -11,13 +11,27 @@ export interface Workspace {
   key: string
 }
 
-export function findWorkspace(directory: string = process.cwd()): Workspace {
+export function findWorkspace(directory: string = currentDirectory()): Workspace {
   const path = gitTopLevel(realDirectory(directory))
   return { path, key: computeWorkspaceHash(path) }
 }
 
+/** Is it the key of a workspace? Others may put anything beside them. */
+export const isWorkspaceKey = (name: string): boolean => /^[0-9a-f]{12}$/.test(name)
+
 /** Seed 003's hash: first 12 hex digits of the MD5 of the path as it is given. */
 export const computeWorkspaceHash = (path: string): string => md5(String(path || '')).slice(0, 12)
+
+function currentDirectory(): string {
+  try {
+    return process.cwd()
+  } catch (error) {
+    throw new StintError('NOT_FOUND', 'the current directory is not there any more', {
+      cause: error,
+      hint: 'Change to a directory that exists, or name one with --workspace.',
+    })
+  }
+}
 
 function realDirectory(directory: string): string {
   let path: string
@@ -38,18 +52,38 @@ function realDirectory(directory: string): string {
 
 /** Found by looking, without running git. */
 function gitTopLevel(start: string): string {
+  let submodule: string | undefined
   for (let at = start; ; at = dirname(at)) {
-    if (ownsGit(join(at, '.git'))) return at
-    if (at === dirname(at)) return start
+    const kind = gitKind(join(at, '.git'))
+    if (kind === 'alone') return at
+    if (kind === 'submodule') submodule ??= at
+    // One whose superproject is not around it has only itself.
+    if (at === dirname(at)) return submodule ?? start
   }
 }
 
 /** A submodule belongs to its superproject; a linked worktree, or any other `.git` file, stands alone. */
-function ownsGit(git: string): boolean {
-  const stat = lstatSync(git, { throwIfNoEntry: false })
-  if (stat === undefined || stat.isDirectory()) return stat !== undefined
+function gitKind(git: string): 'alone' | 'submodule' | undefined {
+  const stat = statOf(git)
+  if (stat === undefined || stat.isDirectory()) return stat && 'alone'
   const gitDirectory = /^gitdir: (.*)$/m.exec(readSmallFile(git) ?? '')?.[1]
-  return gitDirectory !== undefined && !gitDirectory.replaceAll('\\', '/').includes('/.git/modules/')
+  if (gitDirectory === undefined) return undefined
+  return isOfSubmodule(gitDirectory.replaceAll('\\', '/')) ? 'submodule' : 'alone'
+}
+
+/** Git keeps a submodule in `modules` of its superproject, which may itself be a worktree; a worktree of a submodule comes after that. */
+const isOfSubmodule = (gitDirectory: string): boolean =>
+  gitDirectory.includes('/modules/') &&
+  gitDirectory.lastIndexOf('/worktrees/') < gitDirectory.lastIndexOf('/modules/')
+
+/** `.git` may be a link to where it is kept. */
+function statOf(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false })
+  } catch {
+    // A link that leads to itself, or to where we may not look.
+    return undefined
+  }
 }
 
 /**
@@ -58,7 +92,7 @@ function ownsGit(git: string): boolean {
 export function claimPaths(
   workspace: string,
   paths: readonly string[],
-  from: string = process.cwd(),
+  from: string = currentDirectory(),
 ): string[] {
   const fold = paths.length > 0 && ignoresCase(workspace)
   return paths.map((path) => {
