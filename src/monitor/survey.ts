@@ -22,6 +22,7 @@ export function* surveySteps(root: ScratchRoot, now: number): Generator<void, En
     if (candidate !== undefined) entries.push(describe(root, join(place.directory, name), candidate, now))
   }
   for (const place of placesOf('all', { root, dryRun: true })) {
+    if (place.kind === 'tracked') continue
     // Where somebody has put a link in its place, it is the link that is shown, not what it leads to.
     if (!isOwn(place.directory)) look(rootPlace, basename(place.directory))
     else {
@@ -78,7 +79,7 @@ function describeTracked(root: ScratchRoot, name: string, now: number): Entry | 
   const isRun = isRequestId(name)
   const scratch = isRun ? examine({ kind: 'root', directory: root.path }, name) : undefined
   const trashed = isRun ? examine({ kind: 'trash', directory: root.trash }, name) : undefined
-  const candidate = scratch ?? trashed
+  const candidate = scratch ?? trashed ?? examine({ kind: 'tracked', directory: root.tracked, root }, name)
   const owner = isRun ? readOwner(join(scratch ? root.path : root.trash, name)) : undefined
   const judged = candidate && verdict(candidate, now)
   return {

@@ -1,4 +1,5 @@
 import { lstatSync, readdirSync, renameSync, rmdirSync, unlinkSync } from 'node:fs'
+import { exactPath, latin1Of, readable } from './exact-path.ts'
 import { type OpenDirectory, openDirectory } from './open-directory.ts'
 import { errnoOf } from './stint-error.ts'
 
@@ -20,6 +21,10 @@ export interface Removal {
 }
 
 export interface RemovalOptions {
+  /** What the top is called in failures, if not by its path. */
+  shownAs?: string
+  /** The inode of the top, if it is known: anything else in its place stays. */
+  inode?: number
   /** Told of each entry that has gone. */
   onRemoved?: (path: string, type: RemovalFailure['type']) => void
   /** Count bytes: one more system call a file. */
@@ -106,6 +111,10 @@ export function* removalSteps(path: string, options: RemovalOptions): Generator<
       return
     }
     try {
+      if (top === undefined && options.inode !== undefined && directory.ino !== options.inode) {
+        fail(shown, 'directory', new Error('something else is in its place'))
+        return
+      }
       top ??= directory
       if (directory.dev !== top.dev) {
         fail(shown, 'directory', new Error('another file system is mounted here'))
@@ -140,8 +149,8 @@ export function* removalSteps(path: string, options: RemovalOptions): Generator<
         removal.complete = false
         return
       }
-      const path = exactPath(directory.base, entry.name)
-      const name = `${shown}/${Buffer.from(entry.name, 'latin1').toString()}`
+      const path = exactPath(`${latin1Of(directory.base)}/${entry.name}`)
+      const name = `${shown}/${readable(entry.name)}`
       if (entry.isDirectory() || unlinkUnlessDirectory(path, name, directory)) {
         yield* removeDirectory(path, name, depth + 1, directory)
         if (!removal.complete) return
@@ -163,17 +172,12 @@ export function* removalSteps(path: string, options: RemovalOptions): Generator<
     return true
   }
 
-  if (isDirectory(path) || unlinkUnlessDirectory(path, path)) yield* removeDirectory(path, path, 0)
+  const shown = options.shownAs ?? path
+  if (isDirectory(path) || unlinkUnlessDirectory(path, shown)) yield* removeDirectory(path, shown, 0)
   return removal
 }
 
 type Path = string | Buffer
-
-/** Names are bytes, not always UTF-8: read as Latin-1, none is lost. */
-const exactPath = (base: string, name: string): Path =>
-  /^[\x20-\x7e]*$/.test(name)
-    ? `${base}/${name}`
-    : Buffer.concat([Buffer.from(`${base}/`), Buffer.from(name, 'latin1')])
 
 /** A directory of ours without write permission is given it once. */
 function withPermission(parent: OpenDirectory | undefined, act: () => void): void {

@@ -1,6 +1,7 @@
 import { lstatSync, renameSync, rmdirSync } from 'node:fs'
 import { basename, join, relative, sep } from 'node:path'
 import type { Clock } from '../primitives/clock.ts'
+import type { Identity } from '../primitives/liveness.ts'
 import { appendPrivateFile, createPrivateFile, makePrivateDirectory } from '../primitives/private-file.ts'
 import {
   nothingRemoved,
@@ -14,8 +15,10 @@ import { safeNameParts } from './name.ts'
 import { makeOutputDirectory, type OutputDirectory } from './output.ts'
 import { metaDirectory } from './owner.ts'
 import { type ResourceEvent, resourceChannel } from './resource-event.ts'
+import { removeUnlessMounted } from './remove-unless-mounted.ts'
 import type { ScratchRoot } from './root.ts'
-import { recordTracked, removeOwnTracked, removeUnlessMounted } from './tracked.ts'
+import { recordTracked } from './tracked-record.ts'
+import { isDirectory, lookToTrack, removeOwnTracked, type TrackedPath } from './tracked.ts'
 
 /** What all contexts of one scratch share. */
 export interface ScratchRun {
@@ -30,6 +33,10 @@ export interface ScratchRun {
   contexts: number
   /** Was anything elsewhere ever tracked? */
   tracks: boolean
+  /** The process whose run it is: not ours, if we have joined another's. */
+  owner: Identity
+  /** Has it been removed? */
+  gone: boolean
 }
 
 export interface ContextOptions {
@@ -52,10 +59,10 @@ export class Context {
   readonly #file: string | undefined
   readonly #makeDirectory: () => string
   #directory: string | undefined
-  #inode = 0
+  #made: { dev: number; ino: number } | undefined
   /** Has anything been made in it by us? */
   #filled = false
-  #tracked: string[] = []
+  #tracked: TrackedPath[] = []
   #outer: Context | undefined
   /** Those within that have something to clean. */
   readonly #inner = new Set<Context>()
@@ -74,7 +81,7 @@ export class Context {
     if (this.#directory === undefined) {
       this.#enlist()
       this.#directory = this.#makeDirectory()
-      this.#inode = lstatSync(this.#directory).ino
+      this.#made = lstatSync(this.#directory)
       this.#filled = false
     }
     return this.#directory
@@ -108,13 +115,16 @@ export class Context {
 
   /** Something elsewhere that must go, too. Track it once it exists: then a sweep can remove it, too. */
   track(path: string): string {
-    const { root, requestId } = this.run
-    const tracked = recordTracked(root, requestId, path, this.name || undefined)
+    const { run } = this
+    if (run.gone) throw new StintError('NOT_FOUND', 'the scratch that is to track it is gone')
+    const tracked = lookToTrack(path, run.root, this.name || undefined)
+    recordTracked(run.root, run.requestId, tracked, run.tracks ? undefined : run.owner)
+    run.tracks = true
     this.#tracked.push(tracked)
     this.#enlist()
-    this.run.tracks = true
-    if (resourceChannel.hasSubscribers) this.#publish('tracked', tracked, typeOf(tracked))
-    return tracked
+    if (resourceChannel.hasSubscribers)
+      this.#publish('tracked', tracked.path, isDirectory(tracked.path) ? 'directory' : 'file')
+    return tracked.path
   }
 
   /** A context within this one. */
@@ -195,7 +205,7 @@ export class Context {
       this.#publish('removed', directory, 'directory')
       return { ...nothingRemoved(), removed: 1 }
     }
-    const remove = hasNoMount(directory, this.#inode) ? removeTree : removeUnlessMounted
+    const remove = hasNoMount(directory, this.#made) ? removeTree : removeUnlessMounted
     return this.reported(remove(directory, this.reporting(options)))
   }
 
@@ -316,16 +326,17 @@ function placeError(error: unknown, path: string): unknown {
   return new StintError('NAME_TAKEN', `${path} already exists`, { cause: error })
 }
 
-const typeOf = (path: string): 'file' | 'directory' =>
-  lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ? 'directory' : 'file'
-
 /**
  * The same directory as was made, with no directory in it (which has two links then, where a file system counts them): nothing can be mounted on it
  * or beneath, and the long list of mounts need not be read.
  */
-function hasNoMount(path: string, inode: number): boolean {
-  const stat = lstatSync(path, { throwIfNoEntry: false })
-  return stat?.ino === inode && stat.nlink === 2
+function hasNoMount(path: string, made: { dev: number; ino: number } | undefined): boolean {
+  try {
+    const { dev, ino, nlink } = lstatSync(path)
+    return dev === made?.dev && ino === made.ino && nlink === 2
+  } catch {
+    return false
+  }
 }
 
 function removeIfEmpty(path: string): boolean {

@@ -19,6 +19,8 @@ export function* discardSteps(
 ): Generator<void, Removal> {
   const moved = moveToTrash(root, path)
   if (typeof moved === 'string') return yield* removalSteps(moved, options)
+  // It cannot be moved (it is immutable, say): what is in it goes where it is, as far as that is possible.
+  if (moved.failures.some(({ error }) => error === 'EPERM')) return yield* removalSteps(path, options)
   return { removed: 0, bytes: 0, complete: true, ...moved }
 }
 
@@ -51,9 +53,8 @@ export function moveToTrash(
   root: Pick<ScratchRoot, 'trash'>,
   path: string,
 ): string | Pick<Removal, 'failures'> {
-  const [mount] = mountsBeneath(path)
-  if (mount !== undefined) return { failures: [{ path: mount, type: 'directory', error: 'MOUNT_POINT' }] }
-  if (dirname(path) === root.trash) return path
+  const free = unlessMounted(path)
+  if (typeof free !== 'string' || dirname(path) === root.trash) return free
   // Names carry a request id, so they are unique for good; of two movers, one finds it gone.
   const trashed = join(root.trash, basename(path))
   for (let retried = false; ; retried = true) {
@@ -61,11 +62,16 @@ export function moveToTrash(
       renameSync(path, trashed)
       return trashed
     } catch (error) {
-      if (!isThere(path)) return isThere(trashed) ? trashed : { failures: [] }
+      if (!isThere(path)) return isThere(trashed) ? unlessMounted(trashed) : { failures: [] }
       if (!retried && repair(root, path, errnoOf(error))) continue
       return { failures: [{ path, type: 'directory', error: errnoOf(error) ?? String(error) }] }
     }
   }
+}
+
+function unlessMounted(path: string): string | Pick<Removal, 'failures'> {
+  const [mount] = mountsBeneath(path)
+  return mount === undefined ? path : { failures: [{ path: mount, type: 'directory', error: 'MOUNT_POINT' }] }
 }
 
 const isThere = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined

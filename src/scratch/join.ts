@@ -18,7 +18,17 @@ export function joinScratch(path: string): Context | undefined {
   if (owner === undefined || root === undefined || owner.request_id !== basename(path)) return undefined
   if (liveness(owner.identity) === 'dead') return undefined
   const { request_id: requestId } = owner
-  const run = { root, requestId, path, clock: systemClock, outputs: [], contexts: 0, tracks: false }
+  const run = {
+    root,
+    requestId,
+    path,
+    clock: systemClock,
+    outputs: [],
+    contexts: 0,
+    tracks: false,
+    owner: owner.identity,
+    gone: false,
+  }
   return new Context(run, '', () => makePart(path))
 }
 

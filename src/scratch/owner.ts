@@ -28,9 +28,9 @@ export function writeOwner(scratch: string, owner: Owner): void {
   createPrivateFile(join(scratch, metaDirectory, ownerFile), `${JSON.stringify(owner)}\n`)
 }
 
-/** The owner record, or undefined if there is none that makes sense. */
-export function readOwner(scratch: string): Owner | undefined {
-  const text = readSmallFile(join(scratch, metaDirectory, ownerFile))
+/** The owner record, or undefined if there is none that makes sense. One that cannot be read is thrown, if one insists. */
+export function readOwner(scratch: string, insist?: 'insist'): Owner | undefined {
+  const text = readSmallFile(join(scratch, metaDirectory, ownerFile), insist)
   return text === undefined ? undefined : parseOwner(text)
 }
 

@@ -5,18 +5,18 @@ import { newRequestId } from '../primitives/id.ts'
 import { ownIdentity } from '../primitives/liveness.ts'
 import { displayHostname } from '../primitives/platform.ts'
 import { makePrivateDirectory } from '../primitives/private-file.ts'
-import { nothingRemoved, removeTree, type Removal, totalRemoval } from '../primitives/remove-tree.ts'
-import { codedError } from '../primitives/stint-error.ts'
+import { drain, nothingRemoved, removeTree, type Removal, totalRemoval } from '../primitives/remove-tree.ts'
+import { codedError, StintError } from '../primitives/stint-error.ts'
 import { Context, createFile, outputDirectory, place, type ScratchRun } from './context.ts'
 import { discard, discardBare, moveToTrash } from './discard.ts'
 import type { Keep } from './keep.ts'
 import { safeNameParts } from './name.ts'
 import { defaultKeepSeconds, type OutputDirectory } from './output.ts'
 import { metaDirectory, writeOwner } from './owner.ts'
+import { removeDeadTracked } from './dead-tracked.ts'
 import { resourceChannel } from './resource-event.ts'
 import { openRoot, type ScratchRoot } from './root.ts'
 import { stagingName } from './staging.ts'
-import { forgetTracked } from './tracked.ts'
 
 export interface ScratchOptions {
   requestId?: string
@@ -82,6 +82,14 @@ export class Scratch extends Context {
     })
   }
 
+  /** A whole scratch is not moved: leave it where it is with `release`. */
+  override keep(): never {
+    throw new StintError(
+      'ARG_ERROR',
+      'only a context within a scratch can be kept; `release` leaves a scratch as it is',
+    )
+  }
+
   /** The same: of the outermost context nothing is left to use again. */
   override clean(): Removal {
     return this.remove()
@@ -104,10 +112,16 @@ export class Scratch extends Context {
   #end(discardScratch: () => Removal): Removal {
     if (this.#gone) return nothingRemoved()
     this.release()
+    this.run.gone = true
     // First what lies elsewhere: if we are killed in between, the scratch is still there, and a sweep begins again.
-    const tracked = this.cleanTracked()
-    if (this.run.tracks) forgetTracked(this.root, this.requestId)
-    return totalRemoval([discardScratch(), tracked])
+    const own = this.cleanTracked()
+    // What processes that have joined it, and are gone, have tracked; and what we could not remove, for the record.
+    const told = new Set(own.failures.map(({ path }) => path))
+    const others = drain(removeDeadTracked(this.root, this.requestId)).map(({ removal }) => ({
+      ...removal,
+      failures: removal.failures.filter(({ path }) => !told.has(path)),
+    }))
+    return totalRemoval([discardScratch(), own, ...others])
   }
 }
 
@@ -148,6 +162,8 @@ export function createScratch(options: ScratchOptions = {}): Scratch {
     outputs: [],
     contexts: 0,
     tracks: false,
+    owner: identity,
+    gone: false,
   }
   return new Scratch(run, metaInode)
 }

@@ -5,14 +5,16 @@ import { liveness, ownIdentity } from '../primitives/liveness.ts'
 import { geteuid } from '../primitives/user.ts'
 import { readChildren } from '../scratch/children.ts'
 import { outputExpiry } from '../scratch/output.ts'
-import { readOwner } from '../scratch/owner.ts'
+import { type Owner, readOwner } from '../scratch/owner.ts'
+import type { ScratchRoot } from '../scratch/root.ts'
 import { parseStagingName } from '../scratch/staging.ts'
+import { readTrackedRecord } from '../scratch/tracked-record.ts'
 import type { Place } from './places.ts'
 import { isTrashedSession } from './session-trash.ts'
 import type { Candidate } from './verdict.ts'
 
 /** Gathers what `verdict` needs to know of one entry; undefined if it is gone already. */
-export function examine({ directory, kind }: Place, name: string): Candidate | undefined {
+export function examine({ directory, kind, root }: Place, name: string): Candidate | undefined {
   const path = join(directory, name)
   const stat = lstatSync(path, { throwIfNoEntry: false })
   if (stat === undefined) return undefined
@@ -27,12 +29,38 @@ export function examine({ directory, kind }: Place, name: string): Candidate | u
   }
   if (kind === 'trash') return { ...candidate, kind: 'trash' }
   if (kind === 'sessions') return isTrashedSession(name) ? { ...candidate, kind: 'session' } : candidate
+  if (kind === 'tracked' && root !== undefined) return withTracker(candidate, name, root)
   if (kind === 'out') return withExpiry(candidate, name, directory)
   return candidate.type === 'directory' && candidate.ours ? withOwner(candidate, name, path) : candidate
 }
 
 const typeOf = (stat: Stats): Candidate['type'] =>
   stat.isSymbolicLink() ? 'symlink' : stat.isDirectory() ? 'directory' : 'file'
+
+/** What may not be read is not missing: whoever owns it may be alive. */
+function ownerOf(scratch: string): Owner | 'unreadable' | undefined {
+  try {
+    return readOwner(scratch, 'insist')
+  } catch {
+    return 'unreadable'
+  }
+}
+
+/** A record shares the fate of its scratch; only one whose scratch is gone is judged by itself. Undefined for any other. */
+function withTracker(candidate: Candidate, name: string, root: ScratchRoot): Candidate | undefined {
+  if (!isRequestId(name) || candidate.type !== 'file' || !candidate.ours) return candidate
+  const isThere = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined
+  if (isThere(join(root.path, name)) || isThere(join(root.trash, name))) return undefined
+  const tracked = { ...candidate, kind: 'tracked' as const }
+  try {
+    const lives = readTrackedRecord(root, name)?.owners.map(liveness) ?? []
+    const liveliest = (['alive', 'unknown', 'dead'] as const).find((each) => lives.includes(each))
+    if (liveliest === undefined) return tracked
+    return { ...tracked, owner: { liveness: liveliest, keep: 'never', createdAt: candidate.changedAt } }
+  } catch {
+    return { ...tracked, unreadable: true }
+  }
+}
 
 /** The time to keep it counts from the end of its run: as long as that lives, nothing expires. */
 function withExpiry(candidate: Candidate, name: string, directory: string): Candidate {
@@ -46,7 +74,8 @@ function withExpiry(candidate: Candidate, name: string, directory: string): Cand
 
 function withOwner(candidate: Candidate, name: string, path: string): Candidate {
   if (isRequestId(name)) {
-    const owner = readOwner(path)
+    const owner = ownerOf(path)
+    if (owner === 'unreadable') return { ...candidate, kind: 'scratch', unreadable: true }
     if (owner === undefined) return { ...candidate, kind: 'scratch' }
     const seen = { liveness: liveness(owner.identity), keep: owner.keep, createdAt: owner.created_at }
     return {

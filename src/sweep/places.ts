@@ -10,7 +10,7 @@ export type SweepScope = (typeof sweepScopes)[number]
 
 /** One directory that the sweep goes through. */
 export interface Place {
-  kind: 'root' | 'out' | 'trash' | 'sessions'
+  kind: 'root' | 'out' | 'trash' | 'tracked' | 'sessions'
   directory: string
   /** The scratch root it belongs to; none for the trash of sessions. */
   root?: ScratchRoot
@@ -37,7 +37,10 @@ export function placesOf(scope: SweepScope, options: PlacesOptions): Place[] {
     outputs: { kind: 'out', directory: root.out, root },
     scratch: { kind: 'root', directory: root.path, root },
   }
-  return scope === 'all' ? Object.values(places) : [places[scope]]
+  const chosen = scope === 'all' ? Object.values(places) : [places[scope]]
+  // Records whose scratch is gone; they come last, when it is known which.
+  const tracked: Place = { kind: 'tracked', directory: root.tracked, root }
+  return scope === 'all' || scope === 'scratch' ? [...chosen, tracked] : chosen
 }
 
 /** In `trash/`: when the last sweep at a start was. */
@@ -48,6 +51,7 @@ const fixtures: Readonly<Record<Place['kind'], readonly string[]>> = {
   root: ['trash', 'out', 'tracked'],
   trash: [sweptStamp],
   out: [],
+  tracked: [],
   sessions: [],
 }
 

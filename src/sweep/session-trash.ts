@@ -20,6 +20,21 @@ export function findSessionTrash(home: string = stintHome()): string | undefined
   return join(home, 'trash')
 }
 
+/** What every session has, from the beginning. */
+const manifestFile = 'manifest.json'
+
+/** A name may be anybody's: what makes a directory a session is its manifest, a file and no link. */
+export const isTrashedSession = (name: string, trash: string | undefined = findSessionTrash()): boolean =>
+  trash !== undefined && isSessionName(name) && isFile(join(trash, name, manifestFile))
+
 /** `<sessionId>`, or `<sessionId>-<something>`, for a session that was removed more than once. */
-export const isTrashedSession = (name: string): boolean =>
+const isSessionName = (name: string): boolean =>
   isSessionId(name) || (/-[A-Za-z0-9._]+$/.test(name) && isSessionId(name.slice(0, name.lastIndexOf('-'))))
+
+function isFile(path: string): boolean {
+  try {
+    return lstatSync(path).isFile()
+  } catch {
+    return false
+  }
+}

@@ -256,11 +256,15 @@ test('tracked paths elsewhere go with a dead run, unless something else is there
   expect(swept.envelope().data).toMatchObject({
     failures: [{ path: join(mounted, 'm'), error: 'MOUNT_POINT' }],
   })
-  expect([existsSync(gone), existsSync(replaced), existsSync(join(mounted, 'x'))]).toEqual([
-    false,
-    true,
-    true,
-  ])
+  const left = () => [gone, replaced, join(mounted, 'x')].map((path) => existsSync(path))
+  expect(left()).toEqual([false, true, true])
+  // What could not be removed is not forgotten: where there is no mount, the next sweep takes it.
+  expect((await world.stint(['temp', 'check', '--json', '--wait', '0s'])).code).toBe(3)
+  expect(await sweep(world)).toMatchObject({
+    removed: [{ path: mounted, type: 'directory', reason: 'tracked' }],
+    failures: [],
+  })
+  expect(left()).toEqual([false, true, false])
   expect(world.leftovers()).toEqual([])
 })
 
@@ -275,6 +279,101 @@ test.each(['', '{"path":"/torn'])(
     expect(world.leftovers()).toEqual([])
   },
 )
+
+/** A dead run that tracked these. */
+async function deadTracker(world: World, ...paths: string[]): Promise<void> {
+  const program = `
+    import { createScratch } from ${JSON.stringify(join(import.meta.dirname, '../../dist/index.js'))}
+    const scratch = createScratch()
+    for (const path of process.argv.slice(1)) scratch.track(path)
+    process.kill(process.pid, 'SIGKILL')`
+  await world.start(process.execPath, ['--input-type=module', '-e', program, ...paths]).finished
+}
+
+test('a dry run names what would go elsewhere; a sweep does, too', async () => {
+  await using world = new World()
+  const tracked = join(world.tmp, 'elsewhere')
+  mkdirSync(tracked)
+  writeFileSync(join(tracked, 'x'), '12345')
+  await deadTracker(world, tracked)
+  const named = { path: tracked, type: 'directory', bytes: 5, reason: 'tracked' }
+  expect((await sweep(world, '--dry-run')).removed).toContainEqual(named)
+  expect(existsSync(tracked)).toBe(true)
+  expect((await sweep(world)).removed).toContainEqual(named)
+  expect(existsSync(tracked)).toBe(false)
+})
+
+test('one run whose tracked path cannot be looked at does not stop the sweep of the others', async () => {
+  await using world = new World()
+  const parent = join(world.tmp, 'parent')
+  mkdirSync(parent)
+  writeFileSync(join(parent, 'x'), '')
+  await deadTracker(world, join(parent, 'x'))
+  rmSync(parent, { recursive: true })
+  writeFileSync(parent, 'now a file')
+  const others = [1, 2, 3].map(() => plant(world, { ...ownIdentity(), pid: deadPid }))
+  const { removed, failures } = await sweep(world)
+  expect(failures).toEqual([])
+  expect(removed.map(({ path }) => path)).toEqual(expect.arrayContaining(others))
+  expect(readFileSync(parent, 'utf8')).toBe('now a file')
+  expect(world.leftovers()).toEqual([])
+})
+
+test('a record whose scratch is gone is swept by itself, when its run is dead', async () => {
+  await using world = new World()
+  const tracked = join(world.tmp, 'elsewhere')
+  writeFileSync(tracked, '')
+  await deadTracker(world, tracked)
+  const scratch = world.leftovers().find((name) => name.startsWith('req_')) ?? ''
+  rmSync(join(world.root, scratch), { recursive: true })
+  const record = join(world.root, 'tracked', scratch)
+  const text = readFileSync(record, 'utf8')
+  writeFileSync(
+    record,
+    text.replace(/"pid":\d+,"started":\d+/, `"pid":${process.pid},"started":${ownIdentity().started}`),
+  )
+  expect((await sweep(world)).kept).toContainEqual({ path: record, reason: 'owner-alive' })
+  expect(existsSync(tracked)).toBe(true)
+  writeFileSync(record, text)
+  expect((await sweep(world)).removed).toMatchObject([{ path: tracked, reason: 'tracked' }])
+  expect(world.leftovers()).toEqual([])
+})
+
+test('thousands of tracked paths go with their run', async () => {
+  await using world = new World()
+  const many = join(world.tmp, 'many')
+  mkdirSync(many)
+  const program = `
+    import { createScratch } from ${JSON.stringify(join(import.meta.dirname, '../../dist/index.js'))}
+    import { writeFileSync } from 'node:fs'
+    const scratch = createScratch()
+    const [many] = process.argv.slice(1)
+    for (let i = 0; i < 9000; i++) { writeFileSync(many + '/' + i, ''); scratch.track(many + '/' + i) }
+    process.kill(process.pid, 'SIGKILL')`
+  await world.start(process.execPath, ['--input-type=module', '-e', program, many]).finished
+  expect((await sweep(world)).removed).toHaveLength(9001)
+  expect([readdirSync(many), world.leftovers()]).toEqual([[], []])
+})
+
+test('what nobody can prove dead stays while anything in it is young, and what may not be read stays', async () => {
+  await using world = new World()
+  const unproven = plant(world, { ...ownIdentity(), pidns: '1' })
+  mkdirSync(join(unproven, 'deep/er'), { recursive: true })
+  const fresh = join(unproven, 'deep/er/fresh')
+  writeFileSync(fresh, '')
+  const tomorrow = Date.now() + 25 * 3_600_000
+  utimesSync(fresh, tomorrow / 1000, tomorrow / 1000)
+  const root = openRoot({ STINT_TMP_ROOT: world.tmp })
+  const later = { now: () => tomorrow, mono: () => 0 }
+  expect(sweepSync({ root, clock: later })).toMatchObject({
+    removed: [],
+    kept: [{ reason: 'owner-unknown' }],
+  })
+  rmSync(fresh)
+  expect(sweepSync({ root, clock: { ...later, now: () => tomorrow + 25 * 3_600_000 } }).removed).toHaveLength(
+    1,
+  )
+})
 
 test('a program cannot make a sweep delete something by writing to its scratch', async () => {
   await using world = new World()

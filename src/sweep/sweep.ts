@@ -1,14 +1,26 @@
+import { lstatSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { type Clock, systemClock } from '../primitives/clock.ts'
+import { isRequestId } from '../primitives/id.ts'
 import { measureSteps } from '../primitives/measure-tree.ts'
 import { drain, drainInTurns, type Removal, type RemovalFailure } from '../primitives/remove-tree.ts'
+import { errnoOf } from '../primitives/stint-error.ts'
+import { removeDeadTracked, sweepableOf } from '../scratch/dead-tracked.ts'
 import { discardSteps } from '../scratch/discard.ts'
 import { keptScratches } from '../scratch/keep.ts'
 import type { ScratchRoot } from '../scratch/root.ts'
-import { removeDeadTracked } from '../scratch/tracked.ts'
+import { isDirectory } from '../scratch/tracked.ts'
 import { examine } from './candidate.ts'
 import { namesIn, type Place, placesOf, type SweepScope } from './places.ts'
-import { type Candidate, type KeepReason, onlyOlder, type RemoveReason, verdict } from './verdict.ts'
+import { touchedSince } from './recently-touched.ts'
+import {
+  type Candidate,
+  type KeepReason,
+  onlyOlder,
+  type RemoveReason,
+  unprovenAgeMs,
+  verdict,
+} from './verdict.ts'
 
 export interface SweepOptions {
   root?: ScratchRoot
@@ -91,6 +103,7 @@ function* goThrough(
   const listed = placesOf(options.scope ?? 'all', options).map((place) => ({ place, names: namesIn(place) }))
   progress.total = listed.reduce((sum, { names }) => sum + names.length, 0)
 
+  const seen = new Set<string>()
   for (const { place, names } of listed) {
     for (const name of startSomewhere(names, options.budgetMs)) {
       yield
@@ -99,23 +112,47 @@ function* goThrough(
         return
       }
       progress.done += 1
-      const candidate = examine(place, name)
-      if (candidate === undefined) continue
-      const entry = { place, path: join(place.directory, name), candidate }
-      const now = clock.now()
-      const { remove, reason } = onlyOlder(
-        verdict(candidate, now),
-        candidate.changedAt,
-        now,
-        options.olderThanMs,
-      )
-      if (remove) yield* dispose(entry, reason, options, report)
-      else if (reason !== 'kept-on-purpose') report.kept.push({ path: entry.path, reason })
-      else keptOnPurpose.push(entry)
+      const path = join(place.directory, name)
+      // A record goes with its scratch; only what is left of others is looked at by itself.
+      if (place.kind === 'tracked' && seen.has(name)) continue
+      seen.add(name)
+      try {
+        const kept = yield* judge(place, path, clock.now(), options, report)
+        if (kept !== undefined) keptOnPurpose.push(kept)
+      } catch (error) {
+        // One that cannot even be looked at must not stop the rest.
+        report.failures.push({ path, type: 'directory', error: errnoOf(error) ?? String(error) })
+      }
     }
   }
   yield* retainNewest(keptOnPurpose, clock.now(), options, report)
 }
+
+/** Removes it or says why not; returns it if it is kept on purpose: how many of those are, only all of them tell. */
+function* judge(
+  place: Place,
+  path: string,
+  now: number,
+  options: SweepOptions,
+  report: SweepReport,
+): Generator<void, Entry | undefined> {
+  const candidate = examine(place, basename(path))
+  if (candidate === undefined) return undefined
+  const entry = { place, path, candidate }
+  const first = verdict(candidate, now)
+  const { remove, reason } = onlyOlder(first, candidate.changedAt, now, options.olderThanMs)
+  if (!remove) {
+    if (reason === 'kept-on-purpose') return entry
+    report.kept.push({ path, reason })
+  } else if (isUnproven(reason) && (yield* touchedSince(path, now - unprovenAgeMs))) {
+    report.kept.push({ path, reason: reason === 'ownerless-and-old' ? 'ownerless' : 'owner-unknown' })
+  } else yield* dispose(entry, reason, options, report)
+  return undefined
+}
+
+/** By age alone: then it must be the age of everything in it. */
+const isUnproven = (reason: RemoveReason): boolean =>
+  reason === 'unknown-and-old' || reason === 'ownerless-and-old'
 
 /** A sweep with a budget must not spend it on the same living runs every time. */
 function startSomewhere(names: string[], budgetMs: number | undefined): string[] {
@@ -130,36 +167,59 @@ function* dispose(
   options: SweepOptions,
   report: SweepReport,
 ): Generator<void> {
-  const removals = options.dryRun ? [yield* wouldRemove(path)] : yield* really(place, path, options)
-  let bytes = 0
-  let failed = false
-  for (const removal of removals) {
-    bytes += removal.bytes
-    report.entriesRemoved += removal.removed
-    report.complete &&= removal.complete
-    failed ||= removal.failures.length > 0 || !removal.complete
-    // One at a time: as arguments of a call, a few hundred thousand are too many.
-    for (const failure of removal.failures) report.failures.push(failure)
+  // First what it tracks elsewhere: as long as the scratch is there, a sweep that was ended here begins again.
+  yield* disposeTracked(place, path, options, report)
+  if (place.kind === 'tracked') return
+  // A large tree must not use up more than a small sweep's time: the rest waits in the trash.
+  const { root, directory } = place
+  const removal = options.dryRun
+    ? yield* wouldRemove(path)
+    : yield* discardSteps(root ?? { trash: directory }, path, { measure: true, limit: limitOf(options) })
+  note(report, { path, type: candidate.type, reason }, removal)
+}
+
+function* disposeTracked(
+  { kind, root }: Place,
+  path: string,
+  options: SweepOptions,
+  report: SweepReport,
+): Generator<void> {
+  const requestId = basename(path)
+  if (root === undefined || !isRequestId(requestId)) return
+  // Something in the trash by the name of a run that is still there: what that run tracks is not ours to take.
+  if (kind === 'trash' && lstatSync(join(root.path, requestId), { throwIfNoEntry: false })) return
+  const reason = 'tracked'
+  if (options.dryRun) {
+    for (const { path: elsewhere } of sweepableOf(root, requestId)) {
+      const type = isDirectory(elsewhere) ? 'directory' : 'file'
+      note(report, { path: elsewhere, type, reason }, yield* wouldRemove(elsewhere))
+    }
+    return
   }
+  const gone = yield* removeDeadTracked(root, requestId, { measure: true, limit: limitOf(options) })
+  for (const { path: elsewhere, type, removal } of gone)
+    note(report, { path: elsewhere, type, reason }, removal)
+}
+
+const limitOf = ({ budgetMs }: SweepOptions): number | undefined => (budgetMs === undefined ? undefined : 500)
+
+/** Adds what became of one entry to the report. */
+function note(
+  report: SweepReport,
+  entry: Omit<SweepReport['removed'][number], 'bytes'>,
+  { bytes, removed, complete, failures }: Removal,
+): void {
   report.bytesFreed += bytes
-  if (!failed) report.removed.push({ path, type: candidate.type, bytes, reason })
+  report.entriesRemoved += removed
+  report.complete &&= complete
+  // One at a time: as arguments of a call, a few hundred thousand are too many.
+  for (const failure of failures) report.failures.push(failure)
+  if (complete && failures.length === 0) report.removed.push({ ...entry, bytes })
 }
 
 function* wouldRemove(path: string): Generator<void, Removal> {
   const { bytes } = yield* measureSteps(path)
   return { removed: 0, bytes, failures: [], complete: true }
-}
-
-/** First what it tracks elsewhere: as long as the scratch is there, a sweep that was ended here begins again. */
-function* really(
-  { root, directory }: Place,
-  path: string,
-  { budgetMs }: SweepOptions,
-): Generator<void, Removal[]> {
-  // A large tree must not use up more than a small sweep's time: the rest waits in the trash.
-  const limit = budgetMs === undefined ? undefined : 500
-  const tracked = root === undefined ? [] : [removeDeadTracked(root, path)]
-  return [...tracked, yield* discardSteps(root ?? { trash: directory }, path, { measure: true, limit })]
 }
 
 /** Scratches kept on purpose: the newest stay, older ones go. */

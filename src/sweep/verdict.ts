@@ -3,7 +3,7 @@ import type { Keep } from '../scratch/keep.ts'
 
 /** What the sweep knows of one entry; gathered first, judged after. */
 export interface Candidate {
-  kind: 'scratch' | 'staging' | 'output' | 'trash' | 'session' | 'other'
+  kind: 'scratch' | 'staging' | 'output' | 'trash' | 'tracked' | 'session' | 'other'
   /** What lstat says it is. */
   type: 'directory' | 'symlink' | 'file'
   /** Does it belong to us? */
@@ -13,6 +13,8 @@ export interface Candidate {
   modifiedAt: number
   /** Undefined if there is no owner record that makes sense. */
   owner?: { liveness: Liveness; keep: Keep; createdAt: number }
+  /** Is there an owner record that we may not read? */
+  unreadable?: boolean
   /** Is any recorded child alive, or may it be? */
   children: Liveness[]
   /** When an output expires. */
@@ -25,12 +27,14 @@ export type RemoveReason =
   | 'ownerless-and-old'
   | 'expired'
   | 'trash'
+  | 'tracked'
   | 'removed-session'
 export type KeepReason =
   | 'owner-alive'
   | 'child-alive'
   | 'owner-unknown'
   | 'ownerless'
+  | 'unreadable'
   | 'kept-on-purpose'
   | 'not-expired'
   | 'too-young'
@@ -52,7 +56,9 @@ export function verdict(candidate: Candidate, now: number): Verdict {
   // A link goes as a link, and nothing gets into the trash but to be deleted.
   if (candidate.kind === 'trash') return remove('trash')
   if (candidate.type === 'symlink') return keep('symlink')
-  if (candidate.kind === 'other' || candidate.type === 'file') return keep('not-stint')
+  if (candidate.kind === 'other') return keep('not-stint')
+  // Only a record of tracked paths is a file.
+  if ((candidate.type === 'file') !== (candidate.kind === 'tracked')) return keep('not-stint')
   if (candidate.kind === 'session') return remove('removed-session')
   if (candidate.kind === 'output') {
     if (candidate.owner?.liveness === 'alive') return keep('owner-alive')
@@ -69,7 +75,8 @@ export const onlyOlder = (
   ageMs: number | undefined,
 ): Verdict => (given.remove && ageMs !== undefined && now - changedAt < ageMs ? keep('too-young') : given)
 
-function runVerdict({ owner, children, changedAt }: Candidate, now: number): Verdict {
+function runVerdict({ owner, unreadable, children, changedAt }: Candidate, now: number): Verdict {
+  if (unreadable) return keep('unreadable')
   const old = now - changedAt > unprovenAgeMs
   if (owner === undefined) return old ? remove('ownerless-and-old') : keep('ownerless')
   if (owner.liveness === 'alive') return keep('owner-alive')

@@ -1,7 +1,6 @@
 import { isSessionId } from '../primitives/id.ts'
 import { StintError } from '../primitives/stint-error.ts'
 import { createScratch } from '../scratch/scratch.ts'
-import { removeDeadTracked } from '../scratch/tracked.ts'
 import { sweepAtStart } from '../sweep/sweep-at-start.ts'
 import { setEnvironment, tmpdirVariables } from './environment.ts'
 import { type Say, tellLeak } from './leak-report.ts'
@@ -58,10 +57,7 @@ function makeRunRoot(runner: string): RunRoot {
   const close = (options: TestOptions, say: Say): void => {
     restoreEnvironment()
     const entries = listLeft(tmp)
-    // What killed workers have tracked elsewhere goes, too, and first, as with any scratch.
-    const removals = [removeDeadTracked(root, path), scratch.remove()]
-    for (const { path, error } of removals.flatMap(({ failures }) => failures))
-      say(`stint: ${path} cannot be removed: ${error}`)
+    for (const { path, error } of scratch.remove().failures) say(`stint: ${path} cannot be removed: ${error}`)
     const leak = entries.length === 0 ? undefined : { entries, tests: [] }
     tellLeak(leak, 'code outside all watched tests', options, say)
   }

@@ -32,8 +32,7 @@ export class TestFile {
   /** The test is over: its files go, or are kept and its reader told where. */
   finish(context: Context, failed: boolean, options: TestOptions, say: Say): void {
     const test = JSON.stringify(context.name)
-    if (shouldKeep(keepOf(options), failed) && context.used)
-      say(`stint: kept the files of ${test} for a day: ${context.keep()}`)
+    if (shouldKeep(keepOf(options), failed) && context.used) say(keepFiles(context, test))
     for (const { path, error } of context.clean().failures)
       say(`stint: ${test} leaves ${path}, which cannot be removed: ${error}`)
   }
@@ -67,6 +66,15 @@ export class TestFile {
       for (const { path, error } of this.#scratch.clean().failures)
         say(`stint: ${path} cannot be removed: ${error}`)
     }
+  }
+}
+
+/** Says where they are, or why they are not: that is no reason to fail a test. */
+function keepFiles(context: Context, test: string): string {
+  try {
+    return `stint: kept the files of ${test} for a day: ${context.keep()}`
+  } catch (error) {
+    return `stint: the files of ${test} could not be kept: ${(error as Error).message}`
   }
 }
 

@@ -51,6 +51,8 @@ const fates: Record<Entry['reason'], string> = {
   'owner-alive': 'it goes when its run ends',
   'child-alive': 'it stays: its run is dead, but a child of it is alive',
   'owner-unknown': 'it stays for a day: nobody here can tell whether its run is alive',
+  unreadable: 'a sweep leaves it: it may not be read, and its owner may be alive',
+  tracked: 'the next sweep takes it: its run is dead',
   ownerless: 'it stays for a day: it says nothing of an owner',
   'kept-on-purpose': 'it is kept on purpose until ten newer ones are',
   'not-expired': 'it stays until its time is over',

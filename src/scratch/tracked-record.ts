@@ -1,0 +1,139 @@
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  unlinkSync,
+} from 'node:fs'
+import { isAbsolute, join } from 'node:path'
+import { ulid } from '../primitives/id.ts'
+import { type Identity, parseIdentity } from '../primitives/liveness.ts'
+import { ownDirectoryProblem } from '../primitives/own-directory.ts'
+import { appendPrivateFile, createPrivateFile } from '../primitives/private-file.ts'
+import { codedError, errnoOf, StintError } from '../primitives/stint-error.ts'
+import { ensureScratchDirectory, type ScratchRoot } from './root.ts'
+import type { TrackedPath } from './tracked.ts'
+
+/**
+ * `tracked/<requestId>`: what a run tracks, a JSON object a line, and whose run it is. Beside the scratches, not in them: a program that may write
+ * only to its scratch must not choose what a sweep deletes.
+ */
+export interface TrackedRecord {
+  /** Those whose run it is. */
+  owners: Identity[]
+  tracked: TrackedPath[]
+}
+
+const recordPath = (root: ScratchRoot, requestId: string): string => join(root.tracked, requestId)
+
+const lineOf = (value: unknown): string => `${JSON.stringify(value)}\n`
+
+/** Adds a path, and, if it is our first, whose run it is. */
+export function recordTracked(
+  root: ScratchRoot,
+  requestId: string,
+  tracked: TrackedPath,
+  firstOf: Identity | undefined,
+): void {
+  const lines = `${firstOf === undefined ? '' : lineOf({ owner: firstOf })}${lineOf(tracked)}`
+  // The last run to forget what it tracks removes the directory: perhaps just after we have seen it there.
+  for (let tries = 0; ; tries++) {
+    try {
+      ensureScratchDirectory(root.tracked)
+      return appendPrivateFile(recordPath(root, requestId), lines)
+    } catch (error) {
+      const wasRemoved =
+        errnoOf(error) === 'ENOENT' || (error instanceof StintError && error.code === 'TEMP_DIR_MISSING')
+      if (!wasRemoved || tries === 100) throw codedError(error, `track a path in ${root.tracked}`)
+    }
+  }
+}
+
+const readFlags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
+
+/** Undefined if there is none, or what is there cannot be one. Throws if it cannot be read. */
+export function readTrackedRecord(root: ScratchRoot, requestId: string): TrackedRecord | undefined {
+  const directory = lstatSync(root.tracked, { throwIfNoEntry: false })
+  if (directory === undefined || ownDirectoryProblem(directory) !== undefined) return undefined
+  let fd: number
+  try {
+    fd = openSync(recordPath(root, requestId), readFlags)
+  } catch (error) {
+    if (['ENOENT', 'ELOOP', 'ENXIO'].includes(errnoOf(error) ?? '')) return undefined
+    throw error
+  }
+  try {
+    return fstatSync(fd).isFile() ? parseRecord(readFileSync(fd, 'utf8')) : undefined
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** What makes no sense is passed over; a line that was never finished names nothing. */
+export function parseRecord(text: string): TrackedRecord {
+  const record: TrackedRecord = { owners: [], tracked: [] }
+  for (const line of text.split('\n').slice(0, -1)) {
+    const value = parseObject(line)
+    const owner = parseIdentity(value?.owner)
+    const tracked = value && parseTracked(value)
+    if (owner !== undefined) record.owners.push(owner)
+    else if (tracked !== undefined) record.tracked.push(tracked)
+  }
+  return record
+}
+
+function parseObject(line: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(line)
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function parseTracked({ path, parent, file, context }: Record<string, unknown>): TrackedPath | undefined {
+  if (typeof path !== 'string' || !isAbsolute(path) || path.includes('\0')) return undefined
+  return {
+    path,
+    parent: identityOf(parent),
+    file: fileOf(file),
+    ...(typeof context === 'string' && { context }),
+  }
+}
+
+function identityOf(value: unknown): TrackedPath['parent'] {
+  if (typeof value !== 'object' || value === null) return null
+  const { dev, ino } = value as Record<string, unknown>
+  return typeof dev === 'number' && typeof ino === 'number' ? { dev, ino } : null
+}
+
+function fileOf(value: unknown): TrackedPath['file'] {
+  const identity = identityOf(value)
+  const born = (value as { born?: unknown } | null)?.born
+  return identity !== null && typeof born === 'number' ? { ...identity, born } : null
+}
+
+/** What is left to do of it; nothing left: there is no record any more. */
+export function rewriteTracked(root: ScratchRoot, requestId: string, left: TrackedRecord): void {
+  const path = recordPath(root, requestId)
+  if (left.tracked.length === 0) return forgetTracked(root, requestId)
+  const staged = join(root.tracked, `.new-${ulid()}`)
+  createPrivateFile(
+    staged,
+    [...left.owners.map((owner) => ({ owner })), ...left.tracked].map(lineOf).join(''),
+  )
+  renameSync(staged, path)
+}
+
+export function forgetTracked(root: ScratchRoot, requestId: string): void {
+  try {
+    unlinkSync(recordPath(root, requestId))
+    rmdirSync(root.tracked)
+  } catch {
+    // There was none, or other runs have theirs.
+  }
+}

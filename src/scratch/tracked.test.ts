@@ -1,0 +1,154 @@
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { isRoot, World } from '../../test/support/world.ts'
+import { openRoot } from './root.ts'
+import { createScratch, type Scratch } from './scratch.ts'
+import { parseRecord } from './tracked-record.ts'
+
+let world: World
+let scratch: Scratch
+
+beforeEach(() => {
+  world = new World()
+  scratch = createScratch({ root: openRoot({ STINT_TMP_ROOT: world.tmp }) })
+})
+afterEach(async () => {
+  scratch.remove()
+  await world[Symbol.asyncDispose]()
+})
+
+const make = (name: string, content = 'x'): string => {
+  const path = join(world.tmp, name)
+  mkdirSync(join(path, '..'), { recursive: true })
+  writeFileSync(path, content)
+  return path
+}
+
+/** Runs a program with these variables that tracks each path given, and says which were accepted. */
+async function accepted(env: Record<string, string>, cwd: string, paths: string[]): Promise<string[]> {
+  const library = JSON.stringify(join(import.meta.dirname, '../../dist/index.js'))
+  const program = `
+    import { createScratch } from ${library}
+    process.chdir(process.argv[1])
+    const scratch = createScratch()
+    for (const path of process.argv.slice(2)) {
+      try { scratch.context('c').track(path); console.log(path) } catch (error) { if (error.code !== 'NAME_INVALID') throw error }
+    }
+    scratch.release()`
+  const { stdout } = await world.start(
+    process.execPath,
+    ['--input-type=module', '-e', program, cwd, ...paths],
+    { env },
+  ).finished
+  return stdout.split('\n').filter(Boolean)
+}
+
+test('a home, the root, where we work, and what holds them are refused, however they are spelt', async () => {
+  const [home, stintHome, project] = ['place/home', 'place/stint-home', 'place/project/src'].map((name) => {
+    mkdirSync(join(world.tmp, name), { recursive: true })
+    return join(world.tmp, name)
+  }) as [string, string, string]
+  const link = join(world.tmp, 'link')
+  symlinkSync(join(world.tmp, 'place'), link)
+  const env = { HOME: home, STINT_HOME: stintHome, STINT_TMP_ROOT: world.tmp }
+  const refused = [
+    ...[home, stintHome, project, join(project, '..'), join(world.tmp, 'place'), world.tmp, '/', '.', '..'],
+    ...['home', 'stint-home', 'project', '../place'].map((name) => join(link, name)),
+    ...[world.root, scratch.path, join(world.root, 'trash'), join(link, '..', 'stint-0')],
+  ]
+  expect(await accepted(env, project, refused)).toEqual([])
+  const fine = [join(home, 'file'), join(link, 'other'), join(project, 'build'), link]
+  expect(await accepted(env, project, fine)).toEqual(fine)
+})
+
+test('what was tracked through a link is found by its real place', () => {
+  mkdirSync(join(world.tmp, 'real'))
+  symlinkSync(join(world.tmp, 'real'), join(world.tmp, 'link'))
+  const file = make('real/file')
+  expect(scratch.track(join(world.tmp, 'link/file'))).toBe(file)
+  scratch.remove()
+  expect(existsSync(file)).toBe(false)
+})
+
+test('a link is tracked as a link: what it leads to stays', () => {
+  const target = make('target/file')
+  symlinkSync(join(world.tmp, 'target'), join(world.tmp, 'link'))
+  scratch.track(join(world.tmp, 'link'))
+  expect(scratch.remove().failures).toEqual([])
+  expect([existsSync(join(world.tmp, 'link')), existsSync(target)]).toEqual([false, true])
+})
+
+test('when another directory is where its parent was, nothing there is touched', () => {
+  const context = scratch.context('c')
+  context.track(make('parent/x/f').replace(/\/f$/, ''))
+  const victim = make('victim/x/f', 'precious')
+  renameSync(join(world.tmp, 'parent'), join(world.tmp, 'moved'))
+  symlinkSync(join(world.tmp, 'victim'), join(world.tmp, 'parent'))
+  expect(context.clean().failures).toEqual([])
+  expect(readFileSync(victim, 'utf8')).toBe('precious')
+})
+
+test('a parent that became a file, or is gone, is no error: what was tracked is not there any more', () => {
+  const context = scratch.context('c')
+  context.track(make('a/b'))
+  context.track(make('c/d'))
+  rmSync(join(world.tmp, 'a'), { recursive: true })
+  rmSync(join(world.tmp, 'c'), { recursive: true })
+  writeFileSync(join(world.tmp, 'a'), '')
+  expect(context.clean()).toMatchObject({ removed: 2, failures: [] })
+})
+
+test.runIf(isRoot)(
+  'a mount beneath is never walked through, also when it was tracked through a link',
+  async () => {
+    const victim = make('victim/precious')
+    mkdirSync(join(world.tmp, 'real/dir/m'), { recursive: true })
+    symlinkSync(join(world.tmp, 'real'), join(world.tmp, 'link'))
+    const program = `
+    import { createScratch } from ${JSON.stringify(join(import.meta.dirname, '../../dist/index.js'))}
+    const scratch = createScratch()
+    scratch.track(process.argv[1])
+    console.log(JSON.stringify(scratch.remove().failures))`
+    const script = 'mount --bind "$0" "$1" && exec "$2" --input-type=module -e "$3" "$4"'
+    const result = await world.unshare(['--mount'], 'sh', [
+      ...['-c', script, join(world.tmp, 'victim'), join(world.tmp, 'real/dir/m')],
+      ...[process.execPath, program, join(world.tmp, 'link/dir')],
+    ])
+    expect(JSON.parse(result.stdout)).toMatchObject([{ error: 'MOUNT_POINT' }])
+    expect(existsSync(victim)).toBe(true)
+  },
+)
+
+test('a scratch that is gone tracks nothing more', () => {
+  scratch.remove()
+  expect(() => scratch.context('late').track(make('late'))).toThrow('gone')
+  expect(readdirSync(world.root)).not.toContain('tracked')
+})
+
+test('no text breaks the reader of a record, and only whole, absolute paths come out', () => {
+  const line = fc.oneof(
+    fc.string(),
+    fc.json(),
+    fc.anything().map((path) => JSON.stringify({ path }) ?? ''),
+  )
+  fc.assert(
+    fc.property(fc.array(line), (lines) => {
+      for (const { path } of parseRecord(lines.join('\n')).tracked) {
+        expect(path.startsWith('/')).toBe(true)
+        expect(path).not.toContain('\0')
+      }
+    }),
+  )
+  expect(parseRecord('{"path":"/a","file":null}\n{"path":"/torn').tracked).toMatchObject([{ path: '/a' }])
+})
