@@ -1,7 +1,11 @@
 import type { Context } from '../command/context.ts'
+import { defaultTtlMs, wholeWorkspace } from '../lease/claim.ts'
 import { acquireLease } from '../lease/lease.ts'
+import { claimPaths } from '../lease/workspace.ts'
 import { newSessionId } from '../primitives/id.ts'
 import { identify } from '../primitives/liveness.ts'
+import { announceWait } from './lock/announce-wait.ts'
+import { openBook } from './lock/book.ts'
 
 export interface HoldOptions {
   path: readonly string[]
@@ -20,14 +24,16 @@ export interface HeldLease {
 
 /** Holds a lease as long as the run lasts: it is given back when its children are gone. */
 export async function holdLease(context: Context, options: HoldOptions): Promise<HeldLease> {
-  const lease = await acquireLease({
-    sessionId: context.sessionId ?? newSessionId(),
+  const sessionId = context.sessionId ?? newSessionId()
+  const acquiring = acquireLease({
+    sessionId,
     paths: options.path,
     ttlMs: options.ttl,
     wait: options.wait,
     purpose: options.purpose,
     signal: context.signal,
   })
+  const lease = await announceWait(acquiring, () => wantedBy(sessionId, options.path))
   context.onRelease(() => lease.releaseSync())
   Object.assign(process.env, {
     STINT_SESSION_ID: lease.sessionId,
@@ -45,7 +51,17 @@ export async function holdLease(context: Context, options: HoldOptions): Promise
     lost,
     async join(pid) {
       const child = identify(pid)
-      if (child !== undefined) await lease.join(child)
+      if (child === undefined || (await lease.join(child))) return
+      // Whoever may not join holds it no more; a look tells it to everybody who listens.
+      await lease.check()
     },
   }
+}
+
+/** What is asked for, as the rules see it: enough to find out who stands in its way. */
+function wantedBy(sessionId: string, path: readonly string[]) {
+  const book = openBook(undefined)
+  const paths = path.length === 0 ? wholeWorkspace : claimPaths(book.workspace, path)
+  const request = { sessionId, holder: null, paths, mode: 'exclusive' as const, ttlMs: defaultTtlMs }
+  return { book, request }
 }

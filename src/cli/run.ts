@@ -82,10 +82,8 @@ export const run = defineCommand({
     const reasonsToStop = [lease?.lost, watch?.exceeded].filter((reason) => reason !== undefined)
     const exit = await Promise.race([child.exited, ...reasonsToStop])
     const code = exitCodeOf(exit)
-    if (code === 0) {
-      await watch?.finish()
-      return { exit_code: 0, command: positionals }
-    }
+    await watch?.finish(code)
+    if (code === 0) return { exit_code: 0, command: positionals }
     const how = exit.signal === null ? `exited with ${code}` : `was ended by ${exit.signal}`
     throw new StintError('CHILD_FAILED', `${program} ${how}`, {
       exit: code,

@@ -23,7 +23,8 @@ export async function execute(
   const behindChild = terminal && command.interrupt === 'child'
   const interruption = interruptions.follow({
     timeoutMs: invocation.timeoutMs,
-    interruptIsChilds: behindChild,
+    // Before there is one, while a lease is waited for, they are ours. A child that has died of one has had it.
+    interruptIsChilds: behindChild ? () => children.pids.length > 0 : undefined,
     forward: (signal) => children.forward(signal),
     onImpatient: (error) => process.exit(teardownAtOnce(run, { error })),
     onLater: (error) => answer.warn(`CLEANUP_FAILED: ${error.message}`),
@@ -92,7 +93,14 @@ export async function execute(
   answer.meta.partial = true
   stopped = first.error
   stop?.abort(stopped)
-  return await teardown(run, { error: first.error }, first.signal, stop === undefined ? undefined : handler)
+  const exit = await teardown(
+    run,
+    { error: first.error },
+    first.signal,
+    stop === undefined ? undefined : handler,
+  )
+  if (behindChild && first.signal === 'SIGINT') dieOfInterrupt()
+  return exit
 }
 
 const diedOfInterrupt = (outcome: Outcome): boolean =>

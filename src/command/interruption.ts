@@ -13,8 +13,8 @@ export interface Interruption {
 /** What a run makes of what comes from outside. */
 export interface InterruptionPolicy {
   timeoutMs?: number
-  /** On a terminal, Ctrl-C and Ctrl-\ go to the child in the foreground; we wait for what it makes of them. */
-  interruptIsChilds?: boolean
+  /** On a terminal, Ctrl-C and Ctrl-\ go to the child in the foreground, if there is one; we wait for what it makes of them. */
+  interruptIsChilds?: () => boolean
   /** Passes on a signal that does not end the run. */
   forward?: (signal: NodeJS.Signals) => void
   /** A second Ctrl-C: the user will not wait. */
@@ -40,7 +40,7 @@ export class Interruptions {
       this.#resolve = resolve
     })
     for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, () => this.#cancel(signal))
-    process.on('SIGINT', () => this.#interrupt())
+    process.on('SIGINT', () => this.#interrupt('SIGINT'))
     for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
       process.on(event, (thrown: unknown) => this.#happen({ error: asStintError(thrown), signal: 'SIGTERM' }))
     }
@@ -55,7 +55,7 @@ export class Interruptions {
     if (timeoutMs !== undefined && timeoutMs === timerMs(timeoutMs)) {
       setTimeout(() => this.#happen({ error: timedOut(timeoutMs), signal: 'SIGTERM' }), timeoutMs).unref()
     }
-    if (policy.interruptIsChilds) process.on('SIGQUIT', () => {})
+    if (policy.interruptIsChilds !== undefined) process.on('SIGQUIT', () => this.#interrupt('SIGQUIT'))
     else if (forward !== undefined) process.on('SIGQUIT', () => forward('SIGQUIT'))
     // Left to itself, Node opens its debugger at SIGUSR1.
     if (forward !== undefined)
@@ -63,11 +63,11 @@ export class Interruptions {
     return this.first
   }
 
-  #interrupt(): void {
-    if (this.#policy.interruptIsChilds) return
+  #interrupt(signal: NodeJS.Signals): void {
+    if (this.#policy.interruptIsChilds?.()) return
     this.#impatience += 1
-    if (this.#impatience > 1) this.#policy.onImpatient?.(cancelled('SIGINT'))
-    this.#cancel('SIGINT')
+    if (this.#impatience > 1) this.#policy.onImpatient?.(cancelled(signal))
+    this.#cancel(signal)
   }
 
   #cancel(signal: NodeJS.Signals): void {

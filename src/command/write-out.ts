@@ -6,7 +6,10 @@ import { errnoOf } from '../primitives/stint-error.ts'
  * Writes to stdout or stderr, all of it, before returning: a process that exits right after loses nothing.
  * False if it could not be written because the disk is full; a reader that has gone away is not our failure.
  */
-export function writeOut(fd: 1 | 2, text: string): boolean {
+export const writeOut = (fd: 1 | 2, text: string): boolean => deliver(fd, text) !== 'full'
+
+/** The same for who writes on and on, and should end when nobody reads it any more. */
+export function deliver(fd: 1 | 2, text: string): 'written' | 'full' | 'unread' {
   const bytes = Buffer.from(text)
   for (let done = 0; done < bytes.length;) {
     try {
@@ -15,8 +18,8 @@ export function writeOut(fd: 1 | 2, text: string): boolean {
       const errno = errnoOf(error)
       // A non-blocking pipe is full: its reader needs a moment.
       if (errno === 'EAGAIN') sleep(2)
-      else return errno !== 'ENOSPC' && errno !== 'EDQUOT'
+      else return errno === 'ENOSPC' || errno === 'EDQUOT' ? 'full' : 'unread'
     }
   }
-  return true
+  return 'written'
 }

@@ -16,7 +16,7 @@ const entry = (exit: number, hint: string, retryable = false): ErrorEntry => ({ 
 export const errorTable = {
   ARG_ERROR: entry(2, 'Run the command with --help to see what it takes.'),
   NAME_INVALID: entry(2, 'Use a relative name without "..", empty parts or NUL.'),
-  PARTIAL_FAILURE: entry(3, 'See the failures listed in detail; everything else was done.'),
+  PARTIAL_FAILURE: entry(3, 'See the failures listed in `data.failures`; everything else was done.'),
   ORPHANS_FOUND: entry(3, 'Run `stint sweep`, and find out what was killed before it could clean up.'),
   TEMP_DIR_UNSAFE: entry(4, 'Remove that path, or set STINT_TMP_ROOT to a directory that is yours.'),
   TEMP_DIR_MISSING: entry(4, 'Create that directory, or set STINT_TMP_ROOT (or TMPDIR) to one that exists.'),

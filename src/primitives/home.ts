@@ -1,25 +1,65 @@
 import { realpathSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { isAbsolute, join } from 'node:path'
-import { ensureOwnDirectory } from './own-directory.ts'
-import { StintError } from './stint-error.ts'
+import { dirname, isAbsolute, join } from 'node:path'
+import { ensureChosenDirectory } from './own-directory.ts'
+import { codedError, errnoOf, StintError } from './stint-error.ts'
+
+/** A path has at most 4,096 bytes: what is kept in the home must fit, too. */
+const longestHome = 3800
 
 /** Where stint keeps what must last: `$STINT_HOME`, or `~/.stint`. */
 export function stintHome(env: NodeJS.ProcessEnv = process.env): string {
-  const home = env.STINT_HOME || join(homedir(), '.stint')
+  const home = env.STINT_HOME || join(userHome(), '.stint')
   if (!isAbsolute(home))
     throw new StintError('ARG_ERROR', `STINT_HOME must be an absolute path, not ${JSON.stringify(home)}`)
+  if (Buffer.byteLength(home) > longestHome) throw missing(home, 'ENAMETOOLONG')
   try {
     // People keep their dot directories elsewhere and link to them: what counts is where it leads.
     return realpathSync.native(home)
-  } catch {
+  } catch (error) {
+    // Nothing can ever be there. What is not there yet can be made; what else is wrong, its use will tell.
+    const errno = errnoOf(error) ?? ''
+    if (['ELOOP', 'ENAMETOOLONG'].includes(errno)) throw missing(home, errno, error)
     return home
   }
 }
 
+function userHome(): string {
+  let home = ''
+  try {
+    home = homedir()
+  } catch {
+    // A user id without an entry in the system's list, and no HOME either.
+  }
+  if (isAbsolute(home)) return home
+  throw new StintError('HOME_MISSING', 'there is no home directory: HOME names none', {
+    hint: 'Set STINT_HOME to the absolute path of a directory of yours.',
+  })
+}
+
 /** A directory in the home, or the home itself: made, or checked before it is trusted. */
 export function ensureHomeDirectory(path: string): void {
-  const problem = ensureOwnDirectory(path)
+  let problem: string | undefined
+  try {
+    problem = ensureChosenDirectory(path)
+  } catch (error) {
+    throw homeError(error, path)
+  }
   if (problem !== undefined)
     throw new StintError('HOME_UNSAFE', `${path} ${problem}`, { detail: `path=${path}` })
 }
+
+function homeError(error: unknown, path: string): unknown {
+  const errno = errnoOf(error) ?? ''
+  if (['ENOENT', 'ENOTDIR'].includes(errno)) return missing(dirname(path), errno, error)
+  if (['ELOOP', 'ENAMETOOLONG'].includes(errno)) return missing(path, errno, error)
+  return codedError(error, `make ${path}`, `Set STINT_HOME to a directory you may write to.`)
+}
+
+const missing = (path: string, errno: string, cause?: unknown): StintError =>
+  new StintError('HOME_MISSING', `there is no directory ${shortened(path)}: ${errno}`, {
+    cause,
+    detail: `errno=${errno}`,
+  })
+
+const shortened = (path: string): string => (path.length > 300 ? `${path.slice(0, 300)}…` : path)

@@ -1,17 +1,27 @@
 import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/spec.ts'
-import { defaultTtlMs, maxTtlMs, wholeWorkspace } from '../../lease/claim.ts'
+import type { Book } from '../../lease/book.ts'
+import { type Claim, defaultTtlMs, wholeWorkspace } from '../../lease/claim.ts'
+import { giveUp } from '../../lease/give-up.ts'
+import { runAsync } from '../../lease/register.ts'
 import { acquireWithin } from '../../lease/wait.ts'
 import { claimPaths } from '../../lease/workspace.ts'
 import { newSessionId } from '../../primitives/id.ts'
-import { type Identity, identify } from '../../primitives/liveness.ts'
+import { type Identity, identify, liveness } from '../../primitives/liveness.ts'
 import { StintError } from '../../primitives/stint-error.ts'
+import { textOf } from '../../primitives/text-of.ts'
+import { announceWait } from './announce-wait.ts'
 import { openBook, readSession, sessionOption, workspaceOption } from './book.ts'
+import { assertTtl } from './ttl.ts'
 
 const options = {
   ...workspaceOption,
   ...sessionOption,
-  path: { type: 'strings', value: 'P', help: 'claim only this file or directory; may be repeated' },
+  path: {
+    type: 'strings',
+    value: 'P',
+    help: 'claim only this file or directory, relative to DIR; may be repeated',
+  },
   shared: { type: 'boolean', help: 'share it with others who share it' },
   ttl: { type: 'duration', value: 'D', help: 'how long it lasts without a refresh (5m)' },
   wait: {
@@ -35,21 +45,28 @@ export const acquireCommand = defineBareCommand({
       'only a part of the workspace',
     ],
   ],
-  async run({ signal }, { options }) {
+  async run({ signal, warn }, { options }) {
     const sessionId = readSession(options.session) ?? newSessionId()
     const book = openBook(options.workspace)
-    const ttlMs = options.ttl ?? defaultTtlMs
-    if (ttlMs <= 0 || ttlMs > maxTtlMs)
-      throw new StintError('ARG_ERROR', '--ttl must be more than nothing and at most 30d')
+    assertTtl(options.ttl)
     const request = {
       sessionId,
       holder: readPid(options.pid),
-      paths: options.path.length === 0 ? wholeWorkspace : claimPaths(book.workspace, options.path),
+      paths:
+        options.path.length === 0
+          ? wholeWorkspace
+          : claimPaths(book.workspace, options.path, options.workspace),
       mode: options.shared ? ('shared' as const) : ('exclusive' as const),
-      ttlMs,
+      ttlMs: options.ttl ?? defaultTtlMs,
       purpose: options.purpose,
     }
-    const { answer, epoch } = await acquireWithin(book, request, { waitMs: options.wait ?? 0, signal })
+    const startedAt = Date.now()
+    const acquiring = acquireWithin(book, request, { waitMs: options.wait ?? 0, signal })
+    const { answer, epoch } = await announceWait(acquiring, () => ({ book, request }))
+    if (signal.aborted) {
+      if (answer.claim.acquired_at >= startedAt) await takeBack(book, answer.claim, request.holder, warn)
+      throw signal.reason as Error
+    }
     const { fence, refreshed_at, ttl_ms } = answer.claim
     return {
       acquired: true,
@@ -68,8 +85,28 @@ export const acquireCommand = defineBareCommand({
 /** Without one the claim has no process: the parent of a command substitution is dead at once, so it is no default. */
 function readPid(text: string | undefined): Identity | null {
   if (text === undefined) return null
-  const pid = Number(text)
-  const holder = Number.isSafeInteger(pid) && pid > 0 ? identify(pid) : undefined
-  if (holder !== undefined) return holder
-  throw new StintError('ARG_ERROR', `there is no process ${JSON.stringify(text)} for --pid`)
+  if (!/^[1-9]\d{0,9}$/.test(text))
+    throw new StintError('ARG_ERROR', `--pid takes the number of a process, not ${JSON.stringify(text)}`)
+  const holder = identify(Number(text))
+  if (holder !== undefined && liveness(holder) !== 'dead') return holder
+  throw new StintError('NOT_FOUND', `there is no process ${text} for --pid`)
+}
+
+/** Whoever is told that it was cancelled must not hold anything: a grant that came too late goes back. */
+async function takeBack(
+  book: Book,
+  claim: Claim,
+  holder: Identity | null,
+  warn: (message: string) => void,
+): Promise<void> {
+  const request = {
+    sessionId: claim.session_id,
+    firstFence: claim.first_fence,
+    holders: holder === null ? undefined : [holder],
+  }
+  try {
+    await runAsync(book.register, giveUp(book, request))
+  } catch (error) {
+    warn(`CLEANUP_FAILED: ${claim.session_id} still holds ${book.workspace}: ${textOf(error)}`)
+  }
 }

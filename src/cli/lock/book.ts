@@ -13,7 +13,7 @@ export const sessionOption = {
   session: { type: 'string', value: 'ID', help: 'the session (STINT_SESSION_ID)' },
 } as const satisfies OptionTable
 
-/** The book of the workspace a command is about. */
+/** The book of the workspace a command is about. Paths that come with it are relative to the same directory. */
 export function openBook(directory: string | undefined): Book {
   const { path, key } = findWorkspace(directory)
   return { register: homeRegister(), key, workspace: path }

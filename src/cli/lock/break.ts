@@ -1,11 +1,13 @@
 import { userInfo } from 'node:os'
-import { createInterface } from 'node:readline/promises'
 import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/spec.ts'
 import { change, look } from '../../lease/book.ts'
+import type { Claim, Claims } from '../../lease/claim.ts'
 import { runAsync } from '../../lease/register.ts'
 import { breakClaim } from '../../lease/rules.ts'
 import { StintError } from '../../primitives/stint-error.ts'
+import { geteuid } from '../../primitives/user.ts'
+import { askYesOrNo } from './ask.ts'
 import { openBook, workspaceOption } from './book.ts'
 import { describeClaim, renderClaim } from './describe.ts'
 
@@ -30,14 +32,17 @@ export const breakCommand = defineBareCommand({
       throw new StintError('ARG_ERROR', 'whose claim?', { hint: 'Give --session ID.' })
     const book = openBook(options.workspace)
     const { claims, witness } = await runAsync(book.register, look(book))
-    const claim = claims.claims.find(({ session_id }) => session_id === sessionId)
-    if (claim === undefined)
+    const seen = claimOf(claims, sessionId)
+    if (seen === undefined)
       throw new StintError('NOT_FOUND', `${sessionId} has no claim on ${book.workspace}`)
-    if (!options.yes) await confirm(renderClaim(describeClaim(claim, witness)))
-    const record = { by: userInfo().username, reason: options.reason ?? null, at: Date.now() }
+    if (!options.yes) await confirm(renderClaim(describeClaim(seen, witness)))
+    const record = { by: userName(), reason: options.reason ?? null, at: Date.now() }
     const { answer } = await runAsync(
       book.register,
-      change(book, (now) => breakClaim(now, sessionId, record)),
+      change(book, (now) => {
+        assertUnchanged(claimOf(now, sessionId), seen)
+        return breakClaim(now, sessionId, record)
+      }),
     )
     return { broken: answer.broken !== undefined, session_id: sessionId, fence: answer.broken?.fence ?? null }
   },
@@ -45,12 +50,31 @@ export const breakCommand = defineBareCommand({
     broken ? `the claim of ${session_id} is broken` : `${session_id} had let go already`,
 })
 
+const claimOf = ({ claims }: Claims, sessionId: string): Claim | undefined =>
+  claims.find(({ session_id }) => session_id === sessionId)
+
+/** Only what was looked at may be broken: by now it may be a new claim of a session that has come back to life. */
+function assertUnchanged(claim: Claim | undefined, seen: Claim): void {
+  if (claim === undefined || claim.fence === seen.fence) return
+  throw new StintError(
+    'LOCK_HELD',
+    `${seen.session_id} has a new claim since: fence ${claim.fence}, not ${seen.fence}; nothing was broken`,
+    { hint: 'Look at it again with `stint lock status` before you break it.' },
+  )
+}
+
 async function confirm(claim: string): Promise<void> {
-  if (!process.stdin.isTTY) {
+  if (!process.stdin.isTTY)
     throw new StintError('ARG_ERROR', 'breaking a claim needs --yes where nobody can be asked')
+  if (await askYesOrNo(`${claim}\nBreak this claim? Its holder may still be writing.`)) return
+  throw new StintError('CANCELLED', 'the claim was not broken', { exit: 1, hint: 'Nothing was changed.' })
+}
+
+function userName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    // Not every user id has a name.
+    return `uid ${geteuid()}`
   }
-  const ask = createInterface({ input: process.stdin, output: process.stderr })
-  const answer = await ask.question(`${claim}\nBreak this claim? Its holder may still be writing. [y/N] `)
-  ask.close()
-  if (!/^y(es)?$/i.test(answer.trim())) throw new StintError('CANCELLED', 'nothing was broken', { exit: 1 })
 }

@@ -41,6 +41,6 @@ export const checkCommand = defineBareCommand({
 
 function readFence(text: string | undefined): number | undefined {
   if (text === undefined) return undefined
-  if (/^\d{1,15}$/.test(text)) return Number(text)
+  if (/^\d{1,16}$/.test(text) && Number.isSafeInteger(Number(text))) return Number(text)
   throw new StintError('ARG_ERROR', `--fence takes a number, not ${JSON.stringify(text)}`)
 }

@@ -8,7 +8,7 @@ import { needSession, openBook, sessionOption, workspaceOption } from './book.ts
 const options = {
   ...workspaceOption,
   ...sessionOption,
-  path: { type: 'strings', value: 'P', help: 'give up only this path; may be repeated' },
+  path: { type: 'strings', value: 'P', help: 'give up only this path, relative to DIR; may be repeated' },
 } as const satisfies OptionTable
 
 export const releaseCommand = defineBareCommand({
@@ -19,7 +19,8 @@ export const releaseCommand = defineBareCommand({
   async run(_, { options }) {
     const sessionId = needSession(options.session)
     const book = openBook(options.workspace)
-    const paths = options.path.length === 0 ? undefined : claimPaths(book.workspace, options.path)
+    const paths =
+      options.path.length === 0 ? undefined : claimPaths(book.workspace, options.path, options.workspace)
     const { answer } = await runAsync(book.register, giveUp(book, { sessionId, paths }))
     return { released: answer.released }
   },

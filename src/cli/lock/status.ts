@@ -1,8 +1,9 @@
 import { defineBareCommand } from '../../command/spec.ts'
 import { look } from '../../lease/book.ts'
 import { runAsync } from '../../lease/register.ts'
+import { visibleText } from '../../primitives/visible-text.ts'
 import { openBook, workspaceOption } from './book.ts'
-import { describeClaim, renderClaim } from './describe.ts'
+import { describeClaim, lineLength, renderClaim } from './describe.ts'
 
 export const statusCommand = defineBareCommand({
   name: 'status',
@@ -21,5 +22,8 @@ export const statusCommand = defineBareCommand({
     }
   },
   render: ({ workspace, claims }) =>
-    [`${workspace}${claims.length === 0 ? ' is free' : ''}`, ...claims.map(renderClaim)].join('\n'),
+    [
+      `${visibleText(workspace, lineLength)}${claims.length === 0 ? ' is free' : ''}`,
+      ...claims.map(renderClaim),
+    ].join('\n'),
 })

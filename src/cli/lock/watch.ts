@@ -1,9 +1,12 @@
 import { defineBareCommand } from '../../command/spec.ts'
-import { writeOut } from '../../command/write-out.ts'
+import { deliver } from '../../command/write-out.ts'
 import { look } from '../../lease/book.ts'
 import { runAsync } from '../../lease/register.ts'
+import { tryWatch } from '../../lease/wait.ts'
+import { StintError } from '../../primitives/stint-error.ts'
+import { visibleText } from '../../primitives/visible-text.ts'
 import { openBook, workspaceOption } from './book.ts'
-import { type ClaimDescription, describeClaim } from './describe.ts'
+import { type ClaimDescription, describeClaim, lineLength } from './describe.ts'
 
 /** How often to look where nothing tells of a change: a claim can end by time or death alone. */
 const lookEveryMs = 500
@@ -20,24 +23,58 @@ export const watchCommand = defineBareCommand({
   stream: true,
   async run({ signal, json }, { options }) {
     const book = openBook(options.workspace)
+    const hints = new Hints()
+    let stopWatching: (() => void) | undefined
     let last = ''
     while (!signal.aborted) {
+      hints.begin()
+      // There is nothing to watch before the first claim was made.
+      stopWatching ??= tryWatch(book, () => hints.hear())
       const { epoch, claims, witness } = await runAsync(book.register, look(book))
       const described = claims.claims.map((claim) => describeClaim(claim, witness))
       const line = json ? JSON.stringify({ epoch, claims: described.map(lasting) }) : renderLine(described)
-      if (line !== last && !writeOut(1, `${line}\n`)) return
+      const written = line === last ? 'written' : deliver(1, `${line}\n`)
+      if (written === 'full') throw new StintError('DISK_FULL', 'cannot write to stdout: no space left')
+      if (written === 'unread') break
       last = line
-      await new Promise((resolve) => setTimeout(resolve, lookEveryMs))
+      await hints.next()
     }
+    stopWatching?.()
   },
 })
 
+/** When to look again: at a hint that came since the last look began, or after a while. */
+class Hints {
+  #came = false
+  #wake: () => void = () => {}
+
+  /** Before a look: what comes from here on, it may have missed. */
+  begin(): void {
+    this.#came = false
+  }
+
+  hear(): void {
+    this.#came = true
+    this.#wake()
+  }
+
+  async next(): Promise<void> {
+    if (this.#came) return
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, lookEveryMs)
+      this.#wake = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+  }
+}
+
 const renderLine = (claims: ClaimDescription[]): string =>
-  claims
-    .map(({ session_id, standing, fence, purpose }) =>
-      `${session_id} ${standing} fence=${fence} ${purpose ?? ''}`.trim(),
-    )
-    .join('; ') || 'free'
+  visibleText(claims.map(renderShort).join('; '), lineLength) || 'free'
+
+const renderShort = ({ session_id, standing, fence, purpose }: ClaimDescription): string =>
+  `${session_id} ${standing} fence=${fence}${purpose === null ? '' : ` ${JSON.stringify(purpose)}`}`
 
 /** What does not change by itself with every look. */
 const lasting = ({ age_ms: _age, expires_in_ms: _rest, ...claim }: ClaimDescription) => claim

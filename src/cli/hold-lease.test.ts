@@ -1,0 +1,34 @@
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { LockWorld } from '../../test/support/lock-world.ts'
+import type { Context } from '../command/context.ts'
+import { change } from '../lease/book.ts'
+import { acquireLeaseSync } from '../lease/lease.ts'
+import { runSync } from '../lease/register.ts'
+import { breakClaim } from '../lease/rules.ts'
+import { holdLease } from './hold-lease.ts'
+import { openBook } from './lock/book.ts'
+
+test('a program that cannot join the lease has lost it, at once', async () => {
+  await using world = new LockWorld()
+  process.env.STINT_HOME = join(world.tmp, 'home')
+  const releases: (() => void)[] = []
+  const context = {
+    sessionId: 'mine',
+    signal: new AbortController().signal,
+    onRelease: (hook: () => void) => void releases.push(hook),
+    warn: () => {},
+  } as Partial<Context> as Context
+  const options = { path: [], ttl: undefined, wait: undefined, purpose: undefined, 'on-lost': undefined }
+  const held = await holdLease(context, options)
+  const book = openBook(undefined)
+  runSync(
+    book.register,
+    change(book, (claims) => breakClaim(claims, 'mine', { by: 'a test', reason: null, at: 0 })),
+  )
+  const theirs = acquireLeaseSync({ sessionId: 'theirs' })
+  await held.join(process.pid)
+  await expect(Promise.race([held.lost, 'not yet'])).rejects.toMatchObject({ code: 'LOCK_LOST' })
+  theirs.releaseSync()
+  for (const release of releases) release()
+})

@@ -1,0 +1,41 @@
+import { isatty } from 'node:tty'
+import { writeOut } from '../../command/write-out.ts'
+import { type Book, look } from '../../lease/book.ts'
+import { runAsync } from '../../lease/register.ts'
+import { acquire, type AcquireRequest } from '../../lease/rules.ts'
+import { ageOf } from '../../lease/staleness.ts'
+import { formatDuration } from '../../primitives/duration.ts'
+import { visibleText } from '../../primitives/visible-text.ts'
+
+/** Who has to wait no longer than this need not know that it waits. */
+const momentMs = 1000
+
+/** Tells a person at a terminal whom a command waits for, if it still does after a moment. */
+export async function announceWait<Result>(
+  waiting: Promise<Result>,
+  wanted: () => { book: Book; request: AcquireRequest },
+): Promise<Result> {
+  if (!isatty(2)) return await waiting
+  const timer = setTimeout(() => void tell(wanted), momentMs)
+  try {
+    return await waiting
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+async function tell(wanted: () => { book: Book; request: AcquireRequest }): Promise<void> {
+  try {
+    const { book, request } = wanted()
+    const { claims, witness } = await runAsync(book.register, look(book))
+    const { answer } = acquire(claims, request, witness, 0)
+    if (answer.granted) return
+    const { session_id, purpose } = answer.by
+    const age = formatDuration(Math.floor(ageOf(answer.by, witness.now) / 1000) * 1000)
+    const what = purpose === null ? '' : `, ${JSON.stringify(purpose)}`
+    const line = `stint: waiting for ${session_id}${what}, refreshed ${age} ago`
+    writeOut(2, `${visibleText(line, 500)}\n`)
+  } catch {
+    // What is wrong, the waiting itself will tell.
+  }
+}

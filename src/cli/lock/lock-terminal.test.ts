@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest'
+import { dataOf, LockWorld } from '../../../test/support/lock-world.ts'
+import { Terminal } from '../../../test/support/terminal.ts'
+
+const holds = async (world: LockWorld): Promise<boolean> =>
+  dataOf(await world.lock(['check', '--session', 'theirs'])).held === true
+
+test('break asks: n, Ctrl-D and Ctrl-C change nothing and say so; y breaks', async () => {
+  await using world = new LockWorld()
+  await using terminal = await Terminal.open(world)
+  await world.lock(['acquire', '--session', 'theirs'])
+  const answers: [() => void, RegExp][] = [
+    [() => terminal.enter('n'), /was not broken \(CANCELLED\)\n {2}Nothing was changed\.\n\[1\] ready>$/],
+    [() => terminal.press('C-d'), /was not broken \(CANCELLED\)\n {2}Nothing was changed\.\n\[1\] ready>$/],
+    [() => terminal.press('C-c'), /CANCELLED[^]*\n\[130\] ready>$/],
+  ]
+  for (const [answer, end] of answers) {
+    terminal.enter(`clear; stint lock break --session theirs --workspace ${world.workspace}`)
+    await terminal.shows(/Break this claim\?.* \[y\/N\]$/)
+    answer()
+    await terminal.shows(end)
+    expect(terminal.screen()).not.toContain('UNEXPECTED')
+    expect(await holds(world)).toBe(true)
+  }
+  terminal.enter(`clear; stint lock break --session theirs --workspace ${world.workspace}`)
+  await terminal.shows(/Break this claim\?.* \[y\/N\]$/)
+  terminal.enter('y')
+  await terminal.shows(/the claim of theirs is broken\n\[0\] ready>$/)
+  expect(await holds(world)).toBe(false)
+})
+
+test('break breaks only the claim it has shown: one that was taken anew meanwhile stays', async () => {
+  await using world = new LockWorld()
+  await using terminal = await Terminal.open(world)
+  await world.lock(['acquire', '--session', 'theirs'])
+  terminal.enter(`stint lock break --session theirs --workspace ${world.workspace}`)
+  await terminal.shows(/fence 1\n.*Break this claim\?.* \[y\/N\]$/)
+  await world.lock(['release', '--session', 'theirs'])
+  await world.lock(['acquire', '--session', 'theirs'])
+  terminal.enter('y')
+  await terminal.shows(/a new claim since: fence 3, not 1[^]*\n\[4\] ready>$/)
+  expect(await holds(world)).toBe(true)
+})
+
+test('run --lock --wait says whom it waits for, and Ctrl-C ends the waiting', async () => {
+  await using world = new LockWorld()
+  await using terminal = await Terminal.open(world)
+  await world.lock(['acquire', '--session', 'theirs', '--purpose', 'long work'])
+  terminal.enter(`cd ${world.workspace}; clear`)
+  for (const command of ['run --lock --wait 1h -- echo ran', 'lock acquire --session me --wait 1h']) {
+    terminal.enter(`clear; stint ${command}`)
+    await terminal.shows(/^stint: waiting for theirs, "long work"/m)
+    terminal.press('C-c')
+    await terminal.shows(/\n\[130\] ready>$/)
+    expect(terminal.screen()).not.toMatch(/^ran/m)
+  }
+  expect(world.leftovers()).toEqual([])
+  expect(dataOf(await world.lock(['status']))).toMatchObject({ claims: [{ session_id: 'theirs' }] })
+})

@@ -1,0 +1,144 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { validEnvelope } from '../../../test/support/envelope.ts'
+import { dataOf, errorOf, LockWorld } from '../../../test/support/lock-world.ts'
+import { isRunning, stintBin, until } from '../../../test/support/world.ts'
+import { identify } from '../../primitives/liveness.ts'
+
+test('run --lock holds the workspace for the program, exports the fence and gives it back at the end', async () => {
+  await using world = new LockWorld()
+  const script = `echo "$STINT_FENCE $STINT_SESSION_ID $STINT_WORKSPACE"; "$0" "$1" lock acquire --session other --json; "$0" "$1" lock status --json`
+  const result = await world.stint(
+    ['run', '--lock', '--session', 'mine', '--', 'sh', '-c', script, process.execPath, stintBin],
+    {
+      cwd: world.workspace,
+    },
+  )
+  const [exported, refused = '', status = ''] = result.stdout.trim().split('\n')
+  expect(exported).toBe(`1 mine ${world.workspace}`)
+  expect(validEnvelope(`${refused}\n`)).toMatchObject({
+    error: { code: 'LOCK_HELD', holder: { session_id: 'mine', liveness: 'alive' } },
+  })
+  expect(validEnvelope(`${status}\n`)).toMatchObject({ data: { claims: [{ holders: [{}, {}] }] } })
+  expect(dataOf(await world.lock(['status']))).toMatchObject({ claims: [] })
+})
+
+test('run --lock: refused at once, or after --wait; SIGTERM gives it back; SIGKILL frees it through the guard', async () => {
+  await using world = new LockWorld()
+  const start = (...flags: string[]) =>
+    world.startStint(['run', '--lock', ...flags, '--', 'sh', '-c', 'echo up; exec sleep 300'], {
+      cwd: world.workspace,
+    })
+  const first = start('--session', 'a')
+  await until('it is up', () => first.output().stdout === 'up\n')
+  const refused = await world.stint(['run', '--lock', '--json', '--', 'true'], { cwd: world.workspace })
+  expect([refused.code, errorOf(refused)?.code]).toEqual([4, 'LOCK_HELD'])
+  const second = start('--session', 'b', '--wait', '60s')
+  first.child.kill('SIGTERM')
+  expect((await first.finished).code).toBe(143)
+  await until('the second has it', () => second.output().stdout === 'up\n')
+  second.child.kill('SIGKILL')
+  await until('it is free', () => !isRunning(second.pid))
+  const third = await world.stint(['run', '--lock', '--wait', '30s', '--', 'true'], { cwd: world.workspace })
+  expect(third.code).toBe(0)
+})
+
+test('run --lock without a guard: killing stint does not free the workspace while its program still writes', async () => {
+  await using world = new LockWorld()
+  const run = world.startStint(
+    ['run', '--lock', '--no-guard', '--session', 'a', '--', 'sh', '-c', 'echo $$; exec sleep 300'],
+    {
+      cwd: world.workspace,
+    },
+  )
+  await until('the program has said its pid', () => run.output().stdout.endsWith('\n'))
+  const program = Number(run.output().stdout)
+  await until('it is a holder', async () => identify(program) !== undefined)
+  const holders = async () => {
+    const [claim] = dataOf(await world.lock(['status'])).claims as { holders: unknown[] }[]
+    return claim?.holders.length
+  }
+  while ((await holders()) !== 2);
+  run.child.kill('SIGKILL')
+  await until('stint is dead', () => !isRunning(run.pid))
+  expect((await world.lock(['acquire', '--session', 'b'])).code).toBe(4)
+  process.kill(program, 'SIGKILL')
+  await until('the program is dead', () => !isRunning(program))
+  expect((await world.lock(['acquire', '--session', 'b'])).code).toBe(0)
+})
+
+test('run --lock inside a session that holds the workspace already joins its claim, and leaves it as it was', async () => {
+  await using world = new LockWorld()
+  await world.lock(['acquire', '--session', 'agent', '--pid', String(process.pid)])
+  const inside = await world.stint(
+    ['run', '--lock', '--session', 'agent', '--', 'sh', '-c', 'echo "$STINT_FENCE"'],
+    {
+      cwd: world.workspace,
+    },
+  )
+  expect(inside.stdout).toBe('1\n')
+  expect(dataOf(await world.lock(['status']))).toMatchObject({
+    claims: [{ session_id: 'agent', fence: 1, holders: [{ pid: process.pid }] }],
+  })
+})
+
+test.each(['kill', 'warn', undefined])(
+  'a lease that is lost while the program runs: --on-lost %s',
+  async (what) => {
+    await using world = new LockWorld()
+    const script = 'echo up; until [ -e done ]; do sleep 0.01; done'
+    const flags = ['--lock', '--session', 'a', ...(what === undefined ? [] : ['--on-lost', what])]
+    const run = world.startStint(['run', ...flags, '--', 'sh', '-c', script], { cwd: world.workspace })
+    await until('it is up', () => run.output().stdout === 'up\n')
+    await world.lock(['break', '--session', 'a', '--yes'])
+    await until('it says so', () => run.output().stderr.includes('LOCK_LOST'))
+    if (what === 'warn') writeFileSync(join(world.workspace, 'done'), '')
+    expect((await run.finished).code).toBe(what === 'warn' ? 0 : 4)
+  },
+)
+
+test('run --lock: --path, --purpose and --ttl are those of its claim', async () => {
+  await using world = new LockWorld()
+  const flags = ['--path', 'src', '--path', 'docs', '--purpose', 'why', '--ttl', '20s']
+  const status = [process.execPath, stintBin, 'lock', 'status', '--json']
+  const { stdout } = await world.stint(['run', '--lock', '--session', 'a', ...flags, '--', ...status], {
+    cwd: world.workspace,
+  })
+  const { claims } = validEnvelope(stdout).data as { claims: { expires_in_ms: number }[] }
+  expect(claims).toMatchObject([{ session_id: 'a', paths: ['docs', 'src'], purpose: 'why' }])
+  expect(claims[0]?.expires_in_ms).toBeLessThanOrEqual(20_001)
+})
+
+test('run --lock: the lease is given back only when everything the program started is gone', async () => {
+  await using world = new LockWorld()
+  const straggler = `trap '"$0" "$1" lock status --json > seen; exit' TERM; : > up; while :; do sleep 0.01; done`
+  writeFileSync(join(world.workspace, 'straggler.sh'), straggler)
+  const script = 'sh -c "$(cat straggler.sh)" "$0" "$1" & until [ -e up ]; do sleep 0.01; done'
+  const flags = ['--lock', '--session', 'a', '--grace', '60s']
+  const run = await world.stint(['run', ...flags, '--', 'sh', '-c', script, process.execPath, stintBin], {
+    cwd: world.workspace,
+  })
+  expect(run.code).toBe(0)
+  const seen = validEnvelope(readFileSync(join(world.workspace, 'seen'), 'utf8'))
+  expect(seen.data).toMatchObject({ claims: [{ session_id: 'a' }] })
+  expect(dataOf(await world.lock(['status']))).toMatchObject({ claims: [] })
+})
+
+test.each([
+  ['--purpose', 'why'],
+  ['--wait', '1s'],
+  ['--path', 'src'],
+  ['--ttl', '1m'],
+  ['--on-lost', 'warn'],
+  ['--lock', '--ttl', '31d'],
+  ['--lock', '--ttl', '0'],
+])('run %s %s %s: exit 2 and nothing has happened', async (...flags) => {
+  await using world = new LockWorld()
+  const result = await world.stint(['run', '--json', ...flags.filter(Boolean), '--', 'touch', 'ran'], {
+    cwd: world.workspace,
+  })
+  expect([result.code, errorOf(result)?.code]).toEqual([2, 'ARG_ERROR'])
+  expect(readdirSync(world.tmp)).toEqual(['work'])
+  expect(readdirSync(world.workspace)).toEqual([])
+})

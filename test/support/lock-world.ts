@@ -1,0 +1,61 @@
+import { mkdirSync, readdirSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { computeWorkspaceHash } from '../../src/lease/workspace.ts'
+import { ownIdentity } from '../../src/primitives/liveness.ts'
+import { type Finished, World } from './world.ts'
+
+/** A world with a home and a workspace of its own. */
+export class LockWorld extends World {
+  readonly home = join(this.tmp, 'home')
+  readonly workspace = join(this.tmp, 'work')
+
+  constructor() {
+    super()
+    this.env.STINT_HOME = this.home
+    mkdirSync(this.workspace)
+  }
+
+  get key(): string {
+    return computeWorkspaceHash(this.workspace)
+  }
+
+  get locks(): string {
+    return join(this.home, 'locks', this.key)
+  }
+
+  lock(args: string[], cwd: string = this.workspace): Promise<Finished> {
+    return this.stint(['lock', ...args, '--json'], { cwd })
+  }
+
+  /** Plants a record as the newest epoch. */
+  plant(text: string): void {
+    mkdirSync(this.locks, { recursive: true, mode: 0o700 })
+    const epochs = readdirSync(this.locks).map(Number)
+    symlinkSync(text, join(this.locks, String(Math.max(0, ...epochs) + 1)))
+  }
+
+  plantClaim(claim: object, more: object = {}): void {
+    const boot = ownIdentity().boot.slice(0, 8)
+    const full = {
+      session_id: 'planted',
+      acquired_at: Date.now(),
+      refreshed_at: Date.now(),
+      ttl_ms: 300_000,
+      fence: 1,
+      ...claim,
+    }
+    this.plant(
+      JSON.stringify({
+        schema_version: 1,
+        workspace: this.workspace,
+        generation: 0,
+        boot,
+        claims: [full],
+        ...more,
+      }),
+    )
+  }
+}
+
+export const dataOf = (result: Finished) => result.envelope().data as Record<string, unknown>
+export const errorOf = (result: Finished) => result.envelope().error
