@@ -1,0 +1,67 @@
+import { parseClaims, writeClaims } from '../../src/lease/claim.ts'
+import type { FileStep } from '../../src/lease/file-register.ts'
+import type { Held, Register, Steps } from '../../src/lease/register.ts'
+import { type Answer, nameOf } from './explorer-directory.ts'
+
+/**
+ * A text says who wrote it and how many it has written; so does the name of an attachment. But all processes of the explorer are one, and each run of
+ * one writes its texts anew: what goes out is named after its session and its epoch, and what comes back as this run knows it.
+ */
+export class Aliases {
+  readonly #session: string
+  readonly #workspace: string
+  readonly #aliasOf = new Map<string | undefined, string>()
+  readonly #ownOf = new Map<string | undefined, string>()
+  /** What the names of attachments begin with. */
+  #prefix = { own: '\0', alias: '\0' }
+
+  constructor(session: string, workspace: string) {
+    this.#session = session
+    this.#workspace = workspace
+  }
+
+  /** A register for the book: the one below it sees aliases only. */
+  over({ read, swap, ...others }: Register<FileStep>): Register<FileStep> {
+    const aliasOf = this.#aliasOf
+    const ownOf = this.#ownOf
+    return {
+      ...others,
+      *read(key: string, known?: Held): Steps<FileStep, Held> {
+        const alias = known && { epoch: known.epoch, text: aliasOf.get(known.text) ?? known.text }
+        const { epoch, text } = yield* read(key, alias)
+        return { epoch, text: ownOf.get(text) ?? text }
+      },
+      swap: (key, epoch, text) => swap(key, epoch, this.#alias(text, epoch)),
+    }
+  }
+
+  said(step: FileStep): FileStep {
+    if (!('path' in step)) return step
+    if (step.call === 'write') this.#learn(nameOf(step.path))
+    const { own, alias } = this.#prefix
+    const path = step.path.replace(own, alias)
+    return 'text' in step ? { ...step, path, text: step.text.replace(own, alias) } : { ...step, path }
+  }
+
+  heard(answer: Answer): Answer {
+    if ('error' in answer) return answer
+    const { own, alias } = this.#prefix
+    const named = (value: unknown): unknown => (typeof value === 'string' ? value.replace(alias, own) : value)
+    return { value: Array.isArray(answer.value) ? answer.value.map(named) : named(answer.value) }
+  }
+
+  #alias(text: string, count: number): string {
+    const claims = parseClaims(text, this.#workspace)
+    if (claims === undefined) throw new Error(`a text that makes no sense: ${text}`)
+    const alias = writeClaims(claims, { writer: this.#session, count })
+    this.#aliasOf.set(text, alias)
+    this.#ownOf.set(alias, text)
+    return alias
+  }
+
+  #learn(attachment: string): void {
+    const [where, pid, started, register] = attachment.split('-')
+    const process = `${where}-${pid}-${started}`
+    this.#prefix = { own: `${process}-${register}-`, alias: `${process}-${this.#session.replace('_', '')}-` }
+  }
+}

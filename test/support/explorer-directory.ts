@@ -1,0 +1,80 @@
+import type { FileStep } from '../../src/lease/file-register.ts'
+import type { Steps } from '../../src/lease/register.ts'
+
+/** The directory of one key, in memory: each call is atomic, as on a local file system. */
+export interface Directory {
+  files: readonly File[]
+  /** The highest epoch that was ever there. */
+  top: number
+}
+
+type File = readonly [name: string, text: string]
+
+export type Answer = { value: unknown } | { error: string }
+
+export interface Effect {
+  answer: Answer
+  after: Directory
+  /** A new epoch, higher than any before: it is the truth now. */
+  onTop: boolean
+}
+
+export const emptyDirectory: Directory = { files: [], top: 0 }
+
+export const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1)
+
+export function carryOut(step: FileStep, directory: Directory): Effect {
+  if (!('path' in step)) throw new Error(`unexpected step ${step.call}`)
+  const name = nameOf(step.path)
+  const { files } = directory
+  const there = files.find((file) => file[0] === name)
+  const gives = (value: unknown, after = directory): Effect => ({ answer: { value }, after, onTop: false })
+  const fails = (error: string): Effect => ({ answer: { error }, after: directory, onTop: false })
+  switch (step.call) {
+    case 'list':
+      return gives(files.map((file) => file[0]))
+    case 'exists':
+      return gives(there !== undefined)
+    case 'readlink':
+      return there === undefined ? fails('ENOENT') : gives(there[1])
+    case 'readText':
+      return gives(there?.[1])
+    case 'unlink':
+      return there === undefined ? fails('ENOENT') : gives(null, without(directory, name))
+    case 'symlink':
+    case 'write':
+      if (there !== undefined) return fails('EEXIST')
+      return { ...create(directory, name, step.text), answer: { value: null } }
+    default:
+      throw new Error(`unexpected step ${step.call}`)
+  }
+}
+
+function create({ files, top }: Directory, name: string, text: string): Omit<Effect, 'answer'> {
+  const epoch = epochOf(name)
+  const after = [...files, [name, text] as const].sort(
+    ([a], [b]) => epochOf(a) - epochOf(b) || (a < b ? -1 : 1),
+  )
+  return { after: { files: after, top: Math.max(top, epoch) }, onTop: epoch > top }
+}
+
+export const without = ({ files, top }: Directory, name: string): Directory => ({
+  files: files.filter((file) => file[0] !== name),
+  top,
+})
+
+/** 0 if it is none. */
+export const epochOf = (name: string): number => (/^\d+$/.test(name) ? Number(name) : 0)
+
+/** The highest epoch of a listing. */
+export const topOf = (names: readonly unknown[]): number =>
+  Math.max(0, ...names.map((name) => epochOf(String(name))))
+
+/** Gives the answer; the step that comes next, or the result. */
+export function resume<Step, Result>(
+  steps: Steps<Step, Result>,
+  answer: Answer,
+): IteratorResult<Step, Result> {
+  if ('value' in answer) return steps.next(answer.value)
+  return steps.throw(Object.assign(new Error(answer.error), { code: answer.error }))
+}

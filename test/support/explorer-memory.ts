@@ -1,0 +1,84 @@
+import { splitText } from '../../src/lease/attachment.ts'
+import type { FileStep } from '../../src/lease/file-register.ts'
+import type { Held, Register, Steps } from '../../src/lease/register.ts'
+import { systemClock } from '../../src/primitives/clock.ts'
+import { type Answer, nameOf, topOf } from './explorer-directory.ts'
+
+/**
+ * What a process of the explorer can remember, seen from outside: the page that its book knows, the attachments that its register knows, and what its
+ * operation has been told since it last read or lost a swap. Two pasts that leave the same behind are one: what comes next is the same.
+ *
+ * That nothing is missing here is seen where the states of an exploration that tells all pasts apart fall into exactly as many classes.
+ */
+export class Memory {
+  #page: unknown[] = []
+  /** What its last text said below the first line, the attachments it has written, and those it has read. */
+  #rest = ''
+  #attached: string[] = []
+  #read: string[] = []
+  #operation = ''
+  #hasLost = false
+  #isSwapping = false
+  #since: unknown[] = []
+
+  /** As text. */
+  get all(): string {
+    const attachments = [this.#rest, this.#attached, this.#read]
+    const operation = [this.#operation, this.#hasLost, this.#isSwapping, this.#since]
+    return JSON.stringify([this.#page, attachments, operation])
+  }
+
+  begins(operation: string): void {
+    this.#operation = operation
+    this.#hasLost = false
+    this.#isSwapping = false
+    this.#since = []
+  }
+
+  hears(step: FileStep, answer: Answer): void {
+    if (step.call === 'write') this.#attached.push(nameOf(step.path))
+    if (step.call === 'readText') this.#read.push(nameOf(step.path))
+    // Nobody looks at what an unlink came to, and a read only for the top of a listing.
+    if (step.call === 'unlink') return
+    const isRead = step.call === 'list' && !this.#isSwapping && 'value' in answer
+    this.#since.push(isRead ? topOf(answer.value as string[]) : answer)
+  }
+
+  over({ read, swap, ...others }: Register<FileStep>): Register<FileStep> {
+    const has = (held: Held): Held => this.#has(held)
+    const begins = (text: string): void => this.#swaps(text)
+    const ends = (epoch: number | undefined, text: string): void => this.#swapped(epoch, text)
+    return {
+      ...others,
+      *read(key: string, known?: Held): Steps<FileStep, Held> {
+        return has(yield* read(key, known))
+      },
+      *swap(key: string, expected: number, text: string): Steps<FileStep, number | undefined> {
+        begins(text)
+        const epoch = yield* swap(key, expected, text)
+        ends(epoch, text)
+        return epoch
+      },
+    }
+  }
+
+  #has(held: Held): Held {
+    const [epoch, text] = this.#page
+    if (epoch !== held.epoch || text !== held.text) this.#page = [held.epoch, held.text]
+    this.#since = ['read']
+    return held
+  }
+
+  #swaps(text: string): void {
+    const { head, rest } = splitText(text)
+    if (head !== '') this.#rest = rest
+    this.#isSwapping = true
+  }
+
+  #swapped(epoch: number | undefined, text: string): void {
+    this.#since = []
+    this.#isSwapping = false
+    if (epoch === undefined) this.#hasLost = true
+    else this.#page = [epoch, text, systemClock.mono()]
+  }
+}

@@ -1,0 +1,162 @@
+/**
+ * What can be explored: a state is a row of small numbers, always as many, and the model knows what may come next.
+ */
+export interface Model {
+  start: readonly number[]
+  /** Hands each next state to `found`, with a number that names the move. The row may be used again after the call. */
+  moves(state: Row, found: Found): void
+  describe(state: Row, move: number): string
+  /** What would be left of this state in a model that leaves out what makes no difference: to see whether it makes none. */
+  classOf?: (state: Row) => Row
+}
+
+export type Row = Uint32Array<ArrayBuffer>
+export type Found = (next: Row, move: number, violation?: string) => void
+
+export interface Explored {
+  states: number
+  classes?: number
+  /** The first thing that must never happen, with the steps that led to it. */
+  violation?: string
+  trace?: string[]
+}
+
+/** Visits every state once, the nearest first: what it finds wrong, it finds in the fewest steps. */
+export function search(model: Model): Explored {
+  const { start, classOf } = model
+  const states = new States(start.length)
+  const classes = new States(start.length)
+  const state = new Uint32Array(start.length)
+  const count = () => ({ states: states.count, ...(classOf && { classes: classes.count }) })
+  let wrong: { violation: string; move: number } | undefined
+  states.add(Uint32Array.from(start), 0)
+  for (let index = 0; index < states.count; index++) {
+    states.read(index, state)
+    if (classOf !== undefined) classes.add(classOf(state), 0)
+    model.moves(state, (next, move, violation) => {
+      if (violation === undefined) states.add(next, index)
+      else wrong ??= { violation, move }
+    })
+    if (wrong === undefined) continue
+    const { violation, move } = wrong
+    return { ...count(), violation, trace: [...traceTo(model, states, index), model.describe(state, move)] }
+  }
+  return count()
+}
+
+/** Only who came from whom is kept: the moves are found again. */
+function traceTo(model: Model, states: States, index: number): string[] {
+  const trace: string[] = []
+  const width = model.start.length
+  const child = new Uint32Array(width)
+  const parent = new Uint32Array(width)
+  for (let at = index; at !== 0; at = states.parentOf(at)) {
+    states.read(at, child)
+    states.read(states.parentOf(at), parent)
+    let move: number | undefined
+    model.moves(parent, (next, how) => {
+      if (next.every((cell, column) => cell === child[column])) move ??= how
+    })
+    trace.unshift(model.describe(parent, move ?? 0))
+  }
+  return trace
+}
+
+/** A set of rows that remembers their order and where each came from: whole rows, no hashes in their place, in 30 bytes or so. */
+class States {
+  count = 0
+  readonly #width: number
+  #cells: Row
+  #parents = new Uint32Array(1024)
+  /** Where a row may be found by its hash: its index + 1, 0 if free. At most half of them are used. */
+  #slots = new Uint32Array(2048)
+
+  constructor(width: number) {
+    this.#width = width
+    this.#cells = new Uint32Array(1024 * width)
+  }
+
+  read(index: number, into: Row): void {
+    const from = index * this.#width
+    for (let column = 0; column < this.#width; column++) into[column] = this.#cells[from + column] ?? 0
+  }
+
+  parentOf(index: number): number {
+    return this.#parents[index] ?? 0
+  }
+
+  /** Adds it if it is new. */
+  add(row: Row, parent: number): boolean {
+    const slot = this.#slotOf(row, 0)
+    if (this.#slots[slot] !== 0) return false
+    if (this.count === this.#parents.length) {
+      this.#grow()
+      return this.add(row, parent)
+    }
+    this.#cells.set(row, this.count * this.#width)
+    this.#parents[this.count] = parent
+    this.#slots[slot] = ++this.count
+    return true
+  }
+
+  /** The slot that has this row, or the free one where it belongs. */
+  #slotOf(cells: Row, from: number): number {
+    const mask = this.#slots.length - 1
+    let slot = hashOf(cells, from, this.#width) & mask
+    for (;;) {
+      const index = this.#slots[slot] ?? 0
+      if (index === 0 || this.#has(index - 1, cells, from)) return slot
+      slot = (slot + 1) & mask
+    }
+  }
+
+  #has(index: number, cells: Row, from: number): boolean {
+    const start = index * this.#width
+    for (let column = 0; column < this.#width; column++)
+      if (this.#cells[start + column] !== cells[from + column]) return false
+    return true
+  }
+
+  #grow(): void {
+    this.#cells = doubled(this.#cells)
+    this.#parents = doubled(this.#parents)
+    this.#slots = new Uint32Array(this.#slots.length * 2)
+    for (let index = 0; index < this.count; index++)
+      this.#slots[this.#slotOf(this.#cells, index * this.#width)] = index + 1
+  }
+}
+
+function doubled(cells: Row): Row {
+  const all = new Uint32Array(cells.length * 2)
+  all.set(cells)
+  return all
+}
+
+function hashOf(cells: Row, from: number, width: number): number {
+  let hash = 0
+  for (let column = 0; column < width; column++) {
+    hash = Math.imul(hash ^ (cells[from + column] ?? 0), 0x9e3779b1)
+    hash ^= hash >>> 15
+  }
+  hash = Math.imul(hash, 0x85ebca6b)
+  return (hash ^ (hash >>> 13)) >>> 0
+}
+
+/** Numbers for values: equal keys, equal numbers. */
+export class Numbered<Value> {
+  readonly #numbers = new Map<string, number>()
+  readonly #values: Value[] = []
+
+  numberOf(key: string, value: Value): number {
+    const known = this.#numbers.get(key)
+    if (known !== undefined) return known
+    this.#numbers.set(key, this.#values.length)
+    return this.#values.push(value) - 1
+  }
+
+  valueOf(number: number): Value {
+    const value = this.#values[number]
+    if (value === undefined) throw new Error(`no value has the number ${number}`)
+    return value
+  }
+}

@@ -1,0 +1,151 @@
+import { type Book, change } from '../../src/lease/book.ts'
+import type { Claim } from '../../src/lease/claim.ts'
+import { fileRegister, type FileStep } from '../../src/lease/file-register.ts'
+import { giveUp } from '../../src/lease/give-up.ts'
+import type { Now, Steps } from '../../src/lease/register.ts'
+import { acquire, type AcquireAnswer, type AcquireRequest, type refresh } from '../../src/lease/rules.ts'
+import { systemClock } from '../../src/primitives/clock.ts'
+import { thisMachine } from '../../src/primitives/platform.ts'
+import { Aliases } from './explorer-aliases.ts'
+import { type Answer, resume } from './explorer-directory.ts'
+import { Memory } from './explorer-memory.ts'
+
+export const ttlMs = 300_000
+export const workspace = '/workspace'
+
+export type Operation = 'acquire' | 'refresh' | 'release'
+
+/** What happened to a session's process: it began an operation, or got the answer to its step. */
+export interface Moment {
+  what: { begin: Operation } | { answer: Answer }
+  /** What it could ask for just then without a step. */
+  mono: number
+  dead: readonly string[]
+}
+
+export interface Lived {
+  moments: readonly Moment[]
+  /** What it does next; undefined between operations. */
+  step: FileStep | undefined
+  /** What an operation has just come to. */
+  outcome: Outcome | undefined
+  /** Did it ask, at its last moment, what time it is or who is alive? */
+  asked: boolean
+  /** All that can make a difference to what it does from now on. */
+  memory: string
+}
+
+export interface Outcome {
+  operation: Operation
+  now: Now
+  granted?: Extract<AcquireAnswer, { granted: true }>
+  refusedBy?: Claim
+  refreshed?: Claim
+}
+
+export interface Habits {
+  keptEpochs: number
+  refresh: typeof refresh
+}
+
+/**
+ * Runs a session's process through its moments, each time from its birth: a generator cannot be copied, and its book and register remember
+ * what they have seen.
+ */
+export function relive(session: string, moments: readonly Moment[], habits: Habits): Lived {
+  const process = new Process(session, habits)
+  const { mono } = systemClock
+  try {
+    for (const moment of moments) process.live(moment)
+  } finally {
+    systemClock.mono = mono
+  }
+  const { step, outcome, asked, firstFence, memory } = process
+  return { moments, step, outcome, asked, memory: `${firstFence} ${memory.all}` }
+}
+
+class Process {
+  step: FileStep | undefined
+  outcome: Outcome | undefined
+  asked = false
+  /** Which lease it has, if it has one. */
+  firstFence: number | undefined
+  readonly memory = new Memory()
+  readonly #habits: Habits
+  readonly #request: AcquireRequest
+  readonly #aliases: Aliases
+  readonly #book: Book
+  #dead: readonly string[] = []
+  #steps: Steps<unknown, Outcome> | undefined
+
+  constructor(session: string, habits: Habits) {
+    const holder = { ...thisMachine(), pid: pidOf(session), started: 1 }
+    this.#habits = habits
+    this.#request = { sessionId: session, holder, paths: ['**'], mode: 'exclusive', ttlMs }
+    this.#aliases = new Aliases(session, workspace)
+    this.#book = {
+      register: this.#aliases.over(this.memory.over(fileRegister('/locks', habits.keptEpochs))),
+      key: 'key',
+      workspace,
+      liveness: ({ pid }) => {
+        this.asked = true
+        return this.#dead.some((each) => pidOf(each) === pid) ? 'dead' : 'alive'
+      },
+    }
+  }
+
+  live({ what, mono, dead }: Moment): void {
+    this.asked = false
+    this.#dead = dead
+    systemClock.mono = () => {
+      this.asked = true
+      return mono
+    }
+    const at = 'begin' in what ? this.#begin(what.begin) : this.#hear(what.answer)
+    this.step = at.done ? undefined : this.#aliases.said(at.value as FileStep)
+    this.outcome = at.done ? at.value : undefined
+    if (this.outcome === undefined) return
+    this.memory.begins('')
+    this.firstFence = (this.outcome.granted?.claim ?? this.outcome.refreshed)?.first_fence
+  }
+
+  #begin(operation: Operation): IteratorResult<unknown, Outcome> {
+    this.memory.begins(operation)
+    this.#steps = this.#operation(operation)
+    return this.#steps.next()
+  }
+
+  #hear(answer: Answer): IteratorResult<unknown, Outcome> {
+    if (this.#steps === undefined || this.step === undefined) throw new Error('an answer to nothing')
+    this.memory.hears(this.step, answer)
+    return resume(this.#steps, this.#aliases.heard(answer))
+  }
+
+  /** As `Lease` does it. */
+  *#operation(operation: Operation): Steps<unknown, Outcome> {
+    const { sessionId, holder } = this.#request
+    const request = { sessionId, firstFence: this.firstFence }
+    switch (operation) {
+      case 'acquire': {
+        const { answer, witness } = yield* change(this.#book, (claims, witness, fence) =>
+          acquire(claims, this.#request, witness, fence),
+        )
+        const { now } = witness
+        return answer.granted ? { operation, now, granted: answer } : { operation, now, refusedBy: answer.by }
+      }
+      case 'refresh': {
+        const { answer, witness } = yield* change(this.#book, (claims, witness) =>
+          this.#habits.refresh(claims, request, witness),
+        )
+        return { operation, now: witness.now, refreshed: answer.claim }
+      }
+      case 'release': {
+        const holders = holder === null ? [] : [holder]
+        const { witness } = yield* giveUp(this.#book, { ...request, holders })
+        return { operation, now: witness.now }
+      }
+    }
+  }
+}
+
+const pidOf = (session: string): number => 1000 + (session.codePointAt(session.length - 1) ?? 0)
