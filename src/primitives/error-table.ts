@@ -31,6 +31,7 @@ export const errorTable = {
     'Let something else start `stint sweep`; every run sweeps at its start anyway.',
   ),
   BUDGET_EXCEEDED: entry(4, 'Raise --max-bytes or --max-files, or find out what fills the scratch.'),
+  SESSION_CLOSED: entry(4, 'Open the session again before you write to it.'),
   NOT_FOUND: entry(5, 'Check the name.'),
   NAME_TAKEN: entry(6, 'Choose another name, or leave it out to get a fresh one.'),
   LOCK_KEY_COLLISION: entry(6, 'Move one of the two workspaces, or set another STINT_HOME for it.'),

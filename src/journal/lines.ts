@@ -1,0 +1,69 @@
+/** Reads up to `into.length` bytes at a position; 0 at the end. */
+export type ReadAt = (into: Buffer, position: number) => number
+
+export interface Line {
+  /** Without its newline. Valid until the next one is asked for. */
+  bytes: Buffer
+  /** Where it begins. */
+  offset: number
+  /** False for what comes after the last newline. */
+  ended: boolean
+}
+
+const chunkBytes = 1 << 20
+const newline = 0x0a
+
+/** The lines of a file from a position on; empty ones, which fill the end of a file, are left out. Memory grows with the longest line only. */
+export function* linesFrom(read: ReadAt, from = 0): Generator<Line> {
+  let buffer = Buffer.allocUnsafe(chunkBytes)
+  let [start, filled, base] = [0, 0, from]
+  for (;;) {
+    const end = buffer.indexOf(newline, start)
+    if (end >= 0 && end < filled) {
+      if (end > start) yield { bytes: buffer.subarray(start, end), offset: base + start, ended: true }
+      start = end + 1
+      continue
+    }
+    if (start === 0 && filled === buffer.length) buffer = Buffer.concat([buffer], buffer.length * 2)
+    else buffer.copyWithin(0, start, filled)
+    ;[base, filled, start] = [base + start, filled - start, 0]
+    const got = read(buffer.subarray(filled), base + filled)
+    if (got === 0) break
+    filled += got
+  }
+  if (filled > 0) yield { bytes: buffer.subarray(0, filled), offset: base, ended: false }
+}
+
+/** The same from the end backwards: what a tail shows. */
+export function* linesBackwards(read: ReadAt, size: number): Generator<Line> {
+  let end = size
+  let held = Buffer.alloc(0)
+  let ended = false
+  while (end > 0) {
+    const start = Math.max(0, end - chunkBytes)
+    const chunk = Buffer.allocUnsafe(end - start)
+    readFully(read, chunk, start)
+    held = Buffer.concat([chunk, held])
+    for (;;) {
+      const at = held.lastIndexOf(newline)
+      if (at < 0) break
+      if (at + 1 < held.length) yield { bytes: held.subarray(at + 1), offset: start + at + 1, ended }
+      held = held.subarray(0, at)
+      ended = true
+    }
+    end = start
+  }
+  if (held.length > 0) yield { bytes: held, offset: 0, ended }
+}
+
+function readFully(read: ReadAt, into: Buffer, position: number): void {
+  for (let done = 0; done < into.length;) {
+    const got = read(into.subarray(done), position + done)
+    // It became shorter under our eyes: what is missing reads as nothing.
+    if (got === 0) {
+      into.fill(newline, done)
+      return
+    }
+    done += got
+  }
+}
