@@ -1,7 +1,7 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { type Finished, isRunning, until, World } from '../../test/support/world.ts'
+import { type Finished, isRoot, isRunning, until, World } from '../../test/support/world.ts'
 
 const run = (world: World, flags: string[], script: string): Promise<Finished> =>
   world.stint(['run', ...flags, '--', 'sh', '-c', script])
@@ -59,6 +59,55 @@ test('whether a budget was kept does not depend on when somebody looked: the las
   )
   expect([result.code, result.envelope().error?.code]).toEqual([4, 'BUDGET_EXCEEDED'])
   await isClean(world)
+})
+
+const oddName = `fs.mkdirSync(Buffer.from('d\\xff', 'latin1'))
+  fs.writeFileSync(Buffer.from('d\\xff/x', 'latin1'), Buffer.alloc(1e6))`
+const longPath = `for (let i = 0; i < 30; i++) { fs.mkdirSync('d'.repeat(200)); process.chdir('d'.repeat(200)) }
+  fs.writeFileSync('x', Buffer.alloc(1e6))`
+
+test.each([
+  ['a name that is no UTF-8', oddName],
+  ['a path too long to name', longPath],
+])('%s hides nothing from a budget', async (_, fill) => {
+  await using world = new World()
+  const command = [process.execPath, '-e', `process.chdir(process.env.TMPDIR); ${fill}`]
+  const result = await world.stint(['run', '--max-bytes', '1KB', '--json', '--', ...command])
+  expect(result.envelope().error).toMatchObject({
+    code: 'BUDGET_EXCEEDED',
+    detail: expect.stringMatching(/^bytes=\d+ files=1 limit=max-bytes:1000$/),
+  })
+  await isClean(world)
+})
+
+test('a program that fails by itself keeps its exit code; that it has outgrown its budget is a warning', async () => {
+  await using world = new World()
+  const result = await run(
+    world,
+    ['--max-bytes', '1KB', '--json'],
+    'head -c 9000 /dev/zero > "$TMPDIR/x"; exit 7',
+  )
+  expect([result.code, result.envelope()]).toMatchObject([
+    7,
+    {
+      error: { code: 'CHILD_FAILED' },
+      warnings: [expect.stringMatching(/^BUDGET_EXCEEDED: .*8\.8 KiB of 1000 B$/)],
+    },
+  ])
+  await isClean(world)
+})
+
+test('what cannot be read is not counted, and there is a warning that says so', async () => {
+  await using world = new World()
+  chmodSync(world.tmp, 0o777)
+  const asOther = isRoot ? { uid: 65534, gid: 65534 } : {}
+  const script = 'mkdir "$TMPDIR/d"; head -c 9000 /dev/zero > "$TMPDIR/d/x"; chmod 0 "$TMPDIR/d"'
+  const args = ['run', '--max-bytes', '1KB', '--json', '--', 'sh', '-c', script]
+  const result = await world.stint(args, { cwd: '/', ...asOther })
+  expect([result.code, result.envelope().warnings]).toEqual([
+    0,
+    ['BUDGET: some directories cannot be read; what is in them is not counted'],
+  ])
 })
 
 test('over 80 % there is one warning, on stderr or in the envelope', async () => {

@@ -67,6 +67,7 @@ export function sweepFailure(data: SweepData): StintError {
   const done = `removed ${removed.length}, ${formatBytes(bytes_freed)}`
   return new StintError('PARTIAL_FAILURE', `${done}, but could not remove ${named.join(', ')}${more}`, {
     data,
+    detail: `removed=${removed.length} failures=${failures.length}`,
     phase: 'cleanup',
   })
 }

@@ -20,6 +20,7 @@ class System extends World {
   readonly units = join(this.tmp, 'config/systemd/user')
   readonly crontab = join(this.tmp, 'crontab')
   readonly calls = join(this.tmp, 'calls')
+  readonly home = join(this.tmp, 'home')
 
   constructor(tools: Record<string, string>) {
     super()
@@ -54,7 +55,9 @@ test('with systemd: units with absolute paths, enabled; again changes nothing; u
   expect(installed.envelope()).toMatchObject({ ok: true, data: { timer: 'systemd', every: '30m' } })
   const service = readFileSync(join(system.units, 'stint-sweep.service'), 'utf8')
   expect(service).toContain(`ExecStart=${process.execPath} ${stintBin} sweep --json\n`)
-  expect(service).toContain(`Environment=STINT_TMP_ROOT=${system.tmp}\n`)
+  expect(service).toContain(
+    `Environment=STINT_TMP_ROOT=${system.tmp}\nEnvironment=STINT_HOME=${system.home}\n`,
+  )
   expect(readFileSync(join(system.units, 'stint-sweep.timer'), 'utf8')).toContain(
     'OnUnitActiveSec=1800000ms\n',
   )
@@ -82,7 +85,8 @@ test('with cron alone: one line before the others, which stay to the byte; unins
   expect((await system.timer('--install-timer')).envelope()).toMatchObject({ data: { timer: 'cron' } })
   const [line = '', ...rest] = readFileSync(system.crontab, 'latin1').split('\n')
   expect(line).toBe(
-    `17 * * * * STINT_TMP_ROOT=${system.tmp} ${process.execPath} ${stintBin} sweep --json >/dev/null # stint-sweep-timer`,
+    `17 * * * * STINT_TMP_ROOT=${system.tmp} STINT_HOME=${system.home} ${process.execPath} ${stintBin} sweep --json` +
+      ' >/dev/null # stint-sweep-timer',
   )
   expect(rest.join('\n')).toBe(others.toString('latin1'))
   const calls = system.called().length
@@ -90,6 +94,16 @@ test('with cron alone: one line before the others, which stay to the byte; unins
   expect(system.called().slice(calls)).toEqual(['crontab -l'])
   await system.timer('--uninstall-timer')
   expect(readFileSync(system.crontab)).toEqual(others)
+})
+
+test('the timer starts what a link leads to, with no home where none is set', async () => {
+  await using system = new System({ crontab })
+  delete system.env.STINT_HOME
+  const link = join(system.tmp, 'link.cjs')
+  symlinkSync(stintBin, link)
+  await system.start(process.execPath, [link, 'sweep', '--install-timer', '--json']).finished
+  const line = readFileSync(system.crontab, 'utf8')
+  expect(line).toContain(`STINT_TMP_ROOT=${system.tmp} ${process.execPath} ${stintBin} sweep`)
 })
 
 test('a crontab that was made for our line goes with it', async () => {

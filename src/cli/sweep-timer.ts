@@ -1,4 +1,6 @@
+import { realpathSync } from 'node:fs'
 import { formatDuration } from '../primitives/duration.ts'
+import { stintHome } from '../primitives/home.ts'
 import { findTmp } from '../scratch/root.ts'
 import { checkJob, hour, type Job } from '../timer/job.ts'
 import type { Step, TimerKind } from '../timer/plan.ts'
@@ -22,24 +24,25 @@ type TimerStep = { write: string; text: string } | { remove: string } | { run: s
 
 /** Installs or removes the timer that sweeps; the tools it takes are loaded only here. */
 export async function manageTimer({ action, everyMs = hour, dryRun }: TimerRequest): Promise<TimerData> {
-  const job = sweepJob(everyMs)
-  if (action === 'install') checkJob(job)
+  const job = action === 'install' ? sweepJob(everyMs) : undefined
+  if (job !== undefined) checkJob(job)
   const { planInstall, planUninstall } = await import('../timer/plan.ts')
   const { readTimerState } = await import('../timer/timer-state.ts')
   const { carryOut } = await import('../timer/carry-out.ts')
   const state = readTimerState()
   const { timer, steps } =
-    action === 'install' ? planInstall(state, job) : { timer: 'none' as const, steps: planUninstall(state) }
+    job !== undefined ? planInstall(state, job) : { timer: 'none' as const, steps: planUninstall(state) }
   if (!dryRun) carryOut(steps)
-  const every = action === 'install' ? { every: formatDuration(everyMs) } : {}
+  const every = job !== undefined ? { every: formatDuration(everyMs) } : {}
   return { dry_run: dryRun, timer, ...every, steps: steps.map(shown) }
 }
 
-/** The same program and temp directory as now: whoever starts it will have another environment. */
+/** The same program, temp directory and home as now: whoever starts it will have another environment. */
 const sweepJob = (everyMs: number): Job => ({
   program: process.execPath,
-  args: [process.argv[1] ?? '', 'sweep', '--json'],
-  env: { STINT_TMP_ROOT: findTmp() },
+  // Not by a link in some project's `node_modules/.bin`, or in a directory that is on nobody else's PATH.
+  args: [realpathSync.native(process.argv[1] ?? ''), 'sweep', '--json'],
+  env: { STINT_TMP_ROOT: findTmp(), ...(process.env.STINT_HOME && { STINT_HOME: stintHome() }) },
   everyMs,
 })
 

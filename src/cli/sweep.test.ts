@@ -5,6 +5,7 @@ import { deadPid, plant } from '../../test/support/plant.ts'
 import { Terminal } from '../../test/support/terminal.ts'
 import { treeHash } from '../../test/support/tree-hash.ts'
 import { isRoot, World } from '../../test/support/world.ts'
+import { errorTable } from '../primitives/error-table.ts'
 import { newRequestId, newSessionId } from '../primitives/id.ts'
 import { ownIdentity } from '../primitives/liveness.ts'
 import { openRoot } from '../scratch/root.ts'
@@ -34,7 +35,7 @@ class FullWorld extends World {
       scratch: plant(this, dead()),
       outputs: this.place(join(this.root, 'out'), `1-${newRequestId()}`),
       trash: this.place(join(this.root, 'trash'), newRequestId()),
-      sessions: this.place(this.sessions, `${newSessionId()}-1`),
+      sessions: this.placeSession(`${newSessionId()}-1`),
     }
   }
 
@@ -42,6 +43,13 @@ class FullWorld extends World {
     const path = join(directory, name)
     mkdirSync(path, { recursive: true, mode: 0o700 })
     writeFileSync(join(path, 'file'), '123')
+    return path
+  }
+
+  /** As a session that was removed. */
+  placeSession(name: string): string {
+    const path = this.place(this.sessions, name)
+    writeFileSync(join(path, 'manifest.json'), '')
     return path
   }
 
@@ -94,21 +102,27 @@ test('a dry run where nothing is makes nothing', async () => {
   expect(readdirSync(world.tmp)).toEqual([])
 })
 
-test('of the trash of sessions only directories of ours with the name of a session go', async () => {
+test('of the trash of sessions only directories of ours with the name and the manifest of a session go', async () => {
   await using world = new FullWorld()
   const gone = ['agent.7', `${newSessionId()}-${newRequestId()}`, 'a'.repeat(128), `${'a'.repeat(128)}-2`]
-  for (const name of gone) world.place(world.sessions, name)
+  for (const name of gone) world.placeSession(name)
   const kept: Record<string, string> = {
     '.hidden': 'not-stint',
     'with space': 'not-stint',
     [`${'a'.repeat(129)}`]: 'not-stint',
   }
-  for (const name of Object.keys(kept)) world.place(world.sessions, name)
+  for (const name of Object.keys(kept)) world.placeSession(name)
+  for (const name of ['photos', 'linked', 'nested']) {
+    kept[name] = 'not-stint'
+    world.place(world.sessions, name)
+  }
+  symlinkSync('file', join(world.sessions, 'linked/manifest.json'))
+  mkdirSync(join(world.sessions, 'nested/manifest.json'))
   writeFileSync(join(world.sessions, newSessionId()), 'a file')
   symlinkSync(world.place(world.tmp, 'outside'), join(world.sessions, 'link'))
   if (isRoot) {
     kept['foreign'] = 'foreign-owner'
-    chownSync(world.place(world.sessions, 'foreign'), 65534, 65534)
+    chownSync(world.placeSession('foreign'), 65534, 65534)
   }
   const report = await world.sweep('--scope', 'sessions')
   expect(report.removed.map(({ path }) => basename(path)).sort()).toEqual(
@@ -131,6 +145,24 @@ test('a link in place of the trash of sessions is an error; a home that is unsaf
   expect([refused.code, refused.envelope().error?.code]).toEqual([4, 'HOME_UNSAFE'])
   expect(readdirSync(outside)).toHaveLength(2)
   expect((await world.sweep()).removed).toHaveLength(3)
+})
+
+test('what has a name in the trash that is no UTF-8 goes with the rest; a foreign one stays as it is', async () => {
+  await using world = new FullWorld()
+  const odd = (name: string) => Buffer.from(`${world.root}/trash/${name}`, 'latin1')
+  mkdirSync(odd('bad\xff'))
+  writeFileSync(odd('bad\xff/file'), '12345')
+  writeFileSync(odd('\xfe'), '')
+  mkdirSync(odd('\xff\xfe'))
+  if (isRoot) chownSync(odd('\xff\xfe'), 65534, 65534)
+  const names = () => readdirSync(join(world.root, 'trash'), 'latin1').filter((name) => name !== '.swept')
+  const before = names()
+  await world.sweep('--dry-run')
+  expect(names()).toEqual(before)
+  const { removed, failures } = await world.sweep('--scope', 'trash')
+  expect(removed.map(({ bytes }) => bytes).sort()).toEqual(isRoot ? [0, 3, 5] : [0, 0, 3, 5])
+  expect(failures).toEqual([])
+  expect(names()).toEqual(isRoot ? ['\xff\xfe'] : [])
 })
 
 test('--older-than leaves what is younger, and makes nothing removable', async () => {
@@ -204,7 +236,8 @@ test('what could not be removed is named in one line, however much it is; the en
   }))
   const error = sweepFailure({ dry_run: false, removed: [], kept: [], failures, bytes_freed: 0 })
   expect(error.message).toMatch(/could not remove \/x\/0 \(EPERM\), .* and 995 more$/)
-  expect(error.options.data).toMatchObject({ failures })
+  expect(error.options).toMatchObject({ data: { failures }, detail: 'removed=0 failures=1000' })
+  expect(errorTable.PARTIAL_FAILURE.hint).toContain('data.failures')
 })
 
 test('in a terminal: the entries, then the sums', async () => {

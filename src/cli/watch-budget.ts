@@ -12,8 +12,11 @@ import { describeUse, warnOfBudget } from './budget-text.ts'
 export interface BudgetWatch {
   /** Rejects with `BUDGET_EXCEEDED` while the program runs. */
   exceeded: Promise<never>
-  /** The last look, when it has ended: whether a budget was kept must not depend on when somebody looked. */
-  finish(): Promise<void>
+  /**
+   * The last look, when it has ended: whether a budget was kept must not depend on when somebody looked. The exit code of a
+   * program that has failed by itself tells more: then it is a warning.
+   */
+  finish(exitCode: number): Promise<void>
 }
 
 const lookEveryMs = 100
@@ -23,7 +26,12 @@ const restShare = 19
 /** Measures the run's scratch now and then, without what we have put there ourselves. */
 export function watchBudget({ tmpDir, warn, onCleanup }: Context, budget: Budget): BudgetWatch {
   let timer: NodeJS.Timeout | undefined
-  let warned = false
+  const said = new Set<string>()
+  const once = (about: string, say: () => void): void => {
+    if (said.has(about)) return
+    said.add(about)
+    say()
+  }
 
   const look = async (): Promise<void> => {
     const size = await drainInTurns(
@@ -34,9 +42,19 @@ export function watchBudget({ tmpDir, warn, onCleanup }: Context, budget: Budget
     )
     const level = budgetLevel(size, budget)
     if (level === 'over') throw exceededBy(size, budget)
-    if (level === 'near' && !warned) {
-      warned = true
-      warnOfBudget(size, budget, warn)
+    if (level === 'near') once('near', () => warnOfBudget(size, budget, warn))
+    if (size.unreadable > 0)
+      once('unreadable', () =>
+        warn('BUDGET: some directories cannot be read; what is in them is not counted'),
+      )
+  }
+
+  const finish = async (exitCode: number): Promise<void> => {
+    try {
+      await look()
+    } catch (error) {
+      if (exitCode === 0 || !(error instanceof StintError)) throw error
+      warn(`${error.code}: ${error.message}`)
     }
   }
 
@@ -55,7 +73,7 @@ export function watchBudget({ tmpDir, warn, onCleanup }: Context, budget: Budget
   })
   exceeded.catch(() => {})
   onCleanup(() => clearTimeout(timer))
-  return { exceeded, finish: look }
+  return { exceeded, finish }
 }
 
 function exceededBy({ bytes, files }: TreeSize, budget: Budget): StintError {

@@ -1,4 +1,12 @@
-import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { projectRoot, stintBin, until, World } from '../../test/support/world.ts'
@@ -20,6 +28,8 @@ const sample = (at: number): Sample => ({
   created: 0,
   swept: 0,
   freed: 0,
+  orphans_found: 0,
+  bytes_found: 0,
 })
 
 const homeOf = (world: World): string => join(world.tmp, 'home')
@@ -73,17 +83,44 @@ test('13 months are kept, this one included; what is not a month stays', async (
   expect(readSamples(homeOf(world), Date.UTC(2025, 6, 1), Date.now())).toHaveLength(2)
 })
 
-test('a sweep adds a sample with what it has done, at most one a minute; a dry run none', async () => {
+test('a sweep adds a sample with what it has found and done; without anything done, at most one a minute; a dry run none', async () => {
   await using world = new World()
   plant(world, { ...ownIdentity(), started: 1 })
   await world.stint(['sweep', '--dry-run', '--json'])
   expect(samplesIn(world)).toEqual([])
   const { bytes_freed } = (await world.stint(['sweep', '--json'])).envelope().data as { bytes_freed: number }
+  const left = { by: 'sweep', scratches: 0, orphans: 0, bytes: 0 }
   expect(samplesIn(world)).toMatchObject([
-    { by: 'sweep', swept: 1, freed: bytes_freed, scratches: 0, orphans: 0 },
+    { ...left, swept: 1, freed: bytes_freed, orphans_found: 1, bytes_found: bytes_freed },
   ])
   await world.stint(['sweep', '--json'])
   expect(samplesIn(world)).toHaveLength(1)
+})
+
+test('of three sweeps within a minute that each remove something the history loses none', async () => {
+  await using world = new World()
+  const freed: number[] = []
+  for (let i = 0; i < 3; i++) {
+    writeFileSync(join(plant(world, { ...ownIdentity(), started: 1 }), 'more'), 'x'.repeat(i))
+    const { data } = (await world.stint(['sweep', '--json'])).envelope()
+    freed.push((data as { bytes_freed: number }).bytes_freed)
+  }
+  expect(samplesIn(world).map((each) => each.freed)).toEqual(freed)
+})
+
+test('removed sessions count as freed, but were never in the root', async () => {
+  await using world = new World()
+  const session = join(homeOf(world), 'trash/mine')
+  mkdirSync(session, { recursive: true, mode: 0o700 })
+  writeFileSync(join(session, 'manifest.json'), '{}')
+  chmodSync(homeOf(world), 0o700)
+  await world.stint(['sweep', '--scope', 'sessions', '--json'])
+  expect(samplesIn(world)).toMatchObject([{ swept: 0, freed: 2, orphans_found: 0, bytes_found: 0 }])
+})
+
+test('a line of the history from before it knew what was found is still read', () => {
+  const { orphans_found: _, bytes_found: __, ...old } = { ...sample(7), orphans: 2, bytes: 5 }
+  expect(parseSample(JSON.stringify(old))).toEqual({ ...old, orphans_found: 2, bytes_found: 5 })
 })
 
 test('a home that is full, read-only, no directory or a link never fails a sweep', async () => {

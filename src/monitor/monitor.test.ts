@@ -21,6 +21,8 @@ const sample = (at: number, fields: Partial<Sample> = {}): Sample => ({
   created: 0,
   swept: 0,
   freed: 0,
+  orphans_found: 0,
+  bytes_found: 0,
   ...fields,
 })
 
@@ -78,14 +80,14 @@ test('a sparkline has a bar a value, the highest for the largest', () => {
 
 test('a series has the peak of each stretch, and goes on where there was no sample', () => {
   const samples = [
-    sample(0, { bytes: 5 }),
-    sample(1, { bytes: 9 }),
-    sample(90, { bytes: 2 }),
-    sample(100, { bytes: 1 }),
+    sample(0, { bytes_found: 5 }),
+    sample(1, { bytes_found: 9 }),
+    sample(90, { bytes_found: 2 }),
+    sample(100, { bytes_found: 1 }),
   ]
-  expect(seriesOf(samples, 'bytes', 4)).toEqual([9, 9, 9, 2])
-  expect(seriesOf(samples.slice(0, 1), 'bytes', 4)).toEqual([5])
-  expect(seriesOf([], 'bytes', 4)).toEqual([])
+  expect(seriesOf(samples, 'bytes_found', 4)).toEqual([9, 9, 9, 2])
+  expect(seriesOf(samples.slice(0, 1), 'bytes_found', 4)).toEqual([5])
+  expect(seriesOf([], 'bytes_found', 4)).toEqual([])
 })
 
 test('a budget is kept up to its limit, and near from 80 % on', () => {

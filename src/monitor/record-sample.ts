@@ -6,25 +6,26 @@ import type { SweepReport } from '../sweep/sweep.ts'
 import { takeCensus } from './census.ts'
 import type { MeasuredEntry } from './entry.ts'
 import { appendSample, lastSample, statsDirectory } from './history.ts'
-import { makeSample, type Sampler, type Swept } from './sample.ts'
+import { makeSample, nothingSwept, type Sampler, type Swept } from './sample.ts'
 
-/** So that the history stays small, however often somebody sweeps or looks. */
+/** So that the history stays small, however often somebody looks, or sweeps where nothing is. */
 const atMostEveryMs = 60_000
 
 /**
- * Adds a sample to the history, at most one a minute from sweeps and one from watchers. Never fails its caller: on a full disk or in a read-only home
- * there is none.
+ * Adds a sample to the history: for each sweep that has removed something, else at most one a minute from sweeps and one from watchers.
+ * Never fails its caller: on a full disk or in a read-only home there is none.
  */
 export async function recordSample(
   by: Sampler,
-  { swept = 0, freed = 0, entries }: Partial<Swept> & { entries?: readonly MeasuredEntry[] } = {},
+  { done = nothingSwept, entries }: { done?: Swept; entries?: readonly MeasuredEntry[] } = {},
 ): Promise<void> {
   try {
     const home = stintHome()
     const at = Date.now()
-    if (!takeTurn(home, by, at)) return
+    const isDue = takeTurn(home, by, at)
+    if (!isDue && done.taken.orphans === 0 && done.freed === 0) return
     const before = lastSample(home)
-    appendSample(home, makeSample(entries ?? (await takeCensus(at)), { at, by, before, swept, freed }))
+    appendSample(home, makeSample(entries ?? (await takeCensus(at)), { at, by, before, ...done }))
   } catch {
     // What matters to the user fails, and is told, elsewhere.
   }
@@ -33,7 +34,12 @@ export async function recordSample(
 /** What a sweep adds: what is there now, and what it has done. */
 export async function recordSweep({ removed, bytesFreed }: SweepReport): Promise<void> {
   const swept = removed.filter(({ reason }) => !notScratches.has(reason)).length
-  await recordSample('sweep', { swept, freed: bytesFreed })
+  const sessions = removed.filter(({ reason }) => reason === 'removed-session')
+  const taken = {
+    orphans: removed.length - sessions.length,
+    bytes: bytesFreed - sessions.reduce((sum, { bytes }) => sum + bytes, 0),
+  }
+  await recordSample('sweep', { done: { swept, freed: bytesFreed, taken } })
 }
 
 const notScratches: ReadonlySet<string> = new Set(['expired', 'trash', 'removed-session'])

@@ -10,7 +10,7 @@ export function sparkline(values: readonly number[]): string {
   return values.map(bar).join('')
 }
 
-type Field = 'bytes' | 'files' | 'scratches' | 'orphans'
+type Field = 'bytes_found' | 'files' | 'scratches' | 'orphans_found'
 
 /** A field over time, in at most `points` steps of equal length: the peak of each; where there was no sample, what was so before. */
 export function seriesOf(samples: readonly Sample[], field: Field, points: number): number[] {

@@ -31,18 +31,18 @@ const directoryOnly = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (const
 
 let fdPaths: boolean | undefined
 
-/** Opens a directory, never through a symlink; one of ours that we may not read is made readable first. */
-export function openDirectory(path: string | Buffer): OpenDirectory {
+/** Opens a directory, never through a symlink; one of ours that we may not read is made readable first, unless `asIs`. */
+export function openDirectory(path: string | Buffer, { asIs = false } = {}): OpenDirectory {
   fdPaths ??= process.platform === 'linux' && existsSync('/proc/self/fd')
-  return fdPaths ? openByDescriptor(path) : openByPath(String(path))
+  return fdPaths ? openByDescriptor(path, asIs) : openByPath(String(path), asIs)
 }
 
-function openByDescriptor(path: string | Buffer): OpenDirectory {
+function openByDescriptor(path: string | Buffer, asIs: boolean): OpenDirectory {
   let fd: number
   try {
     fd = openSync(path, directoryOnly)
   } catch (error) {
-    if (errnoOf(error) !== 'EACCES') throw error
+    if (asIs || errnoOf(error) !== 'EACCES') throw error
     fd = openUnreadable(path, error)
   }
   const { dev, ino, uid } = fstatSync(fd)
@@ -71,7 +71,7 @@ function openUnreadable(path: string | Buffer, refusal: unknown): number {
   }
 }
 
-function openByPath(path: string): OpenDirectory {
+function openByPath(path: string, asIs: boolean): OpenDirectory {
   const stat = lstatSync(path)
   if (!stat.isDirectory()) throw Object.assign(new Error(`ENOTDIR: ${path}`), { code: 'ENOTDIR' })
   const makeWritable = () => {
@@ -79,6 +79,6 @@ function openByPath(path: string): OpenDirectory {
     chmodSync(path, 0o700)
     return true
   }
-  if (process.platform !== 'win32' && (stat.mode & 0o700) !== 0o700) makeWritable()
+  if (!asIs && process.platform !== 'win32' && (stat.mode & 0o700) !== 0o700) makeWritable()
   return { base: path, ino: stat.ino, dev: stat.dev, makeWritable, close() {} }
 }

@@ -28,7 +28,8 @@ export function examine({ directory, kind, root }: Place, name: string): Candida
     children: [],
   }
   if (kind === 'trash') return { ...candidate, kind: 'trash' }
-  if (kind === 'sessions') return isTrashedSession(name) ? { ...candidate, kind: 'session' } : candidate
+  if (kind === 'sessions')
+    return isTrashedSession(name, directory) ? { ...candidate, kind: 'session' } : candidate
   if (kind === 'tracked' && root !== undefined) return withTracker(candidate, name, root)
   if (kind === 'out') return withExpiry(candidate, name, directory)
   return candidate.type === 'directory' && candidate.ours ? withOwner(candidate, name, path) : candidate

@@ -2,6 +2,7 @@ import { lstatSync, readdirSync } from 'node:fs'
 import { ownDirectoryProblem } from '../primitives/own-directory.ts'
 import { codedError, errnoOf, StintError } from '../primitives/stint-error.ts'
 import { ensureScratchDirectory, findRoot, type ScratchRoot } from '../scratch/root.ts'
+import { givePlainNames } from './odd-names.ts'
 import { findSessionTrash } from './session-trash.ts'
 
 /** What a sweep looks at. Sessions do not expire: the trash of removed ones is never part of `all`. */
@@ -30,7 +31,10 @@ export function placesOf(scope: SweepScope, options: PlacesOptions): Place[] {
   }
   const root = options.root ?? findRoot()
   if (root === undefined) return []
-  if (!options.dryRun) ensureScratchDirectory(root.trash)
+  if (!options.dryRun) {
+    ensureScratchDirectory(root.trash)
+    givePlainNames(root.trash)
+  }
   // Trash and outputs first: they need no look at processes.
   const places: Record<Exclude<SweepScope, 'sessions' | 'all'>, Place> = {
     trash: { kind: 'trash', directory: root.trash, root },

@@ -24,8 +24,8 @@ export function findSessionTrash(home: string = stintHome()): string | undefined
 const manifestFile = 'manifest.json'
 
 /** A name may be anybody's: what makes a directory a session is its manifest, a file and no link. */
-export const isTrashedSession = (name: string, trash: string | undefined = findSessionTrash()): boolean =>
-  trash !== undefined && isSessionName(name) && isFile(join(trash, name, manifestFile))
+export const isTrashedSession = (name: string, trash: string): boolean =>
+  isSessionName(name) && isFile(join(trash, name, manifestFile))
 
 /** `<sessionId>`, or `<sessionId>-<something>`, for a session that was removed more than once. */
 const isSessionName = (name: string): boolean =>

@@ -192,6 +192,21 @@ test('foreign, symlinked and unknown entries are never touched, and named with t
   expect(existsSync(join(outside, 'file'))).toBe(true)
 })
 
+test('a name that is no UTF-8 is named in kept, and goes from the trash', async () => {
+  await using world = new World()
+  plant(world, ownIdentity())
+  for (const place of ['', 'trash/', 'out/']) {
+    mkdirSync(join(world.root, place), { recursive: true })
+    mkdirSync(Buffer.from(`${world.root}/${place}bad\xff\xfe`, 'latin1'))
+  }
+  const { kept, removed } = await sweep(world)
+  expect(kept.filter(({ path }) => path.includes('bad')).map(({ reason }) => reason)).toEqual([
+    'not-stint',
+    'not-stint',
+  ])
+  expect(removed).toMatchObject([{ reason: 'trash' }])
+})
+
 test('--dry-run says what would go and changes nothing', async () => {
   await using world = new World()
   const dead = plant(world, { ...ownIdentity(), pid: deadPid })

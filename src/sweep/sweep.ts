@@ -4,6 +4,7 @@ import { type Clock, systemClock } from '../primitives/clock.ts'
 import { isRequestId } from '../primitives/id.ts'
 import { measureSteps } from '../primitives/measure-tree.ts'
 import { drain, drainInTurns, type Removal, type RemovalFailure } from '../primitives/remove-tree.ts'
+import { readable } from '../primitives/exact-path.ts'
 import { errnoOf } from '../primitives/stint-error.ts'
 import { removeDeadTracked, sweepableOf } from '../scratch/dead-tracked.ts'
 import { discardSteps } from '../scratch/discard.ts'
@@ -11,6 +12,7 @@ import { keptScratches } from '../scratch/keep.ts'
 import type { ScratchRoot } from '../scratch/root.ts'
 import { isDirectory } from '../scratch/tracked.ts'
 import { examine } from './candidate.ts'
+import { oddNamesIn } from './odd-names.ts'
 import { namesIn, type Place, placesOf, type SweepScope } from './places.ts'
 import { touchedSince } from './recently-touched.ts'
 import {
@@ -103,6 +105,10 @@ function* goThrough(
   const listed = placesOf(options.scope ?? 'all', options).map((place) => ({ place, names: namesIn(place) }))
   progress.total = listed.reduce((sum, { names }) => sum + names.length, 0)
 
+  // Our names are plain ASCII: what else is there is not ours to touch.
+  for (const { place } of listed)
+    for (const name of oddNamesIn(place.directory))
+      report.kept.push({ path: join(place.directory, readable(name)), reason: 'not-stint' })
   const seen = new Set<string>()
   for (const { place, names } of listed) {
     for (const name of startSomewhere(names, options.budgetMs)) {

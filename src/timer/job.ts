@@ -25,7 +25,7 @@ export function checkJob(job: Job): void {
   const odd = words.find((word) => /[\x00-\x1f\x7f]/.test(word))
   if (odd !== undefined) {
     throw new StintError('TIMER_UNSUPPORTED', `no timer can be given ${JSON.stringify(odd)}`, {
-      hint: 'Install stint, or set STINT_TMP_ROOT, where the path has no control characters.',
+      hint: 'Install stint, or set STINT_TMP_ROOT and STINT_HOME, where the path has no control characters.',
     })
   }
 }

@@ -10,6 +10,7 @@ import { findRoot } from '../../scratch/root.ts'
 import { budgetOf, budgetOptions } from '../budget.ts'
 import { warnOfBudget } from '../budget-text.ts'
 import { formatBytes } from '../format-bytes.ts'
+import { plural } from '../plural.ts'
 import { renderEntries } from './describe.ts'
 
 const options = {
@@ -38,7 +39,7 @@ export const checkCommand = defineBareCommand({
     if (!json) writeOut(1, `${renderEntries(orphans, findRoot()?.path ?? '/').join('\n')}\n`)
     throw new StintError(
       'ORPHANS_FOUND',
-      `dead runs have left ${orphans.length} behind, ${formatBytes(bytes)} in ${files} files`,
+      `dead runs have left ${orphans.length} behind, ${formatBytes(bytes)} in ${plural(files, 'file')}`,
       { data, detail: `orphans=${orphans.length} bytes=${bytes} files=${files}` },
     )
   },

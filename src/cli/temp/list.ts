@@ -7,6 +7,7 @@ import { findRoot } from '../../scratch/root.ts'
 import { budgetOf, budgetOptions } from '../budget.ts'
 import { warnOfBudget } from '../budget-text.ts'
 import { formatBytes } from '../format-bytes.ts'
+import { plural } from '../plural.ts'
 import { renderEntries } from './describe.ts'
 
 const options = {
@@ -35,7 +36,7 @@ export const listCommand = defineBareCommand({
       ? 'nothing there'
       : [
           ...renderEntries(entries, root),
-          `${total.entries} in ${root}: ${formatBytes(total.bytes)} in ${total.files} files; ` +
-            `${total.live} live, ${total.orphans} orphans`,
+          `${total.entries} in ${root}: ${formatBytes(total.bytes)} in ${plural(total.files, 'file')}; ` +
+            `${total.live} live, ${plural(total.orphans, 'orphan')}`,
         ].join('\n'),
 })

@@ -3,6 +3,7 @@ import type { MeasuredEntry } from '../../monitor/entry.ts'
 import { sparkline } from '../../monitor/sparkline.ts'
 import type { Totals } from '../../monitor/totals.ts'
 import { formatBytes } from '../format-bytes.ts'
+import { plural } from '../plural.ts'
 import { formatAge, renderEntries } from './describe.ts'
 
 /** What `stint temp stats` answers. */
@@ -19,8 +20,8 @@ export interface StatsData {
 export function renderStats({ root, now, by_kind, largest, history, series }: StatsData): string {
   const kinds = Object.entries(by_kind).map(([kind, count]) => `${count} ${kind}`)
   return [
-    `now: ${formatBytes(now.bytes)} in ${now.files} files; ${kinds.join(', ') || 'nothing'}`,
-    `     ${now.live} live, ${now.orphans} orphans`,
+    `now: ${formatBytes(now.bytes)} in ${plural(now.files, 'file')}; ${kinds.join(', ') || 'nothing'}`,
+    `     ${now.live} live, ${plural(now.orphans, 'orphan')}`,
     ...(largest.length === 0 ? [] : ['', 'largest:', ...renderEntries(largest, root ?? '/')]),
     '',
     ...(history === null
@@ -30,9 +31,9 @@ export function renderStats({ root, now, by_kind, largest, history, series }: St
 }
 
 const renderActivity = (history: Activity): string[] => [
-  `history: ${history.samples} samples over ${formatAge(history.to - history.from)}`,
-  `  made     ${history.created} scratches, ${history.created_per_day} a day`,
-  `  removed  ${history.removed} scratches, ${history.removed_per_day} a day`,
+  `history: ${plural(history.samples, 'sample')} over ${formatAge(history.to - history.from)}`,
+  `  made     ${plural(history.created, 'scratch', 'scratches')}, ${history.created_per_day} a day`,
+  `  removed  ${plural(history.removed, 'scratch', 'scratches')}, ${history.removed_per_day} a day`,
   `  freed    ${formatBytes(history.freed)} by sweeps, ${formatBytes(history.freed_per_day)} a day`,
 ]
 

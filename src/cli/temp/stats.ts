@@ -46,10 +46,10 @@ export const statsCommand = defineBareCommand({
       since,
       history: activityOf(samples) ?? null,
       series: {
-        bytes: seriesOf(samples, 'bytes', points),
+        bytes: seriesOf(samples, 'bytes_found', points),
         files: seriesOf(samples, 'files', points),
         scratches: seriesOf(samples, 'scratches', points),
-        orphans: seriesOf(samples, 'orphans', points),
+        orphans: seriesOf(samples, 'orphans_found', points),
       },
     }
   },

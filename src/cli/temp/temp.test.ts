@@ -324,7 +324,7 @@ test('stats: now, the largest, and the history that sweeps and watchers have wri
     by_kind: { scratch: 1 },
     largest: [{ kind: 'scratch' }],
     history: { samples: 2, created: 1, removed: 2, freed: bytes_freed, freed_per_day: bytes_freed },
-    series: { scratches: [1, 0], orphans: [1, 0], bytes: [expect.any(Number), 0] },
+    series: { scratches: [1, 0], orphans: [1, 2], bytes: [expect.any(Number), bytes_freed] },
   })
   expect(dataOf(await temp(world, 'stats', '--since', '0'))).toMatchObject({ history: null })
   expect(dataOf(await temp(world, 'stats', '--since', '99999999d'))).toMatchObject({
@@ -368,7 +368,7 @@ test('watch: a line a sample, growth since the last, the same as CSV; ends by it
   const again = await world.stint(['temp', 'watch', '--max-runtime', '0', '--csv', csv])
   expect(again).toMatchObject({ code: 0, stderr: '' })
   expect(again.stdout).toMatch(
-    /^\S+Z {2}3 files {2}2 directories {2}\d.*1 scratches {2}0 live {2}1 orphans {2}\+0 B\n$/,
+    /^\S+Z {2}3 files {2}2 directories {2}\d.*1 scratch {2}0 live {2}1 orphan {2}\+0 B\n$/,
   )
   const grown = readFileSync(csv, 'utf8').trimEnd().split('\n')
   expect(grown).toHaveLength(rows.length + 2)
@@ -540,7 +540,7 @@ test('on a terminal: tables, sentences and sparklines', async () => {
   await terminal.shows(
     /^KIND +SIZE +FILES +AGE +OWNER +SESSION +SWEEP +NAME\nscratch +\d+ B +2 .* make \(pid \d+, dead\) +mine +takes \(owner-dead\)/m,
   )
-  await terminal.shows(/^1 in .*: \d+ B in 2 files; 0 live, 1 orphans$/m)
+  await terminal.shows(/^1 in .*: \d+ B in 2 files; 0 live, 1 orphan$/m)
   terminal.enter('clear; stint temp check --wait 0')
   await terminal.shows(/^stint temp check: dead runs have left 1 behind.*\(ORPHANS_FOUND\)/m)
   await terminal.shows(/^\[3\] ready>$/m)
@@ -548,7 +548,7 @@ test('on a terminal: tables, sentences and sparklines', async () => {
   await terminal.shows(/^ {2}by +make \(pid \d+, dead\)/m)
   await terminal.shows(/^ {2}what next +the next sweep takes it: its run is dead$/m)
   terminal.enter('clear; stint temp watch --max-runtime 0; stint temp stats')
-  await terminal.shows(/^history: 1 samples over 0s$/m)
+  await terminal.shows(/^history: 1 sample over 0s$/m)
   await terminal.shows(/^ {2}orphans +\S+ +at most 1$/m)
   terminal.enter('clear; stint temp watch')
   await terminal.shows(/Z {2}2 files /)

@@ -11,6 +11,7 @@ import { StintError } from '../../primitives/stint-error.ts'
 import { budgetOf, budgetOptions } from '../budget.ts'
 import { warnOfBudget } from '../budget-text.ts'
 import { formatBytes } from '../format-bytes.ts'
+import { plural } from '../plural.ts'
 import { CsvFile } from './csv.ts'
 
 const options = {
@@ -72,12 +73,12 @@ function readInterval(given: number | undefined): number {
 function renderLine(at: number, total: Totals, growth: number): string {
   return [
     new Date(at).toISOString(),
-    `${total.files} files`,
-    `${total.directories} directories`,
+    plural(total.files, 'file'),
+    plural(total.directories, 'directory', 'directories'),
     formatBytes(total.bytes),
-    `${total.scratches} scratches`,
+    plural(total.scratches, 'scratch', 'scratches'),
     `${total.live} live`,
-    `${total.orphans} orphans`,
+    plural(total.orphans, 'orphan'),
     `${growth < 0 ? '-' : '+'}${formatBytes(Math.abs(growth))}`,
   ].join('  ')
 }
