@@ -301,6 +301,7 @@ const slug = (name: string): string =>
 
 /** Joins, making the directories on the way; a symlink on the way is refused, not followed. */
 export function place(base: string, parts: readonly string[]): string {
+  if (parts.length === 1) return `${base}/${parts[0]}`
   let path = base
   for (const part of parts.slice(0, -1)) {
     path = join(path, part)
