@@ -8,7 +8,8 @@ import { type Answer, nameOf, topOf } from './explorer-directory.ts'
  * What a process of the explorer can remember, seen from outside: the page that its book knows, the attachments that its register knows, and what its
  * operation has been told since it last read or lost a swap. Two pasts that leave the same behind are one: what comes next is the same.
  *
- * That nothing is missing here is seen where the states of an exploration that tells all pasts apart fall into exactly as many classes.
+ * Whether something is missing here shows where the states of an exploration that tells all pasts apart fall into another number of classes. It shows
+ * only within the bounds of that, so think of what a process keeps, too.
  */
 export class Memory {
   #page: unknown[] = []
@@ -18,20 +19,21 @@ export class Memory {
   #read: string[] = []
   #operation = ''
   #hasLost = false
-  #isSwapping = false
+  /** The text that it is about to swap in. */
+  #swapping = ''
   #since: unknown[] = []
 
   /** As text. */
   get all(): string {
     const attachments = [this.#rest, this.#attached, this.#read]
-    const operation = [this.#operation, this.#hasLost, this.#isSwapping, this.#since]
+    const operation = [this.#operation, this.#hasLost, this.#swapping, this.#since]
     return JSON.stringify([this.#page, attachments, operation])
   }
 
   begins(operation: string): void {
     this.#operation = operation
     this.#hasLost = false
-    this.#isSwapping = false
+    this.#swapping = ''
     this.#since = []
   }
 
@@ -40,7 +42,7 @@ export class Memory {
     if (step.call === 'readText') this.#read.push(nameOf(step.path))
     // Nobody looks at what an unlink came to, and a read only for the top of a listing.
     if (step.call === 'unlink') return
-    const isRead = step.call === 'list' && !this.#isSwapping && 'value' in answer
+    const isRead = step.call === 'list' && this.#swapping === '' && 'value' in answer
     this.#since.push(isRead ? topOf(answer.value as string[]) : answer)
   }
 
@@ -72,12 +74,12 @@ export class Memory {
   #swaps(text: string): void {
     const { head, rest } = splitText(text)
     if (head !== '') this.#rest = rest
-    this.#isSwapping = true
+    this.#swapping = text
   }
 
   #swapped(epoch: number | undefined, text: string): void {
     this.#since = []
-    this.#isSwapping = false
+    this.#swapping = ''
     if (epoch === undefined) this.#hasLost = true
     else this.#page = [epoch, text, systemClock.mono()]
   }
