@@ -1,9 +1,9 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { filesInSection } from './support/doc-blocks.ts'
 import { printedValues, TestProject } from './support/test-project.ts'
-import { isRunning, until } from './support/world.ts'
+import { testRunsBeside } from './support/runs-beside.ts'
 
 const imports = `
 const { existsSync, mkdtempSync, rmSync, writeFileSync } = require('node:fs')
@@ -189,31 +189,7 @@ const held = `${imports}
     expect(existsSync(file)).toBe(true)
   }, 100_000)`
 
-const running = (project: TestProject): string[] =>
-  readdirSync(project.path).filter((name) => name.startsWith('running-'))
-
-test('two runs at once do not see each other, and a sweep beside them takes nothing', async () => {
-  await using project = new TestProject('jest', { 'held.test.js': held })
-  const runs = [project.startTests(['held']), project.startTests(['held'])]
-  await until('both are in their test', () => running(project).length === 2)
-  expect(project.leftovers()).toHaveLength(2)
-  expect((await project.stint(['sweep'])).code).toBe(0)
-  writeFileSync(join(project.path, 'go'), '')
-  const finished = await Promise.all(runs.map((run) => run.finished))
-  expect(finished.map(({ code }) => code)).toEqual([0, 0])
-  expect(project.remains()).toEqual([])
-})
-
-test('if jest itself is killed, the next sweep takes everything', async () => {
-  await using project = new TestProject('jest', { 'held.test.js': held })
-  const run = project.startTests(['held'])
-  await until('the test runs', () => running(project).length === 1)
-  run.child.kill('SIGKILL')
-  await until('it is gone', () => !isRunning(run.pid))
-  expect(project.leftovers()).toHaveLength(1)
-  expect((await project.stint(['sweep'])).code).toBe(0)
-  expect(project.leftovers()).toEqual([])
-})
+testRunsBeside('jest', held)
 
 test('a misspelt option is told, and nothing is made', async () => {
   await using project = new TestProject('jest')

@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { filesInSection } from './support/doc-blocks.ts'
 import { printedValues, TestProject } from './support/test-project.ts'
-import { until } from './support/world.ts'
+import { testRunsBeside } from './support/runs-beside.ts'
 
 const imports = `
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -193,31 +193,7 @@ const held = `${imports}
     expect(existsSync(file)).toBe(true)
   }, 100_000)`
 
-const running = (project: TestProject): string[] =>
-  readdirSync(project.path).filter((name) => name.startsWith('running-'))
-
-test('two runs at once do not see each other, and a sweep beside them takes nothing', async () => {
-  await using project = new TestProject('vitest', { 'held.test.js': held })
-  const runs = [project.startTests(['held']), project.startTests(['held'])]
-  await until('both are in their test', () => running(project).length === 2)
-  expect(project.leftovers()).toHaveLength(2)
-  expect((await project.stint(['sweep'])).code).toBe(0)
-  writeFileSync(join(project.path, 'go'), '')
-  const finished = await Promise.all(runs.map((run) => run.finished))
-  expect(finished.map(({ code }) => code)).toEqual([0, 0])
-  expect(project.remains()).toEqual([])
-})
-
-test('if vitest itself is killed, the next sweep takes everything', async () => {
-  await using project = new TestProject('vitest', { 'held.test.js': held })
-  const run = project.startTests(['held'])
-  await until('the test runs', () => running(project).length === 1)
-  run.child.kill('SIGKILL')
-  await run.finished
-  expect(project.leftovers()).toHaveLength(1)
-  expect((await project.stint(['sweep'])).code).toBe(0)
-  expect(project.leftovers()).toEqual([])
-})
+testRunsBeside('vitest', held)
 
 test('in `stint run` a run without a global setup is part of that run', async () => {
   const prints = `${imports}

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { parseObject, readLastLines } from '../primitives/line-file.ts'
 import { visibleText } from '../primitives/visible-text.ts'
+import { contextsLog } from '../scratch/context-directory.ts'
 import { metaDirectory } from '../scratch/owner.ts'
 
 /** A line of a scratch's `.stint/contexts.log`. The program in the scratch can write to it: nothing here is a fact. */
@@ -14,7 +15,7 @@ export interface ContextLine {
 }
 
 export const readContexts = (scratch: string): ContextLine[] =>
-  readLastLines(join(scratch, metaDirectory, 'contexts.log')).flatMap((line) => parseContext(line) ?? [])
+  readLastLines(join(scratch, metaDirectory, contextsLog)).flatMap((line) => parseContext(line) ?? [])
 
 /** A line that makes sense, or undefined: it may be torn or forged. */
 export function parseContext(line: string): ContextLine | undefined {

@@ -9,28 +9,12 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { sample } from '../../test/support/sample.ts'
 import { projectRoot, stintBin, until, World } from '../../test/support/world.ts'
 import { plant } from '../../test/support/plant.ts'
 import { ownIdentity } from '../primitives/liveness.ts'
 import { appendSample, lastSample, readSamples } from './history.ts'
 import { parseSample, type Sample } from './sample.ts'
-
-const sample = (at: number): Sample => ({
-  schema_version: 1,
-  at,
-  by: 'watch',
-  scratches: 0,
-  live: 0,
-  orphans: 0,
-  files: 0,
-  directories: 0,
-  bytes: 0,
-  created: 0,
-  swept: 0,
-  freed: 0,
-  orphans_found: 0,
-  bytes_found: 0,
-})
 
 const homeOf = (world: World): string => join(world.tmp, 'home')
 const samplesIn = (world: World): Sample[] => readSamples(homeOf(world), 0, Date.now())

@@ -1,30 +1,13 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { sample } from '../../test/support/sample.ts'
 import { activityOf } from './activity.ts'
 import { budgetLevel } from './budget.ts'
 import { contextsOf, parseContext } from './context-log.ts'
-import { parseSample, type Sample } from './sample.ts'
+import { parseSample } from './sample.ts'
 import { seriesOf, sparkline } from './sparkline.ts'
 
 const day = 86_400_000
-
-const sample = (at: number, fields: Partial<Sample> = {}): Sample => ({
-  schema_version: 1,
-  at,
-  by: 'sweep',
-  scratches: 0,
-  live: 0,
-  orphans: 0,
-  files: 0,
-  directories: 0,
-  bytes: 0,
-  created: 0,
-  swept: 0,
-  freed: 0,
-  orphans_found: 0,
-  bytes_found: 0,
-  ...fields,
-})
 
 test('what has come and gone follows from what was there before, what is new and what is there now', () => {
   const samples = [

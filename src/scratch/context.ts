@@ -2,7 +2,7 @@ import { lstatSync, renameSync, rmdirSync } from 'node:fs'
 import { basename, join, relative, sep } from 'node:path'
 import type { Clock } from '../primitives/clock.ts'
 import type { Identity } from '../primitives/liveness.ts'
-import { appendPrivateFile, createPrivateFile, makePrivateDirectory } from '../primitives/private-file.ts'
+import { makePrivateDirectory } from '../primitives/private-file.ts'
 import {
   nothingRemoved,
   type Removal,
@@ -10,10 +10,11 @@ import {
   removeTree,
   totalRemoval,
 } from '../primitives/remove-tree.ts'
-import { codedError, errnoOf, StintError } from '../primitives/stint-error.ts'
+import { codedError, StintError } from '../primitives/stint-error.ts'
+import { logContext, makeContextDirectory } from './context-directory.ts'
 import { safeNameParts } from './name.ts'
-import { makeOutputDirectory, type OutputDirectory } from './output.ts'
-import { metaDirectory } from './owner.ts'
+import { type OutputDirectory, outputDirectoryFor } from './output.ts'
+import { createFile, place, placeError } from './place.ts'
 import { type ResourceEvent, resourceChannel } from './resource-event.ts'
 import { removeUnlessMounted } from './remove-unless-mounted.ts'
 import type { ScratchRoot } from './root.ts'
@@ -43,9 +44,6 @@ export interface ContextOptions {
   /** The test file, say: for whoever finds leftovers. */
   file?: string
 }
-
-/** `.stint/contexts.log`: which directory belongs to which context, a JSON object a line. */
-export const contextsLog = 'contexts.log'
 
 /**
  * A part of a scratch with files of its own, such as a test: cleaning it leaves everything else alone. Contexts nest, and an outer one takes its
@@ -130,8 +128,17 @@ export class Context {
   /** A context within this one. */
   context(name: string, options: ContextOptions = {}): Context {
     const full = this.name === '' ? name : `${this.name} > ${name}`
-    const makeDirectory = (): string => makeContextDirectory(this.run, this.path, full, options)
-    const inner = new Context(this.run, full, makeDirectory, options)
+    const { run } = this
+    const makeDirectory = (): string => {
+      run.contexts += 1
+      return makeContextDirectory(this.path, {
+        scratch: run.path,
+        count: run.contexts,
+        name: full,
+        ...options,
+      })
+    }
+    const inner = new Context(run, full, makeDirectory, options)
     inner.#outer = this
     return inner
   }
@@ -163,7 +170,7 @@ export class Context {
 
   /** Keeps what is in its directory, where it outlives the scratch for `keepSeconds` (a day); returns where that is. */
   keep(keepSeconds: number = 86_400): string {
-    const output = outputDirectory(this.run, keepSeconds)
+    const output = outputDirectoryFor(this.run, keepSeconds)
     const kept = join(output, keptName(this.run.path, this.path))
     try {
       renameSync(this.path, kept)
@@ -251,81 +258,6 @@ export class Context {
 /** Unique in the whole scratch, which may have parts with numbers of their own. */
 const keptName = (scratch: string, path: string): string =>
   relative(scratch, path).replaceAll(sep, '-') || basename(path)
-
-/** The run's directory for files that are kept this long. */
-export function outputDirectory(
-  { outputs, root, requestId, clock }: ScratchRun,
-  keepSeconds: number,
-): string {
-  if (!Number.isSafeInteger(keepSeconds) || keepSeconds < 0)
-    throw new StintError('ARG_ERROR', `keepSeconds must be a whole number of seconds, not ${keepSeconds}`)
-  let directory = outputs.find((output) => output.keepSeconds === keepSeconds)
-  if (directory === undefined) {
-    directory = makeOutputDirectory(root, requestId, keepSeconds, clock.now())
-    outputs.push(directory)
-  }
-  return directory.path
-}
-
-function makeContextDirectory(
-  run: ScratchRun,
-  parent: string,
-  name: string,
-  { file }: ContextOptions,
-): string {
-  run.contexts += 1
-  const path = join(parent, `${run.contexts}-${slug(name)}`)
-  try {
-    makePrivateDirectory(path)
-    logContext(run.path, path, name, file)
-  } catch (error) {
-    throw placeError(error, path)
-  }
-  return path
-}
-
-/** Beside the owner record of a scratch; in a directory of kept files there is nothing else yet. */
-function logContext(top: string, path: string, name: string, file: string | undefined): void {
-  const line = { dir: relative(top, path), name, file: file ?? null }
-  appendPrivateFile(place(top, [metaDirectory, contextsLog]), `${JSON.stringify(line)}\n`)
-}
-
-/** Short: a path to a socket has a hundred bytes or so. */
-const slug = (name: string): string =>
-  (name.split(' > ').at(-1) ?? '')
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9]+/g, '-')
-    .replace(/^-/, '')
-    .slice(0, 16)
-    .replace(/-$/, '')
-
-/** Joins, making the directories on the way; a symlink on the way is refused, not followed. */
-export function place(base: string, parts: readonly string[]): string {
-  if (parts.length === 1) return `${base}/${parts[0]}`
-  let path = base
-  for (const part of parts.slice(0, -1)) {
-    path = join(path, part)
-    try {
-      makePrivateDirectory(path)
-    } catch (error) {
-      if (errnoOf(error) !== 'EEXIST' || !lstatSync(path).isDirectory()) throw placeError(error, path)
-    }
-  }
-  return join(path, parts.at(-1) ?? '')
-}
-
-export function createFile(path: string, content: string | Uint8Array): void {
-  try {
-    createPrivateFile(path, content)
-  } catch (error) {
-    throw placeError(error, path)
-  }
-}
-
-function placeError(error: unknown, path: string): unknown {
-  if (errnoOf(error) !== 'EEXIST') return codedError(error, `create ${path}`)
-  return new StintError('NAME_TAKEN', `${path} already exists`, { cause: error })
-}
 
 /**
  * The same directory as was made, with no directory in it (which has two links then, where a file system counts them): nothing can be mounted on it

@@ -1,5 +1,7 @@
 import { utimesSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Clock } from '../primitives/clock.ts'
+import { StintError } from '../primitives/stint-error.ts'
 import { ensureScratchDirectory, type ScratchRoot } from './root.ts'
 
 /** Files handed to the caller: `out/<expiry>-<requestId>/`, the earliest expiry in seconds since the epoch. */
@@ -10,7 +12,7 @@ export interface OutputDirectory {
 
 export const defaultKeepSeconds = 300
 
-export function makeOutputDirectory(
+function makeOutputDirectory(
   root: ScratchRoot,
   requestId: string,
   keepSeconds: number,
@@ -20,6 +22,28 @@ export function makeOutputDirectory(
   const path = join(root.out, `${Math.ceil(now / 1000) + keepSeconds}-${requestId}`)
   ensureScratchDirectory(path)
   return { path, keepSeconds }
+}
+
+/** The run's directory for files that are kept this long. */
+export function outputDirectoryFor(
+  { outputs, root, requestId, clock }: RunWithOutputs,
+  keepSeconds: number,
+): string {
+  if (!Number.isSafeInteger(keepSeconds) || keepSeconds < 0)
+    throw new StintError('ARG_ERROR', `keepSeconds must be a whole number of seconds, not ${keepSeconds}`)
+  let directory = outputs.find((output) => output.keepSeconds === keepSeconds)
+  if (directory === undefined) {
+    directory = makeOutputDirectory(root, requestId, keepSeconds, clock.now())
+    outputs.push(directory)
+  }
+  return directory.path
+}
+
+interface RunWithOutputs {
+  outputs: OutputDirectory[]
+  root: ScratchRoot
+  requestId: string
+  clock: Clock
 }
 
 /** Their time counts from the end of the run: said by the directory's own modification time, which lies in the future. */

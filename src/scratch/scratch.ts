@@ -7,13 +7,14 @@ import { displayHostname } from '../primitives/platform.ts'
 import { makePrivateDirectory } from '../primitives/private-file.ts'
 import { drain, nothingRemoved, removeTree, type Removal, totalRemoval } from '../primitives/remove-tree.ts'
 import { codedError, StintError } from '../primitives/stint-error.ts'
-import { Context, createFile, outputDirectory, place, type ScratchRun } from './context.ts'
+import { Context, type ScratchRun } from './context.ts'
 import { discard, discardBare, moveToTrash } from './discard.ts'
 import type { Keep } from './keep.ts'
 import { safeNameParts } from './name.ts'
-import { defaultKeepSeconds, type OutputDirectory } from './output.ts'
+import { defaultKeepSeconds, type OutputDirectory, outputDirectoryFor } from './output.ts'
 import { metaDirectory, writeOwner } from './owner.ts'
 import { removeDeadTracked } from './dead-tracked.ts'
+import { createFile, place } from './place.ts'
 import { resourceChannel } from './resource-event.ts'
 import { openRoot, type ScratchRoot } from './root.ts'
 import { stagingName } from './staging.ts'
@@ -64,7 +65,7 @@ export class Scratch extends Context {
   /** Creates a file for the caller, which stays for `keepSeconds` (5 minutes) after the run; if that fails, it goes. */
   output(name: string, options: { keepSeconds?: number; content?: string | Uint8Array } = {}): string {
     const parts = safeNameParts(name)
-    const directory = outputDirectory(this.run, options.keepSeconds ?? defaultKeepSeconds)
+    const directory = outputDirectoryFor(this.run, options.keepSeconds ?? defaultKeepSeconds)
     const path = place(directory, parts)
     createFile(path, options.content ?? '')
     return path

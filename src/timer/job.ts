@@ -21,7 +21,7 @@ export function checkJob(job: Job): void {
     })
   }
   const words = [job.program, ...job.args, ...Object.values(job.env)]
-  // oxlint-disable-next-line no-control-regex
+  // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
   const odd = words.find((word) => /[\x00-\x1f\x7f]/.test(word))
   if (odd !== undefined) {
     throw new StintError('TIMER_UNSUPPORTED', `no timer can be given ${JSON.stringify(odd)}`, {

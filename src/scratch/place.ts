@@ -1,0 +1,33 @@
+import { lstatSync } from 'node:fs'
+import { join } from 'node:path'
+import { createPrivateFile, makePrivateDirectory } from '../primitives/private-file.ts'
+import { codedError, errnoOf, StintError } from '../primitives/stint-error.ts'
+
+/** Joins, making the directories on the way; a symlink on the way is refused, not followed. */
+export function place(base: string, parts: readonly string[]): string {
+  if (parts.length === 1) return `${base}/${parts[0]}`
+  let path = base
+  for (const part of parts.slice(0, -1)) {
+    path = join(path, part)
+    try {
+      makePrivateDirectory(path)
+    } catch (error) {
+      if (errnoOf(error) !== 'EEXIST' || !lstatSync(path).isDirectory()) throw placeError(error, path)
+    }
+  }
+  return join(path, parts.at(-1) ?? '')
+}
+
+export function createFile(path: string, content: string | Uint8Array): void {
+  try {
+    createPrivateFile(path, content)
+  } catch (error) {
+    throw placeError(error, path)
+  }
+}
+
+/** What went wrong where something new was to be. */
+export function placeError(error: unknown, path: string): unknown {
+  if (errnoOf(error) !== 'EEXIST') return codedError(error, `create ${path}`)
+  return new StintError('NAME_TAKEN', `${path} already exists`, { cause: error })
+}
