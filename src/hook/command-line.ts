@@ -1,0 +1,52 @@
+import type { Host, HostEvent } from './hosts.ts'
+
+/** What a person chooses when installing; what is not said is the default of `stint-hook`. */
+export interface HookChoices {
+  scope?: 'workspace' | 'paths'
+  hold?: 'turn' | 'session'
+  failClosed?: boolean
+  record?: boolean
+}
+
+/** The words after `stint-hook`, always in the same order: hosts know an entry by its command, and trust it by its text. */
+export const hookArguments = (host: Host, event: HostEvent, choices: HookChoices = {}): string[] => [
+  host.name,
+  ...(host.namesEvent || host.name === 'git' ? [] : ['--event', event.name]),
+  ...(choices.scope === undefined ? [] : ['--scope', choices.scope]),
+  ...(choices.hold === undefined ? [] : ['--hold', choices.hold]),
+  ...(choices.failClosed ? ['--fail-closed'] : []),
+  ...(choices.record ? ['--record'] : []),
+]
+
+/**
+ * The command for hosts that take a line of shell. `program` is how stint-hook is started: `['/usr/bin/node', '/…/stint-hook.cjs']`. Where the
+ * host would block on an exit code that is not ours (127: no such command), the line turns it into 0: a denial is said on stdout there.
+ */
+export function commandLine(
+  host: Host,
+  event: HostEvent,
+  program: readonly string[],
+  choices: HookChoices = {},
+): string {
+  const words = [...program, ...hookArguments(host, event, choices)].map(quoted).join(' ')
+  return host.onCrash === 'closed' && !choices.failClosed ? `${words} || exit 0` : words
+}
+
+/**
+ * The line for a git hook, a POSIX script: it refuses when stint-hook does, with exit code 2, and not when that cannot even be started.
+ * git runs `reference-transaction` three times a change; only `prepared` can still refuse, and only for it is a process started.
+ */
+export function gitCheckLine(
+  event: HostEvent,
+  program: readonly string[],
+  choices: Pick<HookChoices, 'failClosed'> = {},
+): string {
+  const words = [...program, 'git', event.name].map(quoted).join(' ')
+  const refuse = choices.failClosed ? ' || exit 1' : '; [ $? -ne 2 ] || exit 1'
+  const check = `${words} "$@"${choices.failClosed ? ' --fail-closed' : ''}${refuse}`
+  return event.name === 'reference-transaction' ? `if [ "$1" = prepared ]; then ${check}; fi` : check
+}
+
+/** As one word for a POSIX shell. */
+const quoted = (word: string): string =>
+  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`

@@ -1,0 +1,196 @@
+/**
+ * The agents whose tool calls stint can stop, and what each must be told to call. The installer writes its settings from this table, and the hook
+ * reads events by it: neither can know an event that the other does not.
+ */
+export type AgentName = 'claude' | 'codex' | 'git' | 'cursor' | 'copilot' | 'gemini' | 'opencode'
+
+/** What an event means for a claim, whatever its host calls it. */
+export type EventKind =
+  /** A tool is about to run: needs the claim. */
+  | 'pre'
+  /** It has run, or failed. */
+  | 'post'
+  /** The user has spoken: nothing of before can still be running. */
+  | 'prompt'
+  /** The turn is over, or was broken off. */
+  | 'stop'
+  /** A session begins, is resumed, or goes on under another name. */
+  | 'start'
+  | 'end'
+
+/** An event that must be registered. */
+export interface HostEvent {
+  /** As the host's settings spell it. */
+  readonly name: string
+  readonly kind: EventKind
+  /** The tools it is for, in the host's own syntax; absent where the host takes none. */
+  readonly matcher?: string
+  /** In the host's own unit. */
+  readonly timeout?: number
+}
+
+export interface Host {
+  readonly name: AgentName
+  /** As people call it. */
+  readonly title: string
+  readonly events: readonly HostEvent[]
+  readonly timeoutUnit: 's' | 'ms'
+  /** False: the event's name is not in its JSON, and goes onto the command line (`--event`). */
+  readonly namesEvent: boolean
+  /**
+   * What the host makes of a hook that cannot be started or ends with an exit code of its own. `closed`: it blocks the tool, so a missing
+   * installation would block every one, unless the command itself sees to it (see `commandLine`).
+   */
+  readonly onCrash: 'open' | 'closed'
+  /** What to add to an entry of kind `pre` so that the host itself blocks when the hook fails; absent: it has no such setting. */
+  readonly failClosed?: Readonly<Record<string, string | boolean>>
+  /** Tools that change files named in their input. */
+  readonly edits: readonly string[]
+  /** Tools that can change anything. */
+  readonly shells: readonly string[]
+}
+
+const claudeTools = 'Edit|Write|MultiEdit|NotebookEdit|Bash'
+const codexTools = 'Bash|apply_patch'
+const cursorTools = 'Shell|Write|Delete'
+const copilotTools = 'bash|powershell|write_bash|write_powershell|edit|create|apply_patch|str_replace_editor'
+// An unanchored regular expression to Gemini: `replace` alone would match more than the tool of that name.
+const geminiTools = '^(run_shell_command|write_file|replace)$'
+
+const claude: Host = {
+  name: 'claude',
+  title: 'Claude Code',
+  timeoutUnit: 's',
+  namesEvent: true,
+  onCrash: 'open',
+  failClosed: { onFailure: 'block' },
+  edits: ['Edit', 'Write', 'MultiEdit', 'NotebookEdit'],
+  shells: ['Bash', 'PowerShell'],
+  events: [
+    { name: 'PreToolUse', kind: 'pre', matcher: claudeTools, timeout: 3 },
+    { name: 'PostToolUse', kind: 'post', matcher: claudeTools, timeout: 3 },
+    { name: 'PostToolUseFailure', kind: 'post', matcher: claudeTools, timeout: 3 },
+    { name: 'UserPromptSubmit', kind: 'prompt', timeout: 3 },
+    { name: 'Stop', kind: 'stop', timeout: 3 },
+    { name: 'StopFailure', kind: 'stop', timeout: 3 },
+    { name: 'SessionStart', kind: 'start', timeout: 3 },
+    { name: 'SessionEnd', kind: 'end', timeout: 3 },
+  ],
+}
+
+const codex: Host = {
+  name: 'codex',
+  title: 'Codex',
+  timeoutUnit: 's',
+  namesEvent: true,
+  onCrash: 'open',
+  edits: ['apply_patch', 'Edit', 'Write'],
+  shells: ['Bash'],
+  events: [
+    { name: 'PreToolUse', kind: 'pre', matcher: codexTools, timeout: 3 },
+    { name: 'PostToolUse', kind: 'post', matcher: codexTools, timeout: 3 },
+    { name: 'UserPromptSubmit', kind: 'prompt', timeout: 3 },
+    { name: 'Stop', kind: 'stop', timeout: 3 },
+    { name: 'Interrupt', kind: 'stop', timeout: 3 },
+    { name: 'SessionStart', kind: 'start', timeout: 3 },
+    // Codex gives these two no more than 3 s.
+    { name: 'SessionEnd', kind: 'end', timeout: 3 },
+  ],
+}
+
+/** Not an agent, but where every agent's shell ends up. `reference-transaction` only in its state `prepared`. */
+const git: Host = {
+  name: 'git',
+  title: 'git',
+  timeoutUnit: 's',
+  namesEvent: false,
+  onCrash: 'closed',
+  edits: [],
+  shells: [],
+  events: [
+    { name: 'pre-commit', kind: 'pre' },
+    { name: 'reference-transaction', kind: 'pre' },
+  ],
+}
+
+const cursor: Host = {
+  name: 'cursor',
+  title: 'Cursor',
+  timeoutUnit: 's',
+  namesEvent: true,
+  onCrash: 'open',
+  failClosed: { failClosed: true },
+  edits: ['Write', 'Delete', 'Edit', 'StrReplace', 'MultiEdit', 'NotebookEdit'],
+  shells: ['Shell', 'Bash'],
+  events: [
+    { name: 'preToolUse', kind: 'pre', matcher: cursorTools, timeout: 3 },
+    { name: 'postToolUse', kind: 'post', matcher: cursorTools, timeout: 3 },
+    { name: 'postToolUseFailure', kind: 'post', matcher: cursorTools, timeout: 3 },
+    { name: 'beforeSubmitPrompt', kind: 'prompt', timeout: 3 },
+    { name: 'stop', kind: 'stop', timeout: 3 },
+    { name: 'sessionStart', kind: 'start', timeout: 3 },
+    { name: 'sessionEnd', kind: 'end', timeout: 3 },
+  ],
+}
+
+const copilot: Host = {
+  name: 'copilot',
+  title: 'Copilot CLI',
+  timeoutUnit: 's',
+  namesEvent: false,
+  onCrash: 'closed',
+  edits: ['edit', 'create', 'apply_patch', 'str_replace_editor', ...claude.edits],
+  shells: ['bash', 'powershell', 'write_bash', 'write_powershell', ...claude.shells],
+  events: [
+    { name: 'preToolUse', kind: 'pre', matcher: copilotTools, timeout: 3 },
+    { name: 'postToolUse', kind: 'post', timeout: 3 },
+    { name: 'postToolUseFailure', kind: 'post', timeout: 3 },
+    { name: 'userPromptSubmitted', kind: 'prompt', timeout: 3 },
+    { name: 'agentStop', kind: 'stop', timeout: 3 },
+    { name: 'sessionStart', kind: 'start', timeout: 3 },
+    { name: 'sessionEnd', kind: 'end', timeout: 3 },
+  ],
+}
+
+const gemini: Host = {
+  name: 'gemini',
+  title: 'Gemini CLI',
+  timeoutUnit: 'ms',
+  namesEvent: true,
+  onCrash: 'closed',
+  edits: ['write_file', 'replace'],
+  shells: ['run_shell_command'],
+  events: [
+    { name: 'BeforeTool', kind: 'pre', matcher: geminiTools, timeout: 3000 },
+    { name: 'AfterTool', kind: 'post', matcher: geminiTools, timeout: 3000 },
+    { name: 'BeforeAgent', kind: 'prompt', timeout: 3000 },
+    { name: 'AfterAgent', kind: 'stop', timeout: 3000 },
+    { name: 'SessionStart', kind: 'start', timeout: 3000 },
+    { name: 'SessionEnd', kind: 'end', timeout: 3000 },
+  ],
+}
+
+/** Loads a plugin into its own process: there are no commands to register. */
+const opencode: Host = {
+  name: 'opencode',
+  title: 'OpenCode',
+  timeoutUnit: 's',
+  namesEvent: true,
+  onCrash: 'open',
+  edits: ['edit', 'write', 'multiedit', 'patch', 'apply_patch'],
+  shells: ['bash'],
+  events: [],
+}
+
+export const hosts: Readonly<Record<AgentName, Host>> = {
+  claude,
+  codex,
+  git,
+  cursor,
+  copilot,
+  gemini,
+  opencode,
+}
+
+export const isAgentName = (text: unknown): text is AgentName =>
+  typeof text === 'string' && Object.hasOwn(hosts, text)
