@@ -1,0 +1,41 @@
+import { type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser'
+import { StintError } from '../../primitives/stint-error.ts'
+
+/** The tree of a JSON text, with the place of every value in it; comments and trailing commas are fine. */
+export function parseJson(text: string): Node {
+  const errors: ParseError[] = []
+  const root = parseTree(text, errors, { allowTrailingComma: true, disallowComments: false })
+  const [error] = errors
+  if (root !== undefined && error === undefined) return root
+  const at = placeOf(text, error?.offset ?? 0)
+  const what = error === undefined ? 'it is empty' : printParseErrorCode(error.error)
+  throw new StintError('SETTINGS_INVALID', `not JSON: ${what} in line ${at.line}, column ${at.column}`, {
+    detail: `line=${at.line} column=${at.column}`,
+  })
+}
+
+/** The value under this name. Of two with one name JSON's readers take the last, and so do we. */
+export const propertyOf = (node: Node | undefined, name: string): Node | undefined =>
+  node?.type === 'object'
+    ? node.children?.findLast(({ children }) => children?.[0]?.value === name)?.children?.[1]
+    : undefined
+
+export type JsonPath = readonly (string | number)[]
+
+/** The value at the end of the path; undefined if it does not lead there. */
+export function nodeAt(root: Node, path: JsonPath): Node | undefined {
+  let node: Node | undefined = root
+  for (const step of path)
+    node =
+      typeof step === 'string'
+        ? propertyOf(node, step)
+        : node?.type === 'array'
+          ? node.children?.[step]
+          : undefined
+  return node
+}
+
+function placeOf(text: string, offset: number): { line: number; column: number } {
+  const before = text.slice(0, offset).split('\n')
+  return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 }
+}
