@@ -1,0 +1,22 @@
+import { existsSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { PostgresServer } from './support/postgres.ts'
+import { isRunning, until } from './support/world.ts'
+
+test('a server that is killed can be started again, with what was committed', async () => {
+  await using server = await PostgresServer.start()
+  await server.admin('CREATE TABLE kept AS SELECT 1 AS one')
+  const { pid } = server
+  await server.kill()
+  expect(isRunning(pid)).toBe(false)
+  await server.start()
+  expect(await server.admin('SELECT one FROM kept')).toEqual([{ one: 1 }])
+})
+
+test('the server and its files go when whoever started it is gone without a word', async () => {
+  const server = await PostgresServer.start()
+  const { pid, directory } = server
+  expect(isRunning(pid)).toBe(true)
+  server.abandon()
+  await until('it is gone', () => !isRunning(pid) && !existsSync(directory))
+})

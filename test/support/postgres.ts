@@ -1,0 +1,203 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import pg from 'pg'
+import { lodging, type Lodging } from './postgres-binaries.ts'
+
+/**
+ * A PostgreSQL server of its own, on a Unix socket in a directory of its own. It ends with whoever started it, however that ends: a small
+ * shell that holds a pipe to us kills it and removes its files when the pipe closes.
+ */
+export class PostgresServer implements AsyncDisposable {
+  readonly directory: string
+  readonly #data: string
+  readonly #lodging: Lodging
+  readonly #keeper: ChildProcess
+  readonly #pools: pg.Pool[] = []
+  #postmaster: ChildProcess | undefined
+  #databases = 0
+  #log = ''
+
+  private constructor(directory: string) {
+    this.directory = directory
+    this.#data = join(directory, 'data')
+    this.#keeper = spawn('sh', ['-c', keeperScript, 'sh', directory], {
+      stdio: ['pipe', 'ignore', 'ignore'],
+      // Ctrl-C is for those who run the tests; the keeper sees their end.
+      detached: true,
+    })
+    this.#lodging = lodging(directory)
+  }
+
+  /** `settings` are lines of its configuration. */
+  static async start(settings: Record<string, string> = {}): Promise<PostgresServer> {
+    const directory = realpathSync(mkdtempSync(join(roomForSocket(), 'stint-pg-')))
+    const server = new PostgresServer(directory)
+    try {
+      await server.#initialise(settings)
+      await server.start()
+      return server
+    } catch (error) {
+      await server[Symbol.asyncDispose]()
+      throw error
+    }
+  }
+
+  get pid(): number {
+    return this.#postmaster?.pid ?? 0
+  }
+
+  /** Where a client finds it; without a password it comes in as `postgres`, who needs none. */
+  url({ user = 'postgres', password = '', database = 'postgres' } = {}): string {
+    const who = password === '' ? user : `${user}:${encodeURIComponent(password)}`
+    return `postgresql://${who}@/${database}?host=${encodeURIComponent(this.directory)}`
+  }
+
+  /** A new, empty database. */
+  async createDatabase(): Promise<string> {
+    const name = `db${++this.#databases}`
+    await this.admin(`CREATE DATABASE ${name}`)
+    return name
+  }
+
+  /** Ended with the server. */
+  pool(config: pg.PoolConfig & { user?: string; database?: string } = {}): pg.Pool {
+    const pool = new pg.Pool({ host: this.directory, user: 'postgres', database: 'postgres', ...config })
+    // The server is killed under it, on purpose: the next query tells.
+    pool.on('error', () => {})
+    this.#pools.push(pool)
+    return pool
+  }
+
+  /** One statement (or several) by the superuser, on a connection of its own. */
+  async admin(sql: string, database = 'postgres'): Promise<Record<string, unknown>[]> {
+    const client = new pg.Client({ host: this.directory, user: 'postgres', database })
+    client.on('error', () => {})
+    await client.connect()
+    try {
+      return ((await client.query(sql)).rows ?? []) as Record<string, unknown>[]
+    } finally {
+      await client.end().catch(() => {})
+    }
+  }
+
+  /** Starts it, again if it was killed. */
+  async start(): Promise<void> {
+    // What a killed server leaves running keeps its memory for a moment: then the new one ends at once.
+    const end = Date.now() + 60_000
+    while (!(await this.#tryStart())) {
+      if (Date.now() > end) throw new Error(`PostgreSQL does not start:\n${this.#log}`)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+  }
+
+  /** As if its machine had lost power, but for the disk. */
+  async kill(): Promise<void> {
+    const postmaster = this.#postmaster
+    if (postmaster === undefined || postmaster.exitCode !== null) return
+    const ended = once(postmaster, 'exit')
+    postmaster.kill('SIGKILL')
+    await ended
+  }
+
+  /** What the system does for us when we are killed: the keeper's pipe closes. */
+  abandon(): void {
+    this.#keeper.stdin?.destroy()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const ended = Promise.allSettled(this.#pools.map((pool) => pool.end()))
+    // A pool waits for its connections: those under way end with the server.
+    await Promise.race([ended, this.#down()])
+    const kept = once(this.#keeper, 'exit')
+    this.#keeper.stdin?.end()
+    if (this.#keeper.exitCode === null) await kept
+    rmSync(this.directory, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 })
+  }
+
+  /** Immediately: nobody needs the data any more. */
+  async #down(): Promise<void> {
+    const postmaster = this.#postmaster
+    if (postmaster === undefined || postmaster.exitCode !== null || postmaster.signalCode !== null) return
+    const ended = once(postmaster, 'exit')
+    postmaster.kill('SIGQUIT')
+    await ended
+  }
+
+  async #initialise(settings: Record<string, string>): Promise<void> {
+    const { initdb, env, uid, gid } = this.#lodging
+    mkdirSync(this.#data, { mode: 0o700 })
+    if (uid !== undefined && gid !== undefined)
+      for (const path of [this.directory, this.#data]) chownSync(path, uid, gid)
+    // Clients of other users come in by their password.
+    chmodSync(this.directory, 0o755)
+    const flags = ['--auth=trust', '--username=postgres', '--encoding=UTF8', '--no-locale', '--no-sync']
+    const args = ['-D', this.#data, ...flags, '--wal-segsize=1', '--no-instructions']
+    await promisify(execFile)(initdb, args, { env, uid, gid, cwd: this.directory })
+    writeFileSync(join(this.#data, 'pg_hba.conf'), hostRules)
+    const lines = Object.entries({ ...defaultSettings, ...settings }).map(
+      ([name, value]) => `${name} = ${value}`,
+    )
+    writeFileSync(join(this.#data, 'postgresql.auto.conf'), `${lines.join('\n')}\n`)
+  }
+
+  /** False if it ended before it was ready. */
+  async #tryStart(): Promise<boolean> {
+    const { postgres, env, uid, gid } = this.#lodging
+    const args = ['-D', this.#data, '-k', this.directory]
+    const postmaster = spawn(postgres, args, {
+      env,
+      uid,
+      gid,
+      cwd: this.directory,
+      stdio: ['ignore', 'ignore', 'pipe'],
+      detached: true,
+    })
+    this.#postmaster = postmaster
+    return await new Promise((resolve, reject) => {
+      postmaster.once('error', reject)
+      postmaster.once('exit', () => resolve(false))
+      postmaster.stderr.setEncoding('utf8').on('data', (text: string) => {
+        this.#log = (this.#log + text).slice(-10_000)
+        if (text.includes('ready to accept connections')) resolve(true)
+      })
+    })
+  }
+}
+
+/** The path of a Unix socket has some hundred bytes. */
+const roomForSocket = (): string => (tmpdir().length < 60 ? tmpdir() : '/tmp')
+
+/** Waits for the end of its input: that is the end of the tests. A number that was left behind may be somebody else's by now. */
+const keeperScript = `
+cat > /dev/null
+if read -r pid 2> /dev/null < "$1/data/postmaster.pid" && [ "$(readlink "/proc/$pid/cwd")" = "$1/data" ]; then
+  kill -QUIT "$pid" 2> /dev/null
+  tries=0
+  while kill -0 "$pid" 2> /dev/null && [ "$tries" -lt 50 ]; do tries=$((tries + 1)); sleep 0.1; done
+  kill -KILL "$pid" 2> /dev/null
+fi
+rm -rf "$1"
+`
+
+/** The superuser is whoever can reach the socket; everybody else has a password. */
+const hostRules = `local all postgres trust
+local all all scram-sha-256
+`
+
+/** What is killed here is the process, not the machine: nothing has to reach the disk. */
+const defaultSettings = {
+  fsync: 'off',
+  listen_addresses: `''`,
+  max_connections: '100',
+  shared_buffers: `'16MB'`,
+  min_wal_size: `'4MB'`,
+  max_wal_size: `'64MB'`,
+  autovacuum_naptime: '10',
+  log_min_messages: 'log',
+  log_timezone: `'UTC'`,
+  timezone: `'UTC'`,
+}
