@@ -63,6 +63,8 @@ export interface Changed<Answer> {
   epoch: number
   claims: Claims
   witness: Witness
+  /** Before the register's time was asked, on our own monotonic clock. */
+  at: number
 }
 
 /** How far a fence jumps where epochs may have been lost. */
@@ -75,19 +77,20 @@ export function* change<Answer>(
 ): Steps<unknown, Changed<Answer>> {
   let remembered = writtenJustNow(book)
   for (;;) {
+    const at = systemClock.mono()
     const page = remembered ?? (yield* readPage(book))
     const witness = yield* witnessOf(book)
-    const claims = dated(page.claims, witness.now)
+    const claims = dated(page, witness.now)
     const decision = decide(claims, witness, claims.generation * generationStep + page.epoch + 1)
     if (decision.next === undefined) {
       // A refusal must not rest on what we remember.
-      if (remembered === undefined) return { answer: decision.answer, epoch: page.epoch, claims, witness }
+      if (remembered === undefined) return { answer: decision.answer, epoch: page.epoch, claims, witness, at }
     } else {
       const text = writeClaims(decision.next, unlikeAnyOther())
       const epoch = yield* book.register.swap(book.key, page.epoch, text)
       if (epoch !== undefined) {
         remember(book, { epoch, text, claims: decision.next, writtenAt: systemClock.mono() })
-        return { answer: decision.answer, epoch, claims: decision.next, witness }
+        return { answer: decision.answer, epoch, claims: decision.next, witness, at }
       }
     }
     remembered = undefined
@@ -106,14 +109,14 @@ function unlikeAnyOther(): { writer: string; count: number } {
 }
 
 /** What stands in the book now, without changing it. */
-export function* look(book: Book): Steps<unknown, Omit<Changed<never>, 'answer'>> {
+export function* look(book: Book): Steps<unknown, Omit<Changed<never>, 'answer' | 'at'>> {
   const { epoch, claims } = yield* readPage(book)
   return { epoch, claims, witness: yield* witnessOf(book) }
 }
 
 function* witnessOf(book: Book): Steps<unknown, Witness> {
   return {
-    now: yield* book.register.now(),
+    now: yield* book.register.now(book.key),
     liveness: book.liveness ?? recentLiveness,
     outlasted: book.outlasted,
   }
@@ -146,19 +149,21 @@ function* readPage(book: Book): Steps<unknown, Page> {
 }
 
 const emptyClaims = (workspace: string): Claims => {
-  return { schema_version: 1, workspace, generation: 0, boot: thisBoot(), claims: [], breaks: [] }
+  return { schema_version: 1, workspace, generation: 0, boot: '', claims: [], breaks: [] }
 }
 
 /** Enough of the boot id to tell this boot from the last. */
-const thisBoot = (): string => thisMachine().boot.slice(0, 8)
+const bootOf = ({ era }: Now): string => era ?? thisMachine().boot.slice(0, 8)
 
 /**
  * The first change after a reboot jumps ahead: unsynced epochs may be lost, and fences must not repeat. By the minute, since even the last jump may be
  * among what was lost.
  */
-function dated(claims: Claims, now: Now): Claims {
-  const boot = thisBoot()
+function dated({ text, claims }: Page, now: Now): Claims {
+  const boot = bootOf(now)
   if (claims.boot === boot) return claims
+  // Nothing was ever written: there is nothing to lose.
+  if (text === undefined) return { ...claims, boot }
   return { ...claims, boot, generation: Math.max(claims.generation + 1, minuteOf(now)) }
 }
 
@@ -169,9 +174,9 @@ const minuteOf = (now: Now): number => Math.floor(now.wall / 60_000)
  * stands as long as any claim would, from when it was written. Its generation is lost: the wall clock gives a higher one.
  */
 function* unreadable(book: Book): Steps<unknown, Claims> {
-  const now = yield* book.register.now()
+  const now = yield* book.register.now(book.key)
   const writtenAt = yield* book.register.writtenAt(book.key)
-  const empty = { ...emptyClaims(book.workspace), generation: minuteOf(now) }
+  const empty = { ...emptyClaims(book.workspace), boot: bootOf(now), generation: minuteOf(now) }
   if (writtenAt === undefined || writtenAt < bootedAt(now)) return empty
   return { ...empty, claims: [unreadableClaim(writtenAt)] }
 }

@@ -64,14 +64,16 @@ export class Lease {
   #timer: NodeJS.Timeout
   #claim: Claim
   #epoch: number
-  #refreshedAt = systemClock.mono()
+  #refreshedAt: number
+  /** When it must be taken for lost, if no refresh succeeds before. */
+  #deadline: NodeJS.Timeout | undefined
   #over = false
   #lost: StintError | undefined
   #unwatch: (() => void) | undefined
   #turn: Promise<unknown> = Promise.resolve()
 
   /** @internal */
-  constructor(book: Book, request: AcquireRequest, { answer, epoch }: Changed<Granted>) {
+  constructor(book: Book, request: AcquireRequest, { answer, epoch, at }: Changed<Granted>) {
     this.sessionId = request.sessionId
     this.workspace = book.workspace
     this.workspaceKey = book.key
@@ -79,6 +81,7 @@ export class Lease {
     this.#holders = request.holder === null ? [] : [request.holder]
     this.#claim = answer.claim
     this.#epoch = epoch
+    this.#refreshedAt = at
     this.#timer = this.#startTimer()
   }
 
@@ -181,9 +184,9 @@ export class Lease {
     return turn
   }
 
-  #settle({ answer, epoch }: Changed<{ claim?: Claim }>): boolean {
+  #settle({ answer, epoch, at }: Changed<{ claim?: Claim }>): boolean {
     if (this.#over && answer.claim !== undefined) return this.#undo()
-    return answer.claim === undefined ? this.#lose() : this.#keep(answer.claim, epoch)
+    return answer.claim === undefined ? this.#lose() : this.#keep(answer.claim, epoch, at)
   }
 
   /** It was given up while a refresh was under way. */
@@ -192,10 +195,12 @@ export class Lease {
     return false
   }
 
-  #keep(claim: Claim, epoch: number): true {
+  #keep(claim: Claim, epoch: number, at: number): true {
     this.#claim = claim
     this.#epoch = epoch
-    this.#refreshedAt = systemClock.mono()
+    this.#refreshedAt = at
+    clearTimeout(this.#deadline)
+    this.#deadline = undefined
     return true
   }
 
@@ -216,6 +221,7 @@ export class Lease {
     const first = !this.#over
     this.#over = true
     clearInterval(this.#timer)
+    clearTimeout(this.#deadline)
     this.#unwatch?.()
     return first
   }
@@ -228,8 +234,11 @@ export class Lease {
 
   /** Three tries within its time; a process that has nothing else to do may end. */
   #startTimer(): NodeJS.Timeout {
-    const everyMs = timerMs(Math.max(10, this.#claim.ttl_ms / 3))
-    return setInterval(() => void this.#keepFresh(), everyMs).unref()
+    return setInterval(() => void this.#keepFresh(), this.#everyMs()).unref()
+  }
+
+  #everyMs(): number {
+    return timerMs(Math.max(10, this.#claim.ttl_ms / 3))
   }
 
   async #lookAgain(): Promise<void> {
@@ -240,12 +249,16 @@ export class Lease {
     }
   }
 
+  /** A full disk, say, or a server that is away or does not answer. The claim lasts a while; then it must be taken for lost. */
   async #keepFresh(): Promise<void> {
+    const left = (): number => this.#refreshedAt + this.#claim.ttl_ms - systemClock.mono()
+    // Who wakes up past its time may find that nobody has come.
+    const patienceMs = Math.max(left(), this.#everyMs())
+    this.#deadline ??= setTimeout(() => this.#lose(), timerMs(patienceMs)).unref()
     try {
       await this.refresh()
     } catch {
-      // A full disk, say. The claim lasts a while; when it cannot any more, it must be taken for lost.
-      if (systemClock.mono() - this.#refreshedAt > this.#claim.ttl_ms) this.#lose()
+      if (left() < 0) this.#lose()
     }
   }
 }

@@ -7,6 +7,8 @@
  * under the test suite's explorer, which decides itself in which order the steps of several writers happen.
  */
 export interface Register<Step = unknown> {
+  /** It is kept where other machines see it, too: there a workspace is known by its repository, not by its path. */
+  readonly shared?: boolean
   /**
    * What the key holds now. It is the truth at some moment during the call. `known` is what an earlier read or swap has shown: if it is
    * still that, a driver may save itself the trouble of making sure.
@@ -22,8 +24,8 @@ export interface Register<Step = unknown> {
   writtenAt(key: string): Steps<Step, number | undefined>
   /** All keys that were ever written. */
   keys(): Steps<Step, string[]>
-  /** The register's own clock: it decides expiry. */
-  now(): Steps<Step, Now>
+  /** The register's own clock: it decides expiry. `key`: what for; a driver may know it from a read of that key just now. */
+  now(key?: string): Steps<Step, Now>
   perform(step: Step): Promise<unknown>
   performSync?(step: Step): unknown
   /** Where a person finds it. */
@@ -45,6 +47,8 @@ export interface Now {
   mono: number
   /** Names the monotonic clock: one boot of one machine. */
   clock: string
+  /** While this stays the same, nothing that was written can have been lost. By default this machine's boot. */
+  era?: string
 }
 
 export type Steps<Step, Result> = Generator<Step, Result, unknown>

@@ -1,0 +1,109 @@
+import type pg from 'pg'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { PostgresServer } from '../../test/support/postgres.ts'
+import { runAsync } from '../lease/register.ts'
+import { migrate } from './migrate.ts'
+import { knownVersion, migrations, migrationScript } from './migrations.ts'
+import { postgresRegister } from './register.ts'
+
+let server: PostgresServer
+beforeAll(async () => {
+  server = await PostgresServer.start()
+})
+afterAll(() => server[Symbol.asyncDispose]())
+
+/** Everything in the schema, as the catalog has it. */
+const catalog = async (database: string) =>
+  await server.admin(
+    `SELECT table_name, column_name, data_type, is_nullable, column_default FROM information_schema.columns
+    WHERE table_schema = 'stint' ORDER BY table_name, ordinal_position`,
+    database,
+  )
+
+test('a first migration makes the schema, a second finds nothing to do', async () => {
+  const pool = server.pool({ database: await server.createDatabase() })
+  expect(await migrate({ pool })).toEqual({ from: 0, to: knownVersion })
+  expect(await migrate({ pool })).toEqual({ from: knownVersion, to: knownVersion })
+  const { rows } = await pool.query('SELECT version, needs FROM stint.migration ORDER BY version')
+  expect(rows).toEqual(migrations.map(({ version, needs }) => ({ version, needs })))
+})
+
+test('of twenty at once one does it, and nobody fails', async () => {
+  const database = await server.createDatabase()
+  const pools = Array.from({ length: 20 }, () => server.pool({ database, max: 1 }))
+  const reports = await Promise.all(pools.map((pool) => migrate({ pool })))
+  expect(reports.filter(({ from }) => from === 0)).toHaveLength(1)
+  expect(reports.every(({ to }) => to === knownVersion)).toBe(true)
+})
+
+test('the script makes the same schema as the migration, and again changes nothing', async () => {
+  const [migrated, scripted] = [await server.createDatabase(), await server.createDatabase()]
+  await migrate({ pool: server.pool({ database: migrated }) })
+  await server.admin(migrationScript(), scripted)
+  expect(await catalog(scripted)).toEqual(await catalog(migrated))
+  expect(await catalog(scripted)).not.toEqual([])
+  await server.admin(migrationScript(), scripted)
+  expect(await catalog(scripted)).toEqual(await catalog(migrated))
+  const pool = server.pool({ database: scripted })
+  expect(await migrate({ pool })).toEqual({ from: knownVersion, to: knownVersion })
+})
+
+test('what one step could not finish is not there, and the next try starts over', async () => {
+  const database = await server.createDatabase()
+  const real = server.pool({ database })
+  const broken = {
+    query: (sql: string, values?: unknown[]) => real.query(sql, values),
+    async connect() {
+      const client = await real.connect()
+      return {
+        query: (sql: string) => (sql.startsWith('INSERT') ? client.query('SELECT 1 / 0') : client.query(sql)),
+        release: () => client.release(),
+      }
+    },
+  }
+  await expect(migrate({ pool: broken })).rejects.toThrow('division by zero')
+  expect(await catalog(database)).toEqual([])
+  expect(await migrate({ pool: real })).toEqual({ from: 0, to: knownVersion })
+})
+
+const use = (pool: pg.Pool) => {
+  const register = postgresRegister({ pool })
+  return runAsync(register, register.read('k'))
+}
+
+test('without a schema, or with one that is older, everybody is told to migrate', async () => {
+  const pool = server.pool({ database: await server.createDatabase() })
+  const hint = expect.stringContaining('stint postgres migrate') as string
+  await expect(use(pool)).rejects.toMatchObject({ code: 'POSTGRES_SCHEMA', exit: 4, hint })
+  await migrate({ pool })
+  await pool.query('DELETE FROM stint.migration')
+  await expect(use(pool)).rejects.toMatchObject({ code: 'POSTGRES_SCHEMA', hint })
+  expect(await migrate({ pool })).toEqual({ from: 0, to: knownVersion })
+  await expect(use(pool)).resolves.toEqual({ epoch: 0, text: undefined })
+})
+
+test('a newer schema is used as long as it says that we may', async () => {
+  const pool = server.pool({ database: await server.createDatabase() })
+  await migrate({ pool })
+  await pool.query('INSERT INTO stint.migration (version, needs) VALUES ($1, 1)', [knownVersion + 1])
+  await expect(use(pool)).resolves.toEqual({ epoch: 0, text: undefined })
+  expect(await migrate({ pool })).toEqual({ from: knownVersion + 1, to: knownVersion + 1 })
+
+  await pool.query('INSERT INTO stint.migration (version, needs) VALUES ($1, $1)', [knownVersion + 2])
+  const newer = { code: 'POSTGRES_SCHEMA', exit: 4, hint: 'Install a newer version of stint.' }
+  await expect(use(pool)).rejects.toMatchObject(newer)
+  await expect(migrate({ pool })).rejects.toMatchObject(newer)
+})
+
+test('who may not create a schema is told so, and who has nothing to do needs no right to do it', async () => {
+  const database = await server.createDatabase()
+  await server.admin(`CREATE ROLE visitor LOGIN PASSWORD 'visitor-password'`)
+  const visitor = server.pool({ database, user: 'visitor', password: 'visitor-password' })
+  await expect(migrate({ pool: visitor })).rejects.toMatchObject({ code: 'POSTGRES_DENIED', exit: 7 })
+  await migrate({ pool: server.pool({ database }) })
+  await server.admin(
+    'GRANT USAGE ON SCHEMA stint TO visitor; GRANT SELECT ON stint.migration TO visitor',
+    database,
+  )
+  expect(await migrate({ pool: visitor })).toEqual({ from: knownVersion, to: knownVersion })
+})

@@ -1,0 +1,45 @@
+import type pg from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { PostgresServer } from '../../test/support/postgres.ts'
+import type { Register } from '../lease/register.ts'
+import { registerConformance } from '../testing/register-conformance.ts'
+import { migrate } from './migrate.ts'
+import { postgresRegister } from './register.ts'
+
+let server: PostgresServer
+let database: string
+beforeAll(async () => {
+  server = await PostgresServer.start()
+  database = await server.createDatabase()
+  await migrate({ pool: server.pool({ database }) })
+})
+afterAll(() => server[Symbol.asyncDispose]())
+
+const pools = new Map<string, pg.Pool>()
+
+/** A pool on the database, emptied. */
+async function open(config: pg.PoolConfig = {}): Promise<pg.Pool> {
+  const name = JSON.stringify(config)
+  const pool = pools.get(name) ?? server.pool({ database, ...config })
+  pools.set(name, pool)
+  await pool.query('TRUNCATE stint.register')
+  return pool
+}
+
+/** As a pooler in transaction mode: each statement may meet another connection. */
+const neverTheSame = { maxUses: 1 }
+const serializable = { options: '-c default_transaction_isolation=serializable' }
+
+describe.each<[string, pg.PoolConfig]>([
+  ['PostgreSQL', {}],
+  ['PostgreSQL, with another connection for each statement', neverTheSame],
+  ['PostgreSQL, with one connection for all', { max: 1 }],
+  ['PostgreSQL, where transactions are serializable', serializable],
+])('a register in %s', (_, config) => {
+  test.each(registerConformance(async () => postgresRegister({ pool: await open(config) }) as Register))(
+    '$title',
+    async ({ run }) => {
+      await expect(run()).resolves.toBeUndefined()
+    },
+  )
+})

@@ -1,0 +1,197 @@
+import { systemClock } from '../primitives/clock.ts'
+import { StintError } from '../primitives/stint-error.ts'
+import type { Held, Now, Register, Steps } from '../lease/register.ts'
+import { explainPostgres, isConflict, isUncertain, sqlStateOf } from './explain.ts'
+import type { PostgresPool, Row } from './pool.ts'
+import { pollEpoch } from './poll-epoch.ts'
+import { assertSchema, readSchemaVersion } from './schema-version.ts'
+
+export interface PostgresRegisterOptions {
+  pool: PostgresPool
+  /** How long an answer of the server is waited for; 10 seconds. */
+  timeoutMs?: number
+  /** How often a watcher looks; a second. */
+  pollMs?: number
+}
+
+export type PostgresStep = { sql: string; values: unknown[] } | { pause: number }
+
+type Queries<Result> = Steps<PostgresStep, Result>
+
+/** What the register needs of the schema. */
+const wantedVersion = 1
+
+/** Soon after a read, its time is the time. */
+const justNowMs = 50
+
+/** How long it is tried to learn what became of a swap whose answer was lost: a server that was killed is back by then, or it is away. */
+const resolveMs = 5000
+
+/**
+ * A register in PostgreSQL: a row a key, a swap is one conditional statement. The server's clock decides expiry, and for a key it never runs
+ * backwards, whatever is done to it: each change is at least a millisecond after the one before.
+ *
+ * @example
+ * const register = postgresRegister({ pool: new pg.Pool({ connectionString }) })
+ * await using lease = await acquireLease({ register, resource: 'deploy:prod', sessionId: 'ses_1' })
+ */
+export function postgresRegister(options: PostgresRegisterOptions): Register<PostgresStep> {
+  const { pool, timeoutMs = 10_000, pollMs = 1000 } = options
+  const readings = new Map<string, { now: Now; at: number }>()
+  let timeline: string = timelineOfServer
+  let ready: Promise<void> | undefined
+
+  /** Once a register: until it has succeeded. */
+  const checkSchema = (): Promise<void> => {
+    ready ??= readSchemaVersion(pool).then((version) => assertSchema(version, wantedVersion))
+    ready.catch(() => {
+      ready = undefined
+    })
+    return ready
+  }
+
+  function* query(sql: string, ...values: unknown[]): Queries<Row[]> {
+    return (yield { sql, values }) as Row[]
+  }
+
+  /** A row in any case: the time does not depend on whether there is a text. */
+  function* look(key: string): Queries<Row> {
+    for (;;) {
+      try {
+        const [row = {}] = yield* query(readSql(timeline), key)
+        readings.set(key, { now: nowOf(row), at: systemClock.mono() })
+        return row
+      } catch (error) {
+        // Not every server of this protocol has a log to ask about.
+        if (timeline === noTimeline || !withoutTimeline.has(stateBehind(error))) throw error
+        timeline = noTimeline
+      }
+    }
+  }
+
+  function* read(key: string): Queries<Held> {
+    const { epoch, text } = yield* look(key)
+    return { epoch: Number(epoch ?? 0), text: text === null ? undefined : (text as string) }
+  }
+
+  function* swap(key: string, expected: number, text: string): Queries<number | undefined> {
+    try {
+      const [row] = yield* query(...swapStatement(key, expected, text))
+      return row === undefined ? undefined : Number(row.epoch)
+    } catch (error) {
+      if (isConflict(causeOf(error))) return undefined
+      if (!isUncertain(causeOf(error))) throw error
+      return yield* resolve(key, expected, text, error)
+    }
+  }
+
+  /**
+   * The answer was lost, not necessarily the swap. No text is written twice: if ours is there, it was won. If it is not, it is lost, or comes
+   * yet, which is the same for whoever reads and tries again.
+   */
+  function* resolve(key: string, expected: number, text: string, lost: unknown): Queries<number | undefined> {
+    const end = systemClock.mono() + resolveMs
+    for (let pause = 10; ; pause = Math.min(500, pause * 2)) {
+      try {
+        const held = yield* read(key)
+        return held.epoch === expected + 1 && held.text === text ? held.epoch : undefined
+      } catch (error) {
+        if (!isUncertain(causeOf(error)) || systemClock.mono() + pause > end) throw lost
+      }
+      yield { pause }
+    }
+  }
+
+  function* now(key?: string): Queries<Now> {
+    const reading = key === undefined ? undefined : readings.get(key)
+    if (key !== undefined) readings.delete(key)
+    if (reading !== undefined && systemClock.mono() - reading.at < justNowMs) return reading.now
+    return nowOf(yield* look(key ?? ''))
+  }
+
+  async function perform(step: PostgresStep): Promise<unknown> {
+    if ('pause' in step) return await new Promise((resolve) => setTimeout(resolve, step.pause))
+    try {
+      return await within(timeoutMs, async () => {
+        await checkSchema()
+        return (await pool.query(step.sql, step.values)).rows
+      })
+    } catch (error) {
+      throw explainPostgres(error)
+    }
+  }
+
+  return {
+    shared: true,
+    read,
+    swap,
+    now,
+    perform,
+    *writtenAt(key) {
+      const [row] = yield* query(
+        `SELECT ${milliseconds('written_at')} AS at FROM stint.register WHERE key = $1`,
+        key,
+      )
+      return row?.at as number | undefined
+    },
+    *keys() {
+      const rows = yield* query('SELECT key FROM stint.register ORDER BY key')
+      return rows.map(({ key }) => key as string)
+    },
+    locate: (key) => `stint.register ${key}`,
+    watch: (key, onChange) => pollEpoch(pool, key, pollMs, onChange),
+  }
+}
+
+const milliseconds = (time: string): string => `(extract(epoch FROM ${time}) * 1000)::float8`
+
+/** What a server that takes over from another counts up: after that, what was written last may be lost. */
+const timelineOfServer = `CASE WHEN pg_is_in_recovery() THEN '' ELSE substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) END`
+const noTimeline = `''`
+/** Unknown function, not for us, not supported, not in this state. */
+const withoutTimeline = new Set<string | undefined>(['42883', '42501', '0A000', '55000'])
+
+const readSql = (timeline: string): string =>
+  `SELECT r.epoch, r.text, ${milliseconds('greatest(clock_timestamp(), r.written_at)')} AS now, ${timeline} AS timeline
+  FROM (SELECT 1) AS one LEFT JOIN stint.register AS r ON r.key = $1`
+
+const swapStatement = (key: string, expected: number, text: string): [string, ...unknown[]] =>
+  expected === 0
+    ? [
+        `INSERT INTO stint.register (key, epoch, text, written_at) VALUES ($1, 1, $2, clock_timestamp())
+        ON CONFLICT (key) DO NOTHING RETURNING epoch`,
+        key,
+        text,
+      ]
+    : [
+        `UPDATE stint.register SET epoch = epoch + 1, text = $3,
+        written_at = greatest(clock_timestamp(), written_at + interval '1 millisecond')
+        WHERE key = $1 AND epoch = $2 RETURNING epoch`,
+        key,
+        expected,
+        text,
+      ]
+
+/** One clock for everybody: that of the server. */
+const nowOf = ({ now, timeline }: Row): Now => {
+  const wall = now as number
+  return { wall, mono: wall, clock: 'postgres', era: `pg${String(timeline)}` }
+}
+
+const causeOf = (error: unknown): unknown => (error instanceof StintError ? error.cause : error)
+const stateBehind = (error: unknown): string | undefined => sqlStateOf(causeOf(error))
+
+/** Somebody may hold the row, or the network swallow the answer: nobody must wait for that without end. */
+async function within<Result>(ms: number, act: () => Promise<Result>): Promise<Result> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms)
+  })
+  const acting = act()
+  acting.catch(() => {})
+  try {
+    return await Promise.race([acting, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
