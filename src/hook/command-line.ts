@@ -42,7 +42,7 @@ export function gitCheckLine(
   choices: Pick<HookChoices, 'failClosed'> = {},
 ): string {
   const words = [...program, 'git', event.name].map(quoted).join(' ')
-  const refuse = choices.failClosed ? ' || exit 1' : '; [ $? -ne 2 ] || exit 1'
+  const refuse = choices.failClosed ? ' || exit 1' : ' || [ $? -ne 2 ] || exit 1'
   const check = `${words} "$@"${choices.failClosed ? ' --fail-closed' : ''}${refuse}`
   return event.name === 'reference-transaction' ? `if [ "$1" = prepared ]; then ${check}; fi` : check
 }

@@ -1,47 +1,67 @@
 /**
  * MD5 of a text, in hex. Not for security: it names lock directories, as seed 003 does. By hand, because loading
- * node:crypto for it would make every hook call 5 ms slower.
+ * node:crypto for it would make every hook call 5 ms slower; and without an array a round, because a hook runs it once, uncompiled.
  */
 export function md5(text: string): string {
   const words = pad(Buffer.from(text, 'utf8'))
-  let [a, b, c, d] = [0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476]
+  let a = 0x67452301
+  let b = 0xefcdab89 | 0
+  let c = 0x98badcfe | 0
+  let d = 0x10325476
   for (let block = 0; block < words.length; block += 16) {
     const [a0, b0, c0, d0] = [a, b, c, d]
     for (let i = 0; i < 64; i++) {
-      const [mix, at] = round(i, b, c, d)
-      const sum = (a + mix + (constants[i] ?? 0) + (words[block + at] ?? 0)) | 0
-      const shift = shifts[i >> 4]?.[i & 3] ?? 0
-      const rotated = (sum << shift) | (sum >>> (32 - shift))
-      ;[a, b, c, d] = [d, (b + rotated) | 0, b, c]
+      const sum = (a + mix(i, b, c, d) + constant(i) + (words[block + wordAt(i)] ?? 0)) | 0
+      const shift = shifts.charCodeAt(((i >> 4) << 2) | (i & 3)) - zero
+      a = d
+      d = c
+      c = b
+      b = (b + ((sum << shift) | (sum >>> (32 - shift)))) | 0
     }
-    ;[a, b, c, d] = [(a + a0) | 0, (b + b0) | 0, (c + c0) | 0, (d + d0) | 0]
+    a = (a + a0) | 0
+    b = (b + b0) | 0
+    c = (c + c0) | 0
+    d = (d + d0) | 0
   }
-  const digest = Buffer.alloc(16)
-  for (const [i, word] of [a, b, c, d].entries()) digest.writeInt32LE(word, i * 4)
-  return digest.toString('hex')
+  return hex(a) + hex(b) + hex(c) + hex(d)
 }
 
-const constants = Array.from({ length: 64 }, (_, i) => Math.floor(Math.abs(Math.sin(i + 1)) * 2 ** 32) | 0)
-const shifts = [
-  [7, 12, 17, 22],
-  [5, 9, 14, 20],
-  [4, 11, 16, 23],
-  [6, 10, 15, 21],
-]
+const constant = (i: number): number => (Math.abs(Math.sin(i + 1)) * 2 ** 32) | 0
 
-function round(i: number, b: number, c: number, d: number): [mix: number, wordIndex: number] {
-  if (i < 16) return [(b & c) | (~b & d), i]
-  if (i < 32) return [(d & b) | (~d & c), (5 * i + 1) % 16]
-  if (i < 48) return [b ^ c ^ d, (3 * i + 5) % 16]
-  return [c ^ (b | ~d), (7 * i) % 16]
+/** How far each round rotates, four a quarter, as characters counted from `0`: 7 12 17 22, 5 9 14 20, 4 11 16 23, 6 10 15 21. */
+const shifts = '7<AF59>D4;@G6:?E'
+const zero = 0x30
+
+function mix(i: number, b: number, c: number, d: number): number {
+  if (i < 16) return (b & c) | (~b & d)
+  if (i < 32) return (d & b) | (~d & c)
+  return i < 48 ? b ^ c ^ d : c ^ (b | ~d)
+}
+
+function wordAt(i: number): number {
+  if (i < 16) return i
+  if (i < 32) return (5 * i + 1) & 15
+  return (i < 48 ? 3 * i + 5 : 7 * i) & 15
 }
 
 /** The text's bytes, a 1 bit, zeros, and the length in bits, as little-endian words. */
-function pad(bytes: Buffer): Int32Array {
-  const padded = Buffer.alloc(((bytes.length + 8) >> 6) * 64 + 64)
-  bytes.copy(padded)
-  padded[bytes.length] = 0x80
-  padded.writeUInt32LE((bytes.length << 3) >>> 0, padded.length - 8)
-  padded.writeUInt32LE(bytes.length >>> 29, padded.length - 4)
-  return Int32Array.from({ length: padded.length / 4 }, (_, i) => padded.readInt32LE(i * 4))
+function pad(bytes: Uint8Array): number[] {
+  const words: number[] = []
+  const count = ((bytes.length + 8) >> 6) * 16 + 16
+  for (let i = 0; i < count; i++) words.push(0)
+  const put = (at: number, byte: number): void => {
+    words[at >> 2] = (words[at >> 2] ?? 0) | (byte << ((at & 3) * 8))
+  }
+  for (let i = 0; i < bytes.length; i++) put(i, bytes[i] ?? 0)
+  put(bytes.length, 0x80)
+  words[count - 2] = (bytes.length << 3) | 0
+  words[count - 1] = bytes.length >>> 29
+  return words
+}
+
+/** A word, lowest byte first. */
+function hex(word: number): string {
+  let text = ''
+  for (let shift = 0; shift < 32; shift += 8) text += (((word >>> shift) & 255) | 256).toString(16).slice(1)
+  return text
 }

@@ -1,0 +1,22 @@
+import { writeSync } from 'node:fs'
+import { sleep } from '../primitives/sleep.ts'
+import { errnoOf } from '../primitives/stint-error.ts'
+import { answer } from './main.ts'
+
+const { stdout, stderr, code, unheard } = answer(process.argv.slice(2), process.env)
+write(2, stderr)
+process.exitCode = write(1, stdout) ? code : unheard
+
+/** False if nobody reads it. */
+function write(fd: number, text: string): boolean {
+  let rest = Buffer.from(text)
+  while (rest.length > 0) {
+    try {
+      rest = rest.subarray(writeSync(fd, rest))
+    } catch (error) {
+      if (errnoOf(error) !== 'EAGAIN') return false
+      sleep(1)
+    }
+  }
+  return true
+}

@@ -1,0 +1,34 @@
+import { lstatSync, renameSync } from 'node:fs'
+import { join } from 'node:path'
+import { ensureHomeDirectory, stintHome } from '../primitives/home.ts'
+import { appendPrivateFile } from '../primitives/private-file.ts'
+import { withoutSecrets } from './secrets-of-environment.ts'
+
+/** One warning: a hook that could not do its work, and let the agent go on. */
+export interface HookWarning {
+  agent: string
+  event: string
+  session?: string
+  warning: string
+}
+
+const maxBytes = 256 << 10
+
+export const hookLogPath = (home: string): string => join(home, 'hook.log')
+
+/** Notes it in `hook.log` in the home, a line of JSON; the last two times 256 KiB are kept. Never fails: it is about failures. */
+export function noteWarning(warning: HookWarning, env: NodeJS.ProcessEnv = process.env): void {
+  try {
+    const home = stintHome(env)
+    ensureHomeDirectory(home)
+    const path = hookLogPath(home)
+    const stat = lstatSync(path, { throwIfNoEntry: false })
+    // A link, or anything else somebody has put there, is not ours to write to.
+    if (stat !== undefined && !stat.isFile()) return
+    if (stat !== undefined && stat.size > maxBytes) renameSync(path, `${path}.1`)
+    const entry = { at: new Date().toISOString(), ...warning, warning: warning.warning.slice(0, 2000) }
+    appendPrivateFile(path, `${withoutSecrets(JSON.stringify(entry), env)}\n`)
+  } catch {
+    // A home that cannot be written to is often what the warning is about.
+  }
+}

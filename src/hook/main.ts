@@ -1,0 +1,71 @@
+import { homeRegister } from '../lease/lock-home.ts'
+import { textOf } from '../primitives/text-of.ts'
+import { agentProcess, ancestorsOf } from './agent-process.ts'
+import { type Answer, speak } from './dialect.ts'
+import { type HookEvent, readEvent } from './event.ts'
+import { guardGit } from './git-guard.ts'
+import { handleEvent } from './handle-event.ts'
+import { noteWarning } from './hook-log.ts'
+import { type HookOptions, parseOptions, usage } from './options.ts'
+import { readObject, readText } from './read-input.ts'
+import type { Verdict } from './verdict.ts'
+
+/** The whole of a hook: what to answer to whoever has started us. */
+export function answer(args: readonly string[], env: NodeJS.ProcessEnv): Answer {
+  const options = parseOptions(args)
+  if (options === undefined) return { stdout: '', stderr: `${usage}\n`, code: 1, unheard: 1 }
+  const { failClosed, agent: configured } = options
+  if (configured === 'git') {
+    const [name = ''] = options.words
+    const verdict = orFault(options, { name }, env, () => judgeGit(options, env))
+    return speak(verdict, { host: 'git', kind: 'pre', configured, failClosed })
+  }
+  const event = eventOf(options, env)
+  if (event === undefined) {
+    const verdict = fault(options, {}, env, 'what came on stdin is no JSON object')
+    return speak(verdict, { host: configured, kind: 'pre', configured, failClosed })
+  }
+  const verdict = orFault(options, event, env, () =>
+    handleEvent(event, options, { register: homeRegister(env), agent: agentProcess(event.host, env), env }),
+  )
+  return speak(verdict, { host: event.host, kind: event.kind, configured, failClosed })
+}
+
+function eventOf({ agent, event }: HookOptions, env: NodeJS.ProcessEnv): HookEvent | undefined {
+  const json = readObject()
+  return json && readEvent(json, { configured: agent, name: event, env })
+}
+
+function judgeGit({ words: [hook, state] }: HookOptions, env: NodeJS.ProcessEnv): Verdict {
+  const call = { hook, state, lines: () => readText() }
+  const ancestors = [...ancestorsOf(process.ppid)]
+  return guardGit(call, { env, ancestors, cwd: process.cwd(), register: homeRegister(env) })
+}
+
+/** A lock that stands in the way because it is itself broken is worse than none: it is noted, and the agent goes on. */
+function orFault(
+  options: HookOptions,
+  event: Partial<Pick<HookEvent, 'name' | 'sessionId'>>,
+  env: NodeJS.ProcessEnv,
+  judge: () => Verdict,
+): Verdict {
+  try {
+    return judge()
+  } catch (error) {
+    return fault(options, event, env, textOf(error))
+  }
+}
+
+function fault(
+  { agent, failClosed }: HookOptions,
+  { name = '', sessionId }: Partial<Pick<HookEvent, 'name' | 'sessionId'>>,
+  env: NodeJS.ProcessEnv,
+  warning: string,
+): Verdict {
+  noteWarning({ agent, event: name, session: sessionId, warning }, env)
+  if (!failClosed) return { block: false }
+  return {
+    block: true,
+    reason: `stint-hook could not find out whether another session holds this workspace (${warning}), and --fail-closed says to refuse then. Tell the user: \`stint hook doctor\` shows what is wrong.`,
+  }
+}

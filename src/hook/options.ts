@@ -1,0 +1,46 @@
+import type { HookChoices } from './command-line.ts'
+import { type AgentName, isAgentName } from './hosts.ts'
+
+/** What `stint-hook` was started with. */
+export interface HookOptions extends Required<HookChoices> {
+  agent: AgentName
+  /** For hosts that do not name the event in its JSON. */
+  event: string | undefined
+  /** What git passes on: the hook's name and its arguments. */
+  words: string[]
+}
+
+export const usage =
+  'usage: stint-hook <claude|codex|cursor|copilot|gemini|git|opencode> [--scope workspace|paths] [--hold turn|session] [--fail-closed] [--record] [--event NAME]'
+
+/** Undefined if it makes no sense. */
+export function parseOptions(args: readonly string[]): HookOptions | undefined {
+  const [agent, ...rest] = args
+  if (!isAgentName(agent)) return undefined
+  const options: HookOptions = {
+    agent,
+    event: undefined,
+    words: [],
+    scope: 'workspace',
+    hold: 'turn',
+    failClosed: false,
+    record: false,
+  }
+  for (let at = 0; at < rest.length; at++) {
+    const word = rest[at] ?? ''
+    if (word === '--fail-closed') options.failClosed = true
+    else if (word === '--record') options.record = true
+    else if (!word.startsWith('--')) options.words.push(word)
+    else if (!setValue(options, word, rest[++at])) return undefined
+  }
+  return options
+}
+
+function setValue(options: HookOptions, name: string, value: string | undefined): boolean {
+  if (value === undefined) return false
+  if (name === '--event') options.event = value
+  else if (name === '--scope' && (value === 'workspace' || value === 'paths')) options.scope = value
+  else if (name === '--hold' && (value === 'turn' || value === 'session')) options.hold = value
+  else return false
+  return true
+}

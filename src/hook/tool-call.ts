@@ -1,0 +1,52 @@
+import type { Book } from '../lease/book.ts'
+import { beginCall, endCall, type Party } from './decide.ts'
+import { denial } from './denial.ts'
+import type { HookEvent, Tool } from './event.ts'
+import { type Place, placeOfCall } from './place-of-call.ts'
+import { purposeOf } from './purpose.ts'
+import { withoutSecrets } from './secrets-of-environment.ts'
+import { bookOf, booksNaming, changeNow, type Surroundings } from './surroundings.ts'
+import { pass, type Verdict } from './verdict.ts'
+
+type Scope = 'workspace' | 'paths'
+
+/** A tool is about to run: it gets what it needs, or hears who has it. */
+export function beginToolCall(event: HookEvent, party: Party, scope: Scope, around: Surroundings): Verdict {
+  const tool = changingTool(event)
+  if (tool === undefined) return pass
+  const { workspace, needs } = placeOfCall(event, tool, scope)
+  const purpose = withoutSecrets(purposeOf(event), around.env)
+  const request = { ...party, needs, call: event.callId ?? newCallId(), purpose }
+  const { answer, witness } = changeNow(bookOf(workspace, around), (claims, witness, fence) =>
+    beginCall(claims, request, witness, fence),
+  )
+  return answer.granted ? pass : { block: true, reason: denial(workspace.path, answer.by, witness) }
+}
+
+/** It has run, well or badly. */
+export function endToolCall(event: HookEvent, party: Party, scope: Scope, around: Surroundings): void {
+  const tool = changingTool(event)
+  if (tool === undefined) return
+  const request = { ...party, call: event.callId }
+  const settle = (book: Book): boolean =>
+    changeNow(book, (claims, witness) => endCall(claims, request, witness)).answer.claim !== undefined
+  const here = placeNow(event, tool, scope)
+  if (here !== undefined && settle(bookOf(here.workspace, around))) return
+  // The call has led the agent to another directory, or removed the one it was in.
+  if (scope === 'workspace') for (const book of booksNaming(party.sessionId, around)) settle(book)
+}
+
+const changingTool = ({ tool }: HookEvent): Tool | undefined => (tool?.use === 'none' ? undefined : tool)
+
+let calls = 0
+
+/** For hosts that do not name their calls. */
+const newCallId = (): string => `${Date.now().toString(36)}-${process.pid.toString(36)}-${calls++}`
+
+function placeNow(event: HookEvent, tool: Tool, scope: Scope): Place | undefined {
+  try {
+    return placeOfCall(event, tool, scope)
+  } catch {
+    return undefined
+  }
+}
