@@ -55,16 +55,30 @@ const bundle = (options) =>
     ...options,
   })
 await bundle({ entryPoints: { main: 'src/cli/bin.ts', ...apart }, plugins: [loadApart] })
-const fingerprint = createHash('sha256')
-  .update(readFileSync(join(next, 'bin/main.cjs')))
-  .digest('hex')
-  .slice(0, 16)
+const fingerprintOf = (file) =>
+  createHash('sha256')
+    .update(readFileSync(join(next, file)))
+    .digest('hex')
+    .slice(0, 16)
 await bundle({
   entryPoints: { stint: 'src/cli/launch.ts' },
-  define: { BUILD: JSON.stringify(fingerprint) },
+  define: { BUILD: JSON.stringify(fingerprintOf('bin/main.cjs')) },
   banner: { js: '#!/usr/bin/env node' },
 })
 chmodSync(join(next, 'bin/stint.cjs'), 0o755)
+// The hook: the same way, with as little in it as it can have. ASCII, so that it can be read without decoding.
+await bundle({ entryPoints: { 'hook-main': 'src/hook/bin.ts' }, charset: 'ascii' })
+await bundle({
+  entryPoints: { 'stint-hook': 'src/hook/launch.ts' },
+  define: { BUILD: JSON.stringify(fingerprintOf('bin/hook-main.cjs')) },
+  banner: { js: '#!/usr/bin/env node' },
+})
+chmodSync(join(next, 'bin/stint-hook.cjs'), 0o755)
+await bundle({
+  entryPoints: { 'opencode-plugin': 'src/hook/opencode.ts' },
+  format: 'esm',
+  outExtension: { '.js': '.mjs' },
+})
 // What test files in CommonJS require, and what `node --require` loads, must be CommonJS, too.
 const runners = join(next, 'test-runners')
 await bundle({

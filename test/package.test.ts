@@ -54,6 +54,7 @@ const promised: Record<string, string[] | 'in its runner' | undefined> = {
   './node-test': ['scratch'],
   './node-test/register': 'in its runner',
   './postgres': ['migrate', 'migrationScript', 'postgresRegister'],
+  './opencode': ['stintPlugin'],
   './testing': ['registerConformance'],
   './vitest': 'in its runner',
   './vitest/global-setup': ['default'],

@@ -1,0 +1,121 @@
+import { homeRegister } from '../lease/lock-home.ts'
+import { ownIdentity } from '../primitives/liveness.ts'
+import { textOf } from '../primitives/text-of.ts'
+import type { HookChoices } from './command-line.ts'
+import { type HookEvent, useOf } from './event.ts'
+import { handleEvent } from './handle-event.ts'
+import { noteWarning } from './hook-log.ts'
+import type { EventKind } from './hosts.ts'
+import { Lineage, type SessionSource } from './opencode-lineage.ts'
+import { sessionName } from './session-name.ts'
+import type { Verdict } from './verdict.ts'
+
+/** As much of what OpenCode gives a plugin as we use. */
+export interface PluginInput {
+  directory: string
+  client?: SessionSource
+}
+
+/** As much of its hooks as we have. */
+export interface PluginHooks {
+  'tool.execute.before'(
+    input: { tool: string; sessionID: string; callID: string },
+    output: { args: unknown },
+  ): Promise<void>
+  'tool.execute.after'(input: {
+    tool: string
+    sessionID: string
+    callID: string
+    args?: unknown
+  }): Promise<void>
+  'shell.env'(
+    input: { cwd: string; sessionID?: string },
+    output: { env: Record<string, string> },
+  ): Promise<void>
+  'chat.message'(input: { sessionID: string }): Promise<void>
+  event(input: { event: { type: string; properties?: unknown } }): Promise<void>
+  dispose(): Promise<void>
+}
+
+/**
+ * A plugin for OpenCode: the same decisions as `stint-hook`, in OpenCode's own process. To refuse a call is to throw.
+ *
+ * @example
+ * export const stint = stintPlugin({ scope: 'paths' })
+ */
+export function stintPlugin(choices: HookChoices = {}): (input: PluginInput) => Promise<PluginHooks> {
+  return async ({ directory, client }) => {
+    const { scope = 'workspace', hold = 'turn', failClosed = false } = choices
+    const lineage = new Lineage(client)
+    const sessions = new Set<string>()
+
+    const handle = (kind: EventKind, sessionId: string, more: Partial<HookEvent> = {}): Verdict => {
+      const event: HookEvent = { ...blank, name: kind, kind, sessionId, cwd: directory, ...more }
+      try {
+        sessions.add(sessionId)
+        const around = { register: homeRegister(), agent: ownIdentity(), env: process.env }
+        return handleEvent(event, { scope, hold }, around)
+      } catch (error) {
+        const warning = textOf(error)
+        noteWarning({ agent: 'opencode', event: kind, session: sessionId, warning })
+        const reason = `stint could not find out whether another session holds this workspace (${warning}), and failClosed says to refuse then.`
+        return failClosed ? { block: true, reason } : { block: false }
+      }
+    }
+
+    return {
+      async 'tool.execute.before'({ tool, sessionID, callID }, { args }) {
+        const session = await lineage.rootOf(sessionID)
+        const verdict = handle('pre', session, { tool: toolOf(tool, args), callId: callID })
+        if (verdict.block) throw new Error(verdict.reason)
+      },
+      async 'tool.execute.after'({ tool, sessionID, callID, args }) {
+        const session = await lineage.rootOf(sessionID)
+        handle('post', session, { tool: toolOf(tool, args), callId: callID })
+      },
+      async 'shell.env'({ sessionID }, { env }) {
+        // So that git knows whose it is: one process can have many sessions.
+        if (sessionID !== undefined)
+          env.STINT_SESSION_ID = sessionName(await lineage.rootOf(sessionID), 'opencode', null)
+      },
+      async 'chat.message'({ sessionID }) {
+        if ((await lineage.rootOf(sessionID)) === sessionID) handle('prompt', sessionID)
+      },
+      async event({ event: { type, properties } }) {
+        const session = lineage.learn(type, properties)
+        if (session === undefined || (await lineage.rootOf(session)) !== session) return
+        const kind = kinds[type]
+        if (kind !== undefined) handle(kind, session)
+      },
+      async dispose() {
+        for (const session of sessions) handle('end', session)
+      },
+    }
+  }
+}
+
+/** A turn that fails ends, too. */
+const kinds: Readonly<Record<string, EventKind>> = {
+  'session.idle': 'stop',
+  'session.error': 'stop',
+  'session.deleted': 'end',
+}
+
+const blank: HookEvent = {
+  host: 'opencode',
+  name: '',
+  kind: undefined,
+  sessionId: undefined,
+  cwd: undefined,
+  tool: undefined,
+  callId: undefined,
+  subagent: false,
+  cause: undefined,
+  background: false,
+}
+
+const toolOf = (name: string, args: unknown) => ({
+  name,
+  use: useOf(name, 'opencode'),
+  input: typeof args === 'object' && args !== null ? (args as Record<string, unknown>) : {},
+})
