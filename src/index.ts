@@ -1,3 +1,4 @@
+export type { AuditRecord, UnsettledAct } from './audit/entry.ts'
 export { acquireLease, acquireLeaseSync, type Lease, type LeaseOptions } from './lease/lease.ts'
 export { memoryRegister } from './lease/memory-register.ts'
 export type { Held, Now, Register, Steps } from './lease/register.ts'
@@ -13,5 +14,31 @@ export type { Context, ContextOptions } from './scratch/context.ts'
 export type { Keep } from './scratch/keep.ts'
 export { type ResourceEvent, resourceChannel } from './scratch/resource-event.ts'
 export { createScratch, type Scratch, type ScratchOptions } from './scratch/scratch.ts'
+export { filesystemStore } from './store/filesystem/store.ts'
+export type { Manifest, Revision } from './store/manifest.ts'
+export type { Act, Session } from './store/session.ts'
+export type { Slot, SlotOptions } from './store/slot.ts'
+export type {
+  CreateOptions,
+  EventOptions,
+  ForkOptions,
+  Health,
+  Holder,
+  Inspection,
+  ListOptions,
+  LogHealth,
+  NewAudit,
+  NewEvent,
+  RecoveryReport,
+  ResumeOptions,
+  SessionEvent,
+  SessionState,
+  SessionStore,
+  SessionSummary,
+  SlotValue,
+  SnapshotPolicy,
+  Visit,
+  VisitOptions,
+} from './store/store.ts'
 export type { SweepScope } from './sweep/places.ts'
 export { sweep, type SweepOptions, type SweepProgress, type SweepReport, sweepSync } from './sweep/sweep.ts'

@@ -1,21 +1,30 @@
 import { join } from 'node:path'
 import type { Clock } from '../primitives/clock.ts'
+import { type Disk, writeFully } from '../primitives/disk.ts'
 import { codedError, errnoOf, StintError } from '../primitives/stint-error.ts'
-import type { Disk } from './disk.ts'
-import { encodeBody, encodeLine } from './record.ts'
-import { segmentName, writeFully } from './segment.ts'
+import type { Position } from './position.ts'
+import type { Codec } from './record.ts'
+import { firstSegment, laterSegment, type LogName } from './segment.ts'
 
 export interface WriterOptions {
   disk: Disk
   clock: Clock
   directory: string
+  log: LogName
+  codec: Codec
   epoch: number
-  /** The last record that is there. */
-  lastSeq: number
-  /** Where to go on, if not in a segment of its own. */
-  segment?: { name: string; end: number }
-  /** Throws if the lock is no longer ours; asked before each write. */
+  /** After the last record that is there. */
+  after: Position
+  /** Go on in the segment of that position, which ends there; only if nobody else can still be writing to it. Otherwise a new one is begun. */
+  continues?: boolean
+  /** Throws if the lock is no longer ours; asked before each write, and again before it is acknowledged. */
   assertOurs?: () => void
+  /** More fields for the first record of a group, if they have changed since the last: `,"name":value`. */
+  stamp?: () => string
+  /** Throws if these bytes must not be written. */
+  inspect?: (bytes: Buffer) => void
+  /** Room that is kept for the moment when the disk is full. */
+  spareBytes?: number
   /** A segment of this size is followed by another. */
   segmentBytes?: number
   /** Commits what has gathered; by default when the event loop comes round. */
@@ -24,18 +33,36 @@ export interface WriterOptions {
 
 export interface Appended {
   seq: number
+  at: number
+}
+
+export interface AppendOptions {
+  /** False: it may wait for others, but no longer than a moment. */
+  durable?: boolean
+  /** Called when the record counts, before anything else can happen. */
+  applied?: (appended: Appended) => void
 }
 
 interface Pending {
   body: string
   at: number
+  applied: AppendOptions['applied']
   resolve: (appended: Appended) => void
   reject: (error: unknown) => void
 }
 
+interface OpenSegment {
+  name: string
+  file: number
+  /** Up to here, all is acknowledged. */
+  end: number
+  /** Up to here, the file has been filled. */
+  allocated: number
+}
+
 const defaultSegmentBytes = 64 << 20
 /** A file grows in steps, filled with newlines: a write within it need not change its size, which makes a sync much cheaper. */
-const growthBytes = 256 << 10
+const growth = { least: 16 << 10, most: 256 << 10 }
 /** How long a record that nobody waits for may stay in memory. */
 const lazyMs = 50
 
@@ -45,34 +72,39 @@ const lazyMs = 50
  * A write or sync that fails poisons the segment: what was in it is rejected, the file is cut back to what was acknowledged, and the next record begins a new
  * one. A sync is never tried again: after a failed one, nobody knows what the disk has.
  */
-export class JournalWriter {
+export class LogWriter {
   readonly #options: WriterOptions
   #pending: Pending[] = []
   #scheduled = false
   #lazyTimer: NodeJS.Timeout | undefined
-  #lastSeq: number
-  #segment: { file: number; end: number; allocated: number } | undefined
+  #position: Position
+  #segment: OpenSegment | undefined
+  #stamped = ''
   #broken: unknown
 
   constructor(options: WriterOptions) {
     this.#options = options
-    this.#lastSeq = options.lastSeq
-    const { segment, disk, directory } = options
-    if (segment === undefined) return
-    const file = disk.open(join(directory, segment.name))
-    this.#segment = { file, end: segment.end, allocated: disk.size(file) }
+    this.#position = options.after
+    const { disk, directory, continues, after } = options
+    if (!continues) {
+      this.#segment = this.#begin(after.seq + 1)
+      return
+    }
+    const file = disk.open(join(directory, after.segment))
+    this.#segment = { name: after.segment, file, end: after.offset, allocated: disk.size(file) }
   }
 
-  get lastSeq(): number {
-    return this.#lastSeq
+  /** After the last record that was acknowledged. */
+  get position(): Position {
+    return this.#position
   }
 
   /** Resolves when the record is on disk. With `durable: false` it may wait for others, but no longer than a moment. */
-  append(type: string, data: unknown, { durable = true } = {}): Promise<Appended> {
+  append(body: string, { durable = true, applied }: AppendOptions = {}): Promise<Appended> {
     if (this.#broken !== undefined) return Promise.reject(this.#broken)
     return new Promise((resolve, reject) => {
-      const body = encodeBody(type, data)
-      this.#pending.push({ body, at: this.#options.clock.now(), resolve, reject })
+      const at = this.#options.clock.now()
+      this.#pending.push({ body, at, applied, resolve, reject })
       if (durable) this.#commitSoon()
       else this.#lazyTimer ??= setTimeout(() => this.commit(), lazyMs).unref()
     })
@@ -86,31 +118,31 @@ export class JournalWriter {
     const pending = this.#pending
     if (pending.length === 0) return
     this.#pending = []
+    const first = this.#position.seq + 1
     try {
       if (this.#broken !== undefined) throw this.#broken
       this.#write(pending)
     } catch (error) {
-      const coded = codedError(error, 'write to the journal')
+      const coded = codedError(error, `write to the ${this.#options.log}`)
       for (const { reject } of pending) reject(coded)
       return
     }
-    const first = this.#lastSeq
-    this.#lastSeq += pending.length
-    pending.forEach(({ resolve }, i) => resolve({ seq: first + 1 + i }))
+    pending.forEach(({ at, applied, resolve }, i) => {
+      const appended = { seq: first + i, at }
+      applied?.(appended)
+      resolve(appended)
+    })
   }
 
-  /** Commits, cuts the filling off and closes; returns where the journal ends. */
-  close(): { seq: number; end: number } {
+  /** Commits, cuts the filling off and closes; returns where the log ends. */
+  close(): Position {
     this.commit()
-    const segment = this.#segment
     this.#broken ??= new StintError(
       'SESSION_CLOSED',
       'the session is closed: nothing more can be written to it',
     )
-    this.#segment = undefined
-    if (segment === undefined) return { seq: this.#lastSeq, end: 0 }
-    this.#seal(segment)
-    return { seq: this.#lastSeq, end: segment.end }
+    this.#sealCurrent()
+    return this.#position
   }
 
   #commitSoon(): void {
@@ -121,48 +153,89 @@ export class JournalWriter {
   }
 
   #write(pending: readonly Pending[]): void {
-    const { disk, epoch, assertOurs, segmentBytes = defaultSegmentBytes } = this.#options
-    const group = this.#lastSeq + 1
-    const lines = pending.map(({ body, at }, i) => encodeLine({ seq: group + i, group, epoch }, at, body))
+    const { disk, codec, epoch, inspect, stamp, segmentBytes = defaultSegmentBytes } = this.#options
+    const group = this.#position.seq + 1
+    const stamped = stamp?.() ?? ''
+    let { tail } = this.#position
+    const lines = pending.map(({ body, at }, i) => {
+      const whole = i === 0 && stamped !== this.#stamped ? body + stamped : body
+      const made = codec.encode({ seq: group + i, at, group, epoch }, whole, tail)
+      tail = made.tail
+      return made.line
+    })
     const bytes = Buffer.from(lines.join(''))
-    assertOurs?.()
+    inspect?.(bytes)
+    this.#assertOurs()
     if (this.#segment !== undefined && this.#segment.end >= segmentBytes) this.#sealCurrent()
     const segment = (this.#segment ??= this.#begin(group))
     try {
       this.#reserve(segment, bytes.length)
       writeFully(disk, segment.file, bytes, segment.end)
       disk.sync(segment.file)
-      segment.end += bytes.length
     } catch (error) {
       this.#poison(segment)
       throw error
     }
+    // Who was stopped in between may have been robbed: what nobody will read must not be acknowledged.
+    this.#assertOurs()
+    segment.end += bytes.length
+    this.#stamped = stamped
+    this.#position = { seq: group + pending.length - 1, tail, segment: segment.name, offset: segment.end }
   }
 
-  #begin(firstSeq: number): { file: number; end: number; allocated: number } {
-    const { disk, directory, epoch } = this.#options
-    const path = join(directory, segmentName(firstSeq, epoch))
-    let file: number
+  /** Once it is somebody else's, the file is left as it is: they may have read, and accepted, what we wrote last. */
+  #assertOurs(): void {
     try {
-      file = disk.create(path)
+      this.#options.assertOurs?.()
+    } catch (error) {
+      this.#broken = error
+      if (this.#segment !== undefined) this.#options.disk.close(this.#segment.file)
+      this.#segment = undefined
+      throw error
+    }
+  }
+
+  #begin(firstSeq: number): OpenSegment {
+    const { disk, directory, log, epoch } = this.#options
+    const later = laterSegment(log, firstSeq, epoch)
+    for (const name of firstSeq === 1 ? [firstSegment(log), later] : [later]) {
+      const file = this.#create(join(directory, name), name === later)
+      if (file === undefined) continue
+      disk.syncDirectory(directory)
+      return { name, file, end: 0, allocated: 0 }
+    }
+    throw new Error('unreachable: the last name is always taken')
+  }
+
+  /** Undefined if there is such a file, and it may be somebody else's. */
+  #create(path: string, ours: boolean): number | undefined {
+    const { disk } = this.#options
+    try {
+      return disk.create(path)
     } catch (error) {
       if (errnoOf(error) !== 'EEXIST') throw error
-      // Our own, from before it was poisoned: nothing in it was acknowledged.
-      file = disk.open(path)
-      disk.truncate(file, 0)
     }
-    disk.syncDirectory(directory)
-    return { file, end: 0, allocated: 0 }
+    if (!ours) return undefined
+    // From before it was poisoned, or from a try to open that failed: nothing in it was acknowledged.
+    const file = disk.open(path)
+    disk.truncate(file, 0)
+    return file
   }
 
   /** Room for these bytes and some more. On a full disk the last bytes do without. */
-  #reserve(segment: { file: number; end: number; allocated: number }, length: number): void {
-    const { disk } = this.#options
+  #reserve(segment: OpenSegment, length: number): void {
+    const { disk, spareBytes = 0 } = this.#options
     const needed = segment.end + length
-    if (needed <= segment.allocated) return
-    const filling = Buffer.alloc(needed - segment.allocated + growthBytes, '\n')
-    writeFully(disk, segment.file, filling, segment.allocated)
-    segment.allocated += filling.length
+    if (needed + spareBytes <= segment.allocated) return
+    const step = Math.max(growth.least, Math.min(growth.most, segment.end))
+    const filling = Buffer.alloc(needed + spareBytes - segment.allocated + step, '\n')
+    try {
+      writeFully(disk, segment.file, filling, segment.allocated)
+      segment.allocated += filling.length
+    } catch (error) {
+      // For this moment it was kept.
+      if (!['ENOSPC', 'EDQUOT'].includes(errnoOf(error) ?? '') || needed > segment.allocated) throw error
+    }
   }
 
   #sealCurrent(): void {
@@ -171,7 +244,7 @@ export class JournalWriter {
     if (segment !== undefined) this.#seal(segment)
   }
 
-  #seal({ file, end }: { file: number; end: number }): void {
+  #seal({ file, end }: OpenSegment): void {
     const { disk } = this.#options
     try {
       disk.truncate(file, end)
@@ -182,12 +255,12 @@ export class JournalWriter {
   }
 
   /** Cuts it back to what was acknowledged; if even that fails, nothing can be written any more. */
-  #poison(segment: { file: number; end: number; allocated: number }): void {
+  #poison(segment: OpenSegment): void {
     this.#segment = undefined
     try {
       this.#seal(segment)
     } catch (error) {
-      this.#broken = codedError(error, 'cut the journal back to what is safe')
+      this.#broken = codedError(error, `cut the ${this.#options.log} back to what is safe`)
     }
   }
 }

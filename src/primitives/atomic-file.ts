@@ -1,72 +1,55 @@
-import { closeSync, fsyncSync, linkSync, openSync, renameSync, unlinkSync, writeSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { errnoOf } from './stint-error.ts'
+import { basename, dirname, join } from 'node:path'
+import { type Disk, nodeDisk, writeFully } from './disk.ts'
 import { ulid } from './id.ts'
+import { errnoOf } from './stint-error.ts'
 
 /**
  * Replaces a file so that a reader, or a crash at any moment, finds the old content or the new one, whole:
- * temp file in the same directory, write, fsync, rename, fsync the directory.
+ * temp file in the same directory, write, sync, rename, sync the directory.
  */
-export function replaceFile(path: string, content: string | Uint8Array): void {
-  const staged = stage(path, content)
+export function replaceFile(path: string, content: string | Uint8Array, disk: Disk = nodeDisk): void {
+  const staged = stage(path, content, disk)
   try {
-    renameSync(staged, path)
+    disk.rename(staged, path)
   } catch (error) {
-    unlinkSync(staged)
+    disk.unlink(staged)
     throw error
   }
-  syncDirectory(dirname(path))
+  disk.syncDirectory(dirname(path))
 }
 
 /**
  * Publishes a file that must not exist yet, whole: `link` fails if the name is taken, so of any number of
  * concurrent publishers exactly one gets `true`.
  */
-export function publishFile(path: string, content: string | Uint8Array): boolean {
-  const staged = stage(path, content)
+export function publishFile(path: string, content: string | Uint8Array, disk: Disk = nodeDisk): boolean {
+  const staged = stage(path, content, disk)
   try {
-    linkSync(staged, path)
+    disk.link(staged, path)
   } catch (error) {
     if (errnoOf(error) === 'EEXIST') return false
     throw error
   } finally {
-    unlinkSync(staged)
+    disk.unlink(staged)
   }
-  syncDirectory(dirname(path))
+  disk.syncDirectory(dirname(path))
   return true
 }
 
-function stage(path: string, content: string | Uint8Array): string {
+/** What a crash leaves of a file that was being written; `path` is its whole path or its name. */
+export const isStaged = (path: string): boolean => /^\.\d+-[0-9A-HJKMNP-TV-Z]{26}\.tmp$/.test(basename(path))
+
+function stage(path: string, content: string | Uint8Array, disk: Disk): string {
   const staged = join(dirname(path), `.${process.pid}-${ulid()}.tmp`)
-  const fd = openSync(staged, 'wx', 0o600)
+  const file = disk.create(staged)
   try {
-    writeAll(fd, content)
-    fsyncSync(fd)
+    writeFully(disk, file, typeof content === 'string' ? Buffer.from(content) : content, 0)
+    disk.sync(file)
   } catch (error) {
-    unlinkSync(staged)
+    disk.unlink(staged)
     throw error
   } finally {
-    closeSync(fd)
+    disk.close(file)
   }
   return staged
-}
-
-/** `write` may take fewer bytes than it was given, and says so only by its count. */
-export function writeAll(fd: number, content: string | Uint8Array): void {
-  const bytes = typeof content === 'string' ? Buffer.from(content) : content
-  for (let done = 0; done < bytes.length;) {
-    done += writeSync(fd, bytes, done, bytes.length - done)
-  }
-}
-
-/** A new name is durable only when its directory is; some file systems refuse, and need it not. */
-export function syncDirectory(path: string): void {
-  const fd = openSync(path, 'r')
-  try {
-    fsyncSync(fd)
-  } catch (error) {
-    if (errnoOf(error) !== 'EINVAL') throw error
-  } finally {
-    closeSync(fd)
-  }
 }

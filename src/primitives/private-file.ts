@@ -1,5 +1,13 @@
-import { chmodSync, closeSync, fchmodSync, lstatSync, mkdirSync, openSync, writeFileSync } from 'node:fs'
-import { writeAll } from './atomic-file.ts'
+import {
+  chmodSync,
+  closeSync,
+  fchmodSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 
 /**
  * Directories 0700 and files 0600, whatever the umask: the mode given to the kernel keeps others out, and where an
@@ -39,5 +47,13 @@ function write(path: string, flags: 'wx' | 'a', content: string | Uint8Array): v
     writeAll(fd, content)
   } finally {
     closeSync(fd)
+  }
+}
+
+/** `write` may take fewer bytes than it was given, and says so only by its count. */
+export function writeAll(fd: number, content: string | Uint8Array): void {
+  const bytes = typeof content === 'string' ? Buffer.from(content) : content
+  for (let done = 0; done < bytes.length;) {
+    done += writeSync(fd, bytes, done, bytes.length - done)
   }
 }

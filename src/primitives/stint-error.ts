@@ -53,6 +53,7 @@ export class StintError extends Error {
 const codeOfErrno: Readonly<Record<string, ErrorCode>> = {
   ENOSPC: 'DISK_FULL',
   EDQUOT: 'DISK_FULL',
+  EIO: 'DISK_FAILED',
   EROFS: 'READ_ONLY',
   EACCES: 'PERMISSION_DENIED',
   EPERM: 'PERMISSION_DENIED',

@@ -1,7 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 import type { Totals } from '../../monitor/totals.ts'
-import { writeAll } from '../../primitives/atomic-file.ts'
-import { openPrivateFile } from '../../primitives/private-file.ts'
+import { openPrivateFile, writeAll } from '../../primitives/private-file.ts'
 import { codedError, errnoOf, StintError } from '../../primitives/stint-error.ts'
 
 const header = 'Timestamp,Files,Directories,Total Size (bytes),Scratches,Live,Orphans,Growth (bytes)'

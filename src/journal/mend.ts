@@ -1,0 +1,50 @@
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import { replaceFile } from '../primitives/atomic-file.ts'
+import { makeIfMissing, readFully } from '../primitives/disk.ts'
+import type { Leftover, LogPlace, Scanned } from './scan.ts'
+
+/** A piece that was cut off a log, and where it was kept. */
+export interface Cut extends Leftover {
+  log: string
+  kept: string
+}
+
+/**
+ * Cuts off what a tear has left, after it was copied to `quarantine`. Only the holder of the session's lock may do so. Everything that was
+ * accepted is synced first: recovery may have read what the disk does not have yet.
+ */
+export function mend(place: LogPlace, scanned: Scanned, quarantine: string): Cut[] {
+  const { disk, directory, log } = place
+  const cuts: Cut[] = []
+  for (const leftover of scanned.torn) {
+    if (makeIfMissing(disk, quarantine)) disk.syncDirectory(join(quarantine, '..'))
+    const file = disk.open(join(directory, leftover.segment))
+    try {
+      const bytes = readFully(disk, file, leftover.offset, leftover.bytes)
+      const kept = join(quarantine, `${leftover.segment}-${leftover.offset}-${shortHash(bytes)}`)
+      replaceFile(kept, bytes, disk)
+      disk.truncate(file, leftover.offset)
+      disk.sync(file)
+      cuts.push({ ...leftover, log, kept })
+    } finally {
+      disk.close(file)
+    }
+  }
+  return cuts
+}
+
+/** Puts on disk what a scan has read and accepted: it may have been only in memory when its writer died. */
+export function settle(place: LogPlace, { end }: Scanned): void {
+  const { disk, directory } = place
+  if (end.seq === 0) return
+  const file = disk.open(join(directory, end.segment))
+  try {
+    disk.sync(file)
+  } finally {
+    disk.close(file)
+  }
+  disk.syncDirectory(directory)
+}
+
+const shortHash = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex').slice(0, 12)

@@ -1,0 +1,147 @@
+import { join } from 'node:path'
+import { type Disk, listIfThere } from '../primitives/disk.ts'
+import { linesBackwards, linesFrom, type ReadAt } from './lines.ts'
+import { beginning, type Position } from './position.ts'
+import { checkRecord, type LogRecord, parseRecord, type RecordHeader } from './record.ts'
+import type { LogPlace } from './scan.ts'
+import { inOrder, type Segment } from './segment.ts'
+
+export interface ReadOptions {
+  /** The first record; 1 by default. */
+  from?: number
+  /** The last one. */
+  to?: number
+}
+
+/** A line that counts. */
+export interface RecordLine {
+  bytes: Buffer
+  header: RecordHeader
+  /** Just after it. */
+  segment: string
+  next: number
+}
+
+/**
+ * The lines of a log, in order, as far as they are whole: it ends before the first that is bad or missing. Safe while somebody
+ * else writes. Its memory does not grow with the log.
+ */
+export function* readLines(
+  place: LogPlace,
+  { from = 1, to = Number.POSITIVE_INFINITY }: ReadOptions = {},
+): Generator<RecordLine> {
+  let wanted: number | undefined
+  for (const segment of segmentsOf(place)) {
+    if (segment.until <= from) continue
+    if (wanted === undefined ? segment.firstSeq > from : segment.firstSeq !== wanted) return
+    wanted ??= from
+    using file = opened(place, segment)
+    for (const { bytes, offset, ended } of linesFrom(file.read, seek(file.read, file.size, from))) {
+      const header = ended ? checkRecord(bytes) : undefined
+      if (header === undefined || header.seq > wanted || header.seq >= segment.until) break
+      if (header.seq < wanted) continue
+      if (header.seq > to) return
+      yield { bytes, header, segment: segment.name, next: offset + bytes.length + 1 }
+      wanted += 1
+    }
+    if (wanted < segment.until) return
+  }
+}
+
+/** The records of those lines. */
+export function* readRecords(place: LogPlace, options?: ReadOptions): Generator<LogRecord> {
+  for (const { bytes } of readLines(place, options)) yield parseRecord(bytes)
+}
+
+/** Just after a record; undefined if there is no such record, or not all before it in its segment are whole. */
+export function positionAfter(place: LogPlace, seq: number): Position | undefined {
+  if (seq === 0) return beginning(place.log, place.codec)
+  for (const { bytes, segment, next } of readLines(place, { from: seq, to: seq }))
+    return { seq, tail: place.codec.tailOf(bytes), segment, offset: next }
+  return undefined
+}
+
+/** The same from the end backwards, from the last record that is whole; `before` leaves out what comes from there on. */
+export function* readBackwards(place: LogPlace, before = Number.POSITIVE_INFINITY): Generator<LogRecord> {
+  let next: number | undefined
+  for (const segment of segmentsOf(place).toReversed()) {
+    if (segment.firstSeq >= before) continue
+    using file = opened(place, segment)
+    for (const { bytes, ended } of linesBackwards(file.read, file.size)) {
+      const header = ended ? checkRecord(bytes) : undefined
+      if (header === undefined || header.seq >= Math.min(segment.until, before)) continue
+      if (next !== undefined && header.seq !== next) return
+      yield parseRecord(bytes)
+      next = header.seq - 1
+    }
+  }
+}
+
+/** Does the log have, just before this position, the record that it says? */
+export function isAt(place: LogPlace, { seq, tail, segment: name, offset }: Position): boolean {
+  const segment = segmentsOf(place).find((each) => each.name === name)
+  if (seq === 0) return offset === 0
+  if (segment === undefined || seq >= segment.until) return false
+  using file = opened(place, segment)
+  if (offset > file.size) return false
+  const line = linesBackwards(file.read, offset).next().value
+  if (line === undefined || !line.ended || checkRecord(line.bytes)?.seq !== seq) return false
+  return place.codec.tailOf(line.bytes) === tail
+}
+
+/** Does the log end at this position: no bytes and no segment after it? */
+export function isEnd(place: LogPlace, { seq, segment: name, offset }: Position): boolean {
+  const last = segmentsOf(place).at(-1)
+  if (last === undefined) return seq === 0
+  if (last.name !== name) return false
+  using file = opened(place, last)
+  return file.size === offset
+}
+
+const segmentsOf = ({ disk, directory, log }: LogPlace): Segment[] =>
+  inOrder(log, listIfThere(disk, directory))
+
+interface OpenFile extends Disposable {
+  read: ReadAt
+  size: number
+}
+
+function opened({ disk, directory }: { disk: Disk; directory: string }, { name }: Segment): OpenFile {
+  const file = disk.openToRead(join(directory, name))
+  return {
+    read: (into, position) => disk.read(file, into, position),
+    size: disk.size(file),
+    [Symbol.dispose]: () => disk.close(file),
+  }
+}
+
+/** Below this, a file is simply read. */
+const seekWorthBytes = 1 << 20
+
+/** Where to begin reading so as to meet this record soon: at its line or before it. */
+function seek(read: ReadAt, size: number, seq: number): number {
+  let [low, high] = [0, size]
+  while (high - low > seekWorthBytes) {
+    const middle = Math.floor((low + high) / 2)
+    const found = firstRecordAfter(read, middle, high)
+    if (found === undefined || found.seq >= seq) high = middle
+    else low = found.offset
+  }
+  return low
+}
+
+function firstRecordAfter(
+  read: ReadAt,
+  from: number,
+  before: number,
+): { seq: number; offset: number } | undefined {
+  let first = true
+  for (const { bytes, offset, ended } of linesFrom(read, from)) {
+    if (offset >= before) return undefined
+    const header = ended && !first ? checkRecord(bytes) : undefined
+    if (header !== undefined) return { seq: header.seq, offset }
+    // Where it begins, it begins in the middle of a line.
+    first = false
+  }
+  return undefined
+}

@@ -1,0 +1,124 @@
+import { hostname } from 'node:os'
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Clock, systemClock } from '../primitives/clock.ts'
+import { newSessionId } from '../primitives/id.ts'
+import { errnoOf } from '../primitives/stint-error.ts'
+import type { HeldSession, StoreDriver } from './driver.ts'
+import { takeLatest, visibleEvents } from './events.ts'
+import { factsOf, newManifest, revised } from './manifest.ts'
+import { holdFor, manifestFor, waitMs } from './opening.ts'
+import { Session } from './session.ts'
+import { SessionSecrets } from './session-secrets.ts'
+import { defaultPolicy } from './snapshot-policy.ts'
+import type { Inspection, ResumeOptions, SessionStore, SnapshotPolicy } from './store.ts'
+import { takeInLeftovers, visitSession } from './visit.ts'
+
+/** How often to look again at a session that is held. */
+const lookMs = 50
+
+/** A store over a driver: everything that is the same whatever keeps the sessions. */
+export function createStore(driver: StoreDriver, clock: Clock = systemClock): SessionStore {
+  function sessionOf(
+    held: HeldSession,
+    secrets: SessionSecrets,
+    snapshots?: Partial<SnapshotPolicy>,
+  ): Session {
+    const { session_id: id } = held.manifest
+    return new Session({
+      held,
+      secrets,
+      snapshots: { ...defaultPolicy, ...snapshots },
+      fork: (options) => store.fork(id, options),
+      released: () => takeInLeftovers(driver, id, secrets),
+    })
+  }
+
+  const store: SessionStore = {
+    id: driver.id,
+
+    async create(options = {}) {
+      const secrets = new SessionSecrets()
+      secrets.resolveAll(options.secrets ?? [])
+      const manifest = manifestFor(driver.id, options, secrets, clock.now())
+      const held = await driver.create(manifest, holdFor('writer', options.purpose, secrets))
+      return sessionOf(held, secrets, options.snapshots)
+    },
+
+    async resume(id, options = {}) {
+      const secrets = new SessionSecrets()
+      const held = await openWaiting(driver, id, options, secrets)
+      secrets.resolveAll(factsOf(held.manifest).secrets)
+      const session = sessionOf(held, secrets, options.snapshots)
+      try {
+        await held.revise({ kind: 'resume', pid: process.pid, host: hostname() })
+        return session
+      } catch (error) {
+        await session.close().catch(() => {})
+        throw error
+      }
+    },
+
+    visit: (id, fn, options) => visitSession(driver, id, fn, options, clock),
+
+    list: (options = {}) => driver.list(options),
+
+    async inspect(id) {
+      const session = await driver.read(id)
+      const inspection: Inspection = {
+        summary: session.summary,
+        manifest: session.manifest,
+        health: (onBytes) => session.verify(onBytes),
+        events: (options = {}) => visibleEvents(session.events(options), options),
+        tail: (count, options) => takeLatest(session.eventsBackwards(), count, options),
+        audit: () => session.audit(),
+        unsettled: async () => [...(await session.state()).unsettled.values()],
+        async slots() {
+          const { slots } = await session.state()
+          return Object.fromEntries([...slots].map(([ext, { version, value }]) => [ext, { version, value }]))
+        },
+      }
+      return inspection
+    },
+
+    async fork(id, { at, id: forkId = newSessionId(), title, purpose } = {}) {
+      const source = await driver.read(id)
+      const secrets = new SessionSecrets()
+      const { secrets: refs, ...facts } = factsOf(source.manifest)
+      secrets.resolveAll(refs)
+      const now = clock.now()
+      const seq = at ?? source.summary.records
+      const manifest = revised(newManifest(forkId, driver.id, now), now, {
+        kind: 'fork',
+        ...facts,
+        ...(title === undefined ? {} : { title: secrets.gate.text(title) }),
+        ...(refs.length === 0 ? {} : { secrets: refs }),
+        from: { session_id: id, seq },
+      })
+      await driver.fork(id, at, manifest)
+      const held = await driver.open(forkId, holdFor('writer', purpose, secrets))
+      return sessionOf(held, secrets)
+    },
+
+    unlock: (id) => driver.unlock(id),
+    remove: (id) => driver.remove(id),
+  }
+  return store
+}
+
+async function openWaiting(
+  driver: StoreDriver,
+  id: string,
+  { wait = 0, purpose, signal }: ResumeOptions,
+  secrets: SessionSecrets,
+): Promise<HeldSession> {
+  const deadline = Date.now() + waitMs(wait)
+  for (;;) {
+    signal?.throwIfAborted()
+    try {
+      return await driver.open(id, holdFor('writer', purpose, secrets))
+    } catch (error) {
+      if (errnoOf(error) !== 'SESSION_LOCKED' || Date.now() >= deadline) throw error
+    }
+    await delay(Math.min(lookMs, Math.max(1, deadline - Date.now())), undefined, { signal })
+  }
+}

@@ -1,0 +1,207 @@
+import { lstatSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Clock, systemClock } from '../../primitives/clock.ts'
+import { type Disk, listIfThere, nodeDisk, readFile } from '../../primitives/disk.ts'
+import { ensureHomeDirectory, stintHome } from '../../primitives/home.ts'
+import { isSessionId, ulid } from '../../primitives/id.ts'
+import { ownDirectoryProblem } from '../../primitives/own-directory.ts'
+import { codedError, StintError } from '../../primitives/stint-error.ts'
+import type { HeldSession, Hold, ReadableSession, SpoolEntry, StoreDriver } from '../driver.ts'
+import { type Manifest, parseManifest } from '../manifest.ts'
+import { SessionLock, type Taken } from '../session-lock.ts'
+import type { Holder, ListOptions, SessionSummary } from '../store.ts'
+import { forkFiles } from './fork.ts'
+import { highestEpoch, logsOf } from './logs.ts'
+import { type OpenContext, openNew, openTaken } from './open-session.ts'
+import { checkSessionId, pathsIn, type SessionPaths } from './paths.ts'
+import { ReadableFiles } from './readable-session.ts'
+import { leave, waiting } from './spool.ts'
+import { publishSession, stageSession } from './stage.ts'
+import { summarise } from './summary.ts'
+
+export interface FilesystemOptions {
+  /** `$STINT_HOME` by default. */
+  home?: string
+  clock?: Clock
+  /** Another disk, for tests. */
+  disk?: Disk
+}
+
+interface Found {
+  paths: SessionPaths
+  manifest: Manifest
+}
+
+/** Sessions in plain files: a directory each, in `sessions` of stint's home. */
+export class FilesystemDriver implements StoreDriver {
+  readonly id = 'filesystem'
+  readonly #home: string
+  readonly #sessions: string
+  readonly #clock: Clock
+  readonly #disk: Disk
+
+  constructor({ home = stintHome(), clock = systemClock, disk = nodeDisk }: FilesystemOptions = {}) {
+    this.#home = home
+    this.#sessions = join(home, 'sessions')
+    this.#clock = clock
+    this.#disk = disk
+  }
+
+  async create(manifest: Manifest, hold: Hold): Promise<HeldSession> {
+    const paths = this.#pathsOf(manifest.session_id)
+    this.#ensureSessions()
+    return await this.#explained(`create session ${manifest.session_id}`, () => {
+      const staged = stageSession(this.#disk, this.#sessions, manifest)
+      const { lock } = this.#take(staged, manifest.session_id, hold)
+      publishSession(this.#disk, staged, paths)
+      return openNew(this.#context(paths, manifest, hold), lock.movedTo(paths.root))
+    })
+  }
+
+  async open(id: string, hold: Hold): Promise<HeldSession> {
+    const { paths } = this.#find(id)
+    return await this.#explained(`open session ${id}`, () =>
+      this.#openTaken(id, hold, this.#take(paths, id, hold)),
+    )
+  }
+
+  async read(id: string): Promise<ReadableSession> {
+    const { paths, manifest } = this.#find(id)
+    return await this.#explained(
+      `read session ${id}`,
+      () => new ReadableFiles(this.#disk, paths, manifest, summarise(this.#disk, paths, manifest)),
+    )
+  }
+
+  async list({ workspace, tool }: ListOptions): Promise<SessionSummary[]> {
+    return await this.#explained('list the sessions', () =>
+      listIfThere(this.#disk, this.#sessions)
+        .filter(isSessionId)
+        .flatMap((id) => this.#summary(id) ?? [])
+        .filter(
+          (each) => (workspace ?? each.workspace) === each.workspace && (tool ?? each.tool) === each.tool,
+        )
+        .sort((a, b) => b.lastAt - a.lastAt || (a.id < b.id ? -1 : 1)),
+    )
+  }
+
+  async fork(from: string, at: number | undefined, manifest: Manifest): Promise<void> {
+    const source = this.#find(from)
+    const paths = this.#pathsOf(manifest.session_id)
+    await this.#explained(`fork session ${from}`, () => {
+      const staged = stageSession(this.#disk, this.#sessions, manifest)
+      forkFiles(this.#disk, source.paths, at, staged)
+      publishSession(this.#disk, staged, paths)
+    })
+  }
+
+  async spool(id: string, entries: readonly SpoolEntry[]): Promise<void> {
+    const { paths } = this.#find(id)
+    await this.#explained(`leave entries for session ${id}`, () => leave(this.#disk, paths, entries))
+  }
+
+  async hasSpool(id: string): Promise<boolean> {
+    return await this.#explained(
+      'look into the spool',
+      () => waiting(this.#disk, this.#find(id).paths).length > 0,
+    )
+  }
+
+  async holder(id: string): Promise<Holder | undefined> {
+    return await this.#explained('read the lock', () => SessionLock.look(this.#find(id).paths.root)?.holder)
+  }
+
+  async unlock(id: string): Promise<Holder | undefined> {
+    const { paths } = this.#find(id)
+    const holder = SessionLock.look(paths.root)?.holder
+    if (holder === undefined) return undefined
+    const hold: Hold = { kind: 'writer', purpose: 'unlock' }
+    const session = await this.#explained(`unlock session ${id}`, () =>
+      this.#openTaken(id, hold, this.#take(paths, id, hold, true)),
+    )
+    await session.release()
+    return holder
+  }
+
+  async remove(id: string): Promise<void> {
+    const { paths } = this.#find(id)
+    const trash = join(this.#home, 'trash')
+    ensureHomeDirectory(trash)
+    await this.#explained(`remove session ${id}`, () => {
+      this.#take(paths, id, { kind: 'writer', purpose: 'remove' })
+      const name = listIfThere(this.#disk, trash).includes(id) ? `${id}-${ulid()}` : id
+      this.#disk.rename(paths.root, join(trash, name))
+      this.#disk.syncDirectory(this.#sessions)
+      this.#disk.syncDirectory(trash)
+    })
+  }
+
+  #openTaken(id: string, hold: Hold, taken: Taken): HeldSession {
+    try {
+      // Read again: until the lock was ours, another writer could revise it.
+      const { paths, manifest } = this.#find(id)
+      return openTaken(this.#context(paths, manifest, hold), taken)
+    } catch (error) {
+      taken.lock.giveBack(taken.before)
+      throw error
+    }
+  }
+
+  #context(paths: SessionPaths, manifest: Manifest, hold: Hold): OpenContext {
+    return { disk: this.#disk, clock: this.#clock, paths, manifest, hold, onChange: () => {} }
+  }
+
+  #take(paths: SessionPaths, id: string, { kind, purpose }: Hold, force = false): Taken {
+    const epoch = highestEpoch(logsOf(this.#disk, paths))
+    return SessionLock.take(paths.root, id, { kind, purpose, highestEpoch: epoch, force })
+  }
+
+  /** The session's directory and manifest; the manifest says whether it is this store's before anything else is read. */
+  #find(id: string): Found {
+    const paths = this.#pathsOf(id)
+    const stat = lstatSync(paths.root, { throwIfNoEntry: false })
+    if (stat === undefined) throw notFound(id)
+    const problem = ownDirectoryProblem(stat)
+    if (problem !== undefined) throw new StintError('HOME_UNSAFE', `${paths.root} ${problem}`)
+    const text = readFile(this.#disk, paths.manifest)?.toString()
+    if (text === undefined) throw notFound(id)
+    const manifest = parseManifest(text)
+    if (manifest === undefined || manifest.session_id !== id)
+      throw new StintError('JOURNAL_CORRUPT', `the manifest of ${id} makes no sense: ${paths.manifest}`)
+    if (manifest.store !== this.id)
+      throw new StintError(
+        'RESUME_MISMATCH',
+        `session ${id} was written by the store ${JSON.stringify(manifest.store)}`,
+      )
+    return { paths, manifest }
+  }
+
+  #summary(id: string): SessionSummary | undefined {
+    try {
+      const { paths, manifest } = this.#find(id)
+      return summarise(this.#disk, paths, manifest)
+    } catch {
+      return undefined
+    }
+  }
+
+  #pathsOf(id: string): SessionPaths {
+    checkSessionId(id)
+    return pathsIn(join(this.#sessions, id))
+  }
+
+  #ensureSessions(): void {
+    for (const path of [this.#home, this.#sessions]) ensureHomeDirectory(path)
+  }
+
+  async #explained<T>(doing: string, act: () => T): Promise<T> {
+    try {
+      return act()
+    } catch (error) {
+      throw codedError(error, doing)
+    }
+  }
+}
+
+const notFound = (id: string): StintError =>
+  new StintError('NOT_FOUND', `there is no session ${id}`, { hint: '`stint sessions list` shows all.' })

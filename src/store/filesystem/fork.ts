@@ -1,0 +1,79 @@
+import { copyFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { positionAfter, readBackwards } from '../../journal/read.ts'
+import type { LogPlace } from '../../journal/scan.ts'
+import { inOrder } from '../../journal/segment.ts'
+import { replaceFile } from '../../primitives/atomic-file.ts'
+import { type Disk, listIfThere, readFully } from '../../primitives/disk.ts'
+import { errnoOf, StintError } from '../../primitives/stint-error.ts'
+import { logsOf } from './logs.ts'
+import type { SessionPaths } from './paths.ts'
+
+/**
+ * Gives a staged session what another has up to a record. Files that will not change any more are linked, or copied where that fails; of the
+ * segment in which it ends, the part that counts is copied. Safe while the other is written to.
+ */
+export function forkFiles(disk: Disk, from: SessionPaths, at: number | undefined, to: SessionPaths): void {
+  const [source, target] = [logsOf(disk, from), logsOf(disk, to)]
+  const last = readBackwards(source.journal).next().value?.seq ?? 0
+  const seq = at ?? last
+  if (!Number.isSafeInteger(seq) || seq < 0 || seq > last)
+    throw new StintError('ARG_ERROR', `there is no record ${seq} to fork at: the last one is ${last}`)
+  copyLog(source.journal, seq, target.journal)
+  const audited = seq === last ? lastOf(source.audit) : auditedAt(source.journal, seq)
+  if (audited > 0) {
+    disk.makeDirectory(to.audit)
+    copyLog(source.audit, audited, target.audit)
+  }
+  for (const name of ['blobs', 'state'] as const) linkAll(disk, from[name], to[name], () => true)
+  linkAll(disk, from.snapshots, to.snapshots, (name) => Number.parseInt(name, 10) <= seq)
+  disk.syncDirectory(to.root)
+}
+
+const lastOf = (place: LogPlace): number => readBackwards(place).next().value?.seq ?? 0
+
+/** How far the audit log had come when a record was written. */
+function auditedAt(journal: LogPlace, seq: number): number {
+  for (const { audit } of readBackwards(journal, seq + 1)) if (audit !== undefined) return audit.count
+  return 0
+}
+
+function copyLog(from: LogPlace, seq: number, to: LogPlace): void {
+  const { disk, directory, log } = from
+  const end = positionAfter(from, seq)
+  if (end === undefined)
+    throw new StintError('JOURNAL_CORRUPT', `the ${log} cannot be read up to record ${seq}`)
+  if (seq === 0) return
+  for (const { name, firstSeq } of inOrder(log, listIfThere(disk, directory))) {
+    if (firstSeq > seq) break
+    if (name !== end.segment) {
+      linkOrCopy(disk, join(directory, name), join(to.directory, name))
+      continue
+    }
+    const file = disk.openToRead(join(directory, name))
+    try {
+      replaceFile(join(to.directory, name), readFully(disk, file, 0, end.offset), disk)
+    } finally {
+      disk.close(file)
+    }
+  }
+  disk.syncDirectory(to.directory)
+}
+
+function linkAll(disk: Disk, from: string, to: string, wanted: (name: string) => boolean): void {
+  const names = listIfThere(disk, from).filter((name) => !name.startsWith('.') && wanted(name))
+  if (names.length === 0) return
+  disk.makeDirectory(to)
+  for (const name of names) linkOrCopy(disk, join(from, name), join(to, name))
+  disk.syncDirectory(to)
+}
+
+function linkOrCopy(disk: Disk, from: string, to: string): void {
+  try {
+    disk.link(from, to)
+  } catch (error) {
+    // Pruned in this moment: then nothing needs it.
+    if (errnoOf(error) === 'ENOENT') return
+    copyFileSync(from, to)
+  }
+}

@@ -1,0 +1,277 @@
+import type { AuditRecord } from '../../audit/entry.ts'
+import { auditRecordOf } from '../../audit/record.ts'
+import { Blobs, maxInlineBytes } from '../../journal/blobs.ts'
+import type { Position } from '../../journal/position.ts'
+import { readBackwards, readRecords } from '../../journal/read.ts'
+import { encodeBlobBody, encodeBody, encodeField, type LogRecord } from '../../journal/record.ts'
+import { LogWriter } from '../../journal/writer.ts'
+import { replaceFile } from '../../primitives/atomic-file.ts'
+import type { Clock } from '../../primitives/clock.ts'
+import { type Disk, makeIfMissing } from '../../primitives/disk.ts'
+import { codedError, StintError } from '../../primitives/stint-error.ts'
+import type { AppendOptions, Entry, HeldSession, Hold } from '../driver.ts'
+import { type Manifest, type Revision, revised } from '../manifest.ts'
+import type { LogEnds, SessionLock } from '../session-lock.ts'
+import type { SessionState } from '../state.ts'
+import type { RecoveryReport } from '../store.ts'
+import { type Logs, logsOf } from './logs.ts'
+import type { SessionPaths } from './paths.ts'
+import { readData } from './recover.ts'
+import { Snapshots } from './snapshots.ts'
+import { clear, markOf, readSpool, waiting } from './spool.ts'
+
+/** How a log goes on. */
+export interface Onward {
+  from: Position
+  /** In the segment that ends there, or in a new one. */
+  continues: boolean
+  /** At once, even if nothing is ever written: what an earlier writer adds from now on must not count. */
+  eager: boolean
+}
+
+export interface HeldOptions {
+  disk: Disk
+  clock: Clock
+  paths: SessionPaths
+  lock: SessionLock
+  hold: Hold
+  manifest: Manifest
+  state: SessionState
+  report: RecoveryReport
+  journal: Onward
+  audit: Onward
+  /** What the logs had when the newest snapshot was taken. */
+  snapshotAt: { seq: number; bytes: number }
+  /** The entries of spool files that are in the logs already. */
+  isTaken: (mark: string) => boolean
+  /** Hears what a list should show. */
+  onChange: (session: FilesystemSession) => void
+}
+
+/** The line that says that a disk is full must fit on it. */
+const spareAuditBytes = 8 << 10
+
+/** A session in plain files, held for writing. */
+export class FilesystemSession implements HeldSession {
+  readonly state: SessionState
+  readonly report: RecoveryReport
+  readonly #options: HeldOptions
+  readonly #logs: Logs
+  readonly #blobs: Blobs
+  readonly #snapshots: Snapshots
+  readonly #journal: LogWriter
+  #audit: LogWriter | undefined
+  #manifest: Manifest
+  #snapshotAt: { seq: number; bytes: number }
+  #bytes = 0
+  #released = false
+
+  constructor(options: HeldOptions) {
+    const { disk, paths, state, report, manifest, audit } = options
+    this.#options = options
+    this.state = state
+    this.report = report
+    this.#manifest = manifest
+    this.#snapshotAt = options.snapshotAt
+    this.#logs = logsOf(disk, paths)
+    this.#blobs = new Blobs(disk, paths.blobs)
+    this.#snapshots = new Snapshots(disk, paths)
+    this.#journal = this.#writer('journal')
+    if (audit.eager) this.#auditWriter()
+  }
+
+  get manifest(): Manifest {
+    return this.#manifest
+  }
+
+  get epoch(): number {
+    return this.#options.lock.epoch
+  }
+
+  get lastSeq(): number {
+    return this.#journal.position.seq
+  }
+
+  get sinceSnapshot(): { records: number; bytes: number } {
+    return { records: this.lastSeq - this.#snapshotAt.seq, bytes: this.#snapshotAt.bytes + this.#bytes }
+  }
+
+  append(entry: Entry, options: AppendOptions = {}): Promise<{ seq: number }> {
+    return this.#append(entry, options)
+  }
+
+  audit(entry: Entry, applied?: (record: AuditRecord) => void): Promise<{ seq: number; hash: string }> {
+    return this.#appendAudit(entry, applied)
+  }
+
+  async #append(entry: Entry, { durable, applied }: AppendOptions, mark?: string): Promise<{ seq: number }> {
+    const body = this.#bodyOf(entry, mark)
+    return await this.#journal.append(body, {
+      durable,
+      applied: ({ seq }) => {
+        this.#bytes += body.length
+        applied?.(seq)
+      },
+    })
+  }
+
+  async #appendAudit(
+    entry: Entry,
+    applied?: (record: AuditRecord) => void,
+    mark?: string,
+  ): Promise<{ seq: number; hash: string }> {
+    const writer = this.#auditWriter()
+    const { type, json } = entry
+    let hash = ''
+    const appended = writer.append(this.#bodyOf(entry, mark), {
+      applied({ seq, at }) {
+        hash = writer.position.tail
+        applied?.(auditRecordOf({ seq, at, type, data: JSON.parse(json) as unknown, hash }))
+      },
+    })
+    // At once: whoever waits for an intent waits to act, and nothing gathers meanwhile.
+    writer.commit()
+    const { seq } = await appended
+    return { seq, hash }
+  }
+
+  async revise(revision: Omit<Revision, 'rev' | 'at'>): Promise<void> {
+    const { disk, paths, lock, clock, hold } = this.#options
+    const next = revised(this.#manifest, clock.now(), revision)
+    const bytes = Buffer.from(`${JSON.stringify(next, undefined, 2)}\n`)
+    hold.inspect?.(bytes)
+    lock.assertOurs()
+    coded('write the manifest', () => replaceFile(paths.manifest, bytes, disk))
+    this.#manifest = next
+    this.#options.onChange(this)
+  }
+
+  async snapshot(state: SessionState, payloadOf: (ext: string) => string): Promise<void> {
+    const { lock, clock, hold } = this.#options
+    this.#journal.commit()
+    lock.assertOurs()
+    const checked = (ext: string): string => {
+      const payload = payloadOf(ext)
+      hold.inspect?.(Buffer.from(payload))
+      return payload
+    }
+    coded('write a snapshot', () => this.#snapshots.write(this.#ends(), state, clock.now(), checked))
+    this.#snapshotAt = { seq: this.lastSeq, bytes: 0 }
+    this.#bytes = 0
+    this.#options.onChange(this)
+  }
+
+  async takeSpool(applied: (record: AuditRecord) => void): Promise<void> {
+    const { disk, paths, isTaken } = this.#options
+    const taken: string[] = []
+    for (const name of waiting(disk, paths)) {
+      const file = readSpool(disk, paths, name)
+      if (file === undefined) continue
+      for (const [i, entry] of file.entries.entries()) {
+        const mark = markOf(name, i)
+        if (isTaken(mark)) continue
+        if (entry.log === 'journal') await this.#append(entry, {}, mark)
+        else await this.#appendAudit(entry, applied, mark)
+      }
+      taken.push(name)
+    }
+    if (taken.length > 0) coded('clear the spool', () => clear(disk, paths, taken))
+  }
+
+  ends(): { seq: number; crc: string; audit: { count: number; head: string } } {
+    const { journal, audit } = this.#ends()
+    return { seq: journal.seq, crc: journal.tail, audit: { count: audit.seq, head: audit.tail } }
+  }
+
+  async *events(range?: { from?: number; to?: number }): AsyncIterable<LogRecord> {
+    for (const record of readRecords(this.#logs.journal, { to: this.lastSeq, ...range }))
+      yield readData(record, this.#blobs)
+  }
+
+  async *eventsBackwards(): AsyncIterable<LogRecord> {
+    for (const record of readBackwards(this.#logs.journal, this.lastSeq + 1))
+      yield readData(record, this.#blobs)
+  }
+
+  async *auditRecords(): AsyncIterable<AuditRecord> {
+    for (const record of readRecords(this.#logs.audit)) yield auditRecordOf(readData(record, this.#blobs))
+  }
+
+  beat(): void {
+    const { lock, clock } = this.#options
+    lock.beat(clock.now())
+  }
+
+  async release(): Promise<void> {
+    if (this.#released) return
+    this.#released = true
+    coded('close the session', () => {
+      const journal = this.#journal.close()
+      const audit = this.#audit?.close() ?? this.#options.audit.from
+      this.#options.onChange(this)
+      this.#options.lock.release({ journal, audit })
+    })
+  }
+
+  #ends(): LogEnds {
+    return { journal: this.#journal.position, audit: this.#audit?.position ?? this.#options.audit.from }
+  }
+
+  #auditWriter(): LogWriter {
+    if (this.#released)
+      throw new StintError('SESSION_CLOSED', 'the session is closed: nothing more can be written to it')
+    const { disk, paths } = this.#options
+    if (this.#audit === undefined && makeIfMissing(disk, paths.audit)) disk.syncDirectory(paths.root)
+    this.#audit ??= this.#writer('audit')
+    return this.#audit
+  }
+
+  #writer(log: 'journal' | 'audit'): LogWriter {
+    const { clock, lock, hold } = this.#options
+    const { from, continues } = this.#options[log]
+    return new LogWriter({
+      ...this.#logs[log],
+      clock,
+      epoch: lock.epoch,
+      after: from,
+      continues,
+      assertOurs: () => lock.assertOurs(),
+      inspect: hold.inspect,
+      ...(log === 'journal' ? { stamp: () => this.#stamp() } : { spareBytes: spareAuditBytes }),
+    })
+  }
+
+  /** How far the audit log has come, for the journal to attest. */
+  #stamp(): string {
+    const { seq, tail } = this.#audit?.position ?? this.#options.audit.from
+    return seq === 0 ? '' : encodeField('audit', { count: seq, head: tail })
+  }
+
+  #bodyOf({ type, json, slot }: Entry, mark: string | undefined): string {
+    const body =
+      json.length > maxInlineBytes
+        ? encodeBlobBody(
+            type,
+            coded('write a blob', () => this.#put(json)),
+          )
+        : encodeBody(type, json)
+    return (
+      body +
+      (slot === undefined ? '' : encodeField('slot', slot)) +
+      (mark === undefined ? '' : encodeField('spool', mark))
+    )
+  }
+
+  #put(json: string): ReturnType<Blobs['put']> {
+    this.#options.hold.inspect?.(Buffer.from(json))
+    return this.#blobs.put(json)
+  }
+}
+
+function coded<T>(doing: string, act: () => T): T {
+  try {
+    return act()
+  } catch (error) {
+    throw codedError(error, doing)
+  }
+}

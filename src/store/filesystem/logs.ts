@@ -1,0 +1,32 @@
+import { auditCodec, journalCodec } from '../../journal/record.ts'
+import type { LogPlace } from '../../journal/scan.ts'
+import { inOrder, parseSegmentName } from '../../journal/segment.ts'
+import { type Disk, listIfThere } from '../../primitives/disk.ts'
+import type { SessionPaths } from './paths.ts'
+
+/** The two logs of a session. */
+export interface Logs {
+  journal: LogPlace
+  audit: LogPlace
+}
+
+export const logsOf = (disk: Disk, { root, audit }: SessionPaths): Logs => ({
+  journal: { disk, directory: root, log: 'journal', codec: journalCodec },
+  audit: { disk, directory: audit, log: 'audit', codec: auditCodec },
+})
+
+/** The highest epoch that the names of the segments show. */
+export function highestEpoch({ journal, audit }: Logs): number {
+  const epochs = [journal, audit].flatMap(({ disk, directory, log }) =>
+    listIfThere(disk, directory).map((name) => parseSegmentName(log, name)?.epoch ?? 0),
+  )
+  return Math.max(0, ...epochs)
+}
+
+/** Where the last segment that counts begins. */
+export const lastSegment = ({
+  disk,
+  directory,
+  log,
+}: LogPlace): { name: string; firstSeq: number } | undefined =>
+  inOrder(log, listIfThere(disk, directory)).at(-1)

@@ -1,0 +1,183 @@
+import { join } from 'node:path'
+import { Blobs } from '../../journal/blobs.ts'
+import { mend, settle } from '../../journal/mend.ts'
+import { beginning, type Position } from '../../journal/position.ts'
+import { isAt, isEnd, readLines } from '../../journal/read.ts'
+import { parseRecord } from '../../journal/record.ts'
+import type { LogPlace, Scanned } from '../../journal/scan.ts'
+import { laterSegment } from '../../journal/segment.ts'
+import { replaceFile } from '../../primitives/atomic-file.ts'
+import type { Clock } from '../../primitives/clock.ts'
+import { type Disk, readFile, readFully } from '../../primitives/disk.ts'
+import { StintError } from '../../primitives/stint-error.ts'
+import type { Hold } from '../driver.ts'
+import type { Manifest } from '../manifest.ts'
+import type { LogEnds, SessionLock, Standing, Taken } from '../session-lock.ts'
+import { emptyState } from '../state.ts'
+import type { RecoveryReport } from '../store.ts'
+import { FilesystemSession, type Onward } from './held-session.ts'
+import { type Logs, lastSegment, logsOf } from './logs.ts'
+import type { SessionPaths } from './paths.ts'
+import { type Recovered, recover } from './recover.ts'
+import { Snapshots } from './snapshots.ts'
+import { waiting } from './spool.ts'
+
+export interface OpenContext {
+  disk: Disk
+  clock: Clock
+  paths: SessionPaths
+  manifest: Manifest
+  hold: Hold
+  onChange: (session: FilesystemSession) => void
+}
+
+/** Opens a session that was just created. */
+export const openNew = (context: OpenContext, lock: SessionLock): FilesystemSession =>
+  new FilesystemSession({
+    ...context,
+    lock,
+    state: emptyState(),
+    report: nothingToReport(),
+    journal: { from: beginning('journal'), continues: false, eager: true },
+    audit: {
+      from: beginning('audit', logsOf(context.disk, context.paths).audit.codec),
+      continues: false,
+      eager: false,
+    },
+    snapshotAt: { seq: 0, bytes: 0 },
+    isTaken: () => false,
+  })
+
+/** Recovers a session whose lock was just taken, and opens it. Damage is reported and nothing is changed. */
+export function openTaken(context: OpenContext, taken: Taken): FilesystemSession {
+  const { disk, paths, manifest, hold } = context
+  const { lock, standing, before } = taken
+  const logs = logsOf(disk, paths)
+  // A visitor needs no state: where a session was closed, it can go on without reading it.
+  if (hold.kind === 'visitor' && before?.ends !== undefined && isAsLeft(logs, before.ends))
+    return openAt(context, taken, logs, before.ends)
+  const recovered = recover({
+    logs,
+    snapshots: new Snapshots(disk, paths),
+    blobs: new Blobs(disk, paths.blobs),
+    manifest,
+    released: before?.ends,
+  })
+  refuseDamage(context, recovered)
+  const { journal, audit, state, snapshot } = recovered
+  const cut = [...mend(logs.journal, journal, paths.quarantine), ...mend(logs.audit, audit, paths.quarantine)]
+  settle(logs.journal, journal)
+  settle(logs.audit, audit)
+  const report: RecoveryReport = {
+    snapshot: snapshot?.seq,
+    replayed: journal.records,
+    cut,
+    ignored: [...journal.ignored, ...audit.ignored],
+    brokenSlots: [...state.slots].flatMap(([ext, { broken: why }]) =>
+      why === undefined ? [] : [{ ext, why }],
+    ),
+    tookOverFrom: before?.holder,
+  }
+  return new FilesystemSession({
+    ...context,
+    lock,
+    state,
+    report,
+    journal: onward(logs.journal, journal.end, standing, lock.epoch),
+    audit: onward(logs.audit, audit.end, standing, lock.epoch),
+    snapshotAt: { seq: snapshot?.seq ?? 0, bytes: journal.bytes },
+    isTaken: takenMarks(context, logs, snapshot?.ends),
+  })
+}
+
+/** Do the logs end where the last writer says that it left them? */
+const isAsLeft = (logs: Logs, ends: LogEnds): boolean =>
+  (['journal', 'audit'] as const).every((log) => isAt(logs[log], ends[log]) && isEnd(logs[log], ends[log]))
+
+const openAt = (context: OpenContext, { lock }: Taken, logs: Logs, ends: LogEnds): FilesystemSession =>
+  new FilesystemSession({
+    ...context,
+    lock,
+    state: emptyState(),
+    report: nothingToReport(),
+    journal: onward(logs.journal, ends.journal, 'released', lock.epoch),
+    audit: onward(logs.audit, ends.audit, 'released', lock.epoch),
+    snapshotAt: { seq: ends.journal.seq, bytes: 0 },
+    isTaken: takenMarks(context, logs, undefined),
+  })
+
+const nothingToReport = (): RecoveryReport => ({ replayed: 0, cut: [], ignored: [], brokenSlots: [] })
+
+/** Where a writer goes on, so that nobody who came before can spoil it. */
+function onward(place: LogPlace, from: Position, standing: Standing, epoch: number): Onward {
+  // It was closed: nobody else has it open.
+  if (standing === 'released')
+    return { from, continues: from.seq > 0 || place.log === 'journal', eager: false }
+  // Its writer is dead, or it never had one.
+  if (standing !== 'silent' && standing !== 'held') return { from, continues: false, eager: true }
+  // Somebody may still write to its last segment, or cut it: the part that counts becomes a segment of ours.
+  const last = lastSegment(place)
+  if (last === undefined || from.segment !== last.name || from.seq === 0)
+    return { from, continues: false, eager: true }
+  const { disk, directory, log } = place
+  const segment = laterSegment(log, last.firstSeq, epoch)
+  const file = disk.openToRead(join(directory, last.name))
+  try {
+    replaceFile(join(directory, segment), readFully(disk, file, 0, from.offset), disk)
+  } finally {
+    disk.close(file)
+  }
+  return { from: { ...from, segment }, continues: true, eager: true }
+}
+
+/** The entries of spool files that came in after the snapshot: before it, their files were gone. */
+function takenMarks(context: OpenContext, logs: Logs, since: LogEnds | undefined): (mark: string) => boolean {
+  if (waiting(context.disk, context.paths).length === 0) return () => false
+  const marks = new Set<string>()
+  for (const log of ['journal', 'audit'] as const) {
+    for (const { bytes } of readLines(logs[log], { from: (since?.[log].seq ?? 0) + 1 })) {
+      const mark = bytes.includes('"spool":"') ? parseRecord(bytes).spool : undefined
+      if (mark !== undefined) marks.add(mark)
+    }
+  }
+  return (mark) => marks.has(mark)
+}
+
+function refuseDamage({ paths, manifest, disk, clock }: OpenContext, recovered: Recovered): void {
+  const error = damageOf(manifest.session_id, recovered)
+  if (error === undefined) return
+  markDamaged(disk, paths, error.message, clock.now())
+  throw error
+}
+
+export function damageOf(id: string, { journal, audit, auditMismatch }: Recovered): StintError | undefined {
+  if (journal.bad !== undefined) return damage('JOURNAL_CORRUPT', `the journal of ${id}`, journal)
+  if (audit.bad !== undefined) return damage('AUDIT_CORRUPT', `the audit log of ${id}`, audit)
+  if (auditMismatch === undefined) return undefined
+  const { count } = auditMismatch
+  return new StintError(
+    'AUDIT_CORRUPT',
+    `the audit log of ${id} is not the one that its journal attests at line ${count}`,
+  )
+}
+
+function damage(code: 'JOURNAL_CORRUPT' | 'AUDIT_CORRUPT', what: string, { bad, end }: Scanned): StintError {
+  const { seq, segment, offset } = bad ?? end
+  return new StintError(
+    code,
+    `${what} is damaged: record ${seq} is missing or changed, in ${segment} at byte ${offset}`,
+    {
+      detail: `seq=${seq} segment=${segment} offset=${offset} readable=${end.seq}`,
+    },
+  )
+}
+
+/** So that a list shows it without reading the logs. */
+export function markDamaged(disk: Disk, { damaged }: SessionPaths, what: string, now: number): void {
+  try {
+    if (readFile(disk, damaged) === undefined)
+      replaceFile(damaged, `${JSON.stringify({ at: new Date(now).toISOString(), what })}\n`, disk)
+  } catch {
+    // A disk that is full or read-only does not make the damage less true.
+  }
+}

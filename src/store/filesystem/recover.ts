@@ -1,0 +1,88 @@
+import { auditRecordOf } from '../../audit/record.ts'
+import { type Anchor, anchorOn, furthest } from '../../journal/anchor.ts'
+import type { Blobs } from '../../journal/blobs.ts'
+import { beginning } from '../../journal/position.ts'
+import { isAt } from '../../journal/read.ts'
+import { type LogRecord, parseRecord } from '../../journal/record.ts'
+import { type Scanned, scanLog } from '../../journal/scan.ts'
+import { attestedBy, type Manifest } from '../manifest.ts'
+import type { LogEnds } from '../session-lock.ts'
+import { emptyState, ownPrefix, type SessionState, takeAudit, takeRecord } from '../state.ts'
+import type { Logs } from './logs.ts'
+import type { Snapshot, Snapshots } from './snapshots.ts'
+
+/** What the files of a session say: its state, and how its logs look. */
+export interface Recovered {
+  state: SessionState
+  snapshot: Snapshot | undefined
+  journal: Scanned
+  audit: Scanned
+  /** The audit log has lost, or changed, what something outside of it attests. */
+  auditMismatch: Anchor | undefined
+}
+
+export interface RecoverFrom {
+  logs: Logs
+  snapshots: Snapshots
+  blobs: Blobs
+  manifest: Manifest
+  /** How far a writer that released the lock has come. */
+  released?: LogEnds
+}
+
+/**
+ * The newest snapshot that fits the logs, and what came after it. Nothing is changed. It costs what came after the snapshot: without one,
+ * everything.
+ */
+export function recover({ logs, snapshots, blobs, manifest, released }: RecoverFrom): Recovered {
+  const snapshot = fitting(logs, snapshots)
+  const state = snapshot?.state ?? emptyState()
+  const attested = attestedBy(manifest)
+  let anchor: Anchor | undefined
+  const journal = scanLog(logs.journal, {
+    from: snapshot?.ends.journal ?? beginning('journal'),
+    attestedSeq: Math.max(attested.seq, released?.journal.seq ?? 0),
+    take(line) {
+      anchor = anchorOn(line) ?? anchor
+      if (isOwn(line)) takeOwn(state, parseRecord(line), blobs)
+    },
+  })
+  const audit = scanLog(logs.audit, {
+    from: snapshot?.ends.audit ?? beginning('audit', logs.audit.codec),
+    attestedSeq: Math.max(attested.audit, anchor?.count ?? 0, released?.audit.seq ?? 0),
+    take: (line) => takeAudit(state, auditRecordOf(readData(parseRecord(line), blobs))),
+  })
+  const head = furthest(anchor, lastClose(manifest))
+  const auditMismatch = head !== undefined && head.count === audit.end.seq && head.head !== audit.end.tail
+  return { state, snapshot, journal, audit, auditMismatch: auditMismatch ? head : undefined }
+}
+
+/** A snapshot is a cache: one that does not fit what is there is passed over. */
+function fitting(logs: Logs, snapshots: Snapshots): Snapshot | undefined {
+  for (const snapshot of snapshots.newestFirst()) {
+    const { journal, audit } = snapshot.ends
+    if (isAt(logs.journal, journal) && isAt(logs.audit, audit)) return snapshot
+  }
+  return undefined
+}
+
+const lastClose = ({ revisions }: Manifest): Anchor | undefined =>
+  furthest(...revisions.map(({ audit }) => audit))
+
+const ownMark = Buffer.from(`"type":"${ownPrefix}`)
+
+/** Told by the first bytes, so that all other lines need not be parsed. */
+const isOwn = (line: Buffer): boolean => {
+  const at = line.indexOf('"type":"')
+  return line.subarray(at, at + ownMark.length).equals(ownMark)
+}
+
+function takeOwn(state: SessionState, record: LogRecord, blobs: Blobs): void {
+  takeRecord(state, record, () => readData(record, blobs).data)
+}
+
+/** The record with its data, wherever that is. Throws `BLOB_MISSING`. */
+export function readData(record: LogRecord, blobs: Blobs): LogRecord {
+  if (record.blob === undefined) return record
+  return { ...record, data: JSON.parse(blobs.get(record.blob)) as unknown }
+}

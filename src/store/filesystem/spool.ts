@@ -1,0 +1,64 @@
+import { join } from 'node:path'
+import { publishFile } from '../../primitives/atomic-file.ts'
+import { type Disk, listIfThere, makeIfMissing, readFile } from '../../primitives/disk.ts'
+import { ulid } from '../../primitives/id.ts'
+import { errnoOf } from '../../primitives/stint-error.ts'
+import type { SpoolEntry } from '../driver.ts'
+import type { SessionPaths } from './paths.ts'
+
+/** What a visitor left at one time. */
+export interface SpoolFile {
+  name: string
+  entries: SpoolEntry[]
+}
+
+/** Leaves entries, whole and on disk, for whoever writes next. Files are taken in by the order of their names, which is the order of time. */
+export function leave(disk: Disk, { root, spool }: SessionPaths, entries: readonly SpoolEntry[]): void {
+  if (makeIfMissing(disk, spool)) disk.syncDirectory(root)
+  publishFile(join(spool, `${ulid()}.json`), JSON.stringify(entries), disk)
+}
+
+export const waiting = (disk: Disk, { spool }: SessionPaths): string[] =>
+  listIfThere(disk, spool)
+    .filter((name) => /^[0-9A-HJKMNP-TV-Z]{26}\.json$/.test(name))
+    .sort()
+
+/** Undefined for one that makes no sense: it is left where it is. */
+export function readSpool(disk: Disk, { spool }: SessionPaths, name: string): SpoolFile | undefined {
+  const text = readFile(disk, join(spool, name))?.toString()
+  if (text === undefined) return undefined
+  try {
+    const entries = JSON.parse(text) as unknown
+    return Array.isArray(entries) && entries.every(isEntry) ? { name, entries } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Gone for good on return: a crash must not bring back what was taken in long ago. */
+export function clear(disk: Disk, { spool }: SessionPaths, names: readonly string[]): void {
+  for (const name of names) {
+    try {
+      disk.unlink(join(spool, name))
+    } catch (error) {
+      if (errnoOf(error) !== 'ENOENT') throw error
+    }
+  }
+  disk.syncDirectory(spool)
+}
+
+/** How an entry is known again in the logs. */
+export const markOf = (name: string, index: number): string => `${name.slice(0, 26)}/${index}`
+
+function isEntry(value: unknown): value is SpoolEntry {
+  if (typeof value !== 'object' || value === null) return false
+  const { log, type, json } = value as Record<string, unknown>
+  if ((log !== 'journal' && log !== 'audit') || typeof type !== 'string' || typeof json !== 'string')
+    return false
+  try {
+    JSON.parse(json)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,38 @@
+import { dirname, join } from 'node:path'
+import { replaceFile } from '../../primitives/atomic-file.ts'
+import type { Disk } from '../../primitives/disk.ts'
+import { ulid } from '../../primitives/id.ts'
+import { errnoOf, StintError } from '../../primitives/stint-error.ts'
+import type { Manifest } from '../manifest.ts'
+import { pathsIn, type SessionPaths } from './paths.ts'
+
+/** A session comes into being whole: it is made under a name that nobody looks at, and renamed. */
+export function stageSession(disk: Disk, sessions: string, manifest: Manifest): SessionPaths {
+  const staged = pathsIn(join(sessions, `.new-${process.pid}-${ulid()}`))
+  disk.makeDirectory(staged.root)
+  replaceFile(staged.manifest, manifestText(manifest), disk)
+  return staged
+}
+
+/** `NAME_TAKEN` if there is such a session. */
+export function publishSession(disk: Disk, staged: SessionPaths, paths: SessionPaths): void {
+  try {
+    disk.rename(staged.root, paths.root)
+  } catch (error) {
+    if (!['EEXIST', 'ENOTEMPTY', 'ENOTDIR'].includes(errnoOf(error) ?? '')) throw error
+    const id = paths.root.slice(dirname(paths.root).length + 1)
+    throw new StintError('NAME_TAKEN', `there is a session ${id} already`, {
+      cause: error,
+      hint: 'Resume it, or choose another id.',
+    })
+  }
+  disk.syncDirectory(dirname(paths.root))
+}
+
+/** The process that stages a session, if this is the name of one. */
+export function stagedBy(name: string): number | undefined {
+  const match = /^\.new-(\d{1,10})-[0-9A-HJKMNP-TV-Z]{26}$/.exec(name)
+  return match === null ? undefined : Number(match[1])
+}
+
+export const manifestText = (manifest: Manifest): string => `${JSON.stringify(manifest, undefined, 2)}\n`

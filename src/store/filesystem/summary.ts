@@ -1,0 +1,59 @@
+import { lstatSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { readBackwards } from '../../journal/read.ts'
+import type { Disk } from '../../primitives/disk.ts'
+import { liveness } from '../../primitives/liveness.ts'
+import { factsOf, type Manifest } from '../manifest.ts'
+import { type LockRecord, SessionLock, standingOf } from '../session-lock.ts'
+import type { SessionState, SessionSummary } from '../store.ts'
+import { logsOf } from './logs.ts'
+import type { SessionPaths } from './paths.ts'
+import { Snapshots } from './snapshots.ts'
+
+/** What a list shows of a session, read from its own files. */
+export function summarise(disk: Disk, paths: SessionPaths, manifest: Manifest): SessionSummary {
+  const lock = SessionLock.look(paths.root)
+  const { tool, title, workspace } = factsOf(manifest)
+  const last = readBackwards(logsOf(disk, paths).journal).next().value
+  const createdAt = Date.parse(manifest.created_at)
+  return {
+    id: manifest.session_id,
+    store: manifest.store,
+    state: stateOf(lock, hasDamage(disk, paths)),
+    tool,
+    title,
+    workspace,
+    createdAt,
+    lastAt: last?.at ?? createdAt,
+    turns: turnsOf(disk, paths),
+    records: last?.seq ?? 0,
+    bytes: sizeOf(paths.root),
+    holder: lock?.holder,
+  }
+}
+
+/** Over plain data, but for a look at the holder. */
+export function stateOf(lock: LockRecord | undefined, damaged: boolean): SessionState {
+  const standing = standingOf(lock, Date.now(), ({ process }) => liveness(process))
+  if (standing === 'held')
+    return lock?.holder !== undefined && liveness(lock.holder.process) === 'unknown' ? 'locked' : 'active'
+  if (damaged) return 'damaged'
+  return standing === 'dead' || standing === 'silent' ? 'crashed' : 'closed'
+}
+
+const hasDamage = (disk: Disk, { root }: SessionPaths): boolean => disk.list(root).includes('damaged.json')
+
+/** As of the newest snapshot: close enough for a list, and close always takes one. */
+const turnsOf = (disk: Disk, paths: SessionPaths): number =>
+  new Snapshots(disk, paths).newestFirst().next().value?.state.turns ?? 0
+
+/** Bytes of all files of a session. */
+export function sizeOf(directory: string): number {
+  let bytes = 0
+  for (const entry of readdirSync(directory, { withFileTypes: true })) {
+    const path = join(directory, entry.name)
+    if (entry.isDirectory()) bytes += sizeOf(path)
+    else bytes += lstatSync(path, { throwIfNoEntry: false })?.size ?? 0
+  }
+  return bytes
+}

@@ -1,0 +1,77 @@
+import { anchorOn, furthest } from '../../journal/anchor.ts'
+import { beginning } from '../../journal/position.ts'
+import { parseRecord } from '../../journal/record.ts'
+import { type LogPlace, type Scanned, scanLog } from '../../journal/scan.ts'
+import { attestedBy } from '../manifest.ts'
+import type { Health, LogHealth } from '../store.ts'
+import type { RecoverFrom } from './recover.ts'
+
+export interface VerifyOptions extends RecoverFrom {
+  onBytes?: (done: number) => void
+}
+
+/**
+ * Reads every line of both logs and every blob that a line names. What the logs do not show by themselves, a cut at the end or an audit log that was written anew,
+ * is shown by what attests them: each close, each snapshot, and the journal, which says how far the audit log had come.
+ */
+export function verify({ logs, snapshots, blobs, manifest, released, onBytes }: VerifyOptions): Health {
+  let anchor = furthest(...manifest.revisions.map(({ audit }) => audit))
+  let [seq, done] = [Math.max(attestedBy(manifest).seq, released?.journal.seq ?? 0), 0]
+  for (const { ends } of snapshots.newestFirst()) {
+    seq = Math.max(seq, ends.journal.seq)
+    anchor = furthest(anchor, { count: ends.audit.seq, head: ends.audit.tail })
+  }
+  const bad: string[] = []
+  const look = (line: Buffer): void => {
+    onBytes?.((done += line.length + 1))
+    const blob = line.includes('"blob":{"sha256"') ? parseRecord(line).blob : undefined
+    if (blob !== undefined && !readable(() => blobs.get(blob))) bad.push(String(blob.sha256))
+  }
+  const journal = scanAll(logs.journal, seq, (line) => {
+    anchor = furthest(anchor, anchorOn(line))
+    look(line)
+  })
+  let headThere: string | undefined
+  const audit = scanAll(logs.audit, Math.max(anchor?.count ?? 0, released?.audit.seq ?? 0), (line, at) => {
+    if (at === anchor?.count) headThere = logs.audit.codec.tailOf(line)
+    look(line)
+  })
+  const health = { journal: healthOf(journal), audit: healthOf(audit), blobs: bad }
+  if (headThere !== undefined && headThere !== anchor?.head) {
+    health.audit.state = 'damaged'
+    health.audit.findings.push(`line ${anchor?.count} is not the one that was attested`)
+  }
+  const whole = health.journal.state === 'whole' && health.audit.state === 'whole'
+  return { ...health, ok: whole && bad.length === 0 }
+}
+
+const scanAll = (place: LogPlace, attestedSeq: number, take: (line: Buffer, seq: number) => void): Scanned =>
+  scanLog(place, {
+    from: beginning(place.log, place.codec),
+    attestedSeq,
+    take: (line, { seq }) => take(line, seq),
+  })
+
+function healthOf({ state, records, bytes, end, torn, ignored, bad }: Scanned): LogHealth {
+  const findings: string[] = []
+  if (bad !== undefined)
+    findings.push(`record ${bad.seq} is missing or changed, in ${bad.segment} at byte ${bad.offset}`)
+  for (const { segment, offset, bytes: length } of torn)
+    findings.push(
+      `torn: ${length} bytes of ${segment} from byte ${offset} on were never acknowledged, or are the last group`,
+    )
+  for (const { segment, offset, bytes: length } of ignored)
+    findings.push(
+      `ignored: ${length} bytes of ${segment} from byte ${offset} on, of a writer that had lost the session`,
+    )
+  return { state, records, bytes, lastSeq: end.seq, head: end.tail, findings }
+}
+
+function readable(read: () => unknown): boolean {
+  try {
+    read()
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,320 @@
+import { Acts, failureOf, refuseRepeat } from '../audit/acts.ts'
+import type { AuditRecord, UnsettledAct } from '../audit/entry.ts'
+import { ulid } from '../primitives/id.ts'
+import { errnoOf, StintError } from '../primitives/stint-error.ts'
+import type { AppendOptions, HeldSession } from './driver.ts'
+import { takeLatest, visibleEvents } from './events.ts'
+import type { Manifest } from './manifest.ts'
+import { auditEntry, eventEntry } from './new-record.ts'
+import type { SessionSecrets } from './session-secrets.ts'
+import { checkExtension, openSlot, type Slot, type SlotOptions } from './slot.ts'
+import { isWorthIt } from './snapshot-policy.ts'
+import { slotType, takeAudit, turnType } from './state.ts'
+import type {
+  EventOptions,
+  ForkOptions,
+  NewAudit,
+  NewEvent,
+  RecoveryReport,
+  SessionEvent,
+  SnapshotPolicy,
+} from './store.ts'
+
+/** An act to be recorded before and after it is done. */
+export interface Act extends Pick<NewAudit, 'action' | 'subject' | 'key' | 'detail'> {}
+
+/** What a session asks of its store. */
+export interface SessionContext {
+  held: HeldSession
+  secrets: SessionSecrets
+  snapshots: SnapshotPolicy
+  fork: (options: ForkOptions) => Promise<Session>
+  /** After the lock was given back: visitors may have left something in the last moment. */
+  released: () => Promise<void>
+}
+
+const beatMs = 30_000
+const spoolMs = 1000
+
+/**
+ * A session held for writing. Whatever resolves is on disk. Close it, or let `await using` do so.
+ *
+ * @example
+ * await using session = await store.resume(id)
+ * const todo = session.slot<string[]>('todo', { version: '1', initial: [] })
+ * await todo.set([...todo.value, 'water the plants'])
+ * await session.act({ action: 'shell', subject: 'rm -rf build', key: 'clean-1' }, () => rm('build'))
+ * await session.turn()
+ */
+export class Session implements AsyncDisposable {
+  /** `secrets.resolve(ref)` gives a value to the program and keeps it from the disk. */
+  readonly secrets: SessionSecrets
+  readonly #context: SessionContext
+  readonly #held: HeldSession
+  readonly #timers: NodeJS.Timeout[]
+  #acts: Promise<Acts> | undefined
+  readonly #running = new Map<string, Promise<unknown>>()
+  readonly #warnings: string[] = []
+  #fullNoted = false
+  #spooling: Promise<void> | undefined
+  #closing: Promise<void> | undefined
+
+  /** Made by a store. */
+  constructor(context: SessionContext) {
+    this.#context = context
+    this.#held = context.held
+    this.secrets = context.secrets
+    this.#timers = [
+      setInterval(() => this.#quietly(() => this.#held.beat()), beatMs).unref(),
+      setInterval(() => this.#quietly(() => this.#takeSpool()), spoolMs).unref(),
+    ]
+  }
+
+  get id(): string {
+    return this.#held.manifest.session_id
+  }
+
+  get manifest(): Manifest {
+    return this.#held.manifest
+  }
+
+  /** The last record that is on disk. */
+  get lastSeq(): number {
+    return this.#held.lastSeq
+  }
+
+  get turns(): number {
+    return this.#held.state.turns
+  }
+
+  /** What recovery found and did. */
+  get report(): RecoveryReport {
+    return this.#held.report
+  }
+
+  /** Drifted slots that were taken as they are. */
+  get warnings(): readonly string[] {
+    return this.#warnings
+  }
+
+  /** Resolves when the event is on disk. With `durable: false` it rides along with the next, within 50 ms. */
+  async append(event: NewEvent, { durable }: Pick<AppendOptions, 'durable'> = {}): Promise<{ seq: number }> {
+    const { seq } = await this.#write(() =>
+      this.#held.append(eventEntry(event, this.secrets.gate), { durable }),
+    )
+    return { seq }
+  }
+
+  /** The end of a turn: recorded, and followed by a snapshot if that is worth it. */
+  async turn(data?: unknown): Promise<{ turn: number; seq: number; snapshot: boolean }> {
+    await this.#takeSpool()
+    const { state } = this.#held
+    let turn = 0
+    const json = this.secrets.gate.stringify(data)
+    const { seq } = await this.#write(() =>
+      this.#held.append({ type: turnType, json }, { applied: () => (turn = ++state.turns) }),
+    )
+    const { snapshots } = this.#context
+    const snapshot = snapshots.at === 'turn' && isWorthIt(snapshots, this.#held.sinceSnapshot)
+    if (snapshot) await this.snapshot()
+    return { turn, seq, snapshot }
+  }
+
+  /** The state of one extension; see `SlotOptions` for what happens when its version has changed. */
+  slot<T>(ext: string, options: SlotOptions<T>): Slot<T> {
+    checkExtension(ext)
+    const { slots } = this.#held.state
+    const opening = openSlot(ext, slots.get(ext), options)
+    if (opening.outcome === 'value' && opening.warning !== undefined) this.#warnings.push(opening.warning)
+    let { value } = opening
+    const set = async (next: T): Promise<void> => {
+      const json = this.secrets.gate.stringify(next)
+      const { version } = options
+      const entry = { type: slotType, json, slot: { ext, version } }
+      const applied = (): void => {
+        value = next
+        slots.set(ext, { version, value: JSON.parse(json) as unknown })
+      }
+      await this.#write(() => this.#held.append(entry, { applied }))
+    }
+    return {
+      ext,
+      get value() {
+        return value
+      },
+      set,
+    }
+  }
+
+  /** Gives up on a slot that cannot be read, so that it can be opened anew. */
+  async resetSlot(ext: string, version: string, value: unknown): Promise<void> {
+    checkExtension(ext)
+    const json = this.secrets.gate.stringify(value)
+    const applied = (): void =>
+      void this.#held.state.slots.set(ext, { version, value: JSON.parse(json) as unknown })
+    await this.#write(() => this.#held.append({ type: slotType, json, slot: { ext, version } }, { applied }))
+  }
+
+  /** A line in the audit log that stands alone: an approval, a decision. Resolves when it is on disk. */
+  async audit(entry: NewAudit): Promise<{ seq: number; hash: string }> {
+    return await this.#audit(entry)
+  }
+
+  /**
+   * Does something, with its intent on disk before it and its outcome after. With a key it is done once: a settled act gives its recorded result without
+   * being done again, one that failed is `ACT_FAILED`, and one whose outcome nobody knows is `ACT_UNCERTAIN`, unless `again` says otherwise. If the intent
+   * cannot be written, nothing is done.
+   */
+  async act<T>(act: Act, fn: () => Promise<T> | T, { again = false } = {}): Promise<T> {
+    const { key } = act
+    if (key === undefined) return await this.#perform(act, fn)
+    const running = this.#running.get(key) as Promise<T> | undefined
+    if (running !== undefined) return await running
+    const performing = this.#performOnce(key, act, fn, again)
+    this.#running.set(key, performing)
+    try {
+      return await performing
+    } finally {
+      this.#running.delete(key)
+    }
+  }
+
+  async #performOnce<T>(key: string, act: Act, fn: () => Promise<T> | T, again: boolean): Promise<T> {
+    const acts = await (this.#acts ??= this.#readActs())
+    const fate = acts.fateOf(this.secrets.gate.text(key))
+    refuseRepeat(key, fate, again)
+    if (fate?.state === 'done' && !again) return fate.result as T
+    return await this.#perform(act, fn)
+  }
+
+  async #perform<T>(act: Act, fn: () => Promise<T> | T): Promise<T> {
+    const id = `act_${ulid()}`
+    await this.#audit({ ...act, phase: 'intent', act: id })
+    let result: T
+    try {
+      result = await fn()
+    } catch (error) {
+      await this.settle(id, { action: act.action, ok: false, error: failureOf(error) }).catch(() => {
+        // What went wrong first is what the caller must hear; that the outcome is missing, `unsettled` shows.
+      })
+      throw error
+    }
+    await this.settle(id, { action: act.action, ok: true, result })
+    return result
+  }
+
+  /** Records how an act ended, for one whose outcome is missing. */
+  async settle(
+    act: string,
+    outcome: { action?: string; ok: boolean; result?: unknown; error?: { code?: string; message: string } },
+  ): Promise<void> {
+    const action = outcome.action ?? this.#held.state.unsettled.get(act)?.action ?? ''
+    await this.#audit({ ...outcome, action, phase: 'outcome', act } as NewAudit)
+  }
+
+  /** Acts that were begun and whose outcome nobody recorded: done, not done, or half. */
+  unsettled(): UnsettledAct[] {
+    return [...this.#held.state.unsettled.values()]
+  }
+
+  /** Everything so far is where the next resume begins. */
+  async snapshot(): Promise<void> {
+    const { state } = this.#held
+    const payloadOf = (ext: string): string => this.secrets.gate.stringify(state.slots.get(ext)?.value)
+    await this.#held.snapshot(state, payloadOf)
+  }
+
+  /** A new revision of what the session is called, where it works, or in which mode. */
+  async annotate(facts: { title?: string; workspace?: string; mode?: string }): Promise<void> {
+    const { gate } = this.secrets
+    await this.#held.revise({ kind: 'annotate', ...(JSON.parse(gate.stringify(facts)) as object) })
+  }
+
+  /** The session's events from a position on, without holding them in memory. */
+  events(options: EventOptions = {}): AsyncIterable<SessionEvent> {
+    return visibleEvents(this.#held.events(options), options)
+  }
+
+  /** The newest events, oldest first. */
+  async tail(count: number): Promise<SessionEvent[]> {
+    return await takeLatest(this.#held.eventsBackwards(), count)
+  }
+
+  /** A copy up to a record, with a new id and held for writing; this one goes on. */
+  async fork(options: ForkOptions = {}): Promise<Session> {
+    return await this.#context.fork(options)
+  }
+
+  /** Takes in what visitors left, snapshots, records that it was closed and where, and gives the lock back. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    for (const timer of this.#timers) clearInterval(timer)
+    const held = this.#held
+    const failures: unknown[] = []
+    const attempt = async (step: () => Promise<unknown>): Promise<void> => {
+      // A session that was taken over is not ours to close.
+      if (failures.some((error) => errnoOf(error) === 'FENCED')) return
+      await step().catch((error: unknown) => failures.push(error))
+    }
+    await attempt(() => this.#takeSpool())
+    if (held.sinceSnapshot.records > 0) await attempt(() => this.snapshot())
+    await attempt(() => held.revise({ kind: 'close', ...held.ends(), turns: held.state.turns }))
+    await attempt(() => held.release())
+    await attempt(() => this.#context.released())
+    if (failures.length > 0) throw failures[0]
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+
+  async #audit(entry: NewAudit): Promise<{ seq: number; hash: string }> {
+    const acts = await this.#acts
+    return await this.#held.audit(auditEntry(entry, this.secrets.gate), (record) => {
+      takeAudit(this.#held.state, record)
+      acts?.take(record)
+    })
+  }
+
+  async #readActs(): Promise<Acts> {
+    const acts = new Acts()
+    for await (const record of this.#held.auditRecords()) acts.take(record)
+    return acts
+  }
+
+  /** A full disk is noted in the audit log, where room is kept for that. */
+  async #write<T>(write: () => Promise<T>): Promise<T> {
+    try {
+      const written = await write()
+      this.#fullNoted = false
+      return written
+    } catch (error) {
+      if (errnoOf(error) === 'DISK_FULL' && !this.#fullNoted) {
+        this.#fullNoted = true
+        const { code, message } = failureOf(error)
+        await this.#audit({ action: 'append', ok: false, detail: { code, message } }).catch(() => {})
+      }
+      throw error
+    }
+  }
+
+  #takeSpool(): Promise<void> {
+    this.#spooling ??= this.#held
+      .takeSpool((record: AuditRecord) => takeAudit(this.#held.state, record))
+      .finally(() => (this.#spooling = undefined))
+    return this.#spooling
+  }
+
+  /** On a timer nobody hears a failure: the next append does. */
+  async #quietly(act: () => void | Promise<void>): Promise<void> {
+    try {
+      await act()
+    } catch (error) {
+      if (!(error instanceof StintError)) throw error
+    }
+  }
+}

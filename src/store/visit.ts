@@ -1,0 +1,120 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Clock, systemClock } from '../primitives/clock.ts'
+import { errnoOf } from '../primitives/stint-error.ts'
+import type { Entry, HeldSession, SpoolEntry, StoreDriver } from './driver.ts'
+import { auditEntry, eventEntry } from './new-record.ts'
+import { holdFor, manifestFor, waitMs } from './opening.ts'
+import { SessionSecrets } from './session-secrets.ts'
+import type { Visit, VisitOptions } from './store.ts'
+
+const defaultWaitMs = 2000
+const lookMs = 10
+
+/** Writes a few records into a session, whoever holds it. */
+export async function visitSession<T>(
+  driver: StoreDriver,
+  id: string,
+  fn: (visit: Visit) => Promise<T> | T,
+  options: VisitOptions = {},
+  clock: Clock = systemClock,
+): Promise<T> {
+  const secrets = new SessionSecrets()
+  for (const { ref, value } of options.secrets ?? []) secrets.gate.register(ref, value)
+  const held = await enter(driver, id, options, secrets, clock)
+  try {
+    if (held === undefined) return await fn(spooling(driver, id, secrets))
+    await held.takeSpool(() => {})
+    return await fn(direct(held, secrets))
+  } finally {
+    await held?.release()
+    await takeInLeftovers(driver, id, secrets)
+  }
+}
+
+/** What was left while its holder went: who leaves, and who goes, each look once more, so that one of them sees it. */
+export async function takeInLeftovers(
+  driver: StoreDriver,
+  id: string,
+  secrets: SessionSecrets,
+): Promise<void> {
+  while (await driver.hasSpool(id)) {
+    try {
+      const held = await driver.open(id, holdFor('visitor', 'take in what was left', secrets))
+      await held.takeSpool(() => {})
+      await held.release()
+    } catch (error) {
+      // Somebody else has come, and takes it in.
+      if (errnoOf(error) === 'SESSION_LOCKED') return
+      throw error
+    }
+  }
+}
+
+/** The session, or undefined if somebody holds it for longer than we wait. */
+async function enter(
+  driver: StoreDriver,
+  id: string,
+  { wait = defaultWaitMs, create, purpose }: VisitOptions,
+  secrets: SessionSecrets,
+  clock: Clock,
+): Promise<HeldSession | undefined> {
+  const deadline = Date.now() + waitMs(wait)
+  const hold = holdFor('visitor', purpose, secrets)
+  for (;;) {
+    try {
+      return await driver.open(id, hold)
+    } catch (error) {
+      const code = errnoOf(error)
+      if (code === 'NOT_FOUND' && create !== undefined) {
+        const made = await createOnce(
+          driver,
+          manifestFor(driver.id, { ...create, id }, secrets, clock.now()),
+          hold,
+        )
+        if (made !== undefined) return made
+        continue
+      }
+      if (code !== 'SESSION_LOCKED') throw error
+    }
+    const holder = await driver.holder(id)
+    if (holder?.kind === 'writer' || Date.now() >= deadline) return undefined
+    await delay(lookMs)
+  }
+}
+
+/** Undefined if another visitor was faster. */
+async function createOnce(
+  driver: StoreDriver,
+  ...[manifest, hold]: Parameters<StoreDriver['create']>
+): Promise<HeldSession | undefined> {
+  try {
+    return await driver.create(manifest, hold)
+  } catch (error) {
+    if (errnoOf(error) === 'NAME_TAKEN') return undefined
+    throw error
+  }
+}
+
+function direct(held: HeldSession, { gate }: SessionSecrets): Visit {
+  return {
+    direct: true,
+    async append(event) {
+      await held.append(eventEntry(event, gate))
+    },
+    async audit(entry) {
+      await held.audit(auditEntry(entry, gate))
+    },
+  }
+}
+
+function spooling(driver: StoreDriver, id: string, { gate }: SessionSecrets): Visit {
+  const leave = async (log: SpoolEntry['log'], entry: Entry): Promise<void> => {
+    gate.assertClean(JSON.stringify(entry), 'an entry of the spool')
+    await driver.spool(id, [{ log, ...entry }])
+  }
+  return {
+    direct: false,
+    append: (event) => leave('journal', eventEntry(event, gate)),
+    audit: (entry) => leave('audit', auditEntry(entry, gate)),
+  }
+}
