@@ -2,7 +2,7 @@
 // `stint` binary with esbuild (one CommonJS file: a third of the start-up time of loading modules).
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { chmodSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -20,6 +20,7 @@ execFileSync(process.execPath, [tsc, '-p', 'tsconfig.build.json', '--outDir', ne
 })
 // What `stint run` does not need lies in files of its own: compiling a bundle is a good part of the time it takes to start.
 const apart = {
+  hook: 'src/cli/hook/hook.ts',
   sweep: 'src/cli/sweep.ts',
   lock: 'src/cli/lock/lock.ts',
   temp: 'src/cli/temp/temp.ts',
@@ -38,6 +39,17 @@ const loadApart = {
     })
   },
 }
+/** What is bundled from other packages keeps its license. */
+function licensesOf(inputs) {
+  const names = inputs.flatMap((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? [])
+  const texts = [...new Set(names)].sort().map((name) => {
+    const directory = join(root, 'node_modules', name)
+    const file = readdirSync(directory).find((entry) => /^licen[cs]e/i.test(entry))
+    if (file === undefined) throw new Error(`${name} comes without its license`)
+    return `${name}\n\n${readFileSync(join(directory, file), 'utf8').trim()}\n`
+  })
+  return texts.join('\n\n')
+}
 const bundle = (options) =>
   build({
     absWorkingDir: root,
@@ -48,13 +60,20 @@ const bundle = (options) =>
     target: 'node20',
     format: 'cjs',
     minify: true,
+    // Of a package that has both, the ES modules: of those only what is used comes along.
+    mainFields: ['module', 'main'],
     // In a CommonJS file a real import() would start the ES module loader, 3 ms, to load a builtin.
     supported: { 'dynamic-import': false },
     legalComments: 'none',
     logLevel: 'warning',
     ...options,
   })
-await bundle({ entryPoints: { main: 'src/cli/bin.ts', ...apart }, plugins: [loadApart] })
+const { metafile } = await bundle({
+  entryPoints: { main: 'src/cli/bin.ts', ...apart },
+  plugins: [loadApart],
+  metafile: true,
+})
+writeFileSync(join(next, 'bin/LICENSES.txt'), licensesOf(Object.keys(metafile.inputs)))
 const fingerprintOf = (file) =>
   createHash('sha256')
     .update(readFileSync(join(next, file)))

@@ -14,6 +14,10 @@ export const stint: CommandGroup = {
       summary: 'claim a workspace, so that nobody else edits it',
       load: async () => (await import('./lock/lock.ts')).lock,
     },
+    hook: {
+      summary: 'have agents and git ask before they change files',
+      load: async () => (await import('./hook/hook.ts')).hook,
+    },
     sweep: {
       summary: 'remove what dead runs left behind',
       load: async () => (await import('./sweep.ts')).sweepCommand,

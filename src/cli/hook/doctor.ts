@@ -1,0 +1,124 @@
+import { defineCommand } from '../../command/spec.ts'
+import { examine, type Finding } from '../../hook-install/doctor/examine.ts'
+import {
+  idle,
+  type Latency,
+  measure,
+  slowingVariables,
+  type SlowReason,
+  slowReasons,
+} from '../../hook-install/doctor/latency.ts'
+import { prepareGround, runLine, trialEnv, type TrialGround } from '../../hook-install/doctor/trial.ts'
+import { trialEvent } from '../../hook-install/doctor/trial-event.ts'
+import { type Installation, inspect } from '../../hook-install/inspect.ts'
+import type { SettingsAgent } from '../../hook-install/place.ts'
+import { targetsToLookAt } from '../../hook-install/target.ts'
+import { hosts } from '../../hook/hosts.ts'
+import { findWorkspace } from '../../lease/workspace.ts'
+import { StintError } from '../../primitives/stint-error.ts'
+import { visibleText } from '../../primitives/visible-text.ts'
+import { agentPositionals, placeOptions, readAgents, readPlace } from './options.ts'
+
+type Examined = Pick<Installation, 'agent' | 'place' | 'path' | 'state'> &
+  Finding & { ok: boolean; latency?: Latency }
+
+interface DoctorData {
+  hooks: Examined[]
+  /** What no hook can be faster than here. */
+  floor?: { node: Latency; sh: Latency }
+  reasons: SlowReason[]
+}
+
+export const doctorCommand = defineCommand({
+  name: 'doctor',
+  summary:
+    'Starts each installed hook as its agent would, in a workspace of the trial alone: does it let pass, does it refuse, how fast is it? Exit 3 if something is wrong.',
+  positionals: agentPositionals,
+  options: {
+    ...placeOptions,
+    runs: { type: 'count', value: 'N', help: 'how often each is started to measure it (20)' },
+  },
+  examples: [
+    ['stint hook doctor', 'all hooks that can be seen from here'],
+    ['stint hook doctor claude --runs 100', 'measure one more exactly'],
+  ],
+  run({ scratch }, { options, positionals }): DoctorData {
+    const agents = readAgents(positionals)
+    const workspace = findWorkspace().path
+    const seen = targetsToLookAt(agents, readPlace(options), workspace).map(inspect)
+    const installed = seen.filter(({ state }) => state !== 'absent')
+    const missing = agents.filter((agent) => !installed.some((hook) => hook.agent === agent))
+    if (missing.length > 0)
+      throw new StintError('HOOKS_BROKEN', `there are no hooks of stint for ${missing.join(', ')}`, {
+        hint: `Install them: stint hook install ${missing.join(' ')}`,
+      })
+    if (installed.length === 0) return { hooks: [], reasons: [] }
+    const ground = prepareGround(scratch.dir('doctor'))
+    const found = installed.map((hook) => ({ hook, finding: examine(hook, ground, workspace) }))
+    const hooks = found.map(({ hook, finding }) => described(hook, finding))
+    const data = timed(hooks, installed, ground, options.runs ?? 20)
+    const broken = data.hooks.filter(({ ok }) => !ok)
+    if (broken.length === 0) return data
+    throw new StintError('HOOKS_BROKEN', broken.flatMap(problemsOf).join('; '), { data })
+  },
+  render: renderDoctor,
+})
+
+const described = ({ agent, place, path, state }: Installation, finding: Finding): Examined => ({
+  agent,
+  place,
+  path,
+  state,
+  ok: finding.problems.length === 0,
+  ...finding,
+})
+
+/** Measures what works: of the rest, the time says nothing. */
+function timed(hooks: Examined[], installed: Installation[], ground: TrialGround, runs: number): DoctorData {
+  const env = trialEnv(ground)
+  const bare = { ...env, NODE_OPTIONS: undefined, NODE_EXTRA_CA_CERTS: undefined }
+  const emptyNode = (env: NodeJS.ProcessEnv) => () => idle(process.execPath, ['-e', '0'], env)
+  const acts: Record<string, () => unknown> = {
+    node: emptyNode(bare),
+    sh: () => idle('/bin/sh', ['-c', ':'], env),
+  }
+  for (const name of slowingVariables) if (env[name]) acts[name] = emptyNode({ ...bare, [name]: env[name] })
+  for (const [index, { agent, commands }] of installed.entries()) {
+    const line = commands[0]?.text
+    if (!hooks[index]?.ok || line === undefined || agent === 'git' || agent === 'opencode') continue
+    const event = trialEvent(agent as SettingsAgent, ground.free, 'ses-trial')
+    acts[index] = () => runLine(line, [], ground.free, event, env)
+  }
+  const measured = measure(Math.max(1, runs), acts)
+  const { node, sh } = measured
+  if (node === undefined || sh === undefined) return { hooks, reasons: [] }
+  const withLatency = hooks.map((hook, index) => {
+    const latency = measured[index]
+    return latency === undefined ? hook : { ...hook, latency }
+  })
+  return { hooks: withLatency, floor: { node, sh }, reasons: slowReasons({ node, withVariable: measured }) }
+}
+
+const titleOf = ({ agent }: Pick<Examined, 'agent'>): string => hosts[agent].title
+
+const problemsOf = (hook: Examined): string[] =>
+  hook.problems.map(
+    ({ problem, fix }) =>
+      `${titleOf(hook)} (${visibleText(hook.path)}): ${visibleText(problem)}; ${visibleText(fix)}`,
+  )
+
+function renderDoctor({ hooks, floor, reasons }: DoctorData): string {
+  if (hooks.length === 0) return 'there are no hooks of stint here; `stint hook install` installs them'
+  const times = ({ p50_ms, p95_ms }: Latency): string => `p50 ${p50_ms} ms, p95 ${p95_ms} ms`
+  return [
+    ...hooks.map((hook) => {
+      const speed = hook.latency === undefined ? '' : `; ${times(hook.latency)}`
+      const notes = hook.notes.map(({ problem, fix }) => `\n  ${visibleText(problem)}: ${visibleText(fix)}`)
+      return `${titleOf(hook)}: lets pass and refuses as it should${speed}\n  ${visibleText(hook.path)}${notes.join('')}`
+    }),
+    ...(floor === undefined
+      ? []
+      : [`for comparison: an empty node ${times(floor.node)}; an empty sh ${times(floor.sh)}`]),
+    ...reasons.map(({ reason, fix }) => `${reason}: ${fix}`),
+  ].join('\n')
+}

@@ -1,0 +1,55 @@
+import type { OptionTable } from '../../command/option.ts'
+import { defineBareCommand } from '../../command/spec.ts'
+import { nextSteps } from '../../hook-install/next-steps.ts'
+import { install } from '../../hook-install/install.ts'
+import { targetsToInstall } from '../../hook-install/target.ts'
+import { findWorkspace } from '../../lease/workspace.ts'
+import { agentPositionals, dryRunOption, placeOptions, readAgents, readPlace } from './options.ts'
+import { changeEach, type ChangesData, renderChanges } from './report.ts'
+
+const options = {
+  ...placeOptions,
+  scope: {
+    type: 'string',
+    choices: ['workspace', 'paths'],
+    help: 'what a tool call needs: the whole workspace (the default), or only the files it edits',
+  },
+  hold: {
+    type: 'string',
+    choices: ['turn', 'session'],
+    help: 'until when a session keeps what it holds: the end of its turn (the default), or its own',
+  },
+  'fail-closed': {
+    type: 'boolean',
+    help: 'block tools when the hook itself fails, where the agent can; else they go on',
+  },
+  record: { type: 'boolean', help: "write each tool call into the session's journal and audit" },
+  ...dryRunOption,
+} as const satisfies OptionTable
+
+export const installCommand = defineBareCommand({
+  name: 'install',
+  summary:
+    'Has agents ask before they change files: another session may hold the workspace. Without a name, every agent you have.',
+  positionals: agentPositionals,
+  options,
+  examples: [
+    ['stint hook install', 'for every agent found, in your own settings'],
+    ['stint hook install claude --project', "in this project's settings, for everyone"],
+    ['stint hook install git', 'commits and branch changes in this repository, too'],
+    ['stint hook install --dry-run', 'see the changes first'],
+  ],
+  async run({ warn }, { options, positionals }): Promise<ChangesData & { next: string[] }> {
+    const { scope, hold, record, 'fail-closed': failClosed, 'dry-run': dryRun } = options
+    const targets = targetsToInstall(readAgents(positionals), readPlace(options), findWorkspace().path)
+    const warned = new Set<string>()
+    const warnOnce = (message: string): void => {
+      if (!warned.has(message)) warn(message)
+      warned.add(message)
+    }
+    const chosen = { scope, hold, failClosed, record, dryRun, warn: warnOnce }
+    const data = await changeEach(targets, dryRun, (target) => install(target, chosen))
+    return { ...data, next: dryRun ? [] : nextSteps(targets) }
+  },
+  render: (data) => [renderChanges(data), ...data.next].join('\n'),
+})

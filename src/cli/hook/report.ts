@@ -1,0 +1,105 @@
+import { createTwoFilesPatch, FILE_HEADERS_ONLY } from 'diff'
+import type { Change } from '../../hook-install/change.ts'
+import type { Target } from '../../hook-install/target.ts'
+import { hosts } from '../../hook/hosts.ts'
+import { StintError } from '../../primitives/stint-error.ts'
+import { visibleText } from '../../primitives/visible-text.ts'
+
+/** What the commands that change something answer. */
+export interface ChangesData {
+  dry_run: boolean
+  hooks: ChangeData[]
+  failures: Failure[]
+}
+
+interface ChangeData {
+  agent: string
+  place: string
+  path: string
+  outcome: Change['outcome']
+  backup?: string
+  /** With --dry-run. */
+  diff?: string
+}
+
+interface Failure {
+  agent: string
+  path: string
+  code: string
+  error: string
+}
+
+/** Does it to one target after another: what is wrong with one file keeps no other from its hooks. */
+export async function changeEach(
+  targets: readonly Target[],
+  dryRun: boolean,
+  act: (target: Target) => Promise<Change[]>,
+): Promise<ChangesData> {
+  const data: ChangesData = { dry_run: dryRun, hooks: [], failures: [] }
+  for (const target of targets) {
+    try {
+      for (const change of await act(target)) data.hooks.push(described(change, dryRun))
+    } catch (error) {
+      if (targets.length === 1 || !(error instanceof StintError)) throw error
+      data.failures.push({
+        agent: target.agent,
+        path: target.path,
+        code: error.code,
+        error: error.message,
+      })
+    }
+  }
+  if (data.failures.length === 0) return data
+  const told = data.failures.map(({ error, code }) => `${code}: ${error}`).join('; ')
+  throw new StintError('PARTIAL_FAILURE', told, { data })
+}
+
+function described(
+  { agent, place, path, outcome, backup, before, after }: Change,
+  dryRun: boolean,
+): ChangeData {
+  const diff = dryRun && before !== after ? { diff: diffOf(path, before, after) } : {}
+  return { agent, place, path, outcome, ...(backup && { backup }), ...diff }
+}
+
+const diffOf = (path: string, before: Buffer | undefined, after: Buffer | undefined): string =>
+  createTwoFilesPatch(
+    before === undefined ? '/dev/null' : path,
+    after === undefined ? '/dev/null' : path,
+    before?.toString() ?? '',
+    after?.toString() ?? '',
+    undefined,
+    undefined,
+    { context: 3, headerOptions: FILE_HEADERS_ONLY },
+  )
+
+const words: Record<Change['outcome'], readonly [did: string, would: string]> = {
+  installed: ['installed in', 'would install in'],
+  updated: ['updated in', 'would update in'],
+  unchanged: ['is installed already in', 'is installed already in'],
+  removed: [
+    'removed from (what others changed since is kept)',
+    'would remove from (keeping what others changed since)',
+  ],
+  restored: ['removed from', 'would remove from'],
+  absent: ['has no hook in', 'has no hook in'],
+}
+
+/** A line a file, for a person. */
+export function renderChanges({ dry_run, hooks }: ChangesData): string {
+  const lines = hooks.map(({ agent, path, outcome, backup, diff }) => {
+    const title = hosts[agent as keyof typeof hosts].title
+    const what = `${title}: ${words[outcome][dry_run ? 1 : 0]} ${visibleText(path)}`
+    const kept = backup !== undefined && !dry_run ? ` (as it was: ${visibleText(backup)})` : ''
+    return diff === undefined ? `${what}${kept}` : `${what}\n${visibleLines(diff)}`
+  })
+  return lines.join('\n')
+}
+
+/** A settings file may hold anything, a terminal must not obey it. */
+const visibleLines = (text: string): string =>
+  text
+    .trimEnd()
+    .split('\n')
+    .map((line) => visibleText(line.replace(/\r$/, ''), 2000))
+    .join('\n')

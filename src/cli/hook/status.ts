@@ -1,0 +1,49 @@
+import { defineBareCommand } from '../../command/spec.ts'
+import { type Installation, inspect } from '../../hook-install/inspect.ts'
+import { isFound } from '../../hook-install/place.ts'
+import { allAgents, targetsToLookAt } from '../../hook-install/target.ts'
+import { hosts } from '../../hook/hosts.ts'
+import { findWorkspace } from '../../lease/workspace.ts'
+import { visibleText } from '../../primitives/visible-text.ts'
+import { agentPositionals, placeOptions, readAgents, readPlace } from './options.ts'
+
+interface StatusData {
+  hooks: Installation[]
+  /** Agents that the user has, and that have no hook. */
+  without: string[]
+}
+
+export const statusCommand = defineBareCommand({
+  name: 'status',
+  summary: 'Where hooks are installed, and with which choices. `stint hook doctor` tries them out.',
+  positionals: agentPositionals,
+  options: placeOptions,
+  examples: [['stint hook status', 'all that can be seen from here']],
+  run(_, { options, positionals }): StatusData {
+    const agents = readAgents(positionals)
+    const targets = targetsToLookAt(agents, readPlace(options), findWorkspace().path)
+    const hooks = targets.map(inspect).filter(({ state }) => state !== 'absent')
+    const has = new Set(hooks.map(({ agent }) => agent))
+    const asked = agents.length === 0 ? allAgents.filter((agent) => isFound(agent)) : agents
+    return { hooks, without: asked.filter((agent) => !has.has(agent)) }
+  },
+  render: ({ hooks, without }) =>
+    [
+      ...hooks.map(renderInstallation),
+      ...without.map((agent) => `${titleOf(agent)}: no hooks (\`stint hook install ${agent}\`)`),
+    ].join('\n') || 'no agent was found here, and no hooks',
+})
+
+const titleOf = (agent: string): string => hosts[agent as keyof typeof hosts].title
+
+export function renderInstallation({ agent, path, state, problem, choices }: Installation): string {
+  const chosen = [
+    choices.scope && `scope ${choices.scope}`,
+    choices.hold && `hold ${choices.hold}`,
+    choices.failClosed && 'fails closed',
+    choices.record && 'records',
+  ].filter(Boolean)
+  const how = chosen.length === 0 ? '' : ` (${chosen.join(', ')})`
+  const what = state === 'installed' ? `installed${how}` : state
+  return `${titleOf(agent)}: ${what}, ${visibleText(path)}${problem === undefined ? '' : `\n  ${visibleText(problem)}`}`
+}

@@ -1,0 +1,58 @@
+import { spawnSync } from 'node:child_process'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { type AgentName, hosts } from '../hook/hosts.ts'
+import { choicesOf, commandText, readCommand } from './command-text.ts'
+
+const agents = (Object.keys(hosts) as AgentName[]).filter((name) => hosts[name].events.length > 0)
+const choices = fc.record(
+  {
+    scope: fc.constantFrom('workspace' as const, 'paths' as const),
+    hold: fc.constantFrom('turn' as const, 'session' as const),
+    failClosed: fc.constant(true as const),
+    record: fc.constant(true as const),
+  },
+  { requiredKeys: [] },
+)
+const directory = fc.string({ unit: 'grapheme', maxLength: 20 }).filter((text) => !/[\0/]/.test(text))
+const place = fc.constantFrom('user' as const, 'project' as const, 'local' as const)
+
+test('a command is read back as it was written, whatever is in its paths', () => {
+  fc.assert(
+    fc.property(fc.constantFrom(...agents), directory, choices, place, (agent, name, chosen, place) => {
+      const host = hosts[agent]
+      const program = [`/${name}/node`, `/${name}/stint-hook.cjs`]
+      for (const event of host.events) {
+        const command = readCommand(commandText(host, event, program, chosen, place))
+        expect(command).toMatchObject({ program, agent })
+        const { failClosed, ...rest } = chosen
+        const closed = failClosed && event.kind === 'pre' ? { failClosed } : {}
+        if (agent !== 'git' && command) expect(choicesOf(command)).toEqual({ ...rest, ...closed })
+      }
+    }),
+  )
+})
+
+test('a shell reads the same words', () => {
+  const odd = `/tmp/it's a "$HOME" \\ *`
+  const [event] = hosts.claude.events
+  const line = event && commandText(hosts.claude, event, [odd, 'stint-hook'], {}, 'user')
+  const shell = spawnSync('sh', ['-c', `set -- ${line?.replace(/^\S+ /, '')}; printf '%s\\n' "$1"`], {
+    encoding: 'utf8',
+  })
+  expect(shell.stdout).toBe(`${odd}\n`)
+})
+
+test.each([
+  'echo stint-hook claude',
+  'my-wrapper --quiet stint-hook claude',
+  'stint-hook',
+  'stint-hook somebody',
+  'FOO=1 stint-hook claude',
+  'stint-hook claude; rm -rf x',
+  'stint-hook claude | tee log',
+  '/opt/not-stint-hook claude',
+  'stint-hook claude "x"',
+])('%j is not ours', (text) => {
+  expect(readCommand(text)).toBeUndefined()
+})

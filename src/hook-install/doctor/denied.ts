@@ -1,0 +1,36 @@
+import type { AgentName } from '../../hook/hosts.ts'
+
+/** How a hook that an agent has started has ended. */
+export interface Ended {
+  /** Null if it did not end by itself. */
+  code: number | null
+  stdout: string
+  stderr: string
+}
+
+/** Would the agent refuse the call? By what it is documented to make of exit code and answer. */
+export function isDenied(agent: AgentName, { code, stdout, stderr }: Ended): boolean {
+  if (agent === 'git') return code !== 0
+  if (agent === 'opencode') return code === 2
+  const said = parse(stdout)
+  const output = objectAt(said, 'hookSpecificOutput')
+  if (code === 2) return stderr.trim() !== ''
+  if (agent === 'copilot' && code !== 0) return true
+  if (agent === 'gemini') return said.decision === 'deny' || ((code ?? 0) > 2 && stdout + stderr !== '')
+  if (agent === 'cursor') return code === 0 && said.permission === 'deny'
+  if (agent === 'copilot') return said.permissionDecision === 'deny'
+  return output.permissionDecision === 'deny'
+}
+
+type Json = Readonly<Record<string, unknown>>
+
+function parse(text: string): Json {
+  try {
+    return object(JSON.parse(text))
+  } catch {
+    return {}
+  }
+}
+
+const object = (value: unknown): Json => (typeof value === 'object' && value !== null ? (value as Json) : {})
+const objectAt = (json: Json, name: string): Json => object(json[name])

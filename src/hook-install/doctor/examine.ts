@@ -1,0 +1,51 @@
+import { existsSync } from 'node:fs'
+import { isAbsolute } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Installation } from '../inspect.ts'
+import { onPath } from '../place.ts'
+import { readSettings } from '../settings-file.ts'
+import { switchesOf } from './switches.ts'
+import { type TrialGround, tryOut } from './trial.ts'
+
+export interface Problem {
+  problem: string
+  /** What to do about it. */
+  fix: string
+}
+
+export interface Finding {
+  /** It does not work. */
+  problems: Problem[]
+  /** It may not, or could be better. */
+  notes: Problem[]
+}
+
+/** Everything that can be found out about one installation. */
+export function examine(installation: Installation, ground: TrialGround, workspace: string): Finding {
+  const { agent, place, state, problem, program } = installation
+  const again = `stint hook install ${agent}${place === 'user' || agent === 'git' ? '' : ` --${place}`}`
+  if (state === 'unreadable')
+    return { problems: [{ problem: problem ?? 'it cannot be read', fix: 'repair the file' }], notes: [] }
+  if (state === 'lost') return { problems: [{ problem: problem ?? '', fix: again }], notes: [] }
+  const gone = missingProgram(installation, program)
+  const trial = gone === undefined && state !== 'edited' ? tryOut(installation, ground) : undefined
+  const switches = switchesOf(installation, workspace)
+  const of = (kind: 'off' | 'ask'): Problem[] =>
+    switches.flatMap(({ state, problem, fix }) => (state === kind ? [{ problem, fix }] : []))
+  const problems = [problem, gone, trial].filter((text) => text !== undefined)
+  return {
+    problems: [...problems.map((problem) => ({ problem, fix: again })), ...of('off')],
+    notes: of('ask'),
+  }
+}
+
+/** Hooks outlive what they start: a package manager moves a version, a project is cleaned. */
+function missingProgram({ agent, path }: Installation, program: readonly string[]): string | undefined {
+  const files = agent === 'opencode' ? importsOf(readSettings(path).bytes?.toString() ?? '') : program
+  const missing = files.find((word) => (isAbsolute(word) ? !existsSync(word) : onPath(word) === undefined))
+  if (missing === undefined) return undefined
+  return isAbsolute(missing) ? `what it starts is gone: ${missing}` : `${missing} is not on PATH`
+}
+
+const importsOf = (text: string): string[] =>
+  [...text.matchAll(/"(file:[^"]+)"/g)].map(([, url = '']) => fileURLToPath(url))

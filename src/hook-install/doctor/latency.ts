@@ -1,0 +1,85 @@
+import { spawnSync } from 'node:child_process'
+import { availableParallelism, loadavg } from 'node:os'
+import { systemClock } from '../../primitives/clock.ts'
+
+export interface Latency {
+  p50_ms: number
+  p95_ms: number
+  runs: number
+}
+
+/** The time below which this part of the samples lie. */
+export function percentile(samples: readonly number[], part: number): number {
+  const sorted = samples.toSorted((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.ceil(part * sorted.length) - 1)] ?? 0
+}
+
+const tenth = (ms: number): number => Math.round(ms * 10) / 10
+
+/** Runs each in turn, so that whatever else the machine does falls on all of them. */
+export function measure<Name extends string>(
+  runs: number,
+  acts: Readonly<Record<Name, () => unknown>>,
+): Record<Name, Latency> {
+  const names = Object.keys(acts) as Name[]
+  const samples = Object.fromEntries(names.map((name) => [name, [] as number[]])) as Record<Name, number[]>
+  for (let run = 0; run < runs; run++)
+    for (const name of names) {
+      const before = systemClock.mono()
+      acts[name]()
+      samples[name].push(systemClock.mono() - before)
+    }
+  const latency = (name: Name): Latency => ({
+    p50_ms: tenth(percentile(samples[name], 0.5)),
+    p95_ms: tenth(percentile(samples[name], 0.95)),
+    runs,
+  })
+  return Object.fromEntries(names.map((name) => [name, latency(name)])) as Record<Name, Latency>
+}
+
+/** A process that does nothing: what no hook can be faster than. */
+export const idle = (command: string, args: readonly string[], env: NodeJS.ProcessEnv): void =>
+  void spawnSync(command, args, { env, stdio: 'ignore' })
+
+export interface SlowReason {
+  reason: string
+  fix: string
+}
+
+export interface Timing {
+  /** An empty node, without what the environment adds to it. */
+  node: Latency
+  /** The same with each variable that can make it slower, where that is set. */
+  withVariable: Readonly<Partial<Record<SlowingVariable, Latency>>>
+}
+
+/** Variables that Node acts upon at every start. */
+export const slowingVariables = ['NODE_OPTIONS', 'NODE_EXTRA_CA_CERTS'] as const
+export type SlowingVariable = (typeof slowingVariables)[number]
+
+const remedies: Readonly<Record<SlowingVariable, string>> = {
+  NODE_OPTIONS: 'start the agent without it',
+  NODE_EXTRA_CA_CERTS: 'stint starts its hooks without it; the agent need not',
+}
+
+/** Over plain data: why starting a hook takes the time it takes. */
+export function slowReasons(
+  { node, withVariable }: Timing,
+  load = loadavg()[0] ?? 0,
+  cores = availableParallelism(),
+): SlowReason[] {
+  const variables = slowingVariables.flatMap((name): SlowReason[] => {
+    const extra = (withVariable[name]?.p50_ms ?? 0) - node.p50_ms
+    if (extra < 5) return []
+    return [{ reason: `${name} costs every start of node ${tenth(extra)} ms here`, fix: remedies[name] }]
+  })
+  const busy = {
+    reason: `the machine is busy: a load of ${load.toFixed(1)} on ${cores} cores`,
+    fix: 'measure again when it is idle',
+  }
+  const slow = {
+    reason: `an empty node takes ${node.p50_ms} ms to start here`,
+    fix: 'a slow disk or a virus scanner may look at every start; a newer Node may start faster',
+  }
+  return [...variables, ...(load > cores ? [busy] : []), ...(node.p50_ms > 100 ? [slow] : [])]
+}

@@ -1,0 +1,133 @@
+import { join } from 'node:path'
+import { getNodeValue } from 'jsonc-parser'
+import type { AgentName } from '../../hook/hosts.ts'
+import type { Installation } from '../inspect.ts'
+import { parseJson } from '../json/parse.ts'
+import { agentHome, settingsPath } from '../place.ts'
+import { readSettings } from '../settings-file.ts'
+import { decode } from '../settings-text.ts'
+
+/** Something in an agent's settings that decides whether its hooks run. */
+export interface Switch {
+  /** `off`: they do not run. `ask`: they may not, which only the agent knows. */
+  state: 'off' | 'ask'
+  problem: string
+  fix: string
+}
+
+type Json = Readonly<Record<string, unknown>>
+
+/** What keeps the agent from running hooks that are installed. */
+export function switchesOf(installation: Installation, workspace: string): Switch[] {
+  const { agent } = installation
+  return looks[agent]?.(installation, workspace) ?? []
+}
+
+const looks: Partial<Record<AgentName, (installation: Installation, workspace: string) => Switch[]>> = {
+  claude: (_, workspace) => {
+    const files = (['user', 'project', 'local'] as const).flatMap(
+      (place) => settingsPath('claude', place, workspace) ?? [],
+    )
+    return [
+      ...files.flatMap((path) => [...allDisabled(path), ...pluginToo(path)]),
+      ...managedPaths.filter((path) => jsonOf(path).allowManagedHooksOnly === true).map(managedOnly),
+    ]
+  },
+  codex: ({ path }) => {
+    const config = join(agentHome('codex'), 'config.toml')
+    const text = textOf(config)
+    return [
+      ...(switchedOff(text)
+        ? [
+            {
+              state: 'off' as const,
+              problem: `${config} switches hooks off`,
+              fix: 'set `hooks = true` under [features]',
+            },
+          ]
+        : []),
+      ...(text.includes(`${path}:`)
+        ? []
+        : [
+            {
+              state: 'ask' as const,
+              problem: 'Codex has not been told to trust these hooks, and skips them until it is',
+              fix: 'enter /hooks in Codex',
+            },
+          ]),
+    ]
+  },
+  gemini: (_, workspace) =>
+    (['user', 'project'] as const).flatMap((place) => {
+      const path = settingsPath('gemini', place, workspace) ?? ''
+      const config = object(jsonOf(path).hooksConfig)
+      const disabled = Array.isArray(config.disabled) ? config.disabled : []
+      const ours = disabled.some((name) => /^stint-|stint-hook/.test(String(name)))
+      return [
+        ...(config.enabled === false
+          ? [off(`${path} switches hooks off`, 'remove `enabled: false` under hooksConfig')]
+          : []),
+        ...(ours ? [off(`${path} switches these hooks off`, 'remove them from hooksConfig.disabled')] : []),
+      ]
+    }),
+  copilot: ({ path }) => allDisabled(path),
+}
+
+const off = (problem: string, fix: string): Switch => ({ state: 'off', problem, fix })
+
+const allDisabled = (path: string): Switch[] =>
+  jsonOf(path).disableAllHooks === true
+    ? [off(`${path} switches all hooks off`, 'remove `disableAllHooks` there')]
+    : []
+
+/** A plugin's hooks run beside those in the settings: twice the time, no more safety. */
+function pluginToo(path: string): Switch[] {
+  const enabled = Object.entries(object(jsonOf(path).enabledPlugins))
+  const plugin = enabled.find(([name, on]) => name.startsWith('stint@') && on === true)
+  if (plugin === undefined) return []
+  return [
+    {
+      state: 'ask',
+      problem: `${path} enables the plugin ${plugin[0]}, too: every hook runs twice`,
+      fix: 'disable the plugin, or `stint hook uninstall claude`',
+    },
+  ]
+}
+
+const managedPaths = [
+  '/etc/claude-code/managed-settings.json',
+  '/Library/Application Support/ClaudeCode/managed-settings.json',
+]
+const managedOnly = (path: string): Switch =>
+  off(`${path} allows managed hooks only`, 'ask whoever manages this machine to add them')
+
+/** `hooks = false` under `[features]`, or `features.hooks = false`; by its old name, too. */
+export function switchedOff(toml: string): boolean {
+  let table = ''
+  for (const line of toml.split('\n')) {
+    table = /^\s*\[+\s*([^\]]*?)\s*\]+/.exec(line)?.[1] ?? table
+    const name = table === 'features' ? '' : table === '' ? 'features\\s*\\.\\s*' : undefined
+    if (name !== undefined && new RegExp(`^\\s*${name}(?:codex_)?hooks\\s*=\\s*false\\b`).test(line))
+      return true
+  }
+  return false
+}
+
+const object = (value: unknown): Json => (typeof value === 'object' && value !== null ? (value as Json) : {})
+
+function textOf(path: string): string {
+  try {
+    return decode(readSettings(path).bytes).text
+  } catch {
+    return ''
+  }
+}
+
+/** What cannot be read has no switch in it: that it cannot be read is told elsewhere. */
+function jsonOf(path: string): Json {
+  try {
+    return object(getNodeValue(parseJson(textOf(path))))
+  } catch {
+    return {}
+  }
+}

@@ -1,0 +1,63 @@
+import type { SettingsAgent } from '../place.ts'
+
+/** An event as the agent would send it before it runs a command in its shell. */
+export function trialEvent(agent: SettingsAgent, cwd: string, session: string): string {
+  return JSON.stringify(events[agent](cwd, session))
+}
+
+const command = { command: 'true' }
+
+const events: Readonly<Record<SettingsAgent, (cwd: string, session: string) => object>> = {
+  claude: (cwd, session_id) => ({
+    session_id,
+    transcript_path: `${cwd}/transcript.jsonl`,
+    cwd,
+    permission_mode: 'default',
+    hook_event_name: 'PreToolUse',
+    tool_name: 'Bash',
+    tool_input: command,
+    tool_use_id: 'toolu_doctor',
+  }),
+  codex: (cwd, session_id) => ({
+    session_id,
+    turn_id: 'turn-doctor',
+    transcript_path: null,
+    cwd,
+    model: 'doctor',
+    permission_mode: 'default',
+    hook_event_name: 'PreToolUse',
+    tool_name: 'Bash',
+    tool_input: command,
+    tool_use_id: 'call_doctor',
+  }),
+  cursor: (cwd, conversation_id) => ({
+    conversation_id,
+    generation_id: 'generation-doctor',
+    model: 'doctor',
+    hook_event_name: 'preToolUse',
+    cursor_version: '0',
+    workspace_roots: [cwd],
+    user_email: null,
+    transcript_path: null,
+    tool_name: 'Shell',
+    tool_input: command,
+    tool_use_id: 'tool_doctor',
+    cwd,
+  }),
+  copilot: (cwd, sessionId) => ({
+    sessionId,
+    timestamp: Date.now(),
+    cwd,
+    toolName: 'bash',
+    toolArgs: command,
+  }),
+  gemini: (cwd, session_id) => ({
+    session_id,
+    transcript_path: '',
+    cwd,
+    hook_event_name: 'BeforeTool',
+    timestamp: new Date().toISOString(),
+    tool_name: 'run_shell_command',
+    tool_input: command,
+  }),
+}

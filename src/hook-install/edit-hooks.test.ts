@@ -1,0 +1,164 @@
+import fc from 'fast-check'
+import { parse } from 'jsonc-parser'
+import { expect, test } from 'vitest'
+import { findOurs, withEntries, withoutEntries } from './edit-hooks.ts'
+import { entriesOf, shapes } from './entry.ts'
+import type { SettingsAgent } from './place.ts'
+
+const agents = Object.keys(shapes) as SettingsAgent[]
+const program = ['/usr/bin/node', '/opt/stint/stint-hook.cjs']
+const never = (): boolean => false
+
+const install = (text: string, agent: SettingsAgent, chosen: object = {}): string =>
+  withEntries(text, agent, shapes[agent], entriesOf(agent, { program, place: 'user', ...chosen }))
+const uninstall = (text: string, agent: SettingsAgent): string =>
+  withoutEntries(text, agent, shapes[agent], never)
+
+const theirs = { matcher: 'Bash', hooks: [{ type: 'command', command: 'their-own-hook' }] }
+const settings = `{
+  // what I like
+  "model": "best",
+  "hooks": {
+    "PreToolUse": [
+      ${JSON.stringify(theirs)},
+    ],
+    "Notification": [{"hooks": [{"type": "command", "command": "beep"}]}]
+  }
+}
+`
+
+test('ours comes after what is there, and nothing of theirs moves', () => {
+  const now = install(settings, 'claude')
+  const { hooks } = parse(now) as { hooks: Record<string, { hooks: { command: string }[] }[]> }
+  expect(hooks.PreToolUse?.[0]).toEqual(theirs)
+  expect(hooks.PreToolUse?.[1]?.hooks[0]?.command).toContain('stint-hook.cjs claude')
+  expect(hooks.Notification).toHaveLength(1)
+  expect(now).toContain('// what I like')
+})
+
+test.each(agents)('%s: twice is once, and taking it away gives the text from before', (agent) => {
+  for (const text of ['{\n  "other": 1\n}\n', '{"other":1}', '{\r\n\t"other": 1,\r\n}\r\n']) {
+    const once = install(text, agent)
+    expect(install(once, agent)).toBe(once)
+    const before = agent === 'cursor' || agent === 'copilot' ? withVersion(text) : text
+    expect(uninstall(once, agent)).toBe(before)
+  }
+})
+
+/** Those two need it, and a file without it would not have been read at all: it stays. */
+const withVersion = (text: string): string => {
+  if (text.startsWith('{"')) return '{"other":1,"version":1}'
+  return text.includes('\r')
+    ? '{\r\n\t"other": 1,\r\n\t"version": 1,\r\n}\r\n'
+    : '{\n  "other": 1,\n  "version": 1\n}\n'
+}
+
+test('other choices change what is there, where it is', () => {
+  const first = install(settings, 'claude')
+  const mine = { hooks: [{ type: 'command', command: 'later' }] }
+  const withLater = first.replace('"Stop": [', `"Stop": [\n      ${JSON.stringify(mine)},`)
+  const now = install(withLater, 'claude', { scope: 'paths', failClosed: true })
+  const { hooks } = parse(now) as { hooks: Record<string, { hooks: Record<string, unknown>[] }[]> }
+  expect(hooks.Stop?.[0]).toEqual(mine)
+  expect(hooks.Stop).toHaveLength(2)
+  expect(hooks.PreToolUse?.[1]?.hooks[0]).toMatchObject({ onFailure: 'block' })
+  expect(findOurs(now, 'claude', shapes.claude)).toHaveLength(
+    entriesOf('claude', { program, place: 'user' }).length,
+  )
+  expect(now).toContain('--scope paths --fail-closed')
+})
+
+test('a failure at the end of a turn must not keep it from ending: only a call about to happen is blocked', () => {
+  for (const agent of agents) {
+    const closed = entriesOf(agent, { program, place: 'user', failClosed: true }).filter(({ handler }) =>
+      JSON.stringify(handler).includes('--fail-closed'),
+    )
+    expect(closed).toHaveLength(1)
+  }
+})
+
+test('a group that others have added theirs to keeps theirs, and its matcher', () => {
+  const mixed = install('{}', 'claude').replace(
+    '"hooks": [\n          {',
+    '"hooks": [\n          {"type": "command", "command": "theirs"},\n          {',
+  )
+  const updated = install(mixed.replace('"Edit|', '"MyTool|Edit|'), 'claude', { hold: 'session' })
+  expect(updated).toContain('"MyTool|Edit|')
+  const left = parse(uninstall(updated, 'claude')) as object
+  expect(left).toEqual({
+    hooks: {
+      PreToolUse: [
+        {
+          matcher: 'MyTool|Edit|Write|MultiEdit|NotebookEdit|Bash',
+          hooks: [{ type: 'command', command: 'theirs' }],
+        },
+      ],
+    },
+  })
+})
+
+test('what is there twice becomes one', () => {
+  const once = install('{}', 'cursor')
+  const { hooks } = parse(once) as { hooks: Record<string, unknown[]> }
+  const twice = JSON.stringify({
+    version: 1,
+    hooks: { ...hooks, stop: [...(hooks.stop ?? []), ...(hooks.stop ?? [])] },
+  })
+  expect(parse(install(twice, 'cursor'))).toEqual(parse(once))
+})
+
+test('an event that is no longer registered goes', () => {
+  const old = install('{}', 'claude').replace('"Stop"', '"OldEvent"')
+  const now = parse(install(old, 'claude')) as { hooks: object }
+  expect(Object.keys(now.hooks)).not.toContain('OldEvent')
+  expect(Object.keys(now.hooks)).toContain('Stop')
+})
+
+test('what was empty before stays, what was made for ours goes', () => {
+  const text = '{\n  "hooks": {\n    "Stop": []\n  }\n}\n'
+  const now = install(text, 'claude')
+  const existed = (path: readonly unknown[]): boolean => ['hooks', 'hooks/Stop'].includes(path.join('/'))
+  expect(withoutEntries(now, 'claude', shapes.claude, existed)).toBe(text)
+  expect(uninstall(now, 'claude')).toBe('{}\n')
+})
+
+test.each([
+  ['[]', 'not an object'],
+  ['"text"', 'not an object'],
+  ['{"hooks": []}', '`hooks` is not an object'],
+  ['{"hooks": {"PreToolUse": {}}}', '`hooks.PreToolUse` is not a list'],
+])('%s is refused: %s', (text, message) => {
+  expect(() => install(text, 'claude')).toThrow(message)
+})
+
+const anyJson = fc.json({ maxDepth: 3 })
+const odd = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 4 })
+
+test('whatever else stands in the settings: refused, or kept whole', () => {
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...agents),
+      fc.oneof(
+        anyJson,
+        odd.map((value) => JSON.stringify(value, null, 2)),
+      ),
+      (agent, text) => {
+        let now: string
+        try {
+          now = install(text, agent)
+        } catch (error) {
+          expect(error).toMatchObject({ code: 'SETTINGS_INVALID' })
+          return
+        }
+        const before = JSON.parse(text) as Record<string, unknown>
+        const { hooks: _, ...after } = parse(now) as Record<string, unknown>
+        expect({ ...shapes[agent].root, ...after }).toEqual({
+          ...shapes[agent].root,
+          ...before,
+          ...(before.hooks === undefined ? {} : { hooks: undefined }),
+        })
+        expect(install(now, agent)).toBe(now)
+      },
+    ),
+  )
+})

@@ -1,0 +1,19 @@
+import { acquireLease } from '../lease/lease.ts'
+import { computeWorkspaceHash } from '../lease/workspace.ts'
+import { newSessionId } from '../primitives/id.ts'
+
+/** Does something to a file while no other stint does: reading, changing and writing must not mix. */
+export async function exclusively<Result>(path: string, act: () => Result): Promise<Result> {
+  const lease = await acquireLease({
+    workspace: { path, key: computeWorkspaceHash(path) },
+    sessionId: newSessionId(),
+    purpose: 'stint hook',
+    ttlMs: 60_000,
+    wait: 30_000,
+  })
+  try {
+    return act()
+  } finally {
+    await lease.release()
+  }
+}

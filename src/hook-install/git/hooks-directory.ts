@@ -1,0 +1,52 @@
+import { join, resolve } from 'node:path'
+import { isWithin } from '../../primitives/is-within.ts'
+import { StintError } from '../../primitives/stint-error.ts'
+import type { Place } from '../place.ts'
+import { askGit } from './run-git.ts'
+
+/** Where git looks for the hooks of a repository, or of all of them. */
+export interface HooksDirectory {
+  path: string
+  /** Files that git itself keeps: whoever clones the repository gets them, too. */
+  tracked: boolean
+}
+
+export function hooksDirectory(workspace: string, place: Place): HooksDirectory {
+  if (place === 'local')
+    throw new StintError(
+      'ARG_ERROR',
+      'git has no --local hooks: those of a repository are yours alone already',
+    )
+  return place === 'user' ? ofUser(workspace) : ofRepository(workspace)
+}
+
+function ofRepository(workspace: string): HooksDirectory {
+  const found = askGit(workspace, 'rev-parse', '--git-path', 'hooks')
+  if (found === undefined || askGit(workspace, 'rev-parse', '--is-inside-work-tree') !== 'true')
+    throw new StintError('NOT_FOUND', `${workspace} is not in a git repository`, {
+      hint: 'Change to the repository to guard.',
+    })
+  const path = resolve(workspace, found)
+  const [scope] = (askGit(workspace, 'config', '--show-scope', '--get', 'core.hooksPath') ?? '').split('\t')
+  if (scope === 'global' || scope === 'system')
+    throw new StintError('NAME_TAKEN', `git looks for the hooks of all your repositories in ${path}`, {
+      hint: 'Use --user to guard all of them, or `git config --local core.hooksPath .git/hooks` to let this one have its own.',
+    })
+  return { path, tracked: isTracked(workspace, path) }
+}
+
+function ofUser(workspace: string): HooksDirectory {
+  const path = askGit(workspace, 'config', '--global', '--path', '--get', 'core.hooksPath')
+  if (path === undefined || path === '')
+    throw new StintError('NOT_FOUND', 'git has no directory for the hooks of all your repositories', {
+      hint: 'Install it in each repository, or set one with `git config --global core.hooksPath DIR`: hooks in the repositories are then no longer run.',
+    })
+  return { path: resolve(workspace, path), tracked: false }
+}
+
+function isTracked(workspace: string, path: string): boolean {
+  const top = askGit(workspace, 'rev-parse', '--show-toplevel') ?? workspace
+  const common = resolve(workspace, askGit(workspace, 'rev-parse', '--git-common-dir') ?? '.git')
+  if (!isWithin(path, top) || isWithin(path, common)) return false
+  return askGit(workspace, 'check-ignore', '--quiet', join(path, 'pre-commit')) === undefined
+}

@@ -1,0 +1,67 @@
+import { pathToFileURL } from 'node:url'
+import { dirname, join } from 'node:path'
+import type { HookChoices } from '../hook/command-line.ts'
+import { StintError } from '../primitives/stint-error.ts'
+import type { Change } from './change.ts'
+import { exclusively } from './exclusive.ts'
+import type { Place } from './place.ts'
+import {
+  checkWritable,
+  readSettings,
+  removeEmptyAbove,
+  unlinkIfThere,
+  writeSettings,
+} from './settings-file.ts'
+
+interface PluginTarget {
+  place: Place
+  path: string
+}
+
+const mark = '// Written by `stint hook install opencode`; `stint hook uninstall opencode` removes it.\n'
+
+export const isOurPlugin = (text: string): boolean => text.startsWith(mark)
+
+/** OpenCode loads every file in its directory of plugins; ours is a few lines that load the rest. */
+export function pluginText(program: readonly string[], choices: HookChoices): string {
+  const plugin = pathToFileURL(join(dirname(program.at(-1) ?? ''), 'opencode-plugin.mjs')).href
+  return `${mark}import { stintPlugin } from ${JSON.stringify(plugin)}
+
+export const stint = stintPlugin(${JSON.stringify(choices)})
+`
+}
+
+export async function installPlugin(
+  { place, path }: PluginTarget,
+  { program, dryRun, ...choices }: HookChoices & { program: readonly string[]; dryRun: boolean },
+): Promise<Change> {
+  const after = Buffer.from(pluginText(program, choices))
+  const act = (): Change => {
+    const file = readSettings(path)
+    const change = { agent: 'opencode' as const, place, path, before: file.bytes, after }
+    if (file.bytes?.equals(after)) return { ...change, outcome: 'unchanged' }
+    if (file.bytes !== undefined && !isOurPlugin(file.bytes.toString()))
+      throw new StintError('NAME_TAKEN', `${path} is there already, and not written by stint`, {
+        hint: 'Move it away, then try again.',
+      })
+    checkWritable(file)
+    if (!dryRun) writeSettings(file, after, place === 'user' ? 0o600 : 0o644)
+    return { ...change, outcome: file.bytes === undefined ? 'installed' : 'updated' }
+  }
+  return dryRun ? act() : exclusively(path, act)
+}
+
+export async function uninstallPlugin(
+  { place, path }: PluginTarget,
+  { dryRun, keep }: { dryRun: boolean; keep: string },
+): Promise<Change> {
+  const { bytes } = readSettings(path)
+  const change = { agent: 'opencode' as const, place, path, before: bytes }
+  if (bytes === undefined || !isOurPlugin(bytes.toString()))
+    return { ...change, outcome: 'absent', after: bytes }
+  if (!dryRun) {
+    unlinkIfThere(path)
+    removeEmptyAbove(path, keep)
+  }
+  return { ...change, outcome: 'restored', after: undefined }
+}

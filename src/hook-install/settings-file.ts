@@ -1,0 +1,131 @@
+import {
+  closeSync,
+  fchmodSync,
+  fchownSync,
+  fstatSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  renameSync,
+  rmdirSync,
+  type Stats,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { ulid } from '../primitives/id.ts'
+import { codedError, errnoOf, StintError } from '../primitives/stint-error.ts'
+import { geteuid } from '../primitives/user.ts'
+
+/** Far more than anybody's settings have. */
+const maxBytes = 16 << 20
+
+/** A file that belongs to somebody else's program: what it is now, and where it really is. */
+export interface SettingsFile {
+  /** As the program names it. */
+  path: string
+  /** Where links lead: people keep their settings elsewhere and link to them. */
+  real: string
+  /** Undefined if there is none. */
+  bytes: Buffer | undefined
+  stat: Stats | undefined
+}
+
+export function readSettings(path: string): SettingsFile {
+  try {
+    const real = realPlace(path)
+    const stat = statSync(real, { throwIfNoEntry: false })
+    if (stat === undefined) return { path, real, bytes: undefined, stat }
+    if (!stat.isFile()) throw new StintError('SETTINGS_INVALID', `${path} is not a file`)
+    if (stat.size > maxBytes) throw new StintError('SETTINGS_INVALID', `${path} has ${stat.size} bytes`)
+    return { path, real, bytes: readFileSync(real), stat }
+  } catch (error) {
+    if (errnoOf(error) === 'ENOTDIR' || errnoOf(error) === 'ELOOP')
+      throw new StintError('SETTINGS_INVALID', `${path} cannot be a file: ${errnoOf(error)}`, {
+        cause: error,
+      })
+    throw codedError(error, `read ${path}`, 'Change its permissions, or install for another place.')
+  }
+}
+
+/** A link to what is not there yet is followed, too. */
+function realPlace(path: string): string {
+  try {
+    return realpathSync.native(path)
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT') throw error
+    try {
+      return resolve(dirname(path), readlinkSync(path))
+    } catch {
+      return path
+    }
+  }
+}
+
+/** Has nobody changed it since it was read? */
+export function isUnchanged(file: SettingsFile): boolean {
+  const now = readSettings(file.path)
+  return now.real === file.real && (now.bytes?.equals(file.bytes ?? none) ?? file.bytes === undefined)
+}
+
+const none = Buffer.from('\0')
+
+/** Whoever takes the right to write away from everyone, themselves too, means it: a rename would not even ask. */
+export function checkWritable({ path, stat }: SettingsFile): void {
+  if (stat === undefined || (stat.mode & 0o222) !== 0) return
+  throw new StintError('PERMISSION_DENIED', `${path} is read-only`, {
+    hint: `Allow writing (\`chmod u+w\`), or change it where it is generated; \`--dry-run\` shows what is to be added.`,
+  })
+}
+
+/** Replaces the file whole, with the owner and the mode it had; a new one gets `mode`. */
+export function writeSettings({ path, real, stat }: SettingsFile, bytes: Buffer, mode: number): void {
+  try {
+    mkdirSync(dirname(real), { recursive: true })
+    const staged = join(dirname(real), `.${process.pid}-${ulid()}.tmp`)
+    try {
+      writeStaged(staged, bytes, stat, stat === undefined ? mode : stat.mode & 0o7777)
+      renameSync(staged, real)
+    } catch (error) {
+      unlinkIfThere(staged)
+      throw error
+    }
+  } catch (error) {
+    throw codedError(error, `write ${path}`, 'Change its permissions, or install for another place.')
+  }
+}
+
+function writeStaged(staged: string, bytes: Buffer, stat: Stats | undefined, mode: number): void {
+  const fd = openSync(staged, 'wx', 0o600)
+  try {
+    writeFileSync(fd, bytes)
+    if (stat !== undefined && stat.uid !== geteuid()) fchownSync(fd, stat.uid, stat.gid)
+    if ((fstatSync(fd).mode & 0o7777) !== mode) fchmodSync(fd, mode)
+    fsyncSync(fd)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+export function unlinkIfThere(path: string): void {
+  try {
+    unlinkSync(path)
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT') throw codedError(error, `remove ${path}`)
+  }
+}
+
+/** Directories that were made for the file go with it, as far as nothing else is in them; `outer` and above stay. */
+export function removeEmptyAbove(path: string, outer: string): void {
+  for (let at = dirname(path); at.length > outer.length && at.startsWith(outer); at = dirname(at)) {
+    try {
+      rmdirSync(at)
+    } catch {
+      return
+    }
+  }
+}

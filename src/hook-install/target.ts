@@ -1,0 +1,64 @@
+import { type AgentName, hosts } from '../hook/hosts.ts'
+import { StintError } from '../primitives/stint-error.ts'
+import { hooksDirectory } from './git/hooks-directory.ts'
+import { isFound, type Place, requiredPath, type SettingsAgent, settingsPath } from './place.ts'
+
+/** One place where hooks can be: a settings file, the hooks of a repository, a plugin's file. */
+export type Target =
+  | { kind: 'settings'; agent: SettingsAgent; place: Place; path: string }
+  | { kind: 'plugin'; agent: 'opencode'; place: Place; path: string }
+  | { kind: 'git'; agent: 'git'; place: Place; path: string; tracked: boolean }
+
+export const allPlaces: readonly Place[] = ['user', 'project', 'local']
+
+type Agent = Exclude<AgentName, 'git'>
+
+/** git is no agent: its hooks are installed where somebody asks for it by name. */
+export const allAgents = Object.keys(hosts).filter((name): name is Agent => name !== 'git')
+
+/** Where to install: for the named agents, or for every one the user has. */
+export function targetsToInstall(
+  agents: readonly AgentName[],
+  place: Place | undefined,
+  workspace: string,
+): Target[] {
+  if (agents.length > 0) return agents.map((agent) => targetOf(agent, place ?? usual(agent), workspace))
+  const found = allAgents.filter((agent) => isFound(agent))
+  const targets = found.filter((agent) => settingsPath(agent, place ?? 'user', workspace) !== undefined)
+  if (targets.length > 0) return targets.map((agent) => targetOf(agent, place ?? 'user', workspace))
+  const known = [...allAgents, 'git'].join(', ')
+  throw new StintError('NOT_FOUND', 'no agent was found here that could be given hooks', {
+    hint: `Name one: ${known}.`,
+  })
+}
+
+/** A repository's hooks are the repository's; an agent's are its user's. */
+const usual = (agent: AgentName): Place => (agent === 'git' ? 'project' : 'user')
+
+/** Everywhere hooks could be: for the named agents or all, in the place or in each. */
+export function targetsToLookAt(
+  agents: readonly AgentName[],
+  place: Place | undefined,
+  workspace: string,
+): Target[] {
+  const named = agents.length > 0
+  return (named ? agents : [...allAgents, 'git' as const]).flatMap((agent) =>
+    (place === undefined ? allPlaces : [place]).flatMap((place) => {
+      try {
+        return [targetOf(agent, place, workspace)]
+      } catch (error) {
+        // That there is no such place is what is found out here.
+        if (error instanceof StintError) return []
+        throw error
+      }
+    }),
+  )
+}
+
+function targetOf(agent: AgentName, place: Place, workspace: string): Target {
+  if (agent === 'git') return { kind: 'git', agent, place, ...hooksDirectory(workspace, place) }
+  const path = requiredPath(agent, place, workspace)
+  return agent === 'opencode'
+    ? { kind: 'plugin', agent, place, path }
+    : { kind: 'settings', agent, place, path }
+}

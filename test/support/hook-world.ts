@@ -1,0 +1,68 @@
+import { mkdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { stintBin, type Finished, World } from './world.ts'
+
+export const hookBin = join(dirname(stintBin), 'stint-hook.cjs')
+
+/** Where each agent keeps its hooks, below the home directory of its user. */
+export const userFiles = {
+  claude: '.claude/settings.json',
+  codex: '.codex/hooks.json',
+  cursor: '.cursor/hooks.json',
+  copilot: '.copilot/hooks/stint.json',
+  gemini: '.gemini/settings.json',
+} as const
+
+export type HookAgent = keyof typeof userFiles
+export const hookAgents = Object.keys(userFiles) as HookAgent[]
+
+export interface ChangeRow {
+  agent: string
+  place: string
+  path: string
+  outcome: string
+  backup?: string
+  diff?: string
+}
+
+/** A user with a home directory and a project of their own, who has no agent yet, and is not inside one. */
+export class HookWorld extends World {
+  readonly user = join(this.tmp, 'user')
+  readonly project = join(this.tmp, 'project')
+  readonly bin = join(this.tmp, 'bin')
+
+  constructor() {
+    super()
+    for (const path of [this.user, this.project, this.bin]) mkdirSync(path)
+    const foreign = /^(?:CLAUDE|CODEX|CURSOR|GEMINI|COPILOT|OPENCODE|XDG_|GIT_)/
+    for (const name of Object.keys(this.env)) if (foreign.test(name)) delete this.env[name]
+    symlinkSync(process.execPath, join(this.bin, 'node'))
+    this.env.HOME = this.user
+    this.env.PATH = `${this.bin}:/usr/bin:/bin`
+  }
+
+  /** The settings of an agent of this user. */
+  file(agent: HookAgent): string {
+    return join(this.user, userFiles[agent])
+  }
+
+  read(path: string): string {
+    return readFileSync(path, 'utf8')
+  }
+
+  hook(args: readonly string[], cwd: string = this.project): Promise<Finished> {
+    return this.stint(['hook', ...args, '--json'], { cwd })
+  }
+
+  /** Does something to hooks that must work, and says what it did. */
+  async change(...args: string[]): Promise<ChangeRow[]> {
+    const finished = await this.hook(args)
+    if (finished.code !== 0) throw new Error(`exit ${finished.code}: ${finished.stdout}${finished.stderr}`)
+    return (finished.envelope().data as { hooks: ChangeRow[] }).hooks
+  }
+
+  git(...args: string[]): Promise<Finished> {
+    const identity = ['-c', 'user.name=t', '-c', 'user.email=t@example.org', '-c', 'init.defaultBranch=main']
+    return this.start('git', [...identity, ...args], { cwd: this.project }).finished
+  }
+}
