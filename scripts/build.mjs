@@ -26,6 +26,8 @@ const apart = {
   temp: 'src/cli/temp/temp.ts',
   'watch-budget': 'src/cli/watch-budget.ts',
   'hold-lease': 'src/cli/hold-lease.ts',
+  postgres: 'src/cli/postgres/postgres.ts',
+  'open-postgres': 'src/cli/postgres/open-postgres.ts',
 }
 const loadApart = {
   name: 'load-apart',

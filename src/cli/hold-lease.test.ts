@@ -21,7 +21,7 @@ test('a program that cannot join the lease has lost it, at once', async () => {
   } as Partial<Context> as Context
   const options = { path: [], ttl: undefined, wait: undefined, purpose: undefined, 'on-lost': undefined }
   const held = await holdLease(context, options)
-  const book = openBook(undefined)
+  const book = await openBook({}, () => {})
   runSync(
     book.register,
     change(book, (claims) => breakClaim(claims, 'mine', { by: 'a test', reason: null, at: 0 })),

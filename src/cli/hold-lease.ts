@@ -1,7 +1,7 @@
 import type { Context } from '../command/context.ts'
-import { defaultTtlMs, wholeWorkspace } from '../lease/claim.ts'
-import { acquireLease } from '../lease/lease.ts'
-import { claimPaths } from '../lease/workspace.ts'
+import { defaultTtlMs } from '../lease/claim.ts'
+import { acquireLease, type Lease } from '../lease/lease.ts'
+import type { AcquireRequest } from '../lease/rules.ts'
 import { newSessionId } from '../primitives/id.ts'
 import { identify } from '../primitives/liveness.ts'
 import { announceWait } from './lock/announce-wait.ts'
@@ -13,6 +13,8 @@ export interface HoldOptions {
   wait: number | undefined
   purpose: string | undefined
   'on-lost': 'kill' | 'warn' | undefined
+  resource?: string
+  store?: string
 }
 
 export interface HeldLease {
@@ -25,20 +27,33 @@ export interface HeldLease {
 /** Holds a lease as long as the run lasts: it is given back when its children are gone. */
 export async function holdLease(context: Context, options: HoldOptions): Promise<HeldLease> {
   const sessionId = context.sessionId ?? newSessionId()
+  const { resource, store } = options
+  const book = await openBook({ resource, store }, (message) => context.warn(message))
+  const { register, subject } = book
   const acquiring = acquireLease({
     sessionId,
+    register,
+    resource,
     paths: options.path,
     ttlMs: options.ttl,
     wait: options.wait,
     purpose: options.purpose,
     signal: context.signal,
   })
-  const lease = await announceWait(acquiring, () => wantedBy(sessionId, options.path))
-  context.onRelease(() => lease.releaseSync())
+  const lease = await announceWait(acquiring, () => ({
+    book,
+    request: wanted(sessionId, book.pathsOf(options.path)),
+  }))
+  // At a second Ctrl-C only what needs no waiting is done.
+  context.onRelease(
+    register.performSync === undefined ? () => giveBack(lease) : () => void lease.releaseSync(),
+  )
   Object.assign(process.env, {
     STINT_SESSION_ID: lease.sessionId,
-    STINT_WORKSPACE: lease.workspace,
     STINT_FENCE: String(lease.fence),
+    ...(subject.path === undefined ? {} : { STINT_WORKSPACE: subject.path }),
+    // What the program asks about its lease is asked of the same store.
+    ...(store === undefined ? {} : { STINT_STORE: store }),
   })
   const lost = new Promise<never>((_, reject) => {
     lease.signal.addEventListener('abort', () => {
@@ -58,10 +73,15 @@ export async function holdLease(context: Context, options: HoldOptions): Promise
   }
 }
 
-/** What is asked for, as the rules see it: enough to find out who stands in its way. */
-function wantedBy(sessionId: string, path: readonly string[]) {
-  const book = openBook(undefined)
-  const paths = path.length === 0 ? wholeWorkspace : claimPaths(book.workspace, path)
-  const request = { sessionId, holder: null, paths, mode: 'exclusive' as const, ttlMs: defaultTtlMs }
-  return { book, request }
+async function giveBack(lease: Lease): Promise<void> {
+  await lease.release()
 }
+
+/** What is asked for, as the rules see it: enough to find out who stands in its way. */
+const wanted = (sessionId: string, paths: readonly string[]): AcquireRequest => ({
+  sessionId,
+  holder: null,
+  paths,
+  mode: 'exclusive',
+  ttlMs: defaultTtlMs,
+})

@@ -28,6 +28,16 @@ const options = {
     help: 'with --lock: how long to wait for another holder (not at all)',
   },
   purpose: { type: 'string', value: 'TEXT', help: 'with --lock: what for, shown to whoever is refused' },
+  resource: {
+    type: 'string',
+    value: 'NAME',
+    help: 'with --lock: instead of the workspace, what all agree to call NAME',
+  },
+  store: {
+    type: 'string',
+    value: 'URL',
+    help: 'with --lock: postgres://…, or files: where the lease is kept (STINT_STORE, files)',
+  },
   'on-lost': {
     type: 'string',
     choices: ['kill', 'warn'],
@@ -36,6 +46,12 @@ const options = {
   'max-bytes': { type: 'size', value: 'SIZE', help: 'end the program when its scratch holds more than this' },
   'max-files': { type: 'count', value: 'N', help: 'end the program when its scratch holds more files' },
 } as const satisfies OptionTable
+
+/** What says how to hold a lease, and nothing else. */
+const withLock = ['path', 'ttl', 'wait', 'purpose', 'resource', 'store', 'on-lost'] as const
+
+const isGiven = (value: unknown): boolean =>
+  value !== undefined && !(Array.isArray(value) && value.length === 0)
 
 export const run = defineCommand({
   name: 'run',
@@ -52,6 +68,7 @@ export const run = defineCommand({
     ['stint run --keep on-failure -- ./import.sh', 'look at the scratch of a run that failed'],
     ['stint run --max-bytes 2GiB --max-files 10000 -- make', 'a scratch that cannot fill the disk'],
     ['stint run --lock --wait 1m -- npm run codegen', 'nobody else edits the workspace meanwhile'],
+    ['stint run --lock --resource deploy:prod -- ./deploy.sh', 'one deploy at a time'],
   ],
   settings: ({ options, positionals }) => {
     if (positionals.length === 0) {
@@ -59,9 +76,9 @@ export const run = defineCommand({
         hint: 'Write it after --, as in: stint run -- npm test',
       })
     }
-    const { path, ttl, wait, purpose, 'on-lost': onLost } = options
-    if (!options.lock && [path[0], ttl, wait, purpose, onLost].some((given) => given !== undefined))
-      throw new StintError('ARG_ERROR', '--path, --ttl, --wait, --purpose and --on-lost go with --lock')
+    const stray = withLock.find((name) => isGiven(options[name]))
+    const { ttl } = options
+    if (!options.lock && stray !== undefined) throw new StintError('ARG_ERROR', `--${stray} goes with --lock`)
     assertTtl(ttl)
     return {
       sessionId: options.session,

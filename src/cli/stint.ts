@@ -26,6 +26,10 @@ export const stint: CommandGroup = {
       summary: 'see what there is: sizes, owners, orphans, history',
       load: async () => (await import('./temp/temp.ts')).temp,
     },
+    postgres: {
+      summary: 'leases for more than one machine',
+      load: async () => (await import('./postgres/postgres.ts')).postgres,
+    },
   },
   examples: [
     ['stint run -- npm test', 'TMPDIR is private to this run and gone after it'],

@@ -24,8 +24,11 @@ export interface Context extends BareContext {
   spawn(command: string, args?: readonly string[], options?: SpawnOptions): Promise<RunChild>
   /** Runs when the run ends, the newest first; not if the handler exits the process itself, or at a second Ctrl-C. */
   onCleanup(hook: () => void | Promise<void>): void
-  /** Runs last, when the children are gone and the scratch is, too; also when there is no time to wait: it must not. */
-  onRelease(hook: () => void): void
+  /**
+   * Runs last, when the children are gone and the scratch is, too. Also when there is no time to wait: what it has not done when it
+   * returns is then not done.
+   */
+  onRelease(hook: () => void | Promise<void>): void
 }
 
 export interface RunChild {

@@ -22,7 +22,7 @@ export interface RunParts {
   guard: Guard | undefined
   hooks: CleanupHook[]
   /** Gives back what others wait for: leases. */
-  releases: (() => void)[]
+  releases: CleanupHook[]
   /** Known once the teardown has begun: a hook that ends the process cannot change it. */
   outcome?: Outcome
 }
@@ -44,7 +44,7 @@ export async function teardown(
   await runCleanupHooks(run.hooks, run.graceMs, (message) => run.answer.warn(message))
   settleOutputs(run.scratch, outcome)
   removeScratch(run, outcome)
-  releaseAll(run)
+  await runCleanupHooks(run.releases.splice(0), run.graceMs, (message) => run.answer.warn(message))
   const exit = answer(run, outcome)
   if (run.command.envelope !== 'on-request') await flushStreams()
   run.guard?.allEnded()
@@ -57,14 +57,15 @@ export function teardownAtOnce(run: RunParts, outcome: Outcome): number {
   if (!shouldKeep(run.settings.keep ?? 'never', 'error' in outcome))
     moveToTrash(run.scratch.root, run.scratch.path)
   run.scratch.release()
-  releaseAll(run)
+  releaseAtOnce(run)
   return answer(run, outcome)
 }
 
-function releaseAll({ releases, answer }: RunParts): void {
+function releaseAtOnce({ releases, answer }: RunParts): void {
   for (const release of releases.splice(0).toReversed()) {
     try {
-      release()
+      // What takes longer fails unheard: nobody is left to hear it.
+      release()?.catch(() => {})
     } catch (error) {
       answer.warn(`CLEANUP_FAILED: ${textOf(error)}`)
     }

@@ -117,7 +117,7 @@ export function* look(book: Book): Steps<unknown, Omit<Changed<never>, 'answer' 
 function* witnessOf(book: Book): Steps<unknown, Witness> {
   return {
     now: yield* book.register.now(book.key),
-    liveness: book.liveness ?? recentLiveness,
+    liveness: book.liveness ?? (book.register.shared ? nearbyLiveness : recentLiveness),
     outlasted: book.outlasted,
   }
 }
@@ -132,6 +132,15 @@ function recentLiveness(process: Identity): Liveness {
   const answer = liveness(process)
   if (answer === 'alive') seenAlive.set(process, now)
   return answer
+}
+
+/**
+ * Where other machines write, too: only of this very boot can a death be known. A machine-id proves little, machines that were made from one
+ * image have the same.
+ */
+function nearbyLiveness(process: Identity): Liveness {
+  const { boot } = thisMachine()
+  return boot !== '' && process.boot === boot ? recentLiveness(process) : 'unknown'
 }
 
 function* readPage(book: Book): Steps<unknown, Page> {

@@ -9,13 +9,16 @@ import { giveUp } from './give-up.ts'
 import { homeRegister } from './lock-home.ts'
 import { type Register, runAsync, runSync, type Steps } from './register.ts'
 import { type AcquireRequest, check, refresh } from './rules.ts'
+import { resourceSubject, subjectPaths, workspaceSubject } from './subject.ts'
 import { acquireWithin, acquireWithinSync, type Granted, tryWatch } from './wait.ts'
-import { claimPaths, findWorkspace, type Workspace } from './workspace.ts'
+import type { Workspace } from './workspace.ts'
 
 export interface LeaseOptions {
   sessionId: string
   /** Any directory in the workspace (the current one), or what `findWorkspace` made of it. */
   workspace?: string | Workspace
+  /** Instead of a workspace: anything that all who use it know by this name, such as `deploy:prod`. */
+  resource?: string
   /** Files or directories to claim, relative to the current directory; by default the whole workspace. */
   paths?: readonly string[]
   mode?: ClaimMode
@@ -55,6 +58,7 @@ export function acquireLeaseSync(options: Omit<LeaseOptions, 'signal'>): Lease {
 /** A claim that is held: see `acquireLease`. */
 export class Lease {
   readonly sessionId: string
+  /** What it is on: a workspace's path, or where others share it, its repository; or a resource's name. */
   readonly workspace: string
   readonly workspaceKey: string
   readonly #book: Book
@@ -268,11 +272,15 @@ function prepareLease(options: LeaseOptions): { book: Book; request: AcquireRequ
   if (!isSessionId(sessionId))
     throw new StintError('ARG_ERROR', `${JSON.stringify(sessionId)} cannot be a session id`)
   assertOptions({ ...options, ttlMs })
-  const workspace =
-    typeof options.workspace === 'object' ? options.workspace : findWorkspace(options.workspace)
-  const paths = options.paths?.length ? claimPaths(workspace.path, options.paths) : wholeWorkspace
+  const register = options.register ?? homeRegister()
+  const { resource } = options
+  const subject =
+    resource === undefined
+      ? workspaceSubject(options.workspace, register)
+      : resourceSubject(resource, register)
+  const paths = options.paths?.length ? subjectPaths(subject, register, options.paths) : wholeWorkspace
   return {
-    book: { register: options.register ?? homeRegister(), key: workspace.key, workspace: workspace.path },
+    book: { register, key: subject.key, workspace: subject.name },
     request: {
       sessionId,
       holder: pid === null ? null : holderOf(pid),

@@ -7,8 +7,8 @@
  * under the test suite's explorer, which decides itself in which order the steps of several writers happen.
  */
 export interface Register<Step = unknown> {
-  /** It is kept where other machines see it, too: there a workspace is known by its repository, not by its path. */
-  readonly shared?: boolean
+  /** If it is kept where other machines see it, too: as what all of them know a workspace, which has another path on each. */
+  readonly shared?: { nameWorkspace: (path: string) => { key: string; name: string } }
   /**
    * What the key holds now. It is the truth at some moment during the call. `known` is what an earlier read or swap has shown: if it is
    * still that, a driver may save itself the trouble of making sure.

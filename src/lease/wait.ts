@@ -63,8 +63,8 @@ function changeOrTime(book: Book, ms: number, signal: AbortSignal | undefined): 
     const timer = setTimeout(done, ms)
     let stopWatching: (() => void) | undefined
     signal?.addEventListener('abort', done)
-    // Short pauses are not worth a watcher.
-    if (ms > 10) stopWatching = tryWatch(book, done)
+    // Short pauses are not worth a watcher, nor one that only looks now and then, as we do.
+    if (ms > 10 && !book.register.shared) stopWatching = tryWatch(book, done)
   })
 }
 

@@ -87,14 +87,14 @@ function statOf(path: string): Stats | undefined {
 }
 
 /**
- * Paths as claims name them: relative to the workspace, real, in lower case where the file system does not tell cases apart. `paths` are relative to `from`.
+ * Paths as claims name them: relative to the workspace, real, in lower case where the file system does not tell cases apart, or if `fold` says so. `paths` are relative to `from`.
  */
 export function claimPaths(
   workspace: string,
   paths: readonly string[],
   from: string = currentDirectory(),
+  fold: boolean = paths.length > 0 && ignoresCase(workspace),
 ): string[] {
-  const fold = paths.length > 0 && ignoresCase(workspace)
   return paths.map((path) => {
     if (path === '**' || path === '') return '**'
     const inside = relative(workspace, realAncestor(resolve(from, path)))

@@ -24,6 +24,7 @@ export function pollEpoch(
       looking = false
     }
   }
+  void look()
   const timer = setInterval(() => void look(), everyMs).unref()
   return () => clearInterval(timer)
 }

@@ -1,6 +1,7 @@
 import { systemClock } from '../primitives/clock.ts'
 import { StintError } from '../primitives/stint-error.ts'
 import type { Held, Now, Register, Steps } from '../lease/register.ts'
+import { repositoryOf } from '../lease/repository.ts'
 import { explainPostgres, isConflict, isUncertain, sqlStateOf } from './explain.ts'
 import type { PostgresPool, Row } from './pool.ts'
 import { pollEpoch } from './poll-epoch.ts'
@@ -122,7 +123,7 @@ export function postgresRegister(options: PostgresRegisterOptions): Register<Pos
   }
 
   return {
-    shared: true,
+    shared: { nameWorkspace: repositoryOf },
     read,
     swap,
     now,

@@ -1,21 +1,20 @@
 import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/spec.ts'
 import type { Book } from '../../lease/book.ts'
-import { type Claim, defaultTtlMs, wholeWorkspace } from '../../lease/claim.ts'
+import { type Claim, defaultTtlMs } from '../../lease/claim.ts'
 import { giveUp } from '../../lease/give-up.ts'
 import { runAsync } from '../../lease/register.ts'
 import { acquireWithin } from '../../lease/wait.ts'
-import { claimPaths } from '../../lease/workspace.ts'
 import { newSessionId } from '../../primitives/id.ts'
 import { type Identity, identify, liveness } from '../../primitives/liveness.ts'
 import { StintError } from '../../primitives/stint-error.ts'
 import { textOf } from '../../primitives/text-of.ts'
 import { announceWait } from './announce-wait.ts'
-import { openBook, readSession, sessionOption, workspaceOption } from './book.ts'
+import { describeSubject, openBook, readSession, sessionOption, subjectOptions } from './book.ts'
 import { assertTtl } from './ttl.ts'
 
 const options = {
-  ...workspaceOption,
+  ...subjectOptions,
   ...sessionOption,
   path: {
     type: 'strings',
@@ -44,18 +43,16 @@ export const acquireCommand = defineBareCommand({
       'stint lock acquire --session mine --path src/api --purpose "new routes"',
       'only a part of the workspace',
     ],
+    ['stint lock acquire --session mine --resource deploy:prod --wait 10m', 'what is no directory'],
   ],
   async run({ signal, warn }, { options }) {
     const sessionId = readSession(options.session) ?? newSessionId()
-    const book = openBook(options.workspace)
     assertTtl(options.ttl)
+    const book = await openBook(options, warn)
     const request = {
       sessionId,
       holder: readPid(options.pid),
-      paths:
-        options.path.length === 0
-          ? wholeWorkspace
-          : claimPaths(book.workspace, options.path, options.workspace),
+      paths: book.pathsOf(options.path),
       mode: options.shared ? ('shared' as const) : ('exclusive' as const),
       ttlMs: options.ttl ?? defaultTtlMs,
       purpose: options.purpose,
@@ -71,15 +68,14 @@ export const acquireCommand = defineBareCommand({
     return {
       acquired: true,
       session_id: sessionId,
-      workspace: book.workspace,
-      workspace_key: book.key,
+      ...describeSubject(book.key, book.workspace),
       epoch,
       fence,
       expires_at: refreshed_at + ttl_ms,
     }
   },
-  render: ({ session_id, workspace, fence, expires_at }) =>
-    `${workspace} is held by ${session_id} until ${new Date(expires_at).toISOString()} (fence ${fence})`,
+  render: ({ session_id, workspace, resource, fence, expires_at }) =>
+    `${workspace ?? resource} is held by ${session_id} until ${new Date(expires_at).toISOString()} (fence ${fence})`,
 })
 
 /** Without one the claim has no process: the parent of a command substitution is dead at once, so it is no default. */

@@ -1,23 +1,57 @@
 import type { OptionTable } from '../../command/option.ts'
 import type { Book } from '../../lease/book.ts'
-import { homeRegister } from '../../lease/lock-home.ts'
-import { findWorkspace } from '../../lease/workspace.ts'
+import { wholeWorkspace } from '../../lease/claim.ts'
+import { kindOf, resourceSubject, type Subject, subjectPaths, workspaceSubject } from '../../lease/subject.ts'
 import { isSessionId } from '../../primitives/id.ts'
 import { StintError } from '../../primitives/stint-error.ts'
+import { openRegister, storeOption } from '../store.ts'
 
-export const workspaceOption = {
+export const subjectOptions = {
   workspace: { type: 'string', value: 'DIR', help: 'any directory in the workspace (the current one)' },
+  resource: {
+    type: 'string',
+    value: 'NAME',
+    help: 'instead of a workspace: anything all agree to call NAME, as deploy:prod',
+  },
+  ...storeOption,
 } as const satisfies OptionTable
 
 export const sessionOption = {
   session: { type: 'string', value: 'ID', help: 'the session (STINT_SESSION_ID)' },
 } as const satisfies OptionTable
 
-/** The book of the workspace a command is about. Paths that come with it are relative to the same directory. */
-export function openBook(directory: string | undefined): Book {
-  const { path, key } = findWorkspace(directory)
-  return { register: homeRegister(), key, workspace: path }
+export interface SubjectChoice {
+  workspace?: string
+  resource?: string
+  store?: string
 }
+
+/** The book of what a command is about, and the subject it is the book of. */
+export interface OpenBook extends Book {
+  subject: Subject
+  /** Paths as claims name them; all of it if none are given. Relative to the directory that was named, else the current one. */
+  pathsOf: (paths: readonly string[]) => readonly string[]
+}
+
+export async function openBook(
+  { workspace, resource, store }: SubjectChoice,
+  warn: (message: string) => void,
+): Promise<OpenBook> {
+  if (workspace !== undefined && resource !== undefined)
+    throw new StintError('ARG_ERROR', '--workspace and --resource: a lease is on one of them')
+  const register = await openRegister(store, warn)
+  const subject =
+    resource === undefined ? workspaceSubject(workspace, register) : resourceSubject(resource, register)
+  const pathsOf = (paths: readonly string[]): readonly string[] =>
+    paths.length === 0 ? wholeWorkspace : subjectPaths(subject, register, paths, workspace)
+  return { register, key: subject.key, workspace: subject.name, subject, pathsOf }
+}
+
+/** What a lease is on, as answers show it. */
+export const describeSubject = (key: string, name: string) =>
+  kindOf(key, name) === 'resource'
+    ? { resource: name, workspace_key: key }
+    : { workspace: name, workspace_key: key }
 
 /** The session a command acts for: as given, or that of the run it is called in. */
 export function readSession(given: string | undefined): string | undefined {

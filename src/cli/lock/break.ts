@@ -8,11 +8,11 @@ import { breakClaim } from '../../lease/rules.ts'
 import { StintError } from '../../primitives/stint-error.ts'
 import { geteuid } from '../../primitives/user.ts'
 import { askYesOrNo } from './ask.ts'
-import { openBook, workspaceOption } from './book.ts'
+import { openBook, subjectOptions } from './book.ts'
 import { describeClaim, renderClaim } from './describe.ts'
 
 const options = {
-  ...workspaceOption,
+  ...subjectOptions,
   session: { type: 'string', value: 'ID', help: 'the session whose claim goes' },
   reason: { type: 'string', value: 'TEXT', help: 'why: recorded with who did it' },
   yes: { type: 'boolean', help: 'do not ask' },
@@ -26,11 +26,11 @@ export const breakCommand = defineBareCommand({
   examples: [
     ['stint lock break --session theirs --reason "hung since noon" --yes', 'recorded: see stint lock status'],
   ],
-  async run(_, { options }) {
+  async run({ warn }, { options }) {
     const sessionId = options.session
     if (sessionId === undefined)
       throw new StintError('ARG_ERROR', 'whose claim?', { hint: 'Give --session ID.' })
-    const book = openBook(options.workspace)
+    const book = await openBook(options, warn)
     const { claims, witness } = await runAsync(book.register, look(book))
     const seen = claimOf(claims, sessionId)
     if (seen === undefined)

@@ -4,10 +4,10 @@ import { look } from '../../lease/book.ts'
 import { runAsync } from '../../lease/register.ts'
 import { check } from '../../lease/rules.ts'
 import { StintError } from '../../primitives/stint-error.ts'
-import { needSession, openBook, sessionOption, workspaceOption } from './book.ts'
+import { needSession, openBook, sessionOption, subjectOptions } from './book.ts'
 
 const options = {
-  ...workspaceOption,
+  ...subjectOptions,
   ...sessionOption,
   fence: { type: 'string', value: 'N', help: 'exit 4 if the claim was lost since this fence (STINT_FENCE)' },
 } as const satisfies OptionTable
@@ -19,10 +19,10 @@ export const checkCommand = defineBareCommand({
   examples: [
     ['stint lock check --session mine --fence "$STINT_FENCE" && deploy', 'only if it was never lost'],
   ],
-  async run(_, { options }) {
+  async run({ warn }, { options }) {
     const sessionId = needSession(options.session)
     const fence = readFence(options.fence)
-    const book = openBook(options.workspace)
+    const book = await openBook(options, warn)
     const { claims, witness } = await runAsync(book.register, look(book))
     const claim = check(claims, sessionId, fence, witness)
     if (claim === undefined && fence !== undefined) {

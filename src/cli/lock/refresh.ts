@@ -2,16 +2,16 @@ import { defineBareCommand } from '../../command/spec.ts'
 import { change } from '../../lease/book.ts'
 import { runAsync } from '../../lease/register.ts'
 import { refresh } from '../../lease/rules.ts'
-import { needSession, openBook, sessionOption, workspaceOption } from './book.ts'
+import { needSession, openBook, sessionOption, subjectOptions } from './book.ts'
 
 export const refreshCommand = defineBareCommand({
   name: 'refresh',
   summary: "Makes a session's claim last its full time again. Never takes it back once it is lost.",
-  options: { ...workspaceOption, ...sessionOption },
+  options: { ...subjectOptions, ...sessionOption },
   examples: [['stint lock refresh --session mine', 'says refreshed: false if there is nothing to refresh']],
-  async run(_, { options }) {
+  async run({ warn }, { options }) {
     const sessionId = needSession(options.session)
-    const book = openBook(options.workspace)
+    const book = await openBook(options, warn)
     const { answer } = await runAsync(
       book.register,
       change(book, (claims, witness) => refresh(claims, { sessionId }, witness)),

@@ -2,11 +2,10 @@ import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/spec.ts'
 import { giveUp } from '../../lease/give-up.ts'
 import { runAsync } from '../../lease/register.ts'
-import { claimPaths } from '../../lease/workspace.ts'
-import { needSession, openBook, sessionOption, workspaceOption } from './book.ts'
+import { needSession, openBook, sessionOption, subjectOptions } from './book.ts'
 
 const options = {
-  ...workspaceOption,
+  ...subjectOptions,
   ...sessionOption,
   path: { type: 'strings', value: 'P', help: 'give up only this path, relative to DIR; may be repeated' },
 } as const satisfies OptionTable
@@ -16,11 +15,10 @@ export const releaseCommand = defineBareCommand({
   summary: "Gives up a session's claim. Never touches another's.",
   options,
   examples: [['stint lock release --session mine', 'says released: false if there was nothing to release']],
-  async run(_, { options }) {
+  async run({ warn }, { options }) {
     const sessionId = needSession(options.session)
-    const book = openBook(options.workspace)
-    const paths =
-      options.path.length === 0 ? undefined : claimPaths(book.workspace, options.path, options.workspace)
+    const book = await openBook(options, warn)
+    const paths = options.path.length === 0 ? undefined : book.pathsOf(options.path)
     const { answer } = await runAsync(book.register, giveUp(book, { sessionId, paths }))
     return { released: answer.released }
   },

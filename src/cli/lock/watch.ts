@@ -5,7 +5,7 @@ import { runAsync } from '../../lease/register.ts'
 import { tryWatch } from '../../lease/wait.ts'
 import { StintError } from '../../primitives/stint-error.ts'
 import { visibleText } from '../../primitives/visible-text.ts'
-import { openBook, workspaceOption } from './book.ts'
+import { openBook, subjectOptions } from './book.ts'
 import { type ClaimDescription, describeClaim, lineLength } from './describe.ts'
 
 /** How often to look where nothing tells of a change: a claim can end by time or death alone. */
@@ -14,15 +14,15 @@ const lookEveryMs = 500
 export const watchCommand = defineBareCommand({
   name: 'watch',
   summary: 'Prints a line for each change of the claims on this workspace, until it is stopped.',
-  options: workspaceOption,
+  options: subjectOptions,
   envelope: 'on-request',
   examples: [
     ['stint lock watch', 'who comes and goes'],
     ['stint lock watch --json', 'one JSON object a line'],
   ],
   stream: true,
-  async run({ signal, json }, { options }) {
-    const book = openBook(options.workspace)
+  async run({ signal, json, warn }, { options }) {
+    const book = await openBook(options, warn)
     const hints = new Hints()
     let stopWatching: (() => void) | undefined
     let last = ''

@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest'
+import { dataOf, errorOf, LockWorld } from '../../../test/support/lock-world.ts'
+import { acquireLeaseSync } from '../../lease/lease.ts'
+import { memoryRegister } from '../../lease/memory-register.ts'
+
+test('a resource is claimed like a workspace, from anywhere, and apart from every workspace', async () => {
+  await using world = new LockWorld()
+  const on = ['--resource', 'deploy:prod']
+  const first = await world.lock(['acquire', '--session', 'a', ...on])
+  expect(dataOf(first)).toMatchObject({ acquired: true, resource: 'deploy:prod', fence: 1 })
+  expect(dataOf(first)).not.toHaveProperty('workspace')
+  const refused = await world.lock(['acquire', '--session', 'b', ...on], world.tmp)
+  expect(errorOf(refused)).toMatchObject({
+    code: 'LOCK_HELD',
+    message: expect.stringContaining('deploy:prod is held by a') as string,
+  })
+  expect((await world.lock(['acquire', '--session', 'b'])).code).toBe(0)
+  expect((await world.lock(['acquire', '--session', 'b', '--resource', 'deploy:test'])).code).toBe(0)
+  const { workspaces } = dataOf(await world.lock(['list'])) as { workspaces: object[] }
+  expect(workspaces).toHaveLength(3)
+  expect(workspaces).toContainEqual(expect.objectContaining({ resource: 'deploy:prod' }))
+  expect(workspaces).toContainEqual(expect.objectContaining({ workspace: world.workspace }))
+  expect((await world.stint(['lock', 'list'], { cwd: world.tmp })).code).toBe(0)
+  expect(dataOf(await world.lock(['release', '--session', 'a', ...on], '/'))).toEqual({ released: true })
+})
+
+test('run --lock --resource: one at a time, and no workspace is named', async () => {
+  await using world = new LockWorld()
+  const flags = ['run', '--lock', '--resource', 'deploy:prod', '--session', 'a', '--']
+  const { stdout } = await world.stint([...flags, 'sh', '-c', 'echo "$STINT_FENCE-$STINT_WORKSPACE"'])
+  expect(stdout).toBe('1-\n')
+  await world.lock(['acquire', '--session', 'b', '--resource', 'deploy:prod'])
+  const refused = await world.stint(flags.with(-1, '--json').concat('--', 'true'))
+  expect(errorOf(refused)?.code).toBe('LOCK_HELD')
+})
+
+test.each([
+  [['--resource', '']],
+  [['--resource', '../x']],
+  [['--resource', '/etc']],
+  [['--resource', 'a b']],
+  [['--resource', 'a\nb']],
+  [['--resource', 'x'.repeat(201)]],
+  [['--resource', 'x', '--workspace', '.']],
+  [['--resource', 'x', '--path', 'src']],
+  [['--store', 'mysql://user:secret@host/db']],
+])('lock acquire %j: exit 2 and nothing is claimed', async (flags) => {
+  await using world = new LockWorld()
+  const result = await world.lock(['acquire', '--session', 'a', ...flags])
+  expect([result.code, errorOf(result)?.code]).toEqual([2, 'ARG_ERROR'])
+  expect(result.stdout + result.stderr).not.toContain('secret')
+  expect(dataOf(await world.lock(['list']))).toMatchObject({ workspaces: [] })
+})
+
+test('in a program, too', () => {
+  const register = memoryRegister()
+  const lease = acquireLeaseSync({ register, resource: 'deploy:prod', sessionId: 'a' })
+  expect(lease.workspace).toBe('deploy:prod')
+  expect(() => acquireLeaseSync({ register, resource: 'deploy:prod', sessionId: 'b' })).toThrow(
+    'is held by a',
+  )
+  expect(() => acquireLeaseSync({ register, resource: 'x', paths: ['src'], sessionId: 'b' })).toThrow(
+    'has no paths',
+  )
+  lease.releaseSync()
+})

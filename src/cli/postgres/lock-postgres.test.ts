@@ -1,0 +1,157 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { dataOf, errorOf } from '../../../test/support/lock-world.ts'
+import { PostgresServer } from '../../../test/support/postgres.ts'
+import { postgresWorld } from '../../../test/support/postgres-world.ts'
+import { stintBin, until } from '../../../test/support/world.ts'
+
+let server: PostgresServer
+beforeAll(async () => {
+  server = await PostgresServer.start()
+})
+afterAll(() => server[Symbol.asyncDispose]())
+
+function clone(path: string, origin: string): string {
+  mkdirSync(join(path, 'src'), { recursive: true })
+  execFileSync('git', ['init', '-q', path])
+  execFileSync('git', ['-C', path, 'remote', 'add', 'origin', origin])
+  return path
+}
+
+test('two clones of a repository share a lease, by whatever URL they came; its paths are those in the repository', async () => {
+  await using world = await postgresWorld(server)
+  const one = clone(join(world.tmp, 'one'), 'git@example.com:team/app.git')
+  const two = clone(join(world.tmp, 'two'), 'https://token@example.com/Team/app')
+  const first = await world.lock(['acquire', '--session', 'a', '--purpose', 'routes', '--path', 'src'], one)
+  expect(dataOf(first)).toMatchObject({
+    acquired: true,
+    workspace: 'example.com/team/app',
+    workspace_key: 'git:example.com/team/app',
+    fence: 1,
+  })
+  const refused = await world.lock(['acquire', '--session', 'b'], two)
+  expect([refused.code, errorOf(refused)]).toMatchObject([
+    4,
+    { code: 'LOCK_HELD', holder: { session_id: 'a', purpose: 'routes' } },
+  ])
+  // In whatever case: on some machines it makes no difference.
+  expect((await world.lock(['acquire', '--session', 'b', '--path', 'SRC/api'], two)).code).toBe(4)
+  expect((await world.lock(['acquire', '--session', 'b', '--path', 'docs'], two)).code).toBe(0)
+  expect(dataOf(await world.lock(['status'], two))).toMatchObject({
+    claims: [
+      { session_id: 'a', paths: ['src'], standing: 'fresh' },
+      { session_id: 'b', paths: ['docs'] },
+    ],
+  })
+  expect(existsSync(world.home)).toBe(false)
+})
+
+test('a resource: acquire, refresh, check, status, list, break, release, on the server', async () => {
+  await using world = await postgresWorld(server)
+  const on = ['--resource', 'deploy:prod']
+  const { fence } = dataOf(await world.lock(['acquire', '--session', 'a', ...on]))
+  expect((await world.lock(['acquire', '--session', 'b', ...on])).code).toBe(4)
+  expect(dataOf(await world.lock(['refresh', '--session', 'a', ...on]))).toMatchObject({
+    refreshed: true,
+    fence,
+  })
+  expect(dataOf(await world.lock(['check', '--session', 'a', '--fence', String(fence), ...on]))).toEqual({
+    held: true,
+    fence,
+  })
+  expect(dataOf(await world.lock(['list']))).toMatchObject({
+    workspaces: [
+      { resource: 'deploy:prod', workspace_key: 'resource:deploy:prod', claims: [{ session_id: 'a' }] },
+    ],
+    unreadable: [],
+  })
+  expect(
+    dataOf(await world.lock(['break', '--session', 'a', '--reason', 'hung', '--yes', ...on])),
+  ).toMatchObject({ broken: true })
+  expect((await world.lock(['check', '--session', 'a', '--fence', String(fence), ...on])).code).toBe(4)
+  const next = dataOf(await world.lock(['acquire', '--session', 'b', ...on]))
+  expect(next.fence).toBeGreaterThan(Number(fence))
+  expect(dataOf(await world.lock(['status', ...on]))).toMatchObject({
+    resource: 'deploy:prod',
+    claims: [{ session_id: 'b' }],
+    breaks: [{ session_id: 'a', reason: 'hung' }],
+  })
+  expect(dataOf(await world.lock(['release', '--session', 'b', ...on]))).toEqual({ released: true })
+  expect(dataOf(await world.lock(['list']))).toMatchObject({ workspaces: [] })
+})
+
+test('lock watch tells of each change', async () => {
+  await using world = await postgresWorld(server)
+  const watch = world.startStint(['lock', 'watch', '--resource', 'db'], { cwd: world.workspace })
+  await until('it says free', () => watch.output().stdout.startsWith('free\n'))
+  await world.lock(['acquire', '--session', 'a', '--resource', 'db'])
+  await until('it says who', () => /\na fresh fence=1\n/.test(watch.output().stdout))
+  watch.child.kill('SIGTERM')
+  expect((await watch.finished).code).toBe(143)
+})
+
+test('run --lock on the server: held while the program runs, which can ask about it; given back at its end', async () => {
+  await using world = await postgresWorld(server)
+  const check = `"$0" "$1" lock check --json --resource deploy:prod --fence "$STINT_FENCE"; env > seen`
+  const flags = ['--lock', '--resource', 'deploy:prod', '--session', 'a']
+  const run = await world.stint(['run', ...flags, '--', 'sh', '-c', check, process.execPath, stintBin], {
+    cwd: world.workspace,
+  })
+  expect(run).toMatchObject({ code: 0, stderr: '' })
+  expect(JSON.parse(run.stdout)).toMatchObject({ ok: true, data: { held: true, fence: 1 } })
+  expect(readFileSync(join(world.workspace, 'seen'), 'utf8')).not.toContain('STINT_WORKSPACE=')
+  expect(dataOf(await world.lock(['status', '--resource', 'deploy:prod']))).toMatchObject({ claims: [] })
+})
+
+test.each(['SIGTERM', 'SIGKILL'] as const)(
+  'run --lock: after %s the next session on this machine gets it at once',
+  async (signal) => {
+    await using world = await postgresWorld(server)
+    const run = world.startStint(
+      ['run', '--lock', '--session', 'a', '--', 'sh', '-c', ': > up; exec sleep 600'],
+      {
+        cwd: world.workspace,
+      },
+    )
+    await until('it runs', () => existsSync(join(world.workspace, 'up')))
+    expect((await world.lock(['acquire', '--session', 'b'])).code).toBe(4)
+    run.child.kill(signal)
+    await run.finished
+    const next = await world.lock(['acquire', '--session', 'b', '--wait', '60s'])
+    expect(dataOf(next)).toMatchObject({ acquired: true, workspace: world.workspace })
+  },
+)
+
+test('run --lock: a lease that is broken on the server ends the program', async () => {
+  await using world = await postgresWorld(server)
+  const run = world.startStint(
+    ['run', '--lock', '--session', 'a', '--', 'sh', '-c', ': > up; exec sleep 600'],
+    {
+      cwd: world.workspace,
+    },
+  )
+  await until('it runs', () => existsSync(join(world.workspace, 'up')))
+  await world.lock(['break', '--session', 'a', '--yes'])
+  const { code, stderr } = await run.finished
+  expect(code).toBe(4)
+  expect(stderr).toContain('LOCK_LOST')
+})
+
+test('--store goes before STINT_STORE, and the program of run --lock asks the same store', async () => {
+  await using world = await postgresWorld(server)
+  const url = world.env.STINT_STORE ?? ''
+  world.env.STINT_STORE = 'files'
+  expect((await world.lock(['acquire', '--session', 'a'])).code).toBe(0)
+  expect((await world.lock(['acquire', '--session', 'b', '--store', url])).code).toBe(0)
+  expect(dataOf(await world.lock(['status']))).toMatchObject({ claims: [{ session_id: 'a' }] })
+  expect(dataOf(await world.lock(['status', '--store', url]))).toMatchObject({
+    claims: [{ session_id: 'b' }],
+  })
+  await world.lock(['release', '--session', 'b', '--store', url])
+  writeFileSync(join(world.workspace, 'ask.sh'), `"$0" "$1" lock check --json --fence "$STINT_FENCE"`)
+  const flags = ['run', '--lock', '--store', url, '--session', 'c', '--', 'sh', '-c', '. ./ask.sh']
+  const run = await world.stint([...flags, process.execPath, stintBin], { cwd: world.workspace })
+  expect(JSON.parse(run.stdout)).toMatchObject({ data: { held: true } })
+})

@@ -1,0 +1,69 @@
+import { cpSync, mkdirSync, symlinkSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { dataOf, errorOf, LockWorld } from '../../../test/support/lock-world.ts'
+import { PostgresServer } from '../../../test/support/postgres.ts'
+import { projectRoot, stintBin } from '../../../test/support/world.ts'
+import { knownVersion } from '../../postgres/migrations.ts'
+
+let server: PostgresServer
+beforeAll(async () => {
+  server = await PostgresServer.start()
+})
+afterAll(() => server[Symbol.asyncDispose]())
+
+test('migrate makes the schema once; --print-sql is what it does, and needs no server', async () => {
+  await using world = new LockWorld()
+  const [one, two] = [await server.createDatabase(), await server.createDatabase()]
+  world.env.STINT_STORE = server.url({ database: one })
+  expect(dataOf(await world.stint(['postgres', 'migrate', '--json']))).toEqual({
+    migrated: true,
+    from: 0,
+    to: knownVersion,
+  })
+  expect(dataOf(await world.stint(['postgres', 'migrate', '--json']))).toMatchObject({ migrated: false })
+  expect((await world.stint(['postgres', 'migrate'])).stdout).toBe(
+    `the schema has version ${knownVersion}: nothing to do\n`,
+  )
+
+  const printed = await world.stint(['postgres', 'migrate', '--print-sql'], { env: { STINT_STORE: '' } })
+  expect(printed).toMatchObject({ code: 0, stderr: '' })
+  await server.admin(printed.stdout, two)
+  const url = server.url({ database: two })
+  expect(dataOf(await world.stint(['postgres', 'migrate', '--json', '--store', url]))).toMatchObject({
+    migrated: false,
+    to: knownVersion,
+  })
+  expect(dataOf(await world.stint(['lock', 'status', '--json', '--store', url]))).toMatchObject({
+    claims: [],
+  })
+})
+
+test('without a store to migrate: exit 2, and what to give', async () => {
+  await using world = new LockWorld()
+  const result = await world.stint(['postgres', 'migrate', '--json'])
+  expect([result.code, errorOf(result)?.suggestion]).toEqual([2, expect.stringContaining('STINT_STORE')])
+})
+
+test('pg is found beside stint or in the current directory; else everybody is told to install it', async () => {
+  await using world = new LockWorld()
+  world.env.STINT_STORE = server.url({ database: await server.createDatabase() })
+  // Installed alone, without anything beside it.
+  const bin = join(world.tmp, 'alone/node_modules/stint/dist/bin')
+  cpSync(dirname(stintBin), bin, { recursive: true })
+  const migrate = (cwd: string) =>
+    world.start(process.execPath, [join(bin, 'stint.cjs'), 'postgres', 'migrate', '--json'], { cwd }).finished
+  const missing = await migrate(world.workspace)
+  expect(missing.code).toBe(4)
+  expect(errorOf(missing)).toMatchObject({
+    code: 'POSTGRES_CLIENT_MISSING',
+    suggestion: expect.stringContaining('npm i pg') as string,
+  })
+
+  mkdirSync(join(world.workspace, 'node_modules'))
+  const pg = join(projectRoot, 'node_modules/pg')
+  symlinkSync(pg, join(world.workspace, 'node_modules/pg'))
+  expect(dataOf(await migrate(world.workspace))).toMatchObject({ migrated: true })
+  symlinkSync(pg, join(world.tmp, 'alone/node_modules/pg'))
+  expect(dataOf(await migrate(world.tmp))).toMatchObject({ migrated: false })
+})

@@ -1,0 +1,43 @@
+import type { OptionTable } from '../../command/option.ts'
+import { defineBareCommand } from '../../command/spec.ts'
+import { migrate } from '../../postgres/migrate.ts'
+import { migrationScript } from '../../postgres/migrations.ts'
+import { StintError } from '../../primitives/stint-error.ts'
+import { readStore, storeOption } from '../store.ts'
+import { openPool } from './open-pool.ts'
+
+const options = {
+  ...storeOption,
+  'print-sql': { type: 'boolean', help: 'print what it would run, for psql; needs no server' },
+} as const satisfies OptionTable
+
+export const migrateCommand = defineBareCommand({
+  name: 'migrate',
+  summary:
+    'Makes the schema "stint", or brings it to the newest version. Safe to run again, and by many at once.',
+  options,
+  // What it prints is for psql, wherever that goes.
+  envelope: 'on-request',
+  examples: [
+    ['STINT_STORE=postgres://admin@db.example/team stint postgres migrate', 'once, before anybody uses it'],
+    ['stint postgres migrate --print-sql | psql', 'by your own means'],
+  ],
+  async run({ warn }, { options }) {
+    if (options['print-sql']) return { sql: migrationScript() }
+    const url = readStore(options.store, warn)
+    if (url === undefined) {
+      throw new StintError('ARG_ERROR', 'which database?', {
+        hint: 'Give its URL in STINT_STORE: postgres://user@host:5432/database',
+      })
+    }
+    const { from, to } = await migrate({ pool: openPool(url) })
+    return { migrated: to !== from, from, to }
+  },
+  render: (answer) => {
+    if (answer.sql !== undefined) return answer.sql
+    if (!answer.migrated) return `the schema has version ${answer.to}: nothing to do`
+    return answer.from === 0
+      ? `the schema was made, version ${answer.to}`
+      : `the schema went from version ${answer.from} to ${answer.to}`
+  },
+})

@@ -1,0 +1,42 @@
+import type { OptionTable } from '../command/option.ts'
+import { homeRegister } from '../lease/lock-home.ts'
+import type { Register } from '../lease/register.ts'
+import { StintError } from '../primitives/stint-error.ts'
+
+export const storeOption = {
+  store: {
+    type: 'string',
+    value: 'URL',
+    help: 'postgres://…, or files: where it is kept (STINT_STORE, files)',
+  },
+} as const satisfies OptionTable
+
+/** The URL of the PostgreSQL server to use, as given or as `STINT_STORE` says; undefined for files. */
+export function readStore(given: string | undefined, warn: (message: string) => void): string | undefined {
+  if (given !== undefined) hidePassword(given, warn)
+  const store = given ?? process.env.STINT_STORE ?? ''
+  if (store === '' || store === 'files') return undefined
+  if (/^postgres(ql)?:\/\//i.test(store)) return store
+  // Not shown: whatever it is, a password may be in it.
+  throw new StintError('ARG_ERROR', `${given === undefined ? 'STINT_STORE' : '--store'} is no store`, {
+    hint: 'It is files, or the URL of a PostgreSQL server: postgres://user@host:5432/database',
+  })
+}
+
+/** Where leases are kept: in files, unless a store is named. */
+export async function openRegister(
+  given: string | undefined,
+  warn: (message: string) => void,
+): Promise<Register> {
+  const url = readStore(given, warn)
+  if (url === undefined) return homeRegister()
+  const { openPostgres } = await import('./postgres/open-postgres.ts')
+  return openPostgres(url)
+}
+
+/** The list of processes shows every argument to every user of the machine. */
+function hidePassword(url: string, warn: (message: string) => void): void {
+  if (!/:\/\/[^@]*:[^@]*@|[?&]password=/i.test(url)) return
+  process.title = 'stint'
+  warn('a password in --store is in the list of processes, for all to see: put the URL into STINT_STORE')
+}

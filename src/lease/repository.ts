@@ -1,0 +1,90 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, realpathSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { displayHostname, thisMachine } from '../primitives/platform.ts'
+import { errnoOf, StintError } from '../primitives/stint-error.ts'
+import { repositoryName } from './remote-url.ts'
+
+/** What a workspace is, seen from any machine. */
+export interface Repository {
+  key: string
+  /** As people know it. */
+  name: string
+}
+
+const known = new Map<string, Repository>()
+
+/**
+ * The repository that a workspace is a clone of, by its remote `origin` (else the first): two clones on two machines are the same. Without a
+ * remote, and for a directory without git, it is that directory of this machine. Asked once a process: what was claimed is released under
+ * the same name.
+ */
+export function repositoryOf(workspace: string): Repository {
+  const repository = known.get(workspace) ?? findRepository(workspace)
+  known.set(workspace, repository)
+  return repository
+}
+
+function findRepository(workspace: string): Repository {
+  const url = existsSync(join(workspace, '.git')) ? chooseRemote(askGit(workspace)) : undefined
+  if (url === undefined) return ofThisMachine('dir', workspace)
+  const name = repositoryName(url)
+  return name === undefined ? ofThisMachine('git', localPath(workspace, url)) : { key: `git:${name}`, name }
+}
+
+const ofThisMachine = (kind: string, path: string): Repository => {
+  const host = thisMachine().host || displayHostname()
+  return { key: `${kind}:${host}:${path}`, name: path }
+}
+
+/** `origin`, else the first by name, of what `git remote -v` says. */
+export function chooseRemote(listing: string): string | undefined {
+  const remotes = listing.split('\n').flatMap((line) => {
+    const [, name, url] = /^([^\t]+)\t(.*) \(fetch\)/.exec(line) ?? []
+    return name === undefined || url === undefined ? [] : [{ name, url }]
+  })
+  const origin = remotes.find(({ name }) => name === 'origin')
+  return (origin ?? remotes.sort((a, b) => (a.name < b.name ? -1 : 1))[0])?.url
+}
+
+/** Git itself, since users rewrite URLs in settings of theirs (`insteadOf`). Without what a hook of git has in its environment. */
+function askGit(workspace: string): string {
+  const env = Object.entries(process.env).filter(([name]) => !name.startsWith('GIT_'))
+  try {
+    return execFileSync('git', ['-C', workspace, 'remote', '-v'], {
+      encoding: 'utf8',
+      env: { ...Object.fromEntries(env), LC_ALL: 'C' },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: 10_000,
+    })
+  } catch (error) {
+    throw explain(error, workspace)
+  }
+}
+
+function explain(error: unknown, workspace: string): StintError {
+  const hint = 'Name what you claim with --resource NAME instead, or let git work here.'
+  if (errnoOf(error) === 'ENOENT')
+    return new StintError('NOT_FOUND', `git is not there to say what ${workspace} is a clone of`, {
+      hint,
+      cause: error,
+    })
+  const words =
+    String((error as { stderr?: unknown }).stderr ?? '')
+      .trim()
+      .split('\n')[0] || 'no reason given'
+  return new StintError('PERMISSION_DENIED', `git does not say what ${workspace} is a clone of: ${words}`, {
+    hint,
+    cause: error,
+  })
+}
+
+/** A remote in a directory of this machine: its real path, as another clone would find it. */
+function localPath(workspace: string, url: string): string {
+  const path = url.startsWith('file:') ? fileURLToPath(url) : resolve(workspace, url)
+  const found = [path, `${path}.git`].find((each) => existsSync(each))
+  return (found === undefined ? path : realpathSync.native(found))
+    .replace(/(?<=.)\.git$/, '')
+    .replace(/\/$/, '')
+}
