@@ -1,0 +1,26 @@
+import { minSecretBytes } from './forms.ts'
+import type { SecretRef } from './reference.ts'
+
+const telling = /TOKEN|SECRET|PASSWORD|_KEY$/i
+/** `MAX_TOKENS=128000` counts tokens, it has none. */
+const counts = { name: /TOKENS/i, value: /^\d+$/ }
+/** `SECRETS_DIR=/run/secrets`, `SSH_KEY_FILE=~/.ssh/id`: where one is, which is no secret. */
+const places = { name: /_(?:DIR|FILE|PATH)$/i, value: /^[/~.]/ }
+
+/**
+ * References to the variables whose names say that they hold a secret: `*TOKEN*`, `*SECRET*`, `*PASSWORD*`, `*_KEY`.
+ * Numbers of tokens and paths to secrets are left out, and so is what is too short to be looked for.
+ *
+ * @example
+ * for (const ref of secretsFromEnvironment()) gate.register(ref, resolveSecret(ref))
+ */
+export function secretsFromEnvironment(env: NodeJS.ProcessEnv = process.env): SecretRef[] {
+  return Object.entries(env)
+    .filter(([name, value]) => holdsSecret(name, value ?? ''))
+    .map(([name]) => ({ kind: 'env', name }))
+}
+
+function holdsSecret(name: string, value: string): boolean {
+  if (!telling.test(name) || Buffer.byteLength(value) < minSecretBytes) return false
+  return ![counts, places].some((not) => not.name.test(name) && not.value.test(value))
+}

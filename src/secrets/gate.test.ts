@@ -1,0 +1,373 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { SecretGate } from './gate.ts'
+
+const ref = { kind: 'env', name: 'X_TOKEN' } as const
+const masked = '<secret:env:X_TOKEN>'
+
+function gateFor(...values: string[]): SecretGate {
+  const gate = new SecretGate()
+  values.forEach((value, index) =>
+    gate.register(index === 0 ? ref : { kind: 'env', name: `T${index}` }, value),
+  )
+  return gate
+}
+
+const secret = 'p&ss "wörd"/1+1=2\\n<x>\'~'
+const lower = (text: string): string => text.replaceAll(/%[0-9A-F]{2}/g, (code) => code.toLowerCase())
+const form = (text: string): string => new URLSearchParams({ '': text }).toString().slice(1)
+const json = (text: string): string => JSON.stringify(text).slice(1, -1)
+const ascii = (text: string): string =>
+  json(text).replaceAll(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+const entities: Record<string, string> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+/** Written by hand or by Node, and not by what is under test. */
+const writings: [name: string, write: (text: string) => string][] = [
+  ['as it is', (text) => text],
+  ['URL-encoded', encodeURIComponent],
+  ['URL-encoded in lower case', (text) => lower(encodeURIComponent(text))],
+  ['URL-encoded three times', (text) => encodeURIComponent(encodeURIComponent(encodeURIComponent(text)))],
+  ['as a form', form],
+  ['as a form in lower case', (text) => lower(form(text))],
+  ['in base64url', (text) => Buffer.from(text).toString('base64url')],
+  ['in hex', (text) => Buffer.from(text).toString('hex')],
+  ['in upper case hex', (text) => Buffer.from(text).toString('hex').toUpperCase()],
+  ['in JSON', json],
+  ['in JSON in JSON', (text) => json(json(text))],
+  ['in JSON of ASCII', ascii],
+  ['in JSON of ASCII in JSON', (text) => json(ascii(text))],
+  ['in JSON with escaped slashes', (text) => json(text).replaceAll('/', String.raw`\/`)],
+  [
+    'in JSON for HTML',
+    (text) =>
+      json(text)
+        .replaceAll('<', String.raw`\u003c`)
+        .replaceAll('&', String.raw`\u0026`),
+  ],
+  [
+    'in JSON in upper case',
+    (text) =>
+      json(text)
+        .replaceAll('<', String.raw`\u003C`)
+        .replaceAll('+', String.raw`\u002B`),
+  ],
+  ['in HTML', (text) => text.replaceAll(/[&<>"']/g, (character) => entities[character] ?? '')],
+  ['in a quoted word of a shell', (text) => text.replaceAll("'", String.raw`'\''`)],
+]
+
+test.each(writings)('a secret %s is rewritten in strings, keys, texts, and at every depth', (_, write) => {
+  const gate = gateFor(secret)
+  const written = write(secret)
+  expect(gate.text(`a ${written} b`)).toBe(`a ${masked} b`)
+  expect(gate.stringify({ [`k ${written}`]: [1, { deep: `v=${written}` }], [written]: null })).toBe(
+    JSON.stringify({ [`k ${masked}`]: [1, { deep: `v=${masked}` }], [masked]: null }),
+  )
+  expect(() => gate.assertClean(`x${written}`, 'the title')).toThrow(
+    expect.objectContaining({ code: 'SECRET_LEAK' }),
+  )
+  expect(() => gate.assertClean(Buffer.from(JSON.stringify([written])), 'x')).toThrow('env:X_TOKEN')
+})
+
+test.each(['', 'a', 'ab', 'abc', 'user:'])(
+  'in base64 a secret is found after %j and before anything',
+  (before) => {
+    // Cores with and without the characters that the alphabet for URLs has instead of others.
+    for (const secret of ['hunter2 is it', 'hunter2?>~?>~?', 'six6by', 'öüöüß¿¿¿']) {
+      const gate = gateFor(secret)
+      for (const after of ['', 'z', 'zz', 'zzz']) {
+        const base64 = Buffer.from(before + secret + after).toString('base64')
+        for (const text of [
+          base64,
+          base64.replaceAll('+', '-').replaceAll('/', '_'),
+          encodeURIComponent(base64),
+          json(base64).replaceAll('/', '\\/'),
+        ]) {
+          const rest = gate.text(text)
+          expect(rest).toContain(masked)
+          // What is left is of the neighbours, and of the characters that are shared with them.
+          expect(rest.replace(masked, '').replaceAll(/%3D|=/g, '').length).toBeLessThanOrEqual(12)
+          expect(() => gate.assertClean(text, 'x')).toThrow('env:X_TOKEN')
+        }
+      }
+    }
+  },
+)
+
+test('base64 that is broken into lines is found', () => {
+  const secret = `hunter2 ${'correct horse battery staple '.repeat(4)}`.trim()
+  const gate = gateFor(secret)
+  for (const width of [64, 76]) {
+    for (let before = 0; before < width; before++) {
+      const base64 = Buffer.from(`${'x'.repeat(before)}${secret}${'y'.repeat(50)}`).toString('base64')
+      for (const end of ['\n', '\r\n', '\n    ', String.raw`\n`]) {
+        const wrapped = base64.replaceAll(new RegExp(`.{${width}}`, 'g'), (line) => line + end)
+        expect(gate.text(wrapped)).toContain(masked)
+        expect(gate.text(wrapped)).not.toContain(base64.slice(-100, -90))
+      }
+    }
+  }
+})
+
+test('a secret of digits is rewritten as a number, too', () => {
+  const gate = gateFor('0123456', '98765432109876543210', '1234.56789')
+  expect(
+    gate.stringify({
+      a: 123456,
+      b: [-123456, '0123456'],
+      123456: Number('98765432109876543210'),
+      c: 1234.56789,
+    }),
+  ).toBe(
+    `{"${masked}":"<secret:env:T1>","a":"${masked}","b":["-${masked}","${masked}"],"c":"<secret:env:T2>"}`,
+  )
+})
+
+test('a few digits are a secret only where no digit stands beside them', () => {
+  const gate = gateFor('171234')
+  expect(gate.stringify({ at: 1712345678901, id: 'a171234', b: '0171234', c: '171234.5', d: 0.171234 })).toBe(
+    `{"at":1712345678901,"id":"a${masked}","b":"0171234","c":"${masked}.5","d":"0.${masked}"}`,
+  )
+  for (const before of ['%20', String.raw`\u0020`, String.raw`\x20`]) {
+    expect(gate.text(`${before}171234`)).toBe(before + masked)
+  }
+  const long = gateFor('1712345678901234')
+  expect(long.text('0017123456789012345')).toBe(`00${masked}5`)
+})
+
+test('the number of a record may be that of a secret, and the last check lets it pass; in a text it does not', () => {
+  const gate = gateFor('123456')
+  gate.assertClean('{"seq":123456,"at":1712345678901,"data":{}}', 'a record')
+  for (const text of ['{"a":"123456"}', '{"a":[123456]}', '123456', '{"123456":1}', '":123456']) {
+    expect(() => gate.assertClean(text, 'a record')).toThrow('env:X_TOKEN')
+  }
+})
+
+test('of a secret with several lines each long line is one', () => {
+  const gate = gateFor('first line is long\r\n  second line is long  \nshort\n================')
+  expect(gate.text('> first line is long\n> second line is long\n> short\n================')).toBe(
+    `> ${masked}\n> ${masked}\n> short\n================`,
+  )
+  expect(gate.text(Buffer.from('the second line is long').toString('hex'))).toContain(masked)
+  expect(gate.text('a first line is long\r\n  second line is long  \nshort\n================ b')).toBe(
+    `a ${masked} b`,
+  )
+  expect(gate.text('a first line is long\n  second line is long  \nshort\n================ b')).toContain(
+    masked,
+  )
+})
+
+test('a long secret is found whole, in part, and in base64', () => {
+  const secret = Array.from({ length: 900 }, (_, index) => ((index * 2654435761) % 36).toString(36)).join('')
+  const gate = gateFor(secret)
+  expect(gate.text(`a ${secret} b`)).toBe(`a ${masked} b`)
+  expect(gate.text(`a ${secret.slice(200, 700)} b`)).toContain(masked)
+  for (const before of ['', 'a', 'ab']) {
+    const text = gate.text(Buffer.from(`${before}${secret}zz`).toString('base64'))
+    expect(text.match(/<secret/g)).toHaveLength(1)
+    expect(text.replace(masked, '').length).toBeLessThanOrEqual(8)
+  }
+  expect(gate.text(Buffer.from(secret).toString('hex'))).toBe(masked)
+})
+
+test('64 KiB can be kept out, more cannot', () => {
+  const secret = Array.from({ length: 8192 }, (_, index) =>
+    (index * 7919 + 10_000_000).toString(36).padEnd(7, 'x'),
+  ).join(' ')
+  const gate = gateFor(secret.slice(0, 64 << 10))
+  expect(gate.stringify([`<${secret.slice(0, 64 << 10)}>`])).toBe(`["<${masked}>"]`)
+  expect(() => gateFor(`${secret}xx`)).toThrow(expect.objectContaining({ code: 'SECRET_UNSUPPORTED' }))
+})
+
+test('where secrets overlap nothing of either is left, and the longer one gives its name', () => {
+  const gate = gateFor('abcdefgh', 'efghijklmn', 'cdefgh')
+  expect(gate.text('xabcdefghijklmny')).toBe('x<secret:env:T1>y')
+  expect(gate.text('xabcdefghy')).toBe(`x${masked}y`)
+  expect(gate.text('abcdefghabcdefgh')).toBe(masked)
+  expect(gateFor('abcabc').text('abcabcabc.')).toBe(`${masked}.`)
+})
+
+test('what replaces a secret never has one in it', () => {
+  const gate = new SecretGate()
+  gate.register({ kind: 'file', name: '/run/database' }, 'hunter2hunter2')
+  gate.register({ kind: 'env', name: 'DB_PASSWORD' }, 'database')
+  gate.register({ kind: 'env', name: 'OTHER' }, 'github-token')
+  expect(gate.text('hunter2hunter2 is for database')).toBe('<secret> is for <secret:env:DB_PASSWORD>')
+  expect(gate.text(`gh${'p_'}${'a1'.repeat(18)}`)).toBe('<masked>')
+  // Together with what stands before it, the placeholder is a secret again: then nothing of the text is kept.
+  const nasty = gateFor('abcdef', 'x<secret:env:X_TOKEN>')
+  expect(nasty.text('xabcdef')).toBe('<secret:env:T1>')
+  const endless = gateFor('abcdef', 'x<secret:env', 'xx<sec')
+  expect(endless.text(`${'x'.repeat(40)}abcdef`)).not.toMatch(/x<secret:env|xx<sec|abcdef/)
+})
+
+test.each(['', 'short', 'äö', '12345', '  abc    '])('%j is too short to be kept out', (value) => {
+  const gate = new SecretGate()
+  expect(() => gate.register(ref, value)).toThrow(expect.objectContaining({ code: 'SECRET_TOO_SHORT' }))
+  expect(gate.size).toBe(0)
+})
+
+test.each([
+  'secret',
+  'masked',
+  '<secret>',
+  '"type"',
+  '"type":"',
+  '","data":',
+  'session',
+  'closed',
+  'X_TOKEN',
+  'env:X_TOKEN',
+  '------',
+  '000000',
+  'ababab',
+  '"},{"":',
+  '":"","',
+  'session_id',
+])('%j is what every session writes, or nothing to look for, and is refused', (value) => {
+  const gate = new SecretGate()
+  expect(() => gate.register(ref, value)).toThrow(expect.objectContaining({ code: 'SECRET_UNSUPPORTED' }))
+  expect(gate.size).toBe(0)
+  expect(gate.stringify({ value })).toBe(JSON.stringify({ value }))
+})
+
+test('no error has the value in it', () => {
+  const gate = gateFor('hunter2hunter2')
+  const attempts = [
+    () => gate.assertClean('hunter2hunter2', 'the title'),
+    () => gate.register(ref, 'abcde'),
+    () => gate.register(ref, 'session_id'),
+    () => gate.register({ kind: 'env', name: 'a\nb' }, 'another one'),
+  ]
+  for (const attempt of attempts) {
+    let thrown: unknown
+    try {
+      attempt()
+    } catch (error) {
+      thrown = error
+    }
+    expect(thrown).toBeInstanceOf(Error)
+    expect(JSON.stringify([thrown, String(thrown), (thrown as Error).stack])).not.toMatch(
+      /hunter2hunter2|abcde|session_id|another/,
+    )
+  }
+})
+
+test('blanks around a value do not count, and the same value again is the same', () => {
+  const gate = gateFor('  hunter2hunter2\n')
+  gate.register({ kind: 'env', name: 'AGAIN' }, 'hunter2hunter2')
+  expect(gate.size).toBe(1)
+  expect(gate.text('(hunter2hunter2)')).toBe(`(${masked})`)
+})
+
+test('a secret without letters or digits is found, too', () => {
+  const gate = gateFor('!"§$%&/()=?')
+  for (const text of ['!"§$%&/()=?', encodeURIComponent('!"§$%&/()=?'), json(json('!"§$%&/()=?'))]) {
+    expect(gate.stringify({ text })).toBe(JSON.stringify({ text: masked }))
+  }
+})
+
+test('half a character, as a broken text may have, is no way past it', () => {
+  const gate = gateFor('hunter\ud83dhunter')
+  expect(gate.stringify(['hunter\ud83dhunter'])).toBe(JSON.stringify([masked]))
+})
+
+test('bytes that are no text hide nothing', () => {
+  const gate = gateFor('hunter2hunter2', 'ünïcödé')
+  for (const text of ['hunter2hunter2', 'ünïcödé']) {
+    const bytes = Buffer.concat([Buffer.from([0xff, 0xe2, 0x82]), Buffer.from(text), Buffer.from([0xc3])])
+    expect(() => gate.assertClean(new Uint8Array(bytes), 'x')).toThrow(
+      expect.objectContaining({ code: 'SECRET_LEAK' }),
+    )
+  }
+  gate.assertClean(Buffer.from([0xff, 0x00]), 'x')
+})
+
+test('what JSON.stringify throws is thrown, and undefined is null', () => {
+  const gate = gateFor('hunter2hunter2')
+  const loop: Record<string, unknown> = {}
+  loop['loop'] = loop
+  expect(() => gate.stringify(loop)).toThrow(TypeError)
+  expect(() => gate.stringify(1n)).toThrow(TypeError)
+  expect(gate.stringify(undefined)).toBe('null')
+  expect(gate.stringify({ at: new Date(0), to: { toJSON: () => 'hunter2hunter2' }, f: () => 1 })).toBe(
+    `{"at":"1970-01-01T00:00:00.000Z","to":"${masked}"}`,
+  )
+})
+
+const blank = new SecretGate()
+const loaded = gateFor(secret, '171234567', 'correct horse battery', 'Zq8vLx02mPnR')
+
+test('what has no secret in it is written as JSON.stringify writes it', () => {
+  fc.assert(
+    fc.property(fc.anything({ withNullPrototype: true, withDate: true }), (value) => {
+      const plain = JSON.stringify(value) ?? 'null'
+      expect(blank.stringify(value)).toBe(plain)
+      expect(loaded.stringify(value)).toBe(plain)
+    }),
+  )
+})
+
+/** The same value with all strings, keys and numbers taken out: what must not change. */
+const shapeOf = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(shapeOf)
+  if (typeof value === 'object' && value !== null) return Object.values(value).map(shapeOf)
+  return typeof value === 'string' || typeof value === 'number' ? '' : value
+}
+
+const secrets = fc
+  .oneof(
+    fc.string({ minLength: 6, maxLength: 40 }),
+    fc.string({ unit: 'binary', minLength: 6, maxLength: 30 }),
+    fc.string({ unit: fc.constantFrom(...'ab1"\\/%+&= \n\'<é'), minLength: 6, maxLength: 20 }),
+    fc.stringMatching(/^[A-Za-z0-9_-]{20,60}$/),
+    fc.stringMatching(/^\d{6,30}$/),
+    fc.stringMatching(/^[A-Za-z0-9+/ ]{16,30}\n[A-Za-z0-9+/ ]{16,30}$/),
+  )
+  .map((value) => value.trim())
+  .filter((value) => {
+    try {
+      gateFor(value)
+      return true
+    } catch {
+      return false
+    }
+  })
+
+const written = fc.constantFrom(
+  ...writings.map(([, write]) => write),
+  ...['', 'a', 'ab'].map((before) => (text: string) => Buffer.from(`${before}${text}z`).toString('base64')),
+)
+const beside = fc.constantFrom('', ' ', 'a=', '"', '\n', 'Bearer ', '%20', '{"k":"', '\\n', 'é', '.')
+
+test('whatever the secret, however it is written, wherever it stands: it is gone, and the value has the same shape', () => {
+  fc.assert(
+    fc.property(secrets, written, beside, beside, fc.jsonValue(), (value, write, before, after, other) => {
+      const gate = gateFor(value)
+      const planted = write(value)
+      const text = before + planted + after
+      const tree = { [text]: 1, list: [other, text, { [`k${text}`]: text }], plain: value }
+      const result = gate.stringify(tree)
+      expect(shapeOf(JSON.parse(result))).toEqual(shapeOf(JSON.parse(JSON.stringify(tree))))
+      const strings: string[] = []
+      JSON.parse(result, (key, each: unknown) =>
+        strings.push(key, typeof each === 'object' ? '' : String(each)),
+      )
+      for (const each of strings) {
+        expect(each).not.toContain(value)
+        expect(each).not.toContain(planted)
+        expect(Buffer.from(each, 'base64').toString('latin1')).not.toContain(
+          Buffer.from(value).toString('latin1'),
+        )
+      }
+      gate.assertClean(result, 'the result')
+      expect(gate.stringify(JSON.parse(result))).toBe(result)
+    }),
+    { numRuns: 1000 },
+  )
+})

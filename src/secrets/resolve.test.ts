@@ -1,0 +1,154 @@
+import { chmodSync, chownSync, mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { isRoot, World } from '../../test/support/world.ts'
+import { secretsFromEnvironment } from './environment.ts'
+import { checkSecretRef, formatSecretRef, parseSecretRef, type SecretRef } from './reference.ts'
+import { resolveSecret } from './resolve.ts'
+
+const value = 'correct horse battery'
+
+const refused = (code: string) => expect.objectContaining({ code })
+
+function inFile(world: World, content: string | Uint8Array = value): SecretRef {
+  const name = join(world.tmp, 'token')
+  writeFileSync(name, content, { mode: 0o600 })
+  return { kind: 'file', name }
+}
+
+test.each(['env:NAME', 'file:/run/a:b', 'keyring:login'])('%s is read, and written the same', (text) => {
+  expect(formatSecretRef(parseSecretRef(text))).toBe(text)
+})
+
+test.each([
+  '',
+  'NAME',
+  ':x',
+  'env:',
+  'vault:x',
+  'env:A=B',
+  'file:token',
+  'env:A\nB',
+  'env:\u009bx',
+  'ENV:A',
+  `env:${'x'.repeat(5000)}`,
+])('%j is no reference, and the error does not repeat it', (text) => {
+  expect(() => parseSecretRef(text)).toThrow(refused('NAME_INVALID'))
+  expect(() => parseSecretRef(`${value}${text}`)).toThrow(expect.not.stringContaining(value))
+})
+
+test.each([
+  undefined,
+  null,
+  5,
+  'env:A',
+  {},
+  { kind: 'env' },
+  { kind: 'env', name: 5 },
+  { kind: ['env'], name: 'A' },
+])('a manifest that has %j where a reference belongs is a coded error', (value) => {
+  expect(() => checkSecretRef(value)).toThrow(refused('NAME_INVALID'))
+})
+
+test('a variable is its value, and one that is not set or empty is missing', () => {
+  const env = { SET: `${value}\n`, EMPTY: '' }
+  expect(resolveSecret({ kind: 'env', name: 'SET' }, env)).toBe(`${value}\n`)
+  for (const name of ['EMPTY', 'UNSET']) {
+    expect(() => resolveSecret({ kind: 'env', name }, env)).toThrow(refused('SECRET_MISSING'))
+    expect(() => resolveSecret({ kind: 'env', name }, env)).toThrow(`env:${name}`)
+  }
+})
+
+test('a key ring is said to be out of reach', () => {
+  expect(() => resolveSecret({ kind: 'keyring', name: 'login' })).toThrow(refused('SECRET_UNSUPPORTED'))
+})
+
+test.each([
+  [value, value],
+  [`${value}\n`, value],
+  [`${value}\r\n`, value],
+  [`${value}\n\n`, `${value}\n`],
+  [' é\n', ' é'],
+])('of a file with %j the value is %j', async (content, expected) => {
+  await using world = new World()
+  expect(resolveSecret(inFile(world, content))).toBe(expected)
+})
+
+test('a file that is not there, below a file, or empty is missing', async () => {
+  await using world = new World()
+  const ref = inFile(world, '\n')
+  for (const name of [join(world.tmp, 'none'), join(ref.name, 'below'), ref.name]) {
+    expect(() => resolveSecret({ kind: 'file', name })).toThrow(refused('SECRET_MISSING'))
+  }
+})
+
+test.each([0o640, 0o604, 0o620, 0o602, 0o610, 0o666])('a file with mode %o is not read', async (mode) => {
+  await using world = new World()
+  const ref = inFile(world)
+  chmodSync(ref.name, mode)
+  expect(() => resolveSecret(ref)).toThrow(refused('SECRET_UNSAFE'))
+})
+
+test('a link, a directory or a FIFO is not read', async () => {
+  await using world = new World()
+  const link = join(world.tmp, 'link')
+  symlinkSync(inFile(world).name, link)
+  const directory = join(world.tmp, 'directory')
+  mkdirSync(directory, 0o700)
+  const fifo = join(world.tmp, 'fifo')
+  await world.start('mkfifo', ['-m', '600', fifo]).finished
+  for (const name of [link, directory, fifo]) {
+    expect(() => resolveSecret({ kind: 'file', name })).toThrow(refused('SECRET_UNSAFE'))
+  }
+})
+
+test("another user's file is not read", async () => {
+  await using world = new World()
+  const ref = inFile(world)
+  if (isRoot) chownSync(ref.name, 12_345, 12_345)
+  else ref.name = '/etc/hostname'
+  expect(() => resolveSecret(ref)).toThrow(refused('SECRET_UNSAFE'))
+})
+
+test('a file of more than 64 KiB, or without text in it, is no secret, and nothing of it is in the error', async () => {
+  await using world = new World()
+  const ref = inFile(world, Buffer.concat([Buffer.from(value), Buffer.from([0xff])]))
+  expect(() => resolveSecret(ref)).toThrow(refused('SECRET_UNSUPPORTED'))
+  expect(() => resolveSecret(ref)).toThrow(expect.not.stringContaining(value))
+  truncateSync(ref.name, (64 << 10) + 1)
+  expect(() => resolveSecret(ref)).toThrow(refused('SECRET_UNSUPPORTED'))
+  truncateSync(ref.name, 0)
+  writeFileSync(ref.name, 'x'.repeat(64 << 10))
+  expect(resolveSecret(ref)).toHaveLength(64 << 10)
+})
+
+test('variables that are named as secrets are, except counts of tokens, paths and what is too short', () => {
+  const env = {
+    GITHUB_TOKEN: value,
+    db_password: value,
+    CLIENT_SECRET_2: value,
+    OPENAI_API_KEY: value,
+    PIN_TOKEN: '123456',
+    SHORT_TOKEN: '12345',
+    TWO_BYTES_EACH_TOKEN: 'äöü',
+    MAX_TOKENS: '128000',
+    SESSION_TOKENS: value,
+    SECRETS_DIR: '/run/secrets',
+    TOKEN_FILE: '~/.token',
+    PASSWORD_PATH: value,
+    KEYBOARD: value,
+    _KEYS: value,
+    EMPTY_TOKEN: undefined,
+    HOME: '/home/somebody',
+  }
+  expect(secretsFromEnvironment(env).map(formatSecretRef)).toEqual([
+    'env:GITHUB_TOKEN',
+    'env:db_password',
+    'env:CLIENT_SECRET_2',
+    'env:OPENAI_API_KEY',
+    'env:PIN_TOKEN',
+    'env:TWO_BYTES_EACH_TOKEN',
+    'env:SESSION_TOKENS',
+    'env:PASSWORD_PATH',
+  ])
+})

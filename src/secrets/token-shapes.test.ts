@@ -1,0 +1,179 @@
+import { createHash, generateKeyPairSync, randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { projectRoot } from '../../test/support/world.ts'
+import { ulid } from '../primitives/id.ts'
+import { SecretGate } from './gate.ts'
+
+/** Characters such as a token has, the same for each run. */
+const noise = (length: number, alphabet = 'Ab3dEf9hIjKlMn0pQrStUv1xYz'): string =>
+  Array.from({ length }, (_, index) => alphabet[(index * 7 + (index >> 2)) % alphabet.length]).join('')
+const hex = (length: number): string => noise(length, '0a1b2c3d4e5f6789')
+const jose = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
+
+// Put together here, so that nobody who looks for tokens in this file finds one.
+const tokens: [kind: string, token: string][] = [
+  ['anthropic-key', `sk-${'ant-api03-'}${noise(90)}-AA`],
+  ['anthropic-key', `sk-${'ant-oat01-'}${noise(60)}_x`],
+  ['openai-key', `sk-${'proj-'}${noise(40)}_${noise(20)}-x`],
+  ['openai-key', `sk-${'svcacct-'}${noise(40)}`],
+  ['openrouter-key', `sk-${'or-v1-'}${hex(64)}`],
+  ['api-key', `sk-${noise(48)}`],
+  ['api-key', `sk-${hex(32)}`],
+  ...['p', 'o', 'u', 's', 'r'].map((kind): [string, string] => ['github-token', `gh${kind}_${noise(36)}`]),
+  ['github-token', `github_${'pat_'}${noise(22)}_${noise(59)}`],
+  ['gitlab-token', `gl${'pat-'}${noise(20)}`],
+  ['gitlab-token', `gl${'pat-'}${noise(27)}.01.${hex(9)}`],
+  ['gitlab-token', `gl${'rt-'}${noise(20)}`],
+  ['aws-key-id', `AK${'IA'}${noise(16, 'ABCDEFG234567')}`],
+  ['aws-key-id', `AS${'IA'}${noise(16, 'ABCDEFG234567')}`],
+  ...['a', 'b', 'p', 'r', 's'].map((kind): [string, string] => [
+    'slack-token',
+    `xox${kind}-123456789012-${noise(24)}`,
+  ]),
+  ['slack-token', `xapp${'-1-'}A0123-456-${hex(64)}`],
+  ['google-key', `AI${'za'}${noise(34)}_`],
+  ['google-token', `GOC${'SPX-'}${noise(28)}`],
+  ['google-token', `ya${'29.'}${noise(60)}`],
+  ['npm-token', `npm${'_'}${noise(36)}`],
+  ['pypi-token', `pypi${'-AgEIcHlwaS5vcmc'}${noise(60)}`],
+  ['supabase-key', `sb${'_secret_'}${noise(22)}_${noise(8)}`],
+  ['supabase-key', `sbp${'_'}${hex(40)}`],
+  ['stripe-key', `sk${'_live_'}${noise(24)}`],
+  ['stripe-key', `rk${'_test_'}${noise(24)}`],
+  ['stripe-key', `wh${'sec_'}${noise(32)}`],
+  ['huggingface-token', `hf${'_'}${noise(34)}`],
+  ['groq-key', `gsk${'_'}${noise(52)}`],
+  ['xai-key', `xai${'-'}${noise(80)}`],
+  ['sendgrid-key', `SG${'.'}${noise(22)}.${noise(43)}`],
+  ['digitalocean-token', `dop${'_v1_'}${hex(64)}`],
+  ['docker-token', `dckr${'_pat_'}${noise(27)}`],
+  ['vault-token', `hvs${'.'}${noise(90)}`],
+  ['databricks-token', `dapi${hex(32)}`],
+  ['linear-key', `lin${'_api_'}${noise(40)}`],
+  ['shopify-token', `shp${'at_'}${hex(32)}`],
+  ['age-key', `AGE-SECRET${'-KEY-1'}${noise(58, 'QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L')}`],
+  ['jwt', `${jose({ alg: 'HS256' })}.${jose({ sub: '1' })}.${noise(43)}`],
+  ['jwt', `${jose({ alg: 'dir', enc: 'A256GCM' })}..${noise(16)}.${noise(40)}.${noise(22)}`],
+]
+
+const gate = new SecretGate()
+
+test.each(tokens)('a token of kind %s is masked wherever it stands', (kind, token) => {
+  const masked = `<masked:${kind}>`
+  expect(gate.text(token)).toBe(masked)
+  for (const [before, after] of [
+    ['', '\n'],
+    ['Authorization: Bearer ', ' '],
+    ['TOKEN=', ';'],
+    ['"', '"'],
+    ['https://x:', '@host/'],
+    ['(', ')'],
+    ['é', 'é'],
+  ] as const) {
+    expect(gate.text(before + token + after)).toBe(before + masked + after)
+    const json = gate.stringify({ [before + token]: [token + after], n: { token } })
+    expect(json).toBe(JSON.stringify({ [before + masked]: [masked + after], n: { token: masked } }))
+  }
+  // In the text of JSON, and in a URL, where the escape before it ends with a letter or digit.
+  for (const before of [String.raw`\n`, String.raw`\\n`, String.raw`\u003d`, 'token%3D', '%20']) {
+    expect(gate.text(before + token)).toBe(before + masked)
+  }
+})
+
+const pem = (type: 'pkcs1' | 'pkcs8'): string =>
+  generateKeyPairSync('rsa', { modulusLength: 1024 }).privateKey.export({ type, format: 'pem' }).toString()
+
+test.each(['pkcs1', 'pkcs8'] as const)('a private key in PEM (%s) is masked as a whole', (type) => {
+  const key = pem(type)
+  expect(gate.text(`before\n${key}after`)).toBe('before\n<masked:private-key>\nafter')
+  const nested = JSON.stringify({ key })
+  expect(gate.text(nested)).toBe(String.raw`{"key":"<masked:private-key>\n"}`)
+  expect(gate.text(key + key)).toBe('<masked:private-key>\n<masked:private-key>\n')
+})
+
+test('a private key whose end was cut off is masked as far as it goes', () => {
+  const key = pem('pkcs8')
+  expect(gate.text(key.slice(0, 300))).toBe('<masked:private-key>')
+  expect(gate.text(`${key.slice(0, 300)}… (truncated)`)).toBe('<masked:private-key>… (truncated)')
+  expect(gate.text(JSON.stringify(key.slice(0, 300)))).toBe('"<masked:private-key>"')
+})
+
+const ordinary = [
+  '/home/me/task-sk-foo/and-a-long-name-for-a-directory-2024-01-01',
+  'sk-learn-something-with-a-very-long-name-1234567890',
+  'sk-fading-circle sk-cube-grid sk-internationalization',
+  'sk-ant-colony-optimization-with-a-long-name-2024',
+  'disk-0123456789abcdef0123456789abcdef risk-0123456789abcdef0123456789abcdef',
+  'npm_config_registry npm_lifecycle_event npm_package_dependencies_something_long',
+  'sb_secret_name_of_a_variable_in_a_program glpat-is-the-prefix-of-a-token-there',
+  'xoxb-is-the-prefix-of-a-bot-token hf_hub_download_with_a_long_name_of_function',
+  'AKIAnotakey AKIA0123 AIzaShort ghp_short github_pat_short ghp_ sk- xoxb-',
+  'A private key begins with -----BEGIN PRIVATE KEY----- and a public one with -----BEGIN PUBLIC KEY-----',
+  '-----BEGIN CERTIFICATE-----\nMIIDdzCCAl+gAwIBAgIEAgAAuTANBgkqhkiG9w0BAQUFADBaMQswCQYDVQQGEwJJ\n-----END CERTIFICATE-----',
+  'eyJ is how {" begins in base64: eyJhIjoxfQ==, and eyJhbGciOiJIUzI1NiJ9 alone is no token',
+  'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ0a1b2c3d4e5f67890abcdefABCDEF0123456789abcd user@host',
+  'sha512-oRBHQ/mPqz4kW8y8kqYQ9z3VwQ0c1Wb0jZ1Yz9gq5v8t7u6s5r4q3p2o1n0m== integrity',
+  'arn:aws:iam::123456789012:role/ASIA-PACIFIC-REGION-ADMINISTRATORS',
+  'com.example.service.implementation.AbstractSingletonProxyFactoryBean.getInstance',
+  'do_v1_migration_of_everything lin_api_client_configuration_for_tests dapi_client_configuration',
+]
+
+test.each(ordinary)('%j is ordinary text', (text) => {
+  expect(gate.text(text)).toBe(text)
+})
+
+test('hashes, ids, images, and the files of this project are ordinary text', () => {
+  for (let round = 0; round < 300; round++) {
+    const bytes = createHash('sha512').update(String(round)).digest()
+    const text = [
+      bytes.toString('hex'),
+      bytes.toString('base64'),
+      bytes.toString('base64url'),
+      `data:image/png;base64,${Buffer.alloc(20_000, bytes).toString('base64')}`,
+      createHash('sha1').update(bytes).digest('hex'),
+      `refs/heads/sk-${round}/task-sk-${round} ${randomUUID()} ${ulid()} req_${ulid()} msg_${ulid()} toolu_01${ulid()}`,
+    ].join(' ')
+    expect(gate.text(text)).toBe(text)
+  }
+  for (const name of ['package-lock.json', 'README.md', 'docs/errors.md', 'src/secrets/gate.ts']) {
+    const text = readFileSync(join(projectRoot, name), 'utf8')
+    expect(gate.text(text)).toBe(text)
+  }
+})
+
+test('whatever stands around a token, it does not survive', () => {
+  const around = fc.string({
+    unit: fc.constantFrom(' ', '\n', '"', '=', ':', ',', '/', 'é', '\u2028', '\\'),
+    maxLength: 40,
+  })
+  fc.assert(
+    fc.property(fc.constantFrom(...tokens), around, around, ([, token], before, after) => {
+      expect(gate.stringify([before + token + after])).not.toContain(token)
+    }),
+    { numRuns: 1000 },
+  )
+})
+
+test.each([
+  '-----BEGIN PRIVATE KEY-----\n',
+  '-----BEGIN PRIVATE KEY----- ',
+  'sk-',
+  'sk-proj-',
+  'glpat-',
+  'sb_secret_',
+  '-eyJ',
+  'eyJaaaaaaa.a.',
+  'xoxb-',
+  'github_pat_ ',
+])('a megabyte of %j, which begins a token again and again, is passed over', (beginning) => {
+  const text = beginning.repeat((1 << 20) / beginning.length)
+  expect(gate.text(text)).toBe(text)
+})
+
+test('a megabyte of letters after the first line of a key is not taken for one', () => {
+  const text = `-----BEGIN PRIVATE KEY-----${' '.repeat(1 << 16)}${'a'.repeat(1 << 20)}`
+  expect(gate.text(text)).toBe(text)
+})

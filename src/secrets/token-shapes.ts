@@ -1,0 +1,151 @@
+import type { Span } from './spans.ts'
+
+/** Not within a word; but after an escape such as `\n`, `\u003d` or `%3D`, whose last character looks like part of one. */
+const start = String.raw`(?:(?<![A-Za-z0-9])|(?<=\\[nrtbf])|(?<=\\u[\dA-Fa-f]{4})|(?<=%[\dA-Fa-f]{2}))`
+/** The same for prefixes that are also parts of words in kebab-case: `task-sk-…`. */
+const wordStart = String.raw`(?:(?<![A-Za-z0-9_-])|(?<=\\[nrtbf])|(?<=\\u[\dA-Fa-f]{4})|(?<=%[\dA-Fa-f]{2}))`
+/** What is random has capitals or digits; names of variables and files in lower case have none. */
+const random = (least: number): string => String.raw`(?=[a-z_-]{0,40}[\dA-Z])[\w-]{${least},}`
+
+/**
+ * Tokens whose makers gave them a look of their own: how they begin, and what follows. Each has 20 or more of `tokenCharacters` in a row, its
+ * beginning among them.
+ */
+const shapes: readonly (readonly [kind: string, prefix: string, rest: string, boundary?: string])[] = [
+  ['anthropic-key', 'sk-ant-', String.raw`[a-z]{2,10}\d\d-[\w-]{20,}`, wordStart],
+  ['openai-key', 'sk-(?:proj|svcacct|admin|None)-', random(20), wordStart],
+  ['openrouter-key', 'sk-or-v1-', '[0-9a-f]{32,}', wordStart],
+  ['api-key', 'sk-', String.raw`(?=[a-z]{0,40}[\dA-Z])[A-Za-z0-9]{20,}`, wordStart],
+  ['github-token', 'gh[pousr]_', '[A-Za-z0-9]{36,}'],
+  ['github-token', 'github_pat_', String.raw`\w{36,}`],
+  [
+    'gitlab-token',
+    'gl(?:pat|dt|rt|rtr|cbt|ptt|ft|soat|agent|oas|imt|ffct)-',
+    String.raw`${random(20)}(?:\.[\w-]{2,})*`,
+    wordStart,
+  ],
+  ['aws-key-id', 'A(?:KIA|SIA|BIA|CCA)', '[A-Z0-9]{16}(?![A-Za-z0-9])'],
+  ['slack-token', 'xox[abeprs]-', String.raw`(?=[A-Za-z-]{0,40}\d)[A-Za-z0-9-]{15,}`, wordStart],
+  ['slack-token', 'xapp-', String.raw`\d-[A-Za-z0-9-]{20,}`, wordStart],
+  ['google-key', 'AIza', String.raw`[\w-]{35,}`],
+  ['google-token', String.raw`(?:GOCSPX-|ya29\.)`, random(20)],
+  ['npm-token', 'npm_', '[A-Za-z0-9]{36,}'],
+  ['pypi-token', 'pypi-AgE', String.raw`[\w-]{40,}`, wordStart],
+  ['supabase-key', 'sb_secret_', random(16)],
+  ['supabase-key', 'sbp_', '[0-9a-f]{40}'],
+  ['stripe-key', '[sr]k_(?:live|test)_', '[A-Za-z0-9]{16,}'],
+  ['stripe-key', 'whsec_', '[A-Za-z0-9+/]{24,}=*'],
+  ['huggingface-token', 'hf_', '[A-Za-z0-9]{30,}'],
+  ['groq-key', 'gsk_', '[A-Za-z0-9]{40,}'],
+  ['xai-key', 'xai-', '[A-Za-z0-9]{60,}', wordStart],
+  ['sendgrid-key', String.raw`SG\.`, String.raw`[\w-]{16,}\.[\w-]{32,}`],
+  ['digitalocean-token', 'do[opr]_v1_', '[0-9a-f]{64}'],
+  ['docker-token', 'dckr_[po]at_', random(20)],
+  ['vault-token', String.raw`hv[sbr]\.`, random(20)],
+  ['databricks-token', 'dapi', '[0-9a-f]{32}'],
+  ['linear-key', 'lin_api_', '[A-Za-z0-9]{32,}'],
+  ['shopify-token', 'shp(?:at|ca|pa|ss)_', '[0-9a-fA-F]{32}'],
+  ['age-key', 'AGE-SECRET-KEY-1', '[0-9A-Z]{58}', wordStart],
+  ['jwt', 'eyJ', String.raw`[\w-]{7,}\.eyJ[\w-]{4,}\.[\w-]{16,}`, wordStart],
+  ['jwt', 'eyJ', String.raw`[\w-]{7,}\.[\w-]*\.[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}`, wordStart],
+]
+
+const patterns = shapes.map(([kind, prefix, rest, boundary = start]) => ({
+  kind,
+  prefix: new RegExp(prefix),
+  pattern: new RegExp(boundary + prefix + rest, 'g'),
+}))
+const prefixes = new RegExp([...new Set(shapes.map(([, prefix]) => prefix))].join('|'))
+
+const tokenCharacters = new Uint8Array(128)
+for (const character of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.') {
+  tokenCharacters[character.charCodeAt(0)] = 1
+}
+const shortest = 20
+
+/** False if no token is in the text, quickly; true if there may be one. */
+export const mayHoldToken = (text: string): boolean => nextCandidate(text, 0) >= 0 || text.includes(pemMark)
+
+/**
+ * Where the next word begins that may be a token, or -1. Ordinary text has few words of 20 characters: looking at every 20th
+ * character, and back from there to where its word begins, passes over most of it unseen.
+ */
+function nextCandidate(text: string, from: number): number {
+  for (let end = from + shortest - 1; end < text.length;) {
+    const before = end - shortest
+    let at = end
+    while (at > before && isTokenCharacter(text.charCodeAt(at))) at--
+    if (at > before) {
+      end = at + shortest
+      continue
+    }
+    const stop = endOfWord(text, end + 1)
+    if (prefixes.test(text.slice(before + 1, stop))) return before + 1
+    end = stop + shortest
+  }
+  return -1
+}
+
+function endOfWord(text: string, from: number): number {
+  let end = from
+  while (end < text.length && isTokenCharacter(text.charCodeAt(end))) end++
+  return end
+}
+
+const isTokenCharacter = (code: number): boolean => code < 128 && tokenCharacters[code] === 1
+
+/** Where the tokens and private keys are. */
+export function tokensIn(text: string): Span[] {
+  const tokens: Span[] = []
+  for (let from = nextCandidate(text, 0); from >= 0;) {
+    const stop = endOfWord(text, from)
+    tokens.push(...tokensOfWord(text, from, stop))
+    from = nextCandidate(text, stop)
+  }
+  return text.includes(pemMark) ? [...tokens, ...privateKeysIn(text)] : tokens
+}
+
+/** As much as the patterns look back at. */
+const context = 8
+const base64Rest = /[A-Za-z0-9+/=_.-]*/y
+
+function tokensOfWord(text: string, start: number, stop: number): Span[] {
+  const offset = Math.max(0, start - context)
+  base64Rest.lastIndex = stop
+  const word = text.slice(offset, stop + (base64Rest.exec(text)?.[0].length ?? 0))
+  return patterns
+    .filter(({ prefix }) => prefix.test(word))
+    .flatMap(({ kind, pattern }) =>
+      [...word.matchAll(pattern)].map(({ index, 0: { length } }) => ({
+        start: offset + index,
+        end: offset + index + length,
+        owner: undefined,
+        kind,
+      })),
+    )
+}
+
+const pemMark = 'PRIVATE KEY'
+const pemStart = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g
+const pemEnd = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/y
+const pemBody = /^(?:[A-Za-z0-9+/=\s]|\\{1,7}[nrt/])*/
+/** Of a key whose end was cut off no more than this can be left. */
+const maxPemBody = 1 << 16
+
+/** Whole ones, and those whose end was cut off. The mere mention of the first line is none. */
+function privateKeysIn(text: string): Span[] {
+  return [...text.matchAll(pemStart)].flatMap(({ index: start, 0: { length } }) => {
+    const bodyStart = start + length
+    const end = endOfKey(text, bodyStart)
+    const hasKey = /[A-Za-z0-9+/]{16}/.test(text.slice(bodyStart, end))
+    return hasKey ? [{ start, end, owner: undefined, kind: 'private-key' }] : []
+  })
+}
+
+function endOfKey(text: string, bodyStart: number): number {
+  pemEnd.lastIndex = text.indexOf('-----', bodyStart)
+  const last = pemEnd.lastIndex < 0 ? null : pemEnd.exec(text)
+  if (last !== null) return last.index + last[0].length
+  const body = pemBody.exec(text.slice(bodyStart, bodyStart + maxPemBody))
+  return bodyStart + (body?.[0].length ?? 0)
+}
