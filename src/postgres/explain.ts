@@ -38,6 +38,7 @@ const explanations: Readonly<Record<string, Explanation>> = {
  * never has a password in it.
  */
 export function explainPostgres(error: unknown): unknown {
+  if (isBadUrl(error)) return badUrl()
   if (error instanceof StintError || isMistake(error)) return error
   const state = sqlStateOf(error)
   if (state === undefined) return explainConnection(error)
@@ -49,6 +50,15 @@ export function explainPostgres(error: unknown): unknown {
     hint: explanation.hint,
   })
 }
+
+const isBadUrl = (error: unknown): boolean =>
+  errnoOf(error) === 'ERR_INVALID_URL' || (error instanceof Error && error.name === 'URIError')
+
+/** Without its cause, which repeats the whole URL. */
+const badUrl = (): StintError =>
+  new StintError('ARG_ERROR', 'the URL of the PostgreSQL server cannot be read', {
+    hint: 'It looks like postgres://user@host:5432/database; in a password write @ as %40, / as %2F, : as %3A, % as %25.',
+  })
 
 /** Of the program, not of the world. */
 const isMistake = (error: unknown): boolean =>

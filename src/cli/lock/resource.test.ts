@@ -26,11 +26,11 @@ test('a resource is claimed like a workspace, from anywhere, and apart from ever
 
 test('run --lock --resource: one at a time, and no workspace is named', async () => {
   await using world = new LockWorld()
-  const flags = ['run', '--lock', '--resource', 'deploy:prod', '--session', 'a', '--']
-  const { stdout } = await world.stint([...flags, 'sh', '-c', 'echo "$STINT_FENCE-$STINT_WORKSPACE"'])
+  const flags = ['run', '--lock', '--resource', 'deploy:prod', '--session', 'a']
+  const { stdout } = await world.stint([...flags, '--', 'sh', '-c', 'echo "$STINT_FENCE-$STINT_WORKSPACE"'])
   expect(stdout).toBe('1-\n')
   await world.lock(['acquire', '--session', 'b', '--resource', 'deploy:prod'])
-  const refused = await world.stint(flags.with(-1, '--json').concat('--', 'true'))
+  const refused = await world.stint([...flags, '--json', '--', 'true'])
   expect(errorOf(refused)?.code).toBe('LOCK_HELD')
 })
 

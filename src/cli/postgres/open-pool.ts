@@ -21,24 +21,17 @@ interface PostgresModule {
 /** A few connections to the server: a command asks one thing at a time, and refreshes a lease beside it. */
 export function openPool(url: string): PostgresPool {
   const { Pool } = loadPostgres()
-  try {
-    const pool = new Pool({
-      connectionString: url,
-      max: 4,
-      connectionTimeoutMillis: 10_000,
-      keepAlive: true,
-      allowExitOnIdle: true,
-      application_name: 'stint',
-    })
-    // A connection that breaks while nobody uses it: the next query tells, if there is one.
-    pool.on('error', () => {})
-    return pool
-  } catch {
-    // Its own words, and the error itself, repeat the whole URL.
-    throw new StintError('ARG_ERROR', 'the URL of the PostgreSQL server cannot be read', {
-      hint: 'It looks like postgres://user@host:5432/database; in a password, write @ as %40, / as %2F, : as %3A.',
-    })
-  }
+  const pool = new Pool({
+    connectionString: url,
+    max: 4,
+    connectionTimeoutMillis: 10_000,
+    keepAlive: true,
+    allowExitOnIdle: true,
+    application_name: 'stint',
+  })
+  // A connection that breaks while nobody uses it: the next query tells, if there is one.
+  pool.on('error', () => {})
+  return pool
 }
 
 /** Installed beside stint, or where the command was called: in that order, since what lies about there may be anybody's. */

@@ -1,0 +1,189 @@
+import { readFileSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { errorOf, LockWorld } from '../../../test/support/lock-world.ts'
+import { PostgresServer } from '../../../test/support/postgres.ts'
+import { grants } from '../../../test/support/postgres-world.ts'
+import { type Finished, until } from '../../../test/support/world.ts'
+import { knownVersion, migrationScript } from '../../postgres/migrations.ts'
+
+/** One that has to be written otherwise in a URL. */
+const password = 'hunter2/@:%'
+const secrets = ['hunter2', encodeURIComponent(password)]
+
+let server: PostgresServer
+beforeAll(async () => {
+  server = await PostgresServer.start()
+  await server.admin(`
+    CREATE ROLE member LOGIN PASSWORD '${password}';
+    CREATE ROLE stranger LOGIN PASSWORD '${password}';
+    CREATE ROLE reader LOGIN PASSWORD '${password}';
+    CREATE ROLE crowded LOGIN PASSWORD '${password}' CONNECTION LIMIT 0;
+    ALTER ROLE reader SET default_transaction_read_only = on`)
+  for (const database of ['empty', 'team', 'newer']) await server.admin(`CREATE DATABASE ${database}`)
+  await server.admin(migrationScript() + grants('member') + grants('reader'), 'team')
+  const next = knownVersion + 1
+  await server.admin(
+    `${migrationScript()}${grants('member')} INSERT INTO stint.migration (version, needs) VALUES (${next}, ${next})`,
+    'newer',
+  )
+})
+afterAll(() => server[Symbol.asyncDispose]())
+
+const as =
+  (user: string, database = 'team') =>
+  () =>
+    server.url({ user, password, database })
+
+interface Case {
+  what: string
+  url: () => string
+  exit: number
+  code: string
+  /** A word of what to do. */
+  says: string
+}
+
+const cases: Case[] = [
+  {
+    what: 'a URL that is none',
+    url: () => `postgres://member:${secrets[1]}@host:port/team`,
+    exit: 2,
+    code: 'ARG_ERROR',
+    says: 'postgres://user@host',
+  },
+  {
+    what: 'a password that was not written for a URL',
+    url: () => `postgres://member:${password}@host/team`,
+    exit: 2,
+    code: 'ARG_ERROR',
+    says: '%40',
+  },
+  {
+    what: 'another kind of store',
+    url: () => `mysql://member:${password}@host/team`,
+    exit: 2,
+    code: 'ARG_ERROR',
+    says: 'postgres://user@host',
+  },
+  {
+    what: 'a port where nobody listens',
+    url: () => `postgres://member:${secrets[1]}@127.0.0.1:1/team`,
+    exit: 12,
+    code: 'POSTGRES_UNAVAILABLE',
+    says: 'Check host and port',
+  },
+  {
+    what: 'a socket that is not there',
+    url: () => server.url({ user: 'member', password }).replace('stint-pg-', 'no-such-'),
+    exit: 12,
+    code: 'POSTGRES_UNAVAILABLE',
+    says: 'Check host and port',
+  },
+  {
+    what: 'a wrong password',
+    url: () => server.url({ user: 'member', password: 'hunter2', database: 'team' }),
+    exit: 7,
+    code: 'POSTGRES_DENIED',
+    says: 'PGPASSWORD',
+  },
+  {
+    what: 'no password',
+    url: () => server.url({ user: 'member', database: 'team' }),
+    exit: 7,
+    code: 'POSTGRES_DENIED',
+    says: 'PGPASSWORD',
+  },
+  {
+    what: 'a role that is not there',
+    url: as('nobody'),
+    exit: 7,
+    code: 'POSTGRES_DENIED',
+    says: 'Check user',
+  },
+  {
+    what: 'a role without the grants',
+    url: as('stranger'),
+    exit: 7,
+    code: 'POSTGRES_DENIED',
+    says: 'docs/postgres.md',
+  },
+  {
+    what: 'a database that is not there',
+    url: as('member', 'other'),
+    exit: 4,
+    code: 'POSTGRES_SCHEMA',
+    says: 'Create that database',
+  },
+  {
+    what: 'a database without the schema',
+    url: as('member', 'empty'),
+    exit: 4,
+    code: 'POSTGRES_SCHEMA',
+    says: 'stint postgres migrate',
+  },
+  {
+    what: 'a schema that has moved on',
+    url: as('member', 'newer'),
+    exit: 4,
+    code: 'POSTGRES_SCHEMA',
+    says: 'newer version of stint',
+  },
+  {
+    what: 'transactions that are read-only',
+    url: as('reader'),
+    exit: 4,
+    code: 'POSTGRES_READ_ONLY',
+    says: 'primary',
+  },
+  {
+    what: 'no connection left',
+    url: as('crowded'),
+    exit: 12,
+    code: 'POSTGRES_UNAVAILABLE',
+    says: 'try again',
+  },
+]
+
+const saysNoSecret = ({ stdout, stderr }: Finished): void => {
+  for (const secret of secrets) expect(stdout + stderr).not.toContain(secret)
+}
+
+describe.each(cases)('$what', ({ url, exit, code, says }) => {
+  test(`exit ${exit} ${code}, what to do, and no password anywhere`, async () => {
+    await using world = new LockWorld()
+    const env = { STINT_STORE: url(), STINT_DEBUG: '1' }
+    const acquire = ['lock', 'acquire', '--session', 'a']
+    const [envelope, text, byFlag] = await Promise.all([
+      world.stint([...acquire, '--json'], { env, cwd: world.workspace }),
+      world.stint(['run', '--lock', '--', 'touch', 'ran'], { env, cwd: world.workspace }),
+      world.stint([...acquire, '--json', '--store', url()], { cwd: world.workspace }),
+    ])
+    expect([envelope.code, text.code, byFlag.code]).toEqual([exit, exit, exit])
+    expect(errorOf(envelope)).toMatchObject({ code, suggestion: expect.stringContaining(says) as string })
+    expect(errorOf(envelope)?.retryable).toBe(exit === 12)
+    expect(text.stderr).toContain(`(${code})\n`)
+    for (const result of [envelope, text, byFlag]) saysNoSecret(result)
+  })
+})
+
+test('who may only read can still look', async () => {
+  await using world = new LockWorld()
+  const env = { STINT_STORE: as('reader')() }
+  const status = await world.stint(['lock', 'status', '--json'], { env, cwd: world.workspace })
+  expect(status.envelope()).toMatchObject({ ok: true, data: { claims: [] } })
+})
+
+test('a password in --store is warned of, and gone from the list of processes', async () => {
+  await using world = new LockWorld()
+  const url = as('member')()
+  const flags = ['--store', url, '--resource', 'listed']
+  const first = await world.stint(['lock', 'acquire', '--session', 'a', '--json', ...flags])
+  expect(first.envelope()).toMatchObject({ ok: true, warnings: [expect.stringContaining('STINT_STORE')] })
+  saysNoSecret(first)
+  const waiting = world.startStint(['lock', 'acquire', '--session', 'b', '--wait', '10m', ...flags])
+  const commandLine = (): string => readFileSync(`/proc/${waiting.pid}/cmdline`, 'utf8')
+  await until('it hides its arguments', () => commandLine().startsWith('stint'))
+  expect(commandLine()).not.toContain('hunter2')
+  waiting.child.kill('SIGTERM')
+  saysNoSecret(await waiting.finished)
+})
