@@ -1,11 +1,12 @@
-import { writeSync } from 'node:fs'
+import { fstatSync, statSync, writeSync } from 'node:fs'
 import { sleep } from '../primitives/sleep.ts'
 import { errnoOf } from '../primitives/stint-error.ts'
 import { answer } from './main.ts'
 
 const { stdout, stderr, code, unheard } = answer(process.argv.slice(2), process.env)
 write(2, stderr)
-process.exitCode = write(1, stdout) ? code : unheard
+const heard = write(1, stdout)
+process.exitCode = code === unheard || (heard && !isNowhere(1)) ? code : unheard
 
 /** False if nobody reads it. */
 function write(fd: number, text: string): boolean {
@@ -19,4 +20,13 @@ function write(fd: number, text: string): boolean {
     }
   }
   return true
+}
+
+/** Node opens /dev/null in place of an output that is closed: what is written there is lost, too. */
+function isNowhere(fd: number): boolean {
+  try {
+    return fstatSync(fd).rdev === statSync('/dev/null').rdev
+  } catch {
+    return false
+  }
 }

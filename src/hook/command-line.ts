@@ -20,7 +20,7 @@ export const hookArguments = (host: Host, event: HostEvent, choices: HookChoices
 
 /**
  * The command for hosts that take a line of shell. `program` is how stint-hook is started: `['/usr/bin/node', '/…/stint-hook.cjs']`. Where the
- * host would block on an exit code that is not ours (127: no such command), the line turns it into 0: a denial is said on stdout there.
+ * host would block on an exit code that is not ours (127: no such command), the line lets only that pass that means "no".
  */
 export function commandLine(
   host: Host,
@@ -29,8 +29,11 @@ export function commandLine(
   choices: HookChoices = {},
 ): string {
   const words = [...program, ...hookArguments(host, event, choices)].map(quoted).join(' ')
-  return host.onCrash === 'closed' && !choices.failClosed ? `${words} || exit 0` : words
+  return host.onCrash === 'closed' && !choices.failClosed ? `${words}${onlyNo}` : words
 }
+
+/** Whatever else goes wrong, a node that does not start included, has another exit code. */
+const onlyNo = ' || [ $? -ne 2 ] || exit 2'
 
 /**
  * The line for a git hook, a POSIX script: it refuses when stint-hook does, with exit code 2, and not when that cannot even be started.
@@ -42,7 +45,7 @@ export function gitCheckLine(
   choices: Pick<HookChoices, 'failClosed'> = {},
 ): string {
   const words = [...program, 'git', event.name].map(quoted).join(' ')
-  const refuse = choices.failClosed ? ' || exit 1' : ' || [ $? -ne 2 ] || exit 1'
+  const refuse = choices.failClosed ? ' || exit 1' : onlyNo
   const check = `${words} "$@"${choices.failClosed ? ' --fail-closed' : ''}${refuse}`
   return event.name === 'reference-transaction' ? `if [ "$1" = prepared ]; then ${check}; fi` : check
 }

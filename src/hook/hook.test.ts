@@ -1,0 +1,312 @@
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { dataOf } from '../../test/support/lock-world.ts'
+import {
+  type CommandHost,
+  commandHosts,
+  hookEvent,
+  HookWorld,
+  lineOf,
+  outcome,
+} from '../../test/support/hook-host.ts'
+import { until } from '../../test/support/world.ts'
+
+const held = async (world: HookWorld) => {
+  const [claim] = dataOf(await world.lock(['status'])).claims as Record<string, unknown>[]
+  return claim
+}
+
+const holders = async (world: HookWorld): Promise<unknown> => (await held(world))?.holders
+
+const hookLog = (world: HookWorld): string => {
+  const path = join(world.home, 'hook.log')
+  return existsSync(path) ? readFileSync(path, 'utf8') : ''
+}
+
+test.each(commandHosts)(
+  '%s: the first session gets the workspace, the second hears who has it',
+  async (host) => {
+    await using world = new HookWorld()
+    const first = await world.hook(host, 'pre', { session: 'first' })
+    expect(first).toMatchObject({ allowed: true, ended: { code: 0, stdout: '', stderr: '' } })
+    expect(await held(world)).toMatchObject({ session_id: 'first', standing: 'busy', paths: ['**'] })
+    const second = await world.hook(host, 'pre', { session: 'second' })
+    expect(second.allowed).toBe(false)
+    expect(second.reason).toMatch(
+      /^parallel session lock held by first \(pid \d+\) — wait or close that session first\. /,
+    )
+    expect(second.reason).toContain(`has held ${world.workspace} for`)
+    expect(second.reason).toContain('is at work right now')
+    expect(second.reason).toContain('it is doing "')
+    expect(second.reason).toContain('Do not look for a way around it')
+    expect(second.reason).toContain('at the latest in 2h')
+    expect(hookLog(world)).toBe('')
+  },
+)
+
+test.each(commandHosts)(
+  '%s: a call is counted until it ends, the turn gives the workspace back',
+  async (host) => {
+    await using world = new HookWorld()
+    await world.hook(host, 'start', { session: 'first' })
+    expect(await held(world)).toBeUndefined()
+    await world.hook(host, 'pre', { session: 'first', call: 'one' })
+    await world.hook(host, 'pre', { session: 'first', call: 'two' })
+    expect(await holders(world)).toEqual([{ pid: process.pid, calls: 2 }])
+    await world.hook(host, 'post', { session: 'first', call: 'one' })
+    expect(await holders(world)).toEqual([{ pid: process.pid, calls: 1 }])
+    await world.hook(host, 'failure', { session: 'first', call: 'two' })
+    // Codex says nothing of a call that failed; its user breaking off the turn ends that.
+    if (host === 'codex') expect(await held(world)).toBeUndefined()
+    else expect(await held(world)).toMatchObject({ session_id: 'first', standing: 'fresh' })
+    await world.hook(host, 'pre', { session: 'first', call: 'three' })
+    await world.hook(host, 'prompt', { session: 'first' })
+    expect(await holders(world)).toEqual([{ pid: process.pid, calls: 0 }])
+    await world.hook(host, 'stop', { session: 'first' })
+    expect(await held(world)).toBeUndefined()
+    expect(await world.hook(host, 'pre', { session: 'second' })).toMatchObject({ allowed: true })
+    await world.hook(host, 'end', { session: 'second' })
+    expect(await held(world)).toBeUndefined()
+    expect(hookLog(world)).toBe('')
+  },
+)
+
+test.each(commandHosts)('%s: events of another session change nothing', async (host) => {
+  await using world = new HookWorld()
+  await world.hook(host, 'pre', { session: 'first' })
+  for (const moment of ['post', 'failure', 'prompt', 'stop', 'start', 'end'] as const)
+    expect(await world.hook(host, moment, { session: 'second' })).toMatchObject({
+      allowed: true,
+      ended: { code: 0, stdout: '' },
+    })
+  expect(await held(world)).toMatchObject({ session_id: 'first', standing: 'busy' })
+})
+
+test.each(commandHosts)(
+  '%s: held for the session, the workspace stays its own after the turn',
+  async (host) => {
+    await using world = new HookWorld()
+    const choices = { hold: 'session' } as const
+    await world.hook(host, 'pre', { session: 'first', choices })
+    await world.hook(host, 'stop', { session: 'first', choices })
+    expect(await held(world)).toMatchObject({ session_id: 'first', standing: 'fresh' })
+    expect(await world.hook(host, 'pre', { session: 'second', choices })).toMatchObject({ allowed: false })
+    await world.hook(host, 'end', { session: 'first', choices })
+    expect(await held(world)).toBeUndefined()
+  },
+)
+
+test.each(commandHosts)('%s: by paths, only what touches the same file is refused', async (host) => {
+  await using world = new HookWorld()
+  const choices = { scope: 'paths' } as const
+  mkdirSync(join(world.workspace, 'src'))
+  const edit = (session: string, file: string) => world.hook(host, 'edit', { session, file, choices })
+  expect(await edit('first', 'src/a.ts')).toMatchObject({ allowed: true })
+  expect(await edit('second', 'src/b.ts')).toMatchObject({ allowed: true })
+  const same = await edit('second', 'src/a.ts')
+  expect(same.allowed).toBe(false)
+  expect(same.reason).toContain(`has held src/a.ts in ${world.workspace} for`)
+  expect(await world.hook(host, 'pre', { session: 'second', choices })).toMatchObject({ allowed: true })
+  expect(await world.hook(host, 'pre', { session: 'third', choices })).toMatchObject({ allowed: true })
+  await world.hook(host, 'stop', { session: 'first', choices })
+  expect(await edit('second', 'src/a.ts')).toMatchObject({ allowed: true })
+  await world.hook(host, 'stop', { session: 'second', choices })
+  await world.hook(host, 'pre', { session: 'whole' })
+  expect(await world.hook(host, 'pre', { session: 'third', choices })).toMatchObject({ allowed: false })
+})
+
+const nonsense = {
+  garbage: 'not JSON at all {{{',
+  empty: '',
+  'a list': '[1, 2]',
+  null: 'null',
+  'half an object': '{"session_id": "x", "tool_name"',
+  'an object without anything': '{}',
+  'fields of other types':
+    '{"session_id": 7, "cwd": [], "tool_name": {}, "tool_input": 3, "hook_event_name": null}',
+}
+
+test.each(
+  commandHosts.flatMap((host) =>
+    Object.entries(nonsense).map(([what, input]) => [host, what, input] as const),
+  ),
+)('%s: %s on stdin blocks nobody', async (host, _, input) => {
+  await using world = new HookWorld()
+  await world.hook(host, 'pre', { session: 'first' })
+  const { allowed, ended } = await world.hook(host, 'pre', { input })
+  expect(allowed).toBe(true)
+  expect(ended).toMatchObject({ code: 0, stdout: '', stderr: '' })
+  if (!input.startsWith('{"') && input !== '{}' && input !== '[1, 2]')
+    expect(JSON.parse(hookLog(world))).toMatchObject({
+      agent: host,
+      warning: expect.stringContaining('no JSON'),
+    })
+})
+
+test.each(commandHosts)('%s: with --fail-closed, what cannot be understood is refused', async (host) => {
+  await using world = new HookWorld()
+  const { allowed, reason } = await world.hook(host, 'pre', { input: '', choices: { failClosed: true } })
+  expect(allowed).toBe(false)
+  expect(reason).toContain('--fail-closed')
+})
+
+test.each(commandHosts)('%s: 5 MB on stdin are read to the end', async (host) => {
+  await using world = new HookWorld()
+  await world.hook(host, 'pre', { session: 'first' })
+  const big = JSON.parse(editEvent(world, host)) as Record<string, unknown>
+  const content = '}\n'.repeat(2.5 * 1024 * 1024)
+  const key = 'toolArgs' in big ? 'toolArgs' : 'tool_input'
+  const args =
+    key === 'toolArgs' ? JSON.stringify({ path: 'a', file_text: content }) : { file_path: 'a', content }
+  const input = JSON.stringify({ ...big, [key]: args })
+  expect(input.length).toBeGreaterThan(5_000_000)
+  expect(await world.hook(host, 'edit', { input })).toMatchObject({ allowed: false })
+})
+
+const editEvent = (world: HookWorld, host: CommandHost): string =>
+  JSON.stringify(hookEvent(host, 'edit', { session: 'second', cwd: world.workspace }))
+
+test.each(commandHosts)('%s: a refusal is not lost with a stdout that nobody reads', async (host) => {
+  await using world = new HookWorld()
+  await world.hook(host, 'pre', { session: 'first' })
+  const closed = world.startHook(host, 'pre', { session: 'second', line: `exec >&-; ${lineOf(host, 'pre')}` })
+  expect(outcome(host, await closed.finished)).toMatchObject({ allowed: false })
+  const deaf = world.startHook(host, 'pre', {
+    session: 'second',
+    line: `{ sleep 0.2; ${lineOf(host, 'pre')}; echo $? >code; } | exec true`,
+  })
+  await deaf.finished
+  const code = Number(readFileSync(join(world.workspace, 'code'), 'utf8'))
+  const { stderr } = deaf.output()
+  expect(outcome(host, { code, stdout: '', stderr })).toMatchObject({ allowed: false })
+})
+
+test.each(commandHosts)(
+  '%s: a hook killed for taking too long leaves nothing behind, and blocks nobody',
+  async (host) => {
+    await using world = new HookWorld()
+    // Its host has written half of the event.
+    const slow = world.startUnfinished(
+      `exec ${lineOf(host, 'pre').replace(/ \|\| .*/, '')}`,
+      '{"session_id":',
+    )
+    await until('it reads', () => readFileSync(`/proc/${slow.pid}/wchan`, 'utf8').includes('pipe'))
+    slow.child.kill('SIGTERM')
+    const ended = await slow.finished
+    expect(ended.signal).toBe('SIGTERM')
+    expect(outcome(host, { ...ended, code: null })).toMatchObject({ allowed: true })
+    expect(await world.hook(host, 'pre', { session: 'second' })).toMatchObject({ allowed: true })
+  },
+)
+
+test.each(commandHosts)(
+  '%s: answers as soon as the event is whole, even if stdin stays open',
+  async (host) => {
+    await using world = new HookWorld()
+    await world.hook(host, 'pre', { session: 'first' })
+    const open = world.startUnfinished(lineOf(host, 'pre'), editEvent(world, host))
+    expect(outcome(host, await open.finished)).toMatchObject({ allowed: false })
+  },
+)
+
+test.each(commandHosts)('%s: an installation that is missing or broken blocks no tool', async (host) => {
+  await using world = new HookWorld()
+  await world.hook(host, 'pre', { session: 'first' })
+  const broken = join(world.tmp, 'stint-hook.cjs')
+  writeFileSync(broken, 'this is no JavaScript')
+  const ways = {
+    'no such script': [process.execPath, join(world.tmp, 'missing.cjs')],
+    'no such command': [join(world.tmp, 'no-node'), broken],
+    'a broken script': [process.execPath, broken],
+    'nothing on PATH': ['stint-hook-that-is-nowhere'],
+  }
+  for (const [what, how] of Object.entries(ways)) {
+    const line = lineOf(host, 'pre', {}, how)
+    const ended = await world.startHook(host, 'pre', { session: 'second', line }).finished
+    expect(outcome(host, ended), what).toMatchObject({ allowed: true })
+  }
+})
+
+test.each(commandHosts)(
+  '%s: a home that cannot be used blocks no tool, unless it is to fail closed',
+  async (host) => {
+    await using world = new HookWorld()
+    writeFileSync(world.home, 'a file where a directory should be')
+    expect(await world.hook(host, 'pre')).toMatchObject({ allowed: true, ended: { code: 0, stdout: '' } })
+    expect(await world.hook(host, 'pre', { choices: { failClosed: true } })).toMatchObject({ allowed: false })
+    const after = await world.hook(host, 'stop', { choices: { failClosed: true } })
+    expect(after.ended).toMatchObject({ code: 0, stdout: '' })
+    rmSync(world.home)
+    mkdirSync(world.home, { mode: 0o700 })
+    expect(await world.hook(host, 'pre')).toMatchObject({ allowed: true })
+  },
+)
+
+test('with --fail-closed Cursor is told "allow" in so many words, and only then', async () => {
+  await using world = new HookWorld()
+  const { ended } = await world.hook('cursor', 'pre', { choices: { failClosed: true } })
+  expect(JSON.parse(ended.stdout)).toEqual({ permission: 'allow' })
+})
+
+test('a warning is recorded once a fault, without secrets, and there is an end to the log', async () => {
+  await using world = new HookWorld()
+  world.env.MY_API_TOKEN = 'hush-hush-token'
+  const cwd = '/nowhere/hush-hush-token'
+  expect(await world.hook('claude', 'pre', { cwd })).toMatchObject({ allowed: true })
+  expect(JSON.parse(hookLog(world))).toEqual({
+    at: expect.any(String),
+    agent: 'claude',
+    event: 'PreToolUse',
+    session: 'session-a',
+    warning: 'there is no directory /nowhere/<secret:env:MY_API_TOKEN>: ENOENT',
+  })
+  const log = join(world.home, 'hook.log')
+  writeFileSync(log, 'x'.repeat(300_000))
+  chmodSync(log, 0o600)
+  await world.hook('claude', 'pre', { cwd })
+  expect(hookLog(world).split('\n')).toHaveLength(2)
+  expect(readFileSync(`${log}.1`, 'utf8')).toHaveLength(300_000)
+})
+
+test('a model calls its command what it likes: no secret of the environment gets into the purpose', async () => {
+  await using world = new HookWorld()
+  world.env.DEPLOY_KEY = 'abc123secret'
+  const input = JSON.stringify({
+    session_id: 'first',
+    transcript_path: '/x',
+    cwd: world.workspace,
+    hook_event_name: 'PreToolUse',
+    tool_name: 'Bash',
+    tool_input: { command: 'deploy --key abc123secret', description: 'Deploy with abc123secret' },
+    tool_use_id: 'c',
+  })
+  await world.hook('claude', 'pre', { input })
+  expect(await held(world)).toMatchObject({
+    purpose: 'Claude Code: Bash (Deploy with <secret:env:DEPLOY_KEY>)',
+  })
+})
+
+test('what only reads needs no claim, and STINT_BYPASS=1 asks for none', async () => {
+  await using world = new HookWorld()
+  await world.hook('claude', 'pre', { session: 'first' })
+  const event = JSON.parse(
+    `{"session_id":"second","transcript_path":"/x","hook_event_name":"PreToolUse","tool_name":"Read","tool_input":{"file_path":"a"},"tool_use_id":"c"}`,
+  ) as object
+  const input = JSON.stringify({ ...event, cwd: world.workspace })
+  expect(await world.hook('claude', 'pre', { input })).toMatchObject({ allowed: true })
+  world.env.STINT_BYPASS = '1'
+  expect(await world.hook('claude', 'pre', { session: 'second' })).toMatchObject({ allowed: true })
+})
+
+test('stint-hook says what it takes', async () => {
+  await using world = new HookWorld()
+  for (const line of ['', 'emacs', 'claude --scope everything', 'claude --what', 'claude --hold']) {
+    const { code, stderr } = await world.start('sh', [
+      '-c',
+      `${lineOf('claude', 'pre').replace(/claude$/, '')} ${line}`,
+    ]).finished
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/^usage: stint-hook </)
+  }
+})

@@ -1,0 +1,187 @@
+import { execFileSync, type StdioOptions } from 'node:child_process'
+import { closeSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { commandLine, type HookChoices } from '../../src/hook/command-line.ts'
+import { type EventKind, type HostEvent, hosts } from '../../src/hook/hosts.ts'
+import { LockWorld } from './lock-world.ts'
+import { type Finished, projectRoot, type Running } from './world.ts'
+
+export const hookBin = join(projectRoot, 'dist/bin/stint-hook.cjs')
+const program = [process.execPath, hookBin]
+
+/** The hosts that start a command for each event. */
+export const commandHosts = ['claude', 'codex', 'cursor', 'copilot', 'gemini'] as const
+export type CommandHost = (typeof commandHosts)[number]
+
+/** `edit` is a call that names its file; `failure` how the host tells that a call went wrong. */
+export type Moment = EventKind | 'edit' | 'failure'
+
+export interface Filled {
+  session?: string
+  cwd: string
+  call?: string
+  file?: string
+}
+
+/** An event as the host sends it; where it comes from is written in the fixture. */
+export function hookEvent(host: CommandHost, moment: Moment, filled: Filled): Record<string, unknown> {
+  const path = join(projectRoot, 'test/fixtures/hook-events', `${host}.json`)
+  const fixture = JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>
+  const { session = 'session-a', cwd, call = 'call-1', file = 'src/a.ts' } = filled
+  const text = JSON.stringify(fixture[moment])
+    .replaceAll('SESSION', session)
+    .replaceAll('CWD', cwd)
+    .replaceAll('CALL', call)
+    .replaceAll('FILE', file)
+  return JSON.parse(text) as Record<string, unknown>
+}
+
+/** The event's entry in the table of hosts. */
+export function registered(host: CommandHost, moment: Moment): HostEvent {
+  const kind = moment === 'edit' ? 'pre' : moment
+  const { events } = hosts[host]
+  const failure = events.find(({ name }) => /failure|interrupt/i.test(name) && !/^stop/i.test(name))
+  const found =
+    (kind === 'failure' ? failure : undefined) ??
+    events.find((event) => event.kind === (kind === 'failure' ? 'post' : kind))
+  if (found === undefined) throw new Error(`${host} has no ${moment}`)
+  return found
+}
+
+/** The line of shell that is in the host's settings. */
+export const lineOf = (
+  host: CommandHost,
+  moment: Moment,
+  choices: HookChoices = {},
+  how: readonly string[] = program,
+): string => commandLine(hosts[host], registered(host, moment), how, choices)
+
+/** What the host makes of a hook's end, by its documentation. */
+export interface Outcome {
+  allowed: boolean
+  /** What the model is told. */
+  reason: string
+}
+
+const allowed: Outcome = { allowed: true, reason: '' }
+const denied = (reason: string): Outcome => ({ allowed: false, reason })
+
+/** A hook that ended; one that its host has killed for taking too long has no exit code. */
+export type Ended = Pick<Finished, 'code' | 'stdout' | 'stderr'>
+
+/** Only where the settings say so do some block on a hook's failure. */
+export function outcome(host: CommandHost, ended: Ended, failClosed = false): Outcome {
+  const closed = failClosed && hosts[host].failClosed !== undefined
+  const fault = closed ? denied('the hook failed') : allowed
+  const { code, stderr } = ended
+  const json = parse(ended.stdout)
+  switch (host) {
+    case 'claude': {
+      if (code === 2) return denied(stderr)
+      if (code !== 0) return fault
+      if (ended.stdout.trim() !== '' && json === undefined) return fault
+      const output = json?.hookSpecificOutput as Record<string, unknown> | undefined
+      return output?.permissionDecision === 'deny' ? denied(String(output.permissionDecisionReason)) : allowed
+    }
+    case 'codex': {
+      // With nothing on stderr, and with output it does not know, Codex lets the call through.
+      if (code === 2) return stderr.trim() === '' ? allowed : denied(stderr)
+      return allowed
+    }
+    case 'cursor': {
+      if (code === 2) return denied(stderr)
+      if (code !== 0 || (closed && json === undefined)) return fault
+      return json?.permission === 'deny' ? denied(String(json.agent_message)) : allowed
+    }
+    case 'copilot': {
+      if (code === null) return allowed
+      if (code !== 0) return denied(stderr)
+      return json?.permissionDecision === 'deny' ? denied(String(json.permissionDecisionReason)) : allowed
+    }
+    case 'gemini': {
+      if (code === null) return allowed
+      const text = ended.stdout.trim() || stderr.trim()
+      const said = parse(text)
+      if (said !== undefined)
+        return said.decision === 'deny' || said.decision === 'block' ? denied(String(said.reason)) : allowed
+      return text !== '' && code >= 2 ? denied(text) : allowed
+    }
+  }
+}
+
+function parse(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** A workspace, a home, and hosts that call hooks. */
+export class HookWorld extends LockWorld {
+  constructor() {
+    super()
+    // What a session of an agent around the tests has left there.
+    for (const name of Object.keys(this.env))
+      if (/^(CLAUDE|CODEX|CURSOR|GEMINI|COPILOT)/.test(name)) this.env[name] = undefined
+  }
+
+  /** A pipe that nobody reads. */
+  #deafPipe(): number {
+    const fifo = join(this.tmp, `deaf-${Math.random()}`)
+    execFileSync('mkfifo', [fifo])
+    const reader = openSync(fifo, 'r+')
+    const writer = openSync(fifo, 'w')
+    closeSync(reader)
+    return writer
+  }
+
+  /** The same event with a stdout that nobody reads. */
+  startUnheard(host: CommandHost, moment: Moment, filled: Partial<Filled> = {}): Promise<Finished> {
+    const event = hookEvent(host, moment, { cwd: this.workspace, ...filled })
+    const path = join(this.tmp, 'event.json')
+    writeFileSync(path, JSON.stringify(event))
+    const pipe = this.#deafPipe()
+    const stdio: StdioOptions = [openSync(path, 'r'), pipe, 'pipe']
+    const { finished } = this.start('sh', ['-c', lineOf(host, moment)], { stdio, cwd: this.workspace })
+    closeSync(pipe)
+    return finished
+  }
+
+  startHook(
+    host: CommandHost,
+    moment: Moment,
+    more: Partial<Filled> & { line?: string; input?: string } = {},
+  ): Running {
+    const event = hookEvent(host, moment, { cwd: this.workspace, ...more })
+    const input = more.input ?? JSON.stringify(event)
+    const line = more.line ?? lineOf(host, moment)
+    const running = this.start('sh', ['-c', line], { input, cwd: this.workspace })
+    // A hook that does not even start reads nothing.
+    running.child.stdin?.on('error', () => {})
+    return running
+  }
+
+  /** A hook whose host has written this so far, and leaves stdin open. */
+  startUnfinished(line: string, written: string): Running {
+    const fifo = join(this.tmp, 'stdin')
+    execFileSync('mkfifo', [fifo])
+    const fd = openSync(fifo, 'r+')
+    writeSync(fd, written)
+    const running = this.start('sh', ['-c', line], { stdio: [fd, 'pipe', 'pipe'], cwd: this.workspace })
+    void running.finished.finally(() => closeSync(fd))
+    return running
+  }
+
+  /** One event, as the host would send it, and what it makes of the answer. */
+  async hook(
+    host: CommandHost,
+    moment: Moment,
+    more: Partial<Filled> & { choices?: HookChoices; input?: string } = {},
+  ): Promise<Outcome & { ended: Finished }> {
+    const line = lineOf(host, moment, more.choices)
+    const ended = await this.startHook(host, moment, { ...more, line }).finished
+    return { ...outcome(host, ended, more.choices?.failClosed), ended }
+  }
+}
