@@ -16,6 +16,7 @@ export { type ResourceEvent, resourceChannel } from './scratch/resource-event.ts
 export { createScratch, type Scratch, type ScratchOptions } from './scratch/scratch.ts'
 export { filesystemStore } from './store/filesystem/store.ts'
 export type { Manifest, Revision } from './store/manifest.ts'
+export type { Receipt } from './store/driver.ts'
 export type { Act, Session } from './store/session.ts'
 export type { Slot, SlotOptions } from './store/slot.ts'
 export type {

@@ -111,7 +111,7 @@ const prevBytes = `,"prev":"${'0'.repeat(64)}"`.length
 
 /** The part of a line that does not depend on when it is written. `json` is the data's text, or what stands for it. */
 export const encodeBody = (type: string, json: string): string =>
-  oneLine(`"type":${JSON.stringify(type)},"data":${json}`)
+  `"type":${oneLine(JSON.stringify(type))},"data":${oneLine(json)}`
 
 /** The same for data in a blob. */
 export const encodeBlobBody = (type: string, { sha256, bytes }: BlobName): string =>
@@ -123,7 +123,9 @@ export const encodeField = (name: 'slot' | 'spool' | 'audit', value: unknown): s
 
 /** Some readers take these two characters for line ends. */
 const oneLine = (text: string): string =>
-  text.replaceAll('\u2028', String.raw`\u2028`).replaceAll('\u2029', String.raw`\u2029`)
+  /[\u2028\u2029]/.test(text)
+    ? text.replaceAll('\u2028', String.raw`\u2028`).replaceAll('\u2029', String.raw`\u2029`)
+    : text
 
 /** Checks a line (without its newline) and reads its header; undefined if it is not, to the byte, what was written. */
 export function checkRecord(line: Buffer): RecordHeader | undefined {

@@ -201,7 +201,7 @@ test('what a writer appends that has lost its lock does not count, wherever it p
   expect(records().map(({ data }) => data)).toEqual(['mine', 'of the heir', 'again'])
 })
 
-test('a lock that is no longer ours stops the write before it happens', async () => {
+test('what is written after the lock was lost is not acknowledged, the file stays as it is, and nothing follows', async () => {
   let ours = true
   const writer = open({
     assertOurs: () => {
@@ -211,5 +211,9 @@ test('a lock that is no longer ours stops the write before it happens', async ()
   await writer.write('m', 1)
   ours = false
   await expect(writer.write('m', 2)).rejects.toThrow('fenced')
-  expect(records()).toHaveLength(1)
+  const left = readFileSync(join(directory, 'journal.log'))
+  ours = true
+  await expect(writer.write('m', 3)).rejects.toThrow('fenced')
+  writer.close()
+  expect(readFileSync(join(directory, 'journal.log'))).toEqual(left)
 })

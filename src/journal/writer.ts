@@ -17,7 +17,7 @@ export interface WriterOptions {
   after: Position
   /** Go on in the segment of that position, which ends there; only if nobody else can still be writing to it. Otherwise a new one is begun. */
   continues?: boolean
-  /** Throws if the lock is no longer ours; asked before each write, and again before it is acknowledged. */
+  /** Throws if the lock is no longer ours; asked before a write is acknowledged. */
   assertOurs?: () => void
   /** More fields for the first record of a group, if they have changed since the last: `,"name":value`. */
   stamp?: () => string
@@ -25,6 +25,8 @@ export interface WriterOptions {
   inspect?: (bytes: Buffer) => void
   /** Room that is kept for the moment when the disk is full. */
   spareBytes?: number
+  /** By how much the file grows at least, beyond what is needed. */
+  growBytes?: number
   /** A segment of this size is followed by another. */
   segmentBytes?: number
   /** Commits what has gathered; by default when the event loop comes round. */
@@ -61,8 +63,11 @@ interface OpenSegment {
 }
 
 const defaultSegmentBytes = 64 << 20
-/** A file grows in steps, filled with newlines: a write within it need not change its size, which makes a sync much cheaper. */
-const growth = { least: 16 << 10, most: 256 << 10 }
+/**
+ * A file grows in steps, filled with newlines: a write within it need not change its size, which makes a sync much cheaper. Small ones grow less.
+ */
+const growth = { least: 64 << 10, most: 256 << 10 }
+const filling = Buffer.alloc(growth.most, '\n')
 /** How long a record that nobody waits for may stay in memory. */
 const lazyMs = 50
 
@@ -165,18 +170,18 @@ export class LogWriter {
     })
     const bytes = Buffer.from(lines.join(''))
     inspect?.(bytes)
-    this.#assertOurs()
     if (this.#segment !== undefined && this.#segment.end >= segmentBytes) this.#sealCurrent()
     const segment = (this.#segment ??= this.#begin(group))
     try {
-      this.#reserve(segment, bytes.length)
       writeFully(disk, segment.file, bytes, segment.end)
+      this.#fill(segment, segment.end + bytes.length)
       disk.sync(segment.file)
     } catch (error) {
       this.#poison(segment)
       throw error
     }
-    // Who was stopped in between may have been robbed: what nobody will read must not be acknowledged.
+    // Who was stopped may have been robbed meanwhile: what nobody will read must not be acknowledged. Written it may be: it is in a file that no
+    // longer counts.
     this.#assertOurs()
     segment.end += bytes.length
     this.#stamped = stamped
@@ -222,19 +227,20 @@ export class LogWriter {
     return file
   }
 
-  /** Room for these bytes and some more. On a full disk the last bytes do without. */
-  #reserve(segment: OpenSegment, length: number): void {
-    const { disk, spareBytes = 0 } = this.#options
-    const needed = segment.end + length
-    if (needed + spareBytes <= segment.allocated) return
-    const step = Math.max(growth.least, Math.min(growth.most, segment.end))
-    const filling = Buffer.alloc(needed + spareBytes - segment.allocated + step, '\n')
+  /** Makes room after `end`, if there is too little. */
+  #fill(segment: OpenSegment, end: number): void {
+    const { disk, spareBytes = 0, growBytes = growth.least } = this.#options
+    if (end + spareBytes <= segment.allocated) return
+    const from = Math.max(end, segment.allocated)
+    const more = Math.min(Math.max(growBytes, Math.min(growth.most, end)) + spareBytes, filling.length)
+    segment.allocated = from
+    if (growBytes + spareBytes === 0) return
     try {
-      writeFully(disk, segment.file, filling, segment.allocated)
-      segment.allocated += filling.length
+      writeFully(disk, segment.file, filling.subarray(0, more), from)
+      segment.allocated = from + more
     } catch (error) {
-      // For this moment it was kept.
-      if (!['ENOSPC', 'EDQUOT'].includes(errnoOf(error) ?? '') || needed > segment.allocated) throw error
+      // The record itself is written: on a full disk the last ones do without.
+      if (!['ENOSPC', 'EDQUOT'].includes(errnoOf(error) ?? '')) throw error
     }
   }
 

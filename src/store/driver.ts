@@ -52,11 +52,18 @@ export interface SpoolEntry extends Entry {
   log: 'journal' | 'audit'
 }
 
+/** A record that is on disk. */
+export interface Receipt {
+  seq: number
+  /** Milliseconds since the epoch. */
+  at: number
+}
+
 export interface AppendOptions {
   /** False: it may wait for others, but no longer than a moment. */
   durable?: boolean
   /** Called when the record counts, before anything else can happen: a snapshot must not come between a record and its effect. */
-  applied?: (seq: number) => void
+  applied?: (receipt: Receipt) => void
 }
 
 export interface ReadableSession {
@@ -83,7 +90,7 @@ export interface HeldSession {
   /** Written since the last snapshot. */
   readonly sinceSnapshot: { records: number; bytes: number }
   /** Resolves when it is on disk; data over 256 KiB is kept apart. */
-  append(entry: Entry, options?: AppendOptions): Promise<{ seq: number }>
+  append(entry: Entry, options?: AppendOptions): Promise<Receipt>
   audit(entry: Entry, applied?: (record: AuditRecord) => void): Promise<{ seq: number; hash: string }>
   revise(revision: Omit<Revision, 'rev' | 'at'>): Promise<void>
   /** Everything so far is on disk, and the next recovery begins here. */

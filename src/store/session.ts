@@ -2,7 +2,7 @@ import { Acts, failureOf, refuseRepeat } from '../audit/acts.ts'
 import type { AuditRecord, UnsettledAct } from '../audit/entry.ts'
 import { ulid } from '../primitives/id.ts'
 import { errnoOf, StintError } from '../primitives/stint-error.ts'
-import type { AppendOptions, HeldSession } from './driver.ts'
+import type { AppendOptions, Entry, HeldSession, Receipt } from './driver.ts'
 import { takeLatest, visibleEvents } from './events.ts'
 import type { Manifest } from './manifest.ts'
 import { auditEntry, eventEntry } from './new-record.ts'
@@ -98,11 +98,8 @@ export class Session implements AsyncDisposable {
   }
 
   /** Resolves when the event is on disk. With `durable: false` it rides along with the next, within 50 ms. */
-  async append(event: NewEvent, { durable }: Pick<AppendOptions, 'durable'> = {}): Promise<{ seq: number }> {
-    const { seq } = await this.#write(() =>
-      this.#held.append(eventEntry(event, this.secrets.gate), { durable }),
-    )
-    return { seq }
+  async append(event: NewEvent, { durable }: Pick<AppendOptions, 'durable'> = {}): Promise<Receipt> {
+    return await this.#put(eventEntry(event, this.secrets.gate), { durable })
   }
 
   /** The end of a turn: recorded, and followed by a snapshot if that is worth it. */
@@ -111,9 +108,7 @@ export class Session implements AsyncDisposable {
     const { state } = this.#held
     let turn = 0
     const json = this.secrets.gate.stringify(data)
-    const { seq } = await this.#write(() =>
-      this.#held.append({ type: turnType, json }, { applied: () => (turn = ++state.turns) }),
-    )
+    const { seq } = await this.#put({ type: turnType, json }, { applied: () => (turn = ++state.turns) })
     const { snapshots } = this.#context
     const snapshot = snapshots.at === 'turn' && isWorthIt(snapshots, this.#held.sinceSnapshot)
     if (snapshot) await this.snapshot()
@@ -135,7 +130,7 @@ export class Session implements AsyncDisposable {
         value = next
         slots.set(ext, { version, value: JSON.parse(json) as unknown })
       }
-      await this.#write(() => this.#held.append(entry, { applied }))
+      await this.#put(entry, { applied })
     }
     return {
       ext,
@@ -152,7 +147,7 @@ export class Session implements AsyncDisposable {
     const json = this.secrets.gate.stringify(value)
     const applied = (): void =>
       void this.#held.state.slots.set(ext, { version, value: JSON.parse(json) as unknown })
-    await this.#write(() => this.#held.append({ type: slotType, json, slot: { ext, version } }, { applied }))
+    await this.#put({ type: slotType, json, slot: { ext, version } }, { applied })
   }
 
   /** A line in the audit log that stands alone: an approval, a decision. Resolves when it is on disk. */
@@ -287,16 +282,15 @@ export class Session implements AsyncDisposable {
   }
 
   /** A full disk is noted in the audit log, where room is kept for that. */
-  async #write<T>(write: () => Promise<T>): Promise<T> {
+  async #put(entry: Entry, options: AppendOptions): Promise<Receipt> {
     try {
-      const written = await write()
+      const receipt = await this.#held.append(entry, options)
       this.#fullNoted = false
-      return written
+      return receipt
     } catch (error) {
       if (errnoOf(error) === 'DISK_FULL' && !this.#fullNoted) {
         this.#fullNoted = true
-        const { code, message } = failureOf(error)
-        await this.#audit({ action: 'append', ok: false, detail: { code, message } }).catch(() => {})
+        await this.#audit({ action: 'append', ok: false, detail: failureOf(error) }).catch(() => {})
       }
       throw error
     }

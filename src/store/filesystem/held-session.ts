@@ -9,7 +9,7 @@ import { replaceFile } from '../../primitives/atomic-file.ts'
 import type { Clock } from '../../primitives/clock.ts'
 import { type Disk, makeIfMissing } from '../../primitives/disk.ts'
 import { codedError, StintError } from '../../primitives/stint-error.ts'
-import type { AppendOptions, Entry, HeldSession, Hold } from '../driver.ts'
+import type { AppendOptions, Entry, HeldSession, Hold, Receipt } from '../driver.ts'
 import { type Manifest, type Revision, revised } from '../manifest.ts'
 import type { LogEnds, SessionLock } from '../session-lock.ts'
 import type { SessionState } from '../state.ts'
@@ -96,7 +96,7 @@ export class FilesystemSession implements HeldSession {
     return { records: this.lastSeq - this.#snapshotAt.seq, bytes: this.#snapshotAt.bytes + this.#bytes }
   }
 
-  append(entry: Entry, options: AppendOptions = {}): Promise<{ seq: number }> {
+  append(entry: Entry, options?: AppendOptions): Promise<Receipt> {
     return this.#append(entry, options)
   }
 
@@ -104,15 +104,10 @@ export class FilesystemSession implements HeldSession {
     return this.#appendAudit(entry, applied)
   }
 
-  async #append(entry: Entry, { durable, applied }: AppendOptions, mark?: string): Promise<{ seq: number }> {
+  #append(entry: Entry, options?: AppendOptions, mark?: string): Promise<Receipt> {
     const body = this.#bodyOf(entry, mark)
-    return await this.#journal.append(body, {
-      durable,
-      applied: ({ seq }) => {
-        this.#bytes += body.length
-        applied?.(seq)
-      },
-    })
+    this.#bytes += body.length
+    return this.#journal.append(body, options)
   }
 
   async #appendAudit(
@@ -170,7 +165,7 @@ export class FilesystemSession implements HeldSession {
       for (const [i, entry] of file.entries.entries()) {
         const mark = markOf(name, i)
         if (isTaken(mark)) continue
-        if (entry.log === 'journal') await this.#append(entry, {}, mark)
+        if (entry.log === 'journal') await this.#append(entry, undefined, mark)
         else await this.#appendAudit(entry, applied, mark)
       }
       taken.push(name)
@@ -237,6 +232,8 @@ export class FilesystemSession implements HeldSession {
       continues,
       assertOurs: () => lock.assertOurs(),
       inspect: hold.inspect,
+      // What a visitor makes room for would only be cut off again.
+      ...(hold.kind === 'visitor' ? { growBytes: 0 } : {}),
       ...(log === 'journal' ? { stamp: () => this.#stamp() } : { spareBytes: spareAuditBytes }),
     })
   }

@@ -1,0 +1,94 @@
+// Ways to put a record on disk so that it is there when the promise resolves. Each opens a fresh store in a directory.
+import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+
+const require = createRequire(import.meta.url)
+
+/** `append(object)` resolves when it is on disk. */
+export const appendKinds = {
+  async stint(directory, library) {
+    const { filesystemStore } = await import(library)
+    const session = await filesystemStore({ home: directory }).create({ tool: 'bench' })
+    return { append: (data) => session.append({ type: 'message', data }), close: () => session.close() }
+  },
+
+  /** One transaction for whatever gathers until the event loop comes round: the best that can be made of it. */
+  async 'better-sqlite3 WAL FULL, grouped'(directory) {
+    const Database = require('better-sqlite3')
+    const database = new Database(join(directory, 'sessions.db'))
+    database.pragma('journal_mode = WAL')
+    database.pragma('synchronous = FULL')
+    database.exec('CREATE TABLE journal (seq INTEGER PRIMARY KEY, at INTEGER, type TEXT, data TEXT)')
+    const insert = database.prepare('INSERT INTO journal (at, type, data) VALUES (?, ?, ?)')
+    const commit = database.transaction((pending) => {
+      for (const { json } of pending) insert.run(Date.now(), 'message', json)
+    })
+    return { append: grouped((pending) => commit(pending)), close: () => database.close() }
+  },
+
+  async lmdb(directory) {
+    const { open } = require('lmdb')
+    const database = open({ path: join(directory, 'lmdb'), encoding: 'json' })
+    let seq = 0
+    return {
+      async append(data) {
+        await database.put(++seq, { at: Date.now(), type: 'message', data })
+        await database.flushed
+      },
+      close: () => database.close(),
+    }
+  },
+
+  async 'classic-level sync'(directory) {
+    const { ClassicLevel } = require('classic-level')
+    const database = new ClassicLevel(join(directory, 'level'), { valueEncoding: 'json' })
+    await database.open()
+    let seq = 0
+    let running
+    let pending = []
+    const flush = async () => {
+      while (pending.length > 0) {
+        const batch = pending
+        pending = []
+        const puts = batch.map(({ key, data }) => ({ type: 'put', key, value: { type: 'message', data } }))
+        await database.batch(puts, { sync: true })
+        for (const { resolve } of batch) resolve()
+      }
+      running = undefined
+    }
+    return {
+      append: (data) =>
+        new Promise((resolve) => {
+          pending.push({ key: String(++seq).padStart(12, '0'), data, resolve })
+          running ??= flush()
+        }),
+      close: () => database.close(),
+    }
+  },
+
+  /** The floor: nothing but the bytes, and one sync for whatever gathers. */
+  async 'raw write + fdatasync, grouped'(directory) {
+    const fd = openSync(join(directory, 'raw.log'), 'a')
+    const append = grouped((pending) => {
+      writeSync(fd, pending.map(({ json }) => `${json}\n`).join(''))
+      fdatasyncSync(fd)
+    })
+    return { append, close: () => closeSync(fd) }
+  },
+}
+
+function grouped(commit) {
+  let pending = []
+  const flush = () => {
+    const batch = pending
+    pending = []
+    commit(batch)
+    for (const { resolve } of batch) resolve()
+  }
+  return (data) =>
+    new Promise((resolve) => {
+      if (pending.length === 0) setImmediate(flush)
+      pending.push({ json: JSON.stringify(data), resolve })
+    })
+}
