@@ -24,10 +24,11 @@ export const isOurPlugin = (text: string): boolean => text.startsWith(mark)
 
 /** OpenCode loads every file in its directory of plugins; ours is a few lines that load the rest. */
 export function pluginText(program: readonly string[], choices: HookChoices): string {
+  const chosen = Object.fromEntries(Object.entries(choices).filter(([, value]) => value))
   const plugin = pathToFileURL(join(dirname(program.at(-1) ?? ''), 'opencode-plugin.mjs')).href
   return `${mark}import { stintPlugin } from ${JSON.stringify(plugin)}
 
-export const stint = stintPlugin(${JSON.stringify(choices)})
+export const stint = stintPlugin(${JSON.stringify(chosen)})
 `
 }
 

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { stintBin, type Finished, World } from './world.ts'
 
@@ -23,6 +23,23 @@ export interface ChangeRow {
   outcome: string
   backup?: string
   diff?: string
+}
+
+/** Everything in a directory: names, kinds, modes, contents; not when it was written. */
+export function contentOf(directory: string): Record<string, string> {
+  const names = readdirSync(directory, { recursive: true, encoding: 'utf8' }).sort()
+  return Object.fromEntries(
+    names.map((name) => {
+      const path = join(directory, name)
+      const stat = lstatSync(path)
+      const content = stat.isSymbolicLink()
+        ? readlinkSync(path)
+        : stat.isFile()
+          ? readFileSync(path, 'base64')
+          : ''
+      return [name, `${stat.mode.toString(8)} ${content}`]
+    }),
+  )
 }
 
 /** A user with a home directory and a project of their own, who has no agent yet, and is not inside one. */

@@ -1,0 +1,429 @@
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { parse } from 'jsonc-parser'
+import { expect, test } from 'vitest'
+import {
+  contentOf,
+  type HookAgent,
+  hookAgents,
+  hookBin,
+  HookWorld,
+} from '../../../test/support/hook-world.ts'
+import { hosts } from '../../hook/hosts.ts'
+
+/** Puts a settings file there, with its directories. */
+function plant(path: string, content: string | Buffer): void {
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, content)
+}
+
+const mine = '{\n  // mine\n  "model": "best"\n}\n'
+
+test.each(hookAgents)(
+  '%s: every event of the host is registered, and after uninstall nothing is left',
+  async (agent) => {
+    await using world = new HookWorld()
+    mkdirSync(join(world.user, `.${agent}`))
+    const before = contentOf(world.user)
+    expect(await world.change('install', agent)).toMatchObject([
+      { agent, place: 'user', outcome: 'installed' },
+    ])
+    const { hooks } = parse(world.read(world.file(agent))) as { hooks: Record<string, unknown[]> }
+    expect(Object.keys(hooks)).toEqual(hosts[agent].events.map(({ name }) => name))
+    for (const [list] of Object.values(hooks)) expect(JSON.stringify(list)).toContain(`${hookBin} ${agent}`)
+    expect(statSync(world.file(agent)).mode & 0o777).toBe(0o600)
+    expect(await world.change('uninstall', agent)).toMatchObject([{ agent, outcome: 'restored' }])
+    expect(contentOf(world.user)).toEqual(before)
+    expect(readdirSync(join(world.env.STINT_HOME ?? '', 'hooks'))).toEqual([])
+  },
+)
+
+test.each<[what: string, content: string | Buffer]>([
+  ['comments', mine],
+  ['trailing commas', '{\n  "a": [1,],\n}\n'],
+  ['CRLF', '{\r\n    "a": 1\r\n}\r\n'],
+  ['a byte order mark', '\uFEFF{\n  "a": 1\n}\n'],
+  ['nothing in it', ''],
+  ['only blanks', ' \n\n'],
+  ['an empty object', '{}'],
+  ['an odd empty object', '{ \n\n }\n\n'],
+  ['one line', '{"a":1,"hooks":{"Stop":[{"hooks":[{"type":"command","command":"x"}]}]}}'],
+  ['no line break at its end', '{\n\t"a": 1\n}'],
+  ['empty lists', '{\n  "hooks": { "PreToolUse": [ ], "Stop": [] }\n}\n'],
+  ['text in many scripts', '{\n  "язык": "日本語 🙂"\n}\n'],
+])(
+  'a file with %s: installed twice is once, and uninstalled is as before, to the byte',
+  async (_, content) => {
+    await using world = new HookWorld()
+    const path = world.file('claude')
+    plant(path, content)
+    chmodSync(path, 0o640)
+    const before = contentOf(world.user)
+    const [first] = await world.change('install', 'claude')
+    expect(first).toMatchObject({ outcome: 'installed', backup: `${path}.stint-backup` })
+    expect(readFileSync(`${path}.stint-backup`)).toEqual(Buffer.from(content))
+    const once = readFileSync(path)
+    if (once.includes('\r\n')) expect(once.toString().replaceAll('\r\n', '')).not.toContain('\n')
+    expect(await world.change('install', 'claude')).toMatchObject([{ outcome: 'unchanged' }])
+    expect(readFileSync(path)).toEqual(once)
+    expect(readdirSync(dirname(path)).sort()).toEqual(['settings.json', 'settings.json.stint-backup'])
+    await world.change('uninstall', 'claude')
+    expect(contentOf(world.user)).toEqual(before)
+    expect(statSync(path).mode & 0o777).toBe(0o640)
+  },
+)
+
+test('what is edited by hand after the installation is kept, and what was chosen anew goes with the rest', async () => {
+  await using world = new HookWorld()
+  const path = world.file('claude')
+  plant(path, mine)
+  await world.change('install', 'claude')
+  writeFileSync(path, world.read(path).replace('"best"', '"other"').replace('// mine', '// mine, edited'))
+  expect(await world.change('install', 'claude', '--scope', 'paths')).toMatchObject([{ outcome: 'updated' }])
+  expect(world.read(path)).toContain('claude --scope paths')
+  expect(readdirSync(dirname(path))).toHaveLength(2)
+  expect(world.read(`${path}.stint-backup`)).toBe(mine)
+  expect(await world.change('uninstall')).toMatchObject([{ agent: 'claude', outcome: 'removed' }])
+  expect(world.read(path)).toBe('{\n  // mine, edited\n  "model": "other"\n}\n')
+  expect(readdirSync(dirname(path))).toEqual(['settings.json'])
+})
+
+test('an agent that writes its settings anew, in its own way, keeps them; only ours goes', async () => {
+  await using world = new HookWorld()
+  const path = world.file('gemini')
+  await world.change('install', 'gemini')
+  const rewritten = { ...(JSON.parse(world.read(path)) as object), theme: 'dark' }
+  writeFileSync(path, JSON.stringify(rewritten))
+  await world.change('uninstall')
+  expect(JSON.parse(world.read(path))).toEqual({ theme: 'dark' })
+})
+
+test('a file that was made for us, and has nothing else in it when it is edited, goes', async () => {
+  await using world = new HookWorld()
+  mkdirSync(join(world.user, '.cursor'))
+  await world.change('install', 'cursor')
+  writeFileSync(world.file('cursor'), `${world.read(world.file('cursor'))}\n\n`)
+  await world.change('uninstall')
+  expect(readdirSync(join(world.user, '.cursor'))).toEqual([])
+})
+
+test('settings that are a link: what it leads to is changed, the link stays', async () => {
+  await using world = new HookWorld()
+  const path = world.file('claude')
+  const dotfile = join(world.user, 'dotfiles/claude.json')
+  plant(dotfile, mine)
+  mkdirSync(dirname(path))
+  symlinkSync('../dotfiles/claude.json', path)
+  const before = contentOf(world.user)
+  await world.change('install', 'claude')
+  expect(lstatSync(path).isSymbolicLink()).toBe(true)
+  expect(world.read(dotfile)).toContain('stint-hook.cjs claude')
+  await world.change('uninstall')
+  expect(contentOf(world.user)).toEqual(before)
+})
+
+test('a link to a file that is not there yet makes that file', async () => {
+  await using world = new HookWorld()
+  const path = world.file('claude')
+  mkdirSync(dirname(path))
+  symlinkSync(join(world.user, 'elsewhere.json'), path)
+  const before = contentOf(world.user)
+  await world.change('install', 'claude')
+  expect(world.read(join(world.user, 'elsewhere.json'))).toContain('stint-hook')
+  await world.change('uninstall')
+  expect(contentOf(world.user)).toEqual(before)
+})
+
+test.each<[what: string, content: string | Buffer]>([
+  ['invalid JSON', '{"a": }'],
+  ['half of a file', '{"hooks": {"PreToolUse": ['],
+  ['something else under hooks', '{"hooks": "none"}'],
+  ['a list under hooks', '{"hooks": []}'],
+  ['an object under an event', '{"hooks": {"PreToolUse": {}}}'],
+  ['a list', '[]'],
+  ['bytes that are not UTF-8', Buffer.from([0x7b, 0xff, 0x7d])],
+  ['UTF-16', Buffer.from('\uFEFF{}', 'utf16le')],
+])('a file with %s is refused, and unchanged', async (_, content) => {
+  await using world = new HookWorld()
+  plant(world.file('claude'), content)
+  const before = contentOf(world.user)
+  const { code, stderr, ...finished } = await world.hook(['install', 'claude'])
+  expect(finished.envelope().error).toMatchObject({
+    code: 'SETTINGS_INVALID',
+    message: expect.stringContaining(world.file('claude')),
+  })
+  expect([code, stderr]).toEqual([4, ''])
+  expect(contentOf(world.user)).toEqual(before)
+})
+
+test('a directory in its place, or a file in the place of its directory, is refused', async () => {
+  await using world = new HookWorld()
+  mkdirSync(world.file('claude'), { recursive: true })
+  writeFileSync(join(world.user, '.codex'), '')
+  for (const agent of ['claude', 'codex'])
+    expect((await world.hook(['install', agent])).envelope().error?.code).toBe('SETTINGS_INVALID')
+})
+
+test('a file that nobody may write to is left alone', async () => {
+  await using world = new HookWorld()
+  plant(world.file('claude'), mine)
+  chmodSync(world.file('claude'), 0o444)
+  const before = contentOf(world.user)
+  const { code, ...finished } = await world.hook(['install', 'claude'])
+  expect([code, finished.envelope().error?.code]).toEqual([7, 'PERMISSION_DENIED'])
+  expect(contentOf(world.user)).toEqual(before)
+})
+
+test('one file that is broken keeps no other agent from its hooks', async () => {
+  await using world = new HookWorld()
+  plant(world.file('claude'), 'not JSON')
+  plant(world.file('gemini'), '{}')
+  const { code, ...finished } = await world.hook(['install'])
+  const { error, data } = finished.envelope()
+  expect([code, error?.code]).toEqual([3, 'PARTIAL_FAILURE'])
+  expect(data).toMatchObject({
+    hooks: [{ agent: 'gemini', outcome: 'installed' }],
+    failures: [{ agent: 'claude', code: 'SETTINGS_INVALID', path: world.file('claude') }],
+  })
+  expect(world.read(world.file('claude'))).toBe('not JSON')
+})
+
+test('ten at the same time install it once', async () => {
+  await using world = new HookWorld()
+  const path = world.file('claude')
+  plant(path, mine)
+  const finished = await Promise.all(Array.from({ length: 10 }, () => world.hook(['install', 'claude'])))
+  expect(finished.map(({ code }) => code)).toEqual(Array.from({ length: 10 }, () => 0))
+  const outcomes = finished.map(
+    (one) => (one.envelope().data as { hooks: { outcome: string }[] }).hooks[0]?.outcome,
+  )
+  expect(outcomes.filter((outcome) => outcome === 'installed')).toHaveLength(1)
+  expect(outcomes.filter((outcome) => outcome === 'unchanged')).toHaveLength(9)
+  expect(world.read(path).match(/stint-hook/g)).toHaveLength(hosts.claude.events.length)
+  expect(readdirSync(dirname(path)).sort()).toEqual(['settings.json', 'settings.json.stint-backup'])
+  await world.change('uninstall')
+  expect(world.read(path)).toBe(mine)
+})
+
+test('with no name: every agent there is, told by its directory or its program, and only those', async () => {
+  await using world = new HookWorld()
+  mkdirSync(join(world.user, '.codex'))
+  plant(join(world.bin, 'gemini'), '#!/bin/sh\n')
+  chmodSync(join(world.bin, 'gemini'), 0o755)
+  mkdirSync(join(world.user, '.config/opencode'), { recursive: true })
+  const installed = await world.change('install')
+  expect(installed.map(({ agent }) => agent)).toEqual(['codex', 'gemini', 'opencode'])
+  expect(existsSync(join(world.user, '.claude'))).toBe(false)
+  const removed = await world.change('uninstall')
+  expect(removed.map(({ agent }) => agent)).toEqual(['codex', 'gemini', 'opencode'])
+  expect(await world.change('uninstall')).toEqual([])
+})
+
+test('no agent at all: says which there are', async () => {
+  await using world = new HookWorld()
+  const { code, ...finished } = await world.hook(['install'])
+  expect([code, finished.envelope().error?.code]).toEqual([5, 'NOT_FOUND'])
+  expect(finished.envelope().error?.suggestion).toContain('claude')
+})
+
+test('a project: by the name of stint-hook, so that it is right for everyone, and with a warning if that is not found', async () => {
+  await using world = new HookWorld()
+  const before = contentOf(world.project)
+  const finished = await world.hook([
+    'install',
+    'claude',
+    'codex',
+    'cursor',
+    'gemini',
+    'copilot',
+    '--project',
+  ])
+  expect(finished.envelope().warnings).toEqual([expect.stringContaining('stint-hook is not on PATH')])
+  const files = ['.claude/settings.json', '.codex/hooks.json', '.github/hooks/stint.json']
+  for (const file of files) {
+    const text = world.read(join(world.project, file))
+    expect(text).toMatch(/"NODE_EXTRA_CA_CERTS= stint-hook (claude|codex|copilot)/)
+    expect(text).not.toContain(world.tmp)
+  }
+  symlinkSync(hookBin, join(world.bin, 'stint-hook'))
+  const again = await world.hook(['install', 'claude', '--project'])
+  expect(again.envelope()).toMatchObject({ warnings: [], data: { hooks: [{ outcome: 'unchanged' }] } })
+  await world.change('uninstall')
+  expect(contentOf(world.project)).toEqual(before)
+})
+
+test('from anywhere in a project, the settings at its top; those of a worktree of Codex in the checkout it came from', async () => {
+  await using world = new HookWorld()
+  await world.git('init')
+  await world.git('commit', '--allow-empty', '-m', 'first')
+  const worktree = join(world.tmp, 'worktree')
+  await world.git('worktree', 'add', worktree)
+  mkdirSync(join(worktree, 'deep'))
+  const finished = await world.hook(['install', 'claude', 'codex', '--project'], join(worktree, 'deep'))
+  expect(finished.envelope().data).toMatchObject({
+    hooks: [
+      { agent: 'claude', path: join(worktree, '.claude/settings.json') },
+      { agent: 'codex', path: join(world.project, '.codex/hooks.json') },
+    ],
+  })
+})
+
+test("--local is one's own, in the project; only Claude Code has that", async () => {
+  await using world = new HookWorld()
+  mkdirSync(join(world.user, '.claude'))
+  mkdirSync(join(world.user, '.codex'))
+  const path = join(world.project, '.claude/settings.local.json')
+  expect(await world.change('install', '--local')).toMatchObject([{ agent: 'claude', path }])
+  expect(world.read(path)).toContain(`${hookBin} claude || [ $? -ne 2 ] || exit 2"`)
+  const { code, ...finished } = await world.hook(['install', 'codex', '--local'])
+  expect([code, finished.envelope().error?.code]).toEqual([2, 'ARG_ERROR'])
+})
+
+test.each([
+  [['install', 'emacs'], 'there is no agent "emacs"'],
+  [['install', '--user', '--project'], 'exclude each other'],
+  [['install', '--scope', 'all'], 'scope'],
+  [['uninstall', '--fail-closed'], 'fail-closed'],
+])('stint hook %j is refused', async (args, message) => {
+  await using world = new HookWorld()
+  const { code, ...finished } = await world.hook(args)
+  expect([code, finished.envelope().error?.code]).toEqual([2, 'ARG_ERROR'])
+  expect(finished.envelope().error?.message).toContain(message)
+})
+
+test('--dry-run shows a diff that `patch` can apply, and changes nothing', async () => {
+  await using world = new HookWorld()
+  const path = world.file('claude')
+  plant(path, mine)
+  const before = contentOf(world.user)
+  const [row] = await world.change('install', 'claude', '--dry-run')
+  expect(contentOf(world.user)).toEqual(before)
+  expect(existsSync(world.env.STINT_HOME ?? '')).toBe(false)
+  expect(row?.diff).toMatch(/^--- .*settings\.json\n\+\+\+ .*settings\.json\n@@/)
+  expect(row?.diff).toContain('+  "hooks": {')
+  // Told by git, which every machine with the guard has: the result of the diff is what is installed.
+  const patched = join(world.tmp, 'patched')
+  mkdirSync(patched)
+  writeFileSync(join(patched, 'f'), mine)
+  const diff = (row?.diff ?? '').replace(/^--- .*\n\+\+\+ .*/, '--- a/f\n+++ b/f')
+  await world.start('git', ['apply', '-'], { cwd: patched, input: diff }).finished
+  await world.change('install', 'claude')
+  expect(world.read(join(patched, 'f'))).toBe(world.read(path))
+  const [gone] = await world.change('uninstall', '--dry-run')
+  expect(gone?.diff).toContain('-  "hooks": {')
+  expect(world.read(path)).toContain('stint-hook')
+})
+
+test('a person reads what was done, where the old file is, and what to do next', async () => {
+  await using world = new HookWorld()
+  plant(world.file('codex'), '{"hooks": {}}\n')
+  const { stdout } = await world.start(
+    'script',
+    ['-qec', `${process.execPath} ${join(dirname(hookBin), 'stint.cjs')} hook install`, '/dev/null'],
+    { cwd: world.project },
+  ).finished
+  expect(stdout).toContain(
+    `Codex: installed in ${world.file('codex')} (as it was: ${world.file('codex')}.stint-backup)`,
+  )
+  expect(stdout).toContain('enter /hooks in Codex')
+})
+
+test('status: where hooks are, with which choices, and who has none', async () => {
+  await using world = new HookWorld()
+  mkdirSync(join(world.user, '.gemini'))
+  await world.change(
+    'install',
+    'claude',
+    '--scope',
+    'paths',
+    '--hold',
+    'session',
+    '--fail-closed',
+    '--record',
+  )
+  await world.change('install', 'copilot', '--project')
+  const status = await world.hook(['status'])
+  expect(status.envelope().data).toMatchObject({
+    hooks: [
+      {
+        agent: 'claude',
+        place: 'user',
+        state: 'installed',
+        choices: { scope: 'paths', hold: 'session', failClosed: true, record: true },
+      },
+      { agent: 'copilot', place: 'project', state: 'installed', program: ['stint-hook'] },
+    ],
+    without: ['gemini'],
+  })
+})
+
+test('status: gone, half there, edited by hand, unreadable', async () => {
+  await using world = new HookWorld()
+  const state = async (): Promise<unknown> => {
+    const { hooks } = (await world.hook(['status', 'claude'])).envelope().data as {
+      hooks: { state: string }[]
+    }
+    return hooks[0]?.state
+  }
+  const path = world.file('claude')
+  await world.change('install', 'claude')
+  const whole = world.read(path)
+  writeFileSync(path, whole.replace('"Stop"', '"Other"'))
+  expect(await state()).toBe('incomplete')
+  writeFileSync(path, whole.replaceAll('NODE_EXTRA_CA_CERTS= ', 'nice '))
+  expect(await state()).toBe('edited')
+  writeFileSync(path, '{}')
+  expect(await state()).toBe('lost')
+  writeFileSync(path, '{"stint-hook')
+  expect(await state()).toBe('unreadable')
+  rmSync(path)
+  expect(await state()).toBe('lost')
+  await world.change('uninstall', 'claude')
+  expect(await state()).toBeUndefined()
+})
+
+test('settings that were rewritten get our hooks again, and a backup of what they are now', async () => {
+  await using world = new HookWorld()
+  const path = world.file('claude')
+  plant(path, mine)
+  await world.change('install', 'claude')
+  writeFileSync(path, '{"model": "new"}\n')
+  expect(await world.change('install', 'claude')).toMatchObject([{ outcome: 'installed' }])
+  await world.change('uninstall')
+  expect(world.read(path)).toBe('{"model": "new"}\n')
+})
+
+test("OpenCode: a plugin of our own, and nobody else's", async () => {
+  await using world = new HookWorld()
+  const path = join(world.user, '.config/opencode/plugins/stint.js')
+  await world.change('install', 'opencode', '--scope', 'paths')
+  expect(world.read(path)).toContain('stintPlugin({"scope":"paths"})')
+  expect(await world.change('install', 'opencode', '--scope', 'paths')).toMatchObject([
+    { outcome: 'unchanged' },
+  ])
+  expect(await world.change('uninstall')).toMatchObject([{ agent: 'opencode', outcome: 'restored' }])
+  expect(existsSync(dirname(path))).toBe(false)
+  plant(path, 'export const mine = 1\n')
+  expect((await world.hook(['install', 'opencode'])).envelope().error?.code).toBe('NAME_TAKEN')
+  expect(await world.change('uninstall')).toEqual([])
+  expect(world.read(path)).toBe('export const mine = 1\n')
+})
+
+test.each<HookAgent>(['claude', 'codex'])('%s: its own variable says where its home is', async (agent) => {
+  await using world = new HookWorld()
+  const home = join(world.tmp, 'agent-home')
+  world.env[agent === 'claude' ? 'CLAUDE_CONFIG_DIR' : 'CODEX_HOME'] = home
+  const [row] = await world.change('install', agent)
+  expect(dirname(row?.path ?? '')).toBe(home)
+})
