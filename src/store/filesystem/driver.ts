@@ -1,15 +1,14 @@
-import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Clock, systemClock } from '../../primitives/clock.ts'
-import { type Disk, listIfThere, nodeDisk, readFile } from '../../primitives/disk.ts'
+import { type Disk, listIfThere, nodeDisk } from '../../primitives/disk.ts'
 import { ensureHomeDirectory, stintHome } from '../../primitives/home.ts'
-import { isSessionId, ulid } from '../../primitives/id.ts'
-import { ownDirectoryProblem } from '../../primitives/own-directory.ts'
-import { codedError, StintError } from '../../primitives/stint-error.ts'
+import { ulid } from '../../primitives/id.ts'
+import { codedError } from '../../primitives/stint-error.ts'
 import type { HeldSession, Hold, ReadableSession, SpoolEntry, StoreDriver } from '../driver.ts'
-import { type Manifest, parseManifest } from '../manifest.ts'
+import type { Manifest } from '../manifest.ts'
 import { SessionLock, type Taken } from '../session-lock.ts'
 import type { Holder, ListOptions, SessionSummary } from '../store.ts'
+import { filesystemId, findSession, sessionIdsIn } from './find-session.ts'
 import { forkFiles } from './fork.ts'
 import { highestEpoch, logsOf } from './logs.ts'
 import { type OpenContext, openNew, openTaken } from './open-session.ts'
@@ -34,7 +33,7 @@ interface Found {
 
 /** Sessions in plain files: a directory each, in `sessions` of stint's home. */
 export class FilesystemDriver implements StoreDriver {
-  readonly id = 'filesystem'
+  readonly id = filesystemId
   readonly #home: string
   readonly #sessions: string
   readonly #clock: Clock
@@ -75,8 +74,7 @@ export class FilesystemDriver implements StoreDriver {
 
   async list({ workspace, tool }: ListOptions): Promise<SessionSummary[]> {
     return await this.#explained('list the sessions', () =>
-      listIfThere(this.#disk, this.#sessions)
-        .filter(isSessionId)
+      sessionIdsIn(this.#disk, this.#sessions)
         .flatMap((id) => this.#summary(id) ?? [])
         .filter(
           (each) => (workspace ?? each.workspace) === each.workspace && (tool ?? each.tool) === each.tool,
@@ -156,24 +154,8 @@ export class FilesystemDriver implements StoreDriver {
     return SessionLock.take(paths.root, id, { kind, purpose, highestEpoch: epoch, force })
   }
 
-  /** The session's directory and manifest; the manifest says whether it is this store's before anything else is read. */
   #find(id: string): Found {
-    const paths = this.#pathsOf(id)
-    const stat = lstatSync(paths.root, { throwIfNoEntry: false })
-    if (stat === undefined) throw notFound(id)
-    const problem = ownDirectoryProblem(stat)
-    if (problem !== undefined) throw new StintError('HOME_UNSAFE', `${paths.root} ${problem}`)
-    const text = readFile(this.#disk, paths.manifest)?.toString()
-    if (text === undefined) throw notFound(id)
-    const manifest = parseManifest(text)
-    if (manifest === undefined || manifest.session_id !== id)
-      throw new StintError('JOURNAL_CORRUPT', `the manifest of ${id} makes no sense: ${paths.manifest}`)
-    if (manifest.store !== this.id)
-      throw new StintError(
-        'RESUME_MISMATCH',
-        `session ${id} was written by the store ${JSON.stringify(manifest.store)}`,
-      )
-    return { paths, manifest }
+    return findSession(this.#disk, this.#sessions, id)
   }
 
   #summary(id: string): SessionSummary | undefined {
@@ -202,6 +184,3 @@ export class FilesystemDriver implements StoreDriver {
     }
   }
 }
-
-const notFound = (id: string): StintError =>
-  new StintError('NOT_FOUND', `there is no session ${id}`, { hint: '`stint sessions list` shows all.' })

@@ -1,0 +1,51 @@
+import { lstatSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Disk, listIfThere, readFile } from '../../primitives/disk.ts'
+import { isSessionId } from '../../primitives/id.ts'
+import { ownDirectoryProblem } from '../../primitives/own-directory.ts'
+import { StintError } from '../../primitives/stint-error.ts'
+import { type Manifest, parseManifest } from '../manifest.ts'
+import { checkSessionId, pathsIn, type SessionPaths } from './paths.ts'
+
+/** What every manifest of this store names as the store that wrote it. */
+export const filesystemId = 'filesystem'
+
+/** The ids of all sessions, as their directories are named; whether each can be read, only a look into it tells. */
+export const sessionIdsIn = (disk: Disk, sessions: string): string[] =>
+  listIfThere(disk, sessions).filter(isSessionId)
+
+/** Where a session lies: `NOT_FOUND` if there is none, `HOME_UNSAFE` if its directory is not ours. */
+export function locateSession(sessions: string, id: string): SessionPaths {
+  checkSessionId(id)
+  const paths = pathsIn(join(sessions, id))
+  const stat = lstatSync(paths.root, { throwIfNoEntry: false })
+  if (stat === undefined) throw notFound(id)
+  const problem = ownDirectoryProblem(stat)
+  if (problem !== undefined) throw new StintError('HOME_UNSAFE', `${paths.root} ${problem}`)
+  return paths
+}
+
+/** The session's directory and manifest; the manifest says whether it is this store's before anything else is read. */
+export function findSession(
+  disk: Disk,
+  sessions: string,
+  id: string,
+): { paths: SessionPaths; manifest: Manifest } {
+  const paths = locateSession(sessions, id)
+  const text = readFile(disk, paths.manifest)?.toString()
+  if (text === undefined) throw notFound(id)
+  const manifest = parseManifest(text)
+  if (manifest === undefined || manifest.session_id !== id)
+    throw new StintError('JOURNAL_CORRUPT', `the manifest of ${id} makes no sense: ${paths.manifest}`)
+  assertOurs(manifest)
+  return { paths, manifest }
+}
+
+/** A session is resumed only through the store that wrote it. */
+export function assertOurs({ session_id: id, store }: Manifest): void {
+  if (store === filesystemId) return
+  throw new StintError('RESUME_MISMATCH', `session ${id} was written by the store ${JSON.stringify(store)}`)
+}
+
+const notFound = (id: string): StintError =>
+  new StintError('NOT_FOUND', `there is no session ${id}`, { hint: '`stint sessions list` shows all.' })
