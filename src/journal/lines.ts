@@ -1,13 +1,32 @@
 /** Reads up to `into.length` bytes at a position; 0 at the end. */
 export type ReadAt = (into: Buffer, position: number) => number
 
-export interface Line {
-  /** Without its newline. Valid until the next one is asked for. */
-  bytes: Buffer
-  /** Where it begins. */
-  offset: number
+/** A line of a file, without its newline: a part of a chunk, valid until the next line is asked for. */
+export class Line {
+  readonly chunk: Buffer
+  readonly start: number
+  readonly end: number
+  /** Where it begins in the file. */
+  readonly offset: number
   /** False for what comes after the last newline. */
-  ended: boolean
+  readonly ended: boolean
+
+  constructor(chunk: Buffer, start: number, end: number, offset: number, ended: boolean) {
+    this.chunk = chunk
+    this.start = start
+    this.end = end
+    this.offset = offset
+    this.ended = ended
+  }
+
+  get bytes(): Buffer {
+    return this.chunk.subarray(this.start, this.end)
+  }
+
+  /** Where the next one begins. */
+  get next(): number {
+    return this.offset + this.end - this.start + (this.ended ? 1 : 0)
+  }
 }
 
 const chunkBytes = 1 << 20
@@ -20,7 +39,7 @@ export function* linesFrom(read: ReadAt, from = 0): Generator<Line> {
   for (;;) {
     const end = buffer.indexOf(newline, start)
     if (end >= 0 && end < filled) {
-      if (end > start) yield { bytes: buffer.subarray(start, end), offset: base + start, ended: true }
+      if (end > start) yield new Line(buffer, start, end, base + start, true)
       start = end + 1
       continue
     }
@@ -31,7 +50,7 @@ export function* linesFrom(read: ReadAt, from = 0): Generator<Line> {
     if (got === 0) break
     filled += got
   }
-  if (filled > 0) yield { bytes: buffer.subarray(0, filled), offset: base, ended: false }
+  if (filled > 0) yield new Line(buffer, 0, filled, base, false)
 }
 
 /** The same from the end backwards: what a tail shows. */
@@ -47,13 +66,13 @@ export function* linesBackwards(read: ReadAt, size: number): Generator<Line> {
     for (;;) {
       const at = held.lastIndexOf(newline)
       if (at < 0) break
-      if (at + 1 < held.length) yield { bytes: held.subarray(at + 1), offset: start + at + 1, ended }
+      if (at + 1 < held.length) yield new Line(held, at + 1, held.length, start + at + 1, ended)
       held = held.subarray(0, at)
       ended = true
     }
     end = start
   }
-  if (held.length > 0) yield { bytes: held, offset: 0, ended }
+  if (held.length > 0) yield new Line(held, 0, held.length, 0, ended)
 }
 
 function readFully(read: ReadAt, into: Buffer, position: number): void {

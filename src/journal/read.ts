@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { type Disk, listIfThere } from '../primitives/disk.ts'
-import { linesBackwards, linesFrom, type ReadAt } from './lines.ts'
+import { type Line, linesBackwards, linesFrom, type ReadAt } from './lines.ts'
 import { beginning, type Position } from './position.ts'
-import { checkRecord, type LogRecord, parseRecord, type RecordHeader } from './record.ts'
+import { checkRecord, type CheckedHeader, type LogRecord, parseRecord } from './record.ts'
 import type { LogPlace } from './scan.ts'
 import { inOrder, type Segment } from './segment.ts'
 
@@ -15,11 +15,9 @@ export interface ReadOptions {
 
 /** A line that counts. */
 export interface RecordLine {
-  bytes: Buffer
-  header: RecordHeader
-  /** Just after it. */
+  line: Line
+  header: CheckedHeader
   segment: string
-  next: number
 }
 
 /**
@@ -36,12 +34,12 @@ export function* readLines(
     if (wanted === undefined ? segment.firstSeq > from : segment.firstSeq !== wanted) return
     wanted ??= from
     using file = opened(place, segment)
-    for (const { bytes, offset, ended } of linesFrom(file.read, seek(file.read, file.size, from))) {
-      const header = ended ? checkRecord(bytes) : undefined
+    for (const line of linesFrom(file.read, seek(file.read, file.size, from))) {
+      const header = line.ended ? checkRecord(line.chunk, line.start, line.end) : undefined
       if (header === undefined || header.seq > wanted || header.seq >= segment.until) break
       if (header.seq < wanted) continue
       if (header.seq > to) return
-      yield { bytes, header, segment: segment.name, next: offset + bytes.length + 1 }
+      yield { line, header, segment: segment.name }
       wanted += 1
     }
     if (wanted < segment.until) return
@@ -50,14 +48,14 @@ export function* readLines(
 
 /** The records of those lines. */
 export function* readRecords(place: LogPlace, options?: ReadOptions): Generator<LogRecord> {
-  for (const { bytes } of readLines(place, options)) yield parseRecord(bytes)
+  for (const { line } of readLines(place, options)) yield parseRecord(line.bytes)
 }
 
 /** Just after a record; undefined if there is no such record, or not all before it in its segment are whole. */
 export function positionAfter(place: LogPlace, seq: number): Position | undefined {
   if (seq === 0) return beginning(place.log, place.codec)
-  for (const { bytes, segment, next } of readLines(place, { from: seq, to: seq }))
-    return { seq, tail: place.codec.tailOf(bytes), segment, offset: next }
+  for (const { line, segment } of readLines(place, { from: seq, to: seq }))
+    return { seq, tail: place.codec.tailOf(line.bytes), segment, offset: line.next }
   return undefined
 }
 

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
+import type { Line } from './lines.ts'
 
 /** One line of a journal, or of an audit log. */
 export interface LogRecord extends RecordHeader {
@@ -30,6 +31,15 @@ export interface RecordHeader {
   epoch: number
 }
 
+/** The header of a line that is, to the byte, what was written. */
+export interface CheckedHeader extends RecordHeader {
+  /** Its sum. */
+  crc: number
+  /** Where in the line the text of its type begins, and where its data, or what stands for it, does. */
+  typeAt: number
+  dataAt: number
+}
+
 /** Content that is kept in a file of its own, named by its hash. */
 export interface BlobName {
   sha256: string
@@ -41,28 +51,52 @@ export interface Codec {
   /** The tail before the first line. */
   readonly genesis: string
   encode(header: RecordHeader, body: string, tail: string): { line: string; tail: string }
-  /** The tail of a line whose sum is right; undefined if it does not follow the tail before it. */
-  follow(line: Buffer, tail: string): string | undefined
-  /** The same without asking what came before. */
+  /** The tail of a line whose sum is right. */
   tailOf(line: Buffer): string
+  /** Does such a line follow this tail? Without it, any line follows any other. */
+  follows?: (line: Buffer, tail: string) => boolean
 }
 
-const newline = 0x0a
 /** `,"crc":"01234567"}`, the last bytes of a line: the sum is of every byte before them. */
 const trailerBytes = 18
 
-const hex = (sum: number): string => sum.toString(16).padStart(8, '0')
+/** A sum as it is written. */
+export const sumText = (sum: number): string => (sum + 0x1_0000_0000).toString(16).slice(1)
 
 /** Closes an object's text with the sum of it. */
-export const sealed = (text: string): string => `${text},"crc":"${hex(crc32(text))}"}`
+export const sealed = (text: string): string => `${text},"crc":"${sumText(crc32(text))}"}`
 
 /** The text before the sum, if the sum is right. */
 export function unsealed(bytes: Buffer): Buffer | undefined {
   const end = bytes.length - trailerBytes
-  if (end < 0) return undefined
-  const sum = /^,"crc":"([0-9a-f]{8})"\}$/.exec(bytes.toString('latin1', end))?.[1]
-  const text = bytes.subarray(0, end)
-  return sum !== undefined && Number.parseInt(sum, 16) === crc32(text) ? text : undefined
+  const sum = sumAt(bytes, end)
+  const text = bytes.subarray(0, Math.max(0, end))
+  return sum !== undefined && sum === crc32(text) ? text : undefined
+}
+
+const trailer = Buffer.from(',"crc":"')
+
+/** The sum that a trailer at this place names. */
+function sumAt(bytes: Buffer, at: number): number | undefined {
+  if (at < 0 || !isThere(bytes, at, trailer)) return undefined
+  if (bytes[at + 16] !== 0x22 || bytes[at + 17] !== 0x7d) return undefined
+  let sum = 0
+  for (let i = at + 8; i < at + 16; i++) {
+    const digit = hexDigit(bytes[i] as number)
+    if (digit < 0) return undefined
+    sum = sum * 16 + digit
+  }
+  return sum
+}
+
+const hexDigit = (code: number): number => {
+  if (code >= 0x30 && code <= 0x39) return code - 0x30
+  return code >= 0x61 && code <= 0x66 ? code - 0x57 : -1
+}
+
+function isThere(bytes: Buffer, at: number, wanted: Buffer): boolean {
+  for (let i = 0; i < wanted.length; i++) if (bytes[at + i] !== wanted[i]) return false
+  return true
 }
 
 const crcOf = (line: Buffer | string): string => line.slice(-10, -2).toString()
@@ -80,7 +114,6 @@ export const journalCodec: Codec = {
     const line = sealed(opening(header, body))
     return { line: `${line}\n`, tail: crcOf(line) }
   },
-  follow: (line) => crcOf(line),
   tailOf: (line) => crcOf(line),
 }
 
@@ -95,13 +128,12 @@ export const auditCodec: Codec = {
     const hash = createHash('sha256').update(text).digest('hex')
     return { line: `${sealed(`${text},"hash":"${hash}"`)}\n`, tail: hash }
   },
-  follow(line, tail) {
+  follows(line, tail) {
     const end = line.length - trailerBytes - hashBytes
     const start = end - prevBytes
-    if (start < 0) return undefined
-    if (line.toString('latin1', start, end) !== `,"prev":"${tail}"`) return undefined
+    if (start < 0 || line.toString('latin1', start, end) !== `,"prev":"${tail}"`) return false
     const hash = createHash('sha256').update(line.subarray(0, end)).digest('hex')
-    return line.toString('latin1', end, end + hashBytes) === `,"hash":"${hash}"` ? hash : undefined
+    return line.toString('latin1', end, end + hashBytes) === `,"hash":"${hash}"`
   },
   tailOf: (line) => line.toString('latin1', line.length - trailerBytes - 65, line.length - trailerBytes - 1),
 }
@@ -127,16 +159,69 @@ const oneLine = (text: string): string =>
     ? text.replaceAll('\u2028', String.raw`\u2028`).replaceAll('\u2029', String.raw`\u2029`)
     : text
 
-/** Checks a line (without its newline) and reads its header; undefined if it is not, to the byte, what was written. */
-export function checkRecord(line: Buffer): RecordHeader | undefined {
-  if (unsealed(line) === undefined || line.includes(newline)) return undefined
-  const header = /^\{"seq":(\d{1,15}),"at":(\d{1,15}),"group":(\d{1,15}),"epoch":(\d{1,15}),"type":"/.exec(
-    line.toString('latin1', 0, 120),
-  )
-  if (header === null) return undefined
-  const [seq, at, group, epoch] = header.slice(1).map(Number) as [number, number, number, number]
-  return { seq, at, group, epoch }
+const labels = ['{"seq":', ',"at":', ',"group":', ',"epoch":', ',"type":"'].map((text) => Buffer.from(text))
+const maxDigits = 15
+
+/**
+ * Checks a line (without its newline), which is a part of a chunk, and reads its header; undefined if it is not, to the byte, what was written. Byte by
+ * byte: a recovery does this a million times.
+ */
+export function checkRecord(chunk: Buffer, start = 0, end = chunk.length): CheckedHeader | undefined {
+  const textEnd = end - trailerBytes
+  if (textEnd < start) return undefined
+  const crc = sumAt(chunk, textEnd)
+  // Not `subarray`: that takes as long as the sum.
+  const text = new Uint8Array(chunk.buffer, chunk.byteOffset + start, textEnd - start)
+  if (crc === undefined || crc !== crc32(text)) return undefined
+  const numbers = [0, 0, 0, 0]
+  let at = start
+  for (let field = 0; field < labels.length; field++) {
+    const label = labels[field] as Buffer
+    if (!isThere(chunk, at, label)) return undefined
+    at += label.length
+    if (field === 4) break
+    const digitsAt = at
+    let value = 0
+    for (let digit = digitOf(chunk, at); digit >= 0; digit = digitOf(chunk, at)) {
+      value = value * 10 + digit
+      at += 1
+    }
+    if (at === digitsAt || at - digitsAt > maxDigits) return undefined
+    numbers[field] = value
+  }
+  const [seq, time, group, epoch] = numbers as [number, number, number, number]
+  return {
+    seq,
+    at: time,
+    group,
+    epoch,
+    crc,
+    typeAt: at - start,
+    dataAt: endOfText(chunk, at, textEnd) - start,
+  }
 }
+
+const digitOf = (bytes: Buffer, at: number): number => {
+  const code = bytes[at] as number
+  return code >= 0x30 && code <= 0x39 ? code - 0x30 : -1
+}
+
+/** Just after the quote that ends a text. */
+function endOfText(bytes: Buffer, from: number, until: number): number {
+  let at = from
+  while (at < until && bytes[at] !== 0x22) at += bytes[at] === 0x5c ? 2 : 1
+  return at + 1
+}
+
+/** Told by the first bytes, so that all other lines need not be parsed. */
+export const hasPrefix = (line: Line, { typeAt }: CheckedHeader, prefix: Buffer): boolean =>
+  isThere(line.chunk, line.start + typeAt, prefix)
+
+/** Does its data lie in a blob? */
+export const hasBlob = (line: Line, { dataAt }: CheckedHeader): boolean =>
+  isThere(line.chunk, line.start + dataAt, blobField)
+
+const blobField = Buffer.from(',"blob":')
 
 /** The record of a line that was checked. */
 export const parseRecord = (line: Buffer): LogRecord => JSON.parse(line.toString()) as LogRecord

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { type Disk, listIfThere } from '../primitives/disk.ts'
-import { linesFrom } from './lines.ts'
+import { type Line, linesFrom } from './lines.ts'
 import type { Position } from './position.ts'
-import { checkRecord, type Codec, type RecordHeader } from './record.ts'
+import { type CheckedHeader, checkRecord, type Codec, sumText } from './record.ts'
 import { inOrder, type LogName, type Segment } from './segment.ts'
 import { LogJudge } from './verdict.ts'
 
@@ -45,7 +45,7 @@ export interface ScanOptions {
   /** The highest record that is known, from elsewhere, to have been on disk. */
   attestedSeq?: number
   /** Every record that counts, in order, as long as all is whole. */
-  take?: (line: Buffer, header: RecordHeader, segment: string, next: number) => void
+  take?: (line: Line, header: CheckedHeader) => void
 }
 
 /** Reads a log from a position to its end, and judges what it finds. Its memory does not grow with the log. */
@@ -54,54 +54,57 @@ export function scanLog(place: LogPlace, { from, attestedSeq = 0, take }: ScanOp
   const segments = inOrder(log, listIfThere(disk, directory))
   const start = segments.findIndex(({ name }) => name === from.segment)
   const judge = new LogJudge(from)
-  const scanned: Scanned = { state: 'whole', end: from, records: 0, bytes: 0, torn: [], ignored: [] }
+  const scanned: Scanned = { state: 'whole', end: { ...from }, records: 0, bytes: 0, torn: [], ignored: [] }
+  const { end } = scanned
   let rest: Leftover[] = []
-  let tail = from.tail
   let bad: Scanned['bad']
-  segments.slice(Math.max(0, start)).forEach((segment, i) => {
-    const file = disk.openToRead(join(directory, segment.name))
+  let lastCrc: number | undefined
+  segments.slice(Math.max(0, start)).forEach(({ name, until }, i) => {
+    const file = disk.openToRead(join(directory, name))
     const begin = i === 0 && start >= 0 ? from.offset : 0
+    const restFrom = (offset: number): Leftover => ({
+      segment: name,
+      offset,
+      bytes: disk.size(file) - offset,
+    })
     try {
-      for (const { bytes, offset, ended } of linesFrom((into, at) => disk.read(file, into, at), begin)) {
-        const next = offset + bytes.length + (ended ? 1 : 0)
-        if (bad === undefined && scanned.end.seq >= segment.until - 1) {
-          scanned.ignored.push({ segment: segment.name, offset, bytes: lengthFrom(disk, file, offset) })
+      for (const line of linesFrom((into, at) => disk.read(file, into, at), begin)) {
+        const { offset } = line
+        if (bad === undefined && judge.lastSeq >= until - 1) {
+          scanned.ignored.push(restFrom(offset))
           return
         }
-        const header = ended ? checkRecord(bytes) : undefined
-        const follows = header === undefined ? undefined : codec.follow(bytes, tail)
-        if (
-          judge.take(
-            header === undefined || (bad === undefined && follows === undefined) ? undefined : header,
-          )
-        ) {
-          tail = follows ?? tail
-          scanned.end = { seq: judge.lastSeq, tail, segment: segment.name, offset: next }
-          scanned.lastAt = header?.at
+        const header = line.ended ? checkRecord(line.chunk, line.start, line.end) : undefined
+        const intact = header !== undefined && (codec.follows?.(line.bytes, end.tail) ?? true)
+        if (judge.take(intact || bad !== undefined ? header : undefined) && header !== undefined) {
+          end.seq = header.seq
+          end.segment = name
+          end.offset = line.next
+          // Where lines need not follow each other, only the last one's is asked for.
+          if (codec.follows === undefined) lastCrc = header.crc
+          else end.tail = codec.tailOf(line.bytes)
+          scanned.lastAt = header.at
           scanned.records += 1
-          scanned.bytes += next - offset
-          if (header !== undefined) take?.(bytes, header, segment.name, next)
+          scanned.bytes += line.next - offset
+          take?.(line, header)
         } else if (bad === undefined) {
-          bad = { seq: judge.lastSeq + 1, segment: segment.name, offset }
-          rest = [{ segment: segment.name, offset, bytes: lengthFrom(disk, file, offset) }]
-        } else if (rest.at(-1)?.segment !== segment.name) {
-          rest.push({ segment: segment.name, offset, bytes: lengthFrom(disk, file, offset) })
+          bad = { seq: judge.lastSeq + 1, segment: name, offset }
+          rest = [restFrom(offset)]
+        } else if (rest.at(-1)?.segment !== name) {
+          rest.push(restFrom(offset))
         }
       }
     } finally {
       disk.close(file)
     }
   })
+  if (lastCrc !== undefined) end.tail = sumText(lastCrc)
   scanned.state = judge.verdict(Math.max(attestedSeq, from.seq, namedSeq(segments)))
   if (scanned.state === 'torn') scanned.torn = rest
-  if (scanned.state === 'damaged') {
-    const { seq, segment, offset } = scanned.end
-    scanned.bad = bad ?? { seq: seq + 1, segment, offset }
-  }
+  if (scanned.state === 'damaged')
+    scanned.bad = bad ?? { seq: end.seq + 1, segment: end.segment, offset: end.offset }
   return scanned
 }
-
-const lengthFrom = (disk: Disk, file: number, offset: number): number => disk.size(file) - offset
 
 /** A segment is begun only when everything before it is on disk. */
 const namedSeq = (segments: readonly Segment[]): number =>

@@ -135,7 +135,9 @@ function takenMarks(context: OpenContext, logs: Logs, since: LogEnds | undefined
   if (waiting(context.disk, context.paths).length === 0) return () => false
   const marks = new Set<string>()
   for (const log of ['journal', 'audit'] as const) {
-    for (const { bytes } of readLines(logs[log], { from: (since?.[log].seq ?? 0) + 1 })) {
+    for (const {
+      line: { bytes },
+    } of readLines(logs[log], { from: (since?.[log].seq ?? 0) + 1 })) {
       const mark = bytes.includes('"spool":"') ? parseRecord(bytes).spool : undefined
       if (mark !== undefined) marks.add(mark)
     }

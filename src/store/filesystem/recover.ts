@@ -3,7 +3,7 @@ import { type Anchor, anchorOn, furthest } from '../../journal/anchor.ts'
 import type { Blobs } from '../../journal/blobs.ts'
 import { beginning } from '../../journal/position.ts'
 import { isAt } from '../../journal/read.ts'
-import { type LogRecord, parseRecord } from '../../journal/record.ts'
+import { hasPrefix, type LogRecord, parseRecord } from '../../journal/record.ts'
 import { type Scanned, scanLog } from '../../journal/scan.ts'
 import { attestedBy, type Manifest } from '../manifest.ts'
 import type { LogEnds } from '../session-lock.ts'
@@ -42,15 +42,15 @@ export function recover({ logs, snapshots, blobs, manifest, released }: RecoverF
   const journal = scanLog(logs.journal, {
     from: snapshot?.ends.journal ?? beginning('journal'),
     attestedSeq: Math.max(attested.seq, released?.journal.seq ?? 0),
-    take(line) {
+    take(line, header) {
       anchor = anchorOn(line) ?? anchor
-      if (isOwn(line)) takeOwn(state, parseRecord(line), blobs)
+      if (hasPrefix(line, header, ownMark)) takeOwn(state, parseRecord(line.bytes), blobs)
     },
   })
   const audit = scanLog(logs.audit, {
     from: snapshot?.ends.audit ?? beginning('audit', logs.audit.codec),
     attestedSeq: Math.max(attested.audit, anchor?.count ?? 0, released?.audit.seq ?? 0),
-    take: (line) => takeAudit(state, auditRecordOf(readData(parseRecord(line), blobs))),
+    take: (line) => takeAudit(state, auditRecordOf(readData(parseRecord(line.bytes), blobs))),
   })
   const head = furthest(anchor, lastClose(manifest))
   const auditMismatch = head !== undefined && head.count === audit.end.seq && head.head !== audit.end.tail
@@ -69,13 +69,7 @@ function fitting(logs: Logs, snapshots: Snapshots): Snapshot | undefined {
 const lastClose = ({ revisions }: Manifest): Anchor | undefined =>
   furthest(...revisions.map(({ audit }) => audit))
 
-const ownMark = Buffer.from(`"type":"${ownPrefix}`)
-
-/** Told by the first bytes, so that all other lines need not be parsed. */
-const isOwn = (line: Buffer): boolean => {
-  const at = line.indexOf('"type":"')
-  return line.subarray(at, at + ownMark.length).equals(ownMark)
-}
+const ownMark = Buffer.from(ownPrefix)
 
 function takeOwn(state: SessionState, record: LogRecord, blobs: Blobs): void {
   takeRecord(state, record, () => readData(record, blobs).data)

@@ -1,7 +1,8 @@
 import { anchorOn, furthest } from '../../journal/anchor.ts'
 import { beginning } from '../../journal/position.ts'
-import { parseRecord } from '../../journal/record.ts'
-import { type LogPlace, type Scanned, scanLog } from '../../journal/scan.ts'
+import type { Line } from '../../journal/lines.ts'
+import { type CheckedHeader, hasBlob, parseRecord } from '../../journal/record.ts'
+import { type LogPlace, type Scanned, scanLog, type ScanOptions } from '../../journal/scan.ts'
 import { attestedBy } from '../manifest.ts'
 import type { Health, LogHealth } from '../store.ts'
 import type { RecoverFrom } from './recover.ts'
@@ -22,20 +23,25 @@ export function verify({ logs, snapshots, blobs, manifest, released, onBytes }: 
     anchor = furthest(anchor, { count: ends.audit.seq, head: ends.audit.tail })
   }
   const bad: string[] = []
-  const look = (line: Buffer): void => {
-    onBytes?.((done += line.length + 1))
-    const blob = line.includes('"blob":{"sha256"') ? parseRecord(line).blob : undefined
+  const look = (line: Line, header: CheckedHeader): void => {
+    onBytes?.((done += line.next - line.offset))
+    const blob = hasBlob(line, header) ? parseRecord(line.bytes).blob : undefined
     if (blob !== undefined && !readable(() => blobs.get(blob))) bad.push(String(blob.sha256))
   }
-  const journal = scanAll(logs.journal, seq, (line) => {
-    anchor = furthest(anchor, anchorOn(line))
-    look(line)
+  const journal = scanAll(logs.journal, seq, (line, header) => {
+    const here = anchorOn(line)
+    if (here !== undefined) anchor = furthest(anchor, here)
+    look(line, header)
   })
   let headThere: string | undefined
-  const audit = scanAll(logs.audit, Math.max(anchor?.count ?? 0, released?.audit.seq ?? 0), (line, at) => {
-    if (at === anchor?.count) headThere = logs.audit.codec.tailOf(line)
-    look(line)
-  })
+  const audit = scanAll(
+    logs.audit,
+    Math.max(anchor?.count ?? 0, released?.audit.seq ?? 0),
+    (line, header) => {
+      if (header.seq === anchor?.count) headThere = logs.audit.codec.tailOf(line.bytes)
+      look(line, header)
+    },
+  )
   const health = { journal: healthOf(journal), audit: healthOf(audit), blobs: bad }
   if (headThere !== undefined && headThere !== anchor?.head) {
     health.audit.state = 'damaged'
@@ -45,12 +51,8 @@ export function verify({ logs, snapshots, blobs, manifest, released, onBytes }: 
   return { ...health, ok: whole && bad.length === 0 }
 }
 
-const scanAll = (place: LogPlace, attestedSeq: number, take: (line: Buffer, seq: number) => void): Scanned =>
-  scanLog(place, {
-    from: beginning(place.log, place.codec),
-    attestedSeq,
-    take: (line, { seq }) => take(line, seq),
-  })
+const scanAll = (place: LogPlace, attestedSeq: number, take: ScanOptions['take']): Scanned =>
+  scanLog(place, { from: beginning(place.log, place.codec), attestedSeq, take })
 
 function healthOf({ state, records, bytes, end, torn, ignored, bad }: Scanned): LogHealth {
   const findings: string[] = []
