@@ -26,7 +26,9 @@ export function commandText(
   // Only a call that is about to happen can be blocked; a failure at the end of a turn must not keep it from ending.
   const failClosed = choices.failClosed === true && event.kind === 'pre'
   const line = commandLine(host, event, started(program), { ...choices, failClosed })
-  return host.name === 'claude' && place !== 'user' && !failClosed ? `${line}${onlyNo}` : line
+  // Exit code 2 blocks everywhere, also where there is no setting for it: what failed has said so on stderr.
+  if (failClosed) return `${line}${orNo}`
+  return host.name === 'claude' && place !== 'user' ? `${line}${onlyNo}` : line
 }
 
 /** Node 20 reads these at every start, for 50 ms or more; the hook talks to nobody. */
@@ -36,7 +38,8 @@ const withoutCertificates = 'NODE_EXTRA_CA_CERTS='
 export const started = (program: readonly string[]): string[] => [withoutCertificates, ...program]
 
 const onlyNo = ' || [ $? -ne 2 ] || exit 2'
-const tails = [' || exit 0', onlyNo]
+const orNo = ' || exit 2'
+const tails = [' || exit 0', onlyNo, orNo]
 
 /** Reads a command back; undefined if it is not one of ours, or is no longer as we write them. */
 export function readCommand(text: string): HookCommand | undefined {

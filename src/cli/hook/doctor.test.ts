@@ -1,0 +1,190 @@
+import { cpSync, mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { expect, test } from 'vitest'
+import { contentOf, hookAgents, hookBin, HookWorld } from '../../../test/support/hook-world.ts'
+
+interface Examined {
+  agent: string
+  ok: boolean
+  problems: { problem: string; fix: string }[]
+  notes: { problem: string; fix: string }[]
+  latency?: { p50_ms: number; p95_ms: number; runs: number }
+}
+
+interface Data {
+  hooks: Examined[]
+  floor?: { node: { p50_ms: number }; sh: { p50_ms: number } }
+  reasons: { reason: string; fix: string }[]
+}
+
+async function doctor(
+  world: HookWorld,
+  ...args: string[]
+): Promise<{ code: number | null; data: Data; error: unknown }> {
+  const finished = await world.hook(['doctor', '--runs', '2', ...args])
+  const { data, error } = finished.envelope()
+  return { code: finished.code, data: data as Data, error }
+}
+
+const problemsOf = ({ data }: { data: Data }): string =>
+  data.hooks.flatMap(({ problems }) => problems.map(({ problem }) => problem)).join('\n')
+
+test('every hook that is installed is tried out and measured, and nothing is changed by that', async () => {
+  await using world = new HookWorld()
+  await world.git('init')
+  await world.change('install', ...hookAgents, 'git', 'opencode')
+  // Somebody works here: the trial must neither see nor disturb that.
+  await world.stint(['lock', 'acquire', '--session', 'somebody'], { cwd: world.project })
+  const before = [contentOf(world.user), contentOf(world.project), contentOf(world.env.STINT_HOME ?? '')]
+  const { code, data } = await doctor(world)
+  expect(problemsOf({ data })).toBe('')
+  expect([code, data.hooks.map(({ agent, ok }) => [agent, ok])]).toEqual([
+    0,
+    ['claude', 'codex', 'cursor', 'copilot', 'gemini', 'opencode', 'git'].map((agent) => [agent, true]),
+  ])
+  for (const { agent, latency } of data.hooks)
+    if (agent !== 'git' && agent !== 'opencode')
+      expect(latency).toMatchObject({ runs: 2, p50_ms: expect.any(Number), p95_ms: expect.any(Number) })
+  expect(data.floor?.node.p50_ms).toBeGreaterThan(0)
+  expect([contentOf(world.user), contentOf(world.project), contentOf(world.env.STINT_HOME ?? '')]).toEqual(
+    before,
+  )
+})
+
+test('inside of an agent, and with the bypass set, it finds the same', async () => {
+  await using world = new HookWorld()
+  await world.change('install', 'codex', 'gemini')
+  Object.assign(world.env, {
+    CLAUDECODE: '1',
+    CLAUDE_PID: '1',
+    GEMINI_SESSION_ID: 'x',
+    STINT_BYPASS: '1',
+    STINT_SESSION_ID: 'stint-doctor',
+  })
+  expect(await doctor(world)).toMatchObject({ code: 0 })
+})
+
+test('a hook whose program is gone or broken: exit 3, why, and what to do', async () => {
+  await using world = new HookWorld()
+  const installation = join(world.tmp, 'stint')
+  cpSync(dirname(hookBin), installation, { recursive: true })
+  const install = () =>
+    world.start(
+      process.execPath,
+      [join(installation, 'stint.cjs'), 'hook', 'install', 'claude', 'opencode'],
+      {
+        cwd: world.project,
+      },
+    ).finished
+  await install()
+  truncateSync(join(installation, 'stint-hook.cjs'))
+  const broken = await doctor(world)
+  expect(broken).toMatchObject({ code: 3, error: { code: 'HOOKS_BROKEN' } })
+  expect(problemsOf(broken)).toContain('lets a call pass although another session holds the workspace')
+  rmSync(installation, { recursive: true })
+  const gone = await doctor(world)
+  expect(problemsOf(gone)).toContain(`what it starts is gone: ${join(installation, 'stint-hook.cjs')}`)
+  expect(problemsOf(gone)).toContain(`what it starts is gone: ${join(installation, 'opencode-plugin.mjs')}`)
+  expect(gone.data.hooks[0]?.problems[0]?.fix).toBe('stint hook install claude')
+  await world.change('install', 'claude', 'opencode')
+  expect((await doctor(world)).code).toBe(0)
+})
+
+test('settings that somebody has rewritten since, in part or whole', async () => {
+  await using world = new HookWorld()
+  await world.change('install', 'claude')
+  const path = world.file('claude')
+  const whole = world.read(path)
+  writeFileSync(path, whole.replace('"SessionEnd"', '"Other"'))
+  expect(problemsOf(await doctor(world))).toContain('there is no hook for SessionEnd')
+  writeFileSync(path, '{}\n')
+  const lost = await doctor(world)
+  expect([lost.code, problemsOf(lost)]).toEqual([3, expect.stringContaining('rewritten')])
+  writeFileSync(path, '{')
+  expect((await doctor(world)).code).toBe(3)
+})
+
+test('a hook that always refuses is found out', async () => {
+  await using world = new HookWorld()
+  const fake = join(world.tmp, 'stint-hook.cjs')
+  writeFileSync(fake, `process.stderr.write('no'); process.exitCode = 2`)
+  await world.change('install', 'claude')
+  writeFileSync(world.file('claude'), world.read(world.file('claude')).replaceAll(hookBin, fake))
+  expect(problemsOf(await doctor(world))).toContain('it refuses although nobody holds the workspace: no')
+})
+
+test.each<[what: string, agent: string, file: string, content: string, problem: string]>([
+  [
+    'Claude Code',
+    'claude',
+    '.claude/settings.local.json',
+    '{"disableAllHooks": true}',
+    'switches all hooks off',
+  ],
+  ['Gemini', 'gemini', '.gemini/settings.json', '{"hooksConfig": {"enabled": false}}', 'switches hooks off'],
+  [
+    'Gemini for ours',
+    'gemini',
+    '.gemini/settings.json',
+    '{"hooksConfig": {"disabled": ["stint-pre"]}}',
+    'switches these hooks off',
+  ],
+])('hooks that are switched off in %s', async (_, agent, file, content, problem) => {
+  await using world = new HookWorld()
+  mkdirSync(dirname(join(world.project, file)), { recursive: true })
+  writeFileSync(join(world.project, file), content)
+  await world.change('install', agent)
+  const found = await doctor(world, agent, '--user')
+  expect([found.code, problemsOf(found)]).toEqual([3, expect.stringContaining(problem)])
+})
+
+test('Codex: switched off is a problem, not yet trusted is said', async () => {
+  await using world = new HookWorld()
+  await world.change('install', 'codex')
+  const config = join(world.user, '.codex/config.toml')
+  writeFileSync(config, 'model = "x"\n[features]\nother = true\nhooks = false # for now\n')
+  expect(problemsOf(await doctor(world))).toContain('config.toml switches hooks off')
+  writeFileSync(config, '[features]\nhooks = true\n[tools]\nhooks = false\n')
+  const untrusted = await doctor(world)
+  expect([untrusted.code, untrusted.data.hooks[0]?.notes[0]?.fix]).toEqual([0, 'enter /hooks in Codex'])
+  writeFileSync(
+    config,
+    `[hooks.state."${world.file('codex')}:pre_tool_use:0:0"]\ntrusted_hash = "sha256:0"\n`,
+  )
+  expect((await doctor(world)).data.hooks[0]?.notes).toEqual([])
+})
+
+test('the plugin beside the settings: every hook runs twice, and it says so', async () => {
+  await using world = new HookWorld()
+  mkdirSync(dirname(world.file('claude')))
+  writeFileSync(world.file('claude'), '{"enabledPlugins": {"stint@stint": true}}')
+  await world.change('install', 'claude')
+  expect((await doctor(world)).data.hooks[0]?.notes[0]?.problem).toContain('every hook runs twice')
+})
+
+test('git: a hook that is not executable, or that somebody has replaced', async () => {
+  await using world = new HookWorld()
+  await world.git('init')
+  await world.change('install', 'git')
+  writeFileSync(join(world.project, '.git/hooks/pre-commit'), '#!/bin/sh\n')
+  expect(problemsOf(await doctor(world, 'git'))).toContain('there is no guard in pre-commit')
+})
+
+test('an agent that has no hooks, when asked for: exit 3; nothing at all, when not: nothing is wrong', async () => {
+  await using world = new HookWorld()
+  expect(await doctor(world)).toMatchObject({ code: 0, data: { hooks: [] } })
+  expect(await doctor(world, 'claude')).toMatchObject({ code: 3, error: { code: 'HOOKS_BROKEN' } })
+})
+
+test('what makes every start slower is measured, and named with what to do', async () => {
+  await using world = new HookWorld()
+  await world.change('install', 'claude')
+  const slow = join(world.tmp, 'slow.cjs')
+  writeFileSync(slow, 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300)')
+  world.env.NODE_OPTIONS = `--require ${slow}`
+  const { data } = await doctor(world, 'claude')
+  expect(data.reasons).toContainEqual({
+    reason: expect.stringMatching(/^NODE_OPTIONS costs every start of node \d+/),
+    fix: 'start the agent without it',
+  })
+})

@@ -1,0 +1,312 @@
+import { chmodSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { contentOf, hookBin, HookWorld } from '../../../test/support/hook-world.ts'
+import type { Finished } from '../../../test/support/world.ts'
+
+/** A repository with one commit. */
+class Repository extends HookWorld {
+  readonly hooks = join(this.project, '.git/hooks')
+
+  async make(): Promise<void> {
+    await this.git('init')
+    await this.git('commit', '--allow-empty', '-m', 'first')
+    for (const name of readdirSync(this.hooks)) if (!name.endsWith('.sample')) throw new Error(name)
+  }
+
+  script(name: string, text: string, mode = 0o755): string {
+    const path = join(this.hooks, name)
+    writeFileSync(path, text)
+    chmodSync(path, mode)
+    return path
+  }
+
+  /** Another session takes the workspace. */
+  async hold(): Promise<void> {
+    const { code } = await this.stint(['lock', 'acquire', '--session', 'other-session'], {
+      cwd: this.project,
+    })
+    if (code !== 0) throw new Error('not held')
+  }
+
+  async release(): Promise<void> {
+    await this.stint(['lock', 'release', '--session', 'other-session'], { cwd: this.project })
+  }
+
+  commit(message = 'next'): Promise<Finished> {
+    return this.git('commit', '--allow-empty', '-m', message)
+  }
+
+  async head(): Promise<string> {
+    return (await this.git('log', '-1', '--format=%s')).stdout.trim()
+  }
+}
+
+test('a commit is refused while another session holds the workspace, and says who; then it is not', async () => {
+  await using world = new Repository()
+  await world.make()
+  const rows = await world.change('install', 'git')
+  expect(rows.map(({ path, outcome }) => [path, outcome])).toEqual([
+    [join(world.hooks, 'pre-commit'), 'installed'],
+    [join(world.hooks, 'reference-transaction'), 'installed'],
+  ])
+  expect(await world.commit('free')).toMatchObject({ code: 0 })
+  await world.hold()
+  const refused = await world.commit('refused')
+  expect(refused.code).toBe(1)
+  expect(refused.stderr).toContain('other-session')
+  expect(await world.head()).toBe('free')
+  const bypassed = await world.start(
+    'git',
+    ['-c', 'user.name=t', '-c', 'user.email=t@e', 'commit', '--allow-empty', '-m', 'bypass'],
+    {
+      cwd: world.project,
+      env: { STINT_BYPASS: '1' },
+    },
+  ).finished
+  expect(bypassed.code).toBe(0)
+  await world.release()
+  expect(await world.commit('released')).toMatchObject({ code: 0 })
+})
+
+test('what goes round pre-commit is refused, too: --no-verify, a branch, a reset, an update of a ref', async () => {
+  await using world = new Repository()
+  await world.make()
+  await world.commit('second')
+  await world.change('install', 'git')
+  await world.hold()
+  for (const args of [
+    ['commit', '--allow-empty', '--no-verify', '-m', 'sneaky'],
+    ['branch', 'mine'],
+    ['reset', '--hard', 'HEAD~1'],
+    ['checkout', '-b', 'other'],
+    ['update-ref', 'refs/heads/x', 'HEAD'],
+  ])
+    expect((await world.git(...args)).code, args.join(' ')).not.toBe(0)
+  expect((await world.git('tag', 'v1')).code).toBe(0)
+  expect((await world.git('status')).code).toBe(0)
+  expect(await world.head()).toBe('second')
+})
+
+test('hooks that are there already run as before, after the guard, and are as before when it goes', async () => {
+  await using world = new Repository()
+  await world.make()
+  const log = join(world.tmp, 'log')
+  world.script('pre-commit', `#!/bin/sh -e\necho "pre-commit $0" >> '${log}'\nexit 0\n`)
+  world.script('reference-transaction', `#!/usr/bin/env bash\necho "$1:" >> '${log}'\ncat >> '${log}'\n`)
+  const before = contentOf(world.hooks)
+  await world.change('install', 'git')
+  expect(await world.change('install', 'git')).toMatchObject([
+    { outcome: 'unchanged' },
+    { outcome: 'unchanged' },
+  ])
+  expect(await world.commit()).toMatchObject({ code: 0 })
+  const told = world.read(log)
+  expect(told).toContain('pre-commit .git/hooks/pre-commit\n')
+  expect(told).toMatch(
+    /prepared:\n[0-9a-f]{40} [0-9a-f]{40} HEAD\n[0-9a-f]{40} [0-9a-f]{40} refs\/heads\/main\n/,
+  )
+  expect(told).toContain('committed:\n')
+  await world.hold()
+  writeFileSync(log, '')
+  expect((await world.commit()).code).toBe(1)
+  expect(world.read(log)).not.toContain('pre-commit')
+  await world.change('uninstall', 'git')
+  expect(contentOf(world.hooks)).toEqual(before)
+})
+
+test('what is no shell script, or a link, or switched off is moved aside, run if git would have, and put back', async () => {
+  await using world = new Repository()
+  await world.make()
+  const log = join(world.tmp, 'log')
+  const kept = join(world.project, 'kept.sh')
+  writeFileSync(kept, `#!/bin/sh\necho linked >> '${log}'\ncat >> '${log}'\n`)
+  chmodSync(kept, 0o755)
+  world.script(
+    'pre-commit',
+    `#!/usr/bin/env node\nrequire('fs').appendFileSync(${JSON.stringify(log)}, 'node\\n')\n`,
+  )
+  symlinkSync(kept, join(world.hooks, 'reference-transaction'))
+  const before = contentOf(world.hooks)
+  await world.change('install', 'git')
+  expect(await world.commit()).toMatchObject({ code: 0 })
+  expect(world.read(log)).toMatch(/^(linked\n|.*refs\/heads\/main\n|.* HEAD\n|node\n)+$/)
+  expect(world.read(log)).toContain('node\n')
+  expect(world.read(log)).toContain('linked\n')
+  expect(world.read(kept)).not.toContain('>>> stint')
+  await world.change('uninstall', 'git')
+  expect(contentOf(world.hooks)).toEqual(before)
+
+  const off = world.script('pre-commit', `#!/bin/sh\necho off >> '${log}'\n`, 0o644)
+  await world.change('install', 'git')
+  await world.commit()
+  expect(world.read(log)).not.toContain('off')
+  await world.change('uninstall', 'git')
+  expect(world.read(off)).toContain('echo off')
+})
+
+test('a hook that fails still refuses, with its own exit code', async () => {
+  await using world = new Repository()
+  await world.make()
+  world.script('pre-commit', '#!/bin/sh\necho "lint failed" >&2\nexit 1\n')
+  await world.change('install', 'git')
+  const refused = await world.commit()
+  expect([refused.code, refused.stderr]).toEqual([1, 'lint failed\n'])
+})
+
+/** As husky 9 lays it out: git looks in `_`, whose stubs look for a file of their own name one directory up. */
+async function husky(world: Repository): Promise<string> {
+  const stubs = join(world.project, '.husky/_')
+  mkdirSync(stubs, { recursive: true })
+  const stub = '#!/usr/bin/env sh\n. "$(dirname "$0")/h"\n'
+  writeFileSync(join(stubs, '.gitignore'), '*')
+  writeFileSync(
+    join(stubs, 'h'),
+    'n=$(basename "$0")\ns=$(dirname "$(dirname "$0")")/$n\n[ ! -f "$s" ] && exit 0\nsh -e "$s" "$@"\nexit $?\n',
+  )
+  for (const name of ['pre-commit', 'commit-msg']) {
+    writeFileSync(join(stubs, name), stub)
+    chmodSync(join(stubs, name), 0o755)
+  }
+  writeFileSync(join(world.project, '.husky/pre-commit'), 'echo husky >> ran\n')
+  await world.git('config', 'core.hooksPath', '.husky/_')
+  return stubs
+}
+
+test('husky: its hooks go on, no file that git tracks is changed, and what it writes anew is repaired', async () => {
+  await using world = new Repository()
+  await world.make()
+  const stubs = await husky(world)
+  await world.git('add', '-A')
+  const before = contentOf(stubs)
+  await world.change('install', 'git')
+  expect(await world.commit('with husky')).toMatchObject({ code: 0 })
+  expect(world.read(join(world.project, 'ran'))).toBe('husky\n')
+  expect((await world.git('status', '--porcelain')).stdout).toBe('?? ran\n')
+  await world.hold()
+  expect((await world.commit()).code).toBe(1)
+  // `husky` runs at every npm install and writes its stubs again: the other hook still refuses.
+  writeFileSync(join(stubs, 'pre-commit'), '#!/usr/bin/env sh\n. "$(dirname "$0")/h"\n')
+  expect((await world.commit()).code).not.toBe(0)
+  const status = await world.hook(['status', 'git'])
+  expect(status.envelope().data).toMatchObject({ hooks: [{ state: 'incomplete' }] })
+  expect(await world.change('install', 'git')).toMatchObject([
+    { outcome: 'installed' },
+    { outcome: 'unchanged' },
+  ])
+  await world.change('uninstall', 'git')
+  expect(contentOf(stubs)).toEqual(before)
+})
+
+test('lefthook: its script goes on, and what is ours in it can be put back', async () => {
+  await using world = new Repository()
+  await world.make()
+  const ran = join(world.tmp, 'ran')
+  const script = `#!/bin/sh
+
+if [ "$LEFTHOOK_VERBOSE" = "1" ]; then
+  set -x
+fi
+
+call_lefthook()
+{
+  echo "lefthook $*" >> '${ran}'
+}
+
+call_lefthook run "pre-commit" "$@"
+`
+  world.script('pre-commit', script)
+  await world.change('install', 'git')
+  expect(await world.commit()).toMatchObject({ code: 0 })
+  expect(world.read(ran)).toBe('lefthook run pre-commit\n')
+  await world.change('uninstall', 'git')
+  expect(world.read(join(world.hooks, 'pre-commit'))).toBe(script)
+})
+
+test('a directory of hooks that git tracks gets nothing of this machine', async () => {
+  await using world = new Repository()
+  await world.make()
+  mkdirSync(join(world.project, '.githooks'))
+  await world.git('config', 'core.hooksPath', '.githooks')
+  const finished = await world.hook(['install', 'git'])
+  expect(finished.envelope().warnings).toEqual([expect.stringContaining('not on PATH')])
+  const text = world.read(join(world.project, '.githooks/pre-commit'))
+  expect(text).toContain('NODE_EXTRA_CA_CERTS= stint-hook git pre-commit')
+  expect(text).not.toContain(world.tmp)
+  // Whoever has no stint can commit all the same.
+  await world.hold()
+  expect(await world.commit()).toMatchObject({ code: 0 })
+  symlinkSync(hookBin, join(world.bin, 'stint-hook'))
+  expect((await world.commit()).code).toBe(1)
+})
+
+test('hooks of all repositories are not changed for one of them', async () => {
+  await using world = new Repository()
+  const global = join(world.user, 'git-hooks')
+  mkdirSync(global)
+  await world.make()
+  await world.git('config', '--global', 'core.hooksPath', global)
+  const { code, ...refused } = await world.hook(['install', 'git'])
+  expect([code, refused.envelope().error?.code]).toEqual([6, 'NAME_TAKEN'])
+  expect(readdirSync(global)).toEqual([])
+  await world.change('install', 'git', '--user')
+  await world.hold()
+  expect((await world.commit()).code).toBe(1)
+  await world.change('uninstall')
+  expect(readdirSync(global)).toEqual([])
+})
+
+test.each([
+  [['install', 'git'], 'NOT_FOUND', 5],
+  [['install', 'git', '--user'], 'NOT_FOUND', 5],
+  [['install', 'git', '--local'], 'ARG_ERROR', 2],
+])('outside of a repository, %j is %s', async (args, error, exit) => {
+  await using world = new HookWorld()
+  const { code, ...finished } = await world.hook(args)
+  expect([code, finished.envelope().error?.code]).toEqual([exit, error])
+})
+
+test('a worktree shares the hooks of its repository, and has a workspace of its own', async () => {
+  await using world = new Repository()
+  await world.make()
+  const worktree = join(world.tmp, 'worktree')
+  await world.git('worktree', 'add', worktree)
+  const finished = await world.hook(['install', 'git'], worktree)
+  expect(finished.envelope().data).toMatchObject({ hooks: [{ path: join(world.hooks, 'pre-commit') }, {}] })
+  await world.hold()
+  expect((await world.commit()).code).toBe(1)
+  const there = await world.git('-C', worktree, 'commit', '--allow-empty', '-m', 'there')
+  expect(there).toMatchObject({ code: 0 })
+})
+
+test('a fetch, which moves no branch, starts no process of ours', async () => {
+  await using world = new Repository()
+  await world.make()
+  const upstream = join(world.tmp, 'upstream')
+  await world.git('clone', world.project, upstream)
+  await world.git('-C', upstream, 'commit', '--allow-empty', '-m', 'upstream')
+  await world.change('install', 'git')
+  const path = join(world.hooks, 'reference-transaction')
+  const started = join(world.tmp, 'started')
+  writeFileSync(path, world.read(path).replace('NODE_EXTRA_CA_CERTS= ', `: >> '${started}'; `))
+  expect(await world.git('fetch', upstream, 'main:refs/remotes/up/main')).toMatchObject({ code: 0 })
+  expect(existsSync(started)).toBe(false)
+  expect(await world.commit()).toMatchObject({ code: 0 })
+  expect(existsSync(started)).toBe(true)
+})
+
+test('with stint gone, git goes on; fail-closed it does not', async () => {
+  await using world = new Repository()
+  await world.make()
+  await world.change('install', 'git')
+  const gone = (name: string): void => {
+    const path = join(world.hooks, name)
+    writeFileSync(path, world.read(path).replaceAll(hookBin, join(world.tmp, 'gone/stint-hook.cjs')))
+  }
+  for (const name of ['pre-commit', 'reference-transaction']) gone(name)
+  await world.hold()
+  expect(await world.commit()).toMatchObject({ code: 0 })
+  await world.change('install', 'git', '--fail-closed')
+  for (const name of ['pre-commit', 'reference-transaction']) gone(name)
+  expect((await world.commit()).code).not.toBe(0)
+})

@@ -1,0 +1,155 @@
+import { cpSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { parse } from 'jsonc-parser'
+import { expect, test } from 'vitest'
+import {
+  type CommandHost,
+  commandHosts,
+  hookEvent,
+  type Moment,
+  outcome,
+  registered,
+} from '../../../test/support/hook-host.ts'
+import { hookBin, HookWorld } from '../../../test/support/hook-world.ts'
+import type { Finished } from '../../../test/support/world.ts'
+
+interface Handler {
+  command?: string
+  bash?: string
+}
+
+/** A user whose stint is a copy that a test may break. */
+class AgentWorld extends HookWorld {
+  readonly installation = join(this.tmp, 'stint')
+
+  constructor() {
+    super()
+    cpSync(dirname(hookBin), this.installation, { recursive: true })
+  }
+
+  async install(host: CommandHost, ...flags: string[]): Promise<void> {
+    const program = join(this.installation, 'stint.cjs')
+    const { code, stdout } = await this.start(
+      process.execPath,
+      [program, 'hook', 'install', host, ...flags],
+      {
+        cwd: this.project,
+      },
+    ).finished
+    if (code !== 0) throw new Error(stdout)
+  }
+
+  /** What the host reads from its settings for this event. */
+  command(host: CommandHost, moment: Moment, path = this.file(host)): string {
+    const { hooks } = parse(this.read(path)) as { hooks: Record<string, (Handler & { hooks?: Handler[] })[]> }
+    const entry = hooks[registered(host, moment).name]?.at(-1)
+    const handler = entry?.hooks?.[0] ?? entry
+    return handler?.bash ?? handler?.command ?? ''
+  }
+
+  /** Copilot with a hook from the settings of Claude Code: named as there, with a time and no transcript. */
+  callByCopilot(line: string): Promise<Finished> {
+    const { transcript_path: _, ...event } = hookEvent('claude', 'pre', { cwd: this.project })
+    const input = JSON.stringify({ ...event, timestamp: '2026-11-01T12:00:00.000Z' })
+    return this.start('/bin/sh', ['-c', line], { input, cwd: this.project }).finished
+  }
+
+  /** Starts it as the host does. */
+  call(host: CommandHost, moment: Moment, line = this.command(host, moment)): Promise<Finished> {
+    const input = JSON.stringify(hookEvent(host, moment, { cwd: this.project }))
+    const running = this.start('/bin/sh', ['-c', line], { input, cwd: this.project })
+    running.child.stdin?.on('error', () => {})
+    return running.finished
+  }
+
+  async hold(): Promise<void> {
+    await this.stint(['lock', 'acquire', '--session', 'other-session', '--purpose', 'a release'], {
+      cwd: this.project,
+    })
+  }
+}
+
+const moments: Moment[] = ['pre', 'post', 'stop', 'start', 'end']
+
+test.each(commandHosts)(
+  '%s: what is installed lets a call pass, and refuses it for whoever does not hold the workspace',
+  async (host) => {
+    await using world = new AgentWorld()
+    await world.install(host)
+    for (const moment of moments)
+      expect(outcome(host, await world.call(host, moment)), moment).toEqual({ allowed: true, reason: '' })
+    await world.hold()
+    const refused = outcome(host, await world.call(host, 'pre'))
+    expect(refused.allowed).toBe(false)
+    expect(refused.reason).toContain('other-session')
+  },
+)
+
+const faults: [what: string, breakIt: (world: AgentWorld) => void][] = [
+  ['stint removed', (world) => rmSync(world.installation, { recursive: true })],
+  ['half an update', (world) => rmSync(join(world.installation, 'hook-main.cjs'))],
+  ['a file cut short', (world) => truncateSync(join(world.installation, 'hook-main.cjs'), 1000)],
+  ['an empty file', (world) => truncateSync(join(world.installation, 'stint-hook.cjs'))],
+  ['another file', (world) => writeFileSync(join(world.installation, 'stint-hook.cjs'), 'process.exit(7)')],
+]
+
+test.each(commandHosts.flatMap((host) => faults.map(([what, breakIt]) => [host, what, breakIt] as const)))(
+  '%s: with %s, no tool is blocked',
+  async (host, _, breakIt) => {
+    await using world = new AgentWorld()
+    await world.install(host)
+    breakIt(world)
+    await world.hold()
+    for (const moment of moments)
+      expect(outcome(host, await world.call(host, moment)), moment).toEqual({ allowed: true, reason: '' })
+  },
+)
+
+test.each(commandHosts)('%s: without node, no tool is blocked', async (host) => {
+  await using world = new AgentWorld()
+  await world.install(host)
+  const node = join(world.bin, 'node')
+  rmSync(node)
+  for (const moment of moments) {
+    const line = world.command(host, moment)
+    expect(line).toContain(`${node} `)
+    expect(outcome(host, await world.call(host, moment, line)), moment).toEqual({ allowed: true, reason: '' })
+  }
+})
+
+test.each(commandHosts)(
+  '%s: a project that names stint-hook blocks nobody who has no stint',
+  async (host) => {
+    await using world = new AgentWorld()
+    await world.install(host, '--project')
+    const files = {
+      claude: '.claude/settings.json',
+      codex: '.codex/hooks.json',
+      cursor: '.cursor/hooks.json',
+      copilot: '.github/hooks/stint.json',
+      gemini: '.gemini/settings.json',
+    }
+    const path = join(world.project, files[host])
+    await world.hold()
+    const line = world.command(host, 'pre', path)
+    expect(outcome(host, await world.call(host, 'pre', line))).toEqual({ allowed: true, reason: '' })
+    // Copilot reads the project files of Claude Code, too, and blocks where that would not.
+    if (host === 'claude') expect(outcome('copilot', await world.callByCopilot(line)).allowed).toBe(true)
+    symlinkSync(join(world.installation, 'stint-hook.cjs'), join(world.bin, 'stint-hook'))
+    expect(outcome(host, await world.call(host, 'pre', line)).allowed).toBe(false)
+    if (host === 'claude') expect(outcome('copilot', await world.callByCopilot(line)).allowed).toBe(false)
+  },
+)
+
+test.each(commandHosts)(
+  '%s: --fail-closed blocks a call when stint is gone, and nothing else',
+  async (host) => {
+    await using world = new AgentWorld()
+    await world.install(host, '--fail-closed')
+    expect(outcome(host, await world.call(host, 'pre'), true).allowed).toBe(true)
+    rmSync(world.installation, { recursive: true })
+    expect(outcome(host, await world.call(host, 'pre'), true).allowed).toBe(false)
+    for (const moment of ['post', 'stop'] as const)
+      expect((await world.call(host, moment)).code, moment).not.toBe(2)
+  },
+)
