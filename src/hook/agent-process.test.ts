@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest'
+import { World } from '../../test/support/world.ts'
+import { readProcessStat } from '../primitives/platform.ts'
+import { agentProcess, ancestorsOf, chooseAgent } from './agent-process.ts'
+
+const ancestor = (pid: number, name: string) => ({ pid, name, ppid: 0, started: 1 })
+const family = [ancestor(30, 'sh'), ancestor(20, 'node'), ancestor(10, 'bash'), ancestor(5, 'claude')]
+
+test('the agent is the one its host names, if that is above us', () => {
+  expect(chooseAgent('claude', { CLAUDE_PID: '5' }, family)?.pid).toBe(5)
+  expect(chooseAgent('claude', { CLAUDE_PID: '99' }, family)?.pid).toBe(20)
+  expect(chooseAgent('claude', { CLAUDE_PID: 'x' }, family)?.pid).toBe(20)
+})
+
+test('the variable of a Claude Code around it is not another agent’s', () => {
+  expect(chooseAgent('codex', { CLAUDE_PID: '5' }, family)?.pid).toBe(20)
+})
+
+test('who is orphaned has no agent; where the agent is the first process, it is', () => {
+  expect(chooseAgent('codex', {}, [ancestor(30, 'sh'), ancestor(1, 'systemd')])).toBeUndefined()
+  expect(chooseAgent('codex', {}, [ancestor(30, 'sh'), ancestor(1, 'codex')])?.pid).toBe(1)
+  expect(chooseAgent('codex', {}, [])).toBeUndefined()
+})
+
+test('a name with blanks and parentheses is read as it is', async () => {
+  await using world = new World()
+  const odd = 'process.title = "a) R (b"; process.stdin.resume()'
+  const child = world.start(process.execPath, ['-e', odd], { stdio: ['pipe', 'pipe', 'pipe'] })
+  const [first, second] = ancestorsOf(child.pid)
+  expect(first).toMatchObject({ pid: child.pid, ppid: process.pid })
+  expect(second?.pid).toBe(process.pid)
+  expect(agentProcess('codex', {}, [first ?? ancestor(0, '')])).toMatchObject({
+    pid: child.pid,
+    started: readProcessStat(child.pid)?.started,
+  })
+})
+
+test('the walk goes up to the first process, and ends', () => {
+  expect([...ancestorsOf(process.pid)].at(-1)?.ppid).toBe(0)
+  expect([...ancestorsOf(0x7ffffff0)]).toEqual([{ pid: 0x7ffffff0, ppid: 0, started: null, name: '' }])
+})

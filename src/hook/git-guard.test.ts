@@ -1,0 +1,174 @@
+import { execFileSync } from 'node:child_process'
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { hookBin, HookWorld } from '../../test/support/hook-host.ts'
+import { gitCheckLine } from './command-line.ts'
+import { changesBranch } from './git-guard.ts'
+import { hosts } from './hosts.ts'
+
+/** A repository with one commit, and our checks as its hooks. */
+class Repository extends HookWorld {
+  constructor(program: readonly string[] = [process.execPath, hookBin], failClosed = false) {
+    super()
+    Object.assign(this.env, {
+      GIT_CONFIG_GLOBAL: '/dev/null',
+      GIT_CONFIG_SYSTEM: '/dev/null',
+      GIT_AUTHOR_NAME: 'A',
+      GIT_AUTHOR_EMAIL: 'a@example.com',
+      GIT_COMMITTER_NAME: 'A',
+      GIT_COMMITTER_EMAIL: 'a@example.com',
+    })
+    const git = (...args: string[]) => execFileSync('git', args, { cwd: this.workspace, env: this.env })
+    git('init', '--quiet', '--initial-branch=main')
+    git('commit', '--quiet', '--allow-empty', '-m', 'first')
+    for (const event of hosts.git.events) {
+      const path = join(this.workspace, '.git/hooks', event.name)
+      mkdirSync(join(path, '..'), { recursive: true })
+      writeFileSync(path, `#!/bin/sh\nset -e\n${gitCheckLine(event, program, { failClosed })}\n`)
+      chmodSync(path, 0o755)
+    }
+  }
+
+  git(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
+    return this.start('git', args, { cwd: this.workspace, env }).finished
+  }
+
+  commit(env: NodeJS.ProcessEnv = {}, more: readonly string[] = []) {
+    return this.git(['commit', '--allow-empty', '-m', 'next', ...more], env)
+  }
+}
+
+const sleeper = async (world: HookWorld) => {
+  const { pid } = world.start('sleep', ['600'])
+  await world.lock(['acquire', '--session', 'holder', '--pid', String(pid), '--purpose', 'a refactoring'])
+}
+
+test('nobody holds it: commits and branches are free', async () => {
+  await using world = new Repository()
+  expect((await world.commit()).code).toBe(0)
+  expect((await world.git(['checkout', '-q', '-b', 'other'])).code).toBe(0)
+  expect((await world.git(['tag', 'v1'])).code).toBe(0)
+})
+
+test('while another session holds it, a commit is refused: who, and how to go on all the same', async () => {
+  await using world = new Repository()
+  await sleeper(world)
+  const { code, stderr } = await world.commit()
+  expect(code).toBe(1)
+  expect(stderr).toMatch(
+    /^parallel session lock held by holder \(pid \d+\) — wait or close that session first\./,
+  )
+  expect(stderr).toContain('a refactoring')
+  expect(stderr).toContain('STINT_BYPASS=1')
+  expect((await world.commit({ STINT_BYPASS: '1' })).code).toBe(0)
+})
+
+test('so is whatever moves a branch without pre-commit; tags, notes and remote branches are not', async () => {
+  await using world = new Repository()
+  await world.commit()
+  await sleeper(world)
+  for (const args of [
+    ['commit', '--no-verify', '--allow-empty', '-m', 'x'],
+    ['reset', '--soft', 'HEAD~1'],
+    ['branch', 'another'],
+    ['update-ref', 'refs/heads/main', 'HEAD~1'],
+  ]) {
+    const { code, stderr } = await world.git(args)
+    expect(code, args.join(' ')).not.toBe(0)
+    expect(stderr).toContain('parallel session lock held by holder')
+  }
+  for (const args of [
+    ['tag', 'v2'],
+    ['update-ref', 'refs/remotes/origin/main', 'HEAD'],
+    ['notes', 'add', '-m', 'n'],
+    ['status', '--short'],
+  ])
+    expect((await world.git(args)).code, args.join(' ')).toBe(0)
+})
+
+test('the holder’s own git goes through: by its session, or because a holder started it', async () => {
+  await using world = new Repository()
+  await sleeper(world)
+  expect((await world.commit({ STINT_SESSION_ID: 'holder' })).code).toBe(0)
+  expect((await world.commit({ CLAUDE_CODE_SESSION_ID: 'holder' })).code).toBe(0)
+  expect((await world.commit({ STINT_SESSION_ID: 'somebody' })).code).toBe(1)
+  await world.lock(['release', '--session', 'holder'])
+  const script =
+    'stint lock acquire --session child --pid $$ >/dev/null && sh -c "git commit --allow-empty -m x; exit \\$?"'
+  const bin = join(world.tmp, 'bin')
+  mkdirSync(bin)
+  writeFileSync(
+    join(bin, 'stint'),
+    `#!/bin/sh\nexec '${process.execPath}' '${join(hookBin, '../stint.cjs')}' "$@"\n`,
+  )
+  chmodSync(join(bin, 'stint'), 0o755)
+  const env = { PATH: `${bin}:${world.env.PATH ?? ''}` }
+  const { code, stderr } = await world.start('sh', ['-c', script], { cwd: world.workspace, env }).finished
+  expect([code, stderr]).toEqual([0, ''])
+})
+
+test('a session that holds only some files keeps nobody from committing', async () => {
+  await using world = new Repository()
+  await world.lock(['acquire', '--session', 'holder', '--path', 'src'])
+  expect((await world.commit()).code).toBe(0)
+})
+
+test('in a subdirectory, and of a linked worktree only its own claim counts', async () => {
+  await using world = new Repository()
+  mkdirSync(join(world.workspace, 'sub'))
+  await world.git(['worktree', 'add', '-q', '../linked', '-b', 'linked'])
+  await sleeper(world)
+  const inSub = world.start('git', ['commit', '--allow-empty', '-m', 'x'], {
+    cwd: join(world.workspace, 'sub'),
+  })
+  expect((await inSub.finished).code).toBe(1)
+  const inLinked = world.start('git', ['commit', '--allow-empty', '-m', 'x'], {
+    cwd: join(world.tmp, 'linked'),
+  })
+  expect(await inLinked.finished).toMatchObject({ code: 0 })
+})
+
+test.each([
+  ['no such script', [process.execPath, '/nowhere/stint-hook.cjs']],
+  ['no such command', ['/nowhere/node', hookBin]],
+])('%s: git goes on as if there were no hook, unless it is to fail closed', async (_, program) => {
+  await using world = new Repository(program)
+  await sleeper(world)
+  expect((await world.commit()).code).toBe(0)
+  await using closed = new Repository(program, true)
+  expect((await closed.commit()).code).toBe(1)
+})
+
+test('a home that cannot be used keeps nobody from committing; with --fail-closed it does', async () => {
+  await using world = new Repository()
+  writeFileSync(world.home, 'a file')
+  expect((await world.commit()).code).toBe(0)
+  await using closed = new Repository(undefined, true)
+  writeFileSync(closed.home, 'a file')
+  const { code, stderr } = await closed.commit()
+  expect(code).toBe(1)
+  expect(stderr).toContain('--fail-closed')
+  expect(readFileSync(closed.home, 'utf8')).toBe('a file')
+})
+
+const lines = (text: string) => () => text
+
+test('only what is prepared, and only HEAD and branches that really change', () => {
+  const zero = '0'.repeat(40)
+  const one = '1'.repeat(40)
+  const prepared = (text: string) =>
+    changesBranch({ hook: 'reference-transaction', state: 'prepared', lines: lines(text) })
+  expect(prepared(`${zero} ${one} refs/heads/main\n`)).toBe(true)
+  expect(prepared(`${zero} ${one} HEAD\n`)).toBe(true)
+  expect(prepared(`${zero} ref:refs/heads/x HEAD\n`)).toBe(true)
+  expect(prepared(`${zero} ${one} refs/tags/v1\n${zero} ${one} ORIG_HEAD\n`)).toBe(false)
+  expect(prepared(`${one} ${one} refs/heads/main\n`)).toBe(false)
+  expect(prepared('')).toBe(false)
+  const never = () => {
+    throw new Error('stdin is not read')
+  }
+  for (const state of ['committed', 'aborted', 'preparing', undefined])
+    expect(changesBranch({ hook: 'reference-transaction', state, lines: never })).toBe(false)
+  expect(changesBranch({ hook: 'post-commit', state: undefined, lines: never })).toBe(false)
+})

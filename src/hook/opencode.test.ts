@@ -1,0 +1,102 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { expect, test } from 'vitest'
+import { dataOf } from '../../test/support/lock-world.ts'
+import { HookWorld } from '../../test/support/hook-host.ts'
+import { projectRoot } from '../../test/support/world.ts'
+
+const plugin = pathToFileURL(join(projectRoot, 'dist/bin/opencode-plugin.mjs')).href
+
+/** Runs steps in a process that has loaded the plugin as OpenCode does; each step's outcome is a line. */
+async function inOpenCode(world: HookWorld, steps: string, choices = '{}') {
+  const file = join(world.tmp, 'host.mjs')
+  writeFileSync(
+    file,
+    `import { stintPlugin } from ${JSON.stringify(plugin)}
+const parents = { child: 'one' }
+const client = { session: { get: async ({ path }) => ({ data: { parentID: parents[path.id] } }) } }
+const hooks = await stintPlugin(${choices})({ directory: process.cwd(), client })
+const say = (value) => console.log(JSON.stringify(value))
+const before = async (sessionID, callID, tool = 'bash', args = { command: 'make' }) => {
+  try { await hooks['tool.execute.before']({ tool, sessionID, callID }, { args }); say('allowed') }
+  catch (error) { say(error.message) }
+}
+const after = (sessionID, callID, tool = 'bash', args = {}) => hooks['tool.execute.after']({ tool, sessionID, callID, args }, {})
+const event = (type, properties) => hooks.event({ event: { type, properties } })
+${steps}`,
+  )
+  const { code, stdout, stderr } = await world.start(process.execPath, [file], { cwd: world.workspace })
+    .finished
+  expect([code, stderr]).toEqual([0, ''])
+  return stdout
+    .trim()
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as unknown)
+}
+
+const named = (session: string) =>
+  expect.stringMatching(new RegExp(`^parallel session lock held by ${session} \\(pid \\d+\\) — `))
+
+test('one session of a process holds it, the other hears of it until the first is idle', async () => {
+  await using world = new HookWorld()
+  const said = await inOpenCode(
+    world,
+    `await before('one', 'a'); await before('two', 'b'); await after('one', 'a'); await before('two', 'b')
+     await event('session.idle', { sessionID: 'one' }); await before('two', 'b'); await before('one', 'c')`,
+  )
+  expect(said).toEqual(['allowed', named('one'), named('one'), 'allowed', named('two')])
+})
+
+test('a subagent is its parent’s, whether it was announced or has to be asked for', async () => {
+  await using world = new HookWorld()
+  const said = await inOpenCode(
+    world,
+    `await before('one', 'a'); await before('child', 'b')
+     await event('session.created', { info: { id: 'grandchild', parentID: 'child' } }); await before('grandchild', 'c')
+     await event('session.idle', { sessionID: 'child' }); await before('two', 'd')
+     const env = {}; await hooks['shell.env']({ cwd: '.', sessionID: 'grandchild' }, { env }); say(env)`,
+  )
+  expect(said).toEqual(['allowed', 'allowed', 'allowed', named('one'), { STINT_SESSION_ID: 'one' }])
+})
+
+test('a turn that fails, a session that is deleted, and the end of OpenCode give it back', async () => {
+  await using world = new HookWorld()
+  const said = await inOpenCode(
+    world,
+    `await before('one', 'a'); await event('session.error', { sessionID: 'one' }); await before('two', 'b')
+     await event('session.deleted', { info: { id: 'two' } }); await before('three', 'c'); await hooks.dispose()
+     await event('session.error', {}); await event('message.updated', undefined); await hooks['chat.message']({ sessionID: 'one' })`,
+  )
+  expect(said).toEqual(['allowed', 'allowed', 'allowed'])
+  expect(dataOf(await world.lock(['status'])).claims).toEqual([])
+})
+
+test('by paths: an edit claims its file; what only reads claims nothing', async () => {
+  await using world = new HookWorld()
+  const said = await inOpenCode(
+    world,
+    `await before('one', 'a', 'edit', { filePath: 'x.ts' }); await before('two', 'b', 'write', { filePath: 'y.ts' })
+     await before('two', 'c', 'edit', { filePath: 'x.ts' }); await before('two', 'd'); await before('two', 'e', 'read', { filePath: 'x.ts' })`,
+    '{ scope: "paths" }',
+  )
+  expect(said).toEqual(['allowed', 'allowed', named('one'), 'allowed', 'allowed'])
+})
+
+test('a home that cannot be used blocks nothing, unless it is to fail closed', async () => {
+  await using world = new HookWorld()
+  writeFileSync(world.home, 'a file')
+  expect(await inOpenCode(world, `await before('one', 'a')`)).toEqual(['allowed'])
+  expect(await inOpenCode(world, `await before('one', 'a')`, '{ failClosed: true }')).toEqual([
+    expect.stringContaining('failClosed'),
+  ])
+  expect(readFileSync(world.home, 'utf8')).toBe('a file')
+})
+
+test('the session of a dead OpenCode blocks nobody', async () => {
+  await using world = new HookWorld()
+  expect(await inOpenCode(world, `await before('one', 'a')`)).toEqual(['allowed'])
+  expect(existsSync(world.locks)).toBe(true)
+  expect(await inOpenCode(world, `await before('two', 'a')`)).toEqual(['allowed'])
+})
