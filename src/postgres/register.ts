@@ -6,6 +6,15 @@ import { explainPostgres, isConflict, isUncertain, sqlStateOf } from './explain.
 import type { PostgresPool, Row } from './pool.ts'
 import { pollEpoch } from './poll-epoch.ts'
 import { assertSchema, readSchemaVersion } from './schema-version.ts'
+import {
+  milliseconds,
+  noTimeline,
+  readSql,
+  swapStatement,
+  timelineOfServer,
+  withoutTimeline,
+} from './statements.ts'
+import { Late, within } from './within.ts'
 
 export interface PostgresRegisterOptions {
   pool: PostgresPool
@@ -95,11 +104,15 @@ export function postgresRegister(options: PostgresRegisterOptions): Register<Pos
     for (let pause = 10; ; pause = Math.min(500, pause * 2)) {
       try {
         const held = yield* read(key)
-        return held.epoch === expected + 1 && held.text === text ? held.epoch : undefined
+        if (held.epoch === expected + 1 && held.text === text) return held.epoch
+        if (held.epoch !== expected || !(causeOf(lost) instanceof Late)) return undefined
       } catch (error) {
         if (!isUncertain(causeOf(error)) || systemClock.mono() + pause > end) throw lost
+        yield { pause }
+        continue
       }
-      yield { pause }
+      // It still waits for its turn. To line up behind it, again and again, would only use up the connections.
+      throw lost
     }
   }
 
@@ -144,35 +157,6 @@ export function postgresRegister(options: PostgresRegisterOptions): Register<Pos
   }
 }
 
-const milliseconds = (time: string): string => `(extract(epoch FROM ${time}) * 1000)::float8`
-
-/** What a server that takes over from another counts up: after that, what was written last may be lost. */
-const timelineOfServer = `CASE WHEN pg_is_in_recovery() THEN '' ELSE substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) END`
-const noTimeline = `''`
-/** Unknown function, not for us, not supported, not in this state. */
-const withoutTimeline = new Set<string | undefined>(['42883', '42501', '0A000', '55000'])
-
-const readSql = (timeline: string): string =>
-  `SELECT r.epoch, r.text, ${milliseconds('greatest(clock_timestamp(), r.written_at)')} AS now, ${timeline} AS timeline
-  FROM (SELECT 1) AS one LEFT JOIN stint.register AS r ON r.key = $1`
-
-const swapStatement = (key: string, expected: number, text: string): [string, ...unknown[]] =>
-  expected === 0
-    ? [
-        `INSERT INTO stint.register (key, epoch, text, written_at) VALUES ($1, 1, $2, clock_timestamp())
-        ON CONFLICT (key) DO NOTHING RETURNING epoch`,
-        key,
-        text,
-      ]
-    : [
-        `UPDATE stint.register SET epoch = epoch + 1, text = $3,
-        written_at = greatest(clock_timestamp(), written_at + interval '1 millisecond')
-        WHERE key = $1 AND epoch = $2 RETURNING epoch`,
-        key,
-        expected,
-        text,
-      ]
-
 /** One clock for everybody: that of the server. */
 const nowOf = ({ now, timeline }: Row): Now => {
   const wall = now as number
@@ -181,18 +165,3 @@ const nowOf = ({ now, timeline }: Row): Now => {
 
 const causeOf = (error: unknown): unknown => (error instanceof StintError ? error.cause : error)
 const stateBehind = (error: unknown): string | undefined => sqlStateOf(causeOf(error))
-
-/** Somebody may hold the row, or the network swallow the answer: nobody must wait for that without end. */
-async function within<Result>(ms: number, act: () => Promise<Result>): Promise<Result> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms)
-  })
-  const acting = act()
-  acting.catch(() => {})
-  try {
-    return await Promise.race([acting, late])
-  } finally {
-    clearTimeout(timer)
-  }
-}

@@ -103,6 +103,18 @@ export class PostgresServer implements AsyncDisposable {
     await ended
   }
 
+  /** Starts it anew as a replica, which takes in what others write and writes nothing itself. */
+  async becomeReplica(): Promise<void> {
+    await this.kill()
+    writeFileSync(join(this.#data, 'standby.signal'), '')
+    await this.start()
+  }
+
+  /** The replica takes over, as when its primary is lost. */
+  async promote(): Promise<void> {
+    await this.admin('SELECT pg_promote()')
+  }
+
   /** What the system does for us when we are killed: the keeper's pipe closes. */
   abandon(): void {
     this.#keeper.stdin?.destroy()
@@ -162,7 +174,7 @@ export class PostgresServer implements AsyncDisposable {
       postmaster.once('exit', () => resolve(false))
       postmaster.stderr.setEncoding('utf8').on('data', (text: string) => {
         this.#log = (this.#log + text).slice(-10_000)
-        if (text.includes('ready to accept connections')) resolve(true)
+        if (/ready to accept (read-only )?connections/.test(text)) resolve(true)
       })
     })
   }

@@ -1,0 +1,219 @@
+import type pg from 'pg'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { PostgresServer } from '../../test/support/postgres.ts'
+import { PostgresProxy } from '../../test/support/postgres-proxy.ts'
+import { until } from '../../test/support/world.ts'
+import { acquireLease } from '../lease/lease.ts'
+import { type Register, runAsync } from '../lease/register.ts'
+import { migrate } from './migrate.ts'
+import { postgresRegister, type PostgresStep } from './register.ts'
+
+let server: PostgresServer
+let database: string
+let pool: pg.Pool
+let proxy: PostgresProxy
+let proxied: pg.Pool
+beforeAll(async () => {
+  server = await PostgresServer.start()
+  database = await server.createDatabase()
+  pool = server.pool({ database })
+  await migrate({ pool })
+})
+beforeEach(async () => {
+  await pool.query('TRUNCATE stint.register')
+  proxy = await PostgresProxy.to(server.directory)
+  proxied = server.pool({ database, host: proxy.directory })
+})
+afterEach(() => proxy[Symbol.asyncDispose]())
+afterAll(() => server[Symbol.asyncDispose]())
+
+const swap = (register: Register<PostgresStep>, epoch: number, text: string) =>
+  runAsync(register, register.swap('k', epoch, text))
+const read = (register: Register<PostgresStep>, key = 'k') => runAsync(register, register.read(key))
+const lease = (register: Register<PostgresStep>, sessionId: string, more: object = {}) =>
+  acquireLease({ register: register as Register, resource: 'r', sessionId, ...more })
+
+test.each([
+  ['INSERT', 0],
+  ['UPDATE', 3],
+])(
+  'an %s that was carried out and whose answer was lost is known to have won, once',
+  async (statement, epoch) => {
+    const register = postgresRegister({ pool: proxied })
+    for (let at = 0; at < epoch; at++) await swap(register, at, `text ${at}`)
+    proxy.strike(statement, 'cut after')
+    expect(await swap(register, epoch, 'ours')).toBe(epoch + 1)
+    expect(proxy.faults).toBe(1)
+    expect(await read(register)).toEqual({ epoch: epoch + 1, text: 'ours' })
+  },
+)
+
+test('a swap that never reached the server is lost; whoever tries again wins', async () => {
+  const register = postgresRegister({ pool: proxied })
+  await swap(register, 0, 'first')
+  proxy.strike('UPDATE', 'cut before')
+  expect(await swap(register, 1, 'ours')).toBeUndefined()
+  expect(await swap(register, 1, 'ours again')).toBe(2)
+})
+
+test('a swap whose answer was lost, and which somebody has overtaken, is not called won', async () => {
+  const register = postgresRegister({ pool: proxied })
+  const other = postgresRegister({ pool })
+  await swap(register, 0, 'first')
+  proxy.strike('UPDATE', 'cut before')
+  const ours = swap(register, 1, 'ours')
+  await swap(other, 1, 'theirs')
+  expect(await ours).toBeUndefined()
+  expect(await read(register)).toEqual({ epoch: 2, text: 'theirs' })
+})
+
+test.each(['cut before', 'cut after'] as const)(
+  'a lease is acquired, refreshed and released although each way is cut once (%s)',
+  async (kind) => {
+    const register = postgresRegister({ pool: proxied })
+    proxy.strike('INSERT', kind)
+    const mine = await lease(register, 'a')
+    proxy.strike('UPDATE', kind)
+    expect(await mine.refresh()).toBe(true)
+    await expect(lease(postgresRegister({ pool }), 'b')).rejects.toMatchObject({ code: 'LOCK_HELD' })
+    proxy.strike('UPDATE', kind)
+    expect(await mine.release()).toBe(true)
+    expect(proxy.faults).toBe(3)
+    expect((await lease(postgresRegister({ pool }), 'b')).fence).toBeGreaterThan(mine.fence)
+  },
+)
+
+test('a server that does not answer is unavailable, after a while', async () => {
+  const register = postgresRegister({ pool: proxied, timeoutMs: 100 })
+  await read(register)
+  proxy.strike('SELECT r.epoch', 'silence')
+  await expect(read(register)).rejects.toMatchObject({
+    code: 'POSTGRES_UNAVAILABLE',
+    exit: 12,
+    retryable: true,
+    message: expect.stringContaining('no answer within 100 ms') as string,
+  })
+})
+
+test('a holder that hears nothing from the server any more knows that its lease is lost when its time is over', async () => {
+  const register = postgresRegister({ pool: proxied, timeoutMs: 600_000 })
+  const mine = await lease(register, 'a', { ttlMs: 300 })
+  const aborted = new Promise((resolve) => mine.signal.addEventListener('abort', resolve))
+  proxy.strike('SELECT r.epoch', 'silence')
+  await aborted
+  expect(proxy.faults).toBe(1)
+  expect(mine.signal.reason).toMatchObject({ code: 'LOCK_LOST' })
+  // By the server's clock, too: the next one has it.
+  expect((await lease(postgresRegister({ pool }), 'b', { wait: 60_000 })).fence).toBeGreaterThan(mine.fence)
+})
+
+test('while another transaction holds the row nobody waits without end, and what comes late harms nobody', async () => {
+  const register = postgresRegister({ pool, timeoutMs: 200 })
+  await (await lease(register, 'first')).release()
+  const blocker = await pool.connect()
+  await blocker.query('BEGIN')
+  await blocker.query('SELECT 1 FROM stint.register FOR UPDATE')
+  await expect(lease(register, 'a')).rejects.toMatchObject({ code: 'POSTGRES_UNAVAILABLE' })
+  await blocker.query('ROLLBACK')
+  blocker.release()
+  // What it had asked for happens after all: it has a claim, which it may ask for again and give back.
+  while ((await read(register, 'resource:r')).epoch < 3);
+  await expect(lease(register, 'b')).rejects.toMatchObject({ code: 'LOCK_HELD' })
+  expect(await (await lease(register, 'a')).release()).toBe(true)
+})
+
+test('a pool that has no connection left is unavailable', async () => {
+  const small = server.pool({ database, max: 1, connectionTimeoutMillis: 100 })
+  const register = postgresRegister({ pool: small })
+  const taken = await small.connect()
+  await expect(read(register)).rejects.toMatchObject({ code: 'POSTGRES_UNAVAILABLE', exit: 12 })
+  taken.release()
+  await expect(read(register)).resolves.toEqual({ epoch: 0, text: undefined })
+})
+
+test('connections that are ended again and again lose and double no swap', async () => {
+  const won: number[] = []
+  let done = false
+  const count = async (name: string): Promise<void> => {
+    const register = postgresRegister({ pool: server.pool({ database, max: 2 }) })
+    for (let tries = 0; !done; tries++) {
+      try {
+        const { epoch } = await read(register)
+        const mine = await swap(register, epoch, `${name} ${tries}`)
+        if (mine !== undefined) won.push(mine)
+      } catch (error) {
+        expect(error).toMatchObject({ code: 'POSTGRES_UNAVAILABLE' })
+      }
+    }
+  }
+  const counting = ['a', 'b', 'c', 'd'].map(count)
+  let ended = 0
+  while (ended < 40 || won.length < 200) {
+    const rows = await server.admin(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${database}' AND pid <> pg_backend_pid()
+      ORDER BY random() LIMIT 2`,
+    )
+    ended += rows.length
+    const before = won.length
+    await until('somebody wins', () => won.length > before)
+  }
+  done = true
+  await Promise.all(counting)
+  const { epoch } = await read(postgresRegister({ pool }))
+  // Each was won by one, and every one is known to whoever won it.
+  expect(new Set(won).size).toBe(won.length)
+  expect(won.length).toBe(epoch)
+})
+
+test('where the clock of the server was set back, time stands still for a key until it has caught up', async () => {
+  const register = postgresRegister({ pool })
+  const mine = await lease(register, 'a', { ttlMs: 60_000 })
+  // As if all this had been written an hour from now.
+  await pool.query(`UPDATE stint.register SET written_at = written_at + interval '1 hour'`)
+  const before = (await runAsync(register, register.now('resource:r'))).wall
+  expect(before).toBeGreaterThan(Date.now() + 3_500_000)
+  expect(await mine.refresh()).toBe(true)
+  const first = mine.expiresAt
+  expect(await mine.refresh()).toBe(true)
+  // Each refresh is seen as one, by whoever watches.
+  expect(mine.expiresAt).toBeGreaterThan(first)
+  await expect(lease(register, 'b')).rejects.toMatchObject({ code: 'LOCK_HELD' })
+  expect((await runAsync(register, register.now('another'))).wall).toBeLessThan(before)
+})
+
+test('a text that this version cannot read stands for five minutes by the clock of the server', async () => {
+  const register = postgresRegister({ pool })
+  await (await lease(register, 'a')).release()
+  await pool.query(`UPDATE stint.register SET text = 'from the future', epoch = epoch + 1`)
+  await expect(lease(register, 'b')).rejects.toMatchObject({ code: 'LOCK_HELD' })
+  await pool.query(`UPDATE stint.register SET written_at = written_at - interval '6 minutes'`)
+  const next = await lease(register, 'b')
+  expect(next.fence).toBeGreaterThan(2 ** 20)
+})
+
+test('a server without a log to ask about works, too', async () => {
+  const poor = {
+    query: (sql: string, values?: unknown[]) =>
+      pool.query(sql.replace('pg_walfile_name', 'no_such_function'), values),
+    connect: () => pool.connect(),
+  }
+  const mine = await lease(postgresRegister({ pool: poor }), 'a')
+  expect(await mine.refresh()).toBe(true)
+  expect(mine.fence).toBe(1)
+})
+
+test('a replica lets everybody look and nobody write; when it takes over, fences jump ahead of what may be lost', async () => {
+  const register = postgresRegister({ pool })
+  const before = await lease(register, 'a')
+  await server.becomeReplica()
+  const fresh = postgresRegister({ pool: server.pool({ database }) })
+  await expect(lease(fresh, 'a')).rejects.toMatchObject({ code: 'POSTGRES_READ_ONLY', exit: 4 })
+  expect(await before.check()).toBe(true)
+  await server.promote()
+  expect(await before.refresh()).toBe(true)
+  expect(await before.release()).toBe(true)
+  const after = await lease(fresh, 'b')
+  expect(after.fence).toBeGreaterThan(before.fence + 2 ** 20)
+  const [first, second] = [await lease(fresh, 'b'), await (await lease(fresh, 'b')).release()]
+  expect([first.fence, second]).toEqual([after.fence, true])
+})

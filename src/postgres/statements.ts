@@ -1,0 +1,31 @@
+/** A time of the server, in milliseconds since the epoch, as a number that JavaScript has. */
+export const milliseconds = (time: string): string => `(extract(epoch FROM ${time}) * 1000)::float8`
+
+/** What a server that takes over from another counts up: after that, what was written last may be lost. */
+export const timelineOfServer = `CASE WHEN pg_is_in_recovery() THEN '' ELSE substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) END`
+export const noTimeline = `''`
+/** Unknown function, not for us, not supported, not in this state. */
+export const withoutTimeline = new Set<string | undefined>(['42883', '42501', '0A000', '55000'])
+
+/** One row in any case, with the time: of a key that was never written, too. */
+export const readSql = (timeline: string): string =>
+  `SELECT r.epoch, r.text, ${milliseconds('greatest(clock_timestamp(), r.written_at)')} AS now, ${timeline} AS timeline
+  FROM (SELECT 1) AS one LEFT JOIN stint.register AS r ON r.key = $1`
+
+/** The whole swap: whoever comes second changes no row. */
+export const swapStatement = (key: string, expected: number, text: string): [string, ...unknown[]] =>
+  expected === 0
+    ? [
+        `INSERT INTO stint.register (key, epoch, text, written_at) VALUES ($1, 1, $2, clock_timestamp())
+        ON CONFLICT (key) DO NOTHING RETURNING epoch`,
+        key,
+        text,
+      ]
+    : [
+        `UPDATE stint.register SET epoch = epoch + 1, text = $3,
+        written_at = greatest(clock_timestamp(), written_at + interval '1 millisecond')
+        WHERE key = $1 AND epoch = $2 RETURNING epoch`,
+        key,
+        expected,
+        text,
+      ]
