@@ -2,7 +2,17 @@
 // `stint` binary with esbuild (one CommonJS file: a third of the start-up time of loading modules).
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -100,6 +110,17 @@ await bundle({
   format: 'esm',
   outExtension: { '.js': '.mjs' },
 })
+// A plugin is copied to where nothing else of ours is: it has the hook with it.
+const { claudePlugin } = await import(join(next, 'hook-install/claude-plugin.js'))
+const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+const plugin = join(next, 'claude-plugin')
+for (const [path, text] of Object.entries(claudePlugin(version))) {
+  mkdirSync(dirname(join(plugin, path)), { recursive: true })
+  writeFileSync(join(plugin, path), text)
+}
+mkdirSync(join(plugin, 'hook'))
+for (const file of ['stint-hook.cjs', 'hook-main.cjs'])
+  copyFileSync(join(next, 'bin', file), join(plugin, 'hook', file))
 // What test files in CommonJS require, and what `node --require` loads, must be CommonJS, too.
 const runners = join(next, 'test-runners')
 await bundle({

@@ -1,0 +1,82 @@
+import { cpSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { type CommandHost, hookEvent, outcome } from '../../test/support/hook-host.ts'
+import { HookWorld } from '../../test/support/hook-world.ts'
+import { projectRoot } from '../../test/support/world.ts'
+import { version } from '../cli/version.ts'
+import { hosts } from '../hook/hosts.ts'
+import { claudePlugin } from './claude-plugin.ts'
+import { entriesOf } from './entry.ts'
+
+const built = join(projectRoot, 'dist/claude-plugin')
+const read = (path: string): string => readFileSync(join(built, path), 'utf8')
+
+interface Hooks {
+  hooks: Record<string, { matcher?: string; hooks: { command: string; timeout: number }[] }[]>
+}
+
+test('what is built is what the source says, with the hook that is built', () => {
+  for (const [path, text] of Object.entries(claudePlugin(version))) expect(read(path), path).toBe(text)
+  for (const file of ['stint-hook.cjs', 'hook-main.cjs'])
+    expect(read(`hook/${file}`)).toBe(readFileSync(join(projectRoot, 'dist/bin', file), 'utf8'))
+})
+
+test('it registers what the settings would: the same events, matchers and times', () => {
+  const { hooks } = JSON.parse(read('hooks/hooks.json')) as Hooks
+  const program = ['node', 'x']
+  const entries = entriesOf('claude', { program, place: 'project' })
+  expect(Object.keys(hooks)).toEqual(hosts.claude.events.map(({ name }) => name))
+  for (const { event, matcher, handler } of entries)
+    expect(hooks[event]).toMatchObject([
+      { ...(matcher && { matcher }), hooks: [{ timeout: handler.timeout }] },
+    ])
+})
+
+test('the manifest and the marketplace name the same plugin', () => {
+  const plugin = JSON.parse(read('.claude-plugin/plugin.json')) as { name: string }
+  expect(plugin).toMatchObject({ name: 'stint', version })
+  expect(JSON.parse(read('.claude-plugin/marketplace.json'))).toMatchObject({
+    name: 'stint',
+    plugins: [{ name: plugin.name, source: './', version }],
+  })
+})
+
+/** A copy of the plugin where Claude Code would have put it. */
+function installed(world: HookWorld): { root: string; call: (host: CommandHost) => Promise<boolean> } {
+  const root = join(world.user, '.claude/plugins/cache/a b/stint')
+  mkdirSync(root, { recursive: true })
+  cpSync(built, root, { recursive: true })
+  const { hooks } = JSON.parse(readFileSync(join(root, 'hooks/hooks.json'), 'utf8')) as Hooks
+  const line = hooks.PreToolUse?.[0]?.hooks[0]?.command ?? ''
+  const call = async (host: CommandHost): Promise<boolean> => {
+    const input = JSON.stringify(hookEvent('claude', 'pre', { cwd: world.project }))
+    const env = { CLAUDE_PLUGIN_ROOT: root }
+    const ended = await world.start('/bin/sh', ['-c', line], { input, env, cwd: world.project }).finished
+    return outcome(host, ended).allowed
+  }
+  return { root, call }
+}
+
+test('copied elsewhere, without the rest of stint, it lets pass and refuses; taken away, it blocks nobody', async () => {
+  await using world = new HookWorld()
+  const { root, call } = installed(world)
+  expect(await call('claude')).toBe(true)
+  // The session of the call itself ends with its process: the holder is another.
+  await world.stint(['lock', 'break', '--session', 'session-a', '--yes'], { cwd: world.project })
+  await world.stint(['lock', 'acquire', '--session', 'other-session'], { cwd: world.project })
+  expect(await call('claude')).toBe(false)
+  rmSync(join(root, 'hook'), { recursive: true })
+  expect(await call('claude')).toBe(true)
+  expect(await call('copilot')).toBe(true)
+})
+
+test('the command asks stint only for what stint can tell', async () => {
+  await using world = new HookWorld()
+  const commands = [...read('commands/sessions.md').matchAll(/^!`stint (.*?) \|\|/gm)].map(([, words = '']) =>
+    words.split(' '),
+  )
+  expect(commands).toHaveLength(2)
+  for (const words of commands)
+    expect(await world.stint(words, { cwd: world.project }), words.join(' ')).toMatchObject({ code: 0 })
+})
