@@ -148,6 +148,9 @@ export class SessionLock {
   }
 }
 
+/** What a writer asks of the lock it holds. */
+export type WriterLock = Pick<SessionLock, 'epoch' | 'assertOurs' | 'beat' | 'release'>
+
 type FileRegister = ReturnType<typeof fileRegister>
 
 function readLock(register: FileRegister): Held {

@@ -11,7 +11,7 @@ import { type Disk, makeIfMissing } from '../../primitives/disk.ts'
 import { codedError, StintError } from '../../primitives/stint-error.ts'
 import type { AppendOptions, Entry, HeldSession, Hold, Receipt } from '../driver.ts'
 import { type Manifest, type Revision, revised } from '../manifest.ts'
-import type { LogEnds, SessionLock } from '../session-lock.ts'
+import type { LogEnds, WriterLock } from '../session-lock.ts'
 import type { SessionState } from '../state.ts'
 import type { RecoveryReport } from '../store.ts'
 import { type Logs, logsOf } from './logs.ts'
@@ -29,11 +29,21 @@ export interface Onward {
   eager: boolean
 }
 
+/** Where things become large; by default, what suits a real disk. */
+export interface Sizes {
+  /** Data over this size goes to a blob. */
+  inlineBytes?: number
+  /** A segment of this size is followed by another. */
+  segmentBytes?: number
+  /** By how much a log grows at least, beyond what is needed. */
+  growBytes?: number
+}
+
 export interface HeldOptions {
   disk: Disk
   clock: Clock
   paths: SessionPaths
-  lock: SessionLock
+  lock: WriterLock
   hold: Hold
   manifest: Manifest
   state: SessionState
@@ -46,6 +56,7 @@ export interface HeldOptions {
   isTaken: (mark: string) => boolean
   /** Hears what a list should show. */
   onChange: (session: FilesystemSession) => void
+  sizes?: Sizes
 }
 
 /** The line that says that a disk is full must fit on it. */
@@ -222,7 +233,7 @@ export class FilesystemSession implements HeldSession {
   }
 
   #writer(log: 'journal' | 'audit'): LogWriter {
-    const { clock, lock, hold } = this.#options
+    const { clock, lock, hold, sizes } = this.#options
     const { from, continues } = this.#options[log]
     return new LogWriter({
       ...this.#logs[log],
@@ -232,6 +243,8 @@ export class FilesystemSession implements HeldSession {
       continues,
       assertOurs: () => lock.assertOurs(),
       inspect: hold.inspect,
+      segmentBytes: sizes?.segmentBytes,
+      growBytes: sizes?.growBytes,
       // What a visitor makes room for would only be cut off again.
       ...(hold.kind === 'visitor' ? { growBytes: 0 } : {}),
       ...(log === 'journal' ? { stamp: () => this.#stamp() } : { spareBytes: spareAuditBytes }),
@@ -245,8 +258,9 @@ export class FilesystemSession implements HeldSession {
   }
 
   #bodyOf({ type, json, slot }: Entry, mark: string | undefined): string {
+    const { inlineBytes = maxInlineBytes } = this.#options.sizes ?? {}
     const body =
-      json.length > maxInlineBytes
+      json.length > inlineBytes
         ? encodeBlobBody(
             type,
             coded('write a blob', () => this.#put(json)),

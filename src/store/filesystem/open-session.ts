@@ -12,10 +12,10 @@ import { type Disk, readFile, readFully } from '../../primitives/disk.ts'
 import { StintError } from '../../primitives/stint-error.ts'
 import type { Hold } from '../driver.ts'
 import type { Manifest } from '../manifest.ts'
-import type { LogEnds, SessionLock, Standing, Taken } from '../session-lock.ts'
+import type { LogEnds, Standing, Taken, WriterLock } from '../session-lock.ts'
 import { emptyState } from '../state.ts'
 import type { RecoveryReport } from '../store.ts'
-import { FilesystemSession, type Onward } from './held-session.ts'
+import { FilesystemSession, type Onward, type Sizes } from './held-session.ts'
 import { type Logs, lastSegment, logsOf } from './logs.ts'
 import type { SessionPaths } from './paths.ts'
 import { type Recovered, recover } from './recover.ts'
@@ -29,10 +29,16 @@ export interface OpenContext {
   manifest: Manifest
   hold: Hold
   onChange: (session: FilesystemSession) => void
+  sizes?: Sizes
+}
+
+/** A lock that was just taken, and how it was found. */
+export interface TakenHold extends Pick<Taken, 'standing' | 'before'> {
+  lock: WriterLock
 }
 
 /** Opens a session that was just created. */
-export const openNew = (context: OpenContext, lock: SessionLock): FilesystemSession =>
+export const openNew = (context: OpenContext, lock: WriterLock): FilesystemSession =>
   new FilesystemSession({
     ...context,
     lock,
@@ -49,7 +55,7 @@ export const openNew = (context: OpenContext, lock: SessionLock): FilesystemSess
   })
 
 /** Recovers a session whose lock was just taken, and opens it. Damage is reported and nothing is changed. */
-export function openTaken(context: OpenContext, taken: Taken): FilesystemSession {
+export function openTaken(context: OpenContext, taken: TakenHold): FilesystemSession {
   const { disk, paths, manifest, hold } = context
   const { lock, standing, before } = taken
   const logs = logsOf(disk, paths)
@@ -94,7 +100,7 @@ export function openTaken(context: OpenContext, taken: Taken): FilesystemSession
 const isAsLeft = (logs: Logs, ends: LogEnds): boolean =>
   (['journal', 'audit'] as const).every((log) => isAt(logs[log], ends[log]) && isEnd(logs[log], ends[log]))
 
-const openAt = (context: OpenContext, { lock }: Taken, logs: Logs, ends: LogEnds): FilesystemSession =>
+const openAt = (context: OpenContext, { lock }: TakenHold, logs: Logs, ends: LogEnds): FilesystemSession =>
   new FilesystemSession({
     ...context,
     lock,
