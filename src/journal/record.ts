@@ -159,7 +159,13 @@ const oneLine = (text: string): string =>
     ? text.replaceAll('\u2028', String.raw`\u2028`).replaceAll('\u2029', String.raw`\u2029`)
     : text
 
-const labels = ['{"seq":', ',"at":', ',"group":', ',"epoch":', ',"type":"'].map((text) => Buffer.from(text))
+const [seqLabel, atLabel, groupLabel, epochLabel, typeLabel] = [
+  '{"seq":',
+  ',"at":',
+  ',"group":',
+  ',"epoch":',
+  ',"type":"',
+].map((text) => Buffer.from(text)) as [Buffer, Buffer, Buffer, Buffer, Buffer]
 const maxDigits = 15
 
 /**
@@ -168,42 +174,36 @@ const maxDigits = 15
  */
 export function checkRecord(chunk: Buffer, start = 0, end = chunk.length): CheckedHeader | undefined {
   const textEnd = end - trailerBytes
-  if (textEnd < start) return undefined
-  const crc = sumAt(chunk, textEnd)
+  const crc = textEnd < start ? undefined : sumAt(chunk, textEnd)
+  if (crc === undefined) return undefined
   // Not `subarray`: that takes as long as the sum.
-  const text = new Uint8Array(chunk.buffer, chunk.byteOffset + start, textEnd - start)
-  if (crc === undefined || crc !== crc32(text)) return undefined
-  const numbers = [0, 0, 0, 0]
-  let at = start
-  for (let field = 0; field < labels.length; field++) {
-    const label = labels[field] as Buffer
-    if (!isThere(chunk, at, label)) return undefined
-    at += label.length
-    if (field === 4) break
-    const digitsAt = at
-    let value = 0
-    for (let digit = digitOf(chunk, at); digit >= 0; digit = digitOf(chunk, at)) {
-      value = value * 10 + digit
-      at += 1
-    }
-    if (at === digitsAt || at - digitsAt > maxDigits) return undefined
-    numbers[field] = value
-  }
-  const [seq, time, group, epoch] = numbers as [number, number, number, number]
-  return {
-    seq,
-    at: time,
-    group,
-    epoch,
-    crc,
-    typeAt: at - start,
-    dataAt: endOfText(chunk, at, textEnd) - start,
-  }
+  if (crc !== crc32(new Uint8Array(chunk.buffer, chunk.byteOffset + start, textEnd - start))) return undefined
+  cursor = start
+  const seq = numberAfter(chunk, seqLabel)
+  const at = numberAfter(chunk, atLabel)
+  const group = numberAfter(chunk, groupLabel)
+  const epoch = numberAfter(chunk, epochLabel)
+  if (seq < 0 || at < 0 || group < 0 || epoch < 0 || !isThere(chunk, cursor, typeLabel)) return undefined
+  const typeAt = cursor + typeLabel.length
+  const dataAt = endOfText(chunk, typeAt, textEnd)
+  return { seq, at, group, epoch, crc, typeAt: typeAt - start, dataAt: dataAt - start }
 }
 
-const digitOf = (bytes: Buffer, at: number): number => {
-  const code = bytes[at] as number
-  return code >= 0x30 && code <= 0x39 ? code - 0x30 : -1
+/** How far `numberAfter` has come: a result of two values would cost as much as its work. */
+let cursor = 0
+
+/** The number that follows a label at the cursor; -1 if there is none. */
+function numberAfter(bytes: Buffer, label: Buffer): number {
+  if (!isThere(bytes, cursor, label)) return -1
+  const from = cursor + label.length
+  let [at, value] = [from, 0]
+  for (; at - from <= maxDigits; at++) {
+    const code = bytes[at] as number
+    if (code < 0x30 || code > 0x39) break
+    value = value * 10 + code - 0x30
+  }
+  cursor = at
+  return at === from || at - from > maxDigits ? -1 : value
 }
 
 /** Just after the quote that ends a text. */

@@ -28,9 +28,12 @@ export function manifestFor(
   })
 }
 
+/** It is written at every heartbeat. */
+const maxPurposeLength = 500
+
 export const holdFor = (kind: Hold['kind'], purpose: string | undefined, { gate }: SessionSecrets): Hold => ({
   kind,
-  purpose: purpose === undefined ? undefined : gate.text(purpose),
+  purpose: purpose === undefined ? undefined : gate.text(purpose).slice(0, maxPurposeLength),
   inspect: (bytes) => gate.assertClean(bytes, 'a record of the session'),
 })
 

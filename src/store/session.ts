@@ -1,7 +1,7 @@
 import { Acts, failureOf, refuseRepeat } from '../audit/acts.ts'
 import type { AuditRecord, UnsettledAct } from '../audit/entry.ts'
 import { ulid } from '../primitives/id.ts'
-import { errnoOf, StintError } from '../primitives/stint-error.ts'
+import { errnoOf } from '../primitives/stint-error.ts'
 import type { AppendOptions, Entry, HeldSession, Receipt } from './driver.ts'
 import { takeLatest, visibleEvents } from './events.ts'
 import type { Manifest } from './manifest.ts'
@@ -110,9 +110,8 @@ export class Session implements AsyncDisposable {
     const json = this.secrets.gate.stringify(data)
     const { seq } = await this.#put({ type: turnType, json }, { applied: () => (turn = ++state.turns) })
     const { snapshots } = this.#context
-    const snapshot = snapshots.at === 'turn' && isWorthIt(snapshots, this.#held.sinceSnapshot)
-    if (snapshot) await this.snapshot()
-    return { turn, seq, snapshot }
+    const worthIt = snapshots.at === 'turn' && isWorthIt(snapshots, this.#held.sinceSnapshot)
+    return { turn, seq, snapshot: worthIt && (await this.#trySnapshot()) }
   }
 
   /** The state of one extension; see `SlotOptions` for what happens when its version has changed. */
@@ -219,6 +218,17 @@ export class Session implements AsyncDisposable {
     await this.#held.snapshot(state, payloadOf)
   }
 
+  /** It is a cache: without it, the next resume only takes longer. */
+  async #trySnapshot(): Promise<boolean> {
+    try {
+      await this.snapshot()
+      return true
+    } catch (error) {
+      if (errnoOf(error) === 'FENCED') throw error
+      return false
+    }
+  }
+
   /** A new revision of what the session is called, where it works, or in which mode. */
   async annotate(facts: { title?: string; workspace?: string; mode?: string }): Promise<void> {
     const { gate } = this.secrets
@@ -249,18 +259,14 @@ export class Session implements AsyncDisposable {
   async #close(): Promise<void> {
     for (const timer of this.#timers) clearInterval(timer)
     const held = this.#held
-    const failures: unknown[] = []
-    const attempt = async (step: () => Promise<unknown>): Promise<void> => {
-      // A session that was taken over is not ours to close.
-      if (failures.some((error) => errnoOf(error) === 'FENCED')) return
-      await step().catch((error: unknown) => failures.push(error))
+    try {
+      await this.#takeSpool()
+      if (held.sinceSnapshot.records > 0) await this.#trySnapshot()
+      await held.revise({ kind: 'close', ...held.ends(), turns: held.state.turns })
+    } finally {
+      await held.release()
     }
-    await attempt(() => this.#takeSpool())
-    if (held.sinceSnapshot.records > 0) await attempt(() => this.snapshot())
-    await attempt(() => held.revise({ kind: 'close', ...held.ends(), turns: held.state.turns }))
-    await attempt(() => held.release())
-    await attempt(() => this.#context.released())
-    if (failures.length > 0) throw failures[0]
+    await this.#context.released()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -307,8 +313,8 @@ export class Session implements AsyncDisposable {
   async #quietly(act: () => void | Promise<void>): Promise<void> {
     try {
       await act()
-    } catch (error) {
-      if (!(error instanceof StintError)) throw error
+    } catch {
+      // Fenced, for example, or a disk that is full.
     }
   }
 }

@@ -1,4 +1,6 @@
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { Blobs } from '../../journal/blobs.ts'
 import { type Clock, systemClock } from '../../primitives/clock.ts'
 import { type Disk, listIfThere, nodeDisk } from '../../primitives/disk.ts'
 import { ensureHomeDirectory, stintHome } from '../../primitives/home.ts'
@@ -14,6 +16,8 @@ import { highestEpoch, logsOf } from './logs.ts'
 import { type OpenContext, openNew, openTaken } from './open-session.ts'
 import { checkSessionId, pathsIn, type SessionPaths } from './paths.ts'
 import { ReadableFiles } from './readable-session.ts'
+import { recover } from './recover.ts'
+import { Snapshots } from './snapshots.ts'
 import { leave, waiting } from './spool.ts'
 import { publishSession, stageSession } from './stage.ts'
 import { summarise } from './summary.ts'
@@ -50,9 +54,11 @@ export class FilesystemDriver implements StoreDriver {
     const paths = this.#pathsOf(manifest.session_id)
     this.#ensureSessions()
     return await this.#explained(`create session ${manifest.session_id}`, () => {
-      const staged = stageSession(this.#disk, this.#sessions, manifest)
-      const { lock } = this.#take(staged, manifest.session_id, hold)
-      publishSession(this.#disk, staged, paths)
+      const lock = this.#publish(
+        manifest,
+        paths,
+        (staged) => this.#take(staged, manifest.session_id, hold).lock,
+      )
       return openNew(this.#context(paths, manifest, hold), lock.movedTo(paths.root))
     })
   }
@@ -87,9 +93,15 @@ export class FilesystemDriver implements StoreDriver {
     const source = this.#find(from)
     const paths = this.#pathsOf(manifest.session_id)
     await this.#explained(`fork session ${from}`, () => {
-      const staged = stageSession(this.#disk, this.#sessions, manifest)
-      forkFiles(this.#disk, source.paths, at, staged)
-      publishSession(this.#disk, staged, paths)
+      const recovered = recover({
+        logs: logsOf(this.#disk, source.paths),
+        snapshots: new Snapshots(this.#disk, source.paths),
+        blobs: new Blobs(this.#disk, source.paths.blobs),
+        manifest: source.manifest,
+      })
+      this.#publish(manifest, paths, (staged) =>
+        forkFiles(this.#disk, { paths: source.paths, recovered }, at, staged),
+      )
     })
   }
 
@@ -141,6 +153,19 @@ export class FilesystemDriver implements StoreDriver {
       return openTaken(this.#context(paths, manifest, hold), taken)
     } catch (error) {
       taken.lock.giveBack(taken.before)
+      throw error
+    }
+  }
+
+  /** A new session comes into being whole, or not at all. */
+  #publish<T>(manifest: Manifest, paths: SessionPaths, fill: (staged: SessionPaths) => T): T {
+    const staged = stageSession(this.#disk, this.#sessions, manifest)
+    try {
+      const filled = fill(staged)
+      publishSession(this.#disk, staged, paths)
+      return filled
+    } catch (error) {
+      rmSync(staged.root, { recursive: true, force: true })
       throw error
     }
   }

@@ -1,26 +1,37 @@
-import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { positionAfter, readBackwards } from '../../journal/read.ts'
 import type { LogPlace } from '../../journal/scan.ts'
 import { inOrder } from '../../journal/segment.ts'
 import { replaceFile } from '../../primitives/atomic-file.ts'
-import { type Disk, listIfThere, readFully } from '../../primitives/disk.ts'
+import { type Disk, listIfThere, readFile, readFully } from '../../primitives/disk.ts'
 import { errnoOf, StintError } from '../../primitives/stint-error.ts'
 import { logsOf } from './logs.ts'
 import type { SessionPaths } from './paths.ts'
+import type { Recovered } from './recover.ts'
+
+export interface ForkSource {
+  paths: SessionPaths
+  /** Where the logs end, as far as they are whole. */
+  recovered: Recovered
+}
 
 /**
  * Gives a staged session what another has up to a record. Files that will not change any more are linked, or copied where that fails; of the
  * segment in which it ends, the part that counts is copied. Safe while the other is written to.
  */
-export function forkFiles(disk: Disk, from: SessionPaths, at: number | undefined, to: SessionPaths): void {
+export function forkFiles(
+  disk: Disk,
+  { paths: from, recovered }: ForkSource,
+  at: number | undefined,
+  to: SessionPaths,
+): void {
   const [source, target] = [logsOf(disk, from), logsOf(disk, to)]
-  const last = readBackwards(source.journal).next().value?.seq ?? 0
+  const last = recovered.journal.end.seq
   const seq = at ?? last
   if (!Number.isSafeInteger(seq) || seq < 0 || seq > last)
     throw new StintError('ARG_ERROR', `there is no record ${seq} to fork at: the last one is ${last}`)
   copyLog(source.journal, seq, target.journal)
-  const audited = seq === last ? lastOf(source.audit) : auditedAt(source.journal, seq)
+  const audited = seq === last ? recovered.audit.end.seq : auditedAt(source.journal, seq)
   if (audited > 0) {
     disk.makeDirectory(to.audit)
     copyLog(source.audit, audited, target.audit)
@@ -29,8 +40,6 @@ export function forkFiles(disk: Disk, from: SessionPaths, at: number | undefined
   linkAll(disk, from.snapshots, to.snapshots, (name) => Number.parseInt(name, 10) <= seq)
   disk.syncDirectory(to.root)
 }
-
-const lastOf = (place: LogPlace): number => readBackwards(place).next().value?.seq ?? 0
 
 /** How far the audit log had come when a record was written. */
 function auditedAt(journal: LogPlace, seq: number): number {
@@ -74,6 +83,7 @@ function linkOrCopy(disk: Disk, from: string, to: string): void {
   } catch (error) {
     // Pruned in this moment: then nothing needs it.
     if (errnoOf(error) === 'ENOENT') return
-    copyFileSync(from, to)
+    const bytes = readFile(disk, from)
+    if (bytes !== undefined) replaceFile(to, bytes, disk)
   }
 }
