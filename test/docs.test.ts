@@ -1,5 +1,5 @@
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type ErrorEntry, errorTable } from '../src/primitives/error-table.ts'
 import { validEnvelope } from './support/envelope.ts'
@@ -29,8 +29,12 @@ class UserWorld extends World {
     super()
     mkdirSync(join(this.tmp, 'node_modules/.bin'), { recursive: true })
     this.env.STINT_HOME = join(this.tmp, 'home')
+    // What the pages show is done to this user's settings, not to those of whoever runs the tests.
+    this.env.HOME = join(this.tmp, 'user')
+    mkdirSync(join(this.env.HOME, '.claude'), { recursive: true })
     symlinkSync(projectRoot, join(this.tmp, 'node_modules/stint'))
-    symlinkSync(stintBin, join(this.tmp, 'node_modules/.bin/stint'))
+    for (const name of ['stint', 'stint-hook'])
+      symlinkSync(join(dirname(stintBin), `${name}.cjs`), join(this.tmp, 'node_modules/.bin', name))
     this.env.PATH = `${join(this.tmp, 'node_modules/.bin')}:${this.env.PATH ?? ''}`
   }
 }

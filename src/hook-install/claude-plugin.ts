@@ -6,10 +6,17 @@ import { entriesOf } from './entry.ts'
  */
 export function claudePlugin(version: string): Record<string, string> {
   return {
-    '.claude-plugin/plugin.json': json({ name: 'stint', version, description, license: 'MIT', keywords }),
+    '.claude-plugin/plugin.json': json({
+      name: 'stint',
+      version,
+      description,
+      author,
+      license: 'MIT',
+      keywords,
+    }),
     '.claude-plugin/marketplace.json': json({
       name: 'stint',
-      owner: { name: 'stint' },
+      owner: author,
       description,
       plugins: [{ name: 'stint', source: './', version, description }],
     }),
@@ -19,6 +26,7 @@ export function claudePlugin(version: string): Record<string, string> {
 }
 
 const description = 'No two sessions change one workspace at once: a tool call asks first who holds it.'
+const author = { name: 'stint' }
 const keywords = ['lock', 'session', 'workspace', 'worktree']
 
 /** Written into the command as Claude Code wants it: it may have blanks, and is known only when the hook is started. */
