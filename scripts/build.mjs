@@ -98,7 +98,17 @@ await bundle({
 })
 chmodSync(join(next, 'bin/stint.cjs'), 0o755)
 // The hook: the same way, with as little in it as it can have. ASCII, so that it can be read without decoding.
-await bundle({ entryPoints: { 'hook-main': 'src/hook/bin.ts' }, charset: 'ascii' })
+await bundle({
+  entryPoints: { 'hook-main': 'src/hook/bin.ts' },
+  charset: 'ascii',
+  external: ['./hook-record.cjs'],
+})
+await bundle({
+  entryPoints: {
+    'hook-record': 'src/hook/record/record.ts',
+    'hook-recorder': 'src/hook/record/recorder-bin.ts',
+  },
+})
 await bundle({
   entryPoints: { 'stint-hook': 'src/hook/launch.ts' },
   define: { BUILD: JSON.stringify(fingerprintOf('bin/hook-main.cjs')) },

@@ -1,9 +1,11 @@
 import { fstatSync, statSync, writeSync } from 'node:fs'
 import { sleep } from '../primitives/sleep.ts'
 import { errnoOf } from '../primitives/stint-error.ts'
-import { answer } from './main.ts'
+import { answer, type LoadRecord } from './main.ts'
 
-const { stdout, stderr, code, unheard } = answer(process.argv.slice(2), process.env)
+const loadRecord: LoadRecord = () => require('./hook-record.cjs') as ReturnType<LoadRecord>
+
+const { stdout, stderr, code, unheard } = answer(process.argv.slice(2), process.env, loadRecord)
 write(2, stderr)
 const heard = write(1, stdout)
 process.exitCode = code === unheard || (heard && !isNowhere(1)) ? code : unheard

@@ -8,10 +8,14 @@ import { handleEvent } from './handle-event.ts'
 import { noteWarning } from './hook-log.ts'
 import { type HookOptions, parseOptions, usage } from './options.ts'
 import { readObject, readText } from './read-input.ts'
+import type { RecordRequest } from './record/record.ts'
 import type { Verdict } from './verdict.ts'
 
+/** Recording is rare, and a file of its own: it is loaded when it is asked for. */
+export type LoadRecord = () => { record: (request: RecordRequest) => void }
+
 /** The whole of a hook: what to answer to whoever has started us. */
-export function answer(args: readonly string[], env: NodeJS.ProcessEnv): Answer {
+export function answer(args: readonly string[], env: NodeJS.ProcessEnv, load: LoadRecord): Answer {
   const options = parseOptions(args)
   if (options === undefined) return { stdout: '', stderr: `${usage}\n`, code: 1, unheard: 1 }
   const { failClosed, agent: configured } = options
@@ -20,20 +24,19 @@ export function answer(args: readonly string[], env: NodeJS.ProcessEnv): Answer 
     const verdict = orFault(options, { name }, env, () => judgeGit(options, env))
     return speak(verdict, { host: 'git', kind: 'pre', configured, failClosed })
   }
-  const event = eventOf(options, env)
-  if (event === undefined) {
+  const json = readObject()
+  if (json === undefined) {
     const verdict = fault(options, {}, env, 'what came on stdin is no JSON object')
     return speak(verdict, { host: configured, kind: 'pre', configured, failClosed })
   }
-  const verdict = orFault(options, event, env, () =>
-    handleEvent(event, options, { register: homeRegister(env), agent: agentProcess(event.host, env), env }),
-  )
+  const event = readEvent(json, { configured, name: options.event, env })
+  const verdict = orFault(options, event, env, () => {
+    const agent = agentProcess(event.host, env)
+    const verdict = handleEvent(event, options, { register: homeRegister(env), agent, env })
+    if (options.record) load().record({ event, verdict, json, agent, env })
+    return verdict
+  })
   return speak(verdict, { host: event.host, kind: event.kind, configured, failClosed })
-}
-
-function eventOf({ agent, event }: HookOptions, env: NodeJS.ProcessEnv): HookEvent | undefined {
-  const json = readObject()
-  return json && readEvent(json, { configured: agent, name: event, env })
 }
 
 function judgeGit({ words: [hook, state] }: HookOptions, env: NodeJS.ProcessEnv): Verdict {

@@ -1,0 +1,59 @@
+import { md5 } from '../../primitives/md5.ts'
+import type { NewAudit, NewEvent } from '../../store/store.ts'
+import type { HookEvent } from '../event.ts'
+import { hosts } from '../hosts.ts'
+import { touchedPaths } from '../touched-paths.ts'
+import type { Verdict } from '../verdict.ts'
+
+/** What is to be written into the session's journal and audit about one event. */
+export interface Entries {
+  event: NewEvent
+  audit: NewAudit
+}
+
+/** A tool call before it happens (its intent, or that it was refused) or after (its outcome); undefined for any other event. */
+export function entriesOf(
+  event: HookEvent,
+  verdict: Verdict,
+  json: Readonly<Record<string, unknown>>,
+  at: Date,
+): Entries | undefined {
+  const { tool, kind } = event
+  if (tool === undefined || tool.use === 'none' || (kind !== 'pre' && kind !== 'post')) return undefined
+  const act = event.callId ?? actOf(event)
+  const what = { agent: event.host, tool: tool.name, call: act, at: at.toISOString(), cwd: event.cwd }
+  const about = { action: `tool.${tool.use}`, subject: subjectOf(event), act }
+  if (kind === 'post') {
+    const ok = !hasFailed(event, json)
+    return {
+      event: { type: 'tool.result', data: { ...what, ok, ...(ok ? {} : { error: json.error ?? null }) } },
+      audit: { ...about, phase: 'outcome', ok },
+    }
+  }
+  if (verdict.block)
+    return {
+      event: { type: 'tool.denied', data: { ...what, input: tool.input, reason: verdict.reason } },
+      audit: { action: 'tool.denied', subject: about.subject, detail: { call: act, reason: verdict.reason } },
+    }
+  return {
+    event: { type: 'tool.call', data: { ...what, input: tool.input } },
+    audit: { ...about, phase: 'intent', detail: { agent: event.host, tool: tool.name } },
+  }
+}
+
+/** For hosts that do not name their calls: the same before and after it. */
+const actOf = ({ tool }: HookEvent): string =>
+  md5(`${tool?.name} ${JSON.stringify(tool?.input)}`).slice(0, 16)
+
+function subjectOf({ host, tool }: HookEvent): string {
+  const { command } = tool?.input ?? {}
+  const [file] = tool === undefined || tool.use !== 'edit' ? [] : touchedPaths(tool)
+  const what = file ?? (typeof command === 'string' ? command : undefined)
+  return what === undefined ? `${hosts[host].title}: ${tool?.name}` : `${tool?.name}: ${what}`
+}
+
+/** Some have an event of its own for that, others a field. */
+function hasFailed({ name }: HookEvent, json: Readonly<Record<string, unknown>>): boolean {
+  const response = json.tool_response as { error?: unknown } | null | undefined
+  return /failure/i.test(name) || (typeof response === 'object' && response?.error !== undefined)
+}

@@ -1,0 +1,3 @@
+import { drainQueue } from './recorder.ts'
+
+void drainQueue()
