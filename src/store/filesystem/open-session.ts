@@ -6,9 +6,9 @@ import { isAt, isEnd, readLines } from '../../journal/read.ts'
 import { parseRecord } from '../../journal/record.ts'
 import type { LogPlace, Scanned } from '../../journal/scan.ts'
 import { laterSegment } from '../../journal/segment.ts'
-import { replaceFile } from '../../primitives/atomic-file.ts'
+import { isStaged, replaceFile } from '../../primitives/atomic-file.ts'
 import type { Clock } from '../../primitives/clock.ts'
-import { type Disk, readFile, readFully } from '../../primitives/disk.ts'
+import { type Disk, listIfThere, readFile, readFully } from '../../primitives/disk.ts'
 import { StintError } from '../../primitives/stint-error.ts'
 import type { Hold } from '../driver.ts'
 import type { Manifest } from '../manifest.ts'
@@ -74,6 +74,7 @@ export function openTaken(context: OpenContext, taken: TakenHold): FilesystemSes
   const cut = [...mend(logs.journal, journal, paths.quarantine), ...mend(logs.audit, audit, paths.quarantine)]
   settle(logs.journal, journal)
   settle(logs.audit, audit)
+  if (standing === 'dead') removeStaged(disk, paths)
   const report: RecoveryReport = {
     snapshot: snapshot?.seq,
     replayed: journal.records,
@@ -178,6 +179,13 @@ function damage(code: 'JOURNAL_CORRUPT' | 'AUDIT_CORRUPT', what: string, { bad, 
       detail: `seq=${seq} segment=${segment} offset=${offset} readable=${end.seq}`,
     },
   )
+}
+
+/** What a writer was about to rename when it died. The spool has files of others, who may live. */
+function removeStaged(disk: Disk, { root, audit, blobs, quarantine, snapshots, state }: SessionPaths): void {
+  for (const directory of [root, audit, blobs, quarantine, snapshots, state]) {
+    for (const name of listIfThere(disk, directory)) if (isStaged(name)) disk.unlink(join(directory, name))
+  }
 }
 
 /** So that a list shows it without reading the logs. */
