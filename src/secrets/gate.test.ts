@@ -19,6 +19,8 @@ const form = (text: string): string => new URLSearchParams({ '': text }).toStrin
 const json = (text: string): string => JSON.stringify(text).slice(1, -1)
 const ascii = (text: string): string =>
   json(text).replaceAll(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+const escaped = (text: string, escape: (code: string) => string): string =>
+  text.replaceAll(/[^A-Za-z0-9]/g, (unit) => `\\${escape(unit.charCodeAt(0).toString(16))}`)
 const entities: Record<string, string> = {
   '&': '&amp;',
   '<': '&lt;',
@@ -56,6 +58,12 @@ const writings: [name: string, write: (text: string) => string][] = [
       json(text)
         .replaceAll('<', String.raw`\u003C`)
         .replaceAll('+', String.raw`\u002B`),
+  ],
+  ['in JSON of letters and digits only', (text) => escaped(text, (code) => `u${code.padStart(4, '0')}`)],
+  [
+    'with the escapes of other languages',
+    (text) =>
+      escaped(text, (code) => (code.length > 2 ? `u${code.padStart(4, '0')}` : `x${code.padStart(2, '0')}`)),
   ],
   ['in HTML', (text) => text.replaceAll(/[&<>"']/g, (character) => entities[character] ?? '')],
   ['in a quoted word of a shell', (text) => text.replaceAll("'", String.raw`'\''`)],
@@ -98,6 +106,15 @@ test.each(['', 'a', 'ab', 'abc', 'user:'])(
     }
   },
 )
+
+test('in base64 the characters that a secret shares with its neighbours are taken out, too', () => {
+  const gate = gateFor('hunter2')
+  const rest = (text: string): string => gate.text(Buffer.from(text).toString('base64'))
+  expect(rest('ahunter2')).toBe(`Y${masked}`)
+  expect(rest('abhunter2')).toBe(`YW${masked}`)
+  expect(rest('hunter2')).toBe(masked)
+  expect(rest('hunter2zz')).toBe(`${masked}p6`)
+})
 
 test('base64 that is broken into lines is found', () => {
   const secret = `hunter2 ${'correct horse battery staple '.repeat(4)}`.trim()
@@ -146,6 +163,8 @@ test('the number of a record may be that of a secret, and the last check lets it
   for (const text of ['{"a":"123456"}', '{"a":[123456]}', '123456', '{"123456":1}', '":123456']) {
     expect(() => gate.assertClean(text, 'a record')).toThrow('env:X_TOKEN')
   }
+  expect(() => gateFor('1234567890123456').assertClean('{"a":1234567890123456}', 'x')).toThrow('env:X_TOKEN')
+  expect(() => gateFor('letters').assertClean('{"a":letters}', 'x')).toThrow('env:X_TOKEN')
 })
 
 test('of a secret with several lines each long line is one', () => {
@@ -160,6 +179,13 @@ test('of a secret with several lines each long line is one', () => {
   expect(gate.text('a first line is long\n  second line is long  \nshort\n================ b')).toContain(
     masked,
   )
+})
+
+test('the lines of a secret may end as they do elsewhere', () => {
+  const gate = gateFor('line one\nline two')
+  for (const end of ['\n', '\r\n', String.raw`\n`, String.raw`\r\n`, '%0A', '%0D%0A', '%0d%0a']) {
+    expect(gate.text(`(line one${end}line two)`)).toBe(`(${masked})`)
+  }
 })
 
 test('a long secret is found whole, in part, and in base64', () => {
@@ -263,6 +289,16 @@ test('blanks around a value do not count, and the same value again is the same',
   gate.register({ kind: 'env', name: 'AGAIN' }, 'hunter2hunter2')
   expect(gate.size).toBe(1)
   expect(gate.text('(hunter2hunter2)')).toBe(`(${masked})`)
+})
+
+test('a secret that is registered later is kept out from then on, also of the placeholders of others', () => {
+  const gate = gateFor('hunter2hunter2')
+  expect(gate.text('hunter2hunter2, correct horse')).toBe(`${masked}, correct horse`)
+  gate.register({ kind: 'env', name: 'LATER' }, 'correct horse')
+  expect(gate.text('hunter2hunter2, correct horse')).toBe(`${masked}, <secret:env:LATER>`)
+  gate.register({ kind: 'env', name: 'LAST' }, 'X_TOKE')
+  expect(gate.text('hunter2hunter2')).toBe('<secret>')
+  expect(gate.size).toBe(3)
 })
 
 test('a secret without letters or digits is found, too', () => {

@@ -127,4 +127,4 @@ const unfit = (name: string, why: string): StintError =>
 
 /** A size, a count, a time of ours may be the same number as a secret of a few digits; that tells nobody anything. */
 const isFieldOfItsOwn = (text: string, start: number, end: number): boolean =>
-  text.endsWith('":', start) && /^\d+$/.test(text.slice(start, end)) && /[,}]/.test(text.charAt(end))
+  text.endsWith('":', start) && /^\d{1,15}$/.test(text.slice(start, end)) && /[,}]/.test(text.charAt(end))

@@ -44,6 +44,7 @@ const tokens: [kind: string, token: string][] = [
   ['stripe-key', `sk${'_live_'}${noise(24)}`],
   ['stripe-key', `rk${'_test_'}${noise(24)}`],
   ['stripe-key', `wh${'sec_'}${noise(32)}`],
+  ['stripe-key', `wh${'sec_'}${noise(24)}+${noise(10)}/${noise(5)}=`],
   ['huggingface-token', `hf${'_'}${noise(34)}`],
   ['groq-key', `gsk${'_'}${noise(52)}`],
   ['xai-key', `xai${'-'}${noise(80)}`],
@@ -72,6 +73,7 @@ test.each(tokens)('a token of kind %s is masked wherever it stands', (kind, toke
     ['https://x:', '@host/'],
     ['(', ')'],
     ['é', 'é'],
+    ['a-word-that-is-long-enough-to-be-one ', ' b'],
   ] as const) {
     expect(gate.text(before + token + after)).toBe(before + masked + after)
     const json = gate.stringify({ [before + token]: [token + after], n: { token } })

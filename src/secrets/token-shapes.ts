@@ -105,12 +105,11 @@ export function tokensIn(text: string): Span[] {
   return text.includes(pemMark) ? [...tokens, ...privateKeysIn(text)] : tokens
 }
 
-/** As much as the patterns look back at. */
-const context = 8
 const base64Rest = /[A-Za-z0-9+/=_.-]*/y
 
 function tokensOfWord(text: string, start: number, stop: number): Span[] {
-  const offset = Math.max(0, start - context)
+  // With the character before it: an escape's backslash or percent sign.
+  const offset = Math.max(0, start - 1)
   base64Rest.lastIndex = stop
   const word = text.slice(offset, stop + (base64Rest.exec(text)?.[0].length ?? 0))
   return patterns

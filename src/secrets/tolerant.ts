@@ -29,7 +29,7 @@ export const tolerant = (text: string): string =>
   )
 
 function backslashes(count: number): string {
-  return String.raw`(?:\\(?:u005[cC])?|${percent}5[cC]){${count},${count * 8}}`
+  return String.raw`(?:\\(?:u005[cC]|x5[cC])?|${percent}5[cC]){${count},${count * 8}}`
 }
 
 function anyWriting(character: string): string {
