@@ -12,13 +12,16 @@ export const environment = ({ tmp }) => ({
   STINT_TMP_ROOT: tmp,
 })
 
-/** Runs a program to its end. Throws if that is not exit code 0: a failed start is fast. */
-export function run([file, ...args], place, stdio = 'ignore') {
+/** Runs a program to its end. Throws if that is not the expected exit code: a failed start is fast. */
+export function run([file, ...args], place, stdio = 'ignore', { env = {}, exit = 0 } = {}) {
   const start = process.hrtime.bigint()
-  const { status, signal, error, stdout } = spawnSync(file, args, { env: environment(place), stdio })
+  const { status, signal, error, stdout } = spawnSync(file, args, {
+    env: { ...environment(place), ...env },
+    stdio,
+  })
   const end = process.hrtime.bigint()
   if (error !== undefined) throw error
-  if (status !== 0) throw new Error(`${file} ${args.join(' ')}: ended with ${status ?? signal}`)
+  if (status !== exit) throw new Error(`${file} ${args.join(' ')}: ended with ${status ?? signal}`)
   return { start, end, stdout: String(stdout ?? '') }
 }
 
