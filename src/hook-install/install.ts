@@ -4,6 +4,7 @@ import { installGuard } from './git/guard.ts'
 import { installSettings } from './install-settings.ts'
 import { installPlugin } from './opencode-plugin.ts'
 import { hookProgram, isShared } from './program.ts'
+import { unreadBy } from './strict-json.ts'
 import type { Target } from './target.ts'
 
 export interface InstallOptions extends HookChoices {
@@ -21,5 +22,8 @@ export async function install(target: Target, { warn, ...options }: InstallOptio
   if (target.kind === 'plugin' && isShared(place)) warn(`${path} is for this machine only: do not commit it`)
   if (target.kind === 'git') return installGuard({ directory: path, place }, { ...options, program })
   if (target.kind === 'plugin') return [await installPlugin(target, { ...options, program })]
-  return [await installSettings(target, { ...options, program })]
+  const change = await installSettings(target, { ...options, program })
+  const unread = unreadBy(target.agent, change.after)
+  if (unread !== undefined) warn(`${path}: ${unread}`)
+  return [change]
 }

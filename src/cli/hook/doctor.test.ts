@@ -138,6 +138,23 @@ test.each<[what: string, agent: string, file: string, content: string, problem: 
   expect([found.code, problemsOf(found)]).toEqual([3, expect.stringContaining(problem)])
 })
 
+test('a file that the agent itself does not read: said when it is installed, and found', async () => {
+  await using world = new HookWorld()
+  mkdirSync(dirname(world.file('claude')))
+  writeFileSync(world.file('claude'), '{\n  // mine\n  "model": "x"\n}\n')
+  const installed = await world.hook(['install', 'claude'])
+  expect(installed.envelope().warnings).toEqual([
+    expect.stringContaining('does not read a file with comments'),
+  ])
+  const found = await doctor(world)
+  expect([found.code, problemsOf(found)]).toEqual([3, expect.stringContaining('none of its settings count')])
+  mkdirSync(dirname(world.file('codex')))
+  writeFileSync(world.file('codex'), '\uFEFF{}')
+  expect((await world.hook(['install', 'codex'])).envelope().warnings).toEqual([
+    expect.stringContaining('byte order mark'),
+  ])
+})
+
 test('Codex: switched off is a problem, not yet trusted is said', async () => {
   await using world = new HookWorld()
   await world.change('install', 'codex')

@@ -6,6 +6,7 @@ import { parseJson } from '../json/parse.ts'
 import { agentHome, settingsPath } from '../place.ts'
 import { readSettings } from '../settings-file.ts'
 import { decode } from '../settings-text.ts'
+import { unreadBy } from '../strict-json.ts'
 
 /** Something in an agent's settings that decides whether its hooks run. */
 export interface Switch {
@@ -19,8 +20,14 @@ type Json = Readonly<Record<string, unknown>>
 
 /** What keeps the agent from running hooks that are installed. */
 export function switchesOf(installation: Installation, workspace: string): Switch[] {
-  const { agent } = installation
-  return looks[agent]?.(installation, workspace) ?? []
+  const { agent, path } = installation
+  return [...unread(agent, path), ...(looks[agent]?.(installation, workspace) ?? [])]
+}
+
+function unread(agent: AgentName, path: string): Switch[] {
+  if (agent === 'git') return []
+  const problem = unreadBy(agent, readSettings(path).bytes)
+  return problem === undefined ? [] : [off(problem, 'take them out')]
 }
 
 const looks: Partial<Record<AgentName, (installation: Installation, workspace: string) => Switch[]>> = {
