@@ -8,7 +8,12 @@ import { errnoOf } from './stint-error.ts'
  * temp file in the same directory, write, sync, rename, sync the directory.
  */
 export function replaceFile(path: string, content: string | Uint8Array, disk: Disk = nodeDisk): void {
-  const staged = stage(path, content, disk)
+  replaceFileBy(path, (put) => put(typeof content === 'string' ? Buffer.from(content) : content), disk)
+}
+
+/** The same for a content that comes in pieces, and need never be in memory as a whole. */
+export function replaceFileBy(path: string, write: Fill, disk: Disk = nodeDisk): void {
+  const staged = stage(path, write, disk)
   try {
     disk.rename(staged, path)
   } catch (error) {
@@ -18,12 +23,15 @@ export function replaceFile(path: string, content: string | Uint8Array, disk: Di
   disk.syncDirectory(dirname(path))
 }
 
+type Fill = (put: (bytes: Uint8Array) => void) => void
+
 /**
  * Publishes a file that must not exist yet, whole: `link` fails if the name is taken, so of any number of
  * concurrent publishers exactly one gets `true`.
  */
 export function publishFile(path: string, content: string | Uint8Array, disk: Disk = nodeDisk): boolean {
-  const staged = stage(path, content, disk)
+  const bytes = typeof content === 'string' ? Buffer.from(content) : content
+  const staged = stage(path, (put) => put(bytes), disk)
   try {
     disk.link(staged, path)
   } catch (error) {
@@ -39,11 +47,15 @@ export function publishFile(path: string, content: string | Uint8Array, disk: Di
 /** What a crash leaves of a file that was being written; `path` is its whole path or its name. */
 export const isStaged = (path: string): boolean => /^\.\d+-[0-9A-HJKMNP-TV-Z]{26}\.tmp$/.test(basename(path))
 
-function stage(path: string, content: string | Uint8Array, disk: Disk): string {
+function stage(path: string, fill: Fill, disk: Disk): string {
   const staged = join(dirname(path), `.${process.pid}-${ulid()}.tmp`)
   const file = disk.create(staged)
   try {
-    writeFully(disk, file, typeof content === 'string' ? Buffer.from(content) : content, 0)
+    let at = 0
+    fill((bytes) => {
+      writeFully(disk, file, bytes, at)
+      at += bytes.length
+    })
     disk.sync(file)
   } catch (error) {
     disk.unlink(staged)

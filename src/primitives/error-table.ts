@@ -49,6 +49,7 @@ export const errorTable = {
   SLOT_BROKEN: entry(4, 'Set the slot anew; what was there is named in the recovery report.'),
   ACT_UNCERTAIN: entry(4, 'Find out whether it was done, then record that, or do it with `again: true`.'),
   ACT_FAILED: entry(4, 'It was tried and failed; do it with `again: true` if that does no harm.'),
+  ARCHIVE_INVALID: entry(4, 'Export the session again, and copy the whole file; nothing was imported.'),
   SETTINGS_INVALID: entry(4, 'Repair that file, then try again; nothing was changed.'),
   POSTGRES_SCHEMA: entry(4, 'Run `stint postgres migrate` once, as a role that may create a schema.'),
   POSTGRES_READ_ONLY: entry(4, 'Connect to the primary, as a role whose transactions may write.'),

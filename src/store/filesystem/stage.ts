@@ -4,18 +4,27 @@ import type { Disk } from '../../primitives/disk.ts'
 import { ulid } from '../../primitives/id.ts'
 import { errnoOf, StintError } from '../../primitives/stint-error.ts'
 import type { Manifest } from '../manifest.ts'
+import { confirmTouch, type Touch, touchSession } from './index-touch.ts'
 import { pathsIn, type SessionPaths } from './paths.ts'
 
 /** A session comes into being whole: it is made under a name that nobody looks at, and renamed. */
-export function stageSession(disk: Disk, sessions: string, manifest: Manifest): SessionPaths {
+export function stageDirectory(disk: Disk, sessions: string): SessionPaths {
   const staged = pathsIn(join(sessions, `.new-${process.pid}-${ulid()}`))
   disk.makeDirectory(staged.root)
+  return staged
+}
+
+/** The same with its manifest. */
+export function stageSession(disk: Disk, sessions: string, manifest: Manifest): SessionPaths {
+  const staged = stageDirectory(disk, sessions)
   replaceFile(staged.manifest, manifestText(manifest), disk)
   return staged
 }
 
 /** `NAME_TAKEN` if there is such a session. */
-export function publishSession(disk: Disk, staged: SessionPaths, paths: SessionPaths): void {
+export function publishSession(disk: Disk, staged: SessionPaths, paths: SessionPaths): Touch | undefined {
+  // There may have been one with this id that the index still knows.
+  const touch = touchSession(paths.root, 0)
   try {
     disk.rename(staged.root, paths.root)
   } catch (error) {
@@ -26,7 +35,9 @@ export function publishSession(disk: Disk, staged: SessionPaths, paths: SessionP
       hint: 'Resume it, or choose another id.',
     })
   }
+  confirmTouch(touch)
   disk.syncDirectory(dirname(paths.root))
+  return touch
 }
 
 /** The process that stages a session, if this is the name of one. */

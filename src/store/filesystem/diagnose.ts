@@ -1,0 +1,148 @@
+import { Blobs } from '../../journal/blobs.ts'
+import { anchorOn } from '../../journal/anchor.ts'
+import { beginning } from '../../journal/position.ts'
+import { type LogRecord, parseRecord } from '../../journal/record.ts'
+import { type LogPlace, type Scanned, scanLog } from '../../journal/scan.ts'
+import { type Disk, listIfThere, readFile, readFully } from '../../primitives/disk.ts'
+import { StintError } from '../../primitives/stint-error.ts'
+import { attestedBy, type Manifest, newManifest, parseManifest } from '../manifest.ts'
+import type { LogEnds } from '../session-lock.ts'
+import { emptyState, type SessionState, slotType, takeRecord } from '../state.ts'
+import type { Health } from '../store.ts'
+import { assertOurs, filesystemId } from './find-session.ts'
+import { logsOf } from './logs.ts'
+import type { SessionPaths } from './paths.ts'
+import { readData } from './recover.ts'
+import { type Restoration, restorationOf } from './restoration.ts'
+import { type Salvage, salvage } from './salvage.ts'
+import { type Snapshot, Snapshots } from './snapshots.ts'
+import { verify } from './verify.ts'
+import { join } from 'node:path'
+
+/** What is wrong with a session, and what can be saved of it. */
+export interface Diagnosis {
+  manifest: Manifest
+  /** Why the manifest had to be made anew. */
+  manifestProblem?: string
+  health: Health
+  journal: Scanned
+  audit: Scanned
+  /** What is written anew; undefined for a log that is as it should be. */
+  rewrite: { journal?: Salvage; audit?: Salvage }
+  /** What a snapshot knows of the records that are lost. */
+  restoration: Restoration
+  /** There is a note that it was once found damaged. */
+  marked: boolean
+}
+
+/** Reads everything a session has. Nothing is changed. */
+export function diagnose(disk: Disk, paths: SessionPaths, id: string, released?: LogEnds): Diagnosis {
+  const logs = logsOf(disk, paths)
+  const snapshots = new Snapshots(disk, paths)
+  const blobs = new Blobs(disk, paths.blobs)
+  const state = emptyState()
+  const newest = snapshots.newestFirst().next().value
+  const { manifest, manifestProblem } = manifestOf(disk, paths, id, () => firstAt(logs.journal))
+  const health = verify({ logs, snapshots, blobs, manifest, released })
+  const attested = attestedBy(manifest)
+  const attestedSeq = Math.max(attested.seq, newest?.ends.journal.seq ?? 0, released?.journal.seq ?? 0)
+  let audited = Math.max(attested.audit, newest?.ends.audit.seq ?? 0, released?.audit.seq ?? 0)
+  const journal = scanLog(logs.journal, {
+    from: beginning('journal'),
+    attestedSeq,
+    take(line) {
+      audited = Math.max(audited, anchorOn(line)?.count ?? 0)
+      takeIn(state, parseRecord(line.bytes), blobs)
+    },
+  })
+  const rewrite: Diagnosis['rewrite'] = {}
+  let restoration: Restoration = { slots: [], turns: 0 }
+  if (journal.state === 'damaged') {
+    const saved = checked(id, salvage(logs.journal, journal, attestedSeq))
+    rewrite.journal = saved
+    const after = [...recordsOf(logs.journal, saved)]
+    audited = Math.max(audited, ...after.map(({ audit }) => audit?.count ?? 0))
+    restoration = restorationFrom(state, newest, saved, after, blobs)
+  }
+  const audit = scanLog(logs.audit, { from: beginning('audit', logs.audit.codec), attestedSeq: audited })
+  if (audit.state === 'damaged') rewrite.audit = checked(id, salvage(logs.audit, audit, audited))
+  const marked = listIfThere(disk, paths.root).includes('damaged.json')
+  return { manifest, manifestProblem, health, journal, audit, rewrite, restoration, marked }
+}
+
+/** A session that has lost so much at once has lost its files, or somebody has written the numbers: that is no case for a repair. */
+function checked(id: string, saved: Salvage): Salvage {
+  if (saved.last - (saved.pieces.at(-1)?.seq ?? saved.from) <= mostMissing) return saved
+  throw new StintError(
+    'JOURNAL_CORRUPT',
+    `${id} is said to have had ${saved.last} records, and far fewer are there: this cannot be repaired`,
+    { hint: 'Restore it from a backup, or import it from an archive.' },
+  )
+}
+
+const mostMissing = 1_000_000
+
+function takeIn(state: SessionState, record: LogRecord, blobs: Blobs): void {
+  takeRecord(state, record, () => readData(record, blobs).data)
+}
+
+/** The intact records after the damage. */
+function* recordsOf({ disk, directory }: LogPlace, { pieces, bad }: Salvage): Generator<LogRecord> {
+  for (const { seq, segment, offset, bytes } of pieces) {
+    if (seq < bad) continue
+    const file = disk.openToRead(join(directory, segment))
+    try {
+      yield parseRecord(readFully(disk, file, offset, bytes))
+    } finally {
+      disk.close(file)
+    }
+  }
+}
+
+/** What the newest snapshot has that its records, as far as they are left, do not give. */
+function restorationFrom(
+  state: SessionState,
+  snapshot: Snapshot | undefined,
+  { bad }: Salvage,
+  after: readonly LogRecord[],
+  blobs: Blobs,
+): Restoration {
+  const at = snapshot?.ends.journal.seq ?? 0
+  if (snapshot === undefined || at < bad) return { slots: [], turns: 0 }
+  const touched = new Set<string>()
+  for (const record of after) {
+    if (record.seq <= at) takeIn(state, record, blobs)
+    else if (record.type === slotType && record.slot !== undefined) touched.add(record.slot.ext)
+  }
+  return restorationOf(state, snapshot.state, touched)
+}
+
+function manifestOf(
+  disk: Disk,
+  paths: SessionPaths,
+  id: string,
+  createdAt: () => number,
+): Pick<Diagnosis, 'manifest' | 'manifestProblem'> {
+  const text = readFile(disk, paths.manifest)?.toString()
+  const manifest = text === undefined ? undefined : parseManifest(text)
+  if (manifest === undefined) {
+    const manifestProblem = text === undefined ? 'the manifest is missing' : 'the manifest makes no sense'
+    return { manifest: newManifest(id, filesystemId, createdAt()), manifestProblem }
+  }
+  assertOurs(manifest)
+  if (manifest.session_id === id) return { manifest }
+  const manifestProblem = `the manifest is that of ${JSON.stringify(manifest.session_id.slice(0, 140))}`
+  return { manifest: { ...manifest, session_id: id }, manifestProblem }
+}
+
+/** When the first record was written. */
+function firstAt(journal: LogPlace): number {
+  let first = 0
+  scanLog(journal, {
+    from: beginning('journal'),
+    take: (_, { at }) => {
+      first ||= at
+    },
+  })
+  return first
+}

@@ -1,0 +1,160 @@
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { Blobs } from '../../journal/blobs.ts'
+import { readLines } from '../../journal/read.ts'
+import { parseRecord } from '../../journal/record.ts'
+import type { Disk } from '../../primitives/disk.ts'
+import { ensureHomeDirectory } from '../../primitives/home.ts'
+import { newSessionId } from '../../primitives/id.ts'
+import { errnoOf } from '../../primitives/stint-error.ts'
+import { checkSecretRef } from '../../secrets/reference.ts'
+import { replaceFile } from '../../primitives/atomic-file.ts'
+import { type Manifest, parseManifest, revised } from '../manifest.ts'
+import { damageFound } from './damage.ts'
+import { filesystemId } from './find-session.ts'
+import { type Logs, logsOf } from './logs.ts'
+import { checkSessionId, pathsIn, type SessionPaths } from './paths.ts'
+import { recover, type Recovered } from './recover.ts'
+import { Snapshots } from './snapshots.ts'
+import { manifestText, publishSession, stageDirectory } from './stage.ts'
+import { invalid } from './tar.ts'
+import { type Unpacked, unpack } from './unpack.ts'
+import { verify } from './verify.ts'
+
+export interface ImportOptions {
+  disk: Disk
+  home: string
+  now: number
+  /** The id it gets; by default its own if that is free, else a new one. */
+  id?: string
+  chunks: AsyncIterable<Buffer>
+}
+
+export interface Imported {
+  session_id: string
+  from: string
+  records: number
+  audit_lines: number
+}
+
+/** A session from an archive. It comes into being whole, or not at all: `ARCHIVE_INVALID`, `NAME_TAKEN`. */
+export async function importSession({ disk, home, now, id, chunks }: ImportOptions): Promise<Imported> {
+  if (id !== undefined) checkSessionId(id)
+  const sessions = join(home, 'sessions')
+  for (const path of [home, sessions]) ensureHomeDirectory(path)
+  const staged = stageDirectory(disk, sessions)
+  try {
+    const unpacked = await unpack(disk, chunks, staged)
+    const manifest = checkManifest(unpacked)
+    const recovered = checkLogs(disk, staged, manifest, unpacked)
+    const publish = (as: string): Imported => {
+      finish(disk, staged, manifest, recovered, as, now)
+      publishSession(disk, staged, pathsIn(join(sessions, as)))
+      const { journal, audit } = recovered
+      return { session_id: as, from: unpacked.id, records: journal.end.seq, audit_lines: audit.end.seq }
+    }
+    try {
+      return publish(id ?? unpacked.id)
+    } catch (error) {
+      if (errnoOf(error) !== 'NAME_TAKEN' || id !== undefined) throw error
+      return publish(newSessionId())
+    }
+  } catch (error) {
+    rmSync(staged.root, { recursive: true, force: true })
+    throw error
+  }
+}
+
+/** Everything that we read from a manifest later on is what it should be. */
+function checkManifest({ id, manifest: text }: Unpacked): Manifest {
+  const manifest = parseManifest(text)
+  if (manifest === undefined || manifest.session_id !== id) throw invalid('its manifest makes no sense')
+  for (const { tool, title, workspace, mode, secrets } of manifest.revisions) {
+    if ([tool, title, workspace, mode].some((fact) => fact !== undefined && typeof fact !== 'string'))
+      throw invalid('its manifest has something else where a text should be')
+    if (secrets !== undefined && !(Array.isArray(secrets) && secrets.every(isSecretRef)))
+      throw invalid('its manifest has something else where references to secrets should be')
+  }
+  return manifest
+}
+
+function isSecretRef(value: unknown): boolean {
+  try {
+    checkSecretRef(value)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function checkLogs(disk: Disk, staged: SessionPaths, manifest: Manifest, { id }: Unpacked): Recovered {
+  const logs = logsOf(disk, staged)
+  const sources = {
+    logs,
+    snapshots: new Snapshots(disk, staged),
+    blobs: new Blobs(disk, staged.blobs),
+    manifest,
+  }
+  const health = verify(sources)
+  const damage = damageFound(id, health)
+  if (damage !== undefined) throw invalid(damage.message)
+  if (!health.ok) throw invalid([...health.journal.findings, ...health.audit.findings].join('; '))
+  checkRecords(logs)
+  return recover(sources)
+}
+
+/** A line has the right sum because somebody computed it: what is in it may still be anything. */
+function checkRecords(logs: Logs): void {
+  for (const log of ['journal', 'audit'] as const) {
+    for (const { line, header } of readLines(logs[log])) {
+      let type: unknown
+      try {
+        ;({ type } = parseRecord(line.bytes))
+      } catch {
+        // Told below.
+      }
+      if (typeof type !== 'string' || header.epoch > largestEpoch)
+        throw invalid(`record ${header.seq} of its ${log} makes no sense`)
+    }
+  }
+}
+
+/** The next writer's epoch is a higher one, and must fit a name. */
+const largestEpoch = 1e12
+
+/** With its new identity, and a snapshot: the first resume need not read all of it. */
+function finish(
+  disk: Disk,
+  staged: SessionPaths,
+  manifest: Manifest,
+  { journal, audit, state }: Recovered,
+  id: string,
+  now: number,
+): void {
+  const ends = { journal: journal.end, audit: audit.end }
+  if (journal.end.seq > 0)
+    new Snapshots(disk, staged).write(
+      ends,
+      state,
+      now,
+      (ext) => JSON.stringify(state.slots.get(ext)?.value) ?? 'null',
+    )
+  const next = revised({ ...manifest, session_id: id, store: filesystemId }, now, {
+    kind: 'import',
+    from: { session_id: manifest.session_id, seq: journal.end.seq },
+    seq: journal.end.seq,
+    crc: journal.end.tail,
+    audit: { count: audit.end.seq, head: audit.end.tail },
+    turns: state.turns,
+  })
+  replaceFile(staged.manifest, manifestText(next), disk)
+  for (const path of [staged.audit, staged.blobs]) syncIfThere(disk, path)
+}
+
+function syncIfThere(disk: Disk, directory: string): void {
+  try {
+    disk.syncDirectory(directory)
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT') throw error
+  }
+}

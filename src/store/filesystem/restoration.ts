@@ -1,0 +1,41 @@
+import { type Blobs, maxInlineBytes } from '../../journal/blobs.ts'
+import { encodeBlobBody, encodeBody, encodeField } from '../../journal/record.ts'
+import { type SessionState, slotType, turnType } from '../state.ts'
+
+/** What is known of lost records from a snapshot that was taken after them. */
+export interface Restoration {
+  slots: { ext: string; version: string; json: string }[]
+  /** Ends of turns that were among them. */
+  turns: number
+}
+
+/**
+ * The difference between what the records that are left add up to and what a snapshot at the same position has. Slots that were set again later (`touched`) need no
+ * restoring.
+ */
+export function restorationOf(
+  left: SessionState,
+  snapshot: SessionState,
+  touched: ReadonlySet<string>,
+): Restoration {
+  const slots: Restoration['slots'] = []
+  for (const [ext, { version, value, broken }] of snapshot.slots) {
+    if (broken !== undefined || touched.has(ext)) continue
+    const [json, now] = [value, left.slots.get(ext)?.value].map((each) => JSON.stringify(each) ?? 'null')
+    if (json !== now || left.slots.get(ext)?.version !== version)
+      slots.push({ ext, version, json: json ?? 'null' })
+  }
+  return { slots, turns: Math.max(0, snapshot.turns - left.turns) }
+}
+
+/** The records that restore it, to be written after all others: a snapshot stays what the records add up to. */
+export function restoringBodies({ slots, turns }: Restoration, blobs: Blobs): string[] {
+  return [
+    ...Array.from({ length: turns }, () => encodeBody(turnType, '{"restored":true}')),
+    ...slots.map(({ ext, version, json }) => {
+      const body =
+        json.length > maxInlineBytes ? encodeBlobBody(slotType, blobs.put(json)) : encodeBody(slotType, json)
+      return body + encodeField('slot', { ext, version })
+    }),
+  ]
+}
