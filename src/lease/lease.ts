@@ -65,7 +65,7 @@ export class Lease {
   readonly #holders: Identity[]
   /** Made when somebody asks for the signal. */
   #stop: AbortController | undefined
-  #timer: NodeJS.Timeout
+  readonly #timer: NodeJS.Timeout
   #claim: Claim
   #epoch: number
   #refreshedAt: number
@@ -138,13 +138,13 @@ export class Lease {
     })
   }
 
-  /** Gives it up; false if there was nothing left to give up. */
+  /** Gives it up; false if there was nothing left to give up. If it fails, it can be tried again; it is not refreshed any more. */
   async release(): Promise<boolean> {
     if (!this.#end()) return false
     try {
       return (await runAsync(this.#book.register, this.#releasing())).answer.released
     } catch (error) {
-      this.#goOn()
+      this.#remain()
       throw error
     }
   }
@@ -154,7 +154,7 @@ export class Lease {
     try {
       return runSync(this.#book.register, this.#releasing()).answer.released
     } catch (error) {
-      this.#goOn()
+      this.#remain()
       throw error
     }
   }
@@ -230,10 +230,9 @@ export class Lease {
     return first
   }
 
-  /** It could not be given up, and is still ours. */
-  #goOn(): void {
+  /** It could not be given up: whoever wants to can try again; else it ends by its time, as nobody refreshes it any more. */
+  #remain(): void {
     this.#over = false
-    this.#timer = this.#startTimer()
   }
 
   /** Three tries within its time; a process that has nothing else to do may end. */

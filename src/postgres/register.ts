@@ -69,7 +69,6 @@ export function postgresRegister(options: PostgresRegisterOptions): Register<Pos
     for (;;) {
       try {
         const [row = {}] = yield* query(readSql(timeline), key)
-        readings.set(key, { now: nowOf(row), at: systemClock.mono() })
         return row
       } catch (error) {
         // Not every server of this protocol has a log to ask about.
@@ -80,7 +79,9 @@ export function postgresRegister(options: PostgresRegisterOptions): Register<Pos
   }
 
   function* read(key: string): Queries<Held> {
-    const { epoch, text } = yield* look(key)
+    const row = yield* look(key)
+    readings.set(key, { now: nowOf(row), at: systemClock.mono() })
+    const { epoch, text } = row
     return { epoch: Number(epoch ?? 0), text: text === null ? undefined : (text as string) }
   }
 
