@@ -105,7 +105,7 @@ await bundle({
 })
 await bundle({
   entryPoints: {
-    'hook-record': 'src/hook/record/record.ts',
+    'hook-record': 'src/hook/record/record-in-hook.ts',
     'hook-recorder': 'src/hook/record/recorder-bin.ts',
   },
 })

@@ -5,6 +5,7 @@ import { expect, test } from 'vitest'
 import { dataOf } from '../../test/support/lock-world.ts'
 import { HookWorld } from '../../test/support/hook-host.ts'
 import { projectRoot } from '../../test/support/world.ts'
+import { filesystemStore } from '../store/filesystem/store.ts'
 
 const plugin = pathToFileURL(join(projectRoot, 'dist/bin/opencode-plugin.mjs')).href
 
@@ -99,4 +100,23 @@ test('the session of a dead OpenCode blocks nobody', async () => {
   expect(await inOpenCode(world, `await before('one', 'a')`)).toEqual(['allowed'])
   expect(existsSync(world.locks)).toBe(true)
   expect(await inOpenCode(world, `await before('two', 'a')`)).toEqual(['allowed'])
+})
+
+test('with `record`, calls get into the session while OpenCode goes on', async () => {
+  await using world = new HookWorld()
+  await inOpenCode(
+    world,
+    `await before('one', 'a', 'bash', { command: 'make ' + process.env.MY_TOKEN }); await before('child', 'b'); await after('one', 'a')
+     await event('session.idle', { sessionID: 'one' }); await hooks.dispose()`,
+    '{ record: true }',
+  )
+  const session = await filesystemStore({ home: world.home }).inspect('one')
+  const found: unknown[] = []
+  for await (const { type, data } of session.events()) found.push([type, (data as { call: string }).call])
+  expect(found).toEqual([
+    ['tool.call', 'a'],
+    ['tool.call', 'b'],
+    ['tool.result', 'a'],
+  ])
+  expect((await session.unsettled()).map(({ act }) => act)).toEqual(['b'])
 })

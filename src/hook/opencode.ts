@@ -7,6 +7,8 @@ import { handleEvent } from './handle-event.ts'
 import { noteWarning } from './hook-log.ts'
 import type { EventKind } from './hosts.ts'
 import { Lineage, type SessionSource } from './opencode-lineage.ts'
+import { recordCall } from './record/record.ts'
+import { drainQueue } from './record/recorder.ts'
 import { sessionName } from './session-name.ts'
 import type { Verdict } from './verdict.ts'
 
@@ -45,20 +47,27 @@ export interface PluginHooks {
  */
 export function stintPlugin(choices: HookChoices = {}): (input: PluginInput) => Promise<PluginHooks> {
   return async ({ directory, client }) => {
-    const { scope = 'workspace', hold = 'turn', failClosed = false } = choices
+    const { scope = 'workspace', hold = 'turn', failClosed = false, record = false } = choices
     const lineage = new Lineage(client)
     const sessions = new Set<string>()
+
+    // This process lives on: nobody waits for what it writes meanwhile.
+    let draining: Promise<unknown> = Promise.resolve()
+    const drain = (): void => {
+      draining = draining.then(() => drainQueue()).catch((error: unknown) => note('record', undefined, error))
+    }
 
     const handle = (kind: EventKind, sessionId: string, more: Partial<HookEvent> = {}): Verdict => {
       const event: HookEvent = { ...blank, name: kind, kind, sessionId, cwd: directory, ...more }
       try {
         sessions.add(sessionId)
         const around = { register: homeRegister(), agent: ownIdentity(), env: process.env }
-        return handleEvent(event, { scope, hold }, around)
+        const verdict = handleEvent(event, { scope, hold }, around)
+        if (record && recordCall({ ...around, event, verdict, json: {} })) drain()
+        return verdict
       } catch (error) {
-        const warning = textOf(error)
-        noteWarning({ agent: 'opencode', event: kind, session: sessionId, warning })
-        const reason = `stint could not find out whether another session holds this workspace (${warning}), and failClosed says to refuse then.`
+        note(kind, sessionId, error)
+        const reason = `stint could not find out whether another session holds this workspace (${textOf(error)}), and failClosed says to refuse then.`
         return failClosed ? { block: true, reason } : { block: false }
       }
     }
@@ -89,10 +98,14 @@ export function stintPlugin(choices: HookChoices = {}): (input: PluginInput) => 
       },
       async dispose() {
         for (const session of sessions) handle('end', session)
+        await draining
       },
     }
   }
 }
+
+const note = (event: string, session: string | undefined, error: unknown): void =>
+  noteWarning({ agent: 'opencode', event, session, warning: textOf(error) })
 
 /** A turn that fails ends, too. */
 const kinds: Readonly<Record<string, EventKind>> = {

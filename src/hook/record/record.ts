@@ -1,5 +1,3 @@
-import { spawn } from 'node:child_process'
-import { join } from 'node:path'
 import { stintHome } from '../../primitives/home.ts'
 import type { HookEvent } from '../event.ts'
 import { sessionName } from '../session-name.ts'
@@ -21,10 +19,10 @@ export interface RecordRequest {
 }
 
 /**
- * Records a tool call: what it is about to do is on disk when this returns. It gets into the session's journal and audit by a recorder, which is started at
- * the end of a turn, or when much waits, and which nobody waits for.
+ * Puts a tool call on record: what it is about to do is on disk when this returns. True if somebody should now write what has gathered into the
+ * sessions: at the end of a turn, or when much waits.
  */
-export function record({ event, verdict, json, agent, env }: RecordRequest): void {
+export function recordCall({ event, verdict, json, agent, env }: RecordRequest): boolean {
   const home = stintHome(env)
   const entries = entriesOf(event, verdict, json, new Date())
   if (entries !== undefined) {
@@ -36,19 +34,6 @@ export function record({ event, verdict, json, agent, env }: RecordRequest): voi
     }
     enqueue(home, waiting, event.kind === 'pre')
   }
-  if (event.kind === 'pre') return
-  const many = waitingIn(home).length
-  if (many > (event.kind === 'post' ? maxWaiting : 0)) startRecorder(env)
-}
-
-/** In a session of its own: it lives on when the hook, its shell or its terminal ends. */
-function startRecorder(env: NodeJS.ProcessEnv): void {
-  const recorder = join(__dirname, 'hook-recorder.cjs')
-  // Of the many certificates that Node would read first, it needs none.
-  const options = {
-    detached: true,
-    stdio: 'ignore' as const,
-    env: { ...env, NODE_EXTRA_CA_CERTS: undefined },
-  }
-  spawn(process.execPath, [recorder], options).unref()
+  if (event.kind === 'pre') return false
+  return waitingIn(home).length > (event.kind === 'post' ? maxWaiting : 0)
 }
