@@ -30,6 +30,10 @@ export const stint: CommandGroup = {
       summary: 'leases for more than one machine',
       load: async () => (await import('./postgres/postgres.ts')).postgres,
     },
+    completion: {
+      summary: 'completion for your shell',
+      load: async () => (await import('./completion/completion.ts')).completionCommand,
+    },
   },
   examples: [
     ['stint run -- npm test', 'TMPDIR is private to this run and gone after it'],

@@ -1,0 +1,104 @@
+import { runtimeOptions } from '../../command/runtime-flags.ts'
+import type { OptionSpec, OptionTable } from '../../command/option.ts'
+import { isGroup } from '../../command/select.ts'
+import type { Command, CommandGroup } from '../../command/spec.ts'
+
+/** Something that can stand at the cursor. */
+export interface Candidate {
+  text: string
+  help: string
+}
+
+/** What stands at the cursor: candidates, or whatever the shell itself completes there. */
+export type Completion = { candidates: Candidate[] } | { files: true }
+
+/** What is named by a positional or an option's value: the ids of sessions, for example. */
+export type Source = (kind: string) => Promise<Candidate[]>
+
+/** What can stand at the end of a command line, of which the last word is being typed. */
+export async function complete(
+  root: CommandGroup,
+  words: readonly string[],
+  source: Source,
+): Promise<Completion> {
+  let target: Command | CommandGroup = root
+  let rest = [...words]
+  while (isGroup(target) && rest.length > 1) {
+    const name: string = rest[0] ?? ''
+    const entry: CommandGroup['commands'][string] | undefined = Object.hasOwn(target.commands, name)
+      ? target.commands[name]
+      : undefined
+    if (entry === undefined) return { candidates: [] }
+    target = await entry.load()
+    rest = rest.slice(1)
+  }
+  const typed = rest.at(-1) ?? ''
+  if (isGroup(target)) return startingWith(typed, commandsOf(target))
+  return await completeCommand(target, rest.slice(0, -1), typed, source)
+}
+
+const commandsOf = ({ commands }: CommandGroup): Candidate[] => [
+  ...Object.entries(commands).map(([text, { summary }]) => ({ text, help: summary })),
+  { text: '--help', help: 'show help' },
+]
+
+async function completeCommand(
+  command: Command,
+  before: readonly string[],
+  typed: string,
+  source: Source,
+): Promise<Completion> {
+  const table: OptionTable = { ...command.options, ...runtimeOptions }
+  // What follows `--`, or the program that is run, is somebody else's command line.
+  if (before.includes('--') || (command.stopAtPositional && positionalsIn(before, table) > 0))
+    return { files: true }
+  const [, name, value] = /^--([\w-]+)=(.*)$/s.exec(typed) ?? []
+  if (name !== undefined && value !== undefined) {
+    const values = valuesOf(table[name])
+    return values === undefined
+      ? { files: true }
+      : startingWith(
+          typed,
+          values.map((each) => ({ ...each, text: `--${name}=${each.text}` })),
+        )
+  }
+  const awaiting = optionAwaitingValue(before.at(-1), table)
+  if (awaiting !== undefined) {
+    const values = valuesOf(awaiting)
+    return values === undefined ? { files: true } : startingWith(typed, values)
+  }
+  if (typed.startsWith('-')) return startingWith(typed, optionsOf(table))
+  if (command.positionals === undefined) return { candidates: [] }
+  const named = await source(command.positionals)
+  return named.length > 0 ? startingWith(typed, named) : { files: true }
+}
+
+const startingWith = (typed: string, candidates: readonly Candidate[]): Completion => ({
+  candidates: candidates.filter(({ text }) => text.startsWith(typed)),
+})
+
+const optionsOf = (table: OptionTable): Candidate[] =>
+  Object.entries(table).map(([name, { help }]) => ({ text: `--${name}`, help }))
+
+const valuesOf = (spec: OptionSpec | undefined): Candidate[] | undefined =>
+  spec?.choices?.map((text) => ({ text, help: '' }))
+
+function optionAwaitingValue(word: string | undefined, table: OptionTable): OptionSpec | undefined {
+  const spec = word === undefined ? undefined : specOf(word, table)
+  return spec === undefined || spec.type === 'boolean' ? undefined : spec
+}
+
+const specOf = (word: string, table: OptionTable): OptionSpec | undefined =>
+  word.startsWith('--')
+    ? table[word.slice(2)]
+    : Object.values(table).find(({ short }) => short !== undefined && word === `-${short}`)
+
+/** How many words before the cursor are neither options nor their values. */
+function positionalsIn(before: readonly string[], table: OptionTable): number {
+  let count = 0
+  before.forEach((word, i) => {
+    if (word.startsWith('-')) return
+    if (optionAwaitingValue(before[i - 1], table) === undefined) count += 1
+  })
+  return count
+}
