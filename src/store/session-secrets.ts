@@ -1,3 +1,4 @@
+import { StintError } from '../primitives/stint-error.ts'
 import { SecretGate } from '../secrets/gate.ts'
 import type { SecretRef } from '../secrets/reference.ts'
 import { resolveSecret } from '../secrets/resolve.ts'
@@ -26,12 +27,20 @@ export class SessionSecrets {
 
   /** Those that are there; the others cannot leak. */
   resolveAll(refs: readonly SecretRef[]): void {
-    for (const ref of refs) {
-      try {
-        this.resolve(ref)
-      } catch {
-        // Not set here, or too short to look for.
-      }
-    }
+    for (const ref of refs) attempt(() => this.resolve(ref))
+  }
+
+  /** Values that are known already. */
+  registerAll(secrets: readonly { ref: SecretRef; value: string }[]): void {
+    for (const { ref, value } of secrets) attempt(() => this.gate.register(ref, value))
+  }
+}
+
+/** What is not set here, or too short to be looked for, is passed over. */
+function attempt(register: () => void): void {
+  try {
+    register()
+  } catch (error) {
+    if (!(error instanceof StintError)) throw error
   }
 }

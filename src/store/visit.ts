@@ -19,7 +19,7 @@ export async function visitSession<T>(
   clock: Clock = systemClock,
 ): Promise<T> {
   const secrets = new SessionSecrets()
-  for (const { ref, value } of options.secrets ?? []) secrets.gate.register(ref, value)
+  secrets.registerAll(options.secrets ?? [])
   const held = await enter(driver, id, options, secrets, clock)
   try {
     if (held === undefined) return await fn(spooling(driver, id, secrets))
