@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
 import { percentile, slowReasons } from './latency.ts'
-import { switchedOff } from './switches.ts'
 
 const times = (p50_ms: number) => ({ p50_ms, p95_ms: p50_ms, runs: 20 })
 
@@ -23,17 +22,4 @@ test('each reason by its own sign', () => {
     'the machine is busy: a load of 9.0 on 2 cores',
     'an empty node takes 150 ms to start here',
   ])
-})
-
-test.each([
-  ['[features]\nhooks = false', true],
-  ['[ features ]\n  codex_hooks=false', true],
-  ['features.hooks = false\n', true],
-  ['[features]\nhooks = true', false],
-  ['[features]\n# hooks = false', false],
-  ['[other]\nhooks = false', false],
-  ['[features]\nx = 1\n[[hooks.PreToolUse]]\nhooks = false', false],
-  ['', false],
-])('%j switches hooks off: %s', (toml, off) => {
-  expect(switchedOff(toml)).toBe(off)
 })

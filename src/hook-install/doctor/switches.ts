@@ -43,25 +43,13 @@ const looks: Partial<Record<AgentName, (installation: Installation, workspace: s
   codex: ({ path }) => {
     const config = join(agentHome('codex'), 'config.toml')
     const text = textOf(config)
+    const trust = codexTrust(text, [path, readSettings(path).real])
     return [
       ...(switchedOff(text)
-        ? [
-            {
-              state: 'off' as const,
-              problem: `${config} switches hooks off`,
-              fix: 'set `hooks = true` under [features]',
-            },
-          ]
+        ? [off(`${config} switches hooks off`, 'set `hooks = true` under [features]')]
         : []),
-      ...(text.includes(`${path}:`)
-        ? []
-        : [
-            {
-              state: 'ask' as const,
-              problem: 'Codex has not been told to trust these hooks, and skips them until it is',
-              fix: 'enter /hooks in Codex',
-            },
-          ]),
+      ...(trust === 'disabled' ? [off(`${config} switches these hooks off`, 'enter /hooks in Codex')] : []),
+      ...(trust === 'unknown' ? [untrusted] : []),
     ]
   },
   gemini: (_, workspace) =>
@@ -78,6 +66,12 @@ const looks: Partial<Record<AgentName, (installation: Installation, workspace: s
       ]
     }),
   copilot: ({ path }) => allDisabled(path),
+}
+
+const untrusted: Switch = {
+  state: 'ask',
+  problem: 'Codex has not been told to trust these hooks, and skips them until it is',
+  fix: 'enter /hooks in Codex',
 }
 
 const off = (problem: string, fix: string): Switch => ({ state: 'off', problem, fix })
@@ -118,6 +112,17 @@ export function switchedOff(toml: string): boolean {
       return true
   }
   return false
+}
+
+/** What Codex keeps of the hook before a tool call: under `[hooks.state]`, by file, event and place in it. */
+export function codexTrust(toml: string, paths: readonly string[]): 'trusted' | 'disabled' | 'unknown' {
+  const keys = paths.map((path) => `${path}:pre_tool_use:`)
+  const lines = toml.split('\n')
+  const at = lines.findIndex((line) => keys.some((key) => line.includes(key)))
+  if (at < 0) return 'unknown'
+  const next = lines.findIndex((line, index) => index > at && /^\s*\[/.test(line))
+  const entry = lines.slice(at, next < 0 ? undefined : next).join('\n')
+  return /\benabled\s*=\s*false\b/.test(entry) ? 'disabled' : 'trusted'
 }
 
 const object = (value: unknown): Json => (typeof value === 'object' && value !== null ? (value as Json) : {})
