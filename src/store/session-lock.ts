@@ -3,9 +3,11 @@ import { fileRegister } from '../lease/file-register.ts'
 import { type Held, runSync } from '../lease/register.ts'
 import { parsePosition, type Position } from '../journal/position.ts'
 import { codedError, StintError } from '../primitives/stint-error.ts'
-import { type Liveness, liveness, ownIdentity, parseIdentity } from '../primitives/liveness.ts'
+import { type Liveness, liveness, ownIdentity } from '../primitives/liveness.ts'
 import { formatDuration } from '../primitives/duration.ts'
 import { ulid } from '../primitives/id.ts'
+import { confirmTouch, type Touch, touchSession } from './filesystem/index-touch.ts'
+import { parseHolder } from './holder.ts'
 import type { Holder } from './store.ts'
 
 /** Where both logs of a session end. */
@@ -58,6 +60,8 @@ export interface TakeRequest {
 
 export interface Taken {
   lock: SessionLock
+  /** The mark that it was taken, in the index of all sessions. */
+  touch: Touch | undefined
   /** How it was found. */
   standing: Standing
   before: LockRecord | undefined
@@ -89,9 +93,11 @@ export class SessionLock {
       const { kind, purpose } = request
       const holder: Holder = { process: ownIdentity(), since: now, beat: now, kind, purpose, epoch }
       const record = { holder, epoch, ends: undefined }
+      const touch = touchSession(directory, epoch)
       const won = swapLock(register, held.epoch, write(session, record))
-      if (won !== undefined)
-        return { lock: new SessionLock(directory, session, won, record), standing, before }
+      if (won === undefined) continue
+      confirmTouch(touch)
+      return { lock: new SessionLock(directory, session, won, record), touch, standing, before }
     }
   }
 
@@ -189,21 +195,6 @@ function parseLock(text: string | undefined, registerEpoch: number): LockRecord 
   if (value.holder === undefined) return { holder: undefined, epoch, ends: parseEnds(value.ends) }
   const holder = parseHolder(value.holder, epoch)
   return holder === undefined ? unclear : { holder, epoch, ends: undefined }
-}
-
-function parseHolder(value: unknown, epoch: number): Holder | undefined {
-  if (typeof value !== 'object' || value === null) return undefined
-  const { process, since, beat, kind, purpose } = value as Record<string, unknown>
-  const identity = parseIdentity(process)
-  if (identity === undefined || typeof since !== 'number' || typeof beat !== 'number') return undefined
-  return {
-    process: identity,
-    since,
-    beat,
-    kind: kind === 'visitor' ? 'visitor' : 'writer',
-    purpose: typeof purpose === 'string' ? purpose : undefined,
-    epoch,
-  }
 }
 
 function parseEnds(value: unknown): LogEnds | undefined {

@@ -133,7 +133,9 @@ export interface SnapshotPolicy {
  * - `active`: a living process writes to it. `locked`: somebody holds it whose life cannot be seen from here.
  * - `closed`: in order, and nobody holds it. `crashed`: its writer died. `damaged`: records are missing or changed.
  */
-export type SessionState = 'active' | 'closed' | 'crashed' | 'locked' | 'damaged'
+export const sessionStates = ['active', 'closed', 'crashed', 'locked', 'damaged'] as const
+
+export type SessionState = (typeof sessionStates)[number]
 
 export interface SessionSummary {
   id: string

@@ -10,8 +10,10 @@ import type { HeldSession, Hold, ReadableSession, SpoolEntry, StoreDriver } from
 import type { Manifest } from '../manifest.ts'
 import { SessionLock, type Taken } from '../session-lock.ts'
 import type { Holder, ListOptions, SessionSummary } from '../store.ts'
-import { filesystemId, findSession, sessionIdsIn } from './find-session.ts'
+import { filesystemId, findSession, readManifest } from './find-session.ts'
 import { forkFiles } from './fork.ts'
+import { indexDirectory, type Touch } from './index-touch.ts'
+import { listSessions } from './list-sessions.ts'
 import { highestEpoch, logsOf } from './logs.ts'
 import { type OpenContext, openNew, openTaken } from './open-session.ts'
 import { checkSessionId, pathsIn, type SessionPaths } from './paths.ts'
@@ -20,7 +22,8 @@ import { recover } from './recover.ts'
 import { Snapshots } from './snapshots.ts'
 import { leave, waiting } from './spool.ts'
 import { publishSession, stageSession } from './stage.ts'
-import { summarise } from './summary.ts'
+import { SessionIndex } from './session-index.ts'
+import { lookAt, summarise } from './summary.ts'
 
 export interface FilesystemOptions {
   /** `$STINT_HOME` by default. */
@@ -54,12 +57,12 @@ export class FilesystemDriver implements StoreDriver {
     const paths = this.#pathsOf(manifest.session_id)
     this.#ensureSessions()
     return await this.#explained(`create session ${manifest.session_id}`, () => {
-      const lock = this.#publish(
+      const { filled: lock, touch } = this.#publish(
         manifest,
         paths,
         (staged) => this.#take(staged, manifest.session_id, hold).lock,
       )
-      return openNew(this.#context(paths, manifest, hold), lock.movedTo(paths.root))
+      return openNew(this.#context(paths, manifest, hold, touch), lock.movedTo(paths.root))
     })
   }
 
@@ -80,8 +83,7 @@ export class FilesystemDriver implements StoreDriver {
 
   async list({ workspace, tool }: ListOptions): Promise<SessionSummary[]> {
     return await this.#explained('list the sessions', () =>
-      sessionIdsIn(this.#disk, this.#sessions)
-        .flatMap((id) => this.#summary(id) ?? [])
+      listSessions(this.#disk, this.#sessions)
         .filter(
           (each) => (workspace ?? each.workspace) === each.workspace && (tool ?? each.tool) === each.tool,
         )
@@ -150,7 +152,7 @@ export class FilesystemDriver implements StoreDriver {
     try {
       // Read again: until the lock was ours, another writer could revise it.
       const { paths, manifest } = this.#find(id)
-      return openTaken(this.#context(paths, manifest, hold), taken)
+      return openTaken(this.#context(paths, manifest, hold, taken.touch), taken)
     } catch (error) {
       taken.lock.giveBack(taken.before)
       throw error
@@ -158,20 +160,42 @@ export class FilesystemDriver implements StoreDriver {
   }
 
   /** A new session comes into being whole, or not at all. */
-  #publish<T>(manifest: Manifest, paths: SessionPaths, fill: (staged: SessionPaths) => T): T {
+  #publish<T>(
+    manifest: Manifest,
+    paths: SessionPaths,
+    fill: (staged: SessionPaths) => T,
+  ): { filled: T; touch: Touch | undefined } {
     const staged = stageSession(this.#disk, this.#sessions, manifest)
     try {
       const filled = fill(staged)
-      publishSession(this.#disk, staged, paths)
-      return filled
+      return { filled, touch: publishSession(this.#disk, staged, paths) }
     } catch (error) {
       rmSync(staged.root, { recursive: true, force: true })
       throw error
     }
   }
 
-  #context(paths: SessionPaths, manifest: Manifest, hold: Hold): OpenContext {
-    return { disk: this.#disk, clock: this.#clock, paths, manifest, hold, onChange: () => {} }
+  #context(paths: SessionPaths, manifest: Manifest, hold: Hold, touch: Touch | undefined): OpenContext {
+    return {
+      disk: this.#disk,
+      clock: this.#clock,
+      paths,
+      manifest,
+      hold,
+      onReleased: () => this.#settle(paths, hold, touch),
+    }
+  }
+
+  /** So that a list need not look at it; a visitor has no time for that, and what it has written is not the last. */
+  #settle(paths: SessionPaths, { kind }: Hold, touch: Touch | undefined): void {
+    if (kind === 'visitor' || touch === undefined) return
+    try {
+      const manifest = readManifest(this.#disk, paths)
+      if (manifest === undefined) return
+      new SessionIndex(indexDirectory(this.#sessions)).settle(touch, lookAt(this.#disk, paths, manifest))
+    } catch {
+      // The session is closed. A list looks at it itself.
+    }
   }
 
   #take(paths: SessionPaths, id: string, { kind, purpose }: Hold, force = false): Taken {
@@ -181,15 +205,6 @@ export class FilesystemDriver implements StoreDriver {
 
   #find(id: string): Found {
     return findSession(this.#disk, this.#sessions, id)
-  }
-
-  #summary(id: string): SessionSummary | undefined {
-    try {
-      const { paths, manifest } = this.#find(id)
-      return summarise(this.#disk, paths, manifest)
-    } catch {
-      return undefined
-    }
   }
 
   #pathsOf(id: string): SessionPaths {

@@ -41,6 +41,12 @@ export function findSession(
   return { paths, manifest }
 }
 
+/** Undefined if there is none, or none that makes sense. */
+export function readManifest(disk: Disk, { manifest }: SessionPaths): Manifest | undefined {
+  const text = readFile(disk, manifest)?.toString()
+  return text === undefined ? undefined : parseManifest(text)
+}
+
 /** A session is resumed only through the store that wrote it. */
 export function assertOurs({ session_id: id, store }: Manifest): void {
   if (store === filesystemId) return

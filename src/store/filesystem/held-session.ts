@@ -54,8 +54,8 @@ export interface HeldOptions {
   snapshotAt: { seq: number; bytes: number }
   /** The entries of spool files that are in the logs already. */
   isTaken: (mark: string) => boolean
-  /** Hears what a list should show. */
-  onChange: (session: FilesystemSession) => void
+  /** After the lock was given back. */
+  onReleased?: () => void
   sizes?: Sizes
 }
 
@@ -149,7 +149,6 @@ export class FilesystemSession implements HeldSession {
     lock.assertOurs()
     coded('write the manifest', () => replaceFile(paths.manifest, bytes, disk))
     this.#manifest = next
-    this.#options.onChange(this)
   }
 
   async snapshot(state: SessionState, payloadOf: (ext: string) => string): Promise<void> {
@@ -164,7 +163,6 @@ export class FilesystemSession implements HeldSession {
     coded('write a snapshot', () => this.#snapshots.write(this.#ends(), state, clock.now(), checked))
     this.#snapshotAt = { seq: this.lastSeq, bytes: 0 }
     this.#bytes = 0
-    this.#options.onChange(this)
   }
 
   async takeSpool(applied: (record: AuditRecord) => void): Promise<void> {
@@ -214,8 +212,8 @@ export class FilesystemSession implements HeldSession {
     coded('close the session', () => {
       const journal = this.#journal.close()
       const audit = this.#audit?.close() ?? this.#options.audit.from
-      this.#options.onChange(this)
       this.#options.lock.release({ journal, audit })
+      this.#options.onReleased?.()
     })
   }
 

@@ -28,7 +28,7 @@ export interface OpenContext {
   paths: SessionPaths
   manifest: Manifest
   hold: Hold
-  onChange: (session: FilesystemSession) => void
+  onReleased?: () => void
   sizes?: Sizes
 }
 

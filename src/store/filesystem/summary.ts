@@ -10,13 +10,21 @@ import { logsOf } from './logs.ts'
 import type { SessionPaths } from './paths.ts'
 import { Snapshots } from './snapshots.ts'
 
+/** What a list shows of a session, and the epoch of its lock when that was read: what comes with a later one is not in it. */
+export interface Look {
+  summary: SessionSummary
+  epoch: number
+}
+
 /** What a list shows of a session, read from its own files. */
-export function summarise(disk: Disk, paths: SessionPaths, manifest: Manifest): SessionSummary {
+export const summarise = (...of: Parameters<typeof lookAt>): SessionSummary => lookAt(...of).summary
+
+export function lookAt(disk: Disk, paths: SessionPaths, manifest: Manifest): Look {
   const lock = SessionLock.look(paths.root)
   const { tool, title, workspace } = factsOf(manifest)
   const last = readBackwards(logsOf(disk, paths).journal).next().value
   const createdAt = Date.parse(manifest.created_at)
-  return {
+  const summary: SessionSummary = {
     id: manifest.session_id,
     store: manifest.store,
     state: stateOf(lock, hasDamage(disk, paths)),
@@ -27,9 +35,10 @@ export function summarise(disk: Disk, paths: SessionPaths, manifest: Manifest): 
     lastAt: last?.at ?? createdAt,
     turns: turnsOf(disk, paths),
     records: last?.seq ?? 0,
-    bytes: sizeOf(paths.root),
+    bytes: sizeOf(paths),
     holder: lock?.holder,
   }
+  return { summary, epoch: lock?.epoch ?? 0 }
 }
 
 /** Over plain data, but for a look at the holder. */
@@ -47,13 +56,16 @@ const hasDamage = (disk: Disk, { root }: SessionPaths): boolean => disk.list(roo
 const turnsOf = (disk: Disk, paths: SessionPaths): number =>
   new Snapshots(disk, paths).newestFirst().next().value?.state.turns ?? 0
 
-/** Bytes of all files of a session. */
-export function sizeOf(directory: string): number {
-  let bytes = 0
-  for (const entry of readdirSync(directory, { withFileTypes: true })) {
-    const path = join(directory, entry.name)
-    if (entry.isDirectory()) bytes += sizeOf(path)
-    else bytes += lstatSync(path, { throwIfNoEntry: false })?.size ?? 0
+/** Bytes of all files of a session, but for what visitors have left and nobody has taken in yet. */
+function sizeOf({ root, spool }: SessionPaths): number {
+  const sizeIn = (directory: string): number => {
+    let bytes = 0
+    for (const entry of readdirSync(directory, { withFileTypes: true })) {
+      const path = join(directory, entry.name)
+      if (!entry.isDirectory()) bytes += lstatSync(path, { throwIfNoEntry: false })?.size ?? 0
+      else if (path !== spool) bytes += sizeIn(path)
+    }
+    return bytes
   }
-  return bytes
+  return sizeIn(root)
 }

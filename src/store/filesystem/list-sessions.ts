@@ -1,0 +1,89 @@
+import { lstatSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Disk, listIfThere } from '../../primitives/disk.ts'
+import { isSessionId } from '../../primitives/id.ts'
+import { ownDirectoryProblem } from '../../primitives/own-directory.ts'
+import { errnoOf } from '../../primitives/stint-error.ts'
+import type { SessionSummary } from '../store.ts'
+import { filesystemId, readManifest } from './find-session.ts'
+import { indexDirectory } from './index-touch.ts'
+import { pathsIn, type SessionPaths } from './paths.ts'
+import { SessionIndex } from './session-index.ts'
+import { removeAbandoned } from './abandoned-stage.ts'
+import { type Look, lookAt } from './summary.ts'
+
+/** All sessions that are there, as the index knows them, or as they themselves say. */
+export function listSessions(
+  disk: Disk,
+  sessions: string,
+  index: SessionIndex = new SessionIndex(indexDirectory(sessions)),
+): SessionSummary[] {
+  const known = index.read()
+  const names = listIfThere(disk, sessions)
+  const summaries: SessionSummary[] = []
+  const ids: string[] = []
+  const fresh: Look[] = []
+  for (const name of names) {
+    const summary = known.summaryOf(name)
+    if (summary !== undefined) {
+      ids.push(name)
+      summaries.push(summary)
+      continue
+    }
+    if (!isSessionId(name)) {
+      removeAbandoned(sessions, name, Date.now())
+      continue
+    }
+    const look = lookInto(disk, pathsIn(join(sessions, name)), name)
+    if (look === undefined) continue
+    ids.push(name)
+    summaries.push(look.summary)
+    fresh.push(look)
+  }
+  known.keep(fresh, ids)
+  return summaries
+}
+
+/** What runs out, or is over in a moment, says nothing about a session. */
+const ourOwnTroubles = new Set(['EMFILE', 'ENFILE', 'ENOMEM'])
+
+/** Undefined if it is no session. One that cannot be read is damaged, with what is known of it: nothing vanishes from a list. */
+function lookInto(disk: Disk, paths: SessionPaths, id: string): Look | undefined {
+  const stat = lstatSync(paths.root, { throwIfNoEntry: false })
+  if (stat === undefined || ownDirectoryProblem(stat) !== undefined) return undefined
+  try {
+    const manifest = readManifest(disk, paths)
+    if (manifest?.session_id === id) return lookAt(disk, paths, manifest)
+  } catch (error) {
+    if (ourOwnTroubles.has(errnoOf(error) ?? '')) throw error
+  }
+  // It was removed meanwhile, or was never one.
+  const names = namesIn(disk, paths.root)
+  if (names !== undefined && !names.some((name) => sessionFiles.has(name))) return undefined
+  const at = Math.floor(stat.mtimeMs)
+  return {
+    summary: {
+      id,
+      store: filesystemId,
+      state: 'damaged',
+      createdAt: at,
+      lastAt: at,
+      turns: 0,
+      records: 0,
+      bytes: 0,
+    },
+    // Not for the index: whoever puts it right need not touch it.
+    epoch: -1,
+  }
+}
+
+const sessionFiles = new Set(['manifest.json', 'journal.log', 'lock', 'audit', 'snapshots'])
+
+/** Undefined if it cannot be read. */
+function namesIn(disk: Disk, directory: string): string[] | undefined {
+  try {
+    return disk.list(directory)
+  } catch (error) {
+    return errnoOf(error) === 'ENOENT' ? [] : undefined
+  }
+}
