@@ -89,6 +89,14 @@ test('sessions that were closed are listed without being opened', async () => {
   ])
 })
 
+test('a list leaves no file open', async () => {
+  await make('a', 'b', 'c')
+  rmSync(index, { recursive: true })
+  const before = readdirSync('/proc/self/fd').length
+  expect(await store.list()).toHaveLength(3)
+  expect(readdirSync('/proc/self/fd')).toHaveLength(before)
+})
+
 test('a list of a home that is not there is empty, and makes nothing', async () => {
   expect(await store.list()).toEqual([])
   expect(readdirSync(world.tmp)).toEqual([])

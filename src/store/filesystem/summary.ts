@@ -1,6 +1,8 @@
 import { lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { readBackwards } from '../../journal/read.ts'
+import type { LogRecord } from '../../journal/record.ts'
+import type { LogPlace } from '../../journal/scan.ts'
 import type { Disk } from '../../primitives/disk.ts'
 import { liveness } from '../../primitives/liveness.ts'
 import { factsOf, type Manifest } from '../manifest.ts'
@@ -22,7 +24,7 @@ export const summarise = (...of: Parameters<typeof lookAt>): SessionSummary => l
 export function lookAt(disk: Disk, paths: SessionPaths, manifest: Manifest): Look {
   const lock = SessionLock.look(paths.root)
   const { tool, title, workspace } = factsOf(manifest)
-  const last = readBackwards(logsOf(disk, paths).journal).next().value
+  const last = lastRecord(logsOf(disk, paths).journal)
   const createdAt = Date.parse(manifest.created_at)
   const summary: SessionSummary = {
     id: manifest.session_id,
@@ -48,6 +50,12 @@ export function stateOf(lock: LockRecord | undefined, damaged: boolean): Session
     return lock?.holder !== undefined && liveness(lock.holder.process) === 'unknown' ? 'locked' : 'active'
   if (damaged) return 'damaged'
   return standing === 'dead' || standing === 'silent' ? 'crashed' : 'closed'
+}
+
+/** In a loop, so that its file is closed. */
+function lastRecord(place: LogPlace): LogRecord | undefined {
+  for (const record of readBackwards(place)) return record
+  return undefined
 }
 
 const hasDamage = (disk: Disk, { root }: SessionPaths): boolean => disk.list(root).includes('damaged.json')
