@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
+import { closeSync, fsyncSync, openSync, readSync, renameSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { Script } from 'node:vm'
 
@@ -9,21 +9,33 @@ import { Script } from 'node:vm'
  */
 declare const BUILD: string
 
+/** More than either file has. */
+const maxBytes = 1 << 20
+
 const main = join(__dirname, 'hook-main.cjs')
 const cache = join(__dirname, `hook-main-${BUILD}-${process.version}-${process.arch}.cache`)
 
-const cachedData = read(cache)
-const source = readFileSync(main, 'latin1')
+const cachedData = tryRead(cache)
+const source = read(main).toString('latin1')
 const script = new Script(`(function (require) {${source}\n})`, { filename: main, cachedData })
 if (script.cachedDataRejected !== false) process.once('exit', save)
 ;(script.runInThisContext() as (require: NodeJS.Require) => void)(require)
 
-function read(path: string): Buffer | undefined {
+function tryRead(path: string): Buffer | undefined {
   try {
-    return readFileSync(path)
+    return read(path)
   } catch {
     return undefined
   }
+}
+
+/** With the calls that the hook needs anyway: Node compiles each of its own functions when it is first used. */
+function read(path: string): Buffer {
+  const fd = openSync(path, 'r')
+  const bytes = Buffer.allocUnsafeSlow(maxBytes)
+  const size = readSync(fd, bytes)
+  closeSync(fd)
+  return bytes.subarray(0, size)
 }
 
 /** At the end, when the functions that a hook needs have been compiled. Synced: half a cache could be taken for a whole one. */

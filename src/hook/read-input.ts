@@ -13,7 +13,7 @@ export function readText(fd = 0): string {
     chunks.push(chunk)
     length += chunk.length
   }
-  return Buffer.concat(chunks, length).toString()
+  return textOf(chunks, length)
 }
 
 /** The JSON object on stdin, to its own end: not every host closes it. Undefined for anything else, or nothing. */
@@ -25,10 +25,14 @@ export function readObject(fd = 0): Record<string, unknown> | undefined {
     if (chunk.length === 0 || length > maxBytes) return undefined
     chunks.push(chunk)
     length += chunk.length
-    const object = endsObject(chunk) ? parse(Buffer.concat(chunks, length).toString()) : undefined
+    const object = endsObject(chunk) ? parse(textOf(chunks, length)) : undefined
     if (object !== undefined) return object
   }
 }
+
+/** Nearly always there is one. */
+const textOf = ([first = Buffer.alloc(0), ...more]: readonly Buffer[], length: number): string =>
+  (more.length === 0 ? first : Buffer.concat([first, ...more], length)).toString()
 
 /** Empty at the end, or if there is no stdin at all. */
 function readChunk(fd: number): Buffer {
