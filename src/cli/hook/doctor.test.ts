@@ -171,6 +171,21 @@ test('Codex: switched off is a problem, not yet trusted is said', async () => {
   expect((await doctor(world)).data.hooks[0]?.notes).toEqual([])
 })
 
+test('the plugin of OpenCode is tried out in the runtime that OpenCode brings, if it brings one', async () => {
+  await using world = new HookWorld()
+  const log = join(world.tmp, 'log')
+  // It runs a file as Bun does when asked to be Bun, and is OpenCode otherwise.
+  const script = `#!/bin/sh
+echo "$BUN_BE_BUN $1" >> '${log}'
+[ "$BUN_BE_BUN" = 1 ] || exit 1
+if [ "$1" = -e ]; then echo "bun 1.3.14"; else shift; exec '${process.execPath}' "$@"; fi
+`
+  writeFileSync(join(world.bin, 'opencode'), script, { mode: 0o755 })
+  await world.change('install', 'opencode')
+  expect(await doctor(world, 'opencode')).toMatchObject({ code: 0 })
+  expect(world.read(log)).toBe('1 -e\n1 run\n1 -e\n1 run\n')
+})
+
 test('the plugin beside the settings: every hook runs twice, and it says so', async () => {
   await using world = new HookWorld()
   mkdirSync(dirname(world.file('claude')))

@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { acquireLeaseSync } from '../../lease/lease.ts'
@@ -9,6 +8,8 @@ import type { Installation } from '../inspect.ts'
 import type { SettingsAgent } from '../place.ts'
 import { readSettings } from '../settings-file.ts'
 import { type Ended, isDenied } from './denied.ts'
+import { runPlugin } from './plugin-trial.ts'
+import { ended } from './start.ts'
 import { trialEvent } from './trial-event.ts'
 
 /** A home and workspaces that only the trial knows: no claim of anybody's is touched. */
@@ -57,18 +58,6 @@ export const runLine = (
   env: NodeJS.ProcessEnv,
 ): Ended => ended('/bin/sh', ['-c', line, ...args], cwd, input, env)
 
-function ended(command: string, args: string[], cwd: string, input: string, env: NodeJS.ProcessEnv): Ended {
-  const { status, stdout, stderr } = spawnSync(command, args, {
-    cwd,
-    env,
-    input,
-    encoding: 'utf8',
-    timeout: 10_000,
-    killSignal: 'SIGKILL',
-  })
-  return { code: status, stdout: stdout ?? '', stderr: stderr ?? '' }
-}
-
 /** What is wrong with an installed hook, tried out as its host would use it; undefined if it does what it should. */
 export function tryOut(installation: Installation, ground: TrialGround): string | undefined {
   const { agent } = installation
@@ -103,18 +92,6 @@ function attempt({ agent, commands }: Installation, ground: TrialGround, cwd: st
   const outcome =
     cwd === ground.held ? runs.find(({ code }) => code === 0) : runs.find(({ code }) => code !== 0)
   return outcome ?? runs[0]
-}
-
-/** OpenCode loads the file into its own process; to refuse is to throw. */
-function runPlugin(path: string, cwd: string, env: NodeJS.ProcessEnv): Ended {
-  const code = `${readSettings(path).bytes?.toString() ?? ''}
-const hooks = await stint({ directory: process.cwd() })
-const call = { tool: 'bash', sessionID: 'ses-trial', callID: 'call-trial' }
-await hooks['tool.execute.before'](call, { args: { command: 'true' } }).catch((error) => {
-  console.error(error.message)
-  process.exitCode = 2
-})`
-  return ended(process.execPath, ['--input-type=module'], cwd, code, env)
 }
 
 const transaction = `${'0'.repeat(40)} ${'1'.repeat(40)} refs/heads/trial\n`
