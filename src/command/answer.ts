@@ -1,6 +1,7 @@
 import { systemClock } from '../primitives/clock.ts'
 import { StintError } from '../primitives/stint-error.ts'
 import { textOf } from '../primitives/text-of.ts'
+import type { BareContext } from './context.ts'
 import { buildEnvelope, type EnvelopeMeta, type Outcome } from './envelope.ts'
 import { writeOut } from './write-out.ts'
 
@@ -12,6 +13,14 @@ export class Answer {
   readonly meta: EnvelopeMeta
   readonly #startedAt = systemClock.mono()
   given = false
+  quiet = false
+  verbose = false
+  /** What a handler can say before its answer. */
+  readonly voice: Pick<BareContext, 'warn' | 'say' | 'note'> = {
+    warn: (message) => this.warn(message),
+    say: (text) => this.#say(text),
+    note: (message) => this.note(message),
+  }
 
   constructor(name: string, requestId: string) {
     this.name = name
@@ -22,20 +31,33 @@ export class Answer {
   warn(message: string): void {
     // A handler in plain JavaScript may hand us an Error: the envelope takes text.
     this.warnings.push(textOf(message))
-    if (!this.json) writeOut(2, `${this.name}: warning: ${textOf(message)}\n`)
+    if (!this.json && !this.quiet) writeOut(2, `${this.name}: warning: ${textOf(message)}\n`)
+  }
+
+  #say(text: string): void {
+    if (!this.json && !this.quiet) writeOut(1, text.endsWith('\n') ? text : `${text}\n`)
+  }
+
+  note(message: string): void {
+    if (this.verbose) writeOut(2, `${this.name}: ${this.#elapsedMs()} ms: ${textOf(message)}\n`)
   }
 
   /** Prints, unless it has; returns the exit code. `text` is what a person reads. */
   give(outcome: Outcome, text?: string): number {
     if (!this.given) {
       this.given = true
-      this.meta.duration_ms = Math.round(systemClock.mono() - this.#startedAt)
+      this.meta.duration_ms = this.#elapsedMs()
       const told = this.json ? writable(outcome) : outcome
       const written = this.json ? this.#giveEnvelope(told) : this.#giveText(told, text)
       if (!written) return this.#diskFull()
+      this.note(`done, exit ${exitOf(told)}`)
       return exitOf(told)
     }
     return exitOf(outcome)
+  }
+
+  #elapsedMs(): number {
+    return Math.round(systemClock.mono() - this.#startedAt)
   }
 
   #giveEnvelope(outcome: Outcome): boolean {
@@ -44,11 +66,12 @@ export class Answer {
 
   #giveText(outcome: Outcome, text: string | undefined): boolean {
     if (!('error' in outcome))
-      return text === undefined || writeOut(1, text.endsWith('\n') ? text : `${text}\n`)
+      return text === undefined || this.quiet || writeOut(1, text.endsWith('\n') ? text : `${text}\n`)
     const { error } = outcome
     // A failed child has said itself what was wrong.
     if (error.code === 'CHILD_FAILED') return true
     writeOut(2, `${this.name}: ${error.message} (${error.code})\n  ${error.hint}\n`)
+    if (error.options.detail !== undefined) this.note(error.options.detail)
     if (process.env.STINT_DEBUG) writeOut(2, `${debugStack(error)}\n`)
     return true
   }

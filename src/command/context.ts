@@ -10,8 +10,14 @@ export interface BareContext {
   readonly deadline: number | undefined
   /** Is the answer an envelope? Then stdout is not ours to print on. */
   readonly json: boolean
+  /** Does nobody want to hear anything but errors? Then no progress either. */
+  readonly quiet: boolean
   /** Adds a line to the envelope's `warnings` (and to stderr for a person). */
   warn(message: string): void
+  /** Prints for a person what is not the answer itself; nothing where that is an envelope, nor with --quiet. */
+  say(text: string): void
+  /** With --verbose: a line on stderr that helps to understand what happens. */
+  note(message: string): void
 }
 
 /** What a command's handler is given. */

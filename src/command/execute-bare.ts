@@ -27,8 +27,9 @@ export async function executeBare(
       return stop.signal
     },
     deadline: invocation.timeoutMs === undefined ? undefined : Date.now() + invocation.timeoutMs,
-    json: command.stream ? invocation.json : answer.json,
-    warn: (message) => answer.warn(message),
+    json: invocation.stream ? invocation.json : answer.json,
+    quiet: answer.quiet,
+    ...answer.voice,
   }
   const handler = settle(() => command.run(context as never, invocation.args as never))
   const first = await Promise.race([handler, interruption])
@@ -36,7 +37,7 @@ export async function executeBare(
     answer.meta.partial = true
     stop?.abort(first.error)
     // To stop it is how a stream ends: nothing to say about it.
-    if (command.stream && first.error.code === 'CANCELLED') return first.error.exit
+    if (invocation.stream && first.error.code === 'CANCELLED') return first.error.exit
     // What it is in the middle of, it may have to take back.
     if (stop !== undefined) await Promise.race([handler, after(invocation.graceMs)])
     return answer.give({ error: first.error })

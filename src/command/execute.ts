@@ -73,10 +73,11 @@ export async function execute(
     },
     deadline: invocation.timeoutMs === undefined ? undefined : Date.now() + invocation.timeoutMs,
     json: answer.json,
+    quiet: answer.quiet,
     spawn: (program, args = [], options = {}) => children.spawn(program, args, options),
     onCleanup: (hook) => void run.hooks.push(hook),
     onRelease: (hook) => void run.releases.push(hook),
-    warn: (message) => answer.warn(message),
+    ...answer.voice,
   }
   const handler = settle(() => command.run(context as never, invocation.args as never))
   setImmediate(sweepAtStart, scratch.root)

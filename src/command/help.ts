@@ -1,5 +1,5 @@
 import type { OptionTable } from './option.ts'
-import { runtimeOptions } from './runtime-flags.ts'
+import { optionsOf } from './runtime-flags.ts'
 import type { Command, CommandGroup } from './spec.ts'
 
 /** What --help prints: usage, options, examples. */
@@ -8,7 +8,7 @@ export function commandHelp(command: Command, called: string = command.name): st
   return sections([
     command.summary,
     titled('Usage', [usage]),
-    titled('Options', columns(optionRows({ ...command.options, ...runtimeOptions }))),
+    titled('Options', columns(optionRows(optionsOf(command)))),
     titled('Examples', columns((command.examples ?? []).map(([line, what]) => [line, what]))),
   ])
 }

@@ -27,6 +27,7 @@ export function makeScratch(command: Command, settings: RunSettings, answer: Ans
     keep: settings.keep,
   })
   answer.meta.session_tmp_dir = scratch.path
+  answer.note(`scratch ${scratch.path}`)
   if (settings.sessionId !== undefined) answer.meta.session_id = settings.sessionId
   if (process.env.STINT_TRACE_ID) answer.meta.trace_id = process.env.STINT_TRACE_ID
   return scratch

@@ -3,6 +3,7 @@ import { StintError } from '../primitives/stint-error.ts'
 import { Answer } from './answer.ts'
 import { asStintError } from './envelope.ts'
 import { executeBare } from './execute-bare.ts'
+import { explainPlaces } from './explain-places.ts'
 import { commandHelp, groupHelp } from './help.ts'
 import { Interruptions } from './interruption.ts'
 import { readInvocation } from './runtime-flags.ts'
@@ -45,8 +46,11 @@ async function main(
     answer.json ||= auto
     const invocation = readInvocation(command, own)
     // Only now is it known whose --json it was: `stint run npm ls --json` asks npm.
-    answer.json = !command.stream && (auto || invocation.json)
+    answer.json = !invocation.stream && (invocation.json || (auto && !invocation.quiet))
+    answer.quiet = invocation.quiet
+    answer.verbose = invocation.verbose
     if (invocation.help) return print(commandHelp(command, called))
+    if (invocation.verbose) explainPlaces(answer)
     if (command.bare) return await executeBare(command, invocation, answer, interruptions)
     // Loaded here, with node:child_process behind it, since a bare command needs neither.
     const { execute } = await import('./execute.ts')

@@ -3,6 +3,12 @@ import type { OptionTable, OptionValues } from './option.ts'
 import { parseArguments } from './parse-arguments.ts'
 import type { Command } from './spec.ts'
 
+/** How much a command says. Tools often have these themselves: an option of a command's own by that name, and any parser of its own, goes first. */
+const talkOptions = {
+  quiet: { type: 'boolean', help: 'say nothing but errors' },
+  verbose: { type: 'boolean', help: 'say on stderr what is used, and how long it takes' },
+} as const satisfies OptionTable
+
 /** Every command has these, whatever parses the rest. */
 export const runtimeOptions = {
   json: { type: 'boolean', help: 'answer with one JSON envelope on stdout' },
@@ -16,8 +22,19 @@ export interface Invocation {
   timeoutMs: number | undefined
   graceMs: number
   help: boolean
+  quiet: boolean
+  verbose: boolean
+  /** It prints its answer itself: there is no envelope. */
+  stream: boolean
   args: unknown
 }
+
+/** All options of a command: its own, then ours. */
+export const optionsOf = ({ options, parse }: Pick<Command, 'options' | 'parse'>): OptionTable => ({
+  ...options,
+  ...(parse === undefined && { ...talkOptions, ...options }),
+  ...runtimeOptions,
+})
 
 const defaultGraceMs = 5000
 
@@ -25,21 +42,36 @@ const defaultGraceMs = 5000
 export function readInvocation(command: Command, argv: readonly string[]): Invocation {
   if (command.parse !== undefined) {
     const { options, positionals } = parseArguments(argv, runtimeOptions, { passUnknown: true })
-    return { ...settingsOf(options), args: options.help ? undefined : parseWith(command, positionals) }
+    const args = options.help ? undefined : parseWith(command, positionals)
+    return { ...settingsOf(options), ...settled, stream: isStream(command, args), args }
   }
-  const table: OptionTable = { ...command.options, ...runtimeOptions }
-  const parsed = parseArguments(argv, table, { stopAtPositional: command.stopAtPositional })
+  const parsed = parseArguments(argv, optionsOf(command), { stopAtPositional: command.stopAtPositional })
   const settings = settingsOf(parsed.options as unknown as RuntimeValues)
   const [extra] = parsed.positionals
   if (extra !== undefined && command.positionals === undefined && !settings.help) {
     throw new StintError('ARG_ERROR', `${command.name} takes no argument ${JSON.stringify(extra)}`)
   }
-  return { ...settings, args: parsed }
+  return { ...settings, ...talkOf(command, parsed.options), stream: isStream(command, parsed), args: parsed }
 }
 
 type RuntimeValues = OptionValues<typeof runtimeOptions>
 
-function settingsOf(options: RuntimeValues): Omit<Invocation, 'args'> {
+const isStream = ({ stream }: Command, args: unknown): boolean =>
+  typeof stream === 'function' ? stream(args as never) : (stream ?? false)
+
+type Talk = Pick<Invocation, 'quiet' | 'verbose'>
+
+const settled: Talk = { quiet: false, verbose: false }
+
+function talkOf({ options = {} }: Command, given: Readonly<Record<string, unknown>>): Talk {
+  const isOn = (name: keyof Talk): boolean => !Object.hasOwn(options, name) && given[name] === true
+  const talk = { quiet: isOn('quiet'), verbose: isOn('verbose') }
+  if (talk.quiet && talk.verbose)
+    throw new StintError('ARG_ERROR', '--quiet and --verbose exclude each other')
+  return talk
+}
+
+function settingsOf(options: RuntimeValues): Pick<Invocation, 'json' | 'timeoutMs' | 'graceMs' | 'help'> {
   return {
     json: options.json,
     timeoutMs: options.timeout,

@@ -23,8 +23,8 @@ interface CommandBase<Args, Data, Given = Context> {
   envelope?: 'auto' | 'on-request'
   /** On a terminal, whose is Ctrl-C? `child`: the program we run in the foreground decides. */
   interrupt?: 'teardown' | 'child'
-  /** Prints its answer itself, line by line, as it comes: there is no envelope, errors go to stderr. */
-  stream?: boolean
+  /** Prints its answer itself, line by line, as it comes: there is no envelope, errors go to stderr. Some do only if asked to. */
+  stream?: boolean | ((args: Args) => boolean)
   settings?(args: Args): RunSettings
   run(context: Given, args: Args): Data | Promise<Data>
   /** What a person reads instead of the envelope. */
@@ -51,7 +51,7 @@ export interface TableCommand<Table extends OptionTable, Data, Given = Context> 
 }
 
 export interface ParserCommand<Args, Data> extends CommandBase<Args, Data> {
-  /** Any other parser: gets the arguments without ours (--json, --timeout, --grace, --help); what it throws is exit 2. */
+  /** Any other parser: gets the arguments without ours (--json, --timeout, --grace, --help; not --quiet and --verbose); what it throws is exit 2. */
   parse(argv: string[]): Args
   options?: undefined
   positionals?: undefined
@@ -66,7 +66,7 @@ export interface Command {
   readonly examples?: readonly (readonly [command: string, what: string])[]
   readonly envelope?: 'auto' | 'on-request'
   readonly interrupt?: 'teardown' | 'child'
-  readonly stream?: boolean
+  readonly stream?: boolean | ((args: never) => boolean)
   readonly options?: OptionTable
   readonly positionals?: string
   readonly stopAtPositional?: boolean

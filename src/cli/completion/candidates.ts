@@ -1,4 +1,4 @@
-import { runtimeOptions } from '../../command/runtime-flags.ts'
+import { optionsOf } from '../../command/runtime-flags.ts'
 import type { OptionSpec, OptionTable } from '../../command/option.ts'
 import { isGroup } from '../../command/select.ts'
 import type { Command, CommandGroup } from '../../command/spec.ts'
@@ -48,7 +48,7 @@ async function completeCommand(
   typed: string,
   source: Source,
 ): Promise<Completion> {
-  const table: OptionTable = { ...command.options, ...runtimeOptions }
+  const table = optionsOf(command)
   // What follows `--`, or the program that is run, is somebody else's command line.
   if (before.includes('--') || (command.stopAtPositional && positionalsIn(before, table) > 0))
     return { files: true }
@@ -67,7 +67,7 @@ async function completeCommand(
     const values = valuesOf(awaiting)
     return values === undefined ? { files: true } : startingWith(typed, values)
   }
-  if (typed.startsWith('-')) return startingWith(typed, optionsOf(table))
+  if (typed.startsWith('-')) return startingWith(typed, optionNames(table))
   if (command.positionals === undefined) return { candidates: [] }
   const named = await source(command.positionals)
   return named.length > 0 ? startingWith(typed, named) : { files: true }
@@ -77,7 +77,7 @@ const startingWith = (typed: string, candidates: readonly Candidate[]): Completi
   candidates: candidates.filter(({ text }) => text.startsWith(typed)),
 })
 
-const optionsOf = (table: OptionTable): Candidate[] =>
+const optionNames = (table: OptionTable): Candidate[] =>
   Object.entries(table).map(([name, { help }]) => ({ text: `--${name}`, help }))
 
 const valuesOf = (spec: OptionSpec | undefined): Candidate[] | undefined =>

@@ -1,6 +1,5 @@
 import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/spec.ts'
-import { writeOut } from '../../command/write-out.ts'
 import { takeCensus } from '../../monitor/census.ts'
 import { type MeasuredEntry, sortEntries } from '../../monitor/entry.ts'
 import { totalsOf } from '../../monitor/totals.ts'
@@ -29,14 +28,14 @@ export const checkCommand = defineBareCommand({
     ['stint temp check', 'the last step of a CI job'],
     ['stint temp check --wait 30s --json', 'give a large scratch time to go'],
   ],
-  async run({ warn, json, signal }, { options }) {
+  async run({ warn, say, signal }, { options }) {
     const entries = await settled(options.wait ?? defaultWaitMs, signal)
     warnOfBudget(totalsOf(entries), budgetOf(options), warn)
     const orphans = sortEntries(entries.filter(isOrphan), 'size')
     const { bytes, files } = totalsOf(orphans)
     const data = { orphans, bytes, files, checked: entries.length }
     if (orphans.length === 0) return data
-    if (!json) writeOut(1, `${renderEntries(orphans, findRoot()?.path ?? '/').join('\n')}\n`)
+    say(renderEntries(orphans, findRoot()?.path ?? '/').join('\n'))
     throw new StintError(
       'ORPHANS_FOUND',
       `dead runs have left ${orphans.length} behind, ${formatBytes(bytes)} in ${plural(files, 'file')}`,

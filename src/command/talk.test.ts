@@ -1,0 +1,83 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { deadPid, plant } from '../../test/support/plant.ts'
+import { Terminal } from '../../test/support/terminal.ts'
+import { projectRoot, World } from '../../test/support/world.ts'
+import { ownIdentity } from '../primitives/liveness.ts'
+import { commandHelp } from './help.ts'
+import { optionsOf, readInvocation } from './runtime-flags.ts'
+import { defineBareCommand, defineCommand } from './spec.ts'
+
+let world: World
+beforeEach(() => {
+  world = new World()
+})
+afterEach(() => world[Symbol.asyncDispose]())
+
+test('--quiet leaves nothing but the error and the exit code, also in a pipe', async () => {
+  expect(await world.stint(['sweep', '--quiet'])).toMatchObject({ code: 0, stdout: '', stderr: '' })
+  plant(world, { ...ownIdentity(), pid: deadPid })
+  const { code, stdout, stderr } = await world.stint(['temp', 'check', '--wait', '0s', '--quiet'])
+  expect({ code, stdout }).toEqual({ code: 3, stdout: '' })
+  expect(stderr).toMatch(/^stint temp check: dead runs have left 1 behind.*\(ORPHANS_FOUND\)\n.*sweep/)
+})
+
+test('--quiet takes the warnings, too, and nothing of what the program itself says', async () => {
+  const line = 'echo out; echo err >&2; exit 3'
+  const { code, stdout, stderr } = await world.stint(['run', '--quiet', '--', 'sh', '-c', line])
+  expect({ code, stdout, stderr }).toEqual({ code: 3, stdout: 'out\n', stderr: 'err\n' })
+})
+
+test('--json is asked for: --quiet does not take it', async () => {
+  const { stdout, envelope } = await world.stint(['sweep', '--quiet', '--json'])
+  expect(stdout).not.toBe('')
+  expect(envelope()).toMatchObject({ ok: true })
+})
+
+test('--verbose says on stderr which places are used, which scratch, and how it ended', async () => {
+  const { stdout, stderr } = await world.stint(['run', '--verbose', '--', 'sh', '-c', 'echo $TMPDIR'])
+  expect(stderr).toContain(`home ${world.env.STINT_HOME} (STINT_HOME)\n`)
+  expect(stderr).toContain(`temp directory ${world.tmp} (STINT_TMP_ROOT)\n`)
+  expect(stderr).toContain(`scratch ${stdout.trim()}\n`)
+  expect(stderr).toMatch(/^stint run: \d+ ms: done, exit 0$/m)
+})
+
+test('--verbose keeps the envelope whole, and says where a home is missing', async () => {
+  const env = { STINT_HOME: 'relative' }
+  const { stderr, envelope } = await world.stint(['sweep', '--dry-run', '--verbose'], { env })
+  expect(stderr).toContain('home none: STINT_HOME must be an absolute path')
+  expect(envelope()).toMatchObject({ ok: true })
+})
+
+test('on a terminal --quiet says nothing, and --verbose more than the answer', async () => {
+  await using terminal = await Terminal.open(world)
+  terminal.enter('stint sweep --quiet; stint sweep --verbose')
+  await terminal.shows(/done, exit 0\n\[0\] ready>$/)
+  expect(terminal.screen().match(/removed|nothing/g)).toHaveLength(1)
+})
+
+const command = defineBareCommand({ name: 'tool', run: () => undefined })
+
+test('--quiet and --verbose exclude each other', () => {
+  expect(() => readInvocation(command, ['--quiet', '--verbose'])).toThrow(/exclude each other/)
+})
+
+test('an option of its own by that name is the tool’s, and so is whatever its own parser is given', () => {
+  const own = defineCommand({
+    name: 'tool',
+    options: { verbose: { type: 'count', help: 'how much' } },
+    run: () => undefined,
+  })
+  const { verbose, args } = readInvocation(own, ['--verbose', '3', '--quiet'])
+  expect({ verbose, args }).toMatchObject({ verbose: false, args: { options: { verbose: 3, quiet: true } } })
+  expect(Object.keys(optionsOf(own))).toEqual(['verbose', 'quiet', 'json', 'timeout', 'grace', 'help'])
+  expect(commandHelp(own)).toContain('how much')
+  const parsing = defineCommand({ name: 'tool', parse: (argv: string[]) => argv, run: () => undefined })
+  expect(readInvocation(parsing, ['--verbose', '--json', '-q']).args).toEqual(['--verbose', '-q'])
+})
+
+test('the page about commands names every option that comes with it', () => {
+  const page = readFileSync(join(projectRoot, 'docs/command.md'), 'utf8')
+  for (const name of Object.keys(optionsOf(command))) expect(page).toContain(`\`--${name}`)
+})
