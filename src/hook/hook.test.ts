@@ -137,7 +137,8 @@ test.each(
   const { allowed, ended } = await world.hook(host, 'pre', { input })
   expect(allowed).toBe(true)
   expect(ended).toMatchObject({ code: 0, stdout: '', stderr: '' })
-  if (!input.startsWith('{"') && input !== '{}' && input !== '[1, 2]')
+  // What is an object may be an event of a later version: it is none of ours.
+  if (!input.endsWith('}'))
     expect(JSON.parse(hookLog(world))).toMatchObject({
       agent: host,
       warning: expect.stringContaining('no JSON'),
