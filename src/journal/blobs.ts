@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { replaceFile } from '../primitives/atomic-file.ts'
-import { type Disk, makeIfMissing, readFile } from '../primitives/disk.ts'
+import { type Disk, ensureDirectory, readFile } from '../primitives/disk.ts'
 import { StintError } from '../primitives/stint-error.ts'
 import type { BlobName } from './record.ts'
 
@@ -15,6 +15,7 @@ export class Blobs {
   readonly #suffix: string
   /** What this process has put on disk, or has found there. */
   readonly #known = new Set<string>()
+  #ensured = false
 
   constructor(disk: Disk, directory: string, suffix = '') {
     this.#disk = disk
@@ -27,7 +28,8 @@ export class Blobs {
     const bytes = Buffer.from(content)
     const name = { sha256: sha256(bytes), bytes: bytes.length }
     if (this.#known.has(name.sha256)) return name
-    if (makeIfMissing(this.#disk, this.#directory)) this.#disk.syncDirectory(join(this.#directory, '..'))
+    if (!this.#ensured) ensureDirectory(this.#disk, this.#directory)
+    this.#ensured = true
     if (this.#read(name) === undefined) replaceFile(this.#path(name), bytes, this.#disk)
     // It was renamed there when its content was on disk; that its name is, too, nobody has said yet.
     else this.#disk.syncDirectory(this.#directory)

@@ -30,11 +30,13 @@ export class Line {
 }
 
 const chunkBytes = 1 << 20
+/** Most files end within this much, and a large buffer is not for nothing. */
+const firstChunkBytes = 16 << 10
 const newline = 0x0a
 
 /** The lines of a file from a position on; empty ones, which fill the end of a file, are left out. Memory grows with the longest line only. */
 export function* linesFrom(read: ReadAt, from = 0): Generator<Line> {
-  let buffer = Buffer.allocUnsafe(chunkBytes)
+  let buffer: Buffer = Buffer.allocUnsafe(firstChunkBytes)
   let [start, filled, base] = [0, 0, from]
   for (;;) {
     const end = buffer.indexOf(newline, start)
@@ -43,14 +45,21 @@ export function* linesFrom(read: ReadAt, from = 0): Generator<Line> {
       start = end + 1
       continue
     }
-    if (start === 0 && filled === buffer.length) buffer = Buffer.concat([buffer], buffer.length * 2)
-    else buffer.copyWithin(0, start, filled)
+    if (filled < buffer.length || (start > 0 && buffer.length >= chunkBytes))
+      buffer.copyWithin(0, start, filled)
+    else buffer = larger(buffer.subarray(start), Math.max(chunkBytes, buffer.length * 2))
     ;[base, filled, start] = [base + start, filled - start, 0]
     const got = read(buffer.subarray(filled), base + filled)
     if (got === 0) break
     filled += got
   }
   if (filled > 0) yield new Line(buffer, 0, filled, base, false)
+}
+
+function larger(bytes: Buffer, length: number): Buffer {
+  const buffer = Buffer.allocUnsafe(length)
+  bytes.copy(buffer)
+  return buffer
 }
 
 /** The same from the end backwards: what a tail shows. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { replaceFile } from '../primitives/atomic-file.ts'
-import { makeIfMissing, readFully } from '../primitives/disk.ts'
+import { ensureDirectory, readFully } from '../primitives/disk.ts'
 import type { Leftover, LogPlace, Scanned } from './scan.ts'
 
 /** A piece that was cut off a log, and where it was kept. */
@@ -18,7 +18,7 @@ export function mend(place: LogPlace, scanned: Scanned, quarantine: string): Cut
   const { disk, directory, log } = place
   const cuts: Cut[] = []
   for (const leftover of scanned.torn) {
-    if (makeIfMissing(disk, quarantine)) disk.syncDirectory(join(quarantine, '..'))
+    ensureDirectory(disk, quarantine)
     const file = disk.open(join(directory, leftover.segment))
     try {
       const bytes = readFully(disk, file, leftover.offset, leftover.bytes)

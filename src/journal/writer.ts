@@ -205,7 +205,11 @@ export class LogWriter {
     const later = laterSegment(log, firstSeq, epoch)
     for (const name of firstSeq === 1 ? [firstSegment(log), later] : [later]) {
       const file = this.#create(join(directory, name), name === later)
-      if (file === undefined) continue
+      if (file === undefined) {
+        // A dead writer's, or ours. Or of one who has taken the session from us and goes on there: then a segment with our epoch would take its place.
+        this.#assertOurs()
+        continue
+      }
       disk.syncDirectory(directory)
       return { name, file, end: 0, allocated: 0 }
     }

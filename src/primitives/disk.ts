@@ -13,6 +13,7 @@ import {
   unlinkSync,
   writeSync,
 } from 'node:fs'
+import { dirname } from 'node:path'
 import { makePrivateDirectory, openPrivateFile } from './private-file.ts'
 import { errnoOf } from './stint-error.ts'
 
@@ -133,6 +134,15 @@ export function listIfThere(disk: Disk, directory: string): string[] {
     if (errnoOf(error) === 'ENOENT') return []
     throw error
   }
+}
+
+/**
+ * Makes a directory if there is none. On return its name is on the disk, whoever made it: another process may have died, or have met an error, before it
+ * had synced that.
+ */
+export function ensureDirectory(disk: Disk, directory: string): void {
+  makeIfMissing(disk, directory)
+  disk.syncDirectory(dirname(directory))
 }
 
 /** Makes a directory if there is none; true if it had to. */

@@ -134,8 +134,8 @@ export class SessionLock {
     this.#change({ ...this.#record, holder: { ...this.#record.holder, beat: now } })
   }
 
-  /** Gives it back, with where the logs end: the next one can go on there without reading them. */
-  release(ends: LogEnds): void {
+  /** Gives it back, with where the logs end: the next one can go on there without reading them. Without, it must recover. */
+  release(ends: LogEnds | undefined): void {
     this.#change({ ...this.#record, holder: undefined, ends })
   }
 

@@ -8,6 +8,7 @@ import { errnoOf, StintError } from '../../primitives/stint-error.ts'
 import { logsOf } from './logs.ts'
 import type { SessionPaths } from './paths.ts'
 import type { Recovered } from './recover.ts'
+import { Snapshots } from './snapshots.ts'
 
 export interface ForkSource {
   paths: SessionPaths
@@ -37,7 +38,13 @@ export function forkFiles(
     copyLog(source.audit, audited, target.audit)
   }
   for (const name of ['blobs', 'state'] as const) linkAll(disk, from[name], to[name], () => true)
-  linkAll(disk, from.snapshots, to.snapshots, (name) => Number.parseInt(name, 10) <= seq)
+  // One that tells of more than the fork has would attest what is not there.
+  const fits = new Set(
+    [...new Snapshots(disk, from).newestFirst()]
+      .filter(({ ends }) => ends.journal.seq <= seq && ends.audit.seq <= audited)
+      .map((snapshot) => `${snapshot.seq}.json`),
+  )
+  linkAll(disk, from.snapshots, to.snapshots, (name) => fits.has(name))
   disk.syncDirectory(to.root)
 }
 

@@ -7,9 +7,9 @@ import { encodeBlobBody, encodeBody, encodeField, type LogRecord } from '../../j
 import { LogWriter } from '../../journal/writer.ts'
 import { replaceFile } from '../../primitives/atomic-file.ts'
 import type { Clock } from '../../primitives/clock.ts'
-import { type Disk, makeIfMissing } from '../../primitives/disk.ts'
+import { type Disk, ensureDirectory } from '../../primitives/disk.ts'
 import { codedError, StintError } from '../../primitives/stint-error.ts'
-import type { AppendOptions, Entry, HeldSession, Hold, Receipt } from '../driver.ts'
+import type { AppendOptions, Entry, HeldSession, Hold, Receipt, SpoolEntry } from '../driver.ts'
 import { type Manifest, type Revision, revised } from '../manifest.ts'
 import type { LogEnds, WriterLock } from '../session-lock.ts'
 import type { SessionState } from '../state.ts'
@@ -18,7 +18,7 @@ import { type Logs, logsOf } from './logs.ts'
 import type { SessionPaths } from './paths.ts'
 import { readData } from './recover.ts'
 import { Snapshots } from './snapshots.ts'
-import { clear, markOf, readSpool, waiting } from './spool.ts'
+import { clear, markOf, readSpool, setAside, waiting } from './spool.ts'
 
 /** How a log goes on. */
 export interface Onward {
@@ -52,8 +52,8 @@ export interface HeldOptions {
   audit: Onward
   /** What the logs had when the newest snapshot was taken. */
   snapshotAt: { seq: number; bytes: number }
-  /** The entries of spool files that are in the logs already. */
-  isTaken: (mark: string) => boolean
+  /** The entries of spool files that are in the logs already, and whose files may still be there. */
+  taken: Set<string>
   /** After the lock was given back. */
   onReleased?: () => void
   sizes?: Sizes
@@ -160,26 +160,47 @@ export class FilesystemSession implements HeldSession {
       hold.inspect?.(Buffer.from(payload))
       return payload
     }
-    coded('write a snapshot', () => this.#snapshots.write(this.#ends(), state, clock.now(), checked))
+    coded('write a snapshot', () =>
+      this.#snapshots.write(this.#ends(), state, clock.now(), checked, this.#options.taken),
+    )
     this.#snapshotAt = { seq: this.lastSeq, bytes: 0 }
     this.#bytes = 0
   }
 
   async takeSpool(applied: (record: AuditRecord) => void): Promise<void> {
-    const { disk, paths, isTaken } = this.#options
-    const taken: string[] = []
+    const { disk, paths, taken } = this.#options
+    const done: string[] = []
+    const marks: string[] = []
     for (const name of waiting(disk, paths)) {
       const file = readSpool(disk, paths, name)
-      if (file === undefined) continue
+      if (file === undefined) {
+        coded('set a spool file aside', () => setAside(disk, paths, name))
+        continue
+      }
       for (const [i, entry] of file.entries.entries()) {
         const mark = markOf(name, i)
-        if (isTaken(mark)) continue
-        if (entry.log === 'journal') await this.#append(entry, undefined, mark)
-        else await this.#appendAudit(entry, applied, mark)
+        marks.push(mark)
+        if (!taken.has(mark)) await this.#takeIn(entry, mark, applied)
       }
-      taken.push(name)
+      done.push(name)
     }
-    if (taken.length > 0) coded('clear the spool', () => clear(disk, paths, taken))
+    if (done.length === 0) return
+    coded('clear the spool', () => clear(disk, paths, done))
+    for (const mark of marks) taken.delete(mark)
+  }
+
+  /** Remembered the moment it counts: until its file is gone, this try or the next may fail, and a snapshot must tell of it. */
+  async #takeIn(entry: SpoolEntry, mark: string, applied: (record: AuditRecord) => void): Promise<void> {
+    const { taken } = this.#options
+    if (entry.log === 'journal') {
+      await this.#append(entry, { applied: () => taken.add(mark) }, mark)
+      return
+    }
+    const remember = (record: AuditRecord): void => {
+      taken.add(mark)
+      applied(record)
+    }
+    await this.#appendAudit(entry, remember, mark)
   }
 
   ends(): { seq: number; crc: string; audit: { count: number; head: string } } {
@@ -210,11 +231,25 @@ export class FilesystemSession implements HeldSession {
     if (this.#released) return
     this.#released = true
     coded('close the session', () => {
-      const journal = this.#journal.close()
-      const audit = this.#audit?.close() ?? this.#options.audit.from
-      this.#options.lock.release({ journal, audit })
-      this.#options.onReleased?.()
+      let ends: LogEnds | undefined
+      try {
+        ends = this.#closeLogs()
+      } finally {
+        // Also when they cannot be closed: then the next one recovers them.
+        this.#options.lock.release(ends)
+        this.#options.onReleased?.()
+      }
     })
+  }
+
+  #closeLogs(): LogEnds {
+    let audit = this.#options.audit.from
+    try {
+      audit = this.#audit?.close() ?? audit
+    } finally {
+      this.#journal.close()
+    }
+    return { journal: this.#journal.position, audit }
   }
 
   #ends(): LogEnds {
@@ -225,8 +260,9 @@ export class FilesystemSession implements HeldSession {
     if (this.#released)
       throw new StintError('SESSION_CLOSED', 'the session is closed: nothing more can be written to it')
     const { disk, paths } = this.#options
-    if (this.#audit === undefined && makeIfMissing(disk, paths.audit)) disk.syncDirectory(paths.root)
-    this.#audit ??= this.#writer('audit')
+    if (this.#audit !== undefined) return this.#audit
+    coded('make the audit log', () => ensureDirectory(disk, paths.audit))
+    this.#audit = coded('open the audit log', () => this.#writer('audit'))
     return this.#audit
   }
 

@@ -19,8 +19,8 @@ import { FilesystemSession, type Onward, type Sizes } from './held-session.ts'
 import { type Logs, lastSegment, logsOf } from './logs.ts'
 import type { SessionPaths } from './paths.ts'
 import { type Recovered, recover } from './recover.ts'
-import { Snapshots } from './snapshots.ts'
-import { waiting } from './spool.ts'
+import { type Snapshot, Snapshots } from './snapshots.ts'
+import { idOf, waiting } from './spool.ts'
 
 export interface OpenContext {
   disk: Disk
@@ -51,7 +51,7 @@ export const openNew = (context: OpenContext, lock: WriterLock): FilesystemSessi
       eager: false,
     },
     snapshotAt: { seq: 0, bytes: 0 },
-    isTaken: () => false,
+    taken: new Set(),
   })
 
 /** Recovers a session whose lock was just taken, and opens it. Damage is reported and nothing is changed. */
@@ -93,7 +93,7 @@ export function openTaken(context: OpenContext, taken: TakenHold): FilesystemSes
     journal: onward(logs.journal, journal.end, standing, lock.epoch),
     audit: onward(logs.audit, audit.end, standing, lock.epoch),
     snapshotAt: { seq: snapshot?.seq ?? 0, bytes: journal.bytes },
-    isTaken: takenMarks(context, logs, snapshot?.ends),
+    taken: takenMarks(context, logs, snapshot),
   })
 }
 
@@ -110,46 +110,52 @@ const openAt = (context: OpenContext, { lock }: TakenHold, logs: Logs, ends: Log
     journal: onward(logs.journal, ends.journal, 'released', lock.epoch),
     audit: onward(logs.audit, ends.audit, 'released', lock.epoch),
     snapshotAt: { seq: ends.journal.seq, bytes: 0 },
-    isTaken: takenMarks(context, logs, undefined),
+    taken: takenMarks(context, logs, undefined),
   })
 
 const nothingToReport = (): RecoveryReport => ({ replayed: 0, cut: [], ignored: [], brokenSlots: [] })
 
 /** Where a writer goes on, so that nobody who came before can spoil it. */
 function onward(place: LogPlace, from: Position, standing: Standing, epoch: number): Onward {
-  // It was closed: nobody else has it open.
-  if (standing === 'released')
-    return { from, continues: from.seq > 0 || place.log === 'journal', eager: false }
+  const last = lastSegment(place)
+  // It was closed: nobody else has it open. What is added to any but the last segment would not count.
+  if (standing === 'released') return { from, continues: last?.name === from.segment, eager: false }
   // Its writer is dead, or it never had one.
   if (standing !== 'silent' && standing !== 'held') return { from, continues: false, eager: true }
   // Somebody may still write to its last segment, or cut it: the part that counts becomes a segment of ours.
-  const last = lastSegment(place)
   if (last === undefined || from.segment !== last.name || from.seq === 0)
     return { from, continues: false, eager: true }
   const { disk, directory, log } = place
   const segment = laterSegment(log, last.firstSeq, epoch)
   const file = disk.openToRead(join(directory, last.name))
   try {
-    replaceFile(join(directory, segment), readFully(disk, file, 0, from.offset), disk)
+    const bytes = readFully(disk, file, 0, from.offset)
+    if (bytes.length < from.offset)
+      throw new StintError(
+        'SESSION_LOCKED',
+        'the session is still being written to by the one it is taken from',
+      )
+    replaceFile(join(directory, segment), bytes, disk)
   } finally {
     disk.close(file)
   }
   return { from: { ...from, segment }, continues: true, eager: true }
 }
 
-/** The entries of spool files that came in after the snapshot: before it, their files were gone. */
-function takenMarks(context: OpenContext, logs: Logs, since: LogEnds | undefined): (mark: string) => boolean {
-  if (waiting(context.disk, context.paths).length === 0) return () => false
-  const marks = new Set<string>()
+/** The entries of the spool files that are there, and that the logs have: those the snapshot tells of, and those that came after it. */
+function takenMarks({ disk, paths }: OpenContext, logs: Logs, snapshot: Snapshot | undefined): Set<string> {
+  const files = new Set(waiting(disk, paths).map(idOf))
+  const marks = new Set(snapshot?.spooled)
+  if (files.size === 0) return marks
   for (const log of ['journal', 'audit'] as const) {
     for (const {
       line: { bytes },
-    } of readLines(logs[log], { from: (since?.[log].seq ?? 0) + 1 })) {
+    } of readLines(logs[log], { from: (snapshot?.ends[log].seq ?? 0) + 1 })) {
       const mark = bytes.includes('"spool":"') ? parseRecord(bytes).spool : undefined
-      if (mark !== undefined) marks.add(mark)
+      if (mark !== undefined && files.has(idOf(mark))) marks.add(mark)
     }
   }
-  return (mark) => marks.has(mark)
+  return marks
 }
 
 function refuseDamage({ paths, manifest, disk, clock }: OpenContext, recovered: Recovered): void {

@@ -35,9 +35,13 @@ export interface RecoverFrom {
  * everything.
  */
 export function recover({ logs, snapshots, blobs, manifest, released }: RecoverFrom): Recovered {
-  const snapshot = fitting(logs, snapshots)
+  const { snapshot, passed } = fitting(logs, snapshots)
   const state = snapshot?.state ?? emptyState()
-  const attested = attestedBy(manifest)
+  const closed = attestedBy(manifest)
+  const attested = {
+    seq: Math.max(closed.seq, passed?.journal.seq ?? 0),
+    audit: Math.max(closed.audit, passed?.audit.seq ?? 0),
+  }
   let anchor: Anchor | undefined
   const journal = scanLog(logs.journal, {
     from: snapshot?.ends.journal ?? beginning('journal'),
@@ -57,13 +61,15 @@ export function recover({ logs, snapshots, blobs, manifest, released }: RecoverF
   return { state, snapshot, journal, audit, auditMismatch: auditMismatch ? head : undefined }
 }
 
-/** A snapshot is a cache: one that does not fit what is there is passed over. */
-function fitting(logs: Logs, snapshots: Snapshots): Snapshot | undefined {
+/** A snapshot is a cache: one that does not fit what is there is passed over. Still it attests that the logs had come so far. */
+function fitting(logs: Logs, snapshots: Snapshots): { snapshot?: Snapshot; passed?: LogEnds } {
+  let passed: LogEnds | undefined
   for (const snapshot of snapshots.newestFirst()) {
     const { journal, audit } = snapshot.ends
-    if (isAt(logs.journal, journal) && isAt(logs.audit, audit)) return snapshot
+    if (isAt(logs.journal, journal) && isAt(logs.audit, audit)) return { snapshot, passed }
+    passed ??= snapshot.ends
   }
-  return undefined
+  return { passed }
 }
 
 const lastClose = ({ revisions }: Manifest): Anchor | undefined =>

@@ -14,6 +14,8 @@ export interface Snapshot {
   seq: number
   ends: LogEnds
   state: SessionState
+  /** Entries of visitors that were in the logs by then, and whose files were not gone yet. */
+  spooled: readonly string[]
 }
 
 interface SnapshotFile {
@@ -25,6 +27,7 @@ interface SnapshotFile {
   audit: unknown
   unsettled: UnsettledAct[]
   slots: Record<string, SlotFile>
+  spooled?: string[]
 }
 
 type SlotFile = { version: string } & (BlobName | { broken: string })
@@ -49,6 +52,7 @@ export class Snapshots {
     state: SessionState,
     at: number,
     payloadOf: (ext: string) => string,
+    spooled: Iterable<string> = [],
   ): void {
     const slots: SnapshotFile['slots'] = {}
     for (const [ext, { version, broken }] of state.slots) {
@@ -63,6 +67,7 @@ export class Snapshots {
       audit,
       unsettled: [...state.unsettled.values()],
       slots,
+      spooled: [...spooled],
     }
     const { snapshots, root } = this.#paths
     if (makeIfMissing(this.#disk, snapshots)) this.#disk.syncDirectory(root)
@@ -104,7 +109,7 @@ export class Snapshots {
     } catch {
       return undefined
     }
-    return { seq, ends: { journal, audit }, state }
+    return { seq, ends: { journal, audit }, state, spooled: file.spooled ?? [] }
   }
 
   #parse(seq: number): SnapshotFile | undefined {

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { publishFile } from '../../primitives/atomic-file.ts'
-import { type Disk, listIfThere, makeIfMissing, readFile } from '../../primitives/disk.ts'
+import { type Disk, ensureDirectory, listIfThere, readFile } from '../../primitives/disk.ts'
 import { ulid } from '../../primitives/id.ts'
 import { errnoOf } from '../../primitives/stint-error.ts'
 import type { SpoolEntry } from '../driver.ts'
@@ -13,8 +13,8 @@ export interface SpoolFile {
 }
 
 /** Leaves entries, whole and on disk, for whoever writes next. Files are taken in by the order of their names, which is the order of time. */
-export function leave(disk: Disk, { root, spool }: SessionPaths, entries: readonly SpoolEntry[]): void {
-  if (makeIfMissing(disk, spool)) disk.syncDirectory(root)
+export function leave(disk: Disk, { spool }: SessionPaths, entries: readonly SpoolEntry[]): void {
+  ensureDirectory(disk, spool)
   publishFile(join(spool, `${ulid()}.json`), JSON.stringify(entries), disk)
 }
 
@@ -23,7 +23,7 @@ export const waiting = (disk: Disk, { spool }: SessionPaths): string[] =>
     .filter((name) => /^[0-9A-HJKMNP-TV-Z]{26}\.json$/.test(name))
     .sort()
 
-/** Undefined for one that makes no sense: it is left where it is. */
+/** Undefined for one that makes no sense. */
 export function readSpool(disk: Disk, { spool }: SessionPaths, name: string): SpoolFile | undefined {
   const text = readFile(disk, join(spool, name))?.toString()
   if (text === undefined) return undefined
@@ -47,8 +47,23 @@ export function clear(disk: Disk, { spool }: SessionPaths, names: readonly strin
   disk.syncDirectory(spool)
 }
 
+/** What makes no sense is kept, but elsewhere: here it would be looked at for ever. */
+export function setAside(disk: Disk, { spool, quarantine }: SessionPaths, name: string): void {
+  ensureDirectory(disk, quarantine)
+  try {
+    disk.rename(join(spool, name), join(quarantine, `spool-${name}`))
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT') throw error
+  }
+  disk.syncDirectory(quarantine)
+  disk.syncDirectory(spool)
+}
+
 /** How an entry is known again in the logs. */
-export const markOf = (name: string, index: number): string => `${name.slice(0, 26)}/${index}`
+export const markOf = (name: string, index: number): string => `${idOf(name)}/${index}`
+
+/** What the name of a file and the marks of its entries have in common. */
+export const idOf = (nameOrMark: string): string => nameOrMark.slice(0, 26)
 
 function isEntry(value: unknown): value is SpoolEntry {
   if (typeof value !== 'object' || value === null) return false
