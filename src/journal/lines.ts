@@ -39,9 +39,11 @@ export function* linesFrom(read: ReadAt, from = 0): Generator<Line> {
   let buffer: Buffer = Buffer.allocUnsafe(firstChunkBytes)
   let [start, filled, base] = [0, 0, from]
   for (;;) {
+    // Filling: a call for each of its bytes would take longer than all the rest.
+    while (start < filled && buffer[start] === newline) start += 1
     const end = buffer.indexOf(newline, start)
     if (end >= 0 && end < filled) {
-      if (end > start) yield new Line(buffer, start, end, base + start, true)
+      yield new Line(buffer, start, end, base + start, true)
       start = end + 1
       continue
     }
