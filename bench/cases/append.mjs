@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { appendKinds } from '../append-kinds.mjs'
+import { prose } from '../prose.mjs'
 
 const sqlite = 'better-sqlite3 WAL FULL, grouped'
 const floor = 'raw write + fdatasync, grouped'
@@ -18,7 +19,7 @@ async function costOfAppends({ append }, callers, records, data) {
   return Number(process.hrtime.bigint() - started) / (each * callers)
 }
 
-const dataOf = (bytes) => ({ role: 'assistant', text: 'x'.repeat(bytes - 60), n: 1 })
+const dataOf = (bytes) => ({ role: 'assistant', text: prose(bytes - 60), n: 1 })
 
 function bench(callers, bytes, faster) {
   const records = Math.max(200, Math.min(callers * 40, 8000))

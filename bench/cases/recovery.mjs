@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { mkdirSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
+import { prose } from '../prose.mjs'
 
 const require = createRequire(import.meta.url)
 
-const dataOf = (n) => ({ role: 'assistant', text: 'x'.repeat(140), n })
+const dataOf = (n) => ({ role: 'assistant', text: prose(140), n })
 
 /** The same records in a session and in a database. */
 async function fill({ place, stint }, records) {
@@ -16,7 +17,9 @@ async function fill({ place, stint }, records) {
   const session = await store.create({ tool: 'bench' })
   const slot = session.slot('last', { version: '1', initial: 0 })
   for (let n = 0; n < records; n += 1000) {
-    const batch = Array.from({ length: 1000 }, (_, i) => session.append({ type: 'message', data: dataOf(n + i) }))
+    const batch = Array.from({ length: 1000 }, (_, i) =>
+      session.append({ type: 'message', data: dataOf(n + i) }),
+    )
     await Promise.all(batch)
   }
   await slot.set(records)
