@@ -50,9 +50,8 @@ function installed(world: HookWorld): { root: string; call: (host: CommandHost) 
   const { hooks } = JSON.parse(readFileSync(join(root, 'hooks/hooks.json'), 'utf8')) as Hooks
   const line = hooks.PreToolUse?.[0]?.hooks[0]?.command ?? ''
   const call = async (host: CommandHost): Promise<boolean> => {
-    const input = JSON.stringify(hookEvent('claude', 'pre', { cwd: world.project }))
-    const env = { CLAUDE_PLUGIN_ROOT: root }
-    const ended = await world.start('/bin/sh', ['-c', line], { input, env, cwd: world.project }).finished
+    const event = hookEvent('claude', 'pre', { cwd: world.project })
+    const ended = await world.line(line, event, { CLAUDE_PLUGIN_ROOT: root })
     return outcome(host, ended).allowed
   }
   return { root, call }

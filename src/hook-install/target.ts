@@ -1,5 +1,6 @@
-import { type AgentName, hosts } from '../hook/hosts.ts'
+import type { AgentName } from '../hook/hosts.ts'
 import { StintError } from '../primitives/stint-error.ts'
+import { agentTarget, allAgents, allPlaces } from './agent-targets.ts'
 import { hooksDirectory } from './git/hooks-directory.ts'
 import { isFound, type Place, requiredPath, type SettingsAgent, settingsPath } from './place.ts'
 
@@ -8,13 +9,6 @@ export type Target =
   | { kind: 'settings'; agent: SettingsAgent; place: Place; path: string }
   | { kind: 'plugin'; agent: 'opencode'; place: Place; path: string }
   | { kind: 'git'; agent: 'git'; place: Place; path: string; tracked: boolean }
-
-export const allPlaces: readonly Place[] = ['user', 'project', 'local']
-
-type Agent = Exclude<AgentName, 'git'>
-
-/** git is no agent: its hooks are installed where somebody asks for it by name. */
-export const allAgents = Object.keys(hosts).filter((name): name is Agent => name !== 'git')
 
 /** Where to install: for the named agents, or for every one the user has. */
 export function targetsToInstall(
@@ -57,8 +51,5 @@ export function targetsToLookAt(
 
 function targetOf(agent: AgentName, place: Place, workspace: string): Target {
   if (agent === 'git') return { kind: 'git', agent, place, ...hooksDirectory(workspace, place) }
-  const path = requiredPath(agent, place, workspace)
-  return agent === 'opencode'
-    ? { kind: 'plugin', agent, place, path }
-    : { kind: 'settings', agent, place, path }
+  return agentTarget(agent, place, requiredPath(agent, place, workspace))
 }

@@ -78,6 +78,15 @@ export class HookWorld extends World {
     return (finished.envelope().data as { hooks: ChangeRow[] }).hooks
   }
 
+  /** Starts a line of shell as an agent does, with an event on its stdin. */
+  line(line: string, event: object, env: NodeJS.ProcessEnv = {}): Promise<Finished> {
+    const input = JSON.stringify(event)
+    const running = this.start('/bin/sh', ['-c', line], { input, env, cwd: this.project })
+    // What cannot even be started reads nothing.
+    running.child.stdin?.on('error', () => {})
+    return running.finished
+  }
+
   git(...args: string[]): Promise<Finished> {
     const identity = ['-c', 'user.name=t', '-c', 'user.email=t@example.org', '-c', 'init.defaultBranch=main']
     return this.start('git', [...identity, ...args], { cwd: this.project }).finished

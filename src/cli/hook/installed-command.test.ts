@@ -50,16 +50,12 @@ class AgentWorld extends HookWorld {
   /** Copilot with a hook from the settings of Claude Code: named as there, with a time and no transcript. */
   callByCopilot(line: string): Promise<Finished> {
     const { transcript_path: _, ...event } = hookEvent('claude', 'pre', { cwd: this.project })
-    const input = JSON.stringify({ ...event, timestamp: '2026-11-01T12:00:00.000Z' })
-    return this.start('/bin/sh', ['-c', line], { input, cwd: this.project }).finished
+    return this.line(line, { ...event, timestamp: '2026-11-01T12:00:00.000Z' })
   }
 
   /** Starts it as the host does. */
   call(host: CommandHost, moment: Moment, line = this.command(host, moment)): Promise<Finished> {
-    const input = JSON.stringify(hookEvent(host, moment, { cwd: this.project }))
-    const running = this.start('/bin/sh', ['-c', line], { input, cwd: this.project })
-    running.child.stdin?.on('error', () => {})
-    return running.finished
+    return this.line(line, hookEvent(host, moment, { cwd: this.project }))
   }
 
   async hold(): Promise<void> {

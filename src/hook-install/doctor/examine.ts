@@ -5,7 +5,6 @@ import type { Installation } from '../inspect.ts'
 import { onPath } from '../place.ts'
 import { readSettings } from '../settings-file.ts'
 import { switchesOf } from './switches.ts'
-import { type TrialGround, tryOut } from './trial.ts'
 
 export interface Problem {
   problem: string
@@ -20,19 +19,23 @@ export interface Finding {
   notes: Problem[]
 }
 
-/** Everything that can be found out about one installation. */
-export function examine(installation: Installation, ground: TrialGround, workspace: string): Finding {
+/** Everything that can be found out about one installation; by a trial, too, if there is one that says what is wrong. */
+export function examine(
+  installation: Installation,
+  workspace: string,
+  trial: (installation: Installation) => string | undefined = () => undefined,
+): Finding {
   const { agent, place, state, problem, program } = installation
   const again = `stint hook install ${agent}${place === 'user' || agent === 'git' ? '' : ` --${place}`}`
   if (state === 'unreadable')
     return { problems: [{ problem: problem ?? 'it cannot be read', fix: 'repair the file' }], notes: [] }
   if (state === 'lost') return { problems: [{ problem: problem ?? '', fix: again }], notes: [] }
   const gone = missingProgram(installation, program)
-  const trial = gone === undefined && state !== 'edited' ? tryOut(installation, ground) : undefined
+  const tried = gone === undefined && state !== 'edited' ? trial(installation) : undefined
   const switches = switchesOf(installation, workspace)
   const of = (kind: 'off' | 'ask'): Problem[] =>
     switches.flatMap(({ state, problem, fix }) => (state === kind ? [{ problem, fix }] : []))
-  const problems = [problem, gone, trial].filter((text) => text !== undefined)
+  const problems = [problem, gone, tried].filter((text) => text !== undefined)
   return {
     problems: [...problems.map((problem) => ({ problem, fix: again })), ...of('off')],
     notes: of('ask'),
