@@ -1,0 +1,32 @@
+import { paintFor } from '../../command/colour.ts'
+import { defineCommand } from '../../command/spec.ts'
+import { playPart } from './parts.ts'
+import { scenes, type Shown } from './scenes.ts'
+import { Stage } from './stage.ts'
+
+export const demoCommand = defineCommand({
+  name: 'demo',
+  summary: 'See it work, in a minute: real processes, in a home of their own that is gone afterwards.',
+  envelope: 'on-request',
+  examples: [
+    ['stint demo', 'two agents collide, a run is killed, a session is resumed'],
+    ['stint demo --json', 'what it has shown, in figures'],
+  ],
+  async run(context) {
+    const part = process.env.STINT_DEMO_PART
+    if (part !== undefined) {
+      await playPart(part)
+      return undefined
+    }
+    const stage = new Stage(context, paintFor(1))
+    const shown: Record<string, Shown> = {}
+    for (const { name, title, play } of scenes) {
+      stage.title(title)
+      shown[name] = await play(stage)
+    }
+    stage.title('That is all: nothing was installed, and nothing is left.')
+    stage.tell('Next: `stint hook install` protects the agents you run; `stint status` shows what they do.')
+    return { scenes: shown }
+  },
+  render: () => '',
+})

@@ -1,0 +1,120 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { filesystemStore } from '../../store/filesystem/store.ts'
+import { plural } from '../plural.ts'
+import { assertShown, type Stage } from './stage.ts'
+
+/** What a scene has shown, in figures. */
+export type Shown = Record<string, number | string | boolean>
+
+export interface Scene {
+  name: string
+  title: string
+  play: (stage: Stage) => Promise<Shown>
+}
+
+export const scenes: readonly Scene[] = [
+  { name: 'collide', title: '1. Two agents edit one workspace, without stint', play: collide },
+  { name: 'take-turns', title: '2. The same two, with stint', play: takeTurns },
+  { name: 'killed-run', title: '3. A run is killed with kill -9', play: killedRun },
+  { name: 'killed-session', title: '4. A session is killed in the middle of a turn', play: killedSession },
+]
+
+const linesOf = (stage: Stage): string[] =>
+  readFileSync(join(stage.workspace, 'notes.md'), 'utf8')
+    .split('\n')
+    .filter((line) => line.startsWith('- '))
+
+const begin = (stage: Stage): void => writeFileSync(join(stage.workspace, 'notes.md'), '# Notes\n')
+
+async function collide(stage: Stage): Promise<Shown> {
+  begin(stage)
+  const [ada, bob] = [await stage.agent('edit', 'ada'), await stage.agent('edit', 'bob')]
+  await Promise.all([ada.hears('read'), bob.hears('read')])
+  stage.tell('ada and bob each read notes.md, think, and write it back with a line of their own.')
+  ada.say('go')
+  await ada.hears('written')
+  bob.say('go')
+  await Promise.all([ada.ended(), bob.ended()])
+  const lines = linesOf(stage)
+  for (const line of lines) stage.tell(`notes.md: ${line}`)
+  assertShown(lines.length === 1 && lines[0] === '- bob was here', 'an edit is lost without stint')
+  stage.bad('ada’s edit is lost, and nobody was told.')
+  return { edits: 2, kept: lines.length }
+}
+
+async function takeTurns(stage: Stage): Promise<Shown> {
+  begin(stage)
+  const run = (who: string, ...options: string[]) => [
+    'run',
+    '--lock',
+    '--session',
+    who,
+    '--purpose',
+    `${who} edits notes.md`,
+    ...options,
+    '--',
+    ...stage.agentCommand(),
+  ]
+  stage.command('stint run --lock --session ada -- ada')
+  const ada = await stage.stint(run('ada'), 'edit ada')
+  await ada.hears('read')
+  stage.command('stint run --lock --session bob -- bob')
+  const refused = await stage.stint(run('bob'), 'edit bob')
+  const code = await refused.ended()
+  assertShown(code === 4 && refused.errors.includes('ada'), 'bob is refused, and told by whom')
+  stage.tell(refused.errors.trim().split('\n')[0] ?? '')
+  stage.good('bob is told who works here, and on what.')
+  stage.command('stint run --lock --session bob --wait 30s -- bob')
+  const bob = await stage.stint(run('bob', '--wait', '30s'), 'edit bob')
+  ada.say('go')
+  await ada.hears('written')
+  assertShown((await ada.ended()) === 0, 'ada finishes')
+  await bob.hears('read')
+  bob.say('go')
+  assertShown((await bob.ended()) === 0, 'bob finishes')
+  const lines = linesOf(stage)
+  for (const line of lines) stage.tell(`notes.md: ${line}`)
+  assertShown(lines.join() === '- ada was here,- bob was here', 'both edits are kept with stint')
+  stage.good('both edits are there.')
+  return { edits: 2, kept: lines.length, refused_exit: code }
+}
+
+async function killedRun(stage: Stage): Promise<Shown> {
+  const files = 200
+  const script = `i=0; while [ $i -lt ${files} ]; do echo data > "$TMPDIR/file-$i"; i=$((i+1)); done; echo full "$TMPDIR"; sleep 600`
+  stage.command('stint run -- sh -c \'… fill "$TMPDIR" …\' &')
+  const run = await stage.stint(['run', '--', 'sh', '-c', script])
+  const scratch = await run.hears('full')
+  const before = readdirSync(scratch).filter((name) => name.startsWith('file-')).length
+  assertShown(before === files, 'the run has filled its scratch')
+  stage.tell(`its private temp directory holds ${plural(before, 'file')}.`)
+  stage.command(`kill -9 ${run.pid}`)
+  run.kill()
+  await run.ended()
+  // The guard, which no signal to the run reaches, cleans up as soon as the run is gone.
+  while (existsSync(scratch)) await delay(10)
+  stage.good('nothing is left: the program it ran was ended, and its files are gone.')
+  return { files: before, left: 0 }
+}
+
+async function killedSession(stage: Stage): Promise<Shown> {
+  stage.tell('an agent records each message, and goes on when it is on disk.')
+  const agent = await stage.agent('record')
+  const id = await agent.hears('session ')
+  await agent.hears('acknowledged 25')
+  stage.command(`kill -9 ${agent.pid}`)
+  agent.kill()
+  await agent.ended()
+  const acknowledged = agent.lines.filter((line) => line.startsWith('acknowledged ')).length
+  stage.tell(`it was told of ${plural(acknowledged, 'message')} that they were on disk.`)
+  stage.tell('it is resumed:')
+  await using session = await filesystemStore({ home: stage.home }).resume(id)
+  const [last] = await session.tail(1)
+  const whole = session.lastSeq
+  stage.tell(`the last one: ${JSON.stringify(last?.data)}`)
+  assertShown(whole >= acknowledged, 'every acknowledged message is there')
+  stage.good(`all ${acknowledged} are there, and the session goes on.`)
+  return { acknowledged, recovered: whole }
+}
