@@ -82,12 +82,10 @@ export class FilesystemDriver implements StoreDriver {
   }
 
   async list({ workspace, tool }: ListOptions): Promise<SessionSummary[]> {
-    return await this.#explained('list the sessions', () =>
-      listSessions(this.#disk, this.#sessions)
-        .filter(
-          (each) => (workspace ?? each.workspace) === each.workspace && (tool ?? each.tool) === each.tool,
-        )
-        .sort((a, b) => b.lastAt - a.lastAt || (a.id < b.id ? -1 : 1)),
+    const listed = await this.#explained('list the sessions', () => listSessions(this.#disk, this.#sessions))
+    if (workspace === undefined && tool === undefined) return listed
+    return listed.filter(
+      (each) => (workspace ?? each.workspace) === each.workspace && (tool ?? each.tool) === each.tool,
     )
   }
 

@@ -1,36 +1,19 @@
 import { sealed, unsealed } from '../../journal/record.ts'
 import { parseHolder } from '../holder.ts'
-import { type Holder, type SessionSummary, sessionStates } from '../store.ts'
+import { type SessionSummary, sessionStates } from '../store.ts'
 
 /**
- * The lines of the index. A session is touched before it is taken, with a token and the epoch that is tried for; a row tells how it was found at rest, and
+ * The lines of the index. A session is touched before it is taken, with a token and the epoch that is tried for; a row of `rest` tells how it was found at rest, and
  * counts only if its token is still the last one: whoever looked before somebody else touched it says nothing about it any more. `base` begins a file that has
  * taken the place of another.
  */
 export type IndexLine =
   | { touched: TouchedRow[] }
-  | { rest: IndexRow[] }
-  | { base: IndexRow[]; touched: TouchedRow[]; from: string; at: number }
+  | { rest: SessionSummary[]; tokens: string[] }
+  | { base: SessionSummary[]; touched: TouchedRow[]; from: string; at: number }
 
 /** Until its lock has come to this epoch, whoever touched it may be about to take it, and no look at it lasts. */
 export type TouchedRow = [id: string, token: string, epoch: number]
-
-/** A session at rest, in as few bytes as possible: ten thousand of them are read at once. */
-export type IndexRow = [
-  id: string,
-  token: string,
-  state: string,
-  createdAt: number,
-  lastAt: number,
-  turns: number,
-  records: number,
-  bytes: number,
-  store: string,
-  tool: string | null,
-  title: string | null,
-  workspace: string | null,
-  holder: Holder | null,
-]
 
 export const encodeIndexLine = (line: IndexLine): string => `${sealed(JSON.stringify(line).slice(0, -1))}\n`
 
@@ -42,10 +25,10 @@ interface Touched {
 /** Of a session that nobody has touched since the index began. */
 const untouched: Touched = { token: '', epoch: 0 }
 
-/** What the lines of an index add up to, in their order. */
+/** What the lines of an index add up to, in their order. Rows are kept as they were read: there may be ten thousand of them. */
 export class IndexFold {
   readonly #touched = new Map<string, Touched>()
-  readonly #rows = new Map<string, IndexRow>()
+  readonly #rows = new Map<string, SessionSummary>()
   /** How many rows there were, with those that do not count any more. */
   taken = 0
   /** The file that this one has taken the place of, and how much of it is in here. */
@@ -66,21 +49,19 @@ export class IndexFold {
 
   take(line: IndexLine): void {
     if ('touched' in line) for (const row of line.touched) this.#touch(row)
-    if ('rest' in line) for (const row of line.rest) this.#settle(row)
+    if ('rest' in line) line.rest.forEach((row, i) => this.#settle(row, line.tokens[i] ?? untouched.token))
     if (!('base' in line)) return
     this.replaces = { name: line.from, at: line.at }
-    for (const row of line.base) {
-      this.#touched.set(row[0], { token: row[1], epoch: 0 })
-      this.#settle(row)
-    }
+    for (const row of line.base) this.#settle(row, untouched.token)
   }
 
   touchedOf(id: string): Touched {
     return this.#touched.get(id) ?? untouched
   }
 
-  rowOf(id: string): IndexRow | undefined {
-    return this.#rows.get(id)
+  /** The sessions at rest, by their ids. */
+  get rows(): ReadonlyMap<string, SessionSummary> {
+    return this.#rows
   }
 
   /** All that were touched; with a row or not. */
@@ -94,88 +75,41 @@ export class IndexFold {
     this.#rows.delete(id)
   }
 
-  #settle(row: IndexRow): void {
+  #settle(row: SessionSummary, token: string): void {
     this.taken += 1
-    if (this.touchedOf(row[0]).token === row[1]) this.#rows.set(row[0], row)
+    if (this.touchedOf(row.id).token === token) this.#rows.set(row.id, row)
   }
 }
 
 function parseLine(bytes: Buffer): IndexLine | undefined {
-  const text = unsealed(bytes)
-  if (text === undefined) return undefined
+  if (unsealed(bytes) === undefined) return undefined
   try {
-    const line = JSON.parse(`${text.toString()}}`) as Record<string, unknown>
-    const { touched = [], rest = [], base = [] } = line
-    if (!allRows(touched, isTouched) || !allRows(rest, isKeyed) || !allRows(base, isKeyed)) return undefined
-    if ('base' in line && (typeof line.from !== 'string' || !Number.isSafeInteger(line.at))) return undefined
+    const line = JSON.parse(bytes.toString()) as Record<string, unknown>
+    const { touched = [], rest = [], tokens = [], base = [] } = line
+    if (!allOf(touched, isTouched) || !allOf(tokens, isText)) return undefined
+    if (!allOf(rest, isSummary) || !allOf(base, isSummary)) return undefined
+    if ('base' in line && !(isText(line.from) && isCount(line.at))) return undefined
     return line as IndexLine
   } catch {
     return undefined
   }
 }
 
-const allRows = (rows: unknown, isOne: (row: unknown) => boolean): boolean =>
-  Array.isArray(rows) && rows.every(isOne)
-const isKeyed = (row: unknown): boolean =>
-  Array.isArray(row) && typeof row[0] === 'string' && typeof row[1] === 'string'
-const isTouched = (row: unknown): boolean => isKeyed(row) && Number.isSafeInteger((row as TouchedRow)[2])
+const allOf = (values: unknown, isOne: (value: unknown) => boolean): boolean =>
+  Array.isArray(values) && values.every(isOne)
 
-export const rowFor = (
-  token: string,
-  {
-    id,
-    state,
-    createdAt,
-    lastAt,
-    turns,
-    records,
-    bytes,
-    store,
-    tool,
-    title,
-    workspace,
-    holder,
-  }: SessionSummary,
-): IndexRow => [
-  id,
-  token,
-  state,
-  createdAt,
-  lastAt,
-  turns,
-  records,
-  bytes,
-  store,
-  tool ?? null,
-  title ?? null,
-  workspace ?? null,
-  holder ?? null,
-]
+const isTouched = (row: unknown): boolean =>
+  Array.isArray(row) && isText(row[0]) && isText(row[1]) && isCount(row[2])
 
-/** Undefined for a row that makes no sense: then its session is looked at. */
-export function summaryIn(row: IndexRow): SessionSummary | undefined {
-  const [id, , state, createdAt, lastAt, turns, records, bytes, store, tool, title, workspace, holder] = row
-  if (!isCount(createdAt) || !isCount(lastAt) || !isCount(turns) || !isCount(records) || !isCount(bytes))
-    return undefined
-  if (!isText(tool) || !isText(title) || !isText(workspace) || typeof store !== 'string') return undefined
-  const known = sessionStates.find((each) => each === state)
-  const held = holder === null ? undefined : parseHolder(holder, holder.epoch)
-  if (known === undefined || (holder !== null && held === undefined)) return undefined
-  return {
-    id,
-    store,
-    state: known,
-    tool: tool ?? undefined,
-    title: title ?? undefined,
-    workspace: workspace ?? undefined,
-    createdAt,
-    lastAt,
-    turns,
-    records,
-    bytes,
-    holder: held,
-  }
+function isSummary(value: unknown): boolean {
+  const row = value as SessionSummary
+  if (!isText(row.id) || !isText(row.store) || !sessionStates.includes(row.state)) return false
+  if (!isCount(row.createdAt) || !isCount(row.lastAt) || !isCount(row.bytes)) return false
+  if (!isCount(row.turns) || !isCount(row.records)) return false
+  if (!isTextOrNone(row.tool) || !isTextOrNone(row.title) || !isTextOrNone(row.workspace)) return false
+  return row.holder === undefined || parseHolder(row.holder, row.holder.epoch) !== undefined
 }
 
-const isCount = (value: unknown): value is number => Number.isFinite(value)
-const isText = (value: unknown): boolean => value === null || typeof value === 'string'
+const isText = (value: unknown): boolean => typeof value === 'string'
+const isTextOrNone = (value: unknown): boolean => value === undefined || typeof value === 'string'
+const isCount = (value: unknown): boolean => Number.isSafeInteger(value)

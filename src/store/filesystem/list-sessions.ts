@@ -8,40 +8,30 @@ import type { SessionSummary } from '../store.ts'
 import { filesystemId, readManifest } from './find-session.ts'
 import { indexDirectory } from './index-touch.ts'
 import { pathsIn, type SessionPaths } from './paths.ts'
-import { SessionIndex } from './session-index.ts'
+import { newestFirst, SessionIndex } from './session-index.ts'
 import { removeAbandoned } from './abandoned-stage.ts'
 import { type Look, lookAt } from './summary.ts'
 
-/** All sessions that are there, as the index knows them, or as they themselves say. */
+/** All sessions that are there, as the index knows them, or as they themselves say; the newest activity first. */
 export function listSessions(
   disk: Disk,
   sessions: string,
   index: SessionIndex = new SessionIndex(indexDirectory(sessions)),
 ): SessionSummary[] {
   const known = index.read()
-  const names = listIfThere(disk, sessions)
+  const names = new Set(listIfThere(disk, sessions))
   const summaries: SessionSummary[] = []
-  const ids: string[] = []
+  // In the order of the index, which is nearly that of the list.
+  for (const summary of known.summaries()) if (names.delete(summary.id)) summaries.push(summary)
   const fresh: Look[] = []
   for (const name of names) {
-    const summary = known.summaryOf(name)
-    if (summary !== undefined) {
-      ids.push(name)
-      summaries.push(summary)
-      continue
-    }
-    if (!isSessionId(name)) {
-      removeAbandoned(sessions, name, Date.now())
-      continue
-    }
-    const look = lookInto(disk, pathsIn(join(sessions, name)), name)
-    if (look === undefined) continue
-    ids.push(name)
-    summaries.push(look.summary)
-    fresh.push(look)
+    const look = isSessionId(name) ? lookInto(disk, pathsIn(join(sessions, name)), name) : undefined
+    if (look !== undefined) fresh.push(look)
+    else removeAbandoned(sessions, name, Date.now())
   }
-  known.keep(fresh, ids)
-  return summaries
+  for (const { summary } of fresh) summaries.push(summary)
+  known.keep(fresh, summaries)
+  return summaries.sort(newestFirst)
 }
 
 /** What runs out, or is over in a moment, says nothing about a session. */

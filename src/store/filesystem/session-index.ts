@@ -4,7 +4,7 @@ import { thisMachine } from '../../primitives/platform.ts'
 import { sleep } from '../../primitives/sleep.ts'
 import type { SessionSummary } from '../store.ts'
 import { IndexFiles, type IndexFile } from './index-files.ts'
-import { encodeIndexLine, IndexFold, rowFor, summaryIn, type TouchedRow } from './index-lines.ts'
+import { encodeIndexLine, IndexFold, type TouchedRow } from './index-lines.ts'
 import type { Touch } from './index-touch.ts'
 import { type Look, stateOf } from './summary.ts'
 
@@ -31,7 +31,7 @@ export class SessionIndex {
   settle({ row: [, token] }: Touch, { summary }: Look): void {
     if (!isAtRest(summary)) return
     try {
-      if (this.#files.prepare()) this.#files.append(encodeIndexLine({ rest: [rowFor(token, summary)] }))
+      if (this.#files.prepare()) this.#files.append(encodeIndexLine({ rest: [summary], tokens: [token] }))
     } catch {
       // The next list looks at the session itself.
     }
@@ -71,7 +71,7 @@ export class SessionIndex {
       return this.#read()
     }
     if (file.names.some((name) => name !== file.name)) this.#files.removeBefore(file.name)
-    return new IndexReading(fold, (fresh, names) => this.#keep(file, fold, fresh, names))
+    return new IndexReading(fold, (fresh, listed) => this.#keep(file, fold, fresh, listed))
   }
 
   /**
@@ -93,23 +93,20 @@ export class SessionIndex {
     return 'done'
   }
 
-  #keep(file: IndexFile, fold: IndexFold, fresh: readonly Look[], ids: readonly string[]): void {
-    const rest = fresh.flatMap(({ summary, epoch }) => {
-      const touched = fold.touchedOf(summary.id)
-      // Whoever touched it may not have taken it yet.
-      return isAtRest(summary) && epoch >= touched.epoch ? [rowFor(touched.token, summary)] : []
-    })
+  #keep(file: IndexFile, fold: IndexFold, fresh: readonly Look[], listed: readonly SessionSummary[]): void {
+    // Whoever touched it may not have taken it yet.
+    const rest = fresh
+      .filter(({ summary, epoch }) => isAtRest(summary) && epoch >= fold.touchedOf(summary.id).epoch)
+      .map(({ summary }) => summary)
     if (rest.length > 0) {
-      this.#files.appendTo(file, encodeIndexLine({ rest }))
-      fold.take({ rest })
+      const line = { rest, tokens: rest.map(({ id }) => fold.touchedOf(id).token) }
+      this.#files.appendTo(file, encodeIndexLine(line))
+      fold.take(line)
     }
-    if (fold.taken <= ids.length * this.#waste.times + this.#waste.plus) return
-    const there = new Set(ids)
-    const base = ids.flatMap((id) => {
-      const row = fold.rowOf(id)
-      return row === undefined ? [] : [row]
-    })
-    const touched = fold.touched().filter(([id]) => there.has(id) && fold.rowOf(id) === undefined)
+    if (fold.taken <= listed.length * this.#waste.times + this.#waste.plus) return
+    const ids = new Set(listed.map(({ id }) => id))
+    const base = [...fold.rows.values()].filter(({ id }) => ids.has(id)).sort(newestFirst)
+    const touched = fold.touched().filter(([id]) => ids.has(id) && !fold.rows.has(id))
     const line = encodeIndexLine({ base, touched, from: file.name, at: file.bytes.length })
     if (this.#files.replace(file.name, line)) this.#read()
   }
@@ -118,27 +115,29 @@ export class SessionIndex {
 /** The index at one moment. */
 export class IndexReading {
   readonly #fold: IndexFold
-  /** Keeps what was found by looking since; `ids` are all that there are. */
-  readonly keep: (fresh: readonly Look[], ids: readonly string[]) => void
+  /** Keeps what was found by looking since; `listed` are all that there are. */
+  readonly keep: (fresh: readonly Look[], listed: readonly SessionSummary[]) => void
 
   constructor(fold: IndexFold, keep: IndexReading['keep']) {
     this.#fold = fold
-    this.keep = (fresh, ids) => {
+    this.keep = (fresh, listed) => {
       try {
-        keep(fresh, ids)
+        keep(fresh, listed)
       } catch {
         // The next list tries again.
       }
     }
   }
 
-  /** Undefined if it must be looked at itself. */
-  summaryOf(id: string): SessionSummary | undefined {
-    const row = this.#fold.rowOf(id)
-    const summary = row === undefined ? undefined : summaryIn(row)
-    return summary?.holder === undefined ? summary : seenFromHere(summary)
+  /** Those at rest; all others must be looked at. */
+  *summaries(): Generator<SessionSummary> {
+    for (const row of this.#fold.rows.values()) yield row.holder === undefined ? row : seenFromHere(row)
   }
 }
+
+/** The order of a list: the newest activity first. */
+export const newestFirst = (a: SessionSummary, b: SessionSummary): number =>
+  b.lastAt - a.lastAt || (a.id < b.id ? -1 : 1)
 
 /** Nothing changes any more unless somebody takes it, and who takes it touches it first. A holder may have died since it was seen alive. */
 const isAtRest = ({ state, holder }: SessionSummary): boolean =>
