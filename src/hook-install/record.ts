@@ -5,6 +5,7 @@ import { computeWorkspaceHash } from '../lease/workspace.ts'
 import { replaceFile } from '../primitives/atomic-file.ts'
 import { ensureHomeDirectory, stintHome } from '../primitives/home.ts'
 import { readSmallFile } from '../primitives/small-file.ts'
+import { codedError } from '../primitives/stint-error.ts'
 import { unlinkIfThere } from './settings-file.ts'
 import type { Place } from './place.ts'
 
@@ -46,7 +47,11 @@ export function readRecord(path: string): InstallRecord | undefined {
 export function writeRecord(record: InstallRecord): void {
   ensureHomeDirectory(stintHome())
   ensureHomeDirectory(directory())
-  replaceFile(recordPath(record.path), `${JSON.stringify(record)}\n`)
+  try {
+    replaceFile(recordPath(record.path), `${JSON.stringify(record)}\n`)
+  } catch (error) {
+    throw codedError(error, `write ${recordPath(record.path)}`)
+  }
 }
 
 export const removeRecord = (path: string): void => unlinkIfThere(recordPath(path))

@@ -18,6 +18,7 @@ import {
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { ulid } from '../primitives/id.ts'
+import { isWithin } from '../primitives/is-within.ts'
 import { codedError, errnoOf, StintError } from '../primitives/stint-error.ts'
 import { geteuid } from '../primitives/user.ts'
 
@@ -121,7 +122,7 @@ export function unlinkIfThere(path: string): void {
 
 /** Directories that were made for the file go with it, as far as nothing else is in them; `outer` and above stay. */
 export function removeEmptyAbove(path: string, outer: string): void {
-  for (let at = dirname(path); at.length > outer.length && at.startsWith(outer); at = dirname(at)) {
+  for (let at = dirname(path); at !== outer && isWithin(at, outer); at = dirname(at)) {
     try {
       rmdirSync(at)
     } catch {

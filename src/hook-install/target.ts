@@ -50,6 +50,6 @@ export function targetsToLookAt(
 }
 
 function targetOf(agent: AgentName, place: Place, workspace: string): Target {
-  if (agent === 'git') return { kind: 'git', agent, place, ...hooksDirectory(workspace, place) }
+  if (agent === 'git') return { kind: 'git', agent, place, ...hooksDirectory(process.cwd(), place) }
   return agentTarget(agent, place, requiredPath(agent, place, workspace))
 }

@@ -8,7 +8,13 @@ import {
   type SlowReason,
   slowReasons,
 } from '../../hook-install/doctor/latency.ts'
-import { prepareGround, runLine, trialEnv, type TrialGround, tryOut } from '../../hook-install/doctor/trial.ts'
+import {
+  prepareGround,
+  runLine,
+  trialEnv,
+  type TrialGround,
+  tryOut,
+} from '../../hook-install/doctor/trial.ts'
 import { trialEvent } from '../../hook-install/doctor/trial-event.ts'
 import { type Installation, inspect } from '../../hook-install/inspect.ts'
 import type { SettingsAgent } from '../../hook-install/place.ts'
@@ -54,7 +60,10 @@ export const doctorCommand = defineCommand({
       })
     if (installed.length === 0) return { hooks: [], reasons: [] }
     const ground = prepareGround(scratch.dir('doctor'))
-    const found = installed.map((hook) => ({ hook, finding: examine(hook, workspace, (it) => tryOut(it, ground)) }))
+    const found = installed.map((hook) => ({
+      hook,
+      finding: examine(hook, workspace, (it) => tryOut(it, ground)),
+    }))
     const hooks = found.map(({ hook, finding }) => described(hook, finding))
     const data = timed(hooks, installed, ground, options.runs ?? 20)
     const broken = data.hooks.filter(({ ok }) => !ok)

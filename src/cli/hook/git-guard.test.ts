@@ -279,6 +279,37 @@ test('a worktree shares the hooks of its repository, and has a workspace of its 
   expect(there).toMatchObject({ code: 0 })
 })
 
+test('a submodule has hooks of its own, and is held with the project it belongs to', async () => {
+  await using world = new Repository()
+  await world.make()
+  const part = join(world.tmp, 'part')
+  await world.git('init', part)
+  await world.git('-C', part, 'commit', '--allow-empty', '-m', 'part')
+  await world.git('-c', 'protocol.file.allow=always', 'submodule', 'add', part, 'sub')
+  const deep = join(world.project, 'sub/deep')
+  mkdirSync(deep)
+  const finished = await world.hook(['install', 'git'], deep)
+  expect(finished.envelope().data).toMatchObject({
+    hooks: [{ path: join(world.project, '.git/modules/sub/hooks/pre-commit') }, {}],
+  })
+  await world.hold()
+  expect((await world.git('-C', deep, 'commit', '--allow-empty', '-m', 'x')).code).toBe(1)
+  expect(await world.commit('not guarded')).toMatchObject({ code: 0 })
+})
+
+test('from a directory within, the hooks of the repository, wherever it keeps them', async () => {
+  await using world = new Repository()
+  await world.make()
+  const stubs = await husky(world)
+  const deep = join(world.project, 'src/deep')
+  mkdirSync(deep, { recursive: true })
+  const finished = await world.hook(['install', 'git'], deep)
+  expect(finished.envelope().data).toMatchObject({ hooks: [{ path: join(stubs, 'pre-commit') }, {}] })
+  const bare = join(world.tmp, 'bare')
+  await world.git('init', '--bare', bare)
+  expect((await world.hook(['install', 'git'], bare)).envelope().error?.code).toBe('NOT_FOUND')
+})
+
 test('a fetch, which moves no branch, starts no process of ours', async () => {
   await using world = new Repository()
   await world.make()

@@ -133,6 +133,17 @@ test('settings that are a link: what it leads to is changed, the link stays', as
   expect(contentOf(world.user)).toEqual(before)
 })
 
+test('of directories, only those that were made for us go', async () => {
+  await using world = new HookWorld()
+  const beside = join(world.user, '.claude-beside')
+  mkdirSync(beside)
+  mkdirSync(join(world.user, '.claude'))
+  symlinkSync('../.claude-beside/settings.json', world.file('claude'))
+  await world.change('install', 'claude')
+  await world.change('uninstall')
+  expect(readdirSync(world.user).sort()).toEqual(['.claude', '.claude-beside'])
+})
+
 test('a link to a file that is not there yet makes that file', async () => {
   await using world = new HookWorld()
   const path = world.file('claude')

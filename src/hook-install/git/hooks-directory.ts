@@ -11,19 +11,21 @@ export interface HooksDirectory {
   tracked: boolean
 }
 
-export function hooksDirectory(workspace: string, place: Place): HooksDirectory {
+/** `directory` is any in the repository: a submodule has hooks of its own. */
+export function hooksDirectory(directory: string, place: Place): HooksDirectory {
   if (place === 'local')
     throw new StintError(
       'ARG_ERROR',
       'git has no --local hooks: those of a repository are yours alone already',
     )
-  return place === 'user' ? ofUser(workspace) : ofRepository(workspace)
+  return place === 'user' ? ofUser(directory) : ofRepository(directory)
 }
 
-function ofRepository(workspace: string): HooksDirectory {
-  const found = askGit(workspace, 'rev-parse', '--git-path', 'hooks')
-  if (found === undefined || askGit(workspace, 'rev-parse', '--is-inside-work-tree') !== 'true')
-    throw new StintError('NOT_FOUND', `${workspace} is not in a git repository`, {
+function ofRepository(directory: string): HooksDirectory {
+  const workspace = askGit(directory, 'rev-parse', '--show-toplevel')
+  const found = workspace && askGit(workspace, 'rev-parse', '--git-path', 'hooks')
+  if (!found)
+    throw new StintError('NOT_FOUND', `${directory} is not in a git repository with files`, {
       hint: 'Change to the repository to guard.',
     })
   const path = resolve(workspace, found)
@@ -35,18 +37,17 @@ function ofRepository(workspace: string): HooksDirectory {
   return { path, tracked: isTracked(workspace, path) }
 }
 
-function ofUser(workspace: string): HooksDirectory {
-  const path = askGit(workspace, 'config', '--global', '--path', '--get', 'core.hooksPath')
+function ofUser(directory: string): HooksDirectory {
+  const path = askGit(directory, 'config', '--global', '--path', '--get', 'core.hooksPath')
   if (path === undefined || path === '')
     throw new StintError('NOT_FOUND', 'git has no directory for the hooks of all your repositories', {
       hint: 'Install it in each repository, or set one with `git config --global core.hooksPath DIR`: hooks in the repositories are then no longer run.',
     })
-  return { path: resolve(workspace, path), tracked: false }
+  return { path: resolve(directory, path), tracked: false }
 }
 
 function isTracked(workspace: string, path: string): boolean {
-  const top = askGit(workspace, 'rev-parse', '--show-toplevel') ?? workspace
   const common = resolve(workspace, askGit(workspace, 'rev-parse', '--git-common-dir') ?? '.git')
-  if (!isWithin(path, top) || isWithin(path, common)) return false
+  if (!isWithin(path, workspace) || isWithin(path, common)) return false
   return askGit(workspace, 'check-ignore', '--quiet', join(path, 'pre-commit')) === undefined
 }
