@@ -242,8 +242,9 @@ const everySubpath = Object.entries(promised).map(([subpath, names], index) =>
 
 /** Uses what is there as a user would; the expected errors would be none if a type had silently become `any`. */
 const consumerSource = `
-import { createScratch, type ErrorCode, type Liveness, newRequestId, StintError, sweep, type SweepReport } from 'stint'
+import { acquireLease, createScratch, type ErrorCode, type Lease, type Liveness, newRequestId, StintError, sweep, type SweepReport } from 'stint'
 import { type Context, defineCommand, type Envelope, runMain } from 'stint/command'
+import { type PostgresPool, postgresRegister } from 'stint/postgres'
 import schema from 'stint/schema/envelope.json' with { type: 'json' }
 import manifest from 'stint/package.json' with { type: 'json' }
 import { scratch as ofNodeTest } from 'stint/node-test'
@@ -269,6 +270,10 @@ export async function inScratch(): Promise<string> {
   await using scratch = createScratch({ keep: 'on-failure' })
   return scratch.file('input.json', '{}')
 }
+export const deploy = (pool: PostgresPool): Promise<Lease> =>
+  acquireLease({ register: postgresRegister({ pool }), resource: 'deploy:prod', sessionId: 'a' })
+// @ts-expect-error a pool can be connected to
+export const noPool = postgresRegister({ pool: { query: async () => ({ rows: [] }) } })
 // @ts-expect-error a request id is a string
 export const id: number = newRequestId()
 // @ts-expect-error there is no such code

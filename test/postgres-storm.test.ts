@@ -19,7 +19,7 @@ test('8 processes whose clocks disagree, killed, stopped and cut off, on a serve
   const report = await postgresStorm({ ...(await ground()), processes: 8, strikes: 2 })
   console.log(report)
   expect(report).toMatchObject({ overlaps: [], faults: [], serverKills: 2, cuts: 2, stops: 2, kills: 2 })
-  expect(report.grants).toBeGreaterThan(50)
+  expect(report.grants).toBeGreaterThan(30)
 })
 
 test('the same storm sees two holders where a swap does not ask whether it is still the same', async () => {

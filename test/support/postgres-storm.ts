@@ -99,11 +99,15 @@ class Field implements AsyncDisposable {
     return this.#contenders.filter(({ child }) => child.exitCode === null && child.signalCode === null)
   }
 
-  #anybody(): Contender {
-    const living = this.#living()
-    const chosen = living[Math.floor(Math.random() * living.length)]
-    if (chosen === undefined) throw new Error('nobody is left')
-    return chosen
+  /** Who holds it, by what it has written last; a moment later it may have let go. */
+  async #holder(): Promise<Contender> {
+    let holder: Contender | undefined
+    await until('somebody holds it', () => {
+      holder = this.#living().find(({ log }) => /(?:enter|fresh) [^\n]*\n$/.test(readIfThere(log)))
+      return holder
+    })
+    if (holder === undefined) throw new Error('somebody does')
+    return holder
   }
 
   async #somebodyGetsIt(times: number): Promise<void> {
@@ -121,7 +125,7 @@ class Field implements AsyncDisposable {
 
   /** For longer than its lease lasts, if it has one: by then somebody else does. */
   async #stop(): Promise<void> {
-    const { child } = this.#anybody()
+    const { child } = await this.#holder()
     child.kill('SIGSTOP')
     this.#counts.stops += 1
     const end = Date.now() + ttlMs * 1.5
@@ -131,7 +135,7 @@ class Field implements AsyncDisposable {
   }
 
   async #kill(): Promise<void> {
-    const contender = this.#anybody()
+    const contender = await this.#holder()
     const ended = once(contender.child, 'exit')
     contender.killedAt = process.hrtime.bigint()
     contender.child.kill('SIGKILL')

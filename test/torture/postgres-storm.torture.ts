@@ -17,5 +17,6 @@ test('16 processes on a server that is killed 100 times, each as often killed, s
     stops: 100,
     kills: 100,
   })
-  expect(report.grants).toBeGreaterThan(2000)
+  expect(report.grants).toBeGreaterThan(1000)
+  expect(report.lapses).toBeGreaterThan(0)
 })

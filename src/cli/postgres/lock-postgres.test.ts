@@ -139,6 +139,25 @@ test('run --lock: a lease that is broken on the server ends the program', async 
   expect(stderr).toContain('LOCK_LOST')
 })
 
+test('run --lock: who was stopped for longer than its lease lasts learns that somebody else has it, and ends its program', async () => {
+  await using world = await postgresWorld(server)
+  const on = ['--resource', 'deploy:prod', '--ttl', '1s']
+  const program = ['sh', '-c', ': > up; exec sleep 600']
+  const run = world.startStint(['run', '--lock', '--session', 'a', ...on, '--', ...program], {
+    cwd: world.workspace,
+  })
+  await until('it runs', () => existsSync(join(world.workspace, 'up')))
+  run.child.kill('SIGSTOP')
+  const next = await world.lock(['acquire', '--session', 'b', '--wait', '60s', ...on.with(3, '10m')])
+  expect(dataOf(next)).toMatchObject({ acquired: true, session_id: 'b' })
+  run.child.kill('SIGCONT')
+  const { code, stderr } = await run.finished
+  expect([code, stderr]).toEqual([4, expect.stringContaining('LOCK_LOST')])
+  expect(dataOf(await world.lock(['status', '--resource', 'deploy:prod']))).toMatchObject({
+    claims: [{ session_id: 'b' }],
+  })
+})
+
 test('--store goes before STINT_STORE, and the program of run --lock asks the same store', async () => {
   await using world = await postgresWorld(server)
   const url = world.env.STINT_STORE ?? ''

@@ -3,4 +3,4 @@ import { postgresRegister } from '../../postgres/register.ts'
 import { openPool } from './open-pool.ts'
 
 /** The register on a server. Loaded only where one is named. */
-export const openPostgres = (url: string): Register => postgresRegister({ pool: openPool(url) }) as Register
+export const openPostgres = (url: string): Register => postgresRegister({ pool: openPool(url) })
