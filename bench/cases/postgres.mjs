@@ -60,11 +60,12 @@ const contender = (name, cycle, more = {}) => ({
   ...more,
 })
 
+const many = (count, what) => `${count} ${what}${count === 1 ? '' : 's'}`
 const names = { read: 'SELECT + conditional UPDATE', update: 'conditional UPDATE' }
 
 export default [1, 8, 64].map((callers) => ({
   name: `postgres-lease-${callers}`,
-  about: `acquire + release on PostgreSQL, ${callers} callers at once over ${connections(callers)} connections; time for one`,
+  about: `acquire + release on PostgreSQL, ${many(callers, 'caller')} over ${many(connections(callers), 'connection')}; time for one`,
   unit: 'us',
   rounds: 10,
   subject: 'stint',
