@@ -125,7 +125,13 @@ await bundle({
 })
 await bundle({
   entryPoints: { 'stint-hook': 'src/hook/launch.ts' },
-  define: { BUILD: JSON.stringify(fingerprintOf('bin/hook-main.cjs')) },
+  define: {
+    BUILDS: JSON.stringify(
+      Object.fromEntries(
+        ['hook-main', 'hook-record'].map((name) => [name, fingerprintOf(`bin/${name}.cjs`)]),
+      ),
+    ),
+  },
   banner: { js: '#!/usr/bin/env node' },
 })
 chmodSync(join(next, 'bin/stint-hook.cjs'), 0o755)

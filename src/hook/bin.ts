@@ -5,10 +5,13 @@ import { answer, type LoadRecord } from './main.ts'
 
 const loadRecord: LoadRecord = () => require('./hook-record.cjs') as ReturnType<LoadRecord>
 
-const { stdout, stderr, code, unheard } = answer(process.argv.slice(2), process.env, loadRecord)
+const { stdout, stderr, code, unheard, typical } = answer(process.argv.slice(2), process.env, loadRecord)
 write(2, stderr)
 const heard = write(1, stdout)
 process.exitCode = code === unheard || (heard && !isNowhere(1)) ? code : unheard
+
+/** For the launcher: the code that is compiled by now is what the next call needs. */
+export const worthKeeping = typical === true
 
 /** False if nobody reads it. */
 function write(fd: number, text: string): boolean {

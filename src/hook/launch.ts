@@ -7,19 +7,33 @@ import { Script } from 'node:vm'
  * The cache lies beside the code, where only whoever may change the code may write, and is named after it: made by the first tool call that
  * can, never needed.
  */
-declare const BUILD: string
+declare const BUILDS: Readonly<Record<string, string>>
 
-/** More than either file has. */
+/** More than any of the files has. */
 const maxBytes = 1 << 20
 
-const main = join(__dirname, 'hook-main.cjs')
-const cache = join(__dirname, `hook-main-${BUILD}-${process.version}-${process.arch}.cache`)
+const toSave: (() => void)[] = []
 
-const cachedData = tryRead(cache)
-const source = read(main).toString('latin1')
-const script = new Script(`(function (require) {${source}\n})`, { filename: main, cachedData })
-if (script.cachedDataRejected !== false) process.once('exit', save)
-;(script.runInThisContext() as (require: NodeJS.Require) => void)(require)
+const { worthKeeping } = load('hook-main') as { worthKeeping: boolean }
+// Another event would leave a cache without what a tool call needs, for good.
+if (worthKeeping) for (const save of toSave) save()
+
+/** A module of ours. */
+function load(name: string): unknown {
+  const file = join(__dirname, `${name}.cjs`)
+  const cache = join(__dirname, `${name}-${BUILDS[name]}-${process.version}-${process.arch}.cache`)
+  const source = `(function (require, module, __dirname) {${read(file).toString('latin1')}\n})`
+  const script = new Script(source, { filename: file, cachedData: tryRead(cache) })
+  if (script.cachedDataRejected !== false) toSave.push(() => save(script, cache))
+  const module = { exports: {} }
+  const run = script.runInThisContext() as (...given: unknown[]) => void
+  run(
+    (path: string) => (path === './hook-record.cjs' ? load('hook-record') : require(path)),
+    module,
+    __dirname,
+  )
+  return module.exports
+}
 
 function tryRead(path: string): Buffer | undefined {
   try {
@@ -39,7 +53,7 @@ function read(path: string): Buffer {
 }
 
 /** At the end, when the functions that a hook needs have been compiled. Synced: half a cache could be taken for a whole one. */
-function save(): void {
+function save(script: Script, cache: string): void {
   const staged = `${cache}.${process.pid}`
   try {
     const fd = openSync(staged, 'wx', 0o644)

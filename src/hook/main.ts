@@ -14,8 +14,13 @@ import type { Verdict } from './verdict.ts'
 /** Recording is rare, and a file of its own: it is loaded when it is asked for. */
 export type LoadRecord = () => { record: (request: RecordRequest) => void }
 
+export interface Reply extends Answer {
+  /** It was a tool call, which is what hooks are started for most. */
+  typical?: boolean
+}
+
 /** The whole of a hook: what to answer to whoever has started us. */
-export function answer(args: readonly string[], env: NodeJS.ProcessEnv, load: LoadRecord): Answer {
+export function answer(args: readonly string[], env: NodeJS.ProcessEnv, load: LoadRecord): Reply {
   const options = parseOptions(args)
   if (options === undefined) return { stdout: '', stderr: `${usage}\n`, code: 1, unheard: 1 }
   const { failClosed, agent: configured } = options
@@ -36,7 +41,8 @@ export function answer(args: readonly string[], env: NodeJS.ProcessEnv, load: Lo
     if (options.record) load().record({ event, verdict, json, agent, env })
     return verdict
   })
-  return speak(verdict, { host: event.host, kind: event.kind, configured, failClosed })
+  const said = speak(verdict, { host: event.host, kind: event.kind, configured, failClosed })
+  return { ...said, typical: event.kind === 'pre' && event.tool !== undefined }
 }
 
 function judgeGit({ words: [hook, state] }: HookOptions, env: NodeJS.ProcessEnv): Verdict {

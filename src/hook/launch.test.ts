@@ -1,0 +1,62 @@
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { type CommandHost, HookWorld, lineOf, type Moment, outcome } from '../../test/support/hook-host.ts'
+import { projectRoot } from '../../test/support/world.ts'
+
+/** A copy of what is installed, and hooks that are started from there. */
+class Installed extends HookWorld {
+  readonly bin = join(this.tmp, 'bin')
+
+  constructor() {
+    super()
+    cpSync(join(projectRoot, 'dist/bin'), this.bin, {
+      recursive: true,
+      filter: (path) => !path.includes('.cache'),
+    })
+  }
+
+  async fire(host: CommandHost, moment: Moment, record = false) {
+    const line = lineOf(host, moment, { record }, [process.execPath, join(this.bin, 'stint-hook.cjs')])
+    return outcome(host, await this.startHook(host, moment, { line }).finished)
+  }
+
+  get caches(): string[] {
+    return readdirSync(this.bin)
+      .filter((name) => name.includes('.cache'))
+      .map((name) => name.replace(/-[0-9a-f]{16}-.*\.cache$/, ''))
+      .sort()
+  }
+}
+
+test('compiled code is kept of tool calls, not of what else comes first', async () => {
+  await using world = new Installed()
+  await world.fire('claude', 'start')
+  await world.fire('claude', 'prompt')
+  expect(world.caches).toEqual([])
+  expect(await world.fire('claude', 'pre')).toMatchObject({ allowed: true })
+  expect(world.caches).toEqual(['hook-main'])
+  expect(await world.fire('claude', 'pre', true)).toMatchObject({ allowed: true })
+  expect(world.caches).toEqual(['hook-main', 'hook-record'])
+  expect(await world.fire('claude', 'pre', true)).toMatchObject({ allowed: true })
+  expect(readdirSync(join(world.home, 'hook-queue'))).toHaveLength(2)
+})
+
+test('compiled code that is damaged is done without, and made anew', async () => {
+  await using world = new Installed()
+  await world.fire('claude', 'pre')
+  const cache = readdirSync(world.bin).find((name) => name.endsWith('.cache')) ?? ''
+  const path = join(world.bin, cache)
+  const size = readFileSync(path).length
+  for (const damaged of [
+    Buffer.alloc(0),
+    Buffer.from('nonsense'),
+    readFileSync(path).subarray(0, size / 2),
+  ]) {
+    writeFileSync(path, damaged)
+    expect(await world.fire('claude', 'pre')).toMatchObject({ allowed: true })
+    expect(readFileSync(path).length).toBeGreaterThan(size / 2)
+  }
+  rmSync(path)
+  expect(await world.fire('claude', 'post')).toMatchObject({ allowed: true })
+})
