@@ -18,10 +18,12 @@ export class Lineage {
   /** The session an event is about; remembers its parent if the event names it. */
   learn(type: string, properties: unknown): string | undefined {
     const { sessionID, info } = (properties ?? {}) as { sessionID?: unknown; info?: Record<string, unknown> }
-    const id = typeof info?.id === 'string' ? info.id : sessionID
+    // Of a message, `info` names the message.
+    const about = type.startsWith('session.') && typeof info?.id === 'string' ? info : undefined
+    const id = about?.id ?? sessionID
     if (typeof id !== 'string') return undefined
-    if (type.startsWith('session.') && typeof info?.id === 'string')
-      this.#parents.set(id, typeof info.parentID === 'string' ? info.parentID : undefined)
+    if (about !== undefined)
+      this.#parents.set(id, typeof about.parentID === 'string' ? about.parentID : undefined)
     return id
   }
 

@@ -8,7 +8,7 @@ import {
   unlinkSync,
   watch,
 } from 'node:fs'
-import { systemClock } from '../primitives/clock.ts'
+import { monotonicIsShared, systemClock } from '../primitives/clock.ts'
 import { thisMachine } from '../primitives/platform.ts'
 import { createPrivateFile } from '../primitives/private-file.ts'
 import { readSmallFile } from '../primitives/small-file.ts'
@@ -316,5 +316,6 @@ async function perform(step: FileStep): Promise<unknown> {
 /** All processes of one boot share a monotonic clock, unless they live in different time namespaces. */
 function fileNow(): Now {
   const { boot, timens } = thisMachine()
-  return { wall: systemClock.now(), mono: systemClock.mono(), clock: `${boot}/${timens}` }
+  const clock = monotonicIsShared ? `${boot}/${timens}` : `process ${process.pid}`
+  return { wall: systemClock.now(), mono: systemClock.mono(), clock }
 }

@@ -11,3 +11,6 @@ export const systemClock: Clock = {
   // process.hrtime, not `performance`: merely naming that one loads a module for 1.5 ms.
   mono: () => Number(process.hrtime.bigint() / 1000n) / 1000,
 }
+
+/** Not in Bun, which OpenCode's plugins run in: there it begins with each process, and ages between processes are told by the wall. */
+export const monotonicIsShared = process.versions.bun === undefined
