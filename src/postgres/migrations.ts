@@ -1,3 +1,5 @@
+import { sessionTables } from './store/tables.ts'
+
 /** One step from a schema to the next. Each can be carried out again without harm: a person may do so by hand. */
 export interface Migration {
   version: number
@@ -36,6 +38,8 @@ export const migrations: readonly Migration[] = [
       `COMMENT ON TABLE stint.register IS 'Leases. Rows are never deleted: epochs must not start again.'`,
     ],
   },
+  // Who knows only leases can go on with them.
+  { version: 2, needs: 1, statements: sessionTables },
 ]
 
 /** The newest version that this program knows. */

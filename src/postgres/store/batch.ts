@@ -1,0 +1,102 @@
+import { maxInlineBytes } from '../../journal/blobs.ts'
+import { auditCodec, encodeBlobBody, encodeBody, encodeField, journalCodec } from '../../journal/record.ts'
+import type { Entry } from '../../store/driver.ts'
+import { turnType } from '../../store/state.ts'
+import { type Content, contentOf } from './content.ts'
+import type { LogName } from './log-lines.ts'
+import type { Ends } from './session-row.ts'
+
+/** A record on its way: all of it that does not depend on when it is written. */
+export interface Body {
+  log: LogName
+  text: string
+  /** Its data, if that is too large for a line. */
+  blob?: Content
+  isTurn: boolean
+  /** The entry of the spool that it came from. */
+  mark?: string
+  at: number
+}
+
+export function bodyOf(log: LogName, { type, json, slot }: Entry, at: number, mark?: string): Body {
+  const blob = json.length > maxInlineBytes ? contentOf(json) : undefined
+  const text =
+    (blob === undefined ? encodeBody(type, json) : encodeBlobBody(type, blob)) +
+    (slot === undefined ? '' : encodeField('slot', slot)) +
+    (mark === undefined ? '' : encodeField('spool', mark))
+  return { log, text, blob, isTurn: log === 'journal' && type === turnType, mark, at }
+}
+
+/** The rows of one log. */
+export interface Rows {
+  lines: string[]
+  /** The blob that each names. */
+  blobs: (string | null)[]
+}
+
+/** What one statement writes: all of it, or nothing. */
+export interface Batch {
+  from: Ends
+  end: Ends
+  journal: Rows
+  audit: Rows
+  contents: Content[]
+  marks: string[]
+  turns: number
+  bytes: number
+  lastAt: number | undefined
+  /** What the journal attests of the audit log. */
+  stamp: string
+  /** For each body: where it got to. */
+  places: { seq: number; tail: string }[]
+}
+
+/** Numbers the bodies, chains them, and lets the journal say how far the audit log has come. */
+export function encodeBatch(bodies: readonly Body[], from: Ends, epoch: number, stamped: string): Batch {
+  const batch: Batch = {
+    from,
+    end: { ...from },
+    journal: { lines: [], blobs: [] },
+    audit: { lines: [], blobs: [] },
+    contents: [],
+    marks: bodies.flatMap(({ mark }) => (mark === undefined ? [] : [mark])),
+    turns: bodies.filter(({ isTurn }) => isTurn).length,
+    bytes: 0,
+    lastAt: bodies.findLast(({ log }) => log === 'journal')?.at,
+    stamp: stamped,
+    places: [],
+  }
+  const contents = new Map(bodies.flatMap(({ blob }) => (blob === undefined ? [] : [[blob.sha256, blob]])))
+  batch.contents = [...contents.values()]
+  for (const { bytes } of batch.contents) batch.bytes += bytes
+  // First, so that the journal can attest what is committed together with it.
+  encodeLog('audit', bodies, batch, epoch)
+  const { seq, tail } = batch.end.audit
+  batch.stamp = seq === 0 ? '' : encodeField('audit', { count: seq, head: tail })
+  encodeLog('journal', bodies, batch, epoch, batch.stamp === stamped ? '' : batch.stamp)
+  // Nothing was attested: the next one does it.
+  if (batch.journal.lines.length === 0) batch.stamp = stamped
+  return batch
+}
+
+const codecs = { journal: journalCodec, audit: auditCodec }
+
+function encodeLog(log: LogName, bodies: readonly Body[], batch: Batch, epoch: number, stamp = ''): void {
+  let { seq, tail } = batch.from[log]
+  const group = seq + 1
+  const { lines, blobs } = batch[log]
+  bodies.forEach((body, i) => {
+    if (body.log !== log) return
+    seq += 1
+    const text = seq === group ? body.text + stamp : body.text
+    const made = codecs[log].encode({ seq, at: body.at, group, epoch }, text, tail)
+    // A row needs no newline.
+    const line = made.line.slice(0, -1)
+    tail = made.tail
+    lines.push(line)
+    blobs.push(body.blob?.sha256 ?? null)
+    batch.bytes += Buffer.byteLength(line)
+    batch.places[i] = { seq, tail }
+  })
+  batch.end = { ...batch.end, [log]: { seq, tail } }
+}

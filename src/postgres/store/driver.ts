@@ -1,0 +1,100 @@
+import { type Clock, systemClock } from '../../primitives/clock.ts'
+import type { HeldSession, Hold, ReadableSession, SpoolEntry, StoreDriver } from '../../store/driver.ts'
+import type { Manifest } from '../../store/manifest.ts'
+import type { Holder, ListOptions, SessionSummary } from '../../store/store.ts'
+import { noEnds } from './append-statement.ts'
+import { createStatement } from './create-statement.ts'
+import { Database, type DatabaseOptions } from './database.ts'
+import { forkRows, taken as nameTaken } from './fork.ts'
+import { newClaim, release, take } from './hold.ts'
+import { openNew, openTaken } from './open-session.ts'
+import { ReadableRows } from './readable-session.ts'
+import { checkId, findRow, postgresId, readManifest, rowOf, selectRows } from './session-row.ts'
+import { hasWaiting, leave } from './spool.ts'
+import { summaryOf } from './summary.ts'
+
+export interface PostgresDriverOptions extends DatabaseOptions {
+  clock?: Clock
+}
+
+/** Sessions in PostgreSQL. */
+export class PostgresDriver implements StoreDriver {
+  readonly id = postgresId
+  readonly #database: Database
+  readonly #clock: Clock
+
+  constructor({ clock = systemClock, ...options }: PostgresDriverOptions) {
+    this.#database = new Database(options)
+    this.#clock = clock
+  }
+
+  async create(manifest: Manifest, hold: Hold): Promise<HeldSession> {
+    const { session_id: id } = manifest
+    checkId(id)
+    const claim = newClaim(hold)
+    const lastAt = Date.parse(manifest.created_at)
+    const statement = createStatement(manifest, claim, { epoch: 1, ends: noEnds, turns: 0, bytes: 0, lastAt })
+    const database = this.#database
+    // A server that is not there is not insisted on.
+    await database.ready()
+    await database.insist(() => database.query(...statement))
+    const [row] = await database.insist(() => database.query(selectRows('id = $1'), id))
+    // What is there with our token is ours, whichever try has made it.
+    if (row === undefined || row.token !== claim.token) throw nameTaken(id)
+    return openNew(this.#context(hold), rowOf(row), claim.token, manifest)
+  }
+
+  async open(id: string, hold: Hold): Promise<HeldSession> {
+    return await openTaken(this.#context(hold), await take(this.#database, id, hold))
+  }
+
+  async read(id: string): Promise<ReadableSession> {
+    const row = await findRow(this.#database, id)
+    return new ReadableRows(this.#database, row, await readManifest(this.#database, row))
+  }
+
+  async list({ workspace, tool }: ListOptions): Promise<SessionSummary[]> {
+    const rows = await this.#database.query(
+      `${selectRows('store = $1 AND ($2::text IS NULL OR workspace = $2) AND ($3::text IS NULL OR tool = $3)')} ORDER BY last_at DESC, id`,
+      postgresId,
+      workspace ?? null,
+      tool ?? null,
+    )
+    return rows.map((row) => summaryOf(rowOf(row)))
+  }
+
+  async fork(from: string, at: number | undefined, manifest: Manifest): Promise<void> {
+    checkId(manifest.session_id)
+    await forkRows(this.#database, from, at, manifest)
+  }
+
+  async spool(id: string, entries: readonly SpoolEntry[]): Promise<void> {
+    checkId(id)
+    await leave(this.#database, id, entries)
+  }
+
+  async hasSpool(id: string): Promise<boolean> {
+    return await hasWaiting(this.#database, id)
+  }
+
+  async holder(id: string): Promise<Holder | undefined> {
+    return (await findRow(this.#database, id)).holder
+  }
+
+  async unlock(id: string): Promise<Holder | undefined> {
+    const { token, holder } = await findRow(this.#database, id)
+    if (token === undefined) return undefined
+    const taken = await take(this.#database, id, { kind: 'writer', purpose: 'unlock' }, { force: true })
+    await release(this.#database, taken.row, taken.token)
+    return holder
+  }
+
+  /** It is out of sight, its id is free, and its rows stay until they are purged. */
+  async remove(id: string): Promise<void> {
+    await take(this.#database, id, { kind: 'writer', purpose: 'remove' }, { remove: true })
+  }
+
+  #context(hold: Hold): { database: Database; clock: Clock; hold: Hold } {
+    return { database: this.#database, clock: this.#clock, hold }
+  }
+}

@@ -1,0 +1,171 @@
+import { parseRecord } from '../../journal/record.ts'
+import { StintError } from '../../primitives/stint-error.ts'
+import type { Manifest } from '../../store/manifest.ts'
+import type { PostgresClient, Row } from '../pool.ts'
+import { createStatement } from './create-statement.ts'
+import type { Database } from './database.ts'
+import { genesis, tailOf, type LogName } from './log-lines.ts'
+import { findRow, type LogEnd, manifestText, type SessionRow } from './session-row.ts'
+
+/**
+ * A new session, held by nobody, with everything that another has up to a record: its own rows, so that neither needs the other. In one transaction, and without
+ * a lock: what is copied does not change, also while the other is written to.
+ */
+export async function forkRows(
+  database: Database,
+  from: string,
+  at: number | undefined,
+  manifest: Manifest,
+): Promise<void> {
+  const source = await findRow(database, from)
+  const last = source.ends.journal.seq
+  const seq = at ?? last
+  if (!Number.isSafeInteger(seq) || seq < 0 || seq > last)
+    throw new StintError('ARG_ERROR', `there is no record ${seq} to fork at: the last one is ${last}`)
+  const fork = (): Promise<void> =>
+    database.transaction(
+      async (client) => {
+        const ask = asking(client)
+        const audited = seq === last ? source.ends.audit.seq : await auditedAt(ask, source, seq)
+        const ends = {
+          journal: await endAt(ask, source, 'journal', seq),
+          audit: await endAt(ask, source, 'audit', audited),
+        }
+        const dowry = {
+          epoch: source.epoch,
+          ends,
+          ...(await measure(ask, source.key, seq, audited, source.lastAt)),
+        }
+        const [made] = await ask(...createStatement(manifest, undefined, dowry))
+        if (made === undefined) return await assertOurs(ask, manifest)
+        await copy(ask, source, String(made.key), seq, audited)
+      },
+      { long: true },
+    )
+  await database.insist(fork)
+}
+
+/** An earlier try may have made it, and only its answer was lost. */
+async function assertOurs(ask: Ask, manifest: Manifest): Promise<void> {
+  const ours = await ask(
+    `SELECT FROM stint.session AS session JOIN stint.revision AS revision ON revision.session = session.key
+    WHERE session.id = $1 AND session.removed_at IS NULL AND session.manifest = $2 AND revision.body = $3`,
+    manifest.session_id,
+    manifestText(manifest),
+    JSON.stringify(manifest.revisions.at(-1)),
+  )
+  if (ours.length === 0) throw taken(manifest.session_id)
+}
+
+type Ask = (sql: string, ...values: unknown[]) => Promise<Row[]>
+
+const asking =
+  (client: PostgresClient): Ask =>
+  async (sql, ...values) =>
+    (await client.query(sql, values)).rows
+
+/** How far the audit log had come when a record was written: the last time the journal says so. */
+async function auditedAt(ask: Ask, { key }: SessionRow, seq: number): Promise<number> {
+  for (let before = seq + 1; ;) {
+    const [row] = await ask(
+      `SELECT seq, line FROM stint.journal WHERE session = $1 AND seq < $2 AND line LIKE '%,"audit":{"count":%' ORDER BY seq DESC LIMIT 1`,
+      key,
+      before,
+    )
+    if (row === undefined) return 0
+    // Its data may look like that, too.
+    const { audit } = parseRecord(Buffer.from(String(row.line)))
+    if (audit !== undefined) return audit.count
+    before = Number(row.seq)
+  }
+}
+
+async function endAt(ask: Ask, source: SessionRow, log: LogName, seq: number): Promise<LogEnd> {
+  if (seq === 0) return genesis(log)
+  const [row] = await ask(`SELECT line FROM stint.${log} WHERE session = $1 AND seq = $2`, source.key, seq)
+  if (row === undefined) throw incomplete(source, log, seq)
+  return { seq, tail: tailOf(log, String(row.line)) }
+}
+
+const turnLine = String.raw`^\{"seq":\d+,"at":\d+,"group":\d+,"epoch":\d+,"type":"stint\.turn"`
+
+async function measure(
+  ask: Ask,
+  key: string,
+  seq: number,
+  audited: number,
+  lastAt: number,
+): Promise<{ turns: number; bytes: number; lastAt: number }> {
+  const [row] = await ask(
+    `SELECT (SELECT count(*) FROM stint.journal WHERE session = $1 AND seq <= $2 AND line ~ $4) AS turns,
+      (SELECT coalesce(sum(octet_length(line)), 0) FROM stint.journal WHERE session = $1 AND seq <= $2)
+      + (SELECT coalesce(sum(octet_length(line)), 0) FROM stint.audit WHERE session = $1 AND seq <= $3)
+      + (SELECT coalesce(sum(octet_length(content)), 0) FROM stint.blob WHERE session = $1 AND sha256 IN (${namedBlobs})) AS bytes,
+      (SELECT line FROM stint.journal WHERE session = $1 AND seq = $2) AS last`,
+    key,
+    seq,
+    audited,
+    turnLine,
+  )
+  const last = row?.last
+  return {
+    turns: Number(row?.turns),
+    bytes: Number(row?.bytes),
+    lastAt: typeof last === 'string' ? parseRecord(Buffer.from(last)).at : lastAt,
+  }
+}
+
+const namedBlobs = `SELECT blob FROM stint.journal WHERE session = $1 AND seq <= $2 AND blob IS NOT NULL
+  UNION SELECT blob FROM stint.audit WHERE session = $1 AND seq <= $3 AND blob IS NOT NULL`
+
+/** A snapshot that tells of more than the copy has would attest what is not there. */
+const fittingSnapshots = `SELECT seq, body, payloads FROM stint.snapshot WHERE session = $1 AND seq <= $2
+  AND (body::json -> 'audit' ->> 'seq')::bigint <= $3`
+
+async function copy(ask: Ask, source: SessionRow, to: string, seq: number, audited: number): Promise<void> {
+  for (const [log, last] of [
+    ['journal', seq],
+    ['audit', audited],
+  ] as const) {
+    const [copied] = await ask(
+      `WITH copied AS (
+        INSERT INTO stint.${log} (session, seq, line, blob)
+        SELECT $2, seq, line, blob FROM stint.${log} WHERE session = $1 AND seq <= $3 RETURNING seq
+      ) SELECT count(*) AS count FROM copied`,
+      source.key,
+      to,
+      last,
+    )
+    if (Number(copied?.count) !== last) throw incomplete(source, log, last)
+  }
+  await ask(
+    `INSERT INTO stint.blob (session, sha256, content)
+    SELECT $4, sha256, content FROM stint.blob WHERE session = $1 AND sha256 IN (${namedBlobs})`,
+    source.key,
+    seq,
+    audited,
+    to,
+  )
+  // In one statement: between two, others could be taken for these.
+  await ask(
+    `WITH fitting AS (${fittingSnapshots}), snapshots AS (
+      INSERT INTO stint.snapshot (session, seq, body, payloads) SELECT $4, seq, body, payloads FROM fitting
+    )
+    INSERT INTO stint.state (session, sha256, content)
+    SELECT $4, sha256, content FROM stint.state WHERE session = $1 AND sha256 IN (SELECT unnest(payloads) FROM fitting)`,
+    source.key,
+    seq,
+    audited,
+    to,
+  )
+}
+
+const incomplete = ({ id }: SessionRow, log: LogName, seq: number): StintError =>
+  new StintError(
+    log === 'journal' ? 'JOURNAL_CORRUPT' : 'AUDIT_CORRUPT',
+    `the ${log} of ${id} cannot be read up to record ${seq}`,
+    { hint: 'Fork it at an earlier record; `stint sessions verify` shows how far it is whole.' },
+  )
+
+export const taken = (id: string): StintError =>
+  new StintError('NAME_TAKEN', `there is a session ${id} already`)

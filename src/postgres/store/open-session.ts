@@ -1,0 +1,85 @@
+import type { Clock } from '../../primitives/clock.ts'
+import { StintError } from '../../primitives/stint-error.ts'
+import type { Hold } from '../../store/driver.ts'
+import type { Manifest } from '../../store/manifest.ts'
+import { emptyState } from '../../store/state.ts'
+import type { RecoveryReport } from '../../store/store.ts'
+import type { Database } from './database.ts'
+import { PostgresSession } from './held-session.ts'
+import { giveBack, type Taken } from './hold.ts'
+import { damageOf, isAt, recover } from './recover.ts'
+import { readManifest, type SessionRow } from './session-row.ts'
+
+export interface OpenContext {
+  database: Database
+  clock: Clock
+  hold: Hold
+}
+
+/** Opens a session that was just created. */
+export const openNew = (
+  context: OpenContext,
+  row: SessionRow,
+  token: string,
+  manifest: Manifest,
+): PostgresSession =>
+  new PostgresSession({
+    ...context,
+    row,
+    token,
+    manifest,
+    state: emptyState(),
+    report: nothingToReport(),
+    snapshotAt: { seq: 0, bytes: 0 },
+  })
+
+/** Recovers a session that was just taken, and opens it. Damage is reported, and the session is left as it was found. */
+export async function openTaken(context: OpenContext, taken: Taken): Promise<PostgresSession> {
+  const { database } = context
+  try {
+    return await database.insist(() => openRow(context, taken))
+  } catch (error) {
+    const isDamage = error instanceof StintError && error.code.endsWith('_CORRUPT')
+    await giveBack(database, taken, isDamage ? error.message : undefined).catch(() => {
+      // What went wrong first is what the caller must hear. It counts as held until this process ends.
+    })
+    throw error
+  }
+}
+
+async function openRow({ database, clock, hold }: OpenContext, taken: Taken): Promise<PostgresSession> {
+  const { row, token, before, standing } = taken
+  const { key, ends } = row
+  const manifest = await readManifest(database, row)
+  const common = { database, clock, hold, row, token, manifest }
+  // A visitor needs no state: the row says where the logs end.
+  if (hold.kind === 'visitor' && (await isAt(database, key, ends)))
+    return new PostgresSession({
+      ...common,
+      state: emptyState(),
+      report: nothingToReport(),
+      snapshotAt: { seq: ends.journal.seq, bytes: 0 },
+    })
+  const recovered = await recover(database, row)
+  const damage = damageOf(row.id, recovered)
+  if (damage !== undefined) throw damage
+  const { state, snapshot, journal } = recovered
+  const report: RecoveryReport = {
+    snapshot: snapshot?.seq,
+    replayed: journal.records,
+    cut: [],
+    ignored: [],
+    brokenSlots: [...state.slots].flatMap(([ext, { broken: why }]) =>
+      why === undefined ? [] : [{ ext, why }],
+    ),
+    tookOverFrom: standing === 'free' ? undefined : before.holder,
+  }
+  return new PostgresSession({
+    ...common,
+    state,
+    report,
+    snapshotAt: { seq: snapshot?.seq ?? 0, bytes: journal.bytes },
+  })
+}
+
+const nothingToReport = (): RecoveryReport => ({ replayed: 0, cut: [], ignored: [], brokenSlots: [] })

@@ -1,0 +1,55 @@
+import type { AuditRecord } from '../../audit/entry.ts'
+import { auditRecordOf } from '../../audit/record.ts'
+import { checkRecord, type LogRecord, parseRecord } from '../../journal/record.ts'
+import { readData } from './content.ts'
+import type { Database } from './database.ts'
+import { linesOf, type LogLine, type LogName } from './log-lines.ts'
+
+export interface RecordRange {
+  /** The first and the last that are wanted. */
+  from?: number
+  to?: number
+}
+
+/** The records of a log, in order, as far as they are whole: it ends before the first that is bad or missing. Safe while somebody else writes. */
+async function* readLog(
+  database: Database,
+  log: LogName,
+  key: string,
+  { from = 1, to = Number.MAX_SAFE_INTEGER }: RecordRange = {},
+): AsyncGenerator<LogRecord> {
+  let wanted = Math.max(1, from)
+  for await (const line of linesOf(database, log, key, { from: wanted, to })) {
+    if (line.seq !== wanted || !isWhole(line)) return
+    yield await readData(database, key, parseRecord(Buffer.from(line.line)))
+    wanted += 1
+  }
+}
+
+export const readEvents = (database: Database, key: string, range?: RecordRange): AsyncIterable<LogRecord> =>
+  readLog(database, 'journal', key, range)
+
+export async function* readAudit(
+  database: Database,
+  key: string,
+  range?: RecordRange,
+): AsyncIterable<AuditRecord> {
+  for await (const record of readLog(database, 'audit', key, range)) yield auditRecordOf(record)
+}
+
+/** From the last record that is whole backwards. */
+export async function* readEventsBackwards(
+  database: Database,
+  key: string,
+  to = Number.MAX_SAFE_INTEGER,
+): AsyncIterable<LogRecord> {
+  let next: number | undefined
+  for await (const line of linesOf(database, 'journal', key, { from: 1, to, backwards: true })) {
+    if (next === undefined && !isWhole(line)) continue
+    if ((next ?? line.seq) !== line.seq || !isWhole(line)) return
+    yield await readData(database, key, parseRecord(Buffer.from(line.line)))
+    next = line.seq - 1
+  }
+}
+
+const isWhole = ({ seq, line }: LogLine): boolean => checkRecord(Buffer.from(line))?.seq === seq

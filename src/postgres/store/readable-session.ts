@@ -1,0 +1,47 @@
+import type { AuditRecord } from '../../audit/entry.ts'
+import type { LogRecord } from '../../journal/record.ts'
+import type { ReadableSession } from '../../store/driver.ts'
+import type { Manifest } from '../../store/manifest.ts'
+import type { SessionState } from '../../store/state.ts'
+import type { Health, SessionSummary } from '../../store/store.ts'
+import type { Database } from './database.ts'
+import { readAudit, readEvents, readEventsBackwards, type RecordRange } from './read-records.ts'
+import { recover } from './recover.ts'
+import { findRow, type SessionRow } from './session-row.ts'
+import { summaryOf } from './summary.ts'
+import { verify } from './verify.ts'
+
+/** A session in PostgreSQL, to read: nothing is locked and nothing is changed. */
+export class ReadableRows implements ReadableSession {
+  readonly manifest: Manifest
+  readonly summary: SessionSummary
+  readonly #database: Database
+  readonly #row: SessionRow
+
+  constructor(database: Database, row: SessionRow, manifest: Manifest) {
+    this.manifest = manifest
+    this.summary = summaryOf(row)
+    this.#database = database
+    this.#row = row
+  }
+
+  events(range?: RecordRange): AsyncIterable<LogRecord> {
+    return readEvents(this.#database, this.#row.key, range)
+  }
+
+  eventsBackwards(): AsyncIterable<LogRecord> {
+    return readEventsBackwards(this.#database, this.#row.key)
+  }
+
+  audit(): AsyncIterable<AuditRecord> {
+    return readAudit(this.#database, this.#row.key)
+  }
+
+  async state(): Promise<SessionState> {
+    return (await recover(this.#database, await findRow(this.#database, this.#row.id))).state
+  }
+
+  verify(onBytes?: (done: number) => void): Promise<Health> {
+    return verify(this.#database, this.#row.id, onBytes)
+  }
+}

@@ -1,0 +1,116 @@
+import { auditRecordOf } from '../../audit/record.ts'
+import type { LogRecord } from '../../journal/record.ts'
+import { StintError } from '../../primitives/stint-error.ts'
+import { emptyState, ownPrefix, type SessionState, takeAudit, takeRecord } from '../../store/state.ts'
+import { readData } from './content.ts'
+import type { Database } from './database.ts'
+import { genesis, type LogName, type LogScan, scanLog, tailOf } from './log-lines.ts'
+import { newestSnapshots, type Snapshot } from './snapshots.ts'
+import type { Ends, LogEnd, SessionRow } from './session-row.ts'
+
+/** What the rows of a session say: its state, and how its logs look. */
+export interface Recovered {
+  state: SessionState
+  snapshot: Snapshot | undefined
+  journal: LogScan
+  audit: LogScan
+}
+
+/** The newest snapshot that fits the logs, and what came after it; nothing is changed. It costs what came after the snapshot. */
+export async function recover(
+  database: Database,
+  { key, ends }: Pick<SessionRow, 'key' | 'ends'>,
+): Promise<Recovered> {
+  const snapshot = await fitting(database, key, ends)
+  const state = snapshot?.state ?? emptyState()
+  const journal = await scanLog(
+    database,
+    'journal',
+    key,
+    snapshot?.ends.journal ?? genesis('journal'),
+    ends.journal,
+    async (record) => {
+      if (record.type.startsWith(ownPrefix)) await takeOwn(database, key, state, record)
+    },
+  )
+  const audit = await scanLog(
+    database,
+    'audit',
+    key,
+    snapshot?.ends.audit ?? genesis('audit'),
+    ends.audit,
+    async (record) => takeAudit(state, auditRecordOf(await readData(database, key, record))),
+  )
+  return { state, snapshot, journal, audit }
+}
+
+/** A snapshot is a cache: one that does not fit what is there is passed over. */
+async function fitting(database: Database, key: string, ends: Ends): Promise<Snapshot | undefined> {
+  for await (const snapshot of newestSnapshots(database, key))
+    if (await isAt(database, key, snapshot.ends, ends)) return snapshot
+  return undefined
+}
+
+/** Do both logs have, at these ends, what the ends say, and do they come that far? */
+export async function isAt(database: Database, key: string, ends: Ends, last: Ends = ends): Promise<boolean> {
+  const logs = ['journal', 'audit'] as const
+  if (logs.some((log) => ends[log].seq > last[log].seq)) return false
+  const [row] = await database.query(
+    `SELECT (SELECT line FROM stint.journal WHERE session = $1 AND seq = $2) AS journal,
+      (SELECT line FROM stint.audit WHERE session = $1 AND seq = $3) AS audit`,
+    key,
+    ends.journal.seq,
+    ends.audit.seq,
+  )
+  return logs.every((log) => endsWith(log, ends[log], row?.[log]))
+}
+
+const endsWith = (log: LogName, { seq, tail }: LogEnd, line: unknown): boolean =>
+  seq === 0 ? line === null : typeof line === 'string' && tailOf(log, line) === tail
+
+async function takeOwn(
+  database: Database,
+  key: string,
+  state: SessionState,
+  record: LogRecord,
+): Promise<void> {
+  let read = (): unknown => record.data
+  if (record.blob !== undefined) {
+    try {
+      const { data } = await readData(database, key, record)
+      read = () => data
+    } catch (error) {
+      if (!(error instanceof StintError) || error.code !== 'BLOB_MISSING') throw error
+      read = () => {
+        throw error
+      }
+    }
+  }
+  takeRecord(state, record, read)
+}
+
+/** What was found, as the error it is. */
+export function damageOf(
+  id: string,
+  { journal, audit }: Pick<Recovered, 'journal' | 'audit'>,
+): StintError | undefined {
+  if (journal.bad !== undefined) return damaged('JOURNAL_CORRUPT', id, 'journal', journal.bad)
+  return audit.bad === undefined ? undefined : damaged('AUDIT_CORRUPT', id, 'audit log', audit.bad)
+}
+
+function damaged(
+  code: 'JOURNAL_CORRUPT' | 'AUDIT_CORRUPT',
+  id: string,
+  what: string,
+  seq: number,
+): StintError {
+  const command =
+    code === 'JOURNAL_CORRUPT' ? `stint sessions fork ${id} --at ${seq - 1}` : `stint audit verify ${id}`
+  return new StintError(code, `the ${what} of ${id} is damaged: record ${seq} is missing or changed`, {
+    detail: `seq=${seq} readable=${seq - 1}`,
+    hint:
+      code === 'JOURNAL_CORRUPT'
+        ? `\`${command}\` gives a copy of what is whole; the rest is in a backup of the database.`
+        : `\`${command}\` shows what is wrong; what is missing is in a backup of the database.`,
+  })
+}

@@ -1,0 +1,142 @@
+import type { Row } from '../pool.ts'
+import { milliseconds } from '../statements.ts'
+import { isSessionId } from '../../primitives/id.ts'
+import { StintError } from '../../primitives/stint-error.ts'
+import { parseHolder } from '../../store/holder.ts'
+import { type Manifest, parseManifest } from '../../store/manifest.ts'
+import type { Holder } from '../../store/store.ts'
+import type { Database } from './database.ts'
+
+/** What every manifest of this store names as the store that wrote it. */
+export const postgresId = 'postgres'
+
+/** Just after a record of a log: its number, and what it leaves for the next. */
+export interface LogEnd {
+  seq: number
+  tail: string
+}
+
+/** Where both logs end. */
+export interface Ends {
+  journal: LogEnd
+  audit: LogEnd
+}
+
+/** What the row of a session says, at one moment of the server's clock. */
+export interface SessionRow {
+  key: string
+  id: string
+  store: string
+  /** The manifest without its revisions. */
+  manifest: string
+  rev: number
+  tool?: string
+  title?: string
+  workspace?: string
+  epoch: number
+  /** Of the hold; undefined if nobody has it. */
+  token?: string
+  holder?: RemoteHolder
+  ends: Ends
+  turns: number
+  bytes: number
+  lastAt: number
+  damage?: string
+  /** The server's clock. */
+  now: number
+}
+
+/** The holder may be on another machine. */
+export interface RemoteHolder extends Holder {
+  host: string
+}
+
+const rowColumns = `key, id, store, manifest, rev, tool, title, workspace, epoch, token, holder,
+  ${milliseconds('since')} AS since, ${milliseconds('beat')} AS beat, head_seq, head_sum, audit_seq, audit_head, turns, bytes,
+  ${milliseconds('last_at')} AS last_at, damage, ${milliseconds('clock_timestamp()')} AS now`
+
+/** Rows of sessions that are there; `$1` and on are the condition's. */
+export const selectRows = (where: string): string =>
+  `SELECT ${rowColumns} FROM stint.session WHERE removed_at IS NULL AND ${where}`
+
+export function rowOf(row: Row): SessionRow {
+  const text = (name: string): string | undefined => (row[name] as string | null) ?? undefined
+  const count = (name: string): number => Number(row[name])
+  const epoch = count('epoch')
+  return {
+    key: String(row.key),
+    id: String(row.id),
+    store: String(row.store),
+    manifest: String(row.manifest),
+    rev: count('rev'),
+    tool: text('tool'),
+    title: text('title'),
+    workspace: text('workspace'),
+    epoch,
+    token: text('token'),
+    holder: text('token') === undefined ? undefined : holderOf(row, epoch),
+    ends: {
+      journal: { seq: count('head_seq'), tail: String(row.head_sum) },
+      audit: { seq: count('audit_seq'), tail: String(row.audit_head) },
+    },
+    turns: count('turns'),
+    bytes: count('bytes'),
+    lastAt: Math.round(count('last_at')),
+    damage: text('damage'),
+    now: count('now'),
+  }
+}
+
+function holderOf({ holder, since, beat }: Row, epoch: number): RemoteHolder | undefined {
+  let value: Record<string, unknown>
+  try {
+    value = JSON.parse(String(holder)) as Record<string, unknown>
+  } catch {
+    return undefined
+  }
+  const times = { since: Math.round(Number(since)), beat: Math.round(Number(beat)) }
+  const parsed = parseHolder({ ...value, ...times }, epoch)
+  return parsed === undefined ? undefined : { ...parsed, host: String(value.host ?? '') }
+}
+
+/** The row of a session of ours: `NOT_FOUND`, `RESUME_MISMATCH`. */
+export async function findRow(database: Database, id: string): Promise<SessionRow> {
+  checkId(id)
+  const [row] = await database.query(selectRows('id = $1'), id)
+  if (row === undefined) throw notFound(id)
+  const found = rowOf(row)
+  if (found.store !== postgresId)
+    throw new StintError(
+      'RESUME_MISMATCH',
+      `session ${id} was written by the store ${JSON.stringify(found.store)}`,
+    )
+  return found
+}
+
+export const notFound = (id: string): StintError =>
+  new StintError('NOT_FOUND', `there is no session ${id}`, { hint: '`stint sessions list` shows all.' })
+
+/** Whatever comes from outside is what an id may be, everywhere. */
+export function checkId(id: unknown): asserts id is string {
+  if (isSessionId(id)) return
+  throw new StintError('SESSION_ID_INVALID', `${JSON.stringify(String(id).slice(0, 60))} is no session id`)
+}
+
+/** The manifest with its revisions. */
+export async function readManifest(
+  database: Database,
+  { key, id, manifest: text }: SessionRow,
+): Promise<Manifest> {
+  const rows = await database.query('SELECT body FROM stint.revision WHERE session = $1 ORDER BY rev', key)
+  const revisions = `[${rows.map(({ body }) => String(body)).join(',')}]`
+  const manifest = parseManifest(`${text.slice(0, -1)},"revisions":${revisions}}`)
+  if (manifest === undefined || manifest.session_id !== id)
+    throw new StintError('JOURNAL_CORRUPT', `the manifest of ${id} makes no sense`, {
+      hint: 'Restore it from a backup of the database.',
+    })
+  return manifest
+}
+
+/** All of a manifest but its revisions, which are rows of their own. */
+export const manifestText = (manifest: Manifest): string =>
+  JSON.stringify({ ...manifest, revisions: undefined })

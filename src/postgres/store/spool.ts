@@ -1,0 +1,64 @@
+import { ulid } from '../../primitives/id.ts'
+import type { SpoolEntry } from '../../store/driver.ts'
+import type { Database } from './database.ts'
+import { notFound } from './session-row.ts'
+
+/** What a visitor has left. */
+export interface Waiting {
+  mark: string
+  entry: SpoolEntry
+}
+
+/** For how long an entry that was taken in is remembered: whoever left it may be trying to, still. */
+const rememberedFor = '1 day'
+
+/** Leaves entries for whoever writes next. They are taken in by the order of their marks, which is the order of time. */
+export async function leave(database: Database, id: string, entries: readonly SpoolEntry[]): Promise<void> {
+  const marks = entries.map((_, i) => `${ulid()}/${i}`)
+  await database.insist(async () => {
+    // Sent again, it finds its own marks, also when they were taken in meanwhile.
+    const [row] = await database.query(
+      `WITH found AS (SELECT key FROM stint.session WHERE id = $1 AND removed_at IS NULL), left_there AS (
+        INSERT INTO stint.spool (session, mark, entry)
+        SELECT found.key, new.mark, new.entry FROM found, unnest($2::text[], $3::text[]) AS new (mark, entry)
+        ON CONFLICT DO NOTHING
+      ) SELECT CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END FROM found`,
+      id,
+      marks,
+      entries.map((entry) => JSON.stringify(entry)),
+    )
+    if (row === undefined) throw notFound(id)
+  })
+}
+
+export async function hasWaiting(database: Database, id: string): Promise<boolean> {
+  const rows = await database.query(
+    `SELECT FROM stint.spool AS spool JOIN stint.session AS session ON session.key = spool.session
+    WHERE session.id = $1 AND session.removed_at IS NULL AND spool.taken_at IS NULL LIMIT 1`,
+    id,
+  )
+  return rows.length > 0
+}
+
+const pageSize = 500
+
+/** A few of those that wait, oldest first. */
+export async function readWaiting(database: Database, key: string): Promise<Waiting[]> {
+  const rows = await database.query(
+    'SELECT mark, entry FROM stint.spool WHERE session = $1 AND taken_at IS NULL ORDER BY mark LIMIT $2',
+    key,
+    pageSize,
+  )
+  return rows.map(({ mark, entry }) => ({
+    mark: String(mark),
+    entry: JSON.parse(String(entry)) as SpoolEntry,
+  }))
+}
+
+/** Nobody will ask for these any more. */
+export async function forgetTaken(database: Database, key: string): Promise<void> {
+  await database.query(
+    `DELETE FROM stint.spool WHERE session = $1 AND taken_at < clock_timestamp() - interval '${rememberedFor}'`,
+    key,
+  )
+}

@@ -1,0 +1,15 @@
+import { createStore } from '../../store/create-store.ts'
+import type { SessionStore } from '../../store/store.ts'
+import { PostgresDriver, type PostgresDriverOptions } from './driver.ts'
+
+export type PostgresStoreOptions = PostgresDriverOptions
+
+/**
+ * Sessions in PostgreSQL, for more than one machine: the same as in files, through the same calls.
+ *
+ * @example
+ * const store = postgresStore({ pool: new pg.Pool({ connectionString }) })
+ * await using session = await store.create({ tool: 'my-agent' })
+ */
+export const postgresStore = (options: PostgresStoreOptions): SessionStore =>
+  createStore(new PostgresDriver(options), options.clock)

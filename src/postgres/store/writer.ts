@@ -1,0 +1,245 @@
+import type { Clock } from '../../primitives/clock.ts'
+import { StintError } from '../../primitives/stint-error.ts'
+import type { Entry, Hold } from '../../store/driver.ts'
+import { sqlStateOf } from '../explain.ts'
+import { appendStatement } from './append-statement.ts'
+import { type Batch, type Body, bodyOf, encodeBatch } from './batch.ts'
+import { causeOf, type Database, isUnknown } from './database.ts'
+import { fenced } from './hold.ts'
+import type { LogName } from './log-lines.ts'
+import { type Ends, rowOf, selectRows, type SessionRow } from './session-row.ts'
+
+export interface WriterOptions {
+  database: Database
+  clock: Clock
+  row: SessionRow
+  token: string
+  inspect: Hold['inspect']
+}
+
+/** A record that is there. */
+export interface Written {
+  seq: number
+  at: number
+  /** Its sum, or its hash. */
+  tail: string
+}
+
+export interface WriteOptions {
+  /** False: it may wait for others, but no longer than a moment. */
+  durable?: boolean
+  /** Called when the record counts, before anything else can happen. */
+  applied?: (written: Written) => void
+  /** The entry of the spool that it came from. */
+  mark?: string
+}
+
+interface Pending extends Body, Pick<WriteOptions, 'applied'> {
+  resolve: (written: Written) => void
+  reject: (error: unknown) => void
+}
+
+interface Attempt {
+  batch: Batch
+  items: readonly Pending[]
+}
+
+/** How long a record that nobody waits for may stay in memory. */
+const lazyMs = 50
+/** What one statement may bring. */
+const most = { items: 4096, bytes: 4 << 20 }
+const maxSurprises = 5
+
+/**
+ * Appends to both logs of a session: one transaction at a time, and whatever gathers meanwhile goes into the next. Each one says from which record on it writes,
+ * so it can be sent again when its answer was lost: it is carried out once, or it is found to have been.
+ */
+export class SessionWriter {
+  readonly #options: WriterOptions
+  #pending: Pending[] = []
+  #lazyTimer: NodeJS.Timeout | undefined
+  #loop: Promise<void> | undefined
+  #turn: Promise<unknown> = Promise.resolve()
+  #ends: Ends
+  #stamped = ''
+  /** The last that was given up on: it may be there, or come yet. */
+  #unsure: Attempt | undefined
+  #broken: unknown
+
+  constructor(options: WriterOptions) {
+    this.#options = options
+    this.#ends = options.row.ends
+  }
+
+  /** After the last records that were acknowledged. */
+  get ends(): Ends {
+    return this.#ends
+  }
+
+  append(log: LogName, entry: Entry, { durable = true, applied, mark }: WriteOptions = {}): Promise<Written> {
+    if (this.#broken !== undefined) return Promise.reject(this.#broken)
+    return new Promise((resolve, reject) => {
+      const body = bodyOf(log, entry, this.#options.clock.now(), mark)
+      this.#pending.push({ ...body, applied, resolve, reject })
+      if (durable) this.#commitSoon()
+      else this.#lazyTimer ??= setTimeout(() => this.#commitSoon(), lazyMs).unref()
+    })
+  }
+
+  /** On return everything so far was acknowledged or rejected. */
+  async flush(): Promise<void> {
+    if (this.#pending.length > 0) this.#commitSoon()
+    while (this.#loop !== undefined) await this.#loop
+  }
+
+  /** Between two batches, and with where the logs really end. */
+  async exclusively<Result>(act: () => Promise<Result>): Promise<Result> {
+    return await this.#inTurn(async () => {
+      if (this.#broken !== undefined) throw this.#broken
+      if (this.#unsure !== undefined) await this.#settle()
+      return await act()
+    })
+  }
+
+  /** Nothing can be written any more. */
+  shut(reason: unknown): void {
+    this.#broken ??= reason
+  }
+
+  #commitSoon(): void {
+    clearTimeout(this.#lazyTimer)
+    this.#lazyTimer = undefined
+    this.#loop ??= this.#commitAll().finally(() => (this.#loop = undefined))
+  }
+
+  async #commitAll(): Promise<void> {
+    for (;;) {
+      // All who were answered in this round may ask again.
+      await new Promise((resolve) => setImmediate(resolve))
+      const items = this.#nextItems()
+      if (items.length === 0) return
+      await this.#inTurn(() => this.#commit(items))
+    }
+  }
+
+  #nextItems(): Pending[] {
+    let [count, bytes] = [0, 0]
+    for (const { text, blob } of this.#pending) {
+      bytes += text.length + (blob?.bytes ?? 0)
+      if (count > 0 && (bytes > most.bytes || count === most.items)) break
+      count += 1
+    }
+    return this.#pending.splice(0, count)
+  }
+
+  async #commit(items: readonly Pending[]): Promise<void> {
+    try {
+      await this.#write(items)
+    } catch (error) {
+      for (const { reject } of items) reject(error)
+    }
+  }
+
+  async #write(items: readonly Pending[]): Promise<void> {
+    const { database, row, token, inspect } = this.#options
+    for (let surprises = 0; surprises < maxSurprises; surprises++) {
+      if (this.#broken !== undefined) throw this.#broken
+      const batch = encodeBatch(items, this.#ends, row.epoch, this.#stamped)
+      for (const text of [...batch.audit.lines, ...batch.journal.lines]) inspect?.(Buffer.from(text))
+      for (const { content } of batch.contents) inspect?.(Buffer.from(content))
+      const attempt = { batch, items }
+      try {
+        const rows = await database.insist(() => database.query(...appendStatement(row.key, token, batch)))
+        if (rows.length > 0) return this.#acknowledge(attempt)
+        // It changed nothing: it was carried out before, or somebody else has come, or an earlier one has landed after all.
+        if (await this.#settle(attempt)) return
+      } catch (error) {
+        // From here on either may turn up, but only one: they begin at the same record.
+        if (isUnknown(error)) this.#unsure = attempt
+        throw this.#explain(error)
+      }
+    }
+    throw new Error('the session says again and again that nothing has changed, and that it has')
+  }
+
+  /** Reads what became of it: true if this attempt is there. */
+  async #settle(attempt?: Attempt): Promise<boolean> {
+    const { database, row, token } = this.#options
+    const candidates = [attempt, this.#unsure].filter((each) => each !== undefined)
+    const [found] = await database.insist(() => database.query(selectRows('key = $1'), row.key))
+    const now = found === undefined ? undefined : rowOf(found)
+    if (now?.token !== token) {
+      const landed = await this.#findLanded(candidates)
+      if (landed !== undefined) this.#acknowledge(landed)
+      this.#broken = fenced(row.id)
+      if (landed !== undefined && landed === attempt) return true
+      throw this.#broken
+    }
+    if (isSame(now.ends, this.#ends)) return false
+    const landed = candidates.find(({ batch }) => isSame(batch.end, now.ends))
+    if (landed === undefined) throw (this.#broken = lost(row.id, this.#ends, now.ends))
+    this.#acknowledge(landed)
+    return landed === attempt
+  }
+
+  /** The session is somebody else's. Was one of these carried out before that? */
+  async #findLanded(candidates: readonly Attempt[]): Promise<Attempt | undefined> {
+    const { database, row } = this.#options
+    for (const attempt of candidates) {
+      const { journal, audit, end } = attempt.batch
+      const log = journal.lines.length > 0 ? 'journal' : 'audit'
+      const line = (log === 'journal' ? journal : audit).lines.at(-1)
+      const [there] = await database.insist(() =>
+        database.query(
+          `SELECT line FROM stint.${log} WHERE session = $1 AND seq = $2`,
+          row.key,
+          end[log].seq,
+        ),
+      )
+      if (there !== undefined && there.line === line) return attempt
+    }
+    return undefined
+  }
+
+  #acknowledge({ batch, items }: Attempt): void {
+    this.#ends = batch.end
+    this.#stamped = batch.stamp
+    this.#unsure = undefined
+    items.forEach(({ at, applied, resolve }, i) => {
+      const { seq = 0, tail = '' } = batch.places[i] ?? {}
+      const written = { seq, at, tail }
+      applied?.(written)
+      // Of one that was given up on nobody hears it any more; but it counts.
+      resolve(written)
+    })
+  }
+
+  #explain(error: unknown): unknown {
+    if (sqlStateOf(causeOf(error)) !== '23505') return error
+    this.#broken = new StintError(
+      'JOURNAL_CORRUPT',
+      `session ${this.#options.row.id} has records beyond its end`,
+      { cause: error, hint: 'Look at it with `stint sessions verify`, and restore it from a backup.' },
+    )
+    return this.#broken
+  }
+
+  #inTurn<Result>(act: () => Promise<Result>): Promise<Result> {
+    const turn = this.#turn.then(act)
+    this.#turn = turn.catch(() => {})
+    return turn
+  }
+}
+
+const isSame = (a: Ends, b: Ends): boolean =>
+  (['journal', 'audit'] as const).every((log) => a[log].seq === b[log].seq && a[log].tail === b[log].tail)
+
+/** A replica took over that did not have everything yet, or a backup was put in place. */
+const lost = (id: string, ours: Ends, theirs: Ends): StintError =>
+  new StintError(
+    'JOURNAL_CORRUPT',
+    `session ${id} ends at record ${theirs.journal.seq}, and ${ours.journal.seq} was acknowledged: the server has lost what it had`,
+    {
+      hint: 'Resume the session to go on from what is there; find out which server answers, and what it was restored from.',
+    },
+  )
