@@ -87,6 +87,18 @@ export function isAt(place: LogPlace, { seq, tail, segment: name, offset }: Posi
   return place.codec.tailOf(line.bytes) === tail
 }
 
+/**
+ * The position as it is now, if the log has it: whoever takes a session over from a writer that may still live goes on in a copy of its last segment, where everything is at
+ * the same place.
+ */
+export function locate(place: LogPlace, position: Position): Position | undefined {
+  if (isAt(place, position)) return position
+  const { seq } = position
+  const copy = segmentsOf(place).find(({ firstSeq, until }) => firstSeq <= seq && seq < until)
+  const moved = { ...position, segment: copy?.name ?? '' }
+  return copy !== undefined && isAt(place, moved) ? moved : undefined
+}
+
 /** Does the log end at this position: no bytes and no segment after it? */
 export function isEnd(place: LogPlace, { seq, segment: name, offset }: Position): boolean {
   const last = segmentsOf(place).at(-1)

@@ -303,10 +303,16 @@ export class Session implements AsyncDisposable {
   }
 
   #takeSpool(): Promise<void> {
-    this.#spooling ??= this.#held
-      .takeSpool((record: AuditRecord) => takeAudit(this.#held.state, record))
-      .finally(() => (this.#spooling = undefined))
+    this.#spooling ??= this.#takeSpoolIn().finally(() => (this.#spooling = undefined))
     return this.#spooling
+  }
+
+  async #takeSpoolIn(): Promise<void> {
+    const acts = await this.#acts
+    await this.#held.takeSpool((record: AuditRecord) => {
+      takeAudit(this.#held.state, record)
+      acts?.take(record)
+    })
   }
 
   /** On a timer nobody hears a failure: the next append does. */

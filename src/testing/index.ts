@@ -1,1 +1,3 @@
 export { type ConformanceCase, registerConformance } from './register-conformance.ts'
+export { storeConformance } from './store-conformance.ts'
+export type { StorePlace } from './store-conformance/store-case.ts'

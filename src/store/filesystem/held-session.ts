@@ -142,6 +142,7 @@ export class FilesystemSession implements HeldSession {
   }
 
   async revise(revision: Omit<Revision, 'rev' | 'at'>): Promise<void> {
+    this.#assertOpen()
     const { disk, paths, lock, clock, hold } = this.#options
     const next = revised(this.#manifest, clock.now(), revision)
     const bytes = Buffer.from(`${JSON.stringify(next, undefined, 2)}\n`)
@@ -152,6 +153,7 @@ export class FilesystemSession implements HeldSession {
   }
 
   async snapshot(state: SessionState, payloadOf: (ext: string) => string): Promise<void> {
+    this.#assertOpen()
     const { lock, clock, hold } = this.#options
     this.#journal.commit()
     lock.assertOurs()
@@ -252,13 +254,18 @@ export class FilesystemSession implements HeldSession {
     return { journal: this.#journal.position, audit }
   }
 
+  /** The lock still looks like ours after it was given back. */
+  #assertOpen(): void {
+    if (this.#released)
+      throw new StintError('SESSION_CLOSED', 'the session is closed: nothing more can be written to it')
+  }
+
   #ends(): LogEnds {
     return { journal: this.#journal.position, audit: this.#audit?.position ?? this.#options.audit.from }
   }
 
   #auditWriter(): LogWriter {
-    if (this.#released)
-      throw new StintError('SESSION_CLOSED', 'the session is closed: nothing more can be written to it')
+    this.#assertOpen()
     const { disk, paths } = this.#options
     if (this.#audit !== undefined) return this.#audit
     coded('make the audit log', () => ensureDirectory(disk, paths.audit))

@@ -2,7 +2,7 @@ import { auditRecordOf } from '../../audit/record.ts'
 import { type Anchor, anchorOn, furthest } from '../../journal/anchor.ts'
 import type { Blobs } from '../../journal/blobs.ts'
 import { beginning } from '../../journal/position.ts'
-import { isAt } from '../../journal/read.ts'
+import { locate } from '../../journal/read.ts'
 import { hasPrefix, type LogRecord, parseRecord } from '../../journal/record.ts'
 import { type Scanned, scanLog } from '../../journal/scan.ts'
 import { attestedBy, type Manifest } from '../manifest.ts'
@@ -65,8 +65,12 @@ export function recover({ logs, snapshots, blobs, manifest, released }: RecoverF
 function fitting(logs: Logs, snapshots: Snapshots): { snapshot?: Snapshot; passed?: LogEnds } {
   let passed: LogEnds | undefined
   for (const snapshot of snapshots.newestFirst()) {
-    const { journal, audit } = snapshot.ends
-    if (isAt(logs.journal, journal) && isAt(logs.audit, audit)) return { snapshot, passed }
+    const [journal, audit] = [
+      locate(logs.journal, snapshot.ends.journal),
+      locate(logs.audit, snapshot.ends.audit),
+    ]
+    if (journal !== undefined && audit !== undefined)
+      return { snapshot: { ...snapshot, ends: { journal, audit } }, passed }
     passed ??= snapshot.ends
   }
   return { passed }

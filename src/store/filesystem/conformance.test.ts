@@ -1,0 +1,32 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, test } from 'vitest'
+import { World } from '../../../test/support/world.ts'
+import { storeConformance } from '../../testing/store-conformance.ts'
+import type { StorePlace } from '../../testing/store-conformance/store-case.ts'
+import { filesystemStore } from './store.ts'
+
+let world: World
+let places = 0
+beforeAll(() => {
+  world = new World()
+})
+afterAll(() => world[Symbol.asyncDispose]())
+
+function makePlace(): StorePlace {
+  const home = join(world.tmp, `home-${(places += 1)}`)
+  const change = (id: string, key: string, value: unknown): void => {
+    const path = join(home, 'sessions', id, 'manifest.json')
+    writeFileSync(
+      path,
+      JSON.stringify({ ...(JSON.parse(readFileSync(path, 'utf8')) as object), [key]: value }),
+    )
+  }
+  return {
+    open: () => filesystemStore({ home }),
+    disown: (id) => change(id, 'store', 'postgres'),
+    addToManifest: change,
+  }
+}
+
+for (const { title, run } of storeConformance(makePlace)) test(title, run)

@@ -1,0 +1,36 @@
+import type { ConformanceCase } from './register-conformance.ts'
+import { actCases } from './store-conformance/act-cases.ts'
+import { eventCases } from './store-conformance/event-cases.ts'
+import { forkCases } from './store-conformance/fork-cases.ts'
+import { lockCases } from './store-conformance/lock-cases.ts'
+import { secretCases } from './store-conformance/secret-cases.ts'
+import { sessionCases } from './store-conformance/session-cases.ts'
+import { slotCases } from './store-conformance/slot-cases.ts'
+import type { StorePlace } from './store-conformance/store-case.ts'
+import { visitCases } from './store-conformance/visit-cases.ts'
+
+/**
+ * What every session store must do, for whoever writes the next driver. `makePlace` is called once a case, and gives an empty set of sessions.
+ *
+ * @example
+ * for (const { title, run } of storeConformance(() => myPlace())) test(title, run)
+ */
+export function storeConformance(makePlace: () => StorePlace | Promise<StorePlace>): ConformanceCase[] {
+  const cases = [
+    ...sessionCases,
+    ...eventCases,
+    ...slotCases,
+    ...actCases,
+    ...secretCases,
+    ...forkCases,
+    ...visitCases,
+    ...lockCases,
+  ]
+  return cases.map(([title, run]) => ({
+    title,
+    async run() {
+      const place = await makePlace()
+      await run(await place.open(), place)
+    },
+  }))
+}

@@ -1,0 +1,164 @@
+import { deepEqual, equal, ok } from 'node:assert/strict'
+import { collect, rejects, type StoreCase } from './store-case.ts'
+
+const deep = (depth: number): unknown => {
+  let value: unknown = 'bottom'
+  for (let i = 0; i < depth; i++) value = i % 2 === 0 ? [value] : { value }
+  return value
+}
+
+/** Data that a careless store would spoil. */
+const oddData: unknown[] = [
+  undefined,
+  null,
+  0,
+  -1.5e-300,
+  '',
+  'line\nline\r\n\u2028 \u2029 \0 \u001b[31m',
+  'ünïcödé 🙂 \ud83d\ude00',
+  { seq: 9, crc: '00000000', '"},{"': '\\', __proto__: null },
+  [[], {}, [null]],
+  '","crc":"01234567"}\n{"seq":1,"at":1',
+  deep(500),
+  'x'.repeat(256 * 1024 - 10),
+  { text: 'ä'.repeat(300 * 1024), list: Array.from({ length: 1000 }, (_, i) => i) },
+]
+
+/** The journal. */
+export const eventCases: StoreCase[] = [
+  [
+    'events are numbered from 1 without a hole, in the order in which they were appended',
+    async (store) => {
+      await using session = await store.create()
+      const appended = Array.from({ length: 200 }, (_, i) => session.append({ type: 'note', data: i }))
+      deepEqual(
+        (await Promise.all(appended)).map(({ seq }) => seq),
+        Array.from({ length: 200 }, (_, i) => i + 1),
+      )
+      equal(session.lastSeq, 200)
+      const events = await collect(session.events())
+      deepEqual(
+        events.map(({ seq, data }) => [seq, data]),
+        Array.from({ length: 200 }, (_, i) => [i + 1, i]),
+      )
+      ok(events.every(({ at, type }) => Math.abs(at - Date.now()) < 600_000 && type === 'note'))
+    },
+  ],
+  [
+    'an event that need not be durable at once keeps its place, and is there after a moment',
+    async (store, place) => {
+      const session = await store.create()
+      const lazy = session.append({ type: 'lazy' }, { durable: false })
+      const soon = session.append({ type: 'soon' })
+      deepEqual([(await lazy).seq, (await soon).seq], [1, 2])
+      await session.append({ type: 'alone' }, { durable: false })
+      void session.append({ type: 'last' }, { durable: false })
+      await session.close()
+      const read = await (await place.open()).inspect(session.id)
+      deepEqual(
+        (await collect(read.events())).map(({ type }) => type),
+        ['lazy', 'soon', 'alone', 'last'],
+      )
+    },
+  ],
+  [
+    'data comes back as it was: large, deep, with any character',
+    async (store, place) => {
+      const session = await store.create()
+      for (const data of oddData) await session.append({ type: 'odd', data })
+      await session.close()
+      const expected = oddData.map((data) => JSON.parse(JSON.stringify({ data })) as { data?: unknown })
+      await using again = await (await place.open()).resume(session.id)
+      const read = (await collect(again.events())).map(({ data }) => ({ data: data ?? null }))
+      deepEqual(
+        read,
+        expected.map(({ data }) => ({ data: data ?? null })),
+      )
+      deepEqual(
+        (await again.tail(2)).map(({ data }) => data),
+        oddData.slice(-2),
+      )
+    },
+  ],
+  [
+    'events are read from one number to another, by type, or from the end',
+    async (store) => {
+      await using session = await store.create()
+      for (let i = 1; i <= 20; i++) await session.append({ type: i % 5 === 0 ? 'fifth' : 'note', data: i })
+      await session.turn()
+      const seqs = async (options: Parameters<typeof session.events>[0]): Promise<number[]> =>
+        (await collect(session.events(options))).map(({ seq }) => seq)
+      deepEqual(await seqs({ from: 18 }), [18, 19, 20])
+      deepEqual(await seqs({ from: 3, to: 5 }), [3, 4, 5])
+      deepEqual(await seqs({ to: 2 }), [1, 2])
+      deepEqual(await seqs({ from: 21 }), [])
+      deepEqual(await seqs({ from: 100 }), [])
+      deepEqual(await seqs({ type: 'fifth' }), [5, 10, 15, 20])
+      deepEqual(await seqs({ type: 'fifth', from: 6, to: 15 }), [10, 15])
+      deepEqual(await seqs({ from: 20, all: true }), [20, 21])
+      deepEqual(await seqs({ type: 'stint.turn' }), [21])
+      deepEqual(
+        (await session.tail(3)).map(({ seq }) => seq),
+        [18, 19, 20],
+      )
+      deepEqual(await session.tail(0), [])
+      equal((await session.tail(1000)).length, 20)
+      const read = await store.inspect(session.id)
+      deepEqual(
+        (await read.tail(2, { type: 'fifth' })).map(({ seq }) => seq),
+        [15, 20],
+      )
+      deepEqual(
+        (await read.tail(1, { all: true })).map(({ seq }) => seq),
+        [21],
+      )
+    },
+  ],
+  [
+    'types are short words, and those of stint are its own',
+    async (store) => {
+      await using session = await store.create()
+      const append = (type: unknown): Promise<unknown> => session.append({ type: type as string })
+      await rejects('ARG_ERROR', append(''), append('x'.repeat(201)), append(7), append('stint.turn'))
+      equal(session.lastSeq, 0)
+      equal((await session.append({ type: 'ok "\n\u2028' })).seq, 1)
+      equal((await session.tail(1))[0]?.type, 'ok "\n\u2028')
+    },
+  ],
+  [
+    'data that cannot be written is refused alone',
+    async (store) => {
+      await using session = await store.create()
+      const circle: { self?: unknown } = {}
+      circle.self = circle
+      const before = session.append({ type: 'before' })
+      const failing = session.append({ type: 'circle', data: circle })
+      const after = session.append({ type: 'after' })
+      await failing.then(
+        () => ok(false, 'a circle cannot be written'),
+        () => {},
+      )
+      deepEqual([(await before).seq, (await after).seq], [1, 2])
+    },
+  ],
+  [
+    'a reader sees what is acknowledged while the writer goes on',
+    async (store, place) => {
+      const other = await place.open()
+      await using session = await store.create()
+      for (let i = 1; i <= 10; i++) {
+        const writing = session.append({ type: 'later', data: 'x'.repeat(5000) })
+        await session.append({ type: 'note', data: i })
+        const read = await other.inspect(session.id)
+        const events = await collect(read.events())
+        ok(events.length >= 2 * i)
+        deepEqual(
+          events.map(({ seq }) => seq),
+          Array.from(events, (_, k) => k + 1),
+        )
+        ok((await read.health()).ok)
+        await writing
+      }
+    },
+  ],
+]

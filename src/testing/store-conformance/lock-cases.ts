@@ -1,0 +1,93 @@
+import { deepEqual, equal, match, ok } from 'node:assert/strict'
+import { collect, rejects, type StoreCase } from './store-case.ts'
+
+/** One writer at a time. */
+export const lockCases: StoreCase[] = [
+  [
+    'while one writes, another is refused and told who holds it',
+    async (store, place) => {
+      const other = await place.open()
+      const session = await store.create({ purpose: 'write a novel' })
+      await rejects('SESSION_LOCKED', other.resume(session.id), store.resume(session.id))
+      await other.resume(session.id).catch((error: Error) => {
+        match(error.message, new RegExp(`pid ${process.pid}`))
+        match(error.message, /write a novel/)
+      })
+      await session.close()
+      await using again = await other.resume(session.id)
+      equal(again.report.tookOverFrom, undefined)
+    },
+  ],
+  [
+    'who waits gets it when the other has gone, or gives up in time, or when told to',
+    async (store, place) => {
+      const other = await place.open()
+      const session = await store.create()
+      const waiting = other.resume(session.id, { wait: '1m' })
+      await rejects('SESSION_LOCKED', other.resume(session.id, { wait: 60 }))
+      await rejects('ARG_ERROR', other.resume(session.id, { wait: 'soon' }))
+      const controller = new AbortController()
+      const aborted = other.resume(session.id, { wait: '1m', signal: controller.signal })
+      controller.abort(new Error('enough'))
+      await aborted.then(
+        () => ok(false),
+        () => {},
+      )
+      await session.close()
+      const again = await waiting
+      await again.close()
+    },
+  ],
+  [
+    'of many who want it at once, exactly one gets it',
+    async (store, place) => {
+      const session = await store.create()
+      await session.close()
+      const stores = await Promise.all(Array.from({ length: 8 }, () => place.open()))
+      const tries = await Promise.allSettled(stores.map((each) => each.resume(session.id)))
+      const won = tries.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
+      equal(won.length, 1)
+      for (const each of tries)
+        if (each.status === 'rejected') equal((each.reason as { code?: string }).code, 'SESSION_LOCKED')
+      await won[0]?.close()
+    },
+  ],
+  [
+    'who was robbed is fenced: nothing it writes from then on is read, and the other goes on',
+    async (store, place) => {
+      const other = await place.open()
+      const session = await store.create()
+      const slot = session.slot('s', { version: '1', initial: 0 })
+      await session.append({ type: 'mine' })
+      equal((await other.unlock(session.id))?.process.pid, process.pid)
+      equal(await other.unlock(session.id), undefined)
+      await using again = await other.resume(session.id)
+      await again.append({ type: 'theirs' })
+      await rejects(
+        'FENCED',
+        session.append({ type: 'late' }),
+        session.append({ type: 'late' }),
+        slot.set(1),
+        session.audit({ action: 'late' }),
+        session.act({ action: 'late' }, () => ok(false, 'without an intent nothing is done')),
+        session.annotate({ title: 'late' }),
+        session.snapshot(),
+        session.turn(),
+        session.close(),
+      )
+      await again.append({ type: 'theirs' })
+      deepEqual(
+        (await collect(again.events())).map(({ seq, type }) => [seq, type]),
+        [
+          [1, 'mine'],
+          [2, 'theirs'],
+          [3, 'theirs'],
+        ],
+      )
+      const read = await store.inspect(session.id)
+      ok((await read.health()).ok)
+      equal(read.summary.title, undefined)
+      deepEqual(await collect(read.audit()), [])
+    },
+  ],
+]

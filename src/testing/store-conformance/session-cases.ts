@@ -1,0 +1,193 @@
+import { deepEqual, equal, match, notEqual, ok } from 'node:assert/strict'
+import { collect, rejects, type StoreCase } from './store-case.ts'
+
+const badIds = ['', '.', '..', 'a/b', '../a', '.hidden', 'a\0b', 'x'.repeat(300), '🙂', 'a b', 'ä']
+
+/** Sessions as a whole: made, named, listed, closed, removed. */
+export const sessionCases: StoreCase[] = [
+  [
+    'a session gets an id of its own, or the one it is given',
+    async (store) => {
+      await using minted = await store.create()
+      match(minted.id, /^ses_[0-9A-HJKMNP-TV-Z]{26}$/)
+      await using named = await store.create({ id: 'my-agent.1_x' })
+      equal(named.id, 'my-agent.1_x')
+      await rejects('NAME_TAKEN', store.create({ id: 'my-agent.1_x' }))
+      deepEqual((await store.list()).map(({ id }) => id).toSorted(), ['my-agent.1_x', minted.id].toSorted())
+    },
+  ],
+  [
+    'an id that could be anything but a name is refused, and nothing is made of it',
+    async (store) => {
+      for (const id of badIds)
+        await rejects(
+          'SESSION_ID_INVALID',
+          store.create({ id }),
+          store.resume(id),
+          store.inspect(id),
+          store.remove(id),
+          store.unlock(id),
+          store.visit(id, () => {}, { create: {} }),
+        )
+      await using session = await store.create({ id: 'a' })
+      for (const id of badIds) await rejects('SESSION_ID_INVALID', session.fork({ id }))
+      deepEqual(
+        (await store.list()).map(({ id }) => id),
+        ['a'],
+      )
+    },
+  ],
+  [
+    'what is not there is not found',
+    async (store) => {
+      await rejects(
+        'NOT_FOUND',
+        store.resume('nothing'),
+        store.inspect('nothing'),
+        store.remove('nothing'),
+        store.fork('nothing'),
+        store.unlock('nothing'),
+        store.visit('nothing', () => {}),
+      )
+      deepEqual(await store.list(), [])
+    },
+  ],
+  [
+    'facts that are no texts are refused before anything is made',
+    async (store) => {
+      const odd = { title: 1 } as unknown as { title: string }
+      await rejects('ARG_ERROR', store.create(odd))
+      deepEqual(await store.list(), [])
+    },
+  ],
+  [
+    'the manifest has every revision, the oldest first, and keys that are not ours stay',
+    async (store, place) => {
+      const session = await store.create({ tool: 'test', title: 'one', workspace: '/w', mode: 'plan' })
+      const { id } = session
+      await session.annotate({ title: 'two' })
+      await session.close()
+      await place.addToManifest(id, 'later', { a: [1] })
+      const again = await store.resume(id)
+      await again.annotate({ workspace: '/v' })
+      await again.close()
+      const { manifest, summary } = await store.inspect(id)
+      deepEqual(
+        manifest.revisions.map(({ rev, kind }) => [rev, kind]),
+        ['create', 'annotate', 'close', 'resume', 'annotate', 'close'].map((kind, i) => [i + 1, kind]),
+      )
+      equal(manifest.store, store.id)
+      deepEqual(manifest.later, { a: [1] })
+      deepEqual(
+        [summary.tool, summary.title, summary.workspace, summary.state],
+        ['test', 'two', '/v', 'closed'],
+      )
+      for (const { at } of manifest.revisions) ok(!Number.isNaN(Date.parse(at)))
+    },
+  ],
+  [
+    'a list shows what is going on, the newest activity first, and can be narrowed',
+    async (store) => {
+      const first = await store.create({ id: 'first', tool: 'a', workspace: '/one', title: 'A' })
+      const second = await store.create({ id: 'second', tool: 'b', workspace: '/two' })
+      await second.append({ type: 'note' })
+      await new Promise((resolve) => setTimeout(resolve, 5))
+      await first.append({ type: 'note' })
+      await first.turn()
+      await second.close()
+      const listed = await store.list()
+      deepEqual(
+        listed.map(({ id, state, records }) => [id, state, records]),
+        [
+          ['first', 'active', 2],
+          ['second', 'closed', 1],
+        ],
+      )
+      const [{ holder, bytes = 0, createdAt = 0, lastAt = 0 } = {}] = listed
+      equal(holder?.process.pid, process.pid)
+      ok(bytes > 0 && createdAt > 0 && lastAt >= createdAt)
+      deepEqual(
+        (await store.list({ tool: 'b' })).map(({ id }) => id),
+        ['second'],
+      )
+      deepEqual(
+        (await store.list({ workspace: '/one' })).map(({ id }) => id),
+        ['first'],
+      )
+      deepEqual(await store.list({ workspace: '/one', tool: 'b' }), [])
+      await first.close()
+      equal((await store.list()).find(({ id }) => id === 'first')?.turns, 1)
+    },
+  ],
+  [
+    'a session is closed once, however often that is asked, and takes nothing after it',
+    async (store) => {
+      const session = await store.create()
+      const slot = session.slot('s', { version: '1', initial: 0 })
+      await session.append({ type: 'note' })
+      await Promise.all([session.close(), session.close()])
+      await session.close()
+      const { manifest } = await store.inspect(session.id)
+      await rejects(
+        'SESSION_CLOSED',
+        session.append({ type: 'late' }),
+        session.turn(),
+        slot.set(1),
+        session.audit({ action: 'late' }),
+        session.act({ action: 'late' }, () => {}),
+        session.annotate({ title: 'late' }),
+        session.snapshot(),
+      )
+      const after = await store.inspect(session.id)
+      deepEqual(after.manifest, manifest)
+      deepEqual(manifest.revisions.filter(({ kind }) => kind === 'close').length, 1)
+      equal((await collect(after.events())).length, 1)
+    },
+  ],
+  [
+    'leaving its block closes a session',
+    async (store) => {
+      let id = ''
+      {
+        await using session = await store.create()
+        id = session.id
+        await session.append({ type: 'note' })
+        equal((await store.list())[0]?.state, 'active')
+      }
+      equal((await store.list())[0]?.state, 'closed')
+      equal((await store.inspect(id)).manifest.revisions.at(-1)?.seq, 1)
+    },
+  ],
+  [
+    'a session of another kind of store is refused before anything of it is read, with its name',
+    async (store, place) => {
+      const session = await store.create()
+      await session.close()
+      await place.disown(session.id)
+      await rejects(
+        'RESUME_MISMATCH',
+        store.resume(session.id),
+        store.visit(session.id, () => {}),
+        store.inspect(session.id),
+      )
+      await store.resume(session.id).catch((error: { exit?: number }) => equal(error.exit, 6))
+    },
+  ],
+  [
+    'what is removed is gone for everybody, and its id is free again; what is in use stays',
+    async (store, place) => {
+      const other = await place.open()
+      const session = await store.create({ id: 'a' })
+      await rejects('SESSION_LOCKED', other.remove('a'))
+      await session.append({ type: 'note' })
+      await session.close()
+      await other.remove('a')
+      deepEqual(await store.list(), [])
+      await rejects('NOT_FOUND', store.resume('a'))
+      const again = await store.create({ id: 'a' })
+      equal(again.lastSeq, 0)
+      notEqual(again.manifest.created_at, undefined)
+      await again.close()
+    },
+  ],
+]

@@ -1,0 +1,163 @@
+import { deepEqual, equal, ok, throws } from 'node:assert/strict'
+import type { Session } from '../../store/session.ts'
+import { randomFrom, rejects, type StoreCase } from './store-case.ts'
+
+const coded = (code: string) => (error: unknown) => (error as { code?: string }).code === code
+
+/** Slots, turns and snapshots. */
+export const slotCases: StoreCase[] = [
+  [
+    'a slot has its first value until it is set, and the last one after every resume',
+    async (store, place) => {
+      const session = await store.create()
+      const slot = session.slot('todo', { version: '1', initial: ['first'] })
+      deepEqual(slot.value, ['first'])
+      for (let i = 0; i < 5; i++) await slot.set([...slot.value, `item ${i}`])
+      await session.slot('big', { version: '1', initial: '' }).set('ö'.repeat(200_000))
+      await session.close()
+      await using again = await (await place.open()).resume(session.id)
+      deepEqual(again.slot('todo', { version: '1', initial: [''] }).value.length, 6)
+      equal(again.slot('big', { version: '1', initial: '' }).value, 'ö'.repeat(200_000))
+      deepEqual((await (await store.inspect(session.id)).slots()).todo, {
+        version: '1',
+        value: ['first', 'item 0', 'item 1', 'item 2', 'item 3', 'item 4'],
+      })
+    },
+  ],
+  [
+    'a slot of another version is migrated, taken with a warning, or refused',
+    async (store) => {
+      const session = await store.create()
+      await session.slot('s', { version: '1', initial: 0 }).set(20)
+      await session.close()
+      await using again = await store.resume(session.id)
+      const open = (options: object): number =>
+        again.slot<number>('s', { version: '2', initial: 0, ...options }).value
+      throws(() => open({}), coded('SLOT_DRIFT'))
+      throws(() => open({ drift: 'reject', migrate: () => 1 }), coded('SLOT_DRIFT'))
+      throws(() => open({ drift: 'migrate' }), coded('SLOT_DRIFT'))
+      throws(
+        () =>
+          open({
+            migrate: () => {
+              throw new Error('no')
+            },
+          }),
+        coded('SLOT_DRIFT'),
+      )
+      deepEqual(again.warnings, [])
+      equal(open({ drift: 'warn' }), 20)
+      equal(again.warnings.length, 1)
+      const migrated = again.slot<number>('s', {
+        version: '2',
+        initial: 0,
+        migrate: (value, version) => Number(value) + Number(version),
+      })
+      equal(migrated.value, 21)
+      await migrated.set(migrated.value)
+      equal(open({ drift: 'reject' }), 21)
+    },
+  ],
+  [
+    'a slot that was given up begins anew',
+    async (store) => {
+      await using session = await store.create()
+      await session.slot('s', { version: '1', initial: 0 }).set(1)
+      await session.resetSlot('s', '2', { a: 1 })
+      deepEqual(session.slot('s', { version: '2', initial: {} }).value, { a: 1 })
+      throws(() => session.slot('', { version: '1', initial: 0 }), coded('ARG_ERROR'))
+      throws(() => session.slot('a\nb', { version: '1', initial: 0 }), coded('ARG_ERROR'))
+    },
+  ],
+  [
+    'turns are counted, and a snapshot is taken when the policy says so',
+    async (store) => {
+      const policies = [
+        [{ minBytes: 0, minRecords: 0 }, [true, true]],
+        [{ minBytes: 1 << 30, minRecords: 3 }, [false, true]],
+        [{ minBytes: 5000, minRecords: 1 << 30 }, [false, true]],
+        [{ at: 'critical', minBytes: 0, minRecords: 0 }, [false, false]],
+        [{ at: 'never', minBytes: 0, minRecords: 0 }, [false, false]],
+      ] as const
+      for (const [snapshots, expected] of policies) {
+        const session = await store.create({ snapshots })
+        const first = await session.turn({ cost: 1 })
+        await session.append({ type: 'note', data: 'x'.repeat(6000) })
+        const second = await session.turn()
+        deepEqual([first.turn, second.turn, second.seq], [1, 2, 3])
+        deepEqual([first.snapshot, second.snapshot], expected)
+        await session.close()
+        await using again = await store.resume(session.id)
+        equal(again.turns, 2)
+      }
+    },
+  ],
+  [
+    'a resume reads what came after the last snapshot, and no more',
+    async (store, place) => {
+      const session = await store.create({ snapshots: { at: 'critical' } })
+      for (let i = 0; i < 50; i++) await session.append({ type: 'note', data: i })
+      await session.snapshot()
+      for (let i = 0; i < 3; i++) await session.append({ type: 'note', data: i })
+      const other = await place.open()
+      await other.unlock(session.id)
+      await using again = await other.resume(session.id)
+      deepEqual([again.report.snapshot, again.report.replayed, again.lastSeq], [50, 3, 53])
+      await session.close().catch(() => {})
+    },
+  ],
+  [
+    'with snapshots or without, a session comes to the same',
+    async (store, place) => {
+      for (let seed = 1; seed <= 6; seed++) {
+        const states = []
+        for (const snapshots of [{ minBytes: 0, minRecords: 0 }, { at: 'never' as const }]) {
+          const session = await store.create({ snapshots })
+          await doAnything(session, randomFrom(seed))
+          const other = await place.open()
+          await other.unlock(session.id)
+          await session.close().catch(() => {})
+          const again = await other.resume(session.id)
+          const { turns, lastSeq } = again
+          const unsettled = again.unsettled().map(({ action, key }) => [action, key])
+          const slots = await (await store.inspect(session.id)).slots()
+          states.push({ turns, lastSeq, unsettled, slots })
+          await again.close()
+        }
+        ok((states[0]?.lastSeq ?? 0) > 0)
+        deepEqual(states[0], states[1])
+      }
+    },
+  ],
+  [
+    'a slot whose value cannot be written stays as it was',
+    async (store) => {
+      await using session = await store.create()
+      const slot = session.slot<unknown>('s', { version: '1', initial: 1 })
+      await slot.set(2)
+      const circle: { self?: unknown } = {}
+      circle.self = circle
+      await slot.set(circle).then(
+        () => ok(false, 'a circle cannot be written'),
+        () => {},
+      )
+      equal(slot.value, 2)
+      await rejects('ARG_ERROR', session.resetSlot('no such name!', '1', 0))
+    },
+  ],
+]
+
+async function doAnything(session: Session, random: (below: number) => number): Promise<void> {
+  for (let i = 0; i < 30; i++) {
+    const what = random(6)
+    const ext = `slot-${random(3)}`
+    const version = String(random(2))
+    if (what === 0) await session.append({ type: 'note', data: 'x'.repeat(random(300)) })
+    if (what === 1) await session.slot<unknown>(ext, { version, initial: 0, drift: 'warn' }).set({ i, ext })
+    if (what === 2) await session.turn()
+    if (what === 3) await session.act({ action: 'act', key: `key-${i}` }, () => i)
+    if (what === 4)
+      await session.audit({ action: 'begun', phase: 'intent', act: `act-${i}`, key: `open-${i}` })
+    if (what === 5) await session.append({ type: 'lazy', data: i }, { durable: false })
+  }
+}

@@ -1,0 +1,142 @@
+import { deepEqual, equal, ok } from 'node:assert/strict'
+import type { SessionStore } from '../../store/store.ts'
+import { collect, rejects, type StoreCase, until } from './store-case.ts'
+
+const typesOf = async (store: SessionStore, id: string): Promise<string[]> =>
+  (await collect((await store.inspect(id)).events())).map(({ type }) => type)
+
+/** Short entries by scripts and hooks. */
+export const visitCases: StoreCase[] = [
+  [
+    'a visit to a session that nobody holds writes into it at once, and leaves no revision',
+    async (store, place) => {
+      const session = await store.create()
+      await session.append({ type: 'note' })
+      await session.close()
+      const { manifest } = await store.inspect(session.id)
+      const answer = await (
+        await place.open()
+      ).visit(session.id, async (visit) => {
+        ok(visit.direct)
+        await visit.append({ type: 'visit', data: 1 })
+        await visit.audit({ action: 'seen' })
+        return 'answer'
+      })
+      equal(answer, 'answer')
+      deepEqual(await typesOf(store, session.id), ['note', 'visit'])
+      const read = await store.inspect(session.id)
+      deepEqual(read.manifest, manifest)
+      deepEqual(
+        (await collect(read.audit())).map(({ action }) => action),
+        ['seen'],
+      )
+      await using again = await store.resume(session.id)
+      equal(again.lastSeq, 2)
+      deepEqual(again.report.cut, [])
+    },
+  ],
+  [
+    'a visit makes the session if it is told to, once',
+    async (store) => {
+      const visits = Array.from({ length: 8 }, (_, i) =>
+        store.visit('hooked', (visit) => visit.append({ type: `v${i}` }), { create: { tool: 'hook' } }),
+      )
+      await Promise.all(visits)
+      deepEqual(
+        (await typesOf(store, 'hooked')).toSorted(),
+        Array.from({ length: 8 }, (_, i) => `v${i}`),
+      )
+      equal((await store.list())[0]?.tool, 'hook')
+    },
+  ],
+  [
+    'what is left while another holds the session comes in with its next turn, once',
+    async (store, place) => {
+      const other = await place.open()
+      const session = await store.create()
+      await session.append({ type: 'note' })
+      await other.visit(session.id, async (visit) => {
+        ok(!visit.direct)
+        await visit.append({ type: 'left', data: { a: 1 } })
+        await visit.audit({ action: 'left' })
+      })
+      await session.turn()
+      deepEqual(await typesOf(store, session.id), ['note', 'left'])
+      await session.turn()
+      await session.close()
+      deepEqual(await typesOf(store, session.id), ['note', 'left'])
+      const read = await store.inspect(session.id)
+      deepEqual(
+        (await collect(read.audit())).map(({ action }) => action),
+        ['left'],
+      )
+      ok((await read.health()).ok)
+    },
+  ],
+  [
+    'it comes in without a turn, too, after a moment',
+    async (store, place) => {
+      await using session = await store.create()
+      await (await place.open()).visit(session.id, (visit) => visit.append({ type: 'left' }))
+      await until('it is in', async () => (await typesOf(store, session.id)).includes('left'))
+    },
+  ],
+  [
+    'what is left while the holder goes is never lost and never doubled',
+    async (store, place) => {
+      const other = await place.open()
+      const { id, close } = await bound(store)
+      await close()
+      for (let round = 0; round < 15; round++) {
+        const session = await store.resume(id)
+        const visiting = other.visit(id, (visit) => visit.append({ type: `r${round}` }))
+        await Promise.all([visiting, session.close()])
+      }
+      deepEqual(
+        await typesOf(store, id),
+        Array.from({ length: 15 }, (_, round) => `r${round}`),
+      )
+    },
+  ],
+  [
+    'an act that a visitor has begun is uncertain for the holder as well',
+    async (store, place) => {
+      await using session = await store.create()
+      equal(await session.act({ action: 'first', key: 'other' }, () => 1), 1)
+      await (
+        await place.open()
+      ).visit(session.id, (visit) => visit.audit({ action: 'pay', phase: 'intent', act: 'act_v', key: 'k' }))
+      await session.turn()
+      deepEqual(
+        session.unsettled().map(({ act }) => act),
+        ['act_v'],
+      )
+      await rejects(
+        'ACT_UNCERTAIN',
+        session.act({ action: 'pay', key: 'k' }, () => 1),
+      )
+    },
+  ],
+  [
+    'a visitor that fails gives the session back',
+    async (store) => {
+      const { id, close } = await bound(store)
+      await close()
+      await store
+        .visit(id, () => {
+          throw new Error('mine')
+        })
+        .then(
+          () => ok(false),
+          (error: Error) => equal(error.message, 'mine'),
+        )
+      await using session = await store.resume(id)
+      equal(session.lastSeq, 0)
+    },
+  ],
+]
+
+async function bound(store: SessionStore): Promise<{ id: string; close: () => Promise<void> }> {
+  const session = await store.create()
+  return { id: session.id, close: () => session.close() }
+}
