@@ -1,36 +1,61 @@
 import type pg from 'pg'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { PostgresServer } from '../../../test/support/postgres.ts'
+import { storeConformance } from '../../testing/store-conformance.ts'
+import type { StorePlace } from '../../testing/store-conformance/store-case.ts'
 import { migrate } from '../migrate.ts'
+import type { PostgresPool } from '../pool.ts'
 import { postgresStore } from './store.ts'
 
 let server: PostgresServer
-let pool: pg.Pool
+let database: string
 beforeAll(async () => {
   server = await PostgresServer.start()
-  const database = await server.createDatabase()
-  pool = server.pool({ database })
-  await migrate({ pool })
+  database = await server.createDatabase()
+  await migrate({ pool: server.pool({ database }) })
 })
 afterAll(() => server[Symbol.asyncDispose]())
 
-test('a session that was closed resumes with everything it had', async () => {
-  const store = postgresStore({ pool })
-  const session = await store.create({ tool: 'test', title: 'first' })
-  const { id } = session
-  const { seq } = await session.append({ type: 'message', data: { text: 'hello' } })
-  expect(seq).toBe(1)
-  const slot = session.slot<string[]>('todo', { version: '1', initial: [] })
-  await slot.set([...slot.value, 'a'])
-  await session.act({ action: 'shell', subject: 'ls', key: 'k' }, () => 42)
-  await session.turn()
-  await session.close()
-  const again = await store.resume(id)
-  expect(again.slot<string[]>('todo', { version: '1', initial: [] }).value).toEqual(['a'])
-  expect(again.turns).toBe(1)
-  expect(await again.act({ action: 'shell', key: 'k' }, () => 43)).toBe(42)
-  expect(await again.tail(5)).toMatchObject([{ type: 'message' }])
-  await again.close()
-  expect((await store.list())[0]).toMatchObject({ id, state: 'closed', turns: 1 })
-  expect(await (await store.inspect(id)).health()).toMatchObject({ ok: true })
+const pools = new Map<string, PostgresPool>()
+const tables = ['session', 'journal', 'audit', 'revision', 'blob', 'snapshot', 'state', 'spool']
+
+/** The sessions of a database, emptied. */
+async function makePlace(name: string, make: () => PostgresPool): Promise<StorePlace> {
+  const pool = pools.get(name) ?? make()
+  pools.set(name, pool)
+  await server.admin(tables.map((table) => `DELETE FROM stint.${table};`).join(''), database)
+  return {
+    open: () => postgresStore({ pool }),
+    disown: async (id) =>
+      void (await pool.query(`UPDATE stint.session SET store = 'other' WHERE id = $1`, [id])),
+    addToManifest: async (id, key, value) =>
+      void (await pool.query(
+        `UPDATE stint.session SET manifest = (manifest::jsonb || jsonb_build_object($2::text, $3::jsonb))::text WHERE id = $1`,
+        [id, key, JSON.stringify(value)],
+      )),
+  }
+}
+
+const make = (config: pg.PoolConfig) => (): PostgresPool => server.pool({ database, ...config })
+
+/** As a pooler in transaction mode: each statement meets another connection. */
+function neverTheSame(): PostgresPool {
+  const each = Array.from({ length: 4 }, () => server.pool({ database, max: 1 }))
+  let turn = 0
+  const next = (): pg.Pool => each[(turn += 1) % each.length] as pg.Pool
+  return { query: (sql, values) => next().query(sql, values), connect: () => next().connect() }
+}
+
+describe.each<[string, () => PostgresPool]>([
+  ['PostgreSQL', make({})],
+  ['PostgreSQL, with another connection for each statement', neverTheSame],
+  ['PostgreSQL, with one connection for all', make({ max: 1 })],
+  [
+    'PostgreSQL, where transactions are serializable',
+    make({ options: '-c default_transaction_isolation=serializable' }),
+  ],
+])('sessions in %s', (name, make) => {
+  test.each(storeConformance(() => makePlace(name, make)))('$title', async ({ run }) => {
+    await expect(run()).resolves.toBeUndefined()
+  })
 })
