@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest'
+import { searchKilled, searchResumed, searchTakeovers } from '../../test/support/crash-nested.ts'
+import { type Found, report, search } from '../../test/support/crash-search.ts'
+import type { Bounds } from '../../test/support/crash-states.ts'
+import {
+  afterResume,
+  closedAtOnce,
+  id,
+  unwatched,
+  type Workload,
+  workloads,
+} from '../../test/support/crash-workloads.ts'
+
+// What is simulated here, and what it assumes of a disk, is told in test/support/crash-disk.ts. `npm run torture` searches wider.
+const bounds: Bounds = { allSubsetsOf: 3, tearEvery: 61, combinations: 8 }
+const few: Bounds = { allSubsetsOf: 1, tearEvery: 301, combinations: 2 }
+
+/** The same for each workload. */
+async function forAll(name: string, searchOne: (workload: Workload) => Promise<Found>): Promise<string[]> {
+  const found: Found[] = []
+  for (const workload of workloads) found.push(await searchOne(workload))
+  return report(name, ...found)
+}
+
+test.each(workloads)(
+  'after a crash at any moment of $name, everything acknowledged is there and nothing is out of order',
+  async (workload) => {
+    expect(report(workload.name, await search(workload, { bounds }))).toEqual([])
+  },
+)
+
+test('a write may be torn at any byte', async () => {
+  const bytewise: Workload = {
+    name: 'torn at any byte',
+    sizes: { growBytes: 700 },
+    async run(simulation) {
+      const session = await unwatched(simulation, () => simulation.create(id))
+      await Promise.all(['1', '2'].map((n) => session.append(n)))
+      await session.note('a')
+      await session.append('3')
+    },
+  }
+  const every = { allSubsetsOf: 2, tearEvery: 1, combinations: 2 }
+  expect(report(bytewise.name, await search(bytewise, { bounds: every }))).toEqual([])
+})
+
+test.each([afterResume, closedAtOnce])(
+  'a crash during recovery, or when $name, loses nothing that was recovered or acknowledged since',
+  async (then) => {
+    const searchOne = (workload: Workload) => searchResumed(workload, { bounds: few, every: 311 }, then)
+    expect(await forAll(then.name, searchOne)).toEqual([])
+  },
+)
+
+test('a process that is killed, and a power cut in the life of the next, lose nothing', async () => {
+  const searchOne = (workload: Workload) => searchKilled(workload, { bounds: few, every: 67 })
+  expect(await forAll('killed', searchOne)).toEqual([])
+})
+
+test.each([
+  ['stopped, robbed and woken', false],
+  ['robbed before the other has looked', true],
+])(
+  'a writer that is %s at any moment loses nothing it was told is safe, and spoils nothing',
+  async (name, late) => {
+    expect(await forAll(name, (workload) => searchTakeovers(workload, late))).toEqual([])
+  },
+)

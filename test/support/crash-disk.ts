@@ -1,0 +1,192 @@
+import { basename, dirname } from 'node:path'
+import type { Disk } from '../../src/primitives/disk.ts'
+import { fileImages, type Tearing } from './crash-file-images.ts'
+import { DirectoryNode, FileNode, type TreeNode } from './crash-nodes.ts'
+
+/** One call that changes something, before it happens. */
+export interface DiskCall {
+  call:
+    | 'create'
+    | 'write'
+    | 'truncate'
+    | 'sync'
+    | 'rename'
+    | 'link'
+    | 'unlink'
+    | 'makeDirectory'
+    | 'syncDirectory'
+  path: string
+}
+
+/**
+ * A disk in memory that knows, besides what programs see, what a power cut may leave of it (`crash-states.ts` tells all that). Its assumptions, which are
+ * those of POSIX and of what journaling file systems really do:
+ *
+ * - What was in a file when its sync returned is there after a crash, unless it was changed since.
+ * - Of what was written since, any part may be there: each sector for itself, in any order; the last write also up to any byte. A file may
+ *   have grown without its data: that reads as zeros, never as another file's data.
+ * - A byte that is written again with the same value does not change, whatever happens.
+ * - A truncation since the last sync may be undone.
+ * - A name is as its directory's last sync left it, or means anything that it has meant since, each name for itself. So a rename may be seen or not,
+ *   and its old name may be gone or not, but the new name never leads to a half of each.
+ * - Syncing a file does not sync its name, and syncing a directory does not sync what is in its files.
+ * - After a sync that failed, what should have been synced is there or not for good: syncing again does not help.
+ *   A directory whose sync failed stays to be synced: a file system that cannot write its metadata stops altogether.
+ */
+export class CrashDisk implements Disk {
+  readonly root: DirectoryNode
+  /** Heard before each change. It may throw what the call shall throw, and take less of a write than was given. */
+  before: ((call: DiskCall) => number | undefined | void) | undefined
+  /** Changes so far. */
+  changes = 0
+  readonly #open = new Map<number, { node: FileNode; path: string }>()
+  #nextFile = 3
+
+  constructor(root: DirectoryNode = new DirectoryNode()) {
+    this.root = root
+  }
+
+  create(path: string): number {
+    this.#hear('create', path)
+    const parent = this.#directory(dirname(path))
+    if (parent.entries.has(basename(path))) throw errno('EEXIST', path)
+    const node = new FileNode()
+    parent.set(basename(path), node)
+    return this.#opened(node, path)
+  }
+
+  open(path: string): number {
+    return this.#opened(this.#file(path), path)
+  }
+
+  openToRead(path: string): number {
+    return this.open(path)
+  }
+
+  write(file: number, bytes: Uint8Array, from: number, position: number): number {
+    const { node, path } = this.#at(file)
+    const taken = Math.min(this.#hear('write', path) ?? bytes.length - from, bytes.length - from)
+    node.change({ kind: 'write', at: position, bytes: Buffer.from(bytes.subarray(from, from + taken)) })
+    return taken
+  }
+
+  read(file: number, into: Uint8Array, position: number): number {
+    const { content } = this.#at(file).node
+    return content.copy(into, 0, Math.min(position, content.length))
+  }
+
+  size(file: number): number {
+    return this.#at(file).node.content.length
+  }
+
+  truncate(file: number, length: number): void {
+    const { node, path } = this.#at(file)
+    this.#hear('truncate', path)
+    node.change({ kind: 'truncate', length })
+  }
+
+  sync(file: number): void {
+    const { node, path } = this.#at(file)
+    try {
+      this.#hear('sync', path)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EIO') node.failSync(fileImages(node, failedSync))
+      throw error
+    }
+    node.sync()
+  }
+
+  close(file: number): void {
+    this.#open.delete(file)
+  }
+
+  rename(from: string, to: string): void {
+    this.#hear('rename', to)
+    const [source, target] = [this.#directory(dirname(from)), this.#directory(dirname(to))]
+    const node = source.entries.get(basename(from))
+    if (node === undefined) throw errno('ENOENT', from)
+    const taken = target.entries.get(basename(to))
+    if (taken instanceof DirectoryNode && taken.entries.size > 0) throw errno('ENOTEMPTY', to)
+    target.set(basename(to), node)
+    source.set(basename(from), undefined)
+  }
+
+  link(from: string, to: string): void {
+    this.#hear('link', to)
+    const target = this.#directory(dirname(to))
+    if (target.entries.has(basename(to))) throw errno('EEXIST', to)
+    target.set(basename(to), this.#file(from))
+  }
+
+  unlink(path: string): void {
+    this.#hear('unlink', path)
+    const parent = this.#directory(dirname(path))
+    if (!parent.entries.has(basename(path))) throw errno('ENOENT', path)
+    parent.set(basename(path), undefined)
+  }
+
+  makeDirectory(path: string): void {
+    this.#hear('makeDirectory', path)
+    const parent = this.#directory(dirname(path))
+    if (parent.entries.has(basename(path))) throw errno('EEXIST', path)
+    parent.set(basename(path), new DirectoryNode())
+  }
+
+  list(directory: string): string[] {
+    return [...this.#directory(directory).entries.keys()]
+  }
+
+  syncDirectory(directory: string): void {
+    this.#hear('syncDirectory', directory)
+    this.#directory(directory).sync()
+  }
+
+  #hear(call: DiskCall['call'], path: string): number | undefined {
+    const taken = this.before?.({ call, path }) ?? undefined
+    this.changes += 1
+    return taken
+  }
+
+  #opened(node: FileNode, path: string): number {
+    const file = this.#nextFile++
+    this.#open.set(file, { node, path })
+    return file
+  }
+
+  #at(file: number): { node: FileNode; path: string } {
+    const open = this.#open.get(file)
+    if (open === undefined) throw errno('EBADF', String(file))
+    return open
+  }
+
+  #file(path: string): FileNode {
+    const node = this.#directory(dirname(path)).entries.get(basename(path))
+    if (node === undefined) throw errno('ENOENT', path)
+    if (node instanceof DirectoryNode) throw errno('EISDIR', path)
+    return node
+  }
+
+  #directory(path: string): DirectoryNode {
+    let node: TreeNode = this.root
+    for (const name of path.split('/').filter((part) => part !== '')) {
+      if (!(node instanceof DirectoryNode)) throw errno('ENOTDIR', path)
+      const next: TreeNode | undefined = node.entries.get(name)
+      if (next === undefined) throw errno('ENOENT', path)
+      node = next
+    }
+    if (!(node instanceof DirectoryNode)) throw errno('ENOTDIR', path)
+    return node
+  }
+}
+
+/** What a failed sync leaves is told apart by sectors: tears within them are those of a crash. */
+const failedSync: Tearing = { allSubsetsOf: 4, tearEvery: Number.POSITIVE_INFINITY }
+
+/** Without a stack, which would take most of the time of a search. */
+export function errno(code: string, path: string): NodeJS.ErrnoException {
+  const { stackTraceLimit } = Error
+  Error.stackTraceLimit = 0
+  const error = Object.assign(new Error(`${code}: ${path}`), { code, path })
+  Error.stackTraceLimit = stackTraceLimit
+  return error
+}

@@ -1,0 +1,143 @@
+import { join } from 'node:path'
+import { Blobs } from '../../src/journal/blobs.ts'
+import { readBackwards } from '../../src/journal/read.ts'
+import type { Clock } from '../../src/primitives/clock.ts'
+import { type Disk, readFile } from '../../src/primitives/disk.ts'
+import { codedError, StintError } from '../../src/primitives/stint-error.ts'
+import type { HeldSession, Hold, ReadableSession, SpoolEntry, StoreDriver } from '../../src/store/driver.ts'
+import { forkFiles } from '../../src/store/filesystem/fork.ts'
+import type { Sizes } from '../../src/store/filesystem/held-session.ts'
+import { highestEpoch, logsOf } from '../../src/store/filesystem/logs.ts'
+import {
+  type OpenContext,
+  openNew,
+  openTaken,
+  type TakenHold,
+} from '../../src/store/filesystem/open-session.ts'
+import { pathsIn, type SessionPaths } from '../../src/store/filesystem/paths.ts'
+import { ReadableFiles } from '../../src/store/filesystem/readable-session.ts'
+import { recover } from '../../src/store/filesystem/recover.ts'
+import { Snapshots } from '../../src/store/filesystem/snapshots.ts'
+import { leave, waiting } from '../../src/store/filesystem/spool.ts'
+import { publishSession, stageSession } from '../../src/store/filesystem/stage.ts'
+import { type Manifest, parseManifest } from '../../src/store/manifest.ts'
+import type { Holder, SessionSummary } from '../../src/store/store.ts'
+import { CrashDisk } from './crash-disk.ts'
+import type { SimulatedLocks } from './crash-locks.ts'
+
+export const sessions = '/sessions'
+
+/** A disk with nothing on it but the directory of the sessions. */
+export function emptyDisk(): CrashDisk {
+  const disk = new CrashDisk()
+  disk.makeDirectory(sessions)
+  disk.syncDirectory('/')
+  return disk
+}
+
+let ticks = 0
+const clock: Clock = { now: () => 1_700_000_000_000 + ticks++, mono: () => ticks }
+
+export const pathsOf = (id: string): SessionPaths => pathsIn(join(sessions, id))
+
+/** The sessions of a simulated disk: the filesystem store's own code, but for its lock, and for what it asks the kernel past its disk. */
+export class SimulatedDriver implements StoreDriver {
+  readonly id = 'filesystem'
+  readonly #disk: Disk
+  readonly #locks: SimulatedLocks
+  readonly #sizes: Sizes
+
+  constructor(disk: Disk, locks: SimulatedLocks, sizes: Sizes) {
+    this.#disk = disk
+    this.#locks = locks
+    this.#sizes = sizes
+  }
+
+  async create(manifest: Manifest, hold: Hold): Promise<HeldSession> {
+    return coded(() => {
+      const paths = pathsOf(manifest.session_id)
+      const staged = stageSession(this.#disk, sessions, manifest)
+      const { lock } = this.#locks.take(manifest.session_id, hold.kind, 0)
+      publishSession(this.#disk, staged, paths)
+      return openNew(this.#context(paths, manifest, hold), lock)
+    })
+  }
+
+  async open(id: string, hold: Hold): Promise<HeldSession> {
+    return coded(() => this.openNow(id, hold))
+  }
+
+  openNow(id: string, hold: Hold, taken: TakenHold = this.take(id, hold)): HeldSession {
+    return openTaken(this.#context(pathsOf(id), this.manifestOf(id), hold), taken)
+  }
+
+  take(id: string, { kind }: Hold): TakenHold {
+    return this.#locks.take(id, kind, highestEpoch(logsOf(this.#disk, pathsOf(id))))
+  }
+
+  manifestOf(id: string): Manifest {
+    const text = readFile(this.#disk, pathsOf(id).manifest)?.toString()
+    const manifest = text === undefined ? undefined : parseManifest(text)
+    if (manifest === undefined) throw new StintError('NOT_FOUND', `there is no session ${id}`)
+    return manifest
+  }
+
+  async read(id: string): Promise<ReadableSession> {
+    const manifest = this.manifestOf(id)
+    const paths = pathsOf(id)
+    const records = readBackwards(logsOf(this.#disk, paths).journal).next().value?.seq ?? 0
+    const summary = { id, store: this.id, records } as SessionSummary
+    return new ReadableFiles(this.#disk, paths, manifest, summary)
+  }
+
+  async list(): Promise<SessionSummary[]> {
+    return []
+  }
+
+  async fork(from: string, at: number | undefined, manifest: Manifest): Promise<void> {
+    coded(() => {
+      const paths = pathsOf(from)
+      const recovered = recover({
+        logs: logsOf(this.#disk, paths),
+        snapshots: new Snapshots(this.#disk, paths),
+        blobs: new Blobs(this.#disk, paths.blobs),
+        manifest: this.manifestOf(from),
+      })
+      const staged = stageSession(this.#disk, sessions, manifest)
+      forkFiles(this.#disk, { paths, recovered }, at, staged)
+      publishSession(this.#disk, staged, pathsOf(manifest.session_id))
+    })
+  }
+
+  async spool(id: string, entries: readonly SpoolEntry[]): Promise<void> {
+    coded(() => leave(this.#disk, pathsOf(id), entries))
+  }
+
+  async hasSpool(id: string): Promise<boolean> {
+    return waiting(this.#disk, pathsOf(id)).length > 0
+  }
+
+  async holder(id: string): Promise<Holder | undefined> {
+    return this.#locks.look(id)?.holder
+  }
+
+  async unlock(): Promise<undefined> {
+    throw new Error('not simulated')
+  }
+
+  async remove(): Promise<void> {
+    throw new Error('not simulated')
+  }
+
+  #context(paths: SessionPaths, manifest: Manifest, hold: Hold): OpenContext {
+    return { disk: this.#disk, clock, paths, manifest, hold, sizes: this.#sizes }
+  }
+}
+
+function coded<T>(act: () => T): T {
+  try {
+    return act()
+  } catch (error) {
+    throw codedError(error, 'use the simulated disk')
+  }
+}

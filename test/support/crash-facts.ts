@@ -1,0 +1,62 @@
+import { auditRecordOf } from '../../src/audit/record.ts'
+import { Blobs } from '../../src/journal/blobs.ts'
+import { readRecords } from '../../src/journal/read.ts'
+import type { LogRecord } from '../../src/journal/record.ts'
+import type { Disk } from '../../src/primitives/disk.ts'
+import { logsOf } from '../../src/store/filesystem/logs.ts'
+import { readData } from '../../src/store/filesystem/recover.ts'
+import { Snapshots } from '../../src/store/filesystem/snapshots.ts'
+import { verify } from '../../src/store/filesystem/verify.ts'
+import type { Manifest } from '../../src/store/manifest.ts'
+import { emptyState, type SessionState, slotType, takeAudit, turnType } from '../../src/store/state.ts'
+import { pathsOf } from './crash-driver.ts'
+
+/** What a session's files say, in the words of the workloads: each record is known by a name of its own. */
+export interface Facts {
+  journal: string[]
+  audit: string[]
+  closes: number
+  /** As recovered from the newest snapshot, and as it follows from the logs alone. */
+  state: string
+  replayed: string
+}
+
+export function factsOf(disk: Disk, id: string, manifest: Manifest, state: SessionState): Facts {
+  const paths = pathsOf(id)
+  const logs = logsOf(disk, paths)
+  const blobs = new Blobs(disk, paths.blobs)
+  const records = [...readRecords(logs.journal)].map((record) => readData(record, blobs))
+  const audit = [...readRecords(logs.audit)].map((record) => auditRecordOf(readData(record, blobs)))
+  const replayed = emptyState()
+  for (const record of records) replay(replayed, record)
+  for (const record of audit) takeAudit(replayed, record)
+  return {
+    journal: records.map(nameOf),
+    // Lines that tell of a full disk are nobody's in the workload.
+    audit: audit.filter(({ action }) => action !== 'append').map(({ type, action }) => `${type} ${action}`),
+    closes: manifest.revisions.filter(({ kind }) => kind === 'close').length,
+    state: written(state),
+    replayed: written(replayed),
+  }
+}
+
+/** What verification has to say against it. */
+export function sicknessOf(disk: Disk, id: string, manifest: Manifest): string[] {
+  const paths = pathsOf(id)
+  const [snapshots, blobs] = [new Snapshots(disk, paths), new Blobs(disk, paths.blobs)]
+  const { ok, ...health } = verify({ logs: logsOf(disk, paths), snapshots, blobs, manifest })
+  const findings = [...health.journal.findings, ...health.audit.findings, ...health.blobs]
+  return ok ? [] : findings.map((what) => `verify: ${what}`)
+}
+
+const nameOf = ({ data }: LogRecord): string => String((data as { n?: unknown } | null)?.n)
+
+/** Told here once more, so that what recovery makes of the logs is not compared with itself. */
+function replay(state: SessionState, { type, data, slot }: LogRecord): void {
+  if (type === turnType) state.turns += 1
+  if (type === slotType && slot !== undefined)
+    state.slots.set(slot.ext, { version: slot.version, value: data })
+}
+
+const written = ({ turns, slots, unsettled }: SessionState): string =>
+  JSON.stringify({ turns, slots: [...slots].sort(), unsettled: [...unsettled.keys()].sort() })

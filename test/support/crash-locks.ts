@@ -1,0 +1,87 @@
+import type { TakenHold } from '../../src/store/filesystem/open-session.ts'
+import { type LockRecord, type LogEnds, locked, standingOf } from '../../src/store/session-lock.ts'
+import { StintError } from '../../src/primitives/stint-error.ts'
+import type { Holder } from '../../src/store/store.ts'
+
+/** How a holder that left its record looks to others. */
+export type Life = 'alive' | 'dead' | 'silent'
+
+/**
+ * Who holds the sessions of a simulated disk. The records are not on that disk: a lock needs no durability, so a power cut may bring back any record of the past, or
+ * none at all.
+ */
+export class SimulatedLocks {
+  readonly #records = new Map<string, LockRecord>()
+  readonly #past = new Map<string, LockRecord[]>()
+  life: Life
+
+  constructor(life: Life = 'alive') {
+    this.life = life
+  }
+
+  look(id: string): LockRecord | undefined {
+    return this.#records.get(id)
+  }
+
+  take(id: string, kind: Holder['kind'], highestEpoch: number): TakenHold {
+    const before = this.look(id)
+    const standing = standingOf(before, Number.MAX_SAFE_INTEGER, () => lives[this.life])
+    if (standing === 'held') throw locked(id, before?.holder)
+    const epoch = Math.max(before?.epoch ?? 0, highestEpoch) + 1
+    let ours: LockRecord = { holder: { ...anyone, kind, epoch }, epoch, ends: undefined }
+    this.#write(id, ours)
+    const assertOurs = (): void => {
+      if (this.look(id) !== ours) throw new StintError('FENCED', `session ${id} was taken over`)
+    }
+    const release = (ends: LogEnds): void => {
+      assertOurs()
+      ours = { holder: undefined, epoch, ends }
+      this.#write(id, ours)
+    }
+    return { lock: { epoch, assertOurs, beat: assertOurs, release }, standing, before }
+  }
+
+  /** What may be left of it after a crash: the last record, an earlier one that says it was released, none. */
+  afterCrash(): SimulatedLocks[] {
+    const releases = Math.max(0, ...[...this.#past.values()].map((past) => past.filter(isReleased).length))
+    return [
+      this.#as((past) => past.at(-1)),
+      ...(releases > 0 ? [this.#as((past) => past.findLast(isReleased) ?? past.at(-1))] : []),
+      ...(releases > 1 ? [this.#as((past) => past.find(isReleased) ?? past.at(-1))] : []),
+      new SimulatedLocks('dead'),
+    ]
+  }
+
+  /** The same, in the eyes of somebody who finds its holders so. */
+  seenAs(life: Life): SimulatedLocks {
+    const locks = this.#as((past) => past.at(-1))
+    locks.life = life
+    return locks
+  }
+
+  #as(choose: (past: LockRecord[]) => LockRecord | undefined): SimulatedLocks {
+    const locks = new SimulatedLocks('dead')
+    for (const [id, past] of this.#past) {
+      const record = choose(past)
+      if (record !== undefined) locks.#write(id, record)
+    }
+    return locks
+  }
+
+  #write(id: string, record: LockRecord): void {
+    this.#records.set(id, record)
+    this.#past.set(id, [...(this.#past.get(id) ?? []), record])
+  }
+}
+
+const lives = { alive: 'alive', dead: 'dead', silent: 'unknown' } as const
+
+const isReleased = ({ ends }: LockRecord): boolean => ends !== undefined
+
+const anyone: Holder = {
+  process: { pid: 1, started: 0, boot: '', host: '', pidns: '', timens: '' },
+  since: 0,
+  beat: 0,
+  kind: 'writer',
+  epoch: 0,
+}

@@ -1,0 +1,224 @@
+import { crc32 } from 'node:zlib'
+import type { Disk } from '../../src/primitives/disk.ts'
+import { sumText } from '../../src/journal/record.ts'
+import type { CrashDisk } from './crash-disk.ts'
+import { passThrough } from './crash-mortal.ts'
+import type { Wrap } from './crash-simulation.ts'
+
+/** A store with one of its precautions taken out, seen from the disk. Each must be noticed. */
+export interface Mutation {
+  name: string
+  /** While sessions are written. */
+  wrap?: Wrap
+  /** While they are recovered. */
+  wrapRecovery?: Wrap
+  /** The workload that it shows in. */
+  workload: string
+  /** It shows only when a process is killed before the power goes, in the process that comes after it. */
+  killed?: boolean
+}
+
+/** A disk whose calls are handed on, but for some, which also know the paths of open files. */
+function changed(change: (real: Disk, pathOf: (file: number) => string) => Partial<Disk>): Wrap {
+  return (disk: CrashDisk) => {
+    const paths = new Map<number, string>()
+    const real = passThrough(disk)
+    const remember = (open: (path: string) => number) => (path: string) => {
+      const file = open(path)
+      paths.set(file, path)
+      return file
+    }
+    for (const call of ['create', 'open', 'openToRead'] as const) real[call] = remember(real[call])
+    return { ...real, ...change(real, (file) => paths.get(file) ?? '') }
+  }
+}
+
+const isLog = (path: string): boolean => path.endsWith('.log')
+
+export const mutations: Mutation[] = [
+  {
+    name: 'a log that is not synced',
+    workload: 'single appends',
+    wrap: changed((real, pathOf) => ({
+      sync: (file) => (isLog(pathOf(file)) ? undefined : real.sync(file)),
+    })),
+  },
+  {
+    name: 'an audit log that is not synced',
+    workload: 'acts and notes',
+    wrap: changed((real, pathOf) => ({
+      sync: (file) => (pathOf(file).includes('/audit/') ? undefined : real.sync(file)),
+    })),
+  },
+  {
+    name: 'directories that are not synced',
+    workload: 'single appends',
+    wrap: changed(() => ({ syncDirectory: () => {} })),
+  },
+  {
+    name: 'a new segment whose name is not synced',
+    workload: 'segments that follow each other',
+    wrap: changed((real) => {
+      let synced = 0
+      // The first ones make the session.
+      return {
+        syncDirectory: (path) =>
+          path.endsWith('/one') && ++synced > 2 ? undefined : real.syncDirectory(path),
+      }
+    }),
+  },
+  {
+    name: 'an append that is acknowledged before it is synced',
+    workload: 'single appends',
+    wrap: changed((real, pathOf) => {
+      const due = new Map<number, () => void>()
+      const settle = (file: number): void => {
+        due.get(file)?.()
+        due.delete(file)
+      }
+      return {
+        sync: (file) => void (isLog(pathOf(file)) ? due.set(file, () => real.sync(file)) : real.sync(file)),
+        write: (file, ...rest) => {
+          settle(file)
+          return real.write(file, ...rest)
+        },
+      }
+    }),
+  },
+  {
+    name: 'files that are renamed before they are synced',
+    workload: 'single appends',
+    wrap: changed((real, pathOf) => {
+      const due = new Map<string, number>()
+      return {
+        sync: (file) => void (pathOf(file).endsWith('.tmp') ? due.set(pathOf(file), file) : real.sync(file)),
+        close: (file) => (due.has(pathOf(file)) ? undefined : real.close(file)),
+        rename: (from, to) => {
+          real.rename(from, to)
+          const file = due.get(from)
+          if (file !== undefined) real.sync(file)
+        },
+      }
+    }),
+  },
+  {
+    name: 'a blob that is not synced before it is named',
+    workload: 'slots and blobs',
+    wrap: changed((real, pathOf) => ({
+      sync: (file) => (pathOf(file).includes('/blobs/') ? undefined : real.sync(file)),
+    })),
+  },
+  {
+    name: 'a snapshot that is written before its payloads',
+    workload: 'turns with snapshots',
+    wrap: changed((real, pathOf) => ({
+      sync: (file) => (pathOf(file).includes('/state/') ? undefined : real.sync(file)),
+      syncDirectory: (path) => (path.endsWith('/state') ? undefined : real.syncDirectory(path)),
+    })),
+  },
+  {
+    name: 'a spool that is cleared before what it held is synced',
+    workload: 'visitors whose entries are taken in',
+    wrap: changed((real, pathOf) => {
+      const spooled = new Set<number>()
+      return {
+        write: (file, bytes, from, position) => {
+          if (isLog(pathOf(file)) && Buffer.from(bytes).includes('"spool":"')) spooled.add(file)
+          return real.write(file, bytes, from, position)
+        },
+        sync: (file) => (spooled.has(file) ? undefined : real.sync(file)),
+        syncDirectory: (path) => {
+          real.syncDirectory(path)
+          if (!path.endsWith('/spool')) return
+          for (const file of spooled) real.sync(file)
+          spooled.clear()
+        },
+      }
+    }),
+  },
+  {
+    name: 'entries of visitors whose marks nobody looks at',
+    workload: 'visitors whose entries are taken in',
+    wrapRecovery: changed((real, pathOf) => ({
+      read: (file, into, position) => {
+        const got = real.read(file, into, position)
+        if (pathOf(file).includes('/journal')) relabel(Buffer.from(into.buffer, into.byteOffset, got))
+        return got
+      },
+    })),
+  },
+  {
+    name: 'a rejected append that is not cut off',
+    workload: 'a sync that fails, a write that fails, and going on',
+    wrap: changed((real, pathOf) => ({
+      truncate: (file, length) => (isLog(pathOf(file)) ? undefined : real.truncate(file, length)),
+    })),
+  },
+  {
+    name: 'a sync that failed and is tried again',
+    workload: 'a sync that fails, a write that fails, and going on',
+    wrap: changed((real) => ({
+      sync: (file) => {
+        try {
+          real.sync(file)
+        } catch {
+          real.sync(file)
+        }
+      },
+    })),
+  },
+  {
+    name: 'a checksum that nobody checks',
+    workload: 'appends in groups',
+    wrapRecovery: changed((real, pathOf) => ({
+      read: (file, into, position) => {
+        const got = real.read(file, into, position)
+        if (isLog(pathOf(file))) believe(Buffer.from(into.buffer, into.byteOffset, got))
+        return got
+      },
+    })),
+  },
+  {
+    name: 'a tear that is cut off and not kept',
+    workload: 'single appends',
+    wrapRecovery: changed((real, pathOf) => ({
+      write: (file, bytes, from, position) =>
+        pathOf(file).includes('/quarantine/') ? bytes.length - from : real.write(file, bytes, from, position),
+    })),
+  },
+  {
+    name: 'a recovery that does not sync what it has accepted',
+    workload: 'single appends',
+    killed: true,
+    wrap: changed((real, pathOf) => {
+      const written = new Set<number>()
+      return {
+        write: (file, ...rest) => {
+          written.add(file)
+          return real.write(file, ...rest)
+        },
+        sync: (file) => (isLog(pathOf(file)) && !written.has(file) ? undefined : real.sync(file)),
+      }
+    }),
+  },
+]
+
+/** Gives every line, whatever is in it, the sum that it should have. */
+function believe(bytes: Buffer): void {
+  for (let start = 0; start < bytes.length;) {
+    const found = bytes.indexOf(0x0a, start)
+    const end = found < 0 ? bytes.length : found
+    const at = end - ',"crc":"00000000"}'.length
+    if (at > start && bytes.toString('latin1', at, at + 8) === ',"crc":"')
+      bytes.write(sumText(crc32(bytes.subarray(start, at))), at + 8, 'latin1')
+    start = end + 1
+  }
+}
+
+/** Makes the marks of spooled entries unknown. */
+function relabel(bytes: Buffer): void {
+  const field = Buffer.from('"spool":"')
+  for (let at = bytes.indexOf(field); at >= 0; at = bytes.indexOf(field, at + 1))
+    bytes.write('"other":"', at, 'latin1')
+  believe(bytes)
+}

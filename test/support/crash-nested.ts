@@ -1,0 +1,170 @@
+import type { HeldSession } from '../../src/store/driver.ts'
+import { SimulatedDriver, pathsOf } from './crash-driver.ts'
+import { factsOf, sicknessOf } from './crash-facts.ts'
+import { crashesOf, CrashWatch, type Found, judgeStates, type SearchOptions } from './crash-search.ts'
+import { Simulation } from './crash-simulation.ts'
+import { allLost } from './crash-states.ts'
+import { afterResume, id, type Workload } from './crash-workloads.ts'
+import { readFile } from '../../src/primitives/disk.ts'
+import { mortal } from './crash-mortal.ts'
+
+/** Crashes of a workload, then of what comes after it: the recovery, and what is done in a session that was recovered. */
+export async function searchResumed(
+  workload: Workload,
+  options: SearchOptions & { every: number },
+  then: Workload = afterResume,
+): Promise<Found> {
+  const { states, oracles } = await crashesOf(workload, options)
+  const found: Found = { points: 0, states: 0, violations: [] }
+  const there = states.filter(({ disk }) => readFile(disk, pathsOf(id).manifest) !== undefined)
+  for (const [i, crashed] of there.entries()) {
+    if (i % options.every !== 0) continue
+    const disk = allLost(crashed.disk)
+    const lock = crashed.locks[i % crashed.locks.length]
+    const oracle = oracles.get(id)?.crashedAt(crashed.at, () => disk.changes)
+    if (lock === undefined || oracle === undefined) continue
+    const simulation = new Simulation({
+      disk,
+      locks: lock.seenAs('dead'),
+      sizes: workload.sizes,
+      oracles: new Map([[id, oracle]]),
+    })
+    merge(found, await watched(simulation, then, options), `crash after change ${crashed.at}, then `)
+  }
+  return found
+}
+
+/**
+ * Kills the workload's process at each of its changes, while the machine goes on, and cuts the power at each change of the next one; `wrap` is for that
+ * one.
+ */
+export async function searchKilled(
+  workload: Workload,
+  options: SearchOptions & { every: number },
+): Promise<Found> {
+  const found: Found = { points: 0, states: 0, violations: [] }
+  for (let kill = Math.ceil(options.every / 2); ; kill += options.every) {
+    const life = mortal(kill)
+    const first = new Simulation({ wrap: life.wrap, sizes: workload.sizes })
+    life.onDeath = () => first.oracles.forEach((oracle) => (oracle.deaf = true))
+    await workload.run(first).catch(() => {})
+    await first.end()
+    if (!life.isDead()) return found
+    const { disk } = first
+    if (readFile(disk, pathsOf(id).manifest) === undefined) continue
+    const oracle = first.oracle(id).crashedAt(disk.changes, () => disk.changes)
+    const second = new Simulation({
+      disk,
+      wrap: options.wrap,
+      locks: first.locks.seenAs('dead'),
+      sizes: workload.sizes,
+      oracles: new Map([[id, oracle]]),
+    })
+    merge(found, await watched(second, afterResume, options), `killed at change ${kill}, then `)
+    if (options.first && found.violations.length > 0) return found
+  }
+}
+
+async function watched(simulation: Simulation, workload: Workload, options: SearchOptions): Promise<Found> {
+  const watch = new CrashWatch(simulation, options.bounds)
+  const failure = await workload.run(simulation).then(
+    () => [],
+    (error: Error) => [`it does not resume: ${error.message}`],
+  )
+  watch.look()
+  watch.stop()
+  await simulation.end()
+  const judged = await judgeStates(watch.states, simulation.oracles, options)
+  return { points: watch.points, states: judged.states, violations: [...failure, ...judged.violations] }
+}
+
+/**
+ * Takes the session over, from a writer that only seems to be gone, before each change it makes: it is stopped there, another takes over and writes, it wakes
+ * and goes on until it notices, and the other writes again. Or the other has only taken the lock by then, and opens the session after that.
+ */
+export async function searchTakeovers(workload: Workload, opensLate: boolean): Promise<Found> {
+  const found: Found = { points: 0, states: 0, violations: [] }
+  for (let stop = 0; ; stop++) {
+    const simulation = new Simulation({ sizes: workload.sizes })
+    const { disk, locks, sizes } = simulation
+    const driver = new SimulatedDriver(disk, locks, sizes)
+    const hold = { kind: 'writer' } as const
+    let heir: (() => HeldSession) | undefined
+    let acknowledged: string[] = []
+    const takeOver = (): void => {
+      if (heir !== undefined || disk.changes < stop || locks.look(id)?.holder === undefined) return
+      if (readFile(disk, pathsOf(id).manifest) === undefined) return
+      locks.life = 'silent'
+      acknowledged = namesHeard(simulation)
+      const taken = driver.take(id, hold)
+      const open = (): HeldSession => driver.openNow(id, hold, taken)
+      let held: HeldSession | undefined
+      heir = () => (held ??= open())
+      if (!opensLate) write(heir(), 'heir 1')
+      locks.life = 'alive'
+    }
+    disk.before = takeOver
+    await workload.run(simulation).catch(() => {})
+    if (heir === undefined) return found
+    found.points += 1
+    found.states += 1
+    found.violations.push(
+      ...(await ending(simulation, heir, acknowledged)).map(
+        (what) => `taken over before change ${stop}: ${what}`,
+      ),
+    )
+    await simulation.end()
+  }
+}
+
+async function ending(
+  simulation: Simulation,
+  heir: () => HeldSession,
+  acknowledged: string[],
+): Promise<string[]> {
+  const { disk } = simulation
+  try {
+    const held = heir()
+    write(held, 'heir 2')
+    await held.release()
+    const driver = new SimulatedDriver(disk, simulation.locks, simulation.sizes)
+    const { state, manifest } = driver.openNow(id, { kind: 'writer' })
+    const { journal, audit } = factsOf(disk, id, manifest, state)
+    const names = new Set([...journal, ...audit])
+    const heirs = ['heir 2', 'note heir 2', ...(names.has('heir 1') ? ['heir 1', 'note heir 1'] : [])]
+    const lost = [...acknowledged, ...heirs].filter((name) => !names.has(name))
+    const late = journal
+      .slice(journal.findIndex((name) => name.startsWith('heir')))
+      .filter((name) => !name.startsWith('heir'))
+    return [
+      ...lost.map((name) => `${name} is lost`),
+      ...late.map((name) => `${name} came in after the heir`),
+      ...namesHeard(simulation)
+        .filter((name) => !names.has(name))
+        .map((name) => `${name}, acknowledged to the robbed, is lost`),
+      ...sicknessOf(disk, id, manifest).filter((what) => !what.includes('ignored:')),
+    ]
+  } catch (error) {
+    return [`the heir fails: ${(error as Error).message}`]
+  }
+}
+
+function write(held: HeldSession, n: string): void {
+  void held.append({ type: 'message', json: JSON.stringify({ n }) }).catch(() => {})
+  void held.audit({ type: 'note', json: JSON.stringify({ action: n }) }).catch(() => {})
+  // A snapshot commits what has gathered, at once.
+  void held.snapshot(held.state, () => 'null').catch(() => {})
+}
+
+const namesHeard = (simulation: Simulation): string[] => {
+  const { journal, audit } = simulation.oracle(id)
+  return [...journal, ...audit].flatMap(({ name, acknowledged }) =>
+    acknowledged === undefined ? [] : [name],
+  )
+}
+
+function merge(found: Found, more: Found, prefix: string): void {
+  found.points += more.points
+  found.states += more.states
+  found.violations.push(...more.violations.map((what) => prefix + what))
+}

@@ -1,0 +1,124 @@
+import type { Facts } from './crash-facts.ts'
+
+/** Something a workload has asked for, and when it heard how that went, by the count of the disk's changes. */
+export interface Submission {
+  name: string
+  acknowledged?: number
+  rejected?: number
+}
+
+/** What is known, outside of the store, of what one session must have. */
+export class Oracle {
+  readonly journal: Submission[] = []
+  readonly audit: Submission[] = []
+  readonly spooled: Submission[] = []
+  readonly closes: Submission[] = []
+  readonly created: Submission = { name: 'create' }
+  /** Grows with everything that is heard. */
+  version = 0
+  /** The workload's process is gone: what it would hear now, nobody hears. */
+  deaf = false
+  now: () => number
+
+  constructor(now: () => number) {
+    this.now = now
+  }
+
+  /** Notes a request, in the order of asking, and how it ends. */
+  async ask<T>(list: Submission[], name: string, asking: () => Promise<T>): Promise<T | undefined> {
+    const submission: Submission = { name }
+    list.push(submission)
+    try {
+      const answer = await asking()
+      this.acknowledge(submission)
+      return answer
+    } catch {
+      this.reject(submission)
+      return undefined
+    }
+  }
+
+  reject(submission: Submission): void {
+    if (this.deaf || submission.acknowledged !== undefined) return
+    submission.rejected = this.now()
+    this.version += 1
+  }
+
+  acknowledge(submission: Submission): void {
+    if (this.deaf) return
+    submission.acknowledged = this.now()
+    this.version += 1
+  }
+
+  /** A session was resumed with this: from now on it must have it, and what it has not, it must not have again. */
+  resumed({ journal, audit }: Pick<Facts, 'journal' | 'audit'>): void {
+    for (const [list, there] of [
+      [this.journal, journal],
+      [this.audit, audit],
+    ] as const)
+      for (const submission of list)
+        if (there.includes(submission.name)) submission.acknowledged ??= this.now()
+        else if (submission.acknowledged === undefined) submission.rejected ??= this.now()
+    for (const submission of this.spooled)
+      if ([...journal, ...audit].includes(submission.name)) submission.acknowledged ??= this.now()
+    this.version += 1
+  }
+
+  /** What it knows of a process that crashed at this moment, for the next one. */
+  crashedAt(at: number, now: () => number): Oracle {
+    const next = new Oracle(now)
+    const known = ({ name, acknowledged, rejected }: Submission): Submission[] => {
+      if (acknowledged !== undefined && acknowledged <= at) return [{ name, acknowledged: 0 }]
+      return rejected !== undefined && rejected <= at ? [] : [{ name }]
+    }
+    for (const list of ['journal', 'audit', 'spooled', 'closes'] as const)
+      next[list].push(...this[list].flatMap(known))
+    Object.assign(next.created, known(this.created)[0])
+    return next
+  }
+
+  /** What is wrong with what was found after a crash at this moment. */
+  judge(facts: Facts, at: number): string[] {
+    const spooled = new Set(this.spooled.map(({ name }) => name))
+    const own = (names: string[]): string[] => names.filter((name) => !spooled.has(name))
+    const wrong = [
+      ...prefixFaults('journal', this.journal, own(facts.journal), at),
+      ...prefixFaults('audit', this.audit, own(facts.audit), at),
+    ]
+    const closes = this.closes.filter(({ acknowledged = Infinity }) => acknowledged <= at).length
+    if (facts.closes < closes) wrong.push(`${closes} acknowledged closes, ${facts.closes} in the manifest`)
+    if (facts.state !== facts.replayed)
+      wrong.push(`the state ${facts.state} is not what the logs say: ${facts.replayed}`)
+    for (const { name } of this.spooled)
+      if (countOf(facts, name) > 1) wrong.push(`spooled ${name} came in twice`)
+    return wrong
+  }
+
+  /** The same once the spool was taken in. */
+  judgeSpool(facts: Facts, at: number): string[] {
+    return this.spooled.flatMap(({ name, acknowledged = Infinity }) => {
+      const times = countOf(facts, name)
+      const least = acknowledged <= at ? 1 : 0
+      return times < least || times > 1 ? [`spooled ${name} is there ${times} times`] : []
+    })
+  }
+}
+
+const countOf = ({ journal, audit }: Facts, name: string): number =>
+  [...journal, ...audit].filter((each) => each === name).length
+
+/** What was found must be a prefix of what was asked for, without what was refused, and have all that was acknowledged. */
+function prefixFaults(
+  log: string,
+  asked: readonly Submission[],
+  found: readonly string[],
+  at: number,
+): string[] {
+  const possible = asked.filter(({ rejected = Infinity }) => rejected > at)
+  const wrong = found.flatMap((name, i) =>
+    name === possible[i]?.name ? [] : [`${log}: ${name} where ${possible[i]?.name ?? 'nothing'} belongs`],
+  )
+  for (const { name, acknowledged = Infinity } of possible.slice(found.length))
+    if (acknowledged <= at) wrong.push(`${log}: acknowledged ${name} is lost`)
+  return wrong
+}

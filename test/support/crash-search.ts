@@ -1,0 +1,122 @@
+import { type CrashState, checkState } from './crash-check.ts'
+import type { SimulatedLocks } from './crash-locks.ts'
+import type { Oracle } from './crash-oracle.ts'
+import { Simulation, type Wrap } from './crash-simulation.ts'
+import { allLost, type Bounds, crashStates, fingerprint } from './crash-states.ts'
+import type { Workload } from './crash-workloads.ts'
+
+export interface SearchOptions {
+  bounds: Bounds
+  /** Between the store and the disk, while the workload runs. */
+  wrap?: Wrap
+  /** The same while it recovers. */
+  wrapRecovery?: Wrap
+  /** Every record that may be left of a lock, for each state; otherwise they take turns. */
+  everyLock?: boolean
+  /** End at the first violation. */
+  first?: boolean
+}
+
+/** What a search has seen. */
+export interface Found {
+  /** Moments at which power was cut. */
+  points: number
+  /** Disks that were recovered. */
+  states: number
+  violations: string[]
+}
+
+/** A disk that a crash has left, with what may be left of the locks. */
+export interface Crashed extends Omit<CrashState, 'locks'> {
+  locks: SimulatedLocks[]
+}
+
+/** Gathers every state that a crash may leave at any moment of a run, each once for all that was heard until then. */
+export class CrashWatch {
+  readonly states: Crashed[] = []
+  points = 0
+  readonly #seen = new Set<string>()
+  readonly #simulation: Simulation
+  readonly #bounds: Bounds
+
+  constructor(simulation: Simulation, bounds: Bounds) {
+    this.#simulation = simulation
+    this.#bounds = bounds
+    simulation.disk.before = () => this.look()
+  }
+
+  look(): void {
+    const { disk, sizes, oracles } = this.#simulation
+    const locks = this.#simulation.locks.afterCrash()
+    this.points += 1
+    const heard = [...oracles.values()].map(({ version }) => version).join()
+    for (const crashed of crashStates(disk, this.#bounds)) {
+      const print = `${heard} ${fingerprint(crashed)}`
+      if (this.#seen.has(print)) continue
+      this.#seen.add(print)
+      this.states.push({ disk: crashed, locks, at: disk.changes, sizes })
+    }
+  }
+
+  stop(): void {
+    this.#simulation.disk.before = undefined
+  }
+}
+
+/** Runs a workload, and recovers from a crash at each of its moments. */
+export async function search(workload: Workload, options: SearchOptions): Promise<Found> {
+  const { states, points, oracles } = await crashesOf(workload, options)
+  return { points, ...(await judgeStates(states, oracles, options)) }
+}
+
+/** Every state that a crash may leave of a workload. */
+export async function crashesOf(
+  workload: Workload,
+  { bounds, wrap }: SearchOptions,
+): Promise<{ states: Crashed[]; points: number; oracles: Map<string, Oracle> }> {
+  const simulation = new Simulation({ wrap, sizes: workload.sizes })
+  const watch = new CrashWatch(simulation, bounds)
+  await workload.run(simulation)
+  watch.look()
+  watch.stop()
+  await simulation.end()
+  return { states: watch.states, points: watch.points, oracles: simulation.oracles }
+}
+
+/** Recovers each state, with what may be left of its locks. */
+export async function judgeStates(
+  states: readonly Crashed[],
+  oracles: ReadonlyMap<string, Oracle>,
+  { wrapRecovery, everyLock, first }: SearchOptions,
+): Promise<Omit<Found, 'points'>> {
+  const found = { states: 0, violations: [] as string[] }
+  for (const [i, crashed] of states.entries()) {
+    const locks = everyLock ? crashed.locks : [crashed.locks[i % crashed.locks.length] as SimulatedLocks]
+    for (const each of locks) {
+      for (const [id, oracle] of oracles) {
+        const state = {
+          ...crashed,
+          disk: allLost(crashed.disk),
+          locks: each.seenAs('dead'),
+          wrap: wrapRecovery,
+        }
+        const { violations } = await checkState(state, id, oracle)
+        found.states += 1
+        found.violations.push(...violations.map((what) => `crash after change ${crashed.at}, ${id}: ${what}`))
+        if (first && violations.length > 0) return found
+      }
+    }
+  }
+  return found
+}
+
+/** Says how much was searched; returns what is wrong, each once. */
+export function report(name: string, ...found: Found[]): string[] {
+  const [points, states] = [sum(found, 'points'), sum(found, 'states')]
+  console.log(`${name}: ${states} states after ${points} crashes`)
+  const violations = new Set(found.flatMap((each) => each.violations))
+  return states < 10 * found.length ? ['there was nothing to search'] : [...violations].slice(0, 10)
+}
+
+const sum = (found: readonly Found[], what: 'points' | 'states'): number =>
+  found.reduce((total, each) => total + each[what], 0)

@@ -1,0 +1,156 @@
+import type { Disk } from '../../src/primitives/disk.ts'
+import { createStore } from '../../src/store/create-store.ts'
+import type { Sizes } from '../../src/store/filesystem/held-session.ts'
+import { emptyState } from '../../src/store/state.ts'
+import type { Session } from '../../src/store/session.ts'
+import type { SessionStore } from '../../src/store/store.ts'
+import type { CrashDisk } from './crash-disk.ts'
+import { emptyDisk, SimulatedDriver } from './crash-driver.ts'
+import { factsOf } from './crash-facts.ts'
+import { SimulatedLocks } from './crash-locks.ts'
+import { Oracle, type Submission } from './crash-oracle.ts'
+
+/** Puts something between the store and the disk: a fault of the disk, or of the store. */
+export type Wrap = (disk: CrashDisk) => Disk
+
+/** The store on a simulated disk, steered by a workload, with an oracle for each session that hears what the workload hears. */
+export class Simulation {
+  readonly disk: CrashDisk
+  readonly locks: SimulatedLocks
+  readonly sizes: Sizes
+  readonly store: SessionStore
+  readonly oracles: Map<string, Oracle>
+  readonly #opened: Session[] = []
+
+  constructor(
+    options: {
+      disk?: CrashDisk
+      wrap?: Wrap
+      locks?: SimulatedLocks
+      sizes?: Sizes
+      oracles?: Map<string, Oracle>
+    } = {},
+  ) {
+    this.disk = options.disk ?? emptyDisk()
+    this.locks = options.locks ?? new SimulatedLocks()
+    this.sizes = options.sizes ?? {}
+    const seen = options.wrap?.(this.disk) ?? this.disk
+    this.store = createStore(new SimulatedDriver(seen, this.locks, this.sizes))
+    this.oracles = options.oracles ?? new Map()
+  }
+
+  oracle(id: string): Oracle {
+    const oracle = this.oracles.get(id) ?? new Oracle(() => this.disk.changes)
+    this.oracles.set(id, oracle)
+    return oracle
+  }
+
+  async create(id: string, everyTurn = false): Promise<SimulatedSession> {
+    const oracle = this.oracle(id)
+    const snapshots = everyTurn ? { minBytes: 0, minRecords: 0 } : {}
+    const session = await this.store.create({ id, snapshots })
+    oracle.acknowledge(oracle.created)
+    return this.#steered(session)
+  }
+
+  async resume(id: string): Promise<SimulatedSession> {
+    const session = await this.store.resume(id)
+    this.oracle(id).resumed(factsOf(this.disk, id, session.manifest, emptyState()))
+    return this.#steered(session)
+  }
+
+  /** A fork must have what the other had, and then is a session like any other. */
+  async fork(from: SimulatedSession, id: string, at?: number): Promise<SimulatedSession> {
+    const [oracle, origin] = [this.oracle(id), this.oracle(from.session.id)]
+    const copy = (list: readonly Submission[], count?: number): Submission[] =>
+      list
+        .filter(({ rejected }) => rejected === undefined)
+        .slice(0, count)
+        .map(({ name }) => ({ name }))
+    oracle.journal.push(...copy(origin.journal, at))
+    oracle.audit.push(...copy(origin.audit))
+    const session = await this.store.fork(from.session.id, { id, at })
+    for (const submission of [oracle.created, ...oracle.journal, ...(at === undefined ? oracle.audit : [])])
+      oracle.acknowledge(submission)
+    return this.#steered(session)
+  }
+
+  /** Leaves an entry in a session that somebody else holds. */
+  async visit(id: string, log: 'journal' | 'audit', n: string): Promise<void> {
+    const oracle = this.oracle(id)
+    const name = log === 'journal' ? n : `note ${n}`
+    await oracle.ask(oracle.spooled, name, () =>
+      this.store.visit(id, async (visit) => {
+        if (log === 'journal') await visit.append({ type: 'message', data: { n } })
+        else await visit.audit({ action: n })
+      }),
+    )
+  }
+
+  /** Ends what a workload left open; nobody listens any more. */
+  async end(): Promise<void> {
+    for (const oracle of this.oracles.values()) oracle.deaf = true
+    await Promise.allSettled(this.#opened.map((session) => session.close()))
+  }
+
+  #steered(session: Session): SimulatedSession {
+    this.#opened.push(session)
+    return new SimulatedSession(session, this.oracle(session.id))
+  }
+}
+
+/** A session whose every answer the oracle hears. */
+export class SimulatedSession {
+  readonly session: Session
+  readonly #oracle: Oracle
+
+  constructor(session: Session, oracle: Oracle) {
+    this.session = session
+    this.#oracle = oracle
+  }
+
+  async append(n: string, { durable = true, pad = 0 } = {}): Promise<void> {
+    const data = { n, pad: 'x'.repeat(pad) }
+    await this.#oracle.ask(this.#oracle.journal, n, () =>
+      this.session.append({ type: 'message', data }, { durable }),
+    )
+  }
+
+  async set(ext: string, n: string, pad = 0): Promise<void> {
+    const slot = this.session.slot<unknown>(ext, { version: '1', initial: {} })
+    await this.#oracle.ask(this.#oracle.journal, n, () => slot.set({ n, pad: 'y'.repeat(pad) }))
+  }
+
+  async turn(n: string): Promise<void> {
+    await this.#oracle.ask(this.#oracle.journal, n, () => this.session.turn({ n }))
+  }
+
+  async note(action: string): Promise<void> {
+    await this.#oracle.ask(this.#oracle.audit, `note ${action}`, () => this.session.audit({ action }))
+  }
+
+  /** That the act is being done is the proof that its intent is on disk. */
+  async act(action: string, fails = false): Promise<void> {
+    const oracle = this.#oracle
+    const intent: Submission = { name: `intent ${action}` }
+    oracle.audit.push(intent)
+    const act = async (): Promise<void> => {
+      oracle.acknowledge(intent)
+      if (fails) throw new Error('as it was told to')
+    }
+    const outcome: Submission = { name: `outcome ${action}` }
+    oracle.audit.push(outcome)
+    try {
+      await this.session.act({ action, key: action }, act)
+      oracle.acknowledge(outcome)
+    } catch {
+      // Whoever hears why the act itself failed is not told whether that was recorded.
+      if (!fails || intent.acknowledged === undefined)
+        for (const each of [intent, outcome]) oracle.reject(each)
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#oracle.ask(this.#oracle.closes, 'close', () => this.session.close())
+  }
+}

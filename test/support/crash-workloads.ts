@@ -1,0 +1,261 @@
+import type { Sizes } from '../../src/store/filesystem/held-session.ts'
+import { errno } from './crash-disk.ts'
+import type { Simulation } from './crash-simulation.ts'
+
+/** Something a program does with sessions, as short as it can be and still meet one part of the store. */
+export interface Workload {
+  name: string
+  sizes?: Sizes
+  run: (simulation: Simulation) => Promise<void>
+}
+
+export const id = 'one'
+/** Small enough that filling, blobs and segments come into play after a few hundred bytes. */
+const small: Sizes = { growBytes: 700, inlineBytes: 400 }
+
+export const workloads: Workload[] = [
+  {
+    name: 'single appends',
+    sizes: small,
+    async run(simulation) {
+      const session = await simulation.create(id)
+      for (const n of ['1', '2', '3']) await session.append(n)
+      await session.close()
+    },
+  },
+  {
+    name: 'appends in groups',
+    sizes: { growBytes: 700 },
+    async run(simulation) {
+      const session = await simulation.create(id)
+      // The second lies in four sectors: whole ones in its middle can be missing.
+      await Promise.all([1, 2, 3].map((n) => session.append(`${n}`, { pad: n === 2 ? 1300 : 100 })))
+      await Promise.all([session.append('4', { durable: false }), session.append('5', { pad: 300 })])
+      await session.close()
+    },
+  },
+  {
+    name: 'acts and notes',
+    sizes: small,
+    async run(simulation) {
+      const session = await simulation.create(id)
+      await session.act('a')
+      await session.append('1')
+      await session.note('b')
+      await session.act('c', true)
+      await session.append('2')
+      await session.close()
+    },
+  },
+  {
+    name: 'slots and blobs',
+    sizes: small,
+    async run(simulation) {
+      const session = await simulation.create(id)
+      await session.set('x', '1')
+      await session.set('y', '2', 900)
+      await session.append('3', { pad: 900 })
+      await session.append('4', { pad: 900 })
+      await session.set('x', '5')
+      await session.close()
+    },
+  },
+  {
+    name: 'turns with snapshots',
+    sizes: small,
+    async run(simulation) {
+      const session = await simulation.create(id, true)
+      await session.act('a')
+      for (let n = 1; n <= 4; n++) {
+        await session.set('x', `${n}a`)
+        await session.turn(`${n}b`)
+      }
+      await session.append('5')
+      await session.close()
+    },
+  },
+  {
+    name: 'segments that follow each other',
+    sizes: { growBytes: 300, segmentBytes: 350 },
+    async run(simulation) {
+      const session = await simulation.create(id)
+      for (const n of ['1', '2', '3', '4', '5', '6']) await session.append(n)
+      for (const n of ['a', 'b', 'c']) await session.note(n)
+      await session.close()
+    },
+  },
+  {
+    name: 'a sync that fails, a write that fails, and going on',
+    sizes: small,
+    async run(simulation) {
+      const session = await simulation.create(id)
+      await session.append('1')
+      await failing(simulation, 'sync', 'EIO', () => session.append('2'))
+      await session.append('3')
+      await failing(simulation, 'write', 'ENOSPC', () =>
+        Promise.all([session.append('4', { pad: 600 }), session.append('5')]),
+      )
+      await failing(simulation, 'create', 'ENOSPC', () => session.append('6'))
+      await session.note('a')
+      await failing(simulation, 'sync', 'EIO', () => session.note('b'))
+      await session.note('c')
+      await session.append('7')
+      await session.close()
+    },
+  },
+  {
+    name: 'directories that cannot be synced',
+    sizes: small,
+    async run(simulation) {
+      const session = await simulation.create(id)
+      await failing(simulation, 'syncDirectory', 'EIO', () => session.append('1', { pad: 900 }))
+      await session.append('2', { pad: 900 })
+      await failing(simulation, 'syncDirectory', 'EIO', () => session.note('a'))
+      await session.note('b')
+      await failing(simulation, 'syncDirectory', 'EIO', () => session.turn('3'))
+      await session.close()
+    },
+  },
+  {
+    name: 'writes that take less than they are given',
+    sizes: small,
+    async run(simulation) {
+      const { disk } = simulation
+      const { before } = disk
+      disk.before = (call) => {
+        before?.(call)
+        return call.call === 'write' ? 150 + 2000 * Number(call.path.includes('audit')) : undefined
+      }
+      const session = await simulation.create(id)
+      await Promise.all(['1', '2'].map((n) => session.append(n, { pad: 90 })))
+      await session.act('a')
+      disk.before = before
+      await session.close()
+    },
+  },
+  {
+    name: 'visitors whose entries are taken in',
+    sizes: small,
+    async run(simulation) {
+      const session = await simulation.create(id)
+      await session.append('1')
+      await simulation.visit(id, 'journal', 's1')
+      await simulation.visit(id, 'audit', 's2')
+      await session.turn('2')
+      await simulation.visit(id, 'journal', 's3')
+      await session.session.snapshot()
+      await session.close()
+      await simulation.visit(id, 'journal', 's4')
+    },
+  },
+  {
+    name: 'entries of visitors, snapshots meanwhile, and a disk that fails in between',
+    sizes: small,
+    async run(simulation) {
+      const session = await simulation.create(id, true)
+      for (const n of ['s1', 's2', 's3']) await simulation.visit(id, 'journal', n)
+      const turn = session.turn('1')
+      await Promise.all([turn, session.session.snapshot()])
+      for (const n of ['s4', 's5']) await simulation.visit(id, 'journal', n)
+      await failing(simulation, 'sync', 'EIO', () => session.turn('2'), 2)
+      await session.turn('3')
+      await session.close()
+    },
+  },
+  {
+    name: 'forks',
+    sizes: { ...small, segmentBytes: 500 },
+    async run(simulation) {
+      const session = await simulation.create(id, true)
+      await session.append('1', { pad: 900 })
+      await session.note('a')
+      await session.turn('2')
+      await session.note('b')
+      await session.session.snapshot()
+      await session.append('3')
+      const fork = await simulation.fork(session, 'two')
+      await fork.append('4')
+      const early = await simulation.fork(session, 'three', 2)
+      await early.append('5')
+      for (const each of [fork, session, early]) await each.close()
+    },
+  },
+  {
+    name: 'closed, resumed, closed',
+    sizes: small,
+    async run(simulation) {
+      const session = await simulation.create(id)
+      await session.append('1')
+      await session.act('a')
+      await session.close()
+      const again = await simulation.resume(id)
+      await again.append('2')
+      await again.note('b')
+      await again.close()
+      const third = await simulation.resume(id)
+      await third.close()
+      const last = await simulation.resume(id)
+      await last.append('3')
+      await last.close()
+    },
+  },
+]
+
+export function workloadNamed(name: string): Workload {
+  const workload = workloads.find((each) => each.name === name)
+  if (workload === undefined) throw new Error(`there is no workload ${name}`)
+  return workload
+}
+
+/** What a session that was resumed does, to see that it can. */
+export const afterResume: Workload = {
+  name: 'resumed after a crash',
+  async run(simulation) {
+    const session = await simulation.resume(id)
+    await session.append('later 1')
+    await session.act('later a')
+    await session.set('x', 'later 2')
+    await session.turn('later 3')
+    await session.close()
+  },
+}
+
+/** A session that was resumed and in which nothing was done; and then something. */
+export const closedAtOnce: Workload = {
+  name: 'resumed after a crash and closed at once',
+  async run(simulation) {
+    const session = await simulation.resume(id)
+    await session.close()
+    const again = await simulation.resume(id)
+    await again.append('later 1')
+    await again.note('later a')
+    await again.close()
+  },
+}
+
+/** Something that is not to be searched. */
+export async function unwatched<T>({ disk }: Simulation, act: () => Promise<T>): Promise<T> {
+  const { before } = disk
+  disk.before = undefined
+  const done = await act()
+  disk.before = before
+  return done
+}
+
+/** The next call of a kind fails, or the one so many after it; those that follow do not. */
+async function failing(
+  { disk }: Simulation,
+  call: string,
+  code: string,
+  act: () => Promise<unknown>,
+  nth = 1,
+): Promise<void> {
+  const { before } = disk
+  let left = nth
+  disk.before = (each) => {
+    before?.(each)
+    if (each.call === call && --left === 0) throw errno(code, each.path)
+  }
+  await act()
+  disk.before = before
+}

@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest'
+import { searchKilled, searchResumed, searchTakeovers } from '../support/crash-nested.ts'
+import { report, search } from '../support/crash-search.ts'
+import type { Bounds } from '../support/crash-states.ts'
+import { afterResume, closedAtOnce, workloads } from '../support/crash-workloads.ts'
+
+const bounds: Bounds = { allSubsetsOf: 6, tearEvery: 1, combinations: 200 }
+const fewer: Bounds = { allSubsetsOf: 3, tearEvery: 41, combinations: 12 }
+
+test.each(workloads)('every crash of $name, torn at every byte, with every lock', async (workload) => {
+  expect(report(workload.name, await search(workload, { bounds, everyLock: true }))).toEqual([])
+})
+
+test.each(workloads)('every crash of $name, and every crash of what comes after one', async (workload) => {
+  for (const then of [afterResume, closedAtOnce]) {
+    const found = await searchResumed(workload, { bounds: fewer, every: 7 }, then)
+    expect(report(`${workload.name}, then ${then.name}`, found)).toEqual([])
+  }
+})
+
+test.each(workloads)('$name, killed before each change, and a power cut after that', async (workload) => {
+  expect(report(workload.name, await searchKilled(workload, { bounds: fewer, every: 1 }))).toEqual([])
+})
+
+test.each(workloads)('$name, taken over before each change', async (workload) => {
+  for (const late of [false, true])
+    expect(report(workload.name, await searchTakeovers(workload, late))).toEqual([])
+})
