@@ -1,16 +1,7 @@
-import {
-  lstatSync,
-  mkdirSync,
-  promises,
-  readdirSync,
-  readlinkSync,
-  symlinkSync,
-  unlinkSync,
-  watch,
-} from 'node:fs'
+import { lstatSync, promises, readdirSync, readlinkSync, symlinkSync, unlinkSync, watch } from 'node:fs'
 import { monotonicIsShared, systemClock } from '../primitives/clock.ts'
 import { thisMachine } from '../primitives/platform.ts'
-import { createPrivateFile } from '../primitives/private-file.ts'
+import { createPrivateFile, makePrivateDirectories } from '../primitives/private-file.ts'
 import { readSmallFile } from '../primitives/small-file.ts'
 import { errnoOf, StintError } from '../primitives/stint-error.ts'
 import {
@@ -285,7 +276,7 @@ function performSync(step: FileStep): unknown {
     case 'unlink':
       return unlinkSync(step.path)
     case 'mkdir':
-      return mkdirSync(step.path, { recursive: true, mode: 0o700 })
+      return makePrivateDirectories(step.path)
     case 'write':
       return createPrivateFile(step.path, step.text)
     case 'readText':

@@ -22,6 +22,12 @@ export function makePrivateDirectory(path: string): void {
   if (umaskTakesOurs) chmodSync(path, 0o700)
 }
 
+/** Makes a directory, and those above it, where they are missing. */
+export function makePrivateDirectories(path: string): void {
+  if (mkdirSync(path, { recursive: true, mode: 0o700 }) === undefined) return
+  if ((lstatSync(path).mode & 0o700) !== 0o700) chmodSync(path, 0o700)
+}
+
 /** Creates a file that must not exist yet. */
 export function createPrivateFile(path: string, content: string | Uint8Array): void {
   // For a text that is one call into Node, not three.

@@ -1,0 +1,5 @@
+import { test } from 'vitest'
+import { resumeLarge } from '../../../test/support/large-resume.ts'
+
+test('a session of 200 MB is recovered in little memory, and resumed by reading its tail', () =>
+  resumeLarge(200e6))

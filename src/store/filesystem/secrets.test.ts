@@ -1,0 +1,136 @@
+import { lstatSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { World } from '../../../test/support/world.ts'
+import type { SessionStore } from '../store.ts'
+import { filesystemStore } from './store.ts'
+
+let world: World
+let home: string
+let store: SessionStore
+beforeEach(() => {
+  world = new World()
+  home = join(world.tmp, 'home')
+  store = filesystemStore({ home })
+})
+afterEach(() => world[Symbol.asyncDispose]())
+
+const name = 'STINT_PLANTED_SECRET'
+const value = 'pl4nted/S3cret+value=1234567890&x"y\\z ü'
+
+/** Everything under a directory, as one text: names, targets of links, and what is in the files. */
+function everythingIn(directory: string): string {
+  return readdirSync(directory)
+    .map((entry) => {
+      const path = join(directory, entry)
+      const stat = lstatSync(path)
+      if (stat.isDirectory()) return entry + everythingIn(path)
+      return entry + (stat.isSymbolicLink() ? readlinkSync(path) : readFileSync(path, 'latin1'))
+    })
+    .join('\n')
+}
+
+/** The secret in each form in which it could turn up, by what makes it. */
+const forms: [string, string][] = [
+  ['as it is', value],
+  ['in a URL', encodeURIComponent(value)],
+  ['in hex', Buffer.from(value).toString('hex')],
+  ['in hex, upper case', Buffer.from(value).toString('hex').toUpperCase()],
+  ...['', 'a', 'ab'].map((before): [string, string] => [
+    `in base64 after ${before.length} characters`,
+    Buffer.from(`${before}${value} and more`).toString('base64'),
+  ]),
+  ['in base64url', Buffer.from(value).toString('base64url')],
+  ['in JSON', JSON.stringify({ value })],
+  ['in JSON in JSON', JSON.stringify(JSON.stringify({ value }))],
+]
+
+/** Pieces of each form that are long enough to give it away, and free of what its place does to its ends. */
+const telltales = [
+  value,
+  'pl4nted/S3cret',
+  encodeURIComponent(value).slice(0, 30),
+  Buffer.from(value).toString('hex').slice(0, 40),
+  Buffer.from(value).toString('hex').toUpperCase().slice(0, 40),
+  ...[0, 1, 2].map((shift) =>
+    Buffer.from('_'.repeat(shift) + value)
+      .toString('base64')
+      .slice(4, 36),
+  ),
+]
+
+test('a secret that a session has resolved is in no file of the home, whatever the form and wherever it was put', async () => {
+  process.env[name] = value
+  try {
+    const session = await store.create({
+      secrets: [{ kind: 'env', name }],
+      purpose: `use ${value}`,
+      title: value,
+    })
+    const slot = session.slot<unknown>('plant', { version: '1', initial: 0 })
+    for (const [what, form] of forms) {
+      await session.append({ type: 'message', data: { what, form, [form]: [form, `x${form}y`] } })
+      await session.append({ type: form.slice(0, 200) })
+      await slot.set({ [form]: form })
+      await session.annotate({ title: form, workspace: `/w/${form}`, mode: form })
+      await session.audit({ action: form.slice(0, 200), subject: form, detail: { form } })
+      const failing = session.act({ action: 'shell', subject: `curl ${form}`, key: form }, () => {
+        throw Object.assign(new Error(`refused: ${form}`), { code: form })
+      })
+      await expect(failing).rejects.toThrow('refused')
+      await session.act({ action: 'shell', subject: form }, () => ({ output: form }))
+      await session.turn({ said: form })
+    }
+    await session.append({ type: 'big', data: `${'x'.repeat(300_000)}${value}${'y'.repeat(300_000)}` })
+    await slot.set(`${'x'.repeat(300_000)}${value}`)
+    await session.snapshot()
+    await store.visit(session.id, (visit) => visit.append({ type: 'left', data: value }), {
+      secrets: [{ ref: { kind: 'env', name }, value }],
+    })
+    await session.close()
+    const fork = await store.fork(session.id, { title: value, purpose: value })
+    await fork.append({ type: 'note', data: value })
+    await fork.close()
+    await store.list()
+    await store.remove(fork.id)
+    const all = everythingIn(home)
+    for (const telltale of telltales) expect(all.includes(telltale), telltale).toBe(false)
+    expect(all).toContain(`<secret:env:${name}>`)
+    expect(all.length).toBeGreaterThan(600_000)
+  } finally {
+    delete process.env[name]
+  }
+})
+
+test('a secret from a file is kept out as well, line by line', async () => {
+  const path = join(world.tmp, 'key.pem')
+  const lines = [
+    '-----BEGIN TEST KEY-----',
+    'MIIBVgIBADANBgkqhkiG9w0BAQEF',
+    'AASCAUAwggE8AgEAAkEAq7BFUpkG',
+    '-----END TEST KEY-----',
+  ]
+  writeFileSync(path, `${lines.join('\n')}\n`, { mode: 0o600 })
+  await using session = await store.create()
+  expect(session.secrets.resolve({ kind: 'file', name: path })).toBe(lines.join('\n'))
+  for (const line of lines) await session.append({ type: 'note', data: `it says ${line}` })
+  await session.append({ type: 'note', data: lines.join('\r\n') })
+  const all = everythingIn(home)
+  expect(all).not.toContain(lines[1])
+  expect(all).not.toContain(lines[2])
+})
+
+test('an event whose type becomes too long by the name of a secret is written all the same', async () => {
+  process.env[name] = value
+  try {
+    await using session = await store.create()
+    session.secrets.resolve({ kind: 'env', name })
+    const { seq } = await session.append({ type: `${value}${'x'.repeat(200 - value.length)}` })
+    expect((await session.tail(1))[0]).toMatchObject({
+      seq,
+      type: expect.stringContaining('<secret:env:') as string,
+    })
+  } finally {
+    delete process.env[name]
+  }
+})

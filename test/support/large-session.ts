@@ -1,0 +1,56 @@
+import { closeSync, fstatSync, openSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { encodeBody, journalCodec } from '../../src/journal/record.ts'
+import { laterSegment } from '../../src/journal/segment.ts'
+import { type Disk, nodeDisk } from '../../src/primitives/disk.ts'
+import { createStore } from '../../src/store/create-store.ts'
+import { FilesystemDriver } from '../../src/store/filesystem/driver.ts'
+import { filesystemStore } from '../../src/store/filesystem/store.ts'
+
+const segmentBytes = 64 << 20
+const groupSize = 50
+
+/** A closed session with a journal of this size: made by the codec, since a sync for each record would take hours. */
+export async function makeLargeSession(
+  home: string,
+  bytes: number,
+): Promise<{ id: string; records: number }> {
+  const session = await filesystemStore({ home }).create({ tool: 'large' })
+  await session.append({ type: 'note' })
+  await session.close()
+  const root = join(home, 'sessions', session.id)
+  const body = encodeBody('note', JSON.stringify({ text: 'x'.repeat(4000) }))
+  let file = openSync(join(root, 'journal.log'), 'a')
+  let [seq, size, total] = [1, fstatSync(file).size, 0]
+  while (total < bytes) {
+    const group = seq + 1
+    let lines = ''
+    for (let i = 0; i < groupSize; i++)
+      lines += journalCodec.encode({ seq: ++seq, at: Date.now(), group, epoch: 1 }, body, '').line
+    size += writeSync(file, lines)
+    total += lines.length
+    if (size < segmentBytes) continue
+    closeSync(file)
+    file = openSync(join(root, laterSegment('journal', seq + 1, 1)), 'wx', 0o600)
+    size = 0
+  }
+  closeSync(file)
+  return { id: session.id, records: seq }
+}
+
+/** A store, and how many bytes it has read through its disk. */
+export function countingStore(home: string): {
+  store: ReturnType<typeof createStore>
+  bytesRead: () => number
+} {
+  let bytes = 0
+  const disk: Disk = {
+    ...nodeDisk,
+    read(file, into, position) {
+      const got = nodeDisk.read(file, into, position)
+      bytes += got
+      return got
+    },
+  }
+  return { store: createStore(new FilesystemDriver({ home, disk })), bytesRead: () => bytes }
+}

@@ -1,0 +1,73 @@
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { isRoot, projectRoot, type Running, type World } from './world.ts'
+
+export interface Refusal {
+  code: string
+  message: string
+  exit: number
+}
+
+/** A process that holds a session and does what it is told. */
+export class SessionHolder {
+  readonly running: Running
+  /** Of the process itself, as it sees itself. */
+  readonly pid: number
+
+  private constructor(running: Running) {
+    this.running = running
+    this.pid = running.pid
+  }
+
+  static async start(world: World, home: string): Promise<SessionHolder> {
+    return await this.#begin(world, process.execPath, [this.#program, home])
+  }
+
+  /** In a process table of its own: from here, nobody can see whether it lives. */
+  static async startElsewhere(world: World, home: string): Promise<SessionHolder> {
+    const asRoot = isRoot ? [] : ['--user', '--map-current-user', '--keep-caps']
+    const args = [
+      ...asRoot,
+      '--pid',
+      '--fork',
+      '--kill-child',
+      '--mount-proc',
+      process.execPath,
+      this.#program,
+      home,
+    ]
+    return await this.#begin(world, 'unshare', args)
+  }
+
+  static readonly #program = join(projectRoot, 'test/fixtures/session-holder.mjs')
+
+  static async #begin(world: World, command: string, args: string[]): Promise<SessionHolder> {
+    const running = world.start(command, args, { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] })
+    const holder = new SessionHolder(running)
+    await holder.answer()
+    return holder
+  }
+
+  /** What it answers next; throws its refusal. */
+  async answer(): Promise<unknown> {
+    const gone = this.running.finished.then(({ stderr }) => {
+      throw new Error(`the holder has gone: ${stderr}`)
+    })
+    const [message] = (await Promise.race([once(this.running.child, 'message'), gone])) as [
+      { answer?: unknown; error?: Refusal },
+    ]
+    if (message.error !== undefined) throw Object.assign(new Error(message.error.message), message.error)
+    return message.answer
+  }
+
+  async tell(order: { do: string; [more: string]: unknown }): Promise<unknown> {
+    const answer = this.answer()
+    this.running.child.send(order)
+    return await answer
+  }
+
+  async signal(signal: NodeJS.Signals): Promise<void> {
+    this.running.child.kill(signal)
+    if (signal === 'SIGKILL') await this.running.finished
+  }
+}
