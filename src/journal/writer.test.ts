@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { World } from '../../test/support/world.ts'
@@ -71,6 +71,10 @@ function faultyDisk(): Disk & { syncs: number; failing?: { call: keyof Disk; cod
   }
   for (const call of ['write', 'sync', 'truncate', 'create'] as const) guarded(call)
   return disk
+}
+
+function fail(message: string): never {
+  throw new Error(message)
 }
 
 test('an append resolves when its record is on disk, with a number that has no hole before it', async () => {
@@ -189,6 +193,21 @@ test('a large segment is followed by another, and the reader sees one journal', 
   writer.close()
   expect(readdirSync(directory).length).toBeGreaterThan(3)
   expect(records().map(({ seq }) => seq)).toEqual(Array.from({ length: 20 }, (_, n) => n + 1))
+})
+
+test('where a crash has left a later segment and not the first, the first is not made again behind it', async () => {
+  writeFileSync(join(directory, 'journal-1-2.log'), '')
+  const writer = open({ epoch: 3 })
+  await writer.write('m', 1)
+  expect(readdirSync(directory).sort()).toEqual(['journal-1-2.log', 'journal-1-3.log'])
+  expect(records()).toHaveLength(1)
+})
+
+test('a robbed writer does not put a segment in front of the one of its heir', async () => {
+  const robbed = { epoch: 1, assertOurs: () => fail('fenced') }
+  await open({ epoch: 2 }).write('m', 'of the heir')
+  expect(() => open({ ...robbed, disk: { ...nodeDisk, list: () => [] } })).toThrow('fenced')
+  expect(records().map(({ data }) => data)).toEqual(['of the heir'])
 })
 
 test('what a writer appends that has lost its lock does not count, wherever it puts it', async () => {

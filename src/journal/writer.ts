@@ -4,7 +4,7 @@ import { type Disk, writeFully } from '../primitives/disk.ts'
 import { codedError, errnoOf, StintError } from '../primitives/stint-error.ts'
 import type { Position } from './position.ts'
 import type { Codec } from './record.ts'
-import { firstSegment, laterSegment, type LogName } from './segment.ts'
+import { firstSegment, inOrder, laterSegment, type LogName } from './segment.ts'
 
 export interface WriterOptions {
   disk: Disk
@@ -203,7 +203,9 @@ export class LogWriter {
   #begin(firstSeq: number): OpenSegment {
     const { disk, directory, log, epoch } = this.#options
     const later = laterSegment(log, firstSeq, epoch)
-    for (const name of firstSeq === 1 ? [firstSegment(log), later] : [later]) {
+    // Where there is any other, the plain name would stand behind it.
+    const isFirst = firstSeq === 1 && inOrder(log, disk.list(directory)).length === 0
+    for (const name of isFirst ? [firstSegment(log), later] : [later]) {
       const file = this.#create(join(directory, name), name === later)
       if (file === undefined) {
         // A dead writer's, or ours. Or of one who has taken the session from us and goes on there: then a segment with our epoch would take its place.
