@@ -50,8 +50,8 @@ test('who waits for a living holder gets the session when that is killed', async
   const id = (await holder.tell({ do: 'create' })) as string
   const waiting = store.resume(id, { wait: '1m' })
   await holder.signal('SIGKILL')
-  const session = await waiting
-  await session.close()
+  await using session = await waiting
+  expect(session.report.tookOverFrom?.process.pid).toBe(holder.pid)
 })
 
 test('a writer that was stopped, robbed and woken is fenced, and nothing it writes is read', async () => {
