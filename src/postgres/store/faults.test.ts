@@ -1,0 +1,258 @@
+import type pg from 'pg'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { PostgresServer } from '../../../test/support/postgres.ts'
+import { PostgresSessions } from '../../../test/support/postgres-sessions.ts'
+import { until } from '../../../test/support/world.ts'
+import type { Session } from '../../store/session.ts'
+import { postgresStore } from './store.ts'
+
+let server: PostgresServer
+let sessions: PostgresSessions
+beforeAll(async () => {
+  server = await PostgresServer.start()
+})
+beforeEach(async () => {
+  sessions = await PostgresSessions.on(server)
+})
+afterEach(() => sessions[Symbol.asyncDispose]())
+afterAll(() => server[Symbol.asyncDispose]())
+
+/** A part of the statement that appends. */
+const append = 'head_sum = $6'
+const note = (session: Session, data: unknown) => session.append({ type: 'note', data })
+
+test.each(['cut before', 'cut after'] as const)(
+  'every write of a session is there once, although the way is cut at each (%s)',
+  async (kind) => {
+    const { proxy } = sessions
+    const store = sessions.storeOver()
+    // So that the first cut does not meet the look at the schema.
+    await store.list()
+    proxy.strike('INSERT INTO stint.session', kind)
+    const session = await store.create({ id: 'mine', title: 'before' })
+    proxy.strike(append, kind)
+    expect(await note(session, 1)).toMatchObject({ seq: 1 })
+    proxy.strike(append, kind)
+    await session.slot('s', { version: '1', initial: 0 }).set(7)
+    proxy.strike(append, kind)
+    expect(await session.audit({ action: 'a' })).toMatchObject({ seq: 1 })
+    proxy.strike('INSERT INTO stint.revision', kind)
+    await session.annotate({ title: 'after' })
+    proxy.strike('COMMIT', kind)
+    await session.snapshot()
+    proxy.strike('token, holder, since, beat', kind)
+    await session.close()
+    proxy.strike('SET epoch = epoch + 1', kind)
+    const again = await store.resume('mine')
+    proxy.strike('COMMIT', kind)
+    const fork = await again.fork({ id: 'copy' })
+    await fork.close()
+    await again.close()
+    expect(proxy.faults).toBe(9)
+    for (const id of ['mine', 'copy']) {
+      expect(await sessions.isWhole(id)).toBe(true)
+      expect(await sessions.data(id)).toEqual([1])
+    }
+    const { summary, manifest } = await sessions.store.inspect('mine')
+    expect(summary).toMatchObject({ title: 'after', records: 2, state: 'closed' })
+    const kinds = manifest.revisions.map(({ kind }) => kind)
+    expect(kinds).toEqual(['create', 'annotate', 'close', 'resume', 'close'])
+    expect(manifest.revisions.map(({ rev }) => rev)).toEqual([1, 2, 3, 4, 5])
+  },
+)
+
+test('what a visitor leaves is there once, although the way is cut, and also when it was taken in meanwhile', async () => {
+  const session = await sessions.store.create({ id: 'mine' })
+  const { proxy } = sessions
+  const visitor = sessions.storeOver()
+  await visitor.list()
+  for (const kind of ['cut before', 'cut after'] as const) {
+    proxy.strike('INSERT INTO stint.spool', kind)
+    await visitor.visit('mine', (visit) => visit.append({ type: 'note', data: kind }))
+  }
+  await session.turn()
+  // The answer is lost, the writer takes the entry in, and only then the visitor tries again.
+  const slow = interrupted(sessions.pool, 'INSERT INTO stint.spool', () => session.turn())
+  await postgresStore({ pool: slow }).visit('mine', (visit) => visit.append({ type: 'note', data: 'taken' }))
+  await session.turn()
+  await session.close()
+  expect(await sessions.data('mine')).toEqual(['cut before', 'cut after', 'taken'])
+  expect(await sessions.isWhole('mine')).toBe(true)
+})
+
+/** A pool on which a statement is carried out, something else happens, and its answer is lost; once. */
+function interrupted(pool: pg.Pool, statement: string, meanwhile: () => Promise<unknown>) {
+  let struck = false
+  return {
+    async query(sql: string, values?: unknown[]) {
+      const result = await pool.query<Record<string, unknown>>(sql, values)
+      if (struck || !sql.includes(statement)) return result
+      struck = true
+      await meanwhile()
+      throw Object.assign(new Error('the connection was cut'), { code: 'ECONNRESET' })
+    },
+    connect: () => pool.connect(),
+  }
+}
+
+test('an append that was carried out before somebody else took the session is acknowledged, and the next one is not', async () => {
+  const { store } = sessions
+  const pool = interrupted(sessions.pool, append, () => store.unlock('mine'))
+  const session = await postgresStore({ pool }).create({ id: 'mine' })
+  expect(await note(session, 'ours')).toMatchObject({ seq: 1 })
+  await expect(note(session, 'late')).rejects.toMatchObject({ code: 'FENCED' })
+  await using again = await store.resume('mine')
+  await note(again, 'theirs')
+  expect(await sessions.data('mine')).toEqual(['ours', 'theirs'])
+})
+
+test('an append that was given up on before it reached the server is not there, and the session goes on', async () => {
+  const { proxy } = sessions
+  const session = await sessions.storeOver({ patienceMs: 0 }).create({ id: 'mine' })
+  await note(session, 1)
+  proxy.strike(append, 'cut before')
+  await expect(note(session, 'lost')).rejects.toMatchObject({ code: 'POSTGRES_UNAVAILABLE', retryable: true })
+  expect(await note(session, 2)).toMatchObject({ seq: 2 })
+  await session.close()
+  expect(await sessions.data('mine')).toEqual([1, 2])
+})
+
+test('what was given up on, and has happened all the same, counts as soon as the server can be asked', async () => {
+  const { proxy } = sessions
+  const session = await sessions.storeOver({ timeoutMs: 400 }).create({ id: 'mine' })
+  const slot = session.slot('s', { version: '1', initial: 0 })
+  proxy.strike(append, 'silence')
+  await expect(slot.set(7)).rejects.toMatchObject({ code: 'POSTGRES_UNAVAILABLE' })
+  expect([slot.value, session.lastSeq]).toEqual([0, 0])
+  expect(await note(session, 'next')).toMatchObject({ seq: 2 })
+  expect([slot.value, session.lastSeq]).toEqual([7, 2])
+  proxy.strike(append, 'silence')
+  await expect(slot.set(8)).rejects.toMatchObject({ code: 'POSTGRES_UNAVAILABLE' })
+  await session.close()
+  const { revisions } = (await sessions.store.inspect('mine')).manifest
+  expect(revisions.at(-1)).toMatchObject({ kind: 'close', seq: 3 })
+  expect(await sessions.isWhole('mine')).toBe(true)
+})
+
+test('an append that still waits in the server when the next one comes does not come twice, and not in between', async () => {
+  const session = await postgresStore({ pool: sessions.pool, timeoutMs: 500 }).create({ id: 'mine' })
+  await note(session, 1)
+  const other = await sessions.pool.connect()
+  await other.query('BEGIN')
+  await other.query('SELECT FROM stint.session FOR UPDATE')
+  await expect(note(session, 'slow')).rejects.toMatchObject({ code: 'POSTGRES_UNAVAILABLE' })
+  const next = note(session, 'next')
+  await until('both wait', async () => {
+    const [row] = await server.admin(
+      `SELECT count(*)::int AS count FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = '${sessions.database}'`,
+    )
+    return row?.count === 2
+  })
+  await other.query('COMMIT')
+  other.release()
+  expect(await next).toMatchObject({ seq: 3 })
+  await session.close()
+  expect(await sessions.data('mine')).toEqual([1, 'slow', 'next'])
+  expect(await sessions.isWhole('mine')).toBe(true)
+})
+
+test('connections that are cut in the middle of a batch lose nothing and repeat nothing', async () => {
+  const session = await sessions.store.create({ id: 'mine' })
+  let cuts = 0
+  const callers = Array.from({ length: 16 }, async (_, caller) => {
+    for (let n = 0; n < 40; n++) {
+      const { seq } = await note(session, [caller, n])
+      if (seq % 100 === 0) {
+        cuts += 1
+        await server.admin(
+          `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${sessions.database}'`,
+        )
+      }
+    }
+  })
+  await Promise.all(callers)
+  await session.close()
+  expect(cuts).toBeGreaterThan(0)
+  const data = (await sessions.data('mine')) as [number, number][]
+  for (let caller = 0; caller < 16; caller++)
+    expect(data.filter(([who]) => who === caller).map(([, n]) => n)).toEqual([...Array(40).keys()])
+  expect(data).toHaveLength(640)
+})
+
+test('a server that is killed and comes back is waited for; one that stays away is not', async () => {
+  await using server = await PostgresServer.start()
+  await using sessions = await PostgresSessions.on(server)
+  const session = await sessions.store.create({ id: 'mine' })
+  const brief = await postgresStore({ pool: sessions.pool, patienceMs: 200 }).create({ id: 'brief' })
+  await server.kill()
+  const waiting = note(session, 1)
+  await expect(note(brief, 1)).rejects.toMatchObject({ code: 'POSTGRES_UNAVAILABLE', exit: 12 })
+  await expect(sessions.store.resume('brief')).rejects.toMatchObject({ code: 'POSTGRES_UNAVAILABLE' })
+  await server.start()
+  expect(await waiting).toMatchObject({ seq: 1 })
+  expect(await note(brief, 2)).toMatchObject({ seq: 1 })
+  await session.close()
+  await brief.close()
+})
+
+test('what was acknowledged is there after a power cut, also where the server is told not to wait for the disk', async () => {
+  await using server = await PostgresServer.start({ synchronous_commit: 'off', wal_writer_delay: `'10s'` })
+  await using sessions = await PostgresSessions.on(server)
+  const session = await sessions.store.create({ id: 'mine' })
+  await sessions.sql('CREATE TABLE other (n integer)')
+  await note(session, 1)
+  await sessions.sql('INSERT INTO other VALUES (1)')
+  await server.kill()
+  await server.start()
+  // This is what would become of it.
+  expect(await sessions.sql('SELECT * FROM other')).toEqual([])
+  expect(await sessions.data('mine')).toEqual([1])
+})
+
+test('a pool without a free connection is waited for, and after a while is unavailable', async () => {
+  const pool = server.pool({ database: sessions.database, max: 1 })
+  const session = await postgresStore({ pool, timeoutMs: 300, patienceMs: 300 }).create({ id: 'mine' })
+  const other = await pool.connect()
+  await expect(note(session, 'never sent')).rejects.toMatchObject({ code: 'POSTGRES_UNAVAILABLE', exit: 12 })
+  const next = note(session, 'next')
+  other.release()
+  await next
+  await session.close()
+  const data = await sessions.data('mine')
+  // The first stood in the queue of the pool, from where nothing can be taken back.
+  expect(data).toEqual(['never sent', 'next'])
+})
+
+test('a server that has lost what was acknowledged is not written to as if it had not', async () => {
+  const session = await sessions.store.create({ id: 'mine' })
+  for (const n of [1, 2, 3]) await note(session, n)
+  // As a replica may take over that has not got everything yet.
+  await sessions.sql('DELETE FROM stint.journal WHERE seq > 1')
+  await sessions.sql(
+    `UPDATE stint.session SET head_seq = 1, head_sum = (SELECT left(right(line, 10), 8) FROM stint.journal)`,
+  )
+  const lost = { code: 'JOURNAL_CORRUPT', message: expect.stringContaining('lost') as string }
+  await expect(note(session, 4)).rejects.toMatchObject(lost)
+  await expect(note(session, 5)).rejects.toMatchObject(lost)
+  await expect(session.close()).rejects.toMatchObject(lost)
+  await using again = await sessions.store.resume('mine')
+  expect(await note(again, 'goes on')).toMatchObject({ seq: 2 })
+})
+
+test('a replica can be looked at, and tells whoever wants to write where to go', async () => {
+  await using server = await PostgresServer.start()
+  await using sessions = await PostgresSessions.on(server)
+  await using session = await sessions.store.create({ id: 'mine' })
+  await note(session, 1)
+  await session.close()
+  await server.becomeReplica()
+  expect(await sessions.store.list()).toMatchObject([{ id: 'mine', state: 'closed' }])
+  expect(await sessions.data('mine')).toEqual([1])
+  expect(await sessions.isWhole('mine')).toBe(true)
+  const readOnly = { code: 'POSTGRES_READ_ONLY', exit: 4 }
+  await expect(sessions.store.resume('mine')).rejects.toMatchObject(readOnly)
+  await expect(sessions.store.create()).rejects.toMatchObject(readOnly)
+  await expect(sessions.store.visit('mine', (visit) => visit.append({ type: 'a' }))).rejects.toMatchObject(
+    readOnly,
+  )
+})
