@@ -36,6 +36,9 @@ const apart = {
   temp: 'src/cli/temp/temp.ts',
   'watch-budget': 'src/cli/watch-budget.ts',
   'hold-lease': 'src/cli/hold-lease.ts',
+  'record-run': 'src/cli/record-run.ts',
+  sessions: 'src/cli/sessions/sessions.ts',
+  audit: 'src/cli/audit/audit.ts',
   postgres: 'src/cli/postgres/postgres.ts',
   'open-postgres': 'src/cli/postgres/open-postgres.ts',
 }

@@ -2,6 +2,7 @@ import { exitCodeOf } from '../command/children.ts'
 
 import type { OptionTable } from '../command/option.ts'
 import { defineCommand } from '../command/spec.ts'
+import { newSessionId } from '../primitives/id.ts'
 import { StintError } from '../primitives/stint-error.ts'
 import { keepPolicies } from '../scratch/keep.ts'
 import { budgetOf } from './budget.ts'
@@ -43,6 +44,10 @@ const options = {
     choices: ['kill', 'warn'],
     help: 'with --lock: what to do if the lease is lost (kill)',
   },
+  record: {
+    type: 'boolean',
+    help: 'record the run in its session: what is run before, how it ended after (a new session if none is named)',
+  },
   'max-bytes': { type: 'size', value: 'SIZE', help: 'end the program when its scratch holds more than this' },
   'max-files': { type: 'count', value: 'N', help: 'end the program when its scratch holds more files' },
 } as const satisfies OptionTable
@@ -67,6 +72,7 @@ export const run = defineCommand({
     ['stint run --timeout 10m --json -- make', 'one JSON envelope on stdout, make talks on stderr'],
     ['stint run --keep on-failure -- ./import.sh', 'look at the scratch of a run that failed'],
     ['stint run --max-bytes 2GiB --max-files 10000 -- make', 'a scratch that cannot fill the disk'],
+    ['stint run --record --session mine -- ./deploy.sh', 'then: stint audit show mine'],
     ['stint run --lock --wait 1m -- npm run codegen', 'nobody else edits the workspace meanwhile'],
     ['stint run --lock --resource deploy:prod -- ./deploy.sh', 'one deploy at a time'],
   ],
@@ -81,7 +87,8 @@ export const run = defineCommand({
     if (!options.lock && stray !== undefined) throw new StintError('ARG_ERROR', `--${stray} goes with --lock`)
     assertTtl(ttl)
     return {
-      sessionId: options.session,
+      sessionId:
+        options.session ?? (options.record ? process.env.STINT_SESSION_ID || newSessionId() : undefined),
       keep: options.keep,
       guard: !options['no-guard'],
       program: positionals[0],
@@ -94,10 +101,18 @@ export const run = defineCommand({
       : undefined
     const budget = budgetOf(options)
     const watch = budget && (await import('./watch-budget.ts')).watchBudget(context, budget)
-    const child = await context.spawn(program, args, { stdio: 'inherit' })
+    const recording =
+      options.record && context.sessionId !== undefined
+        ? await (await import('./record-run.ts')).recordRun(context, context.sessionId, positionals)
+        : undefined
+    const child = await context.spawn(program, args, { stdio: 'inherit' }).catch(async (error: unknown) => {
+      await recording?.finish({ error })
+      throw error
+    })
     await lease?.join(child.pid)
     const reasonsToStop = [lease?.lost, watch?.exceeded].filter((reason) => reason !== undefined)
     const exit = await Promise.race([child.exited, ...reasonsToStop])
+    await recording?.finish(exit)
     const code = exitCodeOf(exit)
     await watch?.finish(code)
     if (code === 0) return { exit_code: 0, command: positionals }

@@ -18,6 +18,14 @@ export const stint: CommandGroup = {
       summary: 'have agents and git ask before they change files',
       load: async () => (await import('./hook/hook.ts')).hook,
     },
+    sessions: {
+      summary: 'durable records of what was done: list, tail, fork, verify, repair',
+      load: async () => (await import('./sessions/sessions.ts')).sessions,
+    },
+    audit: {
+      summary: 'what was intended, and what came of it',
+      load: async () => (await import('./audit/audit.ts')).audit,
+    },
     sweep: {
       summary: 'remove what dead runs left behind',
       load: async () => (await import('./sweep.ts')).sweepCommand,

@@ -1,13 +1,10 @@
-import type { BareContext } from '../command/context.ts'
 import type { OptionTable } from '../command/option.ts'
 import { defineBareCommand } from '../command/spec.ts'
-import { writeOut } from '../command/write-out.ts'
 import { recordSweep } from '../monitor/record-sample.ts'
-import { systemClock } from '../primitives/clock.ts'
 import { StintError } from '../primitives/stint-error.ts'
 import { sweepScopes } from '../sweep/places.ts'
 import { sweep } from '../sweep/sweep.ts'
-import { ProgressBar, wantsProgress } from './progress.ts'
+import { openProgressBar } from './progress-bar.ts'
 import { renderSweep, type SweepData, sweepData, sweepFailure } from './sweep-report.ts'
 import { manageTimer, renderTimer, type TimerData } from './sweep-timer.ts'
 
@@ -44,7 +41,7 @@ export const sweepCommand = defineBareCommand({
     const dryRun = options['dry-run']
     const timer = timerAction(options)
     if (timer !== undefined) return manageTimer({ action: timer, everyMs: options.every, dryRun })
-    const progress = await progressOf(context)
+    const progress = await openProgressBar('sweeping', context.signal)
     const report = await sweep({
       dryRun,
       scope: options.scope,
@@ -77,15 +74,4 @@ function timerAction(options: TimerOptions): 'install' | 'uninstall' | undefined
   if (options.scope !== undefined || options['older-than'] !== undefined)
     throw refuse('the timer sweeps everything dead runs leave: --scope and --older-than do not go with it')
   return install ? 'install' : 'uninstall'
-}
-
-async function progressOf({ signal }: BareContext): Promise<ProgressBar | undefined> {
-  const { isatty } = await import('node:tty')
-  if (!wantsProgress(isatty(2), process.env)) return undefined
-  const write = (text: string): void => void writeOut(2, text)
-  const columns = process.stderr.columns || 80
-  const bar = new ProgressBar({ label: 'sweeping', columns, write, now: systemClock.mono })
-  // What is said about the interruption must not stand behind the bar.
-  signal.addEventListener('abort', () => bar.clear(), { once: true })
-  return bar
 }

@@ -9,8 +9,8 @@ import { errnoOf } from '../primitives/stint-error.ts'
 export const writeOut = (fd: 1 | 2, text: string): boolean => deliver(fd, text) !== 'full'
 
 /** The same for who writes on and on, and should end when nobody reads it any more. */
-export function deliver(fd: 1 | 2, text: string): 'written' | 'full' | 'unread' {
-  const bytes = Buffer.from(text)
+export function deliver(fd: 1 | 2, content: string | Uint8Array): 'written' | 'full' | 'unread' {
+  const bytes = typeof content === 'string' ? Buffer.from(content) : content
   for (let done = 0; done < bytes.length;) {
     try {
       done += writeSync(fd, bytes, done)

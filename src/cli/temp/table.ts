@@ -15,5 +15,17 @@ export function table(titles: readonly string[], rows: readonly (readonly string
   )
 }
 
-const isAmount = (title: string | undefined): boolean =>
-  title === 'SIZE' || title === 'FILES' || title === 'AGE'
+const amounts: ReadonlySet<string> = new Set([
+  'SIZE',
+  'FILES',
+  'AGE',
+  'TURNS',
+  'JOURNAL',
+  'AUDIT',
+  'BLOBS',
+  'SNAPSHOTS',
+  'QUARANTINE',
+  'OTHER',
+])
+
+const isAmount = (title = ''): boolean => amounts.has(title)

@@ -1,5 +1,10 @@
+import type { Disk } from '../../primitives/disk.ts'
 import { StintError } from '../../primitives/stint-error.ts'
+import { SessionLock } from '../session-lock.ts'
 import type { Health } from '../store.ts'
+import { touchSession } from './index-touch.ts'
+import { markDamaged } from './open-session.ts'
+import type { SessionPaths } from './paths.ts'
 
 /** What verification has found, as the error it is; undefined if all is there. A tear is none: the next resume cuts it off. */
 export function damageFound(id: string, { journal, audit, blobs }: Health): StintError | undefined {
@@ -25,4 +30,10 @@ export function damageFound(id: string, { journal, audit, blobs }: Health): Stin
   return new StintError('BLOB_MISSING', `blob ${first}${more} of ${id} is missing or changed`, {
     detail: `blobs=${blobs.length}`,
   })
+}
+
+/** So that lists show it: in the session, and in the index, which must not be believed about it any more. */
+export function noteDamage(disk: Disk, paths: SessionPaths, what: string, now: number): void {
+  markDamaged(disk, paths, what, now)
+  touchSession(paths.root, SessionLock.look(paths.root)?.epoch ?? 0)
 }

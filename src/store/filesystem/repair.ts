@@ -58,7 +58,6 @@ export async function repairSession(options: RepairOptions): Promise<Repaired | 
     keep(disk, paths, kept, diagnosis)
     writeLogs(options, paths, diagnosis, taken, { plan, kept })
     await openAndRecord(options, paths, diagnosis, taken, { plan, kept })
-    unlinkIfThere(disk, paths.damaged)
     return { ...plan, kept }
   } catch (error) {
     giveBack(taken)
@@ -159,6 +158,8 @@ async function openAndRecord(
     ...held.ends(),
     turns: state.turns,
   })
+  // Before it is given back: whoever looks at it then finds it in order.
+  unlinkIfThere(disk, paths.damaged)
   await held.release()
 }
 

@@ -1,0 +1,22 @@
+import type { CommandGroup } from '../../command/spec.ts'
+
+export const audit: CommandGroup = {
+  name: 'audit',
+  summary: 'What was intended and what came of it, in a chain that shows every change.',
+  commands: {
+    show: {
+      summary: 'the newest acts and how they ended',
+      load: async () => (await import('./show.ts')).showCommand,
+    },
+    query: {
+      summary: 'lines by time and action',
+      load: async () => (await import('./query.ts')).queryCommand,
+    },
+    verify: { summary: 'is the chain whole?', load: async () => (await import('./verify.ts')).verifyCommand },
+  },
+  examples: [
+    ['stint audit show mine', 'what was done'],
+    ['stint audit query mine --since 1h --action shell', 'every line of the last hour'],
+    ['stint audit verify mine', 'exit 4 if a line was changed, removed, moved or cut off'],
+  ],
+}

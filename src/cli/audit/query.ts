@@ -1,0 +1,71 @@
+import type { AuditRecord } from '../../audit/entry.ts'
+import type { OptionTable } from '../../command/option.ts'
+import { defineBareCommand } from '../../command/spec.ts'
+import { writeOut } from '../../command/write-out.ts'
+import { StintError } from '../../primitives/stint-error.ts'
+import { visibleText } from '../../primitives/visible-text.ts'
+import { timeText } from '../sessions/describe.ts'
+import { findId, idArgument, openStore } from '../sessions/open-store.ts'
+import { readAudit } from './read-audit.ts'
+
+const defaultLimit = 100
+
+const options = {
+  since: { type: 'duration', value: 'D', help: 'only lines of the last D, as 1h' },
+  action: { type: 'string', value: 'A', help: 'only lines of this action' },
+  type: { type: 'string', choices: ['intent', 'outcome', 'note'], help: 'only lines of this type' },
+  key: { type: 'string', value: 'KEY', help: 'only acts with this key' },
+  failed: { type: 'boolean', help: 'only outcomes that failed' },
+  limit: { type: 'count', value: 'N', help: `the newest N (${defaultLimit})` },
+} as const satisfies OptionTable
+
+export const queryCommand = defineBareCommand({
+  name: 'query',
+  summary: 'Lines of the audit log as they are, by time, action, type or key.',
+  options,
+  positionals: 'ID',
+  examples: [
+    ['stint audit query mine --since 1h --action shell', 'of the last hour'],
+    ['stint audit query mine --failed --json', 'what went wrong'],
+  ],
+  async run({ json }, { options, positionals }) {
+    const id = findId(idArgument(positionals))
+    const inspection = await openStore().inspect(id)
+    const { since, action, type, key, failed, limit = defaultLimit } = options
+    const from = since === undefined ? 0 : Date.now() - since
+    const keyed = new Set<string>()
+    let matching = 0
+    const newest: AuditRecord[] = []
+    const damage = await readAudit(id, inspection, (record) => {
+      if (record.key === key && key !== undefined && record.act !== undefined) keyed.add(record.act)
+      if (
+        record.at < from ||
+        (action ?? record.action) !== record.action ||
+        (type ?? record.type) !== record.type
+      )
+        return
+      if (key !== undefined && record.key !== key && !keyed.has(record.act ?? '')) return
+      if (failed && record.ok !== false) return
+      matching += 1
+      newest.push(record)
+      if (newest.length > 2 * limit + 1000) newest.splice(0, newest.length - limit)
+    })
+    const data = { session_id: id, lines: limit === 0 ? [] : newest.slice(-limit), matching }
+    if (damage === undefined) return data
+    if (!json) writeOut(1, `${renderLines(data.lines)}\n`)
+    throw new StintError(damage.code, damage.message, { ...damage.options, data })
+  },
+  render: ({ lines }) => renderLines(lines),
+})
+
+const renderLines = (lines: readonly AuditRecord[]): string =>
+  lines.length === 0 ? 'no such lines' : lines.map(renderLine).join('\n')
+
+function renderLine({ seq, at, type, action, subject, ok, error }: AuditRecord): string {
+  const how =
+    ok === undefined ? '' : ok ? '  ok' : `  failed${error === undefined ? '' : `: ${error.message}`}`
+  return visibleText(
+    `${seq}  ${timeText(at)}  ${type}  ${action}${subject === undefined ? '' : `  ${subject}`}${how}`,
+    1000,
+  )
+}

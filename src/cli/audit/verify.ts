@@ -1,0 +1,28 @@
+import { defineBareCommand } from '../../command/spec.ts'
+import { StintError } from '../../primitives/stint-error.ts'
+import { plural } from '../plural.ts'
+import { openProgressBar } from '../progress-bar.ts'
+import { findId, idArgument, openStore } from '../sessions/open-store.ts'
+import { auditDamage } from './read-audit.ts'
+
+export const verifyCommand = defineBareCommand({
+  name: 'verify',
+  summary:
+    'Follows the chain of an audit log from its first line to its last, and compares it with what the journal, the snapshots and the manifest attest: exit 4 if a line was changed, removed, moved or cut off.',
+  positionals: 'ID',
+  examples: [['stint audit verify mine', 'the answer names the head of the chain: keep it elsewhere']],
+  async run({ signal, warn }, { positionals }) {
+    const id = findId(idArgument(positionals))
+    const inspection = await openStore().inspect(id)
+    const bar = await openProgressBar('verifying', signal)
+    const health = await inspection.health((bytes) => bar?.update({ done: 0, total: 1, bytes }))
+    bar?.clear()
+    const { records, head, findings, state } = health.audit
+    const data = { session_id: id, lines: records, head, state, findings }
+    const damage = auditDamage(id, health)
+    if (damage !== undefined) throw new StintError(damage.code, damage.message, { ...damage.options, data })
+    for (const finding of findings) warn(finding)
+    return data
+  },
+  render: ({ lines, head }) => `${plural(lines, 'line')} in an unbroken chain; its head is ${head}`,
+})

@@ -1,0 +1,124 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { dataOf, jsonLines, SessionWorld } from '../../test/support/session-world.ts'
+import { until } from '../../test/support/world.ts'
+
+const record = (world: SessionWorld, ...args: string[]) =>
+  world.stint(['run', '--record', '--session', 'mine', ...args], { cwd: world.tmp })
+
+async function acts(world: SessionWorld) {
+  return dataOf(await world.audit('show', 'mine')).acts as Record<string, unknown>[]
+}
+
+test('a recorded run is in the journal and the audit log, before it starts and after it has ended', async () => {
+  await using world = new SessionWorld()
+  const { code, stdout, stderr } = await record(world, '--', 'sh', '-c', 'echo out; exit 3')
+  expect([code, stdout, stderr]).toEqual([3, 'out\n', ''])
+  const events = jsonLines((await world.stint(['sessions', 'events', 'mine'])).stdout)
+  expect(events).toMatchObject([
+    { type: 'run.start', data: { command: ['sh', '-c', 'echo out; exit 3'], cwd: world.tmp } },
+    { type: 'run.end', data: { exit_code: 3, signal: null, duration_ms: expect.any(Number) } },
+  ])
+  expect(await acts(world)).toMatchObject([
+    {
+      action: 'run',
+      subject: "sh -c 'echo out; exit 3'",
+      state: 'failed',
+      act: expect.stringMatching(/^req_/),
+    },
+  ])
+  await record(world, '--', 'true')
+  expect((await acts(world)).map(({ state }) => state)).toEqual(['failed', 'done'])
+  expect(world.leftovers()).toEqual([])
+})
+
+test('the intent is on disk before the program runs: it finds itself there', async () => {
+  await using world = new SessionWorld()
+  const script = 'cat "$STINT_HOME/sessions/$STINT_SESSION_ID/audit/audit.log"'
+  const { stdout } = await record(world, '--', 'sh', '-c', script)
+  expect(jsonLines(stdout)).toMatchObject([{ type: 'intent', data: { action: 'run' } }])
+})
+
+test('without a session a new one is made; STINT_SESSION_ID names one', async () => {
+  await using world = new SessionWorld()
+  const minted = await world.stint([
+    'run',
+    '--record',
+    '--json',
+    '--',
+    'sh',
+    '-c',
+    'echo "$STINT_SESSION_ID"',
+  ])
+  const id = minted.envelope().meta.session_id
+  expect(id).toMatch(/^ses_/)
+  expect(minted.stderr).toBe(`${id}\n`)
+  await world.stint(['run', '--record', '--', 'true'], { env: { STINT_SESSION_ID: 'agent-7' } })
+  expect(
+    readdirSync(world.sessions)
+      .filter((name) => !name.startsWith('.'))
+      .sort(),
+  ).toEqual(['agent-7', id].sort())
+})
+
+test('a run in the session of an agent that holds it is taken in by the agent', async () => {
+  await using world = new SessionWorld()
+  const agent = await world.hold('mine')
+  expect((await record(world, '--', 'true')).code).toBe(0)
+  await agent.close()
+  expect(await acts(world)).toMatchObject([{ action: 'run', state: 'done' }])
+})
+
+test('a program that does not exist, a timeout and a signal are outcomes; SIGKILL leaves an act unsettled', async () => {
+  await using world = new SessionWorld()
+  expect((await record(world, '--', 'no-such-program')).code).toBe(127)
+  expect((await record(world, '--timeout', '300ms', '--', 'sleep', '60')).code).toBe(10)
+  const stopped = world.startStint([
+    'run',
+    '--record',
+    '--session',
+    'mine',
+    '--',
+    'sh',
+    '-c',
+    'echo on; sleep 60',
+  ])
+  await until('it runs', () => stopped.output().stdout === 'on\n')
+  stopped.child.kill('SIGTERM')
+  expect((await stopped.finished).code).toBe(143)
+  const killed = world.startStint([
+    'run',
+    '--record',
+    '--session',
+    'mine',
+    '--',
+    'sh',
+    '-c',
+    'echo on; sleep 60',
+  ])
+  await until('it runs', () => killed.output().stdout === 'on\n')
+  killed.child.kill('SIGKILL')
+  await killed.finished
+  const all = await acts(world)
+  expect(all.map(({ state }) => state)).toEqual(['failed', 'failed', 'failed', 'unsettled'])
+  expect(all[0]?.detail).toMatchObject({ error: { code: 'COMMAND_NOT_FOUND' } })
+  expect(all[1]?.detail).toMatchObject({ error: { code: 'TIMEOUT' } })
+  expect(all[2]?.detail).toMatchObject({ error: { message: 'stopped by SIGTERM' } })
+})
+
+test('if it cannot be recorded it is not run', async () => {
+  await using world = new SessionWorld()
+  await world.make('mine', 3)
+  writeFileSync(world.path('mine', 'manifest.json'), '{}')
+  const { code, stderr } = await record(world, '--', 'touch', `${world.tmp}/ran`)
+  expect([code, stderr.includes('JOURNAL_CORRUPT')]).toEqual([4, true])
+  expect(existsSync(`${world.tmp}/ran`)).toBe(false)
+})
+
+test('secrets on the command line and in the environment do not reach the disk', async () => {
+  await using world = new SessionWorld({ DEPLOY_TOKEN: 'correct-horse-battery' })
+  await record(world, '--', 'true', '--token=correct-horse-battery', `AKIA${'ABCD'.repeat(4)}`)
+  expect((await acts(world))[0]?.subject).toBe('true --token=<secret:env:DEPLOY_TOKEN> <masked:aws-key-id>')
+  expect(spawnSync('grep', ['-r', '-e', 'correct-horse', '-e', 'AKIAABCD', world.home]).status).toBe(1)
+})

@@ -1,0 +1,75 @@
+import type { ChildExit, Context } from '../command/context.ts'
+import { findWorkspace } from '../lease/workspace.ts'
+import { errnoOf } from '../primitives/stint-error.ts'
+import { textOf } from '../primitives/text-of.ts'
+import { filesystemStore } from '../store/filesystem/store.ts'
+import type { VisitOptions } from '../store/store.ts'
+import { environmentSecrets } from './environment-secrets.ts'
+
+/** How the program ended. */
+export type RunEnd = ChildExit | { error: unknown }
+
+export interface Recording {
+  finish(end: RunEnd): Promise<void>
+}
+
+/**
+ * Records a run in its session: before the program starts, what is to be run, in the audit log and in the journal; after it has ended, how. If the first cannot be written, nothing is
+ * run. Visits do not disturb whoever holds the session: what they leave is taken in.
+ */
+export async function recordRun(
+  context: Context,
+  sessionId: string,
+  command: readonly string[],
+): Promise<Recording> {
+  const store = filesystemStore()
+  const { requestId } = context
+  const subject = command.map(quoted).join(' ')
+  const options: VisitOptions = {
+    purpose: 'record a run',
+    secrets: environmentSecrets(),
+    create: { tool: 'stint run', title: subject, workspace: findWorkspace().path },
+  }
+  const startedAt = Date.now()
+  await store.visit(
+    sessionId,
+    async (visit) => {
+      await visit.audit({ action: 'run', subject, phase: 'intent', act: requestId })
+      await visit.append({ type: 'run.start', data: { request_id: requestId, command, cwd: process.cwd() } })
+    },
+    options,
+  )
+  const record = (end: RunEnd): Promise<void> =>
+    store.visit(
+      sessionId,
+      async (visit) => {
+        const facts = { ...factsOf(end), duration_ms: Date.now() - startedAt }
+        const ok = 'code' in end && end.code === 0
+        await visit.append({ type: 'run.end', data: { request_id: requestId, ...facts } })
+        await visit.audit({ action: 'run', phase: 'outcome', act: requestId, ok, detail: facts })
+      },
+      options,
+    )
+  let finished: Promise<void> | undefined
+  const finish = (end: RunEnd): Promise<void> => {
+    // The program has run: whether that could be recorded does not change how it ended.
+    finished ??= record(end).catch((error: unknown) =>
+      context.warn(`the end of the run could not be recorded: ${textOf(error)}`),
+    )
+    return finished
+  }
+  // Whatever else ends the run: a signal, the timeout, a budget.
+  context.onCleanup(() =>
+    finish({ error: context.signal.aborted ? context.signal.reason : 'the run was stopped' }),
+  )
+  return { finish }
+}
+
+function factsOf(end: RunEnd): object {
+  if ('error' in end) return { error: { code: errnoOf(end.error), message: textOf(end.error) } }
+  return { exit_code: end.code, signal: end.signal }
+}
+
+/** As one would type it. */
+const quoted = (word: string): string =>
+  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`

@@ -1,0 +1,56 @@
+import type { OptionTable } from '../../command/option.ts'
+import { defineBareCommand } from '../../command/spec.ts'
+import { findWorkspace } from '../../lease/workspace.ts'
+import { StintError } from '../../primitives/stint-error.ts'
+import { checkSessionId } from '../../store/filesystem/paths.ts'
+import { environmentSecrets } from '../environment-secrets.ts'
+import { findId, idArgument, openStore } from './open-store.ts'
+import { readData } from './read-data.ts'
+
+const options = {
+  type: { type: 'string', value: 'T', help: 'a short word; what begins with stint. is ours' },
+  data: { type: 'string', value: 'JSON', help: 'the data; @- reads it from stdin, @FILE from a file (null)' },
+  create: { type: 'boolean', help: 'make the session if there is none with this id' },
+  tool: { type: 'string', value: 'NAME', help: 'with --create: the program it belongs to' },
+  title: { type: 'string', value: 'TEXT', help: 'with --create: what it is about' },
+} as const satisfies OptionTable
+
+export const appendCommand = defineBareCommand({
+  name: 'append',
+  summary: 'Adds an event to a session, also while another process writes to it. On disk when it answers.',
+  options,
+  positionals: 'ID',
+  examples: [
+    [`stint sessions append mine --type note --data '{"text":"deployed"}'`, 'from a script'],
+    ['git diff --stat | jq -Rs . | stint sessions append mine --type diff --data @-', 'from a pipe'],
+    ['stint sessions append nightly --create --type started', 'the first makes the session'],
+  ],
+  async run(_, { options, positionals }) {
+    const { type, create, tool, title } = options
+    const given = idArgument(positionals)
+    if (type === undefined)
+      throw new StintError('ARG_ERROR', 'which type of event?', {
+        hint: 'Give it with --type, as --type note.',
+      })
+    if (!create && (tool ?? title) !== undefined)
+      throw new StintError('ARG_ERROR', `--${tool === undefined ? 'title' : 'tool'} goes with --create`)
+    if (create) checkSessionId(given)
+    // A new session has the id it was given, whatever others begin with it.
+    const id = create ? given : findId(given)
+    const data = await readData(options.data)
+    return await openStore().visit(
+      id,
+      async (visit) => {
+        await visit.append({ type, data })
+        return { session_id: id, type, taken_in: visit.direct }
+      },
+      {
+        purpose: 'append',
+        secrets: environmentSecrets(),
+        create: create ? { tool, title, workspace: findWorkspace().path } : undefined,
+      },
+    )
+  },
+  render: ({ session_id, taken_in }) =>
+    taken_in ? `appended to ${session_id}` : `left for the writer of ${session_id}, which takes it in`,
+})

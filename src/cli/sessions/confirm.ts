@@ -1,0 +1,11 @@
+import { StintError } from '../../primitives/stint-error.ts'
+import { askYesOrNo } from '../lock/ask.ts'
+
+/** Asks a person, unless `--yes` has answered; where nobody can be asked, `--yes` is needed. */
+export async function confirm(yes: boolean, doing: string, question: string): Promise<void> {
+  if (yes) return
+  if (!process.stdin.isTTY)
+    throw new StintError('ARG_ERROR', `${doing} needs --yes where nobody can be asked`)
+  if (await askYesOrNo(question)) return
+  throw new StintError('CANCELLED', 'the answer was no', { exit: 1, hint: 'Nothing was changed.' })
+}

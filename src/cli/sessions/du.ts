@@ -1,0 +1,66 @@
+import { join } from 'node:path'
+import type { OptionTable } from '../../command/option.ts'
+import { defineBareCommand } from '../../command/spec.ts'
+import { nodeDisk } from '../../primitives/disk.ts'
+import { stintHome } from '../../primitives/home.ts'
+import { measureTree } from '../../primitives/measure-tree.ts'
+import { codedError } from '../../primitives/stint-error.ts'
+import { type DiskUse, diskUseOf, useKinds } from '../../store/filesystem/disk-use.ts'
+import { sessionIdsIn } from '../../store/filesystem/find-session.ts'
+import { formatBytes } from '../format-bytes.ts'
+import { plural } from '../plural.ts'
+import { table } from '../temp/table.ts'
+import { sessionsDirectory } from './open-store.ts'
+
+const defaultLimit = 20
+
+const options = {
+  all: { type: 'boolean', help: `every session, not only the ${defaultLimit} largest` },
+} as const satisfies OptionTable
+
+export const duCommand = defineBareCommand({
+  name: 'du',
+  summary:
+    'What sessions take on the disk, the largest first, by kind. What a fork shares with its original counts once.',
+  options,
+  examples: [
+    ['stint sessions du', 'what fills the disk'],
+    ['stint sessions du --all --json', 'for scripts'],
+  ],
+  async run(_, { options }) {
+    const sessions = sessionsDirectory()
+    const seen = new Set<string>()
+    const uses: DiskUse[] = []
+    try {
+      for (const id of sessionIdsIn(nodeDisk, sessions)) uses.push(diskUseOf(join(sessions, id), id, seen))
+    } catch (error) {
+      throw codedError(error, `read ${sessions}`)
+    }
+    uses.sort((a, b) => b.bytes - a.bytes || (a.session_id < b.session_id ? -1 : 1))
+    const sum = (of: (use: DiskUse) => number): number => uses.reduce((total, use) => total + of(use), 0)
+    return {
+      sessions: options.all ? uses : uses.slice(0, defaultLimit),
+      total: {
+        sessions: uses.length,
+        bytes: sum(({ bytes }) => bytes),
+        ...Object.fromEntries(useKinds.map((kind) => [kind, sum((use) => use[kind])])),
+      },
+      trash_bytes: measureTree(join(stintHome(), 'trash')),
+    }
+  },
+  render({ sessions, total, trash_bytes }) {
+    const size = (bytes: number): string => (bytes === 0 ? '' : formatBytes(bytes))
+    const titles = ['SIZE', ...useKinds.map((kind) => kind.toUpperCase()), 'ID']
+    const rows = sessions.map((use) => [
+      formatBytes(use.bytes),
+      ...useKinds.map((kind) => size(use[kind])),
+      use.session_id,
+    ])
+    const rest = total.sessions - sessions.length
+    return [
+      ...(rows.length === 0 ? [] : table(titles, rows)),
+      ...(rest > 0 ? [`${rest} smaller: --all shows them`] : []),
+      `${plural(total.sessions, 'session')}, ${formatBytes(total.bytes)}; in the trash ${formatBytes(trash_bytes)}`,
+    ].join('\n')
+  },
+})

@@ -1,0 +1,69 @@
+import type { OptionTable } from '../../command/option.ts'
+import { defineBareCommand } from '../../command/spec.ts'
+import { attestedBy } from '../../store/manifest.ts'
+import type { EventOptions, Inspection } from '../../store/store.ts'
+import { damageFound } from '../../store/filesystem/damage.ts'
+import { findId, idArgument, openStore } from './open-store.ts'
+import { printLines } from './print-lines.ts'
+
+const options = {
+  from: { type: 'count', value: 'SEQ', help: 'the first record (1)' },
+  to: { type: 'count', value: 'SEQ', help: 'the last one' },
+  type: { type: 'string', value: 'T', help: 'only events of this type' },
+  all: { type: 'boolean', help: 'also what stint itself has journaled: turns, slots, what is lost' },
+} as const satisfies OptionTable
+
+export const eventsCommand = defineBareCommand({
+  name: 'events',
+  summary: 'The events of a session, one JSON object a line, as far as the journal is whole.',
+  options,
+  positionals: 'ID',
+  envelope: 'on-request',
+  stream: true,
+  examples: [
+    ['stint sessions events mine', 'all of them'],
+    ['stint sessions events mine --type message | jq -r .data.text', 'what was said'],
+    ['stint sessions events mine --from 100 --to 200', 'a part'],
+  ],
+  async run({ warn }, { options, positionals }) {
+    const id = findId(idArgument(positionals))
+    const inspection = await openStore().inspect(id)
+    const { from, to, type, all } = options
+    const reading = new Reading(inspection, { from, to, type, all })
+    if (!(await printLines(reading.lines()))) return
+    await reading.assertWhole(id, warn)
+  },
+})
+
+/** Prints what is there, and knows afterwards whether that was all. */
+class Reading {
+  readonly #inspection: Inspection
+  readonly #options: EventOptions
+  #next: number
+
+  constructor(inspection: Inspection, options: EventOptions) {
+    this.#inspection = inspection
+    this.#options = options
+    this.#next = options.from ?? 1
+  }
+
+  async *lines(): AsyncGenerator<string> {
+    const { from, to, type, all } = this.#options
+    for await (const event of this.#inspection.events({ from, to, all: true })) {
+      this.#next = event.seq + 1
+      const wanted = type === undefined ? all || !event.type.startsWith('stint.') : event.type === type
+      if (wanted) yield JSON.stringify(event)
+    }
+  }
+
+  /** The reader ends before the first record that is bad: only a later one, or one that is attested, tells that something is missing. */
+  async assertWhole(id: string, warn: (message: string) => void): Promise<void> {
+    const { summary, manifest } = this.#inspection
+    const there = Math.max(summary.records, attestedBy(manifest).seq)
+    if (this.#next > Math.min(there, this.#options.to ?? there)) return
+    const health = await this.#inspection.health()
+    const damage = damageFound(id, health)
+    if (damage !== undefined) throw damage
+    for (const finding of health.journal.findings) warn(finding)
+  }
+}

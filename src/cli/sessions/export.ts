@@ -1,0 +1,93 @@
+import { closeSync, fsyncSync, unlinkSync } from 'node:fs'
+import { isatty } from 'node:tty'
+import type { OptionTable } from '../../command/option.ts'
+import { defineBareCommand } from '../../command/spec.ts'
+import { nodeDisk } from '../../primitives/disk.ts'
+import { openPrivateFile, writeAll } from '../../primitives/private-file.ts'
+import { codedError, errnoOf, StintError } from '../../primitives/stint-error.ts'
+import { type Exported, exportSession } from '../../store/filesystem/export.ts'
+import { formatBytes } from '../format-bytes.ts'
+import { plural } from '../plural.ts'
+import { findId, idArgument, sessionsDirectory } from './open-store.ts'
+import { print } from './print-lines.ts'
+
+const options = {
+  output: { type: 'string', short: 'o', value: 'FILE', help: 'write to this new file (stdout)' },
+} as const satisfies OptionTable
+
+export const exportCommand = defineBareCommand({
+  name: 'export',
+  summary: 'A whole session as one archive, verified on the way. It is a tar file with a list of checksums.',
+  options,
+  positionals: 'ID',
+  envelope: 'on-request',
+  stream: true,
+  examples: [
+    ['stint sessions export mine -o mine.tar', 'to take along'],
+    ['stint sessions export mine | zstd > mine.tar.zst', 'in a pipe'],
+    ['stint sessions export mine | ssh there stint sessions import -', 'to another machine'],
+  ],
+  run({ json }, { options, positionals }) {
+    const id = findId(idArgument(positionals))
+    const { output } = options
+    if (output === undefined) {
+      if (isatty(1))
+        throw new StintError('ARG_ERROR', 'an archive is nothing to look at', {
+          hint: 'Give a file with -o FILE, or a pipe.',
+        })
+      toStdout(id)
+      return
+    }
+    const exported = toFile(id, output)
+    const { records, bytes } = exported
+    print(
+      json
+        ? `${JSON.stringify({ ...exported, file: output })}\n`
+        : `${output}: ${id}, ${plural(records, 'record')}, ${formatBytes(bytes)}\n`,
+    )
+  },
+})
+
+const exportTo = (id: string, write: (bytes: Uint8Array) => void): Exported =>
+  exportSession({ disk: nodeDisk, sessions: sessionsDirectory(), id, now: Date.now(), write })
+
+/** Whoever read it may have seen enough. */
+class Unread extends Error {}
+
+function toStdout(id: string): void {
+  try {
+    exportTo(id, (bytes) => {
+      if (!print(bytes)) throw new Unread()
+    })
+  } catch (error) {
+    if (!(error instanceof Unread)) throw error
+  }
+}
+
+/** A file that must not be there yet; what could not be finished does not stay. */
+function toFile(id: string, path: string): Exported {
+  const file = create(path)
+  try {
+    const exported = exportTo(id, (bytes) => writeAll(file, bytes))
+    fsyncSync(file)
+    return exported
+  } catch (error) {
+    unlinkSync(path)
+    throw codedError(error, `write ${path}`)
+  } finally {
+    closeSync(file)
+  }
+}
+
+function create(path: string): number {
+  try {
+    return openPrivateFile(path, 'wx')
+  } catch (error) {
+    const errno = errnoOf(error)
+    if (errno === 'EEXIST')
+      throw new StintError('NAME_TAKEN', `there is a file ${path} already`, { cause: error })
+    if (errno === 'ENOENT' || errno === 'ENOTDIR')
+      throw new StintError('NOT_FOUND', `there is no directory for ${path}`, { cause: error })
+    throw codedError(error, `write ${path}`, 'Choose a place you may write to.')
+  }
+}

@@ -1,0 +1,34 @@
+import type { OptionTable } from '../../command/option.ts'
+import { defineBareCommand } from '../../command/spec.ts'
+import { findId, idArgument, openStore } from './open-store.ts'
+
+const options = {
+  at: { type: 'count', value: 'SEQ', help: 'the last record the copy has (all)' },
+  id: { type: 'string', value: 'ID', help: 'the id of the copy (a new one)' },
+  title: { type: 'string', value: 'TEXT', help: 'its title (that of the original)' },
+} as const satisfies OptionTable
+
+export const forkCommand = defineBareCommand({
+  name: 'fork',
+  summary:
+    'A copy of a session up to a record, with an id of its own. The original goes on, also while it is in use.',
+  options,
+  positionals: 'ID',
+  examples: [
+    ['stint sessions fork mine', 'all of it'],
+    ['stint sessions fork mine --at 120 --title "try again"', 'as it was after record 120'],
+  ],
+  async run({ warn }, { options, positionals }) {
+    const from = findId(idArgument(positionals))
+    const { at, id, title } = options
+    const store = openStore()
+    const { records } = (await store.inspect(from)).summary
+    const fork = await store.fork(from, { at, id, title, purpose: 'fork' })
+    const answer = { session_id: fork.id, from, records: fork.lastSeq }
+    await fork.close()
+    if (at === undefined && fork.lastSeq < records)
+      warn(`${from} is damaged after record ${fork.lastSeq}: the copy ends there`)
+    return answer
+  },
+  render: ({ session_id, from, records }) => `${session_id} is ${from} up to record ${records}`,
+})

@@ -1,0 +1,49 @@
+import { createReadStream } from 'node:fs'
+import type { OptionTable } from '../../command/option.ts'
+import { defineBareCommand } from '../../command/spec.ts'
+import { nodeDisk } from '../../primitives/disk.ts'
+import { stintHome } from '../../primitives/home.ts'
+import { codedError, errnoOf, StintError } from '../../primitives/stint-error.ts'
+import { importSession } from '../../store/filesystem/import.ts'
+import { plural } from '../plural.ts'
+
+const options = {
+  id: { type: 'string', value: 'ID', help: 'the id it gets (its own if that is free, else a new one)' },
+} as const satisfies OptionTable
+
+export const importCommand = defineBareCommand({
+  name: 'import',
+  summary:
+    'A session from an archive that `stint sessions export` made. Everything is verified before it counts.',
+  options,
+  positionals: 'FILE',
+  examples: [
+    ['stint sessions import mine.tar', 'from a file'],
+    ['zstd -dc mine.tar.zst | stint sessions import - --id copy', 'from a pipe, under another id'],
+  ],
+  async run(_, { options, positionals }) {
+    const [file, extra] = positionals
+    if (file === undefined || extra !== undefined)
+      throw new StintError('ARG_ERROR', 'which archive?', { hint: 'Give one file, or - for stdin.' })
+    const input = file === '-' ? process.stdin : createReadStream(file)
+    const chunks = input as AsyncIterable<Buffer>
+    try {
+      return await importSession({
+        disk: nodeDisk,
+        home: stintHome(),
+        now: Date.now(),
+        id: options.id,
+        chunks,
+      })
+    } catch (error) {
+      const errno = errnoOf(error)
+      if (errno === 'ENOENT' || errno === 'EISDIR' || errno === 'ENOTDIR')
+        throw new StintError('NOT_FOUND', `there is no file ${file}`, { cause: error })
+      throw codedError(error, 'import the session')
+    } finally {
+      input.destroy()
+    }
+  },
+  render: ({ session_id, from, records }) =>
+    `${session_id}: ${plural(records, 'record')}${session_id === from ? '' : `, exported as ${from}`}`,
+})

@@ -1,0 +1,68 @@
+import type { OptionTable } from '../../command/option.ts'
+import { defineBareCommand } from '../../command/spec.ts'
+import { findWorkspace } from '../../lease/workspace.ts'
+import { StintError } from '../../primitives/stint-error.ts'
+import { formatBytes } from '../format-bytes.ts'
+import { plural } from '../plural.ts'
+import { formatAge } from '../temp/describe.ts'
+import { table } from '../temp/table.ts'
+import { cell, describeSession, pathCell, type SessionDescription } from './describe.ts'
+import { openStore } from './open-store.ts'
+
+const states = ['active', 'closed', 'crashed', 'locked', 'damaged'] as const
+const defaultLimit = 20
+
+const options = {
+  all: { type: 'boolean', help: 'every session, not only the newest' },
+  limit: { type: 'count', value: 'N', help: `how many of the newest (${defaultLimit})` },
+  workspace: {
+    type: 'string',
+    value: 'DIR',
+    help: 'only sessions of this workspace; . is the one around you',
+  },
+  tool: { type: 'string', value: 'NAME', help: 'only sessions of this program' },
+  state: { type: 'string', choices: states, help: 'only sessions in this state' },
+} as const satisfies OptionTable
+
+export const listCommand = defineBareCommand({
+  name: 'list',
+  summary: 'The newest sessions: what they are, how they were left, what they take.',
+  options,
+  examples: [
+    ['stint sessions list', 'the newest 20'],
+    ['stint sessions list --workspace . --state crashed', 'what died here'],
+    ['stint sessions list --all --json', 'everything, for scripts'],
+  ],
+  async run(_, { options }) {
+    const { all, limit, workspace, tool, state } = options
+    if (all && limit !== undefined) throw new StintError('ARG_ERROR', '--all and --limit exclude each other')
+    const found = await openStore().list({
+      tool,
+      workspace: workspace === undefined ? undefined : findWorkspace(workspace).path,
+    })
+    const wanted = found.filter((each) => state === undefined || each.state === state)
+    const shown = all ? wanted : wanted.slice(0, limit ?? defaultLimit)
+    return { sessions: shown.map(describeSession), total: wanted.length }
+  },
+  render: ({ sessions, total }) => renderList(sessions, total, Date.now()),
+})
+
+function renderList(sessions: readonly SessionDescription[], total: number, now: number): string {
+  if (total === 0) return 'no sessions'
+  const titles = ['ID', 'STATE', 'TOOL', 'TURNS', 'SIZE', 'AGE', 'WORKSPACE', 'TITLE']
+  const rows = sessions.map(({ session_id, state, tool, turns, bytes, last_at, workspace, title }) => [
+    session_id,
+    state,
+    cell(tool, 16),
+    String(turns),
+    formatBytes(bytes),
+    formatAge(Math.max(0, now - last_at)),
+    pathCell(workspace, 32),
+    cell(title, 40),
+  ])
+  const rest = total - sessions.length
+  return [
+    ...(rows.length === 0 ? [] : table(titles, rows)),
+    ...(rest > 0 ? [`${plural(rest, 'older one', 'older ones')}: --all shows them`] : []),
+  ].join('\n')
+}

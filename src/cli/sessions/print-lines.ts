@@ -1,0 +1,27 @@
+import { deliver } from '../../command/write-out.ts'
+import { StintError } from '../../primitives/stint-error.ts'
+
+const batchBytes = 64 << 10
+
+/**
+ * Prints lines as they come, many in one write; false if nobody reads them any more. `atOnce`: none waits for others.
+ * Between two writes the process hears signals.
+ */
+export async function printLines(lines: AsyncIterable<string>, { atOnce = false } = {}): Promise<boolean> {
+  let held = ''
+  for await (const line of lines) {
+    held += `${line}\n`
+    if (!atOnce && held.length < batchBytes) continue
+    if (!print(held)) return false
+    held = ''
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  return print(held)
+}
+
+/** False if nobody reads it any more. */
+export function print(content: string | Uint8Array): boolean {
+  const written = deliver(1, content)
+  if (written === 'full') throw new StintError('DISK_FULL', 'cannot write to stdout: no space left')
+  return written === 'written'
+}

@@ -1,0 +1,33 @@
+import { readFileSync } from 'node:fs'
+import { codedError, errnoOf, StintError } from '../../primitives/stint-error.ts'
+
+/** The value of `--data`: JSON itself, `@-` for stdin, `@FILE` for a file. */
+export async function readData(given: string | undefined): Promise<unknown> {
+  if (given === undefined) return null
+  const text = given === '@-' ? await readStdin() : given.startsWith('@') ? readText(given.slice(1)) : given
+  try {
+    return JSON.parse(text) as unknown
+  } catch (error) {
+    // Not quoted: it may be long, and it may be a secret.
+    throw new StintError('ARG_ERROR', `--data is not JSON: ${(error as Error).message.slice(0, 80)}`, {
+      hint: `A text needs its quotes: --data '"text"'.`,
+    })
+  }
+}
+
+async function readStdin(): Promise<string> {
+  const pieces: Buffer[] = []
+  for await (const piece of process.stdin) pieces.push(piece as Buffer)
+  return Buffer.concat(pieces).toString()
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    const errno = errnoOf(error)
+    if (errno === 'ENOENT' || errno === 'EISDIR' || errno === 'ENOTDIR')
+      throw new StintError('NOT_FOUND', `there is no file ${path}`, { cause: error })
+    throw codedError(error, `read ${path}`)
+  }
+}

@@ -1,0 +1,52 @@
+import type { OptionTable } from '../../command/option.ts'
+import { defineBareCommand } from '../../command/spec.ts'
+import { systemClock } from '../../primitives/clock.ts'
+import { nodeDisk } from '../../primitives/disk.ts'
+import { visibleText } from '../../primitives/visible-text.ts'
+import { examine, repairSession } from '../../store/filesystem/repair.ts'
+import type { RepairPlan } from '../../store/filesystem/repair-plan.ts'
+import { writeOut } from '../../command/write-out.ts'
+import { confirm } from './confirm.ts'
+import { findId, idArgument, sessionsDirectory } from './open-store.ts'
+
+const options = {
+  'dry-run': { type: 'boolean', help: 'say what would be done, change nothing' },
+  yes: { type: 'boolean', help: 'do not ask' },
+} as const satisfies OptionTable
+
+export const repairCommand = defineBareCommand({
+  name: 'repair',
+  summary:
+    'Makes a damaged session one that can be resumed: keeps all before the damage and what is intact after it, marks what is lost. The files as they were stay in quarantine.',
+  options,
+  positionals: 'ID',
+  examples: [
+    ['stint sessions repair mine --dry-run', 'what would be done'],
+    ['stint sessions repair mine --yes', 'do it'],
+  ],
+  async run({ json }, { options, positionals }) {
+    const id = findId(idArgument(positionals))
+    const repair = { disk: nodeDisk, clock: systemClock, sessions: sessionsDirectory(), id }
+    const plan = examine(repair)
+    if (!plan.needed || options['dry-run']) return { repaired: false, kept: null, ...plan }
+    if (!options.yes) {
+      if (!json) writeOut(2, `${renderPlan(plan)}\n`)
+      await confirm(false, 'a repair', 'Repair it?')
+    }
+    return { repaired: true, kept: null, ...(await repairSession(repair)) }
+  },
+  render({ repaired, kept, ...plan }) {
+    if (!plan.needed) return [`${plan.session_id} needs no repair`, ...plan.beyond].join('\n')
+    const end = repaired ? `repaired; as it was: ${kept}` : 'nothing was changed: this is what a repair does'
+    return `${renderPlan(plan)}\n${end}`
+  },
+})
+
+function renderPlan({ session_id, findings, steps, beyond }: RepairPlan): string {
+  return [
+    session_id,
+    ...findings.map((finding) => `  found: ${visibleText(finding)}`),
+    ...steps.map((step) => `  repair: ${visibleText(step)}`),
+    ...beyond.map((each) => `  beyond repair: ${visibleText(each)}`),
+  ].join('\n')
+}

@@ -1,0 +1,82 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { dataOf, errorOf, SessionWorld } from '../../../test/support/session-world.ts'
+import { isRoot, projectRoot, until } from '../../../test/support/world.ts'
+
+test('two processes, one session: the second learns who holds it, and gets it at once when the first is killed', async () => {
+  await using world = new SessionWorld()
+  const holder = await world.hold('mine', 'the first')
+  await holder.write(5)
+  await expect(world.store.resume('mine')).rejects.toMatchObject({
+    code: 'SESSION_LOCKED',
+    message: expect.stringContaining(`pid ${holder.pid} (the first)`),
+  })
+  const refused = await world.run('rm', 'mine', '--yes')
+  expect([refused.code, errorOf(refused)]).toMatchObject([4, { code: 'SESSION_LOCKED', retryable: true }])
+  expect(errorOf(refused).holder).toMatchObject({ pid: holder.pid, purpose: 'the first' })
+  holder.child.kill('SIGKILL')
+  await holder.finished
+  const second = await world.hold('mine', 'the second')
+  await second.write(1)
+  expect(dataOf(await world.run('show', 'mine'))).toMatchObject({
+    state: 'active',
+    records: 6,
+    holder: { pid: second.pid, purpose: 'the second' },
+  })
+})
+
+test('unlock takes a session from a holder that cannot be seen, and whatever that writes afterwards is not read', async () => {
+  await using world = new SessionWorld()
+  await world.make('mine', 1)
+  const inside = world.start('unshare', [
+    ...(isRoot ? [] : ['--user', '--map-current-user', '--keep-caps']),
+    '--pid',
+    '--fork',
+    '--mount-proc',
+    process.execPath,
+    join(projectRoot, 'test/fixtures/fenced-writer.mjs'),
+    'mine',
+    join(world.tmp, 'go'),
+  ])
+  await until('it holds the session', () => inside.output().stdout.includes('held'))
+  expect(dataOf(await world.run('list')).sessions[0]).toMatchObject({
+    state: 'locked',
+    holder: { liveness: 'unknown' },
+  })
+  await expect(world.store.resume('mine')).rejects.toMatchObject({ code: 'SESSION_LOCKED' })
+  expect(errorOf(await world.run('unlock', 'mine'))?.code).toBe('ARG_ERROR')
+  expect(dataOf(await world.run('unlock', 'mine', '--yes'))).toMatchObject({
+    unlocked: true,
+    holder: { purpose: 'in a container' },
+  })
+  expect(dataOf(await world.run('unlock', 'mine', '--yes'))).toMatchObject({ unlocked: false })
+  await world.run('append', 'mine', '--type', 'after')
+  writeFileSync(join(world.tmp, 'go'), '')
+  await until('it has heard', () => /FENCED|written/.test(inside.output().stdout))
+  expect(inside.output().stdout).toContain('FENCED')
+  const events = await world.stint(['sessions', 'events', 'mine'])
+  expect(events.stdout).not.toContain('late')
+  expect(dataOf(await world.run('verify', 'mine'))).toMatchObject({ damaged: 0 })
+})
+
+test('many scripts append at once, while a writer comes and goes: nothing is lost, nothing is there twice', async () => {
+  await using world = new SessionWorld()
+  await world.make('mine', 0)
+  const holder = await world.hold('mine')
+  const appends = Array.from({ length: 12 }, (_, n) =>
+    world.stint(['sessions', 'append', 'mine', '--type', 'note', '--data', String(n), '--json'], {
+      cwd: world.tmp,
+    }),
+  )
+  await holder.write(3)
+  await holder.close()
+  for (const { stdout } of await Promise.all(appends)) expect(JSON.parse(stdout)).toMatchObject({ ok: true })
+  await world.run('append', 'mine', '--type', 'last')
+  const text = (await world.stint(['sessions', 'events', 'mine', '--type', 'note'])).stdout
+  const numbers = text
+    .trim()
+    .split('\n')
+    .map((line) => (JSON.parse(line) as { data: number }).data)
+  expect(numbers.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 12 }, (_, n) => n))
+})

@@ -1,0 +1,376 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { type Answer, dataOf, errorOf, jsonLines, SessionWorld } from '../../../test/support/session-world.ts'
+import { Terminal } from '../../../test/support/terminal.ts'
+import { stintBin, until } from '../../../test/support/world.ts'
+
+test('list shows what a session is and how it was left; the newest first, all on request', async () => {
+  await using world = new SessionWorld()
+  for (let n = 0; n < 25; n++) await world.make(`s-${n}`, 1)
+  const { sessions, total } = dataOf(await world.run('list'))
+  expect([sessions.length, total]).toEqual([20, 25])
+  expect(sessions[0]).toMatchObject({
+    session_id: 's-24',
+    state: 'closed',
+    tool: 'test',
+    title: 'about s-24',
+    turns: 0,
+    records: 1,
+    bytes: expect.any(Number),
+    last_at: expect.any(Number),
+    holder: null,
+  })
+  expect(dataOf(await world.run('list', '--all')).sessions).toHaveLength(25)
+  expect(dataOf(await world.run('list', '--limit', '3')).sessions).toHaveLength(3)
+  expect(dataOf(await world.run('list', '--tool', 'other'))).toEqual({ sessions: [], total: 0 })
+  expect(errorOf(await world.run('list', '--all', '--limit', '3'))?.code).toBe('ARG_ERROR')
+})
+
+test('list tells active, closed, crashed and damaged sessions apart', async () => {
+  await using world = new SessionWorld()
+  await world.make('closed')
+  await world.make('damaged')
+  world.damage('damaged', 2)
+  await expect(world.store.resume('damaged')).rejects.toThrow('damaged')
+  const crashed = await world.hold('crashed')
+  crashed.child.kill('SIGKILL')
+  await crashed.finished
+  await world.hold('active', 'think hard')
+  const { sessions } = dataOf(await world.run('list'))
+  const states = Object.fromEntries(sessions.map((each: Answer) => [each.session_id, each.state]))
+  expect(states).toEqual({ active: 'active', closed: 'closed', crashed: 'crashed', damaged: 'damaged' })
+  expect(sessions.find((each: Answer) => each.session_id === 'active').holder).toMatchObject({
+    liveness: 'alive',
+    kind: 'writer',
+    purpose: 'think hard',
+  })
+  expect(dataOf(await world.run('list', '--state', 'crashed')).sessions).toHaveLength(1)
+})
+
+test('several hundred sessions are listed, and only those of this workspace if asked', async () => {
+  await using world = new SessionWorld()
+  mkdirSync(join(world.tmp, 'here'))
+  for (let n = 0; n < 300; n++) {
+    const workspace = n % 10 === 0 ? join(world.tmp, 'here') : '/elsewhere'
+    await (await world.store.create({ id: `s-${n}`, workspace })).close()
+  }
+  expect(dataOf(await world.run('list', '--all')).sessions).toHaveLength(300)
+  const here = await world.stint(['sessions', 'list', '--all', '--workspace', '.', '--json'], {
+    cwd: join(world.tmp, 'here'),
+  })
+  expect(dataOf(here).sessions).toHaveLength(30)
+})
+
+test('a terminal shows tables and sentences, and what others have written cannot steer it', async () => {
+  await using world = new SessionWorld()
+  await using session = await world.store.create({
+    id: 'mine',
+    tool: 'x',
+    title: 'red \u001b[31m alert\nnext',
+  })
+  await session.append({ type: 'note', data: { text: '\u001b]0;title\u0007' } })
+  await session.close()
+  await using terminal = await Terminal.open(world)
+  terminal.enter('clear; stint sessions list')
+  await terminal.shows(
+    /^ID +STATE +TOOL +TURNS +SIZE +AGE +TITLE\nmine +closed +x +0 .*red \\u001b\[31m alert\\u000anext\n\[0\]/m,
+  )
+  terminal.enter('clear; stint sessions tail mine')
+  await terminal.shows(
+    /^1 {2}\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ {2}note {2}\{"text":"\\u001b\]0;title\\u0007"\}\n\[0\]/m,
+  )
+  terminal.enter('clear; stint sessions show mine')
+  await terminal.shows(/^holds +0 turns, 1 record, /m)
+  terminal.enter('clear; stint sessions du')
+  await terminal.shows(/^ +SIZE +JOURNAL .*ID\n[^]*1 session, .*; in the trash 0 B\n\[0\]/m)
+  terminal.enter('clear; stint sessions export mine')
+  await terminal.shows(/an archive is nothing to look at \(ARG_ERROR\)/)
+  terminal.enter('clear; stint sessions rm mine')
+  await terminal.shows(/Move it to the trash\? \[y\/N\]$/)
+  terminal.enter('n')
+  await terminal.shows(/Nothing was changed\.\n\[1\] ready>$/)
+  terminal.enter('clear; stint sessions rm mine')
+  await terminal.shows(/Move it to the trash\? \[y\/N\]$/)
+  terminal.enter('y')
+  await terminal.shows(/^mine is in .*trash\n\[0\] ready>$/m)
+  expect(readdirSync(join(world.home, 'trash'))).toEqual(['mine'])
+})
+
+test('an id may be cut short where no other begins like it; else the candidates are named', async () => {
+  await using world = new SessionWorld()
+  for (const id of ['alpha-1', 'alpha-2', 'beta']) await world.make(id, 1)
+  await using minted = await world.store.create()
+  await minted.close()
+  expect(dataOf(await world.run('show', 'b')).session_id).toBe('beta')
+  expect(dataOf(await world.run('show', minted.id.slice(4, 20))).session_id).toBe(minted.id)
+  const unclear = await world.run('show', 'alpha')
+  expect(unclear.code).toBe(2)
+  expect(errorOf(unclear)).toMatchObject({ code: 'ARG_ERROR', candidates: ['alpha-1', 'alpha-2'] })
+  expect(errorOf(unclear)?.message).toContain('alpha-1, alpha-2')
+  const missing = await world.run('show', 'gamma')
+  expect([missing.code, errorOf(missing)?.code]).toEqual([5, 'NOT_FOUND'])
+})
+
+const badIds = ['..', 'a/b', 'x'.repeat(300), '🙂', '.hidden', '-', 'a\nb', ' ']
+const commands = [
+  ['show'],
+  ['append', '--create', '--type', 't'],
+  ['fork'],
+  ['verify'],
+  ['repair', '--yes'],
+  ['unlock', '--yes'],
+  ['rm', '--yes'],
+]
+test.each(commands)('a bad id is refused by %s, and nothing happens', async (command = '', ...more) => {
+  await using world = new SessionWorld()
+  await world.make('good', 1)
+  for (const id of badIds) {
+    const result = await world.run(command, ...more, '--', id)
+    expect([result.code, errorOf(result)?.code], id).toEqual([2, 'SESSION_ID_INVALID'])
+  }
+  expect(readdirSync(world.sessions).filter((name) => !name.startsWith('.'))).toEqual(['good'])
+  const stream = await world.stint(['sessions', 'events', '../good'])
+  expect([stream.code, stream.stdout]).toEqual([2, ''])
+  expect(stream.stderr).toContain('(SESSION_ID_INVALID)')
+})
+
+test('events prints one JSON object a line and no envelope; from, to, type and all choose', async () => {
+  await using world = new SessionWorld()
+  await using session = await world.store.create({ id: 'mine' })
+  for (let n = 1; n <= 4; n++) await session.append({ type: n % 2 ? 'odd' : 'even', data: n })
+  await session.turn()
+  await session.close()
+  const seqs = async (...args: string[]): Promise<number[]> =>
+    jsonLines((await world.stint(['sessions', 'events', 'mine', ...args])).stdout).map(({ seq }) => seq)
+  expect(await seqs()).toEqual([1, 2, 3, 4])
+  expect(await seqs('--from', '2', '--to', '3')).toEqual([2, 3])
+  expect(await seqs('--type', 'even')).toEqual([2, 4])
+  expect(await seqs('--all')).toEqual([1, 2, 3, 4, 5])
+  expect(await seqs('--type', 'stint.turn')).toEqual([5])
+  expect(await seqs('--from', '99')).toEqual([])
+  const [first] = jsonLines((await world.stint(['sessions', 'events', 'mine', '--json'])).stdout)
+  expect(first).toEqual({ seq: 1, at: expect.any(Number), type: 'odd', data: 1 })
+})
+
+test('tail shows the newest, follows across segments and writers, and ends at SIGINT without a word', async () => {
+  await using world = new SessionWorld()
+  const holder = await world.hold('mine')
+  await holder.write(15)
+  const newest = await world.stint(['sessions', 'tail', 'mine', '-n', '3', '--json'])
+  expect(jsonLines(newest.stdout).map(({ seq }) => seq)).toEqual([13, 14, 15])
+  expect((await world.stint(['sessions', 'tail', 'mine'])).stdout.split('\n')).toHaveLength(11)
+
+  const tail = world.startStint(['sessions', 'tail', 'mine', '-f', '-n', '1', '--json'])
+  const seen = (): number[] => jsonLines(tail.output().stdout).map(({ seq }) => seq)
+  await until('it shows the last one', () => seen().length === 1)
+  await holder.write(2)
+  await until('it follows', () => seen().length === 3)
+  holder.child.kill('SIGKILL')
+  await holder.finished
+  const other = await world.hold('mine')
+  await other.write(2)
+  await until('it follows the next writer', () => seen().length === 5)
+  expect(readdirSync(world.path('mine')).filter((name) => name.startsWith('journal')).length).toBeGreaterThan(
+    1,
+  )
+  tail.child.kill('SIGINT')
+  const { code, stderr } = await tail.finished
+  expect([code, stderr]).toEqual([130, ''])
+  expect(seen()).toEqual([15, 16, 17, 18, 19])
+})
+
+test('tail -f ends when the session is removed, and says so', async () => {
+  await using world = new SessionWorld()
+  await world.make('mine', 1)
+  const tail = world.startStint(['sessions', 'tail', 'mine', '-f'])
+  await until('it has begun', () => tail.output().stdout !== '')
+  await world.store.remove('mine')
+  const { code, stderr } = await tail.finished
+  expect([code, stderr.includes('(NOT_FOUND)')]).toEqual([5, true])
+})
+
+test('streams end in silence when nobody reads them any more', async () => {
+  await using world = new SessionWorld()
+  await using session = await world.store.create({ id: 'mine' })
+  const appended = Array.from({ length: 3000 }, () => session.append({ type: 'n', data: 'x'.repeat(200) }))
+  await Promise.all(appended)
+  await session.close()
+  const stint = `${JSON.stringify(process.execPath)} ${JSON.stringify(stintBin)} sessions`
+  for (const command of ['events mine', 'tail mine -n 3000', 'tail mine -n 3000 -f', 'export mine']) {
+    const script = `{ ${stint} ${command}; echo "$?" >&2; } | head -c 100 >/dev/null`
+    const { stderr } = await world.start('sh', ['-c', script]).finished
+    expect(stderr, command).toBe('0\n')
+  }
+})
+
+test('append is for scripts: data from the command line, a pipe or a file; create makes the session', async () => {
+  await using world = new SessionWorld()
+  const missing = await world.run('append', 'mine', '--type', 'note', '--data', '1')
+  expect([missing.code, errorOf(missing)?.code]).toEqual([5, 'NOT_FOUND'])
+  writeFileSync(join(world.tmp, 'data.json'), '{"from":"file"}')
+  const append = (args: string[], input?: string) =>
+    world.stint(['sessions', 'append', 'mine', '--create', '--json', ...args], { cwd: world.tmp, input })
+  expect(dataOf(await append(['--type', 'a', '--data', '{"from":"here"}']))).toEqual({
+    session_id: 'mine',
+    type: 'a',
+    taken_in: true,
+  })
+  await append(['--type', 'b', '--data', '@-'], '{"from":"pipe"}')
+  await append(['--type', 'c', '--data', '@data.json'])
+  await append(['--type', 'd'])
+  const events = jsonLines((await world.stint(['sessions', 'events', 'mine'])).stdout)
+  expect(events.map(({ type, data }) => [type, data?.from ?? data])).toEqual([
+    ['a', 'here'],
+    ['b', 'pipe'],
+    ['c', 'file'],
+    ['d', null],
+  ])
+  for (const bad of [
+    ['--type', 'x', '--data', '{'],
+    ['--type', 'stint.turn'],
+    ['--data', '1'],
+    ['--type', ''],
+  ])
+    expect((await append(bad)).code, bad.join(' ')).toBe(2)
+  expect((await append(['--type', 'x', '--data', '@gone.json'])).code).toBe(5)
+  expect(dataOf(await world.run('show', 'mine'))).toMatchObject({ records: 4, workspace: world.tmp })
+})
+
+test('append leaves an event for the process that holds the session, which takes it in', async () => {
+  await using world = new SessionWorld()
+  const holder = await world.hold('mine')
+  const left = await world.run('append', 'mine', '--type', 'note', '--data', '"hello"')
+  expect(dataOf(left)).toMatchObject({ taken_in: false })
+  await holder.close()
+  const events = jsonLines((await world.stint(['sessions', 'events', 'mine'])).stdout)
+  expect(events).toMatchObject([{ type: 'note', data: 'hello' }])
+})
+
+test('values of secret variables and tokens do not reach the disk through append', async () => {
+  await using world = new SessionWorld({ MY_API_TOKEN: 'correct-horse-battery', SHORT_TOKEN: 'abc' })
+  const data = JSON.stringify({ text: 'use correct-horse-battery', key: `ghp_${'a1B2'.repeat(9)}` })
+  await world.run('append', 'mine', '--create', '--type', 'note', '--data', data)
+  const [event] = jsonLines((await world.stint(['sessions', 'events', 'mine'])).stdout)
+  expect(event.data.text).toBe('use <secret:env:MY_API_TOKEN>')
+  const found = spawnSync('grep', ['-r', '-e', 'correct-horse', '-e', 'ghp_a1B2', world.home])
+  expect(found.status).toBe(1)
+})
+
+test('fork copies up to a record, also from a session that is in use', async () => {
+  await using world = new SessionWorld()
+  const holder = await world.hold('mine')
+  await holder.write(5)
+  const fork = dataOf(await world.run('fork', 'mine', '--at', '3', '--id', 'copy', '--title', 'a copy'))
+  expect(fork).toEqual({ session_id: 'copy', from: 'mine', records: 3 })
+  expect(dataOf(await world.run('show', 'copy'))).toMatchObject({
+    records: 3,
+    title: 'a copy',
+    state: 'closed',
+  })
+  expect(dataOf(await world.run('fork', 'mine'))).toMatchObject({ from: 'mine', records: 5 })
+  expect(errorOf(await world.run('fork', 'mine', '--at', '6'))?.code).toBe('ARG_ERROR')
+  expect(errorOf(await world.run('fork', 'mine', '--id', 'copy'))?.code).toBe('NAME_TAKEN')
+})
+
+test('export and import carry a session over; files are private and never overwritten', async () => {
+  await using world = new SessionWorld()
+  await world.make('mine')
+  const file = join(world.tmp, 'mine.tar')
+  const exported = await world.stint(['sessions', 'export', 'mine', '-o', file, '--json'])
+  expect(JSON.parse(exported.stdout)).toMatchObject({ session_id: 'mine', records: 3, file })
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+  const again = await world.stint(['sessions', 'export', 'mine', '-o', file])
+  expect([again.code, again.stdout]).toEqual([6, ''])
+  const first = dataOf(await world.run('import', file))
+  expect(first).toMatchObject({ from: 'mine', records: 3, session_id: expect.stringMatching(/^ses_/) })
+  await world.run('rm', 'mine', '--yes')
+  const script = `"$0" "$1" sessions import --json - < ${file}`
+  const piped = await world.start('sh', ['-c', script, process.execPath, stintBin]).finished
+  expect(dataOf(piped)).toMatchObject({ session_id: 'mine', from: 'mine' })
+  expect(dataOf(await world.run('verify', 'mine'))).toMatchObject({ damaged: 0 })
+
+  const archive = readFileSync(file)
+  writeFileSync(file, archive.subarray(0, 3000))
+  const cut = await world.run('import', file)
+  expect([cut.code, errorOf(cut)?.code]).toEqual([4, 'ARCHIVE_INVALID'])
+  writeFileSync(file, 'not an archive at all'.repeat(100))
+  expect(errorOf(await world.run('import', file))?.code).toBe('ARCHIVE_INVALID')
+  expect(errorOf(await world.run('import', join(world.tmp, 'gone')))?.code).toBe('NOT_FOUND')
+  expect(errorOf(await world.run('import', world.tmp))?.code).toBe('NOT_FOUND')
+  expect(errorOf(await world.run('import'))?.code).toBe('ARG_ERROR')
+})
+
+test('rm moves a session to the trash, from where the sweep deletes it; without --yes it asks', async () => {
+  await using world = new SessionWorld()
+  await world.make('mine')
+  const asked = await world.run('rm', 'mine')
+  expect([asked.code, errorOf(asked)?.code]).toEqual([2, 'ARG_ERROR'])
+  expect(dataOf(await world.run('rm', 'mine', '--yes'))).toEqual({
+    session_id: 'mine',
+    trash: join(world.home, 'trash'),
+  })
+  expect(existsSync(join(world.home, 'trash/mine/manifest.json'))).toBe(true)
+  expect(dataOf(await world.run('list')).total).toBe(0)
+  expect(dataOf(await world.run('du')).trash_bytes).toBeGreaterThan(0)
+  await world.stint(['sweep', '--scope', 'sessions'])
+  expect(readdirSync(join(world.home, 'trash'))).toEqual([])
+})
+
+test('du adds up what sessions take by kind; what forks share counts once', async () => {
+  await using world = new SessionWorld()
+  await using session = await world.store.create({ id: 'big' })
+  await session.append({ type: 'blob', data: 'x'.repeat(1_000_000) })
+  await session.audit({ action: 'note' })
+  await session.close()
+  await world.run('fork', 'big', '--id', 'copy')
+  const { sessions, total } = dataOf(await world.run('du'))
+  expect(sessions).toHaveLength(2)
+  expect(sessions[0].blobs).toBeGreaterThan(1_000_000)
+  expect(sessions[1].blobs).toBe(0)
+  expect(sessions[0].audit).toBeGreaterThan(0)
+  expect(total.bytes).toBe(sessions[0].bytes + sessions[1].bytes)
+})
+
+test('journal and audit log are read by jq as they are', async () => {
+  await using world = new SessionWorld()
+  const holder = await world.hold('mine')
+  await holder.write(3)
+  await world.stint(['run', '--record', '--session', 'other', '--', 'true'])
+  for (const file of [
+    world.path('mine', 'journal.log'),
+    world.path('other', 'journal.log'),
+    world.path('other', 'audit/audit.log'),
+  ]) {
+    const records = jsonLines(readFileSync(file, 'utf8'))
+    expect(records.map(({ seq }) => seq)).toEqual(records.map((_, i) => i + 1))
+  }
+  const manifest = JSON.parse(readFileSync(world.path('other', 'manifest.json'), 'utf8'))
+  expect(manifest.revisions[0]).toMatchObject({ rev: 1, kind: 'create' })
+})
+
+test('every command explains itself, with examples', async () => {
+  await using world = new SessionWorld()
+  const names = [
+    'list',
+    'show',
+    'tail',
+    'events',
+    'append',
+    'fork',
+    'verify',
+    'repair',
+    'export',
+    'import',
+    'unlock',
+    'rm',
+    'du',
+  ]
+  for (const name of names) {
+    const { code, stdout } = await world.stint(['sessions', name, '--help'])
+    expect([code, stdout.includes('Examples:\n  ')], name).toEqual([0, true])
+  }
+  expect((await world.stint(['sessions', '--help'])).stdout).toContain('verify')
+  expect(errorOf(await world.run('shwo'))?.suggestion).toContain('show')
+})

@@ -1,0 +1,38 @@
+import type { CommandGroup } from '../../command/spec.ts'
+
+export const sessions: CommandGroup = {
+  name: 'sessions',
+  summary: 'Durable records of what tools and agents did: look at them, fork, verify, repair and move them.',
+  commands: {
+    list: { summary: 'the newest sessions', load: async () => (await import('./list.ts')).listCommand },
+    show: { summary: 'one session', load: async () => (await import('./show.ts')).showCommand },
+    tail: { summary: 'its newest events', load: async () => (await import('./tail.ts')).tailCommand },
+    events: {
+      summary: 'its events as JSON lines',
+      load: async () => (await import('./events.ts')).eventsCommand,
+    },
+    append: { summary: 'add an event', load: async () => (await import('./append.ts')).appendCommand },
+    fork: { summary: 'a copy up to a record', load: async () => (await import('./fork.ts')).forkCommand },
+    verify: {
+      summary: 'is everything there?',
+      load: async () => (await import('./verify.ts')).verifyCommand,
+    },
+    repair: {
+      summary: 'save what can be saved',
+      load: async () => (await import('./repair.ts')).repairCommand,
+    },
+    export: { summary: 'one archive', load: async () => (await import('./export.ts')).exportCommand },
+    import: { summary: 'from an archive', load: async () => (await import('./import.ts')).importCommand },
+    unlock: {
+      summary: 'take it from a holder out of sight',
+      load: async () => (await import('./unlock.ts')).unlockCommand,
+    },
+    rm: { summary: 'move it to the trash', load: async () => (await import('./rm.ts')).rmCommand },
+    du: { summary: 'what fills the disk', load: async () => (await import('./du.ts')).duCommand },
+  },
+  examples: [
+    ['stint sessions list', 'what is there'],
+    ['stint sessions tail ses_01J9 -f', 'what goes on in one'],
+    ['stint sessions verify --all', 'is everything as it was written?'],
+  ],
+}

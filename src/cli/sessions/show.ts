@@ -1,0 +1,94 @@
+import { join } from 'node:path'
+import { defineBareCommand } from '../../command/spec.ts'
+import { formatDuration } from '../../primitives/duration.ts'
+import { listIfThere, nodeDisk } from '../../primitives/disk.ts'
+import { visibleText } from '../../primitives/visible-text.ts'
+import { pathsIn } from '../../store/filesystem/paths.ts'
+import { waiting } from '../../store/filesystem/spool.ts'
+import type { Inspection } from '../../store/store.ts'
+import { formatBytes } from '../format-bytes.ts'
+import { plural } from '../plural.ts'
+import { describeSession, timeText } from './describe.ts'
+import { findId, idArgument, openStore, sessionsDirectory } from './open-store.ts'
+
+export const showCommand = defineBareCommand({
+  name: 'show',
+  summary:
+    'One session: what it is, who holds it, its slots, acts without an outcome, what has happened to it.',
+  positionals: 'ID',
+  examples: [
+    ['stint sessions show ses_01J9', 'any beginning of the id that no other has'],
+    ['stint sessions show mine --json', 'with all revisions of its manifest'],
+  ],
+  async run(_, { positionals }) {
+    const id = findId(idArgument(positionals))
+    const inspection = await openStore().inspect(id)
+    return await describe(id, inspection)
+  },
+  render: (data) => renderSession(data),
+})
+
+async function describe(id: string, inspection: Inspection) {
+  const paths = pathsIn(join(sessionsDirectory(), id))
+  const slots = await inspection.slots()
+  return {
+    ...describeSession(inspection.summary),
+    path: paths.root,
+    slots: Object.entries(slots).map(([ext, { version, value }]) => ({
+      ext,
+      version,
+      bytes: Buffer.byteLength(JSON.stringify(value) ?? ''),
+    })),
+    unsettled: await inspection.unsettled(),
+    /** Left by visitors, not yet taken in. */
+    spooled: waiting(nodeDisk, paths).length,
+    quarantined: listIfThere(nodeDisk, paths.quarantine).map((name) => join(paths.quarantine, name)),
+    revisions: inspection.manifest.revisions,
+  }
+}
+
+type Shown = Awaited<ReturnType<typeof describe>>
+
+const shownRevisions = 8
+const width = 12
+
+function renderSession(data: Shown): string {
+  const { holder, revisions } = data
+  const rows: [string, string | undefined][] = [
+    ['session', data.session_id],
+    ['state', data.state],
+    ['held by', holder === null ? undefined : holderText(holder)],
+    ['tool', data.tool ?? undefined],
+    ['title', data.title ?? undefined],
+    ['workspace', data.workspace ?? undefined],
+    ['created', timeText(data.created_at)],
+    ['last record', timeText(data.last_at)],
+    ['holds', `${plural(data.turns, 'turn')}, ${plural(data.records, 'record')}, ${formatBytes(data.bytes)}`],
+    ...data.slots.map(({ ext, version, bytes }): [string, string] => [
+      'slot',
+      `${ext} (version ${version}, ${formatBytes(bytes)})`,
+    ]),
+    ...data.unsettled.map(({ act, at, action, subject }): [string, string] => [
+      'unsettled',
+      `${action} ${JSON.stringify(subject ?? '')} begun ${timeText(at)}, outcome unknown (${act})`,
+    ]),
+    [
+      'spooled',
+      data.spooled === 0 ? undefined : `${plural(data.spooled, 'entry', 'entries')} left by visitors`,
+    ],
+    ...data.quarantined.map((path): [string, string] => ['quarantine', path]),
+    ...revisions
+      .slice(-shownRevisions)
+      .map(({ rev, at, kind }): [string, string] => ['revision', `${rev}  ${at}  ${kind}`]),
+    ['files', data.path],
+  ]
+  return rows
+    .filter(([, text]) => text !== undefined)
+    .map(([label, text = '']) => `${label.padEnd(width)}${visibleText(text, 1000)}`)
+    .join('\n')
+}
+
+function holderText({ pid, liveness, since, kind, purpose }: NonNullable<Shown['holder']>): string {
+  const age = formatDuration(Math.max(0, Math.floor((Date.now() - since) / 1000) * 1000))
+  return `pid ${pid} (${liveness}), a ${kind}, for ${age}${purpose === null ? '' : `, ${JSON.stringify(purpose)}`}`
+}

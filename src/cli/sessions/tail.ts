@@ -1,0 +1,51 @@
+import type { OptionTable } from '../../command/option.ts'
+import { defineBareCommand } from '../../command/spec.ts'
+import type { SessionEvent } from '../../store/store.ts'
+import { renderEvent } from './describe.ts'
+import { follow } from './follow.ts'
+import { findId, idArgument, openStore, sessionsDirectory } from './open-store.ts'
+import { printLines } from './print-lines.ts'
+
+const defaultCount = 10
+
+const options = {
+  lines: { type: 'count', short: 'n', value: 'N', help: `how many events (${defaultCount})` },
+  follow: { type: 'boolean', short: 'f', help: 'go on with what is written, until stopped' },
+  type: { type: 'string', value: 'T', help: 'only events of this type' },
+  all: { type: 'boolean', help: 'also what stint itself has journaled: turns and slots' },
+} as const satisfies OptionTable
+
+export const tailCommand = defineBareCommand({
+  name: 'tail',
+  summary: 'The newest events of a session.',
+  options,
+  positionals: 'ID',
+  envelope: 'on-request',
+  stream: true,
+  examples: [
+    ['stint sessions tail mine', 'the last ten'],
+    ['stint sessions tail mine -f -n 0', 'only what comes from now on'],
+    ['stint sessions tail mine -n 100 --json', 'one JSON object a line'],
+  ],
+  async run({ signal, json, warn }, { options, positionals }) {
+    const id = findId(idArgument(positionals))
+    const inspection = await openStore().inspect(id)
+    const { type, all } = options
+    const { state, records } = inspection.summary
+    if (state === 'damaged') warn(`${id} is damaged: stint sessions verify ${id} shows where`)
+    const lineOf = (event: SessionEvent): string => (json ? JSON.stringify(event) : renderEvent(event))
+    const newest = await inspection.tail(options.lines ?? defaultCount, { type, all })
+    const shown = async function* (): AsyncGenerator<string> {
+      for (const event of newest) yield lineOf(event)
+    }
+    if (!(await printLines(shown())) || !options.follow) return
+    const isWanted = (event: SessionEvent): boolean =>
+      type === undefined ? all || !event.type.startsWith('stint.') : event.type === type
+    const from = Math.max(newest.at(-1)?.seq ?? 0, records) + 1
+    const coming = async function* (): AsyncGenerator<string> {
+      for await (const event of follow(inspection, sessionsDirectory(), from, signal))
+        if (isWanted(event)) yield lineOf(event)
+    }
+    await printLines(coming(), { atOnce: true })
+  },
+})

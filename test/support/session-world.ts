@@ -1,0 +1,91 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { filesystemStore } from '../../src/store/filesystem/store.ts'
+import type { SessionStore } from '../../src/store/store.ts'
+import { type Finished, projectRoot, type Running, until, World } from './world.ts'
+
+/** A world with a store of its own, the same that its commands see. */
+export class SessionWorld extends World {
+  readonly home = join(this.tmp, 'home')
+  readonly sessions = join(this.home, 'sessions')
+  readonly store: SessionStore = filesystemStore({ home: this.home })
+
+  /** A command on sessions, in JSON; streams take it as it is. */
+  run(command: string, ...args: string[]): Promise<Finished> {
+    return this.stint(['sessions', command, '--json', ...args], { cwd: this.tmp })
+  }
+
+  audit(command: string, ...args: string[]): Promise<Finished> {
+    return this.stint(['audit', command, '--json', ...args], { cwd: this.tmp })
+  }
+
+  path(id: string, ...names: string[]): string {
+    return join(this.sessions, id, ...names)
+  }
+
+  /** A closed session with this many messages. */
+  async make(id: string, messages = 3): Promise<string> {
+    await using session = await this.store.create({ id, tool: 'test', title: `about ${id}` })
+    for (let n = 1; n <= messages; n++) await session.append({ type: 'message', data: { n } })
+    return id
+  }
+
+  /** Another process that holds a session, and writes as many events as it is told to. */
+  async hold(id: string, purpose = 'hold it'): Promise<Holding> {
+    const args = [join(projectRoot, 'test/fixtures/hold-session.mjs'), id, purpose]
+    const running = this.start(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] })
+    let done = -1
+    running.child.on('message', (written: number) => {
+      done = written
+    })
+    const heard = (what: string, condition: () => boolean): Promise<void> =>
+      until(what, () => {
+        if (running.child.exitCode !== null) throw new Error(running.output().stderr)
+        return condition()
+      })
+    await heard('it holds the session', () => done >= 0)
+    return {
+      ...running,
+      async write(count) {
+        const goal = done + count
+        running.child.send(count)
+        await heard('it has written', () => done === goal)
+      },
+      async close() {
+        running.child.send('close')
+        await running.finished
+      },
+    }
+  }
+
+  /** Changes one record of a journal, somewhere in its data. */
+  damage(id: string, seq: number, file = 'journal.log'): void {
+    const path = this.path(id, file)
+    const lines = readFileSync(path, 'utf8').split('\n')
+    lines[seq - 1] = (lines[seq - 1] ?? '').replace('"type":', '"tyqe":')
+    writeFileSync(path, lines.join('\n'))
+    for (const name of readdirSync(this.path(id)))
+      if (name === 'snapshots')
+        for (const each of readdirSync(this.path(id, name))) writeFileSync(this.path(id, name, each), '')
+  }
+}
+
+export interface Holding extends Running {
+  /** So many more events; they are on disk on return. */
+  write(count: number): Promise<void>
+  /** Closes the session, and ends. */
+  close(): Promise<void>
+}
+
+// oxlint-disable-next-line typescript/no-explicit-any -- what an answer has is what the tests are about
+export type Answer = any
+
+export const dataOf = (result: Finished): Answer => result.envelope().data
+export const errorOf = (result: Finished): Answer => result.envelope().error
+
+/** The JSON object on each line that is not empty. */
+export const jsonLines = (text: string): Answer[] =>
+  text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as unknown)
