@@ -206,6 +206,8 @@ test('where a crash has left a later segment and not the first, the first is not
 test('a robbed writer does not put a segment in front of the one of its heir', async () => {
   const robbed = { epoch: 1, assertOurs: () => fail('fenced') }
   await open({ epoch: 2 }).write('m', 'of the heir')
+  expect(() => open(robbed)).toThrow('fenced')
+  // It has looked before the heir came.
   expect(() => open({ ...robbed, disk: { ...nodeDisk, list: () => [] } })).toThrow('fenced')
   expect(records().map(({ data }) => data)).toEqual(['of the heir'])
 })

@@ -201,36 +201,41 @@ export class LogWriter {
   }
 
   #begin(firstSeq: number): OpenSegment {
-    const { disk, directory, log, epoch } = this.#options
-    const later = laterSegment(log, firstSeq, epoch)
-    // Where there is any other, the plain name would stand behind it.
-    const isFirst = firstSeq === 1 && inOrder(log, disk.list(directory)).length === 0
-    for (const name of isFirst ? [firstSegment(log), later] : [later]) {
-      const file = this.#create(join(directory, name), name === later)
-      if (file === undefined) {
-        // A dead writer's, or ours. Or of one who has taken the session from us and goes on there: then a segment with our epoch would take its place.
-        this.#assertOurs()
-        continue
-      }
-      disk.syncDirectory(directory)
-      return { name, file, end: 0, allocated: 0 }
-    }
-    throw new Error('unreachable: the last name is always taken')
+    const { disk, directory } = this.#options
+    const { name, file } = (firstSeq === 1 ? this.#createFirst() : undefined) ?? this.#createLater(firstSeq)
+    disk.syncDirectory(directory)
+    return { name, file, end: 0, allocated: 0 }
   }
 
-  /** Undefined if there is such a file, and it may be somebody else's. */
-  #create(path: string, ours: boolean): number | undefined {
-    const { disk } = this.#options
+  /** The plain name stands behind all others, so it is only for a log that has none. */
+  #createFirst(): { name: string; file: number } | undefined {
+    const { disk, directory, log } = this.#options
+    const name = firstSegment(log)
+    if (inOrder(log, disk.list(directory)).length === 0) {
+      try {
+        return { name, file: disk.create(join(directory, name)) }
+      } catch (error) {
+        if (errnoOf(error) !== 'EEXIST') throw error
+      }
+    }
+    // What is there is a dead writer's, or ours. Or of one who has taken the session from us: a segment with our epoch would take its place.
+    this.#assertOurs()
+    return undefined
+  }
+
+  #createLater(firstSeq: number): { name: string; file: number } {
+    const { disk, directory, log, epoch } = this.#options
+    const name = laterSegment(log, firstSeq, epoch)
+    const path = join(directory, name)
     try {
-      return disk.create(path)
+      return { name, file: disk.create(path) }
     } catch (error) {
       if (errnoOf(error) !== 'EEXIST') throw error
     }
-    if (!ours) return undefined
     // From before it was poisoned, or from a try to open that failed: nothing in it was acknowledged.
     const file = disk.open(path)
     disk.truncate(file, 0)
-    return file
+    return { name, file }
   }
 
   /** Makes room after `end`, if there is too little. */
