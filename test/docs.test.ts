@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type ErrorEntry, errorTable } from '../src/primitives/error-table.ts'
@@ -6,7 +6,12 @@ import { validEnvelope } from './support/envelope.ts'
 import { projectRoot, stintBin, World } from './support/world.ts'
 
 const read = (path: string): string => readFileSync(join(projectRoot, path), 'utf8')
-const pages = ['README.md', ...readdirSync(join(projectRoot, 'docs')).map((name) => `docs/${name}`)]
+const pages = [
+  'README.md',
+  ...readdirSync(join(projectRoot, 'docs'))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+]
 
 interface Block {
   page: string
@@ -59,12 +64,19 @@ test.each(shellLines.filter(([, line = '']) => !repositoryLines.includes(line)))
   },
 )
 
-test('the README names the two commands, and CI runs the second', () => {
-  const lines = shellLines.filter(([page]) => page === 'README.md').map(([, line]) => line)
-  expect(lines).toHaveLength(2)
-  expect(lines[0]).toContain(`${installAndRun} run -- `)
-  expect(lines[1]).toBe(repositoryLines[0])
-  expect(read('.ci/run')).toContain(`\n${lines[1]}\n`)
+test('the README begins with the demo and the tests, and CI runs the second', () => {
+  const [first, second] = shellLines.filter(([page]) => page === 'README.md').map(([, line]) => line)
+  expect(first).toBe(`${installAndRun} demo`)
+  expect(second).toBe(repositoryLines[0])
+  expect(read('.ci/run')).toContain(`\n${second}\n`)
+})
+
+test('every test that the guarantees name is there', () => {
+  const named = [...read('docs/guarantees.md').matchAll(/`((?:src|test)\/[\w./-]+\.ts)`/g)].map(
+    ([, path]) => path,
+  )
+  expect(named.length).toBeGreaterThan(20)
+  for (const path of named) expect(existsSync(join(projectRoot, path ?? '')), path).toBe(true)
 })
 
 test.each(ofLanguage('js'))('$page: the program works (%#)', async ({ code }) => {
