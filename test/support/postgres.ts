@@ -5,6 +5,12 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import { lodging, type Lodging, serverRoom } from './postgres-binaries.ts'
+import { onSmallDisk } from './postgres-small-disk.ts'
+
+export interface ServerOptions {
+  /** The size of a small disk beside the one that has its files, as `mount` takes it. */
+  smallDisk?: string
+}
 
 /**
  * A PostgreSQL server of its own, on a Unix socket in a directory of its own. It ends with whoever started it, however that ends: a small
@@ -16,12 +22,14 @@ export class PostgresServer implements AsyncDisposable {
   readonly #lodging: Lodging
   readonly #keeper: ChildProcess
   readonly #pools: pg.Pool[] = []
+  readonly #options: ServerOptions
   #postmaster: ChildProcess | undefined
   #databases = 0
   #log = ''
 
-  private constructor(directory: string) {
+  private constructor(directory: string, options: ServerOptions) {
     this.directory = directory
+    this.#options = options
     this.#data = join(directory, 'data')
     this.#keeper = spawn('sh', ['-c', keeperScript, 'sh', directory], {
       stdio: ['pipe', 'ignore', 'ignore'],
@@ -32,9 +40,12 @@ export class PostgresServer implements AsyncDisposable {
   }
 
   /** `settings` are lines of its configuration. */
-  static async start(settings: Record<string, string> = {}): Promise<PostgresServer> {
+  static async start(
+    settings: Record<string, string> = {},
+    options: ServerOptions = {},
+  ): Promise<PostgresServer> {
     const directory = realpathSync(mkdtempSync(join(serverRoom(), 'stint-pg-')))
-    const server = new PostgresServer(directory)
+    const server = new PostgresServer(directory, options)
     try {
       await server.#initialise(settings)
       await server.start()
@@ -43,6 +54,11 @@ export class PostgresServer implements AsyncDisposable {
       await server[Symbol.asyncDispose]()
       throw error
     }
+  }
+
+  /** Where its small disk is, for a tablespace. */
+  get smallDisk(): string {
+    return join(this.directory, 'small')
   }
 
   get pid(): number {
@@ -143,6 +159,7 @@ export class PostgresServer implements AsyncDisposable {
     mkdirSync(this.#data, { mode: 0o700 })
     if (uid !== undefined && gid !== undefined)
       for (const path of [this.directory, this.#data]) chownSync(path, uid, gid)
+    if (this.#options.smallDisk !== undefined) mkdirSync(this.smallDisk)
     // Clients of other users come in by their password.
     chmodSync(this.directory, 0o755)
     const flags = ['--auth=trust', '--username=postgres', '--encoding=UTF8', '--no-locale', '--no-sync']
@@ -158,11 +175,14 @@ export class PostgresServer implements AsyncDisposable {
   /** False if it ended before it was ready. */
   async #tryStart(): Promise<boolean> {
     const { postgres, env, uid, gid } = this.#lodging
+    const { smallDisk } = this.#options
     const args = ['-D', this.#data, '-k', this.directory]
-    const postmaster = spawn(postgres, args, {
+    const plain = { command: postgres, args, uid, gid }
+    const start = smallDisk ? onSmallDisk(this.smallDisk, smallDisk, args, this.#lodging) : plain
+    const postmaster = spawn(start.command, start.args, {
       env,
-      uid,
-      gid,
+      uid: start.uid,
+      gid: start.gid,
       cwd: this.directory,
       stdio: ['ignore', 'ignore', 'pipe'],
       detached: true,

@@ -53,7 +53,7 @@ async function openRow({ database, clock, hold }: OpenContext, taken: Taken): Pr
   const manifest = await readManifest(database, row)
   const common = { database, clock, hold, row, token, manifest }
   // A visitor needs no state: the row says where the logs end.
-  if (hold.kind === 'visitor' && (await isAt(database, key, ends)))
+  if (hold.kind === 'visitor' && row.damage === undefined && (await isAt(database, key, ends)))
     return new PostgresSession({
       ...common,
       state: emptyState(),
@@ -63,6 +63,9 @@ async function openRow({ database, clock, hold }: OpenContext, taken: Taken): Pr
   const recovered = await recover(database, row)
   const damage = damageOf(row.id, recovered)
   if (damage !== undefined) throw damage
+  // Somebody has put it right.
+  if (row.damage !== undefined)
+    await database.query('UPDATE stint.session SET damage = NULL WHERE key = $1 AND token = $2', key, token)
   const { state, snapshot, journal } = recovered
   const report: RecoveryReport = {
     snapshot: snapshot?.seq,

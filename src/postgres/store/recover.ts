@@ -1,5 +1,5 @@
 import { auditRecordOf } from '../../audit/record.ts'
-import type { LogRecord } from '../../journal/record.ts'
+import { checkRecord, type LogRecord } from '../../journal/record.ts'
 import { StintError } from '../../primitives/stint-error.ts'
 import { emptyState, ownPrefix, type SessionState, takeAudit, takeRecord } from '../../store/state.ts'
 import { readData } from './content.ts'
@@ -65,8 +65,10 @@ export async function isAt(database: Database, key: string, ends: Ends, last: En
   return logs.every((log) => endsWith(log, ends[log], row?.[log]))
 }
 
-const endsWith = (log: LogName, { seq, tail }: LogEnd, line: unknown): boolean =>
-  seq === 0 ? line === null : typeof line === 'string' && tailOf(log, line) === tail
+function endsWith(log: LogName, { seq, tail }: LogEnd, line: unknown): boolean {
+  if (seq === 0 || typeof line !== 'string') return seq === 0 && line === null
+  return checkRecord(Buffer.from(line))?.seq === seq && tailOf(log, line) === tail
+}
 
 async function takeOwn(
   database: Database,

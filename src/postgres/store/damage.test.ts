@@ -1,0 +1,188 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { PostgresServer } from '../../../test/support/postgres.ts'
+import { PostgresSessions } from '../../../test/support/postgres-sessions.ts'
+import { maxInlineBytes } from '../../journal/blobs.ts'
+
+let server: PostgresServer
+let sessions: PostgresSessions
+beforeAll(async () => {
+  server = await PostgresServer.start()
+})
+beforeEach(async () => {
+  sessions = await PostgresSessions.on(server)
+})
+afterEach(() => sessions[Symbol.asyncDispose]())
+afterAll(() => server[Symbol.asyncDispose]())
+
+const big = 'x'.repeat(maxInlineBytes + 1)
+
+/** Five events and five lines of audit, the third event in a blob; closed. */
+async function make(id = 'mine'): Promise<void> {
+  await using session = await sessions.store.create({ id })
+  for (let n = 1; n <= 5; n++) {
+    await session.audit({ action: `act ${n}` })
+    await session.append({ type: 'note', data: n === 3 ? big : n })
+  }
+}
+
+const health = async (id = 'mine') => await (await sessions.store.inspect(id)).health()
+
+/** Exchanges a text in a row for another of the same length. */
+const change = (table: string, seq: number) =>
+  sessions.sql(`UPDATE stint.${table} SET line = replace(line, '"type"', '"tyqe"') WHERE seq = $1`, seq)
+
+const reorder = async (table: string) => {
+  await sessions.sql(`UPDATE stint.${table} SET seq = -seq WHERE seq IN (2, 4)`)
+  await sessions.sql(`UPDATE stint.${table} SET seq = 6 + seq WHERE seq < 0`)
+}
+
+const damages: [
+  what: string,
+  table: 'journal' | 'audit',
+  act: (table: string) => Promise<unknown>,
+  readable: number,
+][] = (['journal', 'audit'] as const).flatMap((table) => [
+  ['a changed record', table, (table) => change(table, 2), 1],
+  ['a changed last record', table, (table) => change(table, 5), 4],
+  ['a record that is gone', table, (table) => sessions.sql(`DELETE FROM stint.${table} WHERE seq = 3`), 2],
+  ['a cut at the end', table, (table) => sessions.sql(`DELETE FROM stint.${table} WHERE seq > 3`), 3],
+  ['an empty log', table, (table) => sessions.sql(`DELETE FROM stint.${table}`), 0],
+  ['two records in each other’s place', table, reorder, 1],
+  [
+    'a record of another session',
+    table,
+    async (table) => {
+      await make('other')
+      await sessions.sql(
+        `UPDATE stint.${table} SET line = (SELECT line FROM stint.${table} WHERE session = (SELECT max(key) FROM stint.session) AND seq = 5)
+          WHERE session = (SELECT min(key) FROM stint.session) AND seq = 5`,
+      )
+    },
+    table === 'audit' ? 4 : 5,
+  ],
+])
+
+test.each(damages)(
+  '%s of the %s is found, told, and nothing more is written',
+  async (_, table, act, readable) => {
+    await make()
+    // Without its cache a resume reads it all.
+    await sessions.sql('DELETE FROM stint.snapshot')
+    await act(table)
+    const found = await health()
+    expect(found.ok).toBe(false)
+    expect(found[table]).toMatchObject({ state: 'damaged', lastSeq: readable })
+    const code = table === 'journal' ? 'JOURNAL_CORRUPT' : 'AUDIT_CORRUPT'
+    await expect(sessions.store.resume('mine')).rejects.toMatchObject({ code, exit: 4 })
+    const list = await sessions.store.list()
+    expect(list.find(({ id }) => id === 'mine')).toMatchObject({ state: 'damaged', holder: undefined })
+    const before = await sessions.sql(`SELECT count(*) FROM stint.${table}`)
+    await expect(
+      sessions.store.visit('mine', (visit) => visit.append({ type: 'note' })),
+    ).rejects.toMatchObject({ code })
+    expect(await sessions.sql(`SELECT count(*) FROM stint.${table}`)).toEqual(before)
+  },
+)
+
+test('a changed byte of a journal or an audit log is found, wherever it is', async () => {
+  await using session = await sessions.store.create({ id: 'mine' })
+  await session.audit({ action: 'act', subject: 'ü' })
+  await session.append({ type: 'note', data: { text: 'a "quoted" word' } })
+  await session.close()
+  for (const table of ['journal', 'audit'] as const) {
+    const [row] = await sessions.sql(`SELECT line FROM stint.${table}`)
+    const line = String(row?.line)
+    // Each of them is tried where the codec is tested.
+    for (let at = 0; at < line.length; at += 5) {
+      const other = line[at] === '0' ? '1' : '0'
+      await sessions.sql(
+        `UPDATE stint.${table} SET line = $1`,
+        line.slice(0, at) + other + line.slice(at + 1),
+      )
+      expect((await health())[table].state, `${table} at ${at}`).toBe('damaged')
+    }
+    await sessions.sql(`UPDATE stint.${table} SET line = $1`, line)
+    expect((await health()).ok).toBe(true)
+  }
+})
+
+test('an audit log that was written anew is shown by what attests the old one: each of these alone', async () => {
+  await make()
+  await using other = await sessions.store.create({ id: 'other' })
+  for (let n = 1; n <= 5; n++) await other.audit({ action: `another act ${n}` })
+  await other.close()
+  const [forged] = await sessions.sql(`SELECT key, audit_head FROM stint.session WHERE id = 'other'`)
+  await sessions.sql(
+    `UPDATE stint.audit AS mine SET line = theirs.line FROM stint.audit AS theirs
+    WHERE mine.session <> $1 AND theirs.session = $1 AND mine.seq = theirs.seq`,
+    forged?.key,
+  )
+  await sessions.sql(`UPDATE stint.session SET audit_head = $1`, forged?.audit_head)
+  const finds = async () => (await health()).audit.state
+  // The journal.
+  await sessions.sql(`DELETE FROM stint.snapshot`)
+  await sessions.sql(`CREATE TABLE kept AS SELECT * FROM stint.revision`)
+  await sessions.sql(`DELETE FROM stint.revision WHERE rev > 1`)
+  expect(await finds()).toBe('damaged')
+  // The revision that says where it was closed.
+  await sessions.sql(`DELETE FROM stint.revision`)
+  await sessions.sql(`INSERT INTO stint.revision SELECT * FROM kept`)
+  await sessions.sql(`DELETE FROM stint.journal`)
+  await sessions.sql(`UPDATE stint.session SET head_seq = 0, head_sum = ''`)
+  expect(await finds()).toBe('damaged')
+})
+
+test('a cut of which the row of the session knows nothing is shown by the close and by the snapshot', async () => {
+  const cut = async () => {
+    await sessions.sql('DELETE FROM stint.journal WHERE seq > 3')
+    await sessions.sql(
+      `UPDATE stint.session SET head_seq = 3, head_sum = (SELECT left(right(line, 10), 8) FROM stint.journal WHERE seq = 3)`,
+    )
+  }
+  await make()
+  await cut()
+  await sessions.sql('CREATE TABLE kept AS SELECT * FROM stint.snapshot')
+  await sessions.sql('DELETE FROM stint.snapshot')
+  expect((await health()).journal.findings).toEqual(['it ends at record 3, and 5 is attested'])
+  await sessions.sql('INSERT INTO stint.snapshot SELECT * FROM kept')
+  await sessions.sql('DELETE FROM stint.revision WHERE rev > 1')
+  expect((await health()).journal.findings).toEqual(['it ends at record 3, and 5 is attested'])
+})
+
+test('a blob that is gone or changed is named; what does not need it can be read', async () => {
+  await make()
+  const [row] = await sessions.sql('SELECT sha256 FROM stint.blob')
+  await sessions.sql(`UPDATE stint.blob SET content = replace(content, 'xx', 'xy')`)
+  expect(await health()).toMatchObject({ ok: false, blobs: [row?.sha256], journal: { state: 'whole' } })
+  await sessions.sql('DELETE FROM stint.blob')
+  expect(await health()).toMatchObject({ ok: false, blobs: [row?.sha256] })
+  await expect(sessions.data('mine')).rejects.toMatchObject({ code: 'BLOB_MISSING' })
+})
+
+test('records beyond the end are found, and not written over', async () => {
+  await make()
+  await sessions.sql(`INSERT INTO stint.journal SELECT session, 6, line FROM stint.journal WHERE seq = 5`)
+  expect((await health()).journal.findings).toEqual(['there are records beyond its end'])
+  const session = await sessions.store.resume('mine')
+  await expect(session.append({ type: 'note' })).rejects.toMatchObject({ code: 'JOURNAL_CORRUPT' })
+})
+
+test('of a damaged session a fork has what is whole', async () => {
+  await make()
+  await change('journal', 5)
+  await expect(sessions.store.fork('mine', { at: 4, id: 'copy' })).resolves.toMatchObject({ lastSeq: 4 })
+  expect(await sessions.isWhole('copy')).toBe(true)
+  await sessions.sql(
+    'DELETE FROM stint.journal WHERE seq = 3 AND session = (SELECT min(key) FROM stint.session)',
+  )
+  await expect(sessions.store.fork('mine', { at: 4 })).rejects.toMatchObject({ code: 'JOURNAL_CORRUPT' })
+  expect(await sessions.store.list()).toHaveLength(2)
+})
+
+test('a snapshot that does not fit is passed over: it is a cache', async () => {
+  await make()
+  await sessions.sql(`UPDATE stint.snapshot SET body = replace(body, '"turns":0', '"turns":7')`)
+  await using session = await sessions.store.resume('mine')
+  expect(session.report).toMatchObject({ snapshot: undefined, replayed: 5 })
+  expect(session.turns).toBe(0)
+})
