@@ -136,21 +136,32 @@ export class SessionLock {
 
   /** Gives it back, with where the logs end: the next one can go on there without reading them. Without, it must recover. */
   release(ends: LogEnds | undefined): void {
-    this.#change({ ...this.#record, holder: undefined, ends })
+    this.#let({ ...this.#record, holder: undefined, ends })
   }
 
   /** As if it had not been taken: what could not be opened stays as it was found. */
   giveBack(before: LockRecord | undefined): void {
     const ends = before?.holder === undefined ? before?.ends : undefined
     // Without its ends it counts as never closed, and the next one recovers it.
-    this.#change({ epoch: this.#record.epoch, holder: ends === undefined ? before?.holder : undefined, ends })
+    this.#let({ epoch: this.#record.epoch, holder: ends === undefined ? before?.holder : undefined, ends })
+  }
+
+  /** Lets go of it. Whoever waits takes it in the same moment: then our own change looks lost, and was not. */
+  #let(record: LockRecord): void {
+    this.assertOurs()
+    this.#try(record)
   }
 
   #change(record: LockRecord): void {
+    if (!this.#try(record)) throw fenced(this.#session)
+  }
+
+  #try(record: LockRecord): boolean {
     const won = swapLock(this.#register, this.#held.epoch, write(this.#session, record))
-    if (won === undefined) throw fenced(this.#session)
+    if (won === undefined) return false
     this.#held = won
     this.#record = record
+    return true
   }
 }
 

@@ -64,7 +64,7 @@ test('many scripts append at once, while a writer comes and goes: nothing is los
   await using world = new SessionWorld()
   await world.make('mine', 0)
   const holder = await world.hold('mine')
-  const appends = Array.from({ length: 12 }, (_, n) =>
+  const appends = Array.from({ length: 24 }, (_, n) =>
     world.stint(['sessions', 'append', 'mine', '--type', 'note', '--data', String(n), '--json'], {
       cwd: world.tmp,
     }),
@@ -78,5 +78,5 @@ test('many scripts append at once, while a writer comes and goes: nothing is los
     .trim()
     .split('\n')
     .map((line) => (JSON.parse(line) as { data: number }).data)
-  expect(numbers.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 12 }, (_, n) => n))
+  expect(numbers.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 24 }, (_, n) => n))
 })
