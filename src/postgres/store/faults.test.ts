@@ -2,8 +2,8 @@ import type pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { PostgresServer } from '../../../test/support/postgres.ts'
 import { PostgresSessions } from '../../../test/support/postgres-sessions.ts'
-import { until } from '../../../test/support/world.ts'
 import type { Session } from '../../store/session.ts'
+import { until } from '../../testing/store-conformance/store-case.ts'
 import { postgresStore } from './store.ts'
 
 let server: PostgresServer
@@ -115,6 +115,18 @@ test('an append that was given up on before it reached the server is not there, 
   expect(await note(session, 2)).toMatchObject({ seq: 2 })
   await session.close()
   expect(await sessions.data('mine')).toEqual([1, 2])
+})
+
+test('of several that were given up on, the one that has happened is found, and the others have not', async () => {
+  const { proxy } = sessions
+  const session = await sessions.storeOver({ patienceMs: 0 }).create({ id: 'mine' })
+  for (const kind of ['cut after', 'cut before'] as const) {
+    proxy.strike(append, kind)
+    await expect(note(session, kind)).rejects.toMatchObject({ code: 'POSTGRES_UNAVAILABLE' })
+  }
+  expect(await note(session, 'next')).toMatchObject({ seq: 2 })
+  await session.close()
+  expect(await sessions.data('mine')).toEqual(['cut after', 'next'])
 })
 
 test('what was given up on, and has happened all the same, counts as soon as the server can be asked', async () => {

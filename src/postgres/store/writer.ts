@@ -6,7 +6,7 @@ import { appendStatement } from './append-statement.ts'
 import { type Batch, type Body, bodyOf, encodeBatch } from './batch.ts'
 import { causeOf, type Database, isUnknown } from './database.ts'
 import { fenced } from './hold.ts'
-import type { LogName } from './log-lines.ts'
+import { type LogName, tailOf } from './log-lines.ts'
 import { type Ends, rowOf, selectRows, type SessionRow } from './session-row.ts'
 
 export interface WriterOptions {
@@ -39,9 +39,10 @@ interface Pending extends Body, Pick<WriteOptions, 'applied'> {
   reject: (error: unknown) => void
 }
 
-interface Attempt {
-  batch: Batch
-  items: readonly Pending[]
+/** As much of a batch that was sent as is needed to know it again: the texts may be many, and the server away for long. */
+interface Attempt extends Pick<Batch, 'end' | 'stamp' | 'places'> {
+  log: LogName
+  heard: readonly Pick<Pending, 'at' | 'applied' | 'resolve'>[]
 }
 
 /** How long a record that nobody waits for may stay in memory. */
@@ -62,8 +63,8 @@ export class SessionWriter {
   #turn: Promise<unknown> = Promise.resolve()
   #ends: Ends
   #stamped = ''
-  /** The last that was given up on: it may be there, or come yet. */
-  #unsure: Attempt | undefined
+  /** Those that were given up on: one of them may be there, or come yet. No more than one: they all begin at the same record. */
+  #unsure: Attempt[] = []
   #broken: unknown
 
   constructor(options: WriterOptions) {
@@ -96,7 +97,7 @@ export class SessionWriter {
   async exclusively<Result>(act: () => Promise<Result>): Promise<Result> {
     return await this.#inTurn(async () => {
       if (this.#broken !== undefined) throw this.#broken
-      if (this.#unsure !== undefined) await this.#settle()
+      if (this.#unsure.length > 0) await this.#settle()
       return await act()
     })
   }
@@ -147,15 +148,14 @@ export class SessionWriter {
       const batch = encodeBatch(items, this.#ends, row.epoch, this.#stamped)
       for (const text of [...batch.audit.lines, ...batch.journal.lines]) inspect?.(Buffer.from(text))
       for (const { content } of batch.contents) inspect?.(Buffer.from(content))
-      const attempt = { batch, items }
+      const attempt = attemptOf(batch, items)
       try {
         const rows = await database.insist(() => database.query(...appendStatement(row.key, token, batch)))
         if (rows.length > 0) return this.#acknowledge(attempt)
         // It changed nothing: it was carried out before, or somebody else has come, or an earlier one has landed after all.
         if (await this.#settle(attempt)) return
       } catch (error) {
-        // From here on either may turn up, but only one: they begin at the same record.
-        if (isUnknown(error)) this.#unsure = attempt
+        if (isUnknown(error)) this.#unsure.push(attempt)
         throw this.#explain(error)
       }
     }
@@ -165,7 +165,7 @@ export class SessionWriter {
   /** Reads what became of it: true if this attempt is there. */
   async #settle(attempt?: Attempt): Promise<boolean> {
     const { database, row, token } = this.#options
-    const candidates = [attempt, this.#unsure].filter((each) => each !== undefined)
+    const candidates = attempt === undefined ? this.#unsure : [attempt, ...this.#unsure]
     const [found] = await database.insist(() => database.query(selectRows('key = $1'), row.key))
     const now = found === undefined ? undefined : rowOf(found)
     if (now?.token !== token) {
@@ -176,7 +176,7 @@ export class SessionWriter {
       throw this.#broken
     }
     if (isSame(now.ends, this.#ends)) return false
-    const landed = candidates.find(({ batch }) => isSame(batch.end, now.ends))
+    const landed = candidates.find(({ end }) => isSame(end, now.ends))
     if (landed === undefined) throw (this.#broken = lost(row.id, this.#ends, now.ends))
     this.#acknowledge(landed)
     return landed === attempt
@@ -186,27 +186,21 @@ export class SessionWriter {
   async #findLanded(candidates: readonly Attempt[]): Promise<Attempt | undefined> {
     const { database, row } = this.#options
     for (const attempt of candidates) {
-      const { journal, audit, end } = attempt.batch
-      const log = journal.lines.length > 0 ? 'journal' : 'audit'
-      const line = (log === 'journal' ? journal : audit).lines.at(-1)
-      const [there] = await database.insist(() =>
-        database.query(
-          `SELECT line FROM stint.${log} WHERE session = $1 AND seq = $2`,
-          row.key,
-          end[log].seq,
-        ),
-      )
-      if (there !== undefined && there.line === line) return attempt
+      const { log, end } = attempt
+      const { seq, tail } = end[log]
+      const sql = `SELECT line FROM stint.${log} WHERE session = $1 AND seq = $2`
+      const [there] = await database.insist(() => database.query(sql, row.key, seq))
+      if (there !== undefined && tailOf(log, String(there.line)) === tail) return attempt
     }
     return undefined
   }
 
-  #acknowledge({ batch, items }: Attempt): void {
-    this.#ends = batch.end
-    this.#stamped = batch.stamp
-    this.#unsure = undefined
-    items.forEach(({ at, applied, resolve }, i) => {
-      const { seq = 0, tail = '' } = batch.places[i] ?? {}
+  #acknowledge({ end, stamp, places, heard }: Attempt): void {
+    this.#ends = end
+    this.#stamped = stamp
+    this.#unsure = []
+    heard.forEach(({ at, applied, resolve }, i) => {
+      const { seq = 0, tail = '' } = places[i] ?? {}
       const written = { seq, at, tail }
       applied?.(written)
       // Of one that was given up on nobody hears it any more; but it counts.
@@ -230,6 +224,14 @@ export class SessionWriter {
     return turn
   }
 }
+
+const attemptOf = ({ end, stamp, places, journal }: Batch, items: readonly Pending[]): Attempt => ({
+  end,
+  stamp,
+  places,
+  log: journal.lines.length > 0 ? 'journal' : 'audit',
+  heard: items.map(({ at, applied, resolve }) => ({ at, applied, resolve })),
+})
 
 const isSame = (a: Ends, b: Ends): boolean =>
   (['journal', 'audit'] as const).every((log) => a[log].seq === b[log].seq && a[log].tail === b[log].tail)

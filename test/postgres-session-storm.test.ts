@@ -1,0 +1,54 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { PostgresServer } from './support/postgres.ts'
+import { PostgresSessions } from './support/postgres-sessions.ts'
+import { projectRoot } from './support/world.ts'
+import { sessionStorm } from './support/postgres-session-storm.ts'
+
+let server: PostgresServer
+beforeAll(async () => {
+  server = await PostgresServer.start()
+})
+afterAll(() => server[Symbol.asyncDispose]())
+
+test('8 processes, killed, stopped and cut off, on a server that is killed, too: what was acknowledged is there once, in order, without a hole', async () => {
+  await using sessions = await PostgresSessions.on(server)
+  const report = await sessionStorm({ server, sessions, processes: 8, strikes: 1, appends: 1500 })
+  console.log(report)
+  expect(report).toMatchObject({ faults: [], serverKills: 1, cuts: 1, kills: 1, fenced: 1, lostAnswers: 5 })
+})
+
+test('the same storm sees what comes of guessing: records that are there twice', async () => {
+  await using sessions = await PostgresSessions.on(server)
+  const report = await sessionStorm({ server, sessions, processes: 2, strikes: 1, appends: 100, naive: true })
+  expect(report.faults.filter((fault) => fault.includes('twice')).length).toBeGreaterThan(0)
+})
+
+test('of 8 processes that want one session, one has it, whoever is killed, and the others are told', async () => {
+  await using sessions = await PostgresSessions.on(server)
+  await (await sessions.store.create({ id: 'one' })).close()
+  const file = join(projectRoot, 'test/fixtures/postgres-session-rival.mjs')
+  const args = [server.url({ database: sessions.database }), 'one']
+  let rivals = Array.from({ length: 8 }, () => fork(file, args, { execArgv: [] }))
+  const said = async (rival: ChildProcess) => (await once(rival, 'message'))[0] as { outcome: string }
+  try {
+    await Promise.all(rivals.map(said))
+    for (let round = 1; round <= 3; round++) {
+      const answers = Promise.all(rivals.map(said))
+      for (const rival of rivals) rival.send('go')
+      const outcomes = (await answers).map(({ outcome }) => outcome)
+      expect(outcomes.toSorted()).toEqual([...Array(rivals.length - 1).fill('SESSION_LOCKED'), 'won'])
+      const winner = rivals[outcomes.indexOf('won')] as ChildProcess
+      const ended = once(winner, 'exit')
+      winner.kill('SIGKILL')
+      await ended
+      expect(await sessions.store.list()).toMatchObject([{ state: 'crashed', records: round }])
+      rivals = rivals.filter((rival) => rival !== winner)
+    }
+    expect(await sessions.isWhole('one')).toBe(true)
+  } finally {
+    for (const rival of rivals) rival.kill('SIGKILL')
+  }
+})
