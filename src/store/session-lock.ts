@@ -47,7 +47,8 @@ export function standingOf(
   return life === 'unknown' && now - record.holder.beat > silenceMs ? 'silent' : 'held'
 }
 
-const key = 'lock'
+/** In the directory of its session. */
+export const lockName = 'lock'
 
 export interface TakeRequest {
   kind: Holder['kind']
@@ -124,7 +125,7 @@ export class SessionLock {
 
   /** Throws `FENCED` if somebody else has taken it. */
   assertOurs(): void {
-    const top = runSync(this.#register, this.#register.read(key, this.#held))
+    const top = runSync(this.#register, this.#register.read(lockName, this.#held))
     if (top.epoch !== this.#held.epoch || top.text !== this.#held.text) throw fenced(this.#session)
   }
 
@@ -172,7 +173,7 @@ type FileRegister = ReturnType<typeof fileRegister>
 
 function readLock(register: FileRegister): Held {
   try {
-    return runSync(register, register.read(key))
+    return runSync(register, register.read(lockName))
   } catch (error) {
     throw codedError(error, 'read the lock of the session')
   }
@@ -180,7 +181,7 @@ function readLock(register: FileRegister): Held {
 
 function swapLock(register: FileRegister, expected: number, text: string): Held | undefined {
   try {
-    const epoch = runSync(register, register.swap(key, expected, text))
+    const epoch = runSync(register, register.swap(lockName, expected, text))
     return epoch === undefined ? undefined : { epoch, text }
   } catch (error) {
     throw codedError(error, 'write the lock of the session')

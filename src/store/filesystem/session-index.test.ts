@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import {
+  copyFileSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -10,7 +11,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { projectRoot, World } from '../../../test/support/world.ts'
@@ -20,9 +21,14 @@ import { thisMachine } from '../../primitives/platform.ts'
 import type { SessionStore, SessionSummary } from '../store.ts'
 import { isAbandoned } from './abandoned-stage.ts'
 import { FilesystemDriver } from './driver.ts'
+import { readManifest } from './find-session.ts'
+import { encodeIndexLine } from './index-lines.ts'
+import { touchSession } from './index-touch.ts'
 import { listSessions } from './list-sessions.ts'
+import { pathsIn } from './paths.ts'
 import { SessionIndex } from './session-index.ts'
 import { filesystemStore } from './store.ts'
+import { type Look, lookAt } from './summary.ts'
 
 let world: World
 let home: string
@@ -149,6 +155,75 @@ test('an id that is used again is not taken for the one it was', async () => {
   const third = await store.create({ id: 'a', title: 'third' })
   await third.close()
   expect(byId(await store.list())).toEqual(truth())
+})
+
+const lookAtSession = (id: string): Look => {
+  const paths = pathsIn(join(sessions, id))
+  const manifest = readManifest(nodeDisk, paths)
+  if (manifest === undefined) throw new Error(`no session ${id}`)
+  return lookAt(nodeDisk, paths, manifest)
+}
+
+test('who has looked at a session before another took it says nothing about it any more', async () => {
+  await make('a')
+  rmSync(index, { recursive: true })
+  const reading = new SessionIndex(index).read()
+  const look = lookAtSession('a')
+  await using session = await store.resume('a')
+  reading.keep([look], [look.summary])
+  expect(await store.list()).toMatchObject([{ id: session.id, state: 'active' }])
+})
+
+test('while somebody is about to take a session, no look at it lasts', async () => {
+  await make('a')
+  const { epoch } = lookAtSession('a')
+  touchSession(join(sessions, 'a'), epoch + 1)
+  for (let i = 0; i < 3; i++) expect((await opensOf()).opened).toBeGreaterThan(0)
+  // It is the next one's turn: with that, the touch is over.
+  await (await store.resume('a')).close()
+  expect((await opensOf()).opened).toBe(0)
+})
+
+test('a touch that was written to an index just when another took its place is not lost', async () => {
+  await make('a')
+  const { summary } = lookAtSession('a')
+  const [file = ''] = indexFiles()
+  const at = statSync(file).size
+  await using session = await store.resume('a')
+  const from = basename(file)
+  const next = from.replace(/^\d+/, (number) => String(Number(number) + 1))
+  writeFileSync(join(index, next), encodeIndexLine({ base: [summary], touched: [], from, at }))
+  expect(await store.list()).toMatchObject([{ id: session.id, state: 'active' }])
+  expect(readdirSync(index)).toEqual([next])
+  expect(await store.list()).toMatchObject([{ id: session.id, state: 'active' }])
+})
+
+test('a touch that cannot be written makes an end of the index, so that nobody believes it', async () => {
+  await make('a')
+  await store.list()
+  const small = join(world.tmp, 'small')
+  const script = `mount -t tmpfs -o size=64k tmpfs ${index} && cp "$1"/* ${index}/ && (cat /dev/zero > ${index}/full; true) && exec "$2" "$3"`
+  mkdirSync(small)
+  for (const each of indexFiles()) copyFileSync(each, join(small, basename(each)))
+  const program = join(world.tmp, 'resume.mjs')
+  writeFileSync(
+    program,
+    `import { filesystemStore } from ${JSON.stringify(join(projectRoot, 'dist/index.js'))}
+    const store = filesystemStore()
+    const session = await store.resume('a')
+    console.log((await store.list())[0].state)
+    await session.close()
+    console.log((await store.list())[0].state)`,
+  )
+  const { stdout, stderr } = await world.unshare(['--mount'], 'sh', [
+    '-c',
+    script,
+    'sh',
+    small,
+    process.execPath,
+    program,
+  ])
+  expect([stdout, stderr.replace(/.*No space left.*\n/, '')]).toEqual(['active\nclosed\n', ''])
 })
 
 test('the index of another boot is not believed: lines of it may be lost', async () => {

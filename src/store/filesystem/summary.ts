@@ -6,7 +6,7 @@ import type { LogPlace } from '../../journal/scan.ts'
 import type { Disk } from '../../primitives/disk.ts'
 import { liveness } from '../../primitives/liveness.ts'
 import { factsOf, type Manifest } from '../manifest.ts'
-import { type LockRecord, SessionLock, standingOf } from '../session-lock.ts'
+import { lockName, type LockRecord, SessionLock, standingOf } from '../session-lock.ts'
 import type { SessionState, SessionSummary } from '../store.ts'
 import { logsOf } from './logs.ts'
 import type { SessionPaths } from './paths.ts'
@@ -64,14 +64,18 @@ const hasDamage = (disk: Disk, { root }: SessionPaths): boolean => disk.list(roo
 const turnsOf = (disk: Disk, paths: SessionPaths): number =>
   new Snapshots(disk, paths).newestFirst().next().value?.state.turns ?? 0
 
-/** Bytes of all files of a session, but for what visitors have left and nobody has taken in yet. */
+/**
+ * Bytes of all files of a session, but for its lock, which is tidied up even after it was given back, and for what visitors have left and nobody
+ * has taken in yet.
+ */
 function sizeOf({ root, spool }: SessionPaths): number {
+  const passed = new Set([spool, join(root, lockName)])
   const sizeIn = (directory: string): number => {
     let bytes = 0
     for (const entry of readdirSync(directory, { withFileTypes: true })) {
       const path = join(directory, entry.name)
       if (!entry.isDirectory()) bytes += lstatSync(path, { throwIfNoEntry: false })?.size ?? 0
-      else if (path !== spool) bytes += sizeIn(path)
+      else if (!passed.has(path)) bytes += sizeIn(path)
     }
     return bytes
   }
