@@ -8,13 +8,18 @@ const maxWordLength = 200
 
 /** An event on its way to the journal, without secrets. */
 export function eventEntry({ type, data }: NewEvent, gate: SecretGate): Entry {
+  checkEventType(type)
+  return { type: gate.text(type), json: gate.stringify(data) }
+}
+
+/** `ARG_ERROR` if no event can have it. */
+export function checkEventType(type: unknown): asserts type is string {
   checkWord('type of an event', type)
   if (type.startsWith(ownPrefix))
     throw new StintError(
       'ARG_ERROR',
       `types that begin with ${ownPrefix} are stint's own: ${JSON.stringify(type)}`,
     )
-  return { type: gate.text(type), json: gate.stringify(data) }
 }
 
 /** A line on its way to the audit log, without secrets. */

@@ -3,6 +3,7 @@ import { defineBareCommand } from '../../command/spec.ts'
 import { findWorkspace } from '../../lease/workspace.ts'
 import { StintError } from '../../primitives/stint-error.ts'
 import { checkSessionId } from '../../store/filesystem/paths.ts'
+import { checkEventType } from '../../store/new-record.ts'
 import { environmentSecrets } from '../environment-secrets.ts'
 import { findId, idArgument, openStore } from './open-store.ts'
 import { readData } from './read-data.ts'
@@ -34,6 +35,8 @@ export const appendCommand = defineBareCommand({
       })
     if (!create && (tool ?? title) !== undefined)
       throw new StintError('ARG_ERROR', `--${tool === undefined ? 'title' : 'tool'} goes with --create`)
+    // Before anything is made.
+    checkEventType(type)
     if (create) checkSessionId(given)
     // A new session has the id it was given, whatever others begin with it.
     const id = create ? given : findId(given)

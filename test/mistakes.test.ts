@@ -1,0 +1,156 @@
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { errorTable } from '../src/primitives/error-table.ts'
+import { World } from './support/world.ts'
+
+/** What people get wrong: the command line, what it must answer, and what is odd about the place it is typed in. */
+interface Mistake {
+  line: string
+  code: string
+  env?: (world: World) => NodeJS.ProcessEnv
+}
+
+const long = 'x'.repeat(300)
+
+const lines: [line: string, code: string][] = [
+  ['', 'ARG_ERROR'],
+  ['rnu', 'ARG_ERROR'],
+  ['--verison', 'ARG_ERROR'],
+  ['run', 'ARG_ERROR'],
+  ['run --', 'ARG_ERROR'],
+  ['run --timeot 5s -- true', 'ARG_ERROR'],
+  ['run --timeout soon -- true', 'ARG_ERROR'],
+  ['run --timeout -5s -- true', 'ARG_ERROR'],
+  ['run --timeout', 'ARG_ERROR'],
+  ['run --keep sometimes -- true', 'ARG_ERROR'],
+  ['run --max-bytes lots -- true', 'ARG_ERROR'],
+  ['run --max-files 1.5 -- true', 'ARG_ERROR'],
+  ['run --session a/b -- true', 'ARG_ERROR|SESSION_ID_INVALID|NAME_INVALID'],
+  ['run --path src -- true', 'ARG_ERROR'],
+  ['run --lock --path ../elsewhere -- true', 'ARG_ERROR|NAME_INVALID'],
+  ['run --lock --ttl 0s -- true', 'ARG_ERROR'],
+  ['run --no-such-flag', 'ARG_ERROR'],
+  ['run -- no-such-program-anywhere', 'COMMAND_NOT_FOUND'],
+  ['run -- /', 'COMMAND_NOT_EXECUTABLE'],
+  ['run --json -- sh -c "exit 9"', 'CHILD_FAILED'],
+  ['run --timeout 50ms -- sleep 60', 'TIMEOUT'],
+  ['lock', 'ARG_ERROR'],
+  ['lock acquire extra', 'ARG_ERROR'],
+  ['lock acquire --session ..', 'ARG_ERROR|SESSION_ID_INVALID|NAME_INVALID'],
+  ['lock acquire --session a --ttl forever', 'ARG_ERROR'],
+  ['lock acquire --session a --mode both', 'ARG_ERROR'],
+  ['lock acquire --session a --workspace /no/such/directory', 'NOT_FOUND|ARG_ERROR'],
+  ['lock break', 'ARG_ERROR'],
+  ['lock check --sesion nobody', 'ARG_ERROR'],
+  ['sessions', 'ARG_ERROR'],
+  ['sessions lst', 'ARG_ERROR'],
+  ['sessions show', 'ARG_ERROR'],
+  ['sessions show ..', 'SESSION_ID_INVALID|NOT_FOUND'],
+  ['sessions show a/b', 'SESSION_ID_INVALID|NOT_FOUND'],
+  [`sessions show ${long}`, 'SESSION_ID_INVALID|NOT_FOUND'],
+  ['sessions show 🙂', 'SESSION_ID_INVALID|NOT_FOUND'],
+  ['sessions show nobody', 'NOT_FOUND'],
+  ['sessions fork nobody', 'NOT_FOUND'],
+  ['sessions fork nobody --at minus', 'ARG_ERROR'],
+  ['sessions verify', 'ARG_ERROR'],
+  ['sessions verify nobody', 'NOT_FOUND'],
+  ['sessions unlock nobody --yes', 'NOT_FOUND'],
+  ['sessions rm nobody --yes', 'NOT_FOUND'],
+  ['sessions repair nobody --yes', 'NOT_FOUND'],
+  ['sessions append nobody --type t --data {}', 'NOT_FOUND'],
+  ['sessions append nobody --create --type t --data {broken', 'ARG_ERROR'],
+  ['sessions append nobody --create --type stint.slot --data {}', 'ARG_ERROR'],
+  ['sessions append nobody --create --data {}', 'ARG_ERROR'],
+  ['sessions import /no/such/file', 'NOT_FOUND'],
+  ['sessions import /etc/hostname', 'ARCHIVE_INVALID|ARG_ERROR'],
+  ['sessions list extra', 'ARG_ERROR'],
+  ['audit show', 'ARG_ERROR'],
+  ['audit verify nobody', 'NOT_FOUND'],
+  ['audit query nobody --since yesterday', 'ARG_ERROR'],
+  ['audit query nobody --limit many', 'ARG_ERROR'],
+  ['temp why /no/such/path', 'NOT_FOUND|ARG_ERROR'],
+  ['temp why', 'ARG_ERROR'],
+  ['temp list --sort colour', 'ARG_ERROR'],
+  ['sweep --older-than never', 'ARG_ERROR'],
+  ['sweep --scope everything', 'ARG_ERROR'],
+  ['hook install no-such-agent', 'ARG_ERROR'],
+  ['hook install claude --scope some', 'ARG_ERROR'],
+  ['postgres migrate', 'ARG_ERROR'],
+  ['postgres migrate --store http://example', 'ARG_ERROR'],
+  ['completion tcsh', 'ARG_ERROR'],
+  ['status --interval often', 'ARG_ERROR'],
+  ['demo extra', 'ARG_ERROR'],
+]
+
+/** Places that are not as they should be. */
+const places: Mistake[] = [
+  { line: 'run -- true', code: 'TEMP_DIR_MISSING', env: (w) => ({ STINT_TMP_ROOT: join(w.tmp, 'nowhere') }) },
+  {
+    line: 'run -- true',
+    code: 'TEMP_DIR_UNSAFE',
+    env(w) {
+      const root = join(w.tmp, 'linked')
+      mkdirSync(root)
+      symlinkSync('/etc', join(root, `stint-${process.geteuid?.()}`))
+      return { STINT_TMP_ROOT: root }
+    },
+  },
+  { line: 'lock list', code: 'ARG_ERROR', env: () => ({ STINT_HOME: 'relative/home' }) },
+  {
+    line: 'lock acquire --session a --pid 1',
+    code: 'HOME_UNSAFE|HOME_MISSING',
+    env(w) {
+      writeFileSync(join(w.tmp, 'file'), '')
+      return { STINT_HOME: join(w.tmp, 'file') }
+    },
+  },
+  {
+    line: 'lock acquire --session a --pid 1',
+    code: 'HOME_UNSAFE',
+    env(w) {
+      const home = join(w.tmp, 'open')
+      mkdirSync(home)
+      chmodSync(home, 0o777)
+      return { STINT_HOME: home }
+    },
+  },
+  { line: 'lock list', code: 'ARG_ERROR', env: () => ({ STINT_STORE: 'mysql://somewhere' }) },
+  {
+    line: 'lock list --store postgres://nobody@127.0.0.1:1/none',
+    code: 'POSTGRES_UNAVAILABLE',
+  },
+]
+
+let world: World
+beforeAll(() => {
+  world = new World()
+})
+afterAll(() => world[Symbol.asyncDispose]())
+
+const all: Mistake[] = [...lines.map(([line, code]) => ({ line, code })), ...places]
+
+test('the table has at least 60 mistakes', () => {
+  expect(all.length).toBeGreaterThanOrEqual(60)
+})
+
+/** As a shell would split it, as far as the table needs that. */
+const wordsOf = (line: string): string[] =>
+  [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '')
+
+test.concurrent.each(all)('stint $line: $code, and no stack trace', async ({ line, code, env }) => {
+  const {
+    code: exit,
+    stdout,
+    stderr,
+  } = await world.stint(wordsOf(line), {
+    cwd: world.tmp,
+    env: env?.(world),
+  })
+  const said = stdout + stderr
+  expect(said).not.toMatch(/^\s+at .*[(:]\d+/m)
+  const named = code.split('|').find((each) => said.includes(each))
+  expect(named, said).toBeDefined()
+  if (named !== 'CHILD_FAILED') expect(exit).toBe(errorTable[named as keyof typeof errorTable].exit)
+  expect(exit).not.toBe(0)
+})
