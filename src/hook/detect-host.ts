@@ -26,9 +26,9 @@ export function detectHost(
   return configured
 }
 
-const geminiEvents = new Set(['BeforeTool', 'AfterTool', 'BeforeAgent', 'AfterAgent'])
+const geminiEvents = new Set<unknown>(['BeforeTool', 'AfterTool', 'BeforeAgent', 'AfterAgent'])
 
 /** Its session is in the environment, too: but so it is for any agent started from its shell. */
 const isGemini = (json: Readonly<Record<string, unknown>>, env: NodeJS.ProcessEnv): boolean =>
-  geminiEvents.has(String(json.hook_event_name)) ||
+  geminiEvents.has(json.hook_event_name) ||
   ('timestamp' in json && json.session_id === env.GEMINI_SESSION_ID && env.GEMINI_SESSION_ID !== undefined)

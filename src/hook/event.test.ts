@@ -93,5 +93,5 @@ test.each([
   [{ command: 'TOKEN=x deploy' }, 'Claude Code: Bash'],
   [{}, 'Claude Code: Bash'],
 ])('what a command is for is said without its arguments: %j', (input, purpose) => {
-  expect(purposeOf({ host: 'claude', tool: { name: 'Bash', use: 'shell', input } })).toBe(purpose)
+  expect(purposeOf({ host: 'claude', tool: { name: 'Bash', use: 'shell', input } }, String)).toBe(purpose)
 })

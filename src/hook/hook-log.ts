@@ -13,6 +13,8 @@ export interface HookWarning {
 }
 
 const maxBytes = 256 << 10
+/** Of each field: an event may have anything in it. */
+const maxLength = 2000
 
 export const hookLogPath = (home: string): string => join(home, 'hook.log')
 
@@ -26,8 +28,15 @@ export function noteWarning(warning: HookWarning, env: NodeJS.ProcessEnv = proce
     // A link, or anything else somebody has put there, is not ours to write to.
     if (stat !== undefined && !stat.isFile()) return
     if (stat !== undefined && stat.size > maxBytes) renameSync(path, `${path}.1`)
-    const entry = { at: new Date().toISOString(), ...warning, warning: warning.warning.slice(0, 2000) }
-    appendPrivateFile(path, `${withoutSecrets(JSON.stringify(entry), env)}\n`)
+    const at = new Date().toISOString()
+    // A secret that is cut in two, or written as JSON, would not be found.
+    const [agent, event, session, text] = [
+      warning.agent,
+      warning.event,
+      warning.session,
+      warning.warning,
+    ].map((field) => field && withoutSecrets(field, env).slice(0, maxLength))
+    appendPrivateFile(path, `${JSON.stringify({ at, agent, event, session, warning: text })}\n`)
   } catch {
     // A home that cannot be written to is often what the warning is about.
   }

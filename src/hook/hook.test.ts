@@ -124,7 +124,7 @@ const nonsense = {
   'half an object': '{"session_id": "x", "tool_name"',
   'an object without anything': '{}',
   'fields of other types':
-    '{"session_id": 7, "cwd": [], "tool_name": {}, "tool_input": 3, "hook_event_name": null}',
+    '{"session_id": 7, "cwd": [], "tool_name": {}, "tool_input": 3, "hook_event_name": {"toString": 0, "valueOf": 0}}',
 }
 
 test.each(
@@ -264,6 +264,23 @@ test('a warning is recorded once a fault, without secrets, and there is an end t
   expect(readFileSync(`${log}.1`, 'utf8')).toHaveLength(300_000)
 })
 
+test('whatever an event has in it: no line of the log is long, and no secret in it is cut or quoted in two', async () => {
+  await using world = new HookWorld()
+  Object.assign(world.env, {
+    MY_TOKEN: 'say "hush"\nplease',
+    A_KEY: 'hush-hush',
+    LONGER_KEY: 'hush-hush-and-more',
+  })
+  const session = `${'s'.repeat(1995)}hush-hush-and-more${'s'.repeat(1_000_000)}`
+  const cwd = '/nowhere/say "hush"\nplease'
+  const event = { ...hookEvent('claude', 'pre', { cwd: '/' }), session_id: session, cwd }
+  await world.hook('claude', 'pre', { input: JSON.stringify(event) })
+  const log = hookLog(world)
+  expect(log.length).toBeLessThan(5000)
+  expect(log).toContain('<secret:env:MY_TOKEN>')
+  expect(log).not.toMatch(/hush|more/)
+})
+
 test('a model calls its command what it likes: no secret of the environment gets into the purpose', async () => {
   await using world = new HookWorld()
   world.env.DEPLOY_KEY = 'abc123secret'
@@ -280,6 +297,15 @@ test('a model calls its command what it likes: no secret of the environment gets
   expect(await held(world)).toMatchObject({
     purpose: 'Claude Code: Bash (Deploy with <secret:env:DEPLOY_KEY>)',
   })
+})
+
+test('a secret in a description that is cut, or has several lines, does not get into the purpose', async () => {
+  await using world = new HookWorld()
+  world.env.DEPLOY_KEY = `begin\n${'abc123'.repeat(20)}\nend`
+  const event = hookEvent('claude', 'pre', { cwd: world.workspace })
+  const tool_input = { command: 'x', description: `${'d'.repeat(80)} ${world.env.DEPLOY_KEY}` }
+  await world.hook('claude', 'pre', { input: JSON.stringify({ ...event, tool_input }) })
+  expect(JSON.stringify(await held(world))).not.toContain('abc')
 })
 
 test('what only reads needs no claim, and STINT_BYPASS=1 asks for none', async () => {

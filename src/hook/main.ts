@@ -38,8 +38,13 @@ export function answer(args: readonly string[], env: NodeJS.ProcessEnv, load: Lo
   const verdict = orFault(options, event, env, () => {
     const agent = agentProcess(event.host, env)
     const verdict = handleEvent(event, options, { register: homeRegister(env), agent, env })
-    if (options.record) load().record({ event, verdict, json, agent, env })
-    return verdict
+    if (!options.record) return verdict
+    const recorded = orFault(options, event, env, () => {
+      load().record({ event, verdict, json, agent, env })
+      return verdict
+    })
+    // What could not be recorded is refused all the same.
+    return verdict.block ? verdict : recorded
   })
   const said = speak(verdict, { host: event.host, kind: event.kind, configured, failClosed })
   return { ...said, typical: event.kind === 'pre' && event.tool !== undefined }

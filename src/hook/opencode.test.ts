@@ -95,6 +95,16 @@ test('a home that cannot be used blocks nothing, unless it is to fail closed', a
   expect(readFileSync(world.home, 'utf8')).toBe('a file')
 })
 
+test('a refusal stands, even if it cannot be recorded', async () => {
+  await using world = new HookWorld()
+  const steps = `await before('one', 'a')
+import { rmSync, symlinkSync } from 'node:fs'
+rmSync(${JSON.stringify(join(world.home, 'hook-queue'))}, { recursive: true })
+symlinkSync('/nowhere', ${JSON.stringify(join(world.home, 'hook-queue'))})
+await before('two', 'b')`
+  expect(await inOpenCode(world, steps, '{ record: true }')).toEqual(['allowed', named('one')])
+})
+
 test('the session of a dead OpenCode blocks nobody', async () => {
   await using world = new HookWorld()
   expect(await inOpenCode(world, `await before('one', 'a')`)).toEqual(['allowed'])

@@ -59,14 +59,17 @@ export function stintPlugin(choices: HookChoices = {}): (input: PluginInput) => 
 
     const handle = (kind: EventKind, sessionId: string, more: Partial<HookEvent> = {}): Verdict => {
       const event: HookEvent = { ...blank, name: kind, kind, sessionId, cwd: directory, ...more }
+      let verdict: Verdict = { block: false }
       try {
         sessions.add(sessionId)
         const around = { register: homeRegister(), agent: ownIdentity(), env: process.env }
-        const verdict = handleEvent(event, { scope, hold }, around)
+        verdict = handleEvent(event, { scope, hold }, around)
         if (record && recordCall({ ...around, event, verdict, json: {} })) drain()
         return verdict
       } catch (error) {
         note(kind, sessionId, error)
+        // What could not be recorded is refused all the same.
+        if (verdict.block) return verdict
         const reason = `stint could not find out whether another session holds this workspace (${textOf(error)}), and failClosed says to refuse then.`
         return failClosed ? { block: true, reason } : { block: false }
       }

@@ -4,14 +4,17 @@ import { touchedPaths } from './touched-paths.ts'
 
 /**
  * What a call is for, in a few words, for whoever is refused because of it. Of a command only what the model calls it, or its first word: what follows may
- * be anything, a password too.
+ * be anything, a password too. `clean` takes secrets out of the rest, before it is cut.
  */
-export function purposeOf({ host, tool }: Pick<HookEvent, 'host' | 'tool'>): string {
+export function purposeOf(
+  { host, tool }: Pick<HookEvent, 'host' | 'tool'>,
+  clean: (text: string) => string,
+): string {
   const { title } = hosts[host]
   if (tool === undefined) return title
   const [file] = tool.use === 'edit' ? touchedPaths(tool) : []
   const what = file ?? describe(tool.input)
-  return `${title}: ${tool.name}${what === undefined ? '' : ` ${what.replaceAll(/\s+/g, ' ').slice(0, 120)}`}`
+  return `${title}: ${tool.name}${what === undefined ? '' : ` ${clean(what).replaceAll(/\s+/g, ' ').slice(0, 120)}`}`
 }
 
 function describe({ description, command }: Record<string, unknown>): string | undefined {

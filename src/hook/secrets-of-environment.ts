@@ -6,12 +6,11 @@ const minLength = 6
 
 /** A text without the values of secret variables. */
 export function withoutSecrets(text: string, env: NodeJS.ProcessEnv = process.env): string {
-  let clean = text
   // Only the values that matter are asked for: each is a call into Node.
-  for (const name of Object.keys(env)) {
-    const value = secretName.test(name) ? env[name] : undefined
-    if (value === undefined || value.length < minLength) continue
-    clean = clean.replaceAll(value, `<secret:env:${name}>`)
-  }
-  return clean
+  return Object.keys(env)
+    .filter((name) => secretName.test(name))
+    .map((name) => ({ name, value: env[name]?.trim() ?? '' }))
+    .filter(({ value }) => value.length >= minLength)
+    .toSorted((a, b) => b.value.length - a.value.length) // One may begin with another.
+    .reduce((clean, { name, value }) => clean.replaceAll(value, `<secret:env:${name}>`), text)
 }

@@ -15,7 +15,7 @@ export function beginToolCall(event: HookEvent, party: Party, scope: Scope, arou
   const tool = changingTool(event)
   if (tool === undefined) return pass
   const { workspace, needs } = placeOfCall(event, tool, scope)
-  const purpose = withoutSecrets(purposeOf(event), around.env)
+  const purpose = purposeOf(event, (text) => withoutSecrets(text, around.env))
   const request = { ...party, needs, call: event.callId ?? newCallId(), purpose }
   const { answer, witness } = changeNow(bookOf(workspace, around), (claims, witness, fence) =>
     beginCall(claims, request, witness, fence),
