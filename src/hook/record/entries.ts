@@ -5,10 +5,10 @@ import { hosts } from '../hosts.ts'
 import { touchedPaths } from '../touched-paths.ts'
 import type { Verdict } from '../verdict.ts'
 
-/** What is to be written into the session's journal and audit about one event. */
+/** What is to be written into the session's journal and audit about one event; what may be large comes last. */
 export interface Entries {
-  event: NewEvent
   audit: NewAudit
+  event: NewEvent
 }
 
 /** A tool call before it happens (its intent, or that it was refused) or after (its outcome); undefined for any other event. */
@@ -26,18 +26,18 @@ export function entriesOf(
   if (kind === 'post') {
     const ok = !hasFailed(event, json)
     return {
-      event: { type: 'tool.result', data: { ...what, ok, ...(ok ? {} : { error: json.error ?? null }) } },
       audit: { ...about, phase: 'outcome', ok },
+      event: { type: 'tool.result', data: { ...what, ok, ...(ok ? {} : { error: json.error ?? null }) } },
     }
   }
   if (verdict.block)
     return {
-      event: { type: 'tool.denied', data: { ...what, input: tool.input, reason: verdict.reason } },
       audit: { action: 'tool.denied', subject: about.subject, detail: { call: act, reason: verdict.reason } },
+      event: { type: 'tool.denied', data: { ...what, reason: verdict.reason, input: tool.input } },
     }
   return {
-    event: { type: 'tool.call', data: { ...what, input: tool.input } },
     audit: { ...about, phase: 'intent', detail: { agent: event.host, tool: tool.name } },
+    event: { type: 'tool.call', data: { ...what, input: tool.input } },
   }
 }
 

@@ -14,5 +14,8 @@ function startRecorder(env: NodeJS.ProcessEnv): void {
   // Of the certificates that Node would read first, it needs none.
   const withoutCertificates = { ...env, NODE_EXTRA_CA_CERTS: undefined }
   const options = { detached: true, stdio: 'ignore' as const, env: withoutCertificates }
-  spawn(process.execPath, [recorder], options).unref()
+  const child = spawn(process.execPath, [recorder], options)
+  // No process left, or no such node any more: what waits is written another time.
+  child.on('error', () => {})
+  child.unref()
 }

@@ -1,12 +1,33 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { type CommandHost, commandHosts, HookWorld } from '../../../test/support/hook-host.ts'
+import {
+  type CommandHost,
+  commandHosts,
+  hookBin,
+  hookEvent,
+  HookWorld,
+} from '../../../test/support/hook-host.ts'
 import { until } from '../../../test/support/world.ts'
 import { filesystemStore } from '../../store/filesystem/store.ts'
+import { readEvent } from '../event.ts'
+import { marked } from './already-recorded.ts'
+import type { Entries } from './entries.ts'
+import { recordCall } from './record.ts'
 import { drainQueue } from './recorder.ts'
 
 const choices = { record: true } as const
+const recorderBin = join(dirname(hookBin), 'hook-recorder.cjs')
 
 const queued = (world: HookWorld): string[] => {
   const queue = join(world.home, 'hook-queue')
@@ -141,13 +162,156 @@ test('recording that cannot be done blocks nothing, unless it is to fail closed'
   expect(closed).toMatchObject({ allowed: false, reason: expect.stringContaining('--fail-closed') })
 })
 
-test('what another recorder is at, or what makes no sense, is left out', async () => {
+test('what makes no sense is left out, what a hook is at stays, what a dead one has left goes', async () => {
   await using world = new HookWorld()
   await world.hook('claude', 'pre', { choices })
   const queue = join(world.home, 'hook-queue')
-  writeFileSync(join(queue, `${'0'.repeat(26)}.json`), '{"half')
-  writeFileSync(join(queue, `${'1'.repeat(26)}.json.taken`), '{}')
-  writeFileSync(join(queue, 'notes.txt'), 'x')
+  const texts = ['{"half', 'null', '{}', '[]', '']
+  for (const [i, text] of texts.entries()) writeFileSync(join(queue, `${String(i).repeat(26)}.json`), text)
+  for (const name of ['notes.txt', `.${'6'.repeat(26)}.json`, `.${'7'.repeat(26)}.json`])
+    writeFileSync(join(queue, name), '{"half')
+  utimesSync(join(queue, `.${'7'.repeat(26)}.json`), 0, 0)
   expect(await drainQueue(world.env)).toBe(1)
-  expect(readdirSync(queue).sort()).toEqual([`${'1'.repeat(26)}.json.taken`, 'notes.txt'])
+  expect(readdirSync(queue).sort()).toEqual([`.${'6'.repeat(26)}.json`, 'notes.txt'])
+})
+
+/** Puts intents and outcomes of calls of one session on record, without starting a process for each. */
+function callsOf(world: HookWorld, session: string, count: number): void {
+  for (let i = 0; i < count; i++)
+    for (const moment of ['pre', 'post'] as const) {
+      const json = hookEvent('claude', moment, { session, cwd: world.workspace, call: `call-${i}` })
+      const event = readEvent(json, { configured: 'claude', env: {} })
+      recordCall({ event, verdict: { block: false }, json, agent: null, env: world.env })
+    }
+}
+
+const expected = (count: number): string[] =>
+  Array.from({ length: count }, (_, i) => [`tool.call call-${i}`, `tool.result call-${i}`]).flat()
+
+test('recorders that are killed at any moment: each record is there once, in its order', async () => {
+  await using world = new HookWorld()
+  const count = 5
+  callsOf(world, 'first', count)
+  for (let run = 0, left = 2 * count; left > 0; run++, left = queued(world).length) {
+    const { child, finished } = world.start(process.execPath, [recorderBin])
+    // Now in the middle of a record, now after it.
+    const isAt = (): boolean =>
+      run % 2 === 0 ? queued(world).some((name) => name.endsWith('.taken')) : queued(world).length < left
+    await until('it is at work', () => isAt() || child.exitCode !== null)
+    child.kill('SIGKILL')
+    await finished
+  }
+  const { events, audit, unsettled } = await recorded(world, 'first')
+  expect(events.map(({ type, call }) => `${String(type)} ${String(call)}`)).toEqual(expected(count))
+  expect(audit.map(({ type, act }) => `${String(type)} ${String(act)}`)).toEqual(
+    expected(count).map((text) => text.replace('tool.call', 'intent').replace('tool.result', 'outcome')),
+  )
+  expect(unsettled).toEqual([])
+})
+
+test.each(['in the session', 'left for whoever holds the session'])(
+  'a recorder that died with a record half written: what was %s is not written again',
+  async (where) => {
+    await using world = new HookWorld()
+    const store = filesystemStore({ home: world.home })
+    callsOf(world, 'first', 1)
+    const [name = ''] = queued(world).sort()
+    const path = join(world.home, 'hook-queue', name)
+    const waiting = JSON.parse(readFileSync(path, 'utf8')) as Entries
+    {
+      const held = await store.create({ id: 'first' })
+      const release = async () => await held.close()
+      if (where === 'in the session') await release()
+      // As the recorder does it, up to where it is killed.
+      renameSync(path, `${path}.taken`)
+      const { audit } = marked(waiting, name.slice(0, 26))
+      await store.visit('first', async (visit) => await visit.audit(audit))
+      expect(await drainQueue(world.env)).toBe(2)
+      if (where !== 'in the session') await release()
+    }
+    const { events, audit } = await recorded(world, 'first')
+    expect(events.map(({ type }) => type)).toEqual(['tool.call', 'tool.result'])
+    expect(audit.map(({ type }) => type)).toEqual(['intent', 'outcome'])
+  },
+)
+
+test('many recorders at once write each record once, in its order, however long it has waited', async () => {
+  await using world = new HookWorld()
+  callsOf(world, 'first', 5)
+  for (const name of queued(world)) utimesSync(join(world.home, 'hook-queue', name), 0, 0)
+  const drained = await Promise.all(Array.from({ length: 4 }, () => drainQueue(world.env)))
+  expect(drained.reduce((sum, each) => sum + each)).toBe(10)
+  const { events } = await recorded(world, 'first')
+  expect(events.map(({ type, call }) => `${String(type)} ${String(call)}`)).toEqual(expected(5))
+})
+
+test('a session that cannot be written to keeps what it is to have, in its order, and no other waits for it', async () => {
+  await using world = new HookWorld()
+  mkdirSync(join(world.home, 'sessions'), { recursive: true, mode: 0o700 })
+  writeFileSync(join(world.home, 'sessions', 'broken'), '')
+  callsOf(world, 'broken', 2)
+  callsOf(world, 'first', 1)
+  expect(await drainQueue(world.env)).toBe(2)
+  expect(queued(world)).toHaveLength(4)
+  rmSync(join(world.home, 'sessions', 'broken'))
+  expect(await drainQueue(world.env)).toBe(4)
+  const { events } = await recorded(world, 'broken')
+  expect(events.map(({ type, call }) => `${String(type)} ${String(call)}`)).toEqual(expected(2))
+})
+
+const writeCall = (world: HookWorld, tool_input: object): string =>
+  JSON.stringify({
+    session_id: 'first',
+    transcript_path: '/x',
+    cwd: world.workspace,
+    hook_event_name: 'PreToolUse',
+    tool_name: 'MultiEdit',
+    tool_input,
+    tool_use_id: 'c',
+  })
+
+test('a call with megabytes in many small texts is recorded, its name and its beginning at least', async () => {
+  await using world = new HookWorld()
+  const edits = Array.from({ length: 600 }, () => ({
+    old_string: 'o'.repeat(3000),
+    new_string: '\u0001'.repeat(3000),
+  }))
+  await world.hook('claude', 'pre', { input: writeCall(world, { file_path: 'a', edits }), choices })
+  expect(await drainQueue(world.env)).toBe(1)
+  const { events, audit } = await recorded(world, 'first')
+  expect(events).toMatchObject([{ type: 'tool.call', input: { file_path: 'a', edits: expect.any(Array) } }])
+  expect(JSON.stringify(events).length).toBeLessThan(1 << 20)
+  expect(audit).toMatchObject([{ type: 'intent', act: 'c', subject: 'MultiEdit: a' }])
+})
+
+test('no part of a secret gets to the disk: not where a text is cut, not in the name of a directory', async () => {
+  await using world = new HookWorld()
+  const secret = `${'Zq9'.repeat(33)}!`
+  world.env.BIG_TOKEN = secret
+  world.env.LONG_KEY = `${'w0'.repeat(500)}7${'w0'.repeat(9000)}`
+  const cwd = join(world.workspace, secret)
+  mkdirSync(cwd)
+  const input = {
+    file_path: 'a',
+    content: `${secret} `.repeat(1000),
+    long: world.env.LONG_KEY,
+    [`k${secret.repeat(40)}`]: 1,
+  }
+  const event = { ...(JSON.parse(writeCall(world, input)) as object), cwd }
+  const json = readEvent(event as Record<string, unknown>, { configured: 'claude', env: {} })
+  recordCall({ event: json, verdict: { block: false }, json: {}, agent: null, env: world.env })
+  for (const when of ['in the queue', 'in the session']) {
+    const text = everything(world.home)
+    expect(text, when).toContain('<secret:env:BIG_TOKEN>')
+    for (const part of ['Zq9Zq9', 'w0w0w0']) expect(text, when).not.toContain(part)
+    await drainQueue(world.env)
+  }
+})
+
+test('a refusal stands, even if it cannot be recorded', async () => {
+  await using world = new HookWorld()
+  await world.hook('claude', 'pre', { session: 'first' })
+  symlinkSync('/nowhere', join(world.home, 'hook-queue'))
+  const refused = await world.hook('claude', 'pre', { session: 'second', choices })
+  expect(refused).toMatchObject({ allowed: false, reason: expect.stringContaining('held by first') })
 })

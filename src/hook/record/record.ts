@@ -2,8 +2,8 @@ import { stintHome } from '../../primitives/home.ts'
 import type { HookEvent } from '../event.ts'
 import { sessionName } from '../session-name.ts'
 import type { Verdict } from '../verdict.ts'
-import { cleaned, gateOf } from './clean.ts'
-import { type Entries, entriesOf } from './entries.ts'
+import { cleaned, cleaningFor } from './clean.ts'
+import { entriesOf } from './entries.ts'
 import { enqueue, waitingIn } from './queue.ts'
 
 /** How many may wait in the middle of a turn. */
@@ -26,13 +26,9 @@ export function recordCall({ event, verdict, json, agent, env }: RecordRequest):
   const home = stintHome(env)
   const entries = entriesOf(event, verdict, json, new Date())
   if (entries !== undefined) {
-    const waiting = {
-      ...(cleaned(entries, gateOf(env)) as Entries),
-      session: sessionName(event.sessionId, event.host, agent),
-      tool: event.host,
-      workspace: event.cwd,
-    }
-    enqueue(home, waiting, event.kind === 'pre')
+    const waiting = cleaned({ tool: event.host, workspace: event.cwd, ...entries }, cleaningFor(env))
+    const session = sessionName(event.sessionId, event.host, agent)
+    enqueue(home, { ...waiting, session }, event.kind === 'pre')
   }
   if (event.kind === 'pre') return false
   return waitingIn(home).length > (event.kind === 'post' ? maxWaiting : 0)

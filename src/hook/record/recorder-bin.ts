@@ -1,3 +1,5 @@
+import { textOf } from '../../primitives/text-of.ts'
+import { noteWarning } from '../hook-log.ts'
 import { drainQueue } from './recorder.ts'
 
-void drainQueue()
+drainQueue().catch((error: unknown) => noteWarning({ agent: '', event: 'record', warning: textOf(error) }))
