@@ -6,8 +6,8 @@ import { StintError } from '../primitives/stint-error.ts'
 import { choicesOf } from './command-text.ts'
 import { findOurs } from './edit-hooks.ts'
 import { shapes } from './entry.ts'
-import { commandIn, guardEvents, guardIn } from './git/guard-text.ts'
-import { isOurPlugin } from './opencode-plugin.ts'
+import { commandIn, guardEvents, guardIn, guardText } from './git/guard-text.ts'
+import { isAsWritten, isOurPlugin } from './opencode-plugin.ts'
 import type { Place } from './place.ts'
 import { readRecord } from './record.ts'
 import { readSettings } from './settings-file.ts'
@@ -56,7 +56,12 @@ function inspectSettings({ agent, path }: Extract<Target, { kind: 'settings' }>)
     ? { state: 'lost', problem: 'what was installed here is gone: something has rewritten the file' }
     : { state: 'absent' }
   if (!mentioned) return none
-  const ours = findOurs(decode(file.bytes).text, agent, shapes[agent])
+  const { events } = hosts[agent]
+  const pre = events.find(({ kind }) => kind === 'pre')?.name
+  // First what can refuse a call, wherever it stands: that is what is tried out.
+  const ours = findOurs(decode(file.bytes).text, agent, shapes[agent]).toSorted(
+    (a, b) => Number(b.event === pre) - Number(a.event === pre),
+  )
   const [first] = ours
   if (first === undefined)
     return { state: 'edited', problem: 'it names stint-hook, but not in a command as stint writes it' }
@@ -65,30 +70,29 @@ function inspectSettings({ agent, path }: Extract<Target, { kind: 'settings' }>)
     program: first.command.program,
     choices: Object.assign({}, ...ours.map(({ command }) => choicesOf(command))) as HookChoices,
   }
-  const missing = hosts[agent].events.filter(({ name }) => !ours.some(({ event }) => event === name))
+  const missing = events.filter(({ name }) => !ours.some(({ event }) => event === name))
   if (missing.length === 0) return { state: 'installed', ...found }
   const names = missing.map(({ name }) => name).join(', ')
   return { state: 'incomplete', problem: `there is no hook for ${names}`, ...found }
 }
 
 function inspectGuard(directory: string): Part {
-  const guards = guardEvents.flatMap(({ name }) => {
-    const { bytes } = readSettings(join(directory, name))
-    const guard = guardIn(bytes?.toString('latin1') ?? '')
-    return guard === undefined ? [] : [{ name, guard, path: join(directory, name) }]
+  const guards = guardEvents.flatMap((event) => {
+    const path = join(directory, event.name)
+    const { bytes } = readSettings(path)
+    const guard = guardIn(bytes?.toString() ?? '')
+    return guard === undefined ? [] : [{ event, guard, path }]
   })
   const [first] = guards
   if (first === undefined) return { state: 'absent' }
-  const commands = guards.map(({ name, path }) => ({ event: name, text: path }))
+  const commands = guards.map(({ event, path }) => ({ event: event.name, text: path }))
   const command = commandIn(first.guard)
-  const found = {
-    commands,
-    program: command?.program ?? [],
-    choices: first.guard.includes(' --fail-closed') ? { failClosed: true } : {},
-  }
-  if (command === undefined)
+  const program = command?.program ?? []
+  const choices = first.guard.includes(' --fail-closed') ? { failClosed: true } : {}
+  const found = { commands, program, choices }
+  if (guards.some(({ event, guard }) => guard !== guardText(event, program, choices)))
     return { state: 'edited', problem: 'the guard is not as stint writes it', ...found }
-  const missing = guardEvents.filter(({ name }) => !guards.some((guard) => guard.name === name))
+  const missing = guardEvents.filter(({ name }) => !guards.some(({ event }) => event.name === name))
   const dead = guards.filter(({ path }) => !isExecutable(path))
   if (missing.length > 0)
     return {
@@ -107,8 +111,11 @@ function inspectGuard(directory: string): Part {
 
 function inspectPlugin(path: string): Part {
   const { bytes } = readSettings(path)
-  if (bytes === undefined || !isOurPlugin(bytes.toString())) return { state: 'absent' }
-  return { state: 'installed', commands: [{ event: 'plugin', text: path }] }
+  const text = bytes?.toString() ?? ''
+  if (!isOurPlugin(text)) return { state: 'absent' }
+  const commands = [{ event: 'plugin', text: path }]
+  if (isAsWritten(text)) return { state: 'installed', commands }
+  return { state: 'edited', problem: 'the plugin is not as stint writes it', commands }
 }
 
 function isExecutable(path: string): boolean {

@@ -22,6 +22,12 @@ const mark = '// Written by `stint hook install opencode`; `stint hook uninstall
 
 export const isOurPlugin = (text: string): boolean => text.startsWith(mark)
 
+/** Has nobody put anything else into it? */
+export const isAsWritten = (text: string): boolean =>
+  /^import \{ stintPlugin \} from "file:[^"\\\n]+"\n\nexport const stint = stintPlugin\(\{[\w":,-]*\}\)\n$/.test(
+    text.slice(mark.length),
+  )
+
 /** OpenCode loads every file in its directory of plugins; ours is a few lines that load the rest. */
 export function pluginText(program: readonly string[], choices: HookChoices): string {
   const chosen = Object.fromEntries(Object.entries(choices).filter(([, value]) => value))

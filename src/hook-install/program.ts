@@ -13,7 +13,7 @@ export interface HookProgram {
  * By its full path, so that it is found whatever PATH the agent has; in files that others get, too, by its name, since their paths are other ones.
  */
 export function hookProgram(shared: boolean, env: NodeJS.ProcessEnv = process.env): HookProgram {
-  const hook = join(dirname(realpathSync.native(process.argv[1] ?? '')), 'stint-hook.cjs')
+  const hook = ownHook()
   if (!existsSync(hook))
     throw new StintError('NOT_FOUND', `stint is not installed whole: there is no ${hook}`, {
       hint: 'Install it again: npm install --global stint',
@@ -33,6 +33,10 @@ export function hookProgram(shared: boolean, env: NodeJS.ProcessEnv = process.en
     }),
   }
 }
+
+/** The hook of the installation that is running. */
+export const ownHook = (): string =>
+  join(dirname(realpathSync.native(process.argv[1] ?? '')), 'stint-hook.cjs')
 
 /** Is what goes into this place given to others? */
 export const isShared = (place: Place): boolean => place === 'project'

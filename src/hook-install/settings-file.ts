@@ -16,7 +16,7 @@ import {
   unlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { ulid } from '../primitives/id.ts'
 import { isWithin } from '../primitives/is-within.ts'
 import { codedError, errnoOf, StintError } from '../primitives/stint-error.ts'
@@ -53,17 +53,20 @@ export function readSettings(path: string): SettingsFile {
   }
 }
 
-/** A link to what is not there yet is followed, too. */
+/** A link to what is not there yet is followed, too: the place must have the same name before and after the file is made. */
 function realPlace(path: string): string {
   try {
     return realpathSync.native(path)
   } catch (error) {
     if (errnoOf(error) !== 'ENOENT') throw error
+    const directory = dirname(path) === path ? path : realPlace(dirname(path))
+    let target: string
     try {
-      return resolve(dirname(path), readlinkSync(path))
+      target = readlinkSync(path)
     } catch {
-      return path
+      return join(directory, basename(path))
     }
+    return realPlace(resolve(directory, target))
   }
 }
 

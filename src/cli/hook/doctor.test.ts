@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { contentOf, hookAgents, hookBin, HookWorld } from '../../../test/support/hook-world.ts'
@@ -200,6 +200,62 @@ test('git: a hook that is not executable, or that somebody has replaced', async 
   await world.change('install', 'git')
   writeFileSync(join(world.project, '.git/hooks/pre-commit'), '#!/bin/sh\n')
   expect(problemsOf(await doctor(world, 'git'))).toContain('there is no guard in pre-commit')
+})
+
+test('the settings of a project: what comes with the project itself is not run for a trial', async () => {
+  await using world = new HookWorld()
+  await world.git('init')
+  symlinkSync(hookBin, join(world.bin, 'stint-hook'))
+  await world.change('install', 'claude', 'codex', '--project')
+  await world.change('install', 'claude', '--local')
+  await world.change('install', 'git')
+  const ran = join(world.tmp, 'ran')
+  const theirs = join(world.project, 'stint-hook')
+  writeFileSync(theirs, `#!/bin/sh\ntouch '${ran}'\n`, { mode: 0o755 })
+  const settings = join(world.project, '.claude/settings.json')
+  writeFileSync(settings, world.read(settings).replaceAll('stint-hook', theirs))
+  const local = join(world.project, '.claude/settings.local.json')
+  writeFileSync(local, world.read(local).replaceAll(`${join(world.bin, 'node')} `, `${theirs} `))
+  const plugin = join(world.project, '.opencode/plugins/stint.js')
+  await world.change('install', 'opencode', '--project')
+  writeFileSync(
+    plugin,
+    `${world.read(plugin)}import('node:fs').then(({ writeFileSync }) => writeFileSync('${ran}', ''))\n`,
+  )
+  const guard = join(world.project, '.git/hooks/pre-commit')
+  writeFileSync(guard, world.read(guard).replace('# <<< stint', `touch '${ran}'\n# <<< stint`))
+  const found = await doctor(world)
+  expect(existsSync(ran)).toBe(false)
+  expect(found.data.hooks.map(({ agent, ok }) => [agent, ok])).toEqual([
+    ['claude', false],
+    ['claude', false],
+    ['codex', true],
+    ['opencode', false],
+    ['git', false],
+  ])
+  expect(problemsOf(found)).toContain(`comes with the project, and was not tried out: ${theirs}`)
+})
+
+test('git: a directory with a name of any kind', async () => {
+  await using world = new HookWorld()
+  const installation = join(world.tmp, `sé 'lä\n"ü`)
+  cpSync(dirname(hookBin), installation, { recursive: true })
+  await world.git('init')
+  const stint = [join(installation, 'stint.cjs'), 'hook']
+  const run = (...args: string[]) =>
+    world.start(process.execPath, [...stint, ...args, '--json'], { cwd: world.project }).finished
+  await run('install', 'git')
+  const { code, stdout } = await run('doctor', 'git', '--runs', '1')
+  expect([code, stdout]).toEqual([0, expect.stringContaining('"state":"installed"')])
+})
+
+test('what is tried out is the hook before a tool call, wherever it stands', async () => {
+  await using world = new HookWorld()
+  await world.change('install', 'copilot')
+  const { version, hooks } = JSON.parse(world.read(world.file('copilot'))) as Record<string, object>
+  const turned = Object.fromEntries(Object.entries(hooks ?? {}).toReversed())
+  writeFileSync(world.file('copilot'), JSON.stringify({ version, hooks: turned }))
+  expect(await doctor(world, 'copilot')).toMatchObject({ code: 0 })
 })
 
 test('an agent that has no hooks, when asked for: exit 3; nothing at all, when not: nothing is wrong', async () => {

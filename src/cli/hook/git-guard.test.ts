@@ -1,4 +1,12 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { contentOf, hookBin, HookWorld } from '../../../test/support/hook-world.ts'
@@ -143,6 +151,29 @@ test('what is no shell script, or a link, or switched off is moved aside, run if
   expect(world.read(log)).not.toContain('off')
   await world.change('uninstall', 'git')
   expect(world.read(off)).toContain('echo off')
+})
+
+test('what was moved aside is never lost: not by an installation that broke off, not by a hook put in our place', async () => {
+  await using world = new Repository()
+  await world.make()
+  const log = join(world.tmp, 'log')
+  const hook = (word: string): string =>
+    `#!/usr/bin/env node\nrequire('fs').appendFileSync(${JSON.stringify(log)}, '${word}\\n')\n`
+  world.script('pre-commit', hook('first'))
+  const before = contentOf(world.hooks)
+  renameSync(join(world.hooks, 'pre-commit'), join(world.hooks, 'pre-commit.before-stint'))
+  await world.change('install', 'git')
+  expect(await world.commit()).toMatchObject({ code: 0 })
+  expect(world.read(log)).toBe('first\n')
+  await world.change('uninstall', 'git')
+  expect(contentOf(world.hooks)).toEqual(before)
+
+  await world.change('install', 'git')
+  world.script('pre-commit', hook('second'))
+  const kept = contentOf(world.hooks)
+  const finished = await world.hook(['install', 'git'])
+  expect(finished.envelope().error).toMatchObject({ code: 'NAME_TAKEN' })
+  expect(contentOf(world.hooks)).toEqual(kept)
 })
 
 test('a hook that fails still refuses, with its own exit code', async () => {

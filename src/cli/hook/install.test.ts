@@ -156,6 +156,21 @@ test('a link to a file that is not there yet makes that file', async () => {
   expect(contentOf(world.user)).toEqual(before)
 })
 
+test('a directory that is a link, and a link to a link: what was not there is not there afterwards', async () => {
+  await using world = new HookWorld()
+  mkdirSync(join(world.user, 'dotfiles'))
+  symlinkSync('dotfiles', join(world.user, '.claude'))
+  mkdirSync(join(world.user, '.gemini'))
+  symlinkSync('../second', world.file('gemini'))
+  symlinkSync('dotfiles/gemini.json', join(world.user, 'second'))
+  const before = contentOf(world.user)
+  await world.change('install', 'claude', 'gemini')
+  expect(readdirSync(join(world.user, 'dotfiles')).sort()).toEqual(['gemini.json', 'settings.json'])
+  await world.change('uninstall')
+  expect(contentOf(world.user)).toEqual(before)
+  expect((await world.hook(['status'])).envelope().data).toMatchObject({ hooks: [] })
+})
+
 test.each<[what: string, content: string | Buffer]>([
   ['invalid JSON', '{"a": }'],
   ['half of a file', '{"hooks": {"PreToolUse": ['],
@@ -163,6 +178,7 @@ test.each<[what: string, content: string | Buffer]>([
   ['a list under hooks', '{"hooks": []}'],
   ['an object under an event', '{"hooks": {"PreToolUse": {}}}'],
   ['a list', '[]'],
+  ['lists in lists without end', `{"hooks": ${'['.repeat(100_000)}`],
   ['bytes that are not UTF-8', Buffer.from([0x7b, 0xff, 0x7d])],
   ['UTF-16', Buffer.from('\uFEFF{}', 'utf16le')],
 ])('a file with %s is refused, and unchanged', async (_, content) => {

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import type { Installation } from '../inspect.ts'
 import { onPath } from '../place.ts'
 import { readSettings } from '../settings-file.ts'
+import { foreignFile } from './foreign.ts'
 import { switchesOf } from './switches.ts'
 
 export interface Problem {
@@ -30,12 +31,16 @@ export function examine(
   if (state === 'unreadable')
     return { problems: [{ problem: problem ?? 'it cannot be read', fix: 'repair the file' }], notes: [] }
   if (state === 'lost') return { problems: [{ problem: problem ?? '', fix: again }], notes: [] }
-  const gone = missingProgram(installation, program)
-  const tried = gone === undefined && state !== 'edited' ? trial(installation) : undefined
+  const files =
+    agent === 'opencode' ? importsOf(readSettings(installation.path).bytes?.toString() ?? '') : program
+  const gone = missing(files)
+  const foreign = gone === undefined ? foreignFile(installation, files, workspace) : undefined
+  const untried = foreign && `what it starts comes with the project, and was not tried out: ${foreign}`
+  const tried = (gone ?? untried) === undefined && state !== 'edited' ? trial(installation) : undefined
   const switches = switchesOf(installation, workspace)
   const of = (kind: 'off' | 'ask'): Problem[] =>
     switches.flatMap(({ state, problem, fix }) => (state === kind ? [{ problem, fix }] : []))
-  const problems = [problem, gone, tried].filter((text) => text !== undefined)
+  const problems = [problem, gone, untried, tried].filter((text) => text !== undefined)
   return {
     problems: [...problems.map((problem) => ({ problem, fix: again })), ...of('off')],
     notes: of('ask'),
@@ -43,11 +48,10 @@ export function examine(
 }
 
 /** Hooks outlive what they start: a package manager moves a version, a project is cleaned. */
-function missingProgram({ agent, path }: Installation, program: readonly string[]): string | undefined {
-  const files = agent === 'opencode' ? importsOf(readSettings(path).bytes?.toString() ?? '') : program
-  const missing = files.find((word) => (isAbsolute(word) ? !existsSync(word) : onPath(word) === undefined))
-  if (missing === undefined) return undefined
-  return isAbsolute(missing) ? `what it starts is gone: ${missing}` : `${missing} is not on PATH`
+function missing(files: readonly string[]): string | undefined {
+  const gone = files.find((word) => (isAbsolute(word) ? !existsSync(word) : onPath(word) === undefined))
+  if (gone === undefined) return undefined
+  return isAbsolute(gone) ? `what it starts is gone: ${gone}` : `${gone} is not on PATH`
 }
 
 const importsOf = (text: string): string[] =>

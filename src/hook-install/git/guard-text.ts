@@ -64,7 +64,7 @@ STINT
 
 /** How the guard in a script starts stint-hook; undefined if that is no longer as we write it. */
 export function commandIn(guard: string): HookCommand | undefined {
-  const line = /\(set \+e; (?:if \[ "\$1" = prepared \]; then )?(.*? git [\w-]+) "\$@"/.exec(guard)?.[1]
+  const line = /\(set \+e; (?:if \[ "\$1" = prepared \]; then )?([^]*? git [\w-]+) "\$@"/.exec(guard)?.[1]
   return line === undefined ? undefined : readCommand(line)
 }
 

@@ -2,7 +2,7 @@ import { lstatSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import type { HookChoices } from '../../hook/command-line.ts'
 import type { HostEvent } from '../../hook/hosts.ts'
-import { codedError } from '../../primitives/stint-error.ts'
+import { codedError, StintError } from '../../primitives/stint-error.ts'
 import type { Change } from '../change.ts'
 import { exclusively } from '../exclusive.ts'
 import type { Place } from '../place.ts'
@@ -66,7 +66,11 @@ function planInstall({ directory, place }: GuardTarget, event: HostEvent, option
   })
   // Read as Latin-1, a character a byte, so that whatever else is in a script stays as it is.
   const ours = Buffer.from(guard).toString('latin1')
-  if (script === undefined) return { change: answer('installed', newScript(ours)) }
+  const aside = join(directory, asideName(event.name))
+  const isAside = lstatSync(aside, { throwIfNoEntry: false }) !== undefined
+  // An installation that broke off has moved it there, and no more.
+  if (script === undefined)
+    return { change: answer('installed', newScript(ours, isAside ? runAside(event.name) : '')) }
   const present = guardIn(script)
   if (present === ours) return { change: { ...base, outcome: 'unchanged', after: file.bytes } }
   checkWritable(file)
@@ -75,7 +79,10 @@ function planInstall({ directory, place }: GuardTarget, event: HostEvent, option
   // A link leads to a file that is kept elsewhere, perhaps by git: it is not written into.
   if (runs && isShellScript(script) && !lstatSync(path).isSymbolicLink())
     return { change: answer('installed', withGuard(script, ours)) }
-  const aside = join(directory, asideName(event.name))
+  if (isAside)
+    throw new StintError('NAME_TAKEN', `${path} cannot be moved aside: ${aside} is there already`, {
+      hint: 'Remove the one that you no longer need, then try again.',
+    })
   return {
     change: answer('installed', newScript(ours, runAside(event.name))),
     move: { from: path, to: aside },

@@ -4,7 +4,7 @@ import { StintError } from '../../primitives/stint-error.ts'
 /** The tree of a JSON text, with the place of every value in it; comments and trailing commas are fine. */
 export function parseJson(text: string): Node {
   const errors: ParseError[] = []
-  const root = parseTree(text, errors, { allowTrailingComma: true, disallowComments: false })
+  const root = parseNested(text, errors)
   const [error] = errors
   if (root !== undefined && error === undefined) return root
   const at = placeOf(text, error?.offset ?? 0)
@@ -12,6 +12,15 @@ export function parseJson(text: string): Node {
   throw new StintError('SETTINGS_INVALID', `not JSON: ${what} in line ${at.line}, column ${at.column}`, {
     detail: `line=${at.line} column=${at.column}`,
   })
+}
+
+function parseNested(text: string, errors: ParseError[]): Node | undefined {
+  try {
+    return parseTree(text, errors, { allowTrailingComma: true, disallowComments: false })
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    throw new StintError('SETTINGS_INVALID', 'it is nested too deeply', { cause: error })
+  }
 }
 
 /** The value under this name. Of two with one name JSON's readers take the last, and so do we. */
