@@ -1,6 +1,8 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { Blobs } from '../../journal/blobs.ts'
+import type { Anchor } from '../../journal/anchor.ts'
+import { replaceFile } from '../../primitives/atomic-file.ts'
 import { type Clock, systemClock } from '../../primitives/clock.ts'
 import { type Disk, listIfThere, nodeDisk } from '../../primitives/disk.ts'
 import { ensureHomeDirectory, stintHome } from '../../primitives/home.ts'
@@ -21,7 +23,7 @@ import { ReadableFiles } from './readable-session.ts'
 import { recover } from './recover.ts'
 import { Snapshots } from './snapshots.ts'
 import { leave, waiting } from './spool.ts'
-import { publishSession, stageSession } from './stage.ts'
+import { manifestText, publishSession, stageSession } from './stage.ts'
 import { SessionIndex } from './session-index.ts'
 import { lookAt, summarise } from './summary.ts'
 
@@ -99,9 +101,10 @@ export class FilesystemDriver implements StoreDriver {
         blobs: new Blobs(this.#disk, source.paths.blobs),
         manifest: source.manifest,
       })
-      this.#publish(manifest, paths, (staged) =>
-        forkFiles(this.#disk, { paths: source.paths, recovered }, at, staged),
-      )
+      this.#publish(manifest, paths, (staged) => {
+        const audit = forkFiles(this.#disk, { paths: source.paths, recovered }, at, staged)
+        replaceFile(staged.manifest, manifestText(attesting(manifest, audit)), this.#disk)
+      })
     })
   }
 
@@ -222,3 +225,11 @@ export class FilesystemDriver implements StoreDriver {
     }
   }
 }
+
+/** A fork of a repaired session may have an audit log that its journal, which is older, does not know: what it began with counts. */
+const attesting = (manifest: Manifest, audit: Anchor): Manifest => ({
+  ...manifest,
+  revisions: manifest.revisions.map((revision) =>
+    revision.kind === 'fork' && audit.count > 0 ? { ...revision, audit } : revision,
+  ),
+})

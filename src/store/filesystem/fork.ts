@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import type { Anchor } from '../../journal/anchor.ts'
 import { positionAfter, readBackwards } from '../../journal/read.ts'
 import type { LogPlace } from '../../journal/scan.ts'
 import { inOrder } from '../../journal/segment.ts'
@@ -18,14 +19,14 @@ export interface ForkSource {
 
 /**
  * Gives a staged session what another has up to a record. Files that will not change any more are linked, or copied where that fails; of the
- * segment in which it ends, the part that counts is copied. Safe while the other is written to.
+ * segment in which it ends, the part that counts is copied. Safe while the other is written to. Gives where its audit log ends.
  */
 export function forkFiles(
   disk: Disk,
   { paths: from, recovered }: ForkSource,
   at: number | undefined,
   to: SessionPaths,
-): void {
+): Anchor {
   const [source, target] = [logsOf(disk, from), logsOf(disk, to)]
   const last = recovered.journal.end.seq
   const seq = at ?? last
@@ -46,6 +47,7 @@ export function forkFiles(
   )
   linkAll(disk, from.snapshots, to.snapshots, (name) => fits.has(name))
   disk.syncDirectory(to.root)
+  return { count: audited, head: positionAfter(target.audit, audited)?.tail ?? '' }
 }
 
 /** How far the audit log had come when a record was written. */

@@ -56,7 +56,8 @@ export function recover({ logs, snapshots, blobs, manifest, released }: RecoverF
     attestedSeq: Math.max(attested.audit, anchor?.count ?? 0, released?.audit.seq ?? 0),
     take: (line) => takeAudit(state, auditRecordOf(readData(parseRecord(line.bytes), blobs))),
   })
-  const head = furthest(anchor, lastClose(manifest))
+  // The manifest first: a fork and a repair attest what the journal, which is older, does not know.
+  const head = furthest(lastClose(manifest), anchor)
   const auditMismatch = head !== undefined && head.count === audit.end.seq && head.head !== audit.end.tail
   return { state, snapshot, journal, audit, auditMismatch: auditMismatch ? head : undefined }
 }

@@ -5,7 +5,7 @@ import { allOf } from '../../../test/support/all-of.ts'
 import { World } from '../../../test/support/world.ts'
 import { auditCodec } from '../../journal/record.ts'
 import { systemClock } from '../../primitives/clock.ts'
-import { nodeDisk } from '../../primitives/disk.ts'
+import { type Disk, nodeDisk } from '../../primitives/disk.ts'
 import type { SessionEvent, SessionStore } from '../store.ts'
 import { examine, type RepairOptions, repairSession } from './repair.ts'
 import { filesystemStore } from './store.ts'
@@ -275,5 +275,78 @@ test('any byte of the journal or the audit log changed: after a repair all is in
       const said = (await allOf(inspection.audit())).filter(({ action }) => action === 'say').length
       expect(left + said, `byte ${at} of ${file}`).toBeGreaterThanOrEqual(11)
     }
+  }
+})
+
+/** A disk that fails at its n-th change, and from then on. */
+function failingAt(n: number): Disk {
+  let changes = 0
+  const fail = (): void => {
+    changes += 1
+    if (changes > n) throw Object.assign(new Error('the disk is gone'), { code: 'EIO' })
+  }
+  const changing = [
+    'create',
+    'write',
+    'truncate',
+    'sync',
+    'rename',
+    'link',
+    'unlink',
+    'makeDirectory',
+    'syncDirectory',
+  ]
+  return new Proxy(nodeDisk, {
+    get(disk, name: keyof Disk) {
+      const call = disk[name] as (...args: unknown[]) => unknown
+      return (...args: unknown[]) => {
+        if (changing.includes(name)) fail()
+        return call(...args)
+      }
+    },
+  })
+}
+
+test('a repair that is cut off anywhere loses nothing, and can be done again', async () => {
+  const id = await makeSession()
+  const directory = join(sessions, id)
+  edit(journalOf(id), (lines) => lines.filter((_, i) => i !== 2))
+  edit(auditOf(id), (lines) => lines.filter((_, i) => i !== 3))
+  const pristine = join(world.tmp, 'pristine')
+  cpSync(directory, pristine, { recursive: true })
+  let failures = 0
+  for (let n = 0; ; n++) {
+    rmSync(directory, { recursive: true })
+    cpSync(pristine, directory, { recursive: true })
+    const cutOff = await repairSession({ ...optionsFor(id), disk: failingAt(n) }).then(
+      () => false,
+      (error: { code?: string }) => ['EIO', 'DISK_FAILED'].includes(error.code ?? ''),
+    )
+    if (cutOff) {
+      failures += 1
+      await repairSession(optionsFor(id))
+    }
+    const inspection = await store.inspect(id)
+    expect(await inspection.health(), `cut off at ${n}`).toMatchObject({ ok: true })
+    expect(numbersOf(await eventsOf(id)), `cut off at ${n}`).toEqual([1, 2, 4, 5, 6])
+    const said = (await allOf(inspection.audit())).filter(({ action }) => action === 'say')
+    expect(
+      said.map(({ subject }) => subject),
+      `cut off at ${n}`,
+    ).toEqual([1, 2, 3, 5, 6].map((line) => `line ${line}`))
+    if (!cutOff) break
+  }
+  expect(failures).toBeGreaterThan(20)
+})
+
+test('a repaired session can be forked at any record', async () => {
+  const id = await makeSession()
+  edit(auditOf(id), (lines) => lines.filter((_, i) => i !== 2))
+  await repairSession(optionsFor(id))
+  for (let at = 1; at <= 6; at++) {
+    const fork = await store.fork(id, { at })
+    await fork.append({ type: 'message' })
+    await fork.close()
+    expect(await (await store.inspect(fork.id)).health(), `at ${at}`).toMatchObject({ ok: true })
   }
 })
