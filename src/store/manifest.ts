@@ -28,8 +28,8 @@ export interface Revision {
   crc?: string
   audit?: { count: number; head: string }
   turns?: number
-  /** A fork's: what it was forked from. */
-  from?: { session_id: string; seq: number }
+  /** A fork's: what it was forked from. Of one that came from elsewhere: what it was there, and in which store. */
+  from?: { session_id: string; seq: number; store?: string }
   [more: string]: unknown
 }
 

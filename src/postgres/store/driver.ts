@@ -1,16 +1,18 @@
 import { type Clock, systemClock } from '../../primitives/clock.ts'
 import type { HeldSession, Hold, ReadableSession, SpoolEntry, StoreDriver } from '../../store/driver.ts'
 import type { Manifest } from '../../store/manifest.ts'
+import type { Parcel } from '../../store/parcel.ts'
 import type { Holder, ListOptions, SessionSummary } from '../../store/store.ts'
 import { noEnds } from './append-statement.ts'
 import { createStatement } from './create-statement.ts'
 import { Database, type DatabaseOptions } from './database.ts'
-import { forkRows, taken as nameTaken } from './fork.ts'
+import { forkRows, nameTaken } from './fork.ts'
 import { newClaim, release, take } from './hold.ts'
 import { openNew, openTaken } from './open-session.ts'
+import { type Arrival, pack, unpack } from './parcel.ts'
 import { ReadableRows } from './readable-session.ts'
 import { checkId, findRow, postgresId, readManifest, rowOf, selectRows } from './session-row.ts'
-import { hasWaiting, leave } from './spool.ts'
+import { countWaiting, leave } from './spool.ts'
 import { summaryOf } from './summary.ts'
 
 export interface PostgresDriverOptions extends DatabaseOptions {
@@ -74,7 +76,7 @@ export class PostgresDriver implements StoreDriver {
   }
 
   async hasSpool(id: string): Promise<boolean> {
-    return await hasWaiting(this.#database, id)
+    return (await countWaiting(this.#database, id)) > 0
   }
 
   async holder(id: string): Promise<Holder | undefined> {
@@ -92,6 +94,30 @@ export class PostgresDriver implements StoreDriver {
   /** It is out of sight, its id is free, and its rows stay until they are purged. */
   async remove(id: string): Promise<void> {
     await take(this.#database, id, { kind: 'writer', purpose: 'remove' }, { remove: true })
+  }
+
+  /** The ids of sessions that begin like this, with or without `ses_`; without a beginning all of them. */
+  async idsFrom(beginning = ''): Promise<string[]> {
+    const rows = await this.#database.query(
+      `SELECT id FROM stint.session WHERE removed_at IS NULL AND store = $2 AND (starts_with(id, $1) OR starts_with(id, 'ses_' || $1)) ORDER BY id`,
+      beginning,
+      postgresId,
+    )
+    return rows.map(({ id }) => String(id))
+  }
+
+  /** How many entries visitors have left that nobody has taken in yet. */
+  async waiting(id: string): Promise<number> {
+    return await countWaiting(this.#database, id)
+  }
+
+  /** A session to be taken to another store, and one that comes from there. */
+  async pack(id: string): Promise<Parcel> {
+    return await pack(this.#database, id)
+  }
+
+  async unpack(parcel: Parcel, arrival: Arrival): Promise<string> {
+    return await unpack(this.#database, parcel, arrival)
   }
 
   #context(hold: Hold): { database: Database; clock: Clock; hold: Hold } {

@@ -54,7 +54,7 @@ async function assertOurs(ask: Ask, manifest: Manifest): Promise<void> {
     manifestText(manifest),
     JSON.stringify(manifest.revisions.at(-1)),
   )
-  if (ours.length === 0) throw taken(manifest.session_id)
+  if (ours.length === 0) throw nameTaken(manifest.session_id)
 }
 
 type Ask = (sql: string, ...values: unknown[]) => Promise<Row[]>
@@ -167,5 +167,5 @@ const incomplete = ({ id }: SessionRow, log: LogName, seq: number): StintError =
     { hint: 'Fork it at an earlier record; `stint sessions verify` shows how far it is whole.' },
   )
 
-export const taken = (id: string): StintError =>
+export const nameTaken = (id: string): StintError =>
   new StintError('NAME_TAKEN', `there is a session ${id} already`)

@@ -130,7 +130,7 @@ export async function release(database: Database, { id, key }: SessionRow, token
 export const fenced = (id: string): StintError =>
   new StintError('FENCED', `session ${id} was taken over by another process: nothing more is written`)
 
-function locked({ id, holder, now }: SessionRow): StintError {
+export function locked({ id, holder, now }: SessionRow): StintError {
   if (holder === undefined) return new StintError('SESSION_LOCKED', `session ${id} is in use`)
   const { process: owner, host, purpose } = holder
   const since = new Date(holder.since).toISOString()

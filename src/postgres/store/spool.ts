@@ -31,13 +31,13 @@ export async function leave(database: Database, id: string, entries: readonly Sp
   })
 }
 
-export async function hasWaiting(database: Database, id: string): Promise<boolean> {
-  const rows = await database.query(
-    `SELECT FROM stint.spool AS spool JOIN stint.session AS session ON session.key = spool.session
-    WHERE session.id = $1 AND session.removed_at IS NULL AND spool.taken_at IS NULL LIMIT 1`,
+export async function countWaiting(database: Database, id: string): Promise<number> {
+  const [row] = await database.query(
+    `SELECT count(*) AS count FROM stint.spool AS spool JOIN stint.session AS session ON session.key = spool.session
+    WHERE session.id = $1 AND session.removed_at IS NULL AND spool.taken_at IS NULL`,
     id,
   )
-  return rows.length > 0
+  return Number(row?.count)
 }
 
 const pageSize = 500

@@ -141,7 +141,7 @@ function finish(
     )
   const next = revised({ ...manifest, session_id: id, store: filesystemId }, now, {
     kind: 'import',
-    from: { session_id: manifest.session_id, seq: journal.end.seq },
+    from: { session_id: manifest.session_id, seq: journal.end.seq, store: manifest.store },
     seq: journal.end.seq,
     crc: journal.end.tail,
     audit: { count: audit.end.seq, head: audit.end.tail },
