@@ -2,7 +2,7 @@ import { hostname } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Clock, systemClock } from '../primitives/clock.ts'
 import { newSessionId } from '../primitives/id.ts'
-import { errnoOf } from '../primitives/stint-error.ts'
+import { errnoOf, StintError } from '../primitives/stint-error.ts'
 import type { HeldSession, StoreDriver } from './driver.ts'
 import { takeLatest, visibleEvents } from './events.ts'
 import { factsOf, newManifest, revised } from './manifest.ts'
@@ -94,7 +94,14 @@ export function createStore(driver: StoreDriver, clock: Clock = systemClock): Se
         ...(refs.length === 0 ? {} : { secrets: refs }),
         from: { session_id: id, seq },
       })
-      await driver.fork(id, at, manifest)
+      try {
+        await driver.fork(id, at, manifest)
+      } catch (error) {
+        // It may have been removed while it was read: that is no damage.
+        const { created_at: since } = (await driver.read(id)).manifest
+        if (since === source.manifest.created_at) throw error
+        throw new StintError('NOT_FOUND', `session ${id} was removed meanwhile`, { cause: error })
+      }
       const held = await driver.open(forkId, holdFor('writer', purpose, secrets))
       return sessionOf(held, secrets)
     },

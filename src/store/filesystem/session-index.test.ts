@@ -44,8 +44,9 @@ beforeEach(() => {
 })
 afterEach(() => world[Symbol.asyncDispose]())
 
+/** Without keys that have no value, so that a difference stands out. */
 const byId = (summaries: readonly SessionSummary[]): SessionSummary[] =>
-  summaries.toSorted((a, b) => (a.id < b.id ? -1 : 1))
+  (JSON.parse(JSON.stringify(summaries)) as SessionSummary[]).sort((a, b) => (a.id < b.id ? -1 : 1))
 
 /** What the files of the sessions themselves say. */
 const truth = (): SessionSummary[] =>
