@@ -285,7 +285,7 @@ function failingAt(n: number): Disk {
     changes += 1
     if (changes > n) throw Object.assign(new Error('the disk is gone'), { code: 'EIO' })
   }
-  const changing = [
+  const changing = new Set<string>([
     'create',
     'write',
     'truncate',
@@ -295,12 +295,12 @@ function failingAt(n: number): Disk {
     'unlink',
     'makeDirectory',
     'syncDirectory',
-  ]
+  ])
   return new Proxy(nodeDisk, {
     get(disk, name: keyof Disk) {
       const call = disk[name] as (...args: unknown[]) => unknown
       return (...args: unknown[]) => {
-        if (changing.includes(name)) fail()
+        if (changing.has(name)) fail()
         return call(...args)
       }
     },
