@@ -91,12 +91,12 @@ export class LogWriter {
     this.#options = options
     this.#position = options.after
     const { disk, directory, continues, after } = options
-    if (!continues) {
-      this.#segment = this.#begin(after.seq + 1)
-      return
-    }
-    const file = disk.open(join(directory, after.segment))
-    this.#segment = { name: after.segment, file, end: after.offset, allocated: disk.size(file) }
+    if (continues) {
+      const file = disk.open(join(directory, after.segment))
+      this.#segment = { name: after.segment, file, end: after.offset, allocated: disk.size(file) }
+    } else this.#segment = this.#begin(after.seq + 1)
+    // Now: when it is needed, there is none.
+    if (options.spareBytes !== undefined) this.#fill(this.#segment, this.#segment.end, 0)
   }
 
   /** After the last record that was acknowledged. */
@@ -111,7 +111,8 @@ export class LogWriter {
       const at = this.#options.clock.now()
       this.#pending.push({ body, at, applied, resolve, reject })
       if (durable) this.#commitSoon()
-      else this.#lazyTimer ??= setTimeout(() => this.commit(), lazyMs).unref()
+      // It keeps the process: whoever waits for this alone must not be ended before it is written.
+      else this.#lazyTimer ??= setTimeout(() => this.commit(), lazyMs)
     })
   }
 
@@ -239,11 +240,12 @@ export class LogWriter {
   }
 
   /** Makes room after `end`, if there is too little. */
-  #fill(segment: OpenSegment, end: number): void {
-    const { disk, spareBytes = 0, growBytes = growth.least } = this.#options
+  #fill(segment: OpenSegment, end: number, least = this.#options.growBytes ?? growth.least): void {
+    const { disk, spareBytes = 0 } = this.#options
     if (end + spareBytes <= segment.allocated) return
     const from = Math.max(end, segment.allocated)
-    const more = Math.min(Math.max(growBytes, Math.min(growth.most, end)) + spareBytes, filling.length)
+    const growBytes = least === 0 ? 0 : Math.max(least, Math.min(growth.most, end))
+    const more = Math.min(growBytes + spareBytes, filling.length)
     segment.allocated = from
     if (growBytes + spareBytes === 0) return
     try {

@@ -88,7 +88,8 @@ export class FilesystemSession implements HeldSession {
     this.#blobs = new Blobs(disk, paths.blobs)
     this.#snapshots = new Snapshots(disk, paths)
     this.#journal = this.#writer('journal')
-    if (audit.eager) this.#auditWriter()
+    // Also for one who may never need it: on a full disk the line that says so must fit.
+    if (audit.eager || options.hold.kind === 'writer') this.#auditWriter()
   }
 
   get manifest(): Manifest {
