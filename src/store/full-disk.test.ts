@@ -1,0 +1,38 @@
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { projectRoot, World } from '../../test/support/world.ts'
+
+interface Report {
+  safe: number[]
+  there: number[]
+  codes: Record<string, number>
+  noted: unknown[]
+  again: boolean
+  ok: boolean
+}
+
+const program = join(projectRoot, 'test/fixtures/full-disk.mjs')
+
+test.each(['append', 'slot', 'large'])(
+  'when the disk is full, %s is refused and that is audited; nothing acknowledged is lost, and with room it goes on',
+  async (what) => {
+    await using world = new World()
+    const disk = join(world.tmp, 'disk')
+    const script = `mkdir "$0" && mount -t tmpfs -o size=2m,mode=0700 tmpfs "$0" && exec "$1" "$2" "$0/home" "$0" "$3"`
+    const { stdout, stderr } = await world.unshare(['--mount'], 'sh', [
+      '-c',
+      script,
+      disk,
+      process.execPath,
+      program,
+      what,
+    ])
+    expect(stderr).toBe('')
+    const { safe, there, codes, noted, again, ok } = JSON.parse(stdout) as Report
+    expect(there).toEqual(safe)
+    expect(safe.length).toBeGreaterThan(4)
+    expect(Object.keys(codes)).toEqual(['DISK_FULL'])
+    expect(noted).toEqual([{ action: 'append', ok: false, code: 'DISK_FULL' }])
+    expect({ again, ok }).toEqual({ again: true, ok: true })
+  },
+)

@@ -1,0 +1,14 @@
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { stormSessions } from '../../test/support/killed-sessions.ts'
+import { World } from '../../test/support/world.ts'
+import { filesystemStore } from './filesystem/store.ts'
+
+test('60 writers killed at any moment: nothing they were told is safe is lost, and every session resumes', async () => {
+  await using world = new World()
+  const home = join(world.tmp, 'home')
+  const { faults, safe } = await stormSessions(world, filesystemStore({ home }), home, 60)
+  console.log(`${safe} acknowledgements heard`)
+  expect(faults).toEqual([])
+  expect(safe).toBeGreaterThan(60)
+})

@@ -1,0 +1,109 @@
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { SessionEvent, SessionStore } from '../../src/store/store.ts'
+import { projectRoot, type Running, until, type World } from './world.ts'
+
+const program = join(projectRoot, 'test/fixtures/killed-session.mjs')
+
+/** A process that will work on a session until it is killed. It is started before it is needed: that takes longer than the rest. */
+export const startWorker = (world: World, home: string): Running =>
+  world.start(process.execPath, [program, home], { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] })
+
+/** What is known, outside of all processes that write to it, of what a session must have. */
+export class StormedSession {
+  readonly id: string
+  /** Everything that any worker was told is safe. */
+  readonly safe = new Set<string>()
+  /** How far the session had come when it was last looked at. */
+  #records = 0
+  #acts = 0
+  #created = false
+
+  constructor(id: string) {
+    this.id = id
+  }
+
+  /** Lets a worker work, up to some moment. */
+  async storm(worker: Running, end: (worker: Running) => Promise<unknown> | unknown = kill): Promise<void> {
+    const { child, output, finished } = worker
+    const order = { id: this.id, resume: this.#created, records: this.#records, acts: this.#acts }
+    child.send(order)
+    await until('it is up, or has failed', () => output().stdout !== '' || child.exitCode !== null)
+    this.#created ||= output().stdout.startsWith('up\n')
+    const heard = Math.random() * 20
+    await until(
+      'it was told something',
+      () => output().stdout.split('\n').length > heard || child.exitCode !== null,
+    )
+    await delay(Math.random() * 10)
+    await end(worker)
+    child.kill('SIGKILL')
+    const { code, stdout, stderr } = await finished
+    if (code !== null) throw new Error(`it ended by itself, with ${code}: ${stderr}`)
+    for (const line of stdout.split('\n').slice(0, -1)) this.safe.add(line)
+  }
+
+  /** What is wrong with the session, as a reader without a lock finds it, or as one who resumes it. */
+  async faults(store: SessionStore, resume: boolean): Promise<string[]> {
+    if (resume) await (await store.resume(this.id)).close()
+    const inspection = await store.inspect(this.id)
+    const events = await gathered(inspection.events({ all: true }))
+    const audit = await gathered(inspection.audit())
+    const numbers = events.map(numberOf)
+    const names = audit.map(({ type, action }) => `${type} ${action}`)
+    const there = new Set([...numbers.map((n) => `record ${n}`), ...names, 'up', 'close'])
+    this.#records = numbers.length
+    this.#acts = Math.max(0, ...audit.map(({ action }) => Number(action)))
+    const slots = events.filter(({ type }) => type === 'stint.slot').map(numberOf)
+    const { slot } = (await inspection.slots()) as { slot?: { value: { n: number } } }
+    const { ok, journal } = await inspection.health()
+    return [
+      ...[...this.safe].filter((name) => !there.has(name)).map((name) => `${name} is lost`),
+      ...numbers.flatMap((n, i) => (n === i + 1 ? [] : [`record ${n} where ${i + 1} belongs`])),
+      ...names.flatMap((name, i) => outOfOrder(name, names.slice(0, i))),
+      ...(slot?.value.n === slots.at(-1) ? [] : [`the slot has ${slot?.value.n}, not ${slots.at(-1)}`]),
+      ...(ok || (!resume && journal.state === 'torn') ? [] : ['it is not in order']),
+    ]
+  }
+}
+
+const kill = ({ child }: Running): boolean => child.kill('SIGKILL')
+
+async function gathered<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = []
+  for await (const item of items) all.push(item)
+  return all
+}
+
+const numberOf = ({ type, data }: SessionEvent): number =>
+  (type === 'stint.slot' ? (data as { value: { n: number } }).value : (data as { n: number })).n
+
+/** Of an act, the intent comes first; and nothing comes twice. */
+function outOfOrder(name: string, before: readonly string[]): string[] {
+  if (before.includes(name)) return [`${name} is there twice`]
+  const intent = name.replace(/^outcome/, 'intent')
+  return intent === name || before.includes(intent) ? [] : [`${name} without an intent before it`]
+}
+
+/** Kills a worker so many times, each at some moment, and looks after each; returns all that is wrong. */
+export async function stormSessions(
+  world: World,
+  store: SessionStore,
+  home: string,
+  rounds: number,
+): Promise<{ faults: string[]; safe: number }> {
+  const sessions = Array.from({ length: 5 }, (_, n) => new StormedSession(`storm-${n}`))
+  const faults: string[] = []
+  let worker = startWorker(world, home)
+  for (let round = 0; round < rounds; round++) {
+    const session = sessions[round % sessions.length] as StormedSession
+    const next = startWorker(world, home)
+    await session.storm(worker)
+    worker = next
+    const resumes = round % 3 === 0
+    faults.push(...(await session.faults(store, resumes)).map((what) => `round ${round}: ${what}`))
+  }
+  worker.child.kill('SIGKILL')
+  for (const session of sessions) faults.push(...(await session.faults(store, true)))
+  return { faults, safe: sessions.reduce((sum, { safe }) => sum + safe.size, 0) }
+}
