@@ -30,6 +30,10 @@ execFileSync(process.execPath, [tsc, '-p', 'tsconfig.build.json', '--outDir', ne
 })
 // What `stint run` does not need lies in files of its own: compiling a bundle is a good part of the time it takes to start.
 const apart = {
+  status: 'src/cli/status/status.ts',
+  doctor: 'src/cli/doctor/doctor.ts',
+  'inspect-hooks': 'src/cli/health/inspect-hooks.ts',
+  'list-sessions': 'src/store/filesystem/list-sessions.ts',
   hook: 'src/cli/hook/hook.ts',
   sweep: 'src/cli/sweep.ts',
   lock: 'src/cli/lock/lock.ts',

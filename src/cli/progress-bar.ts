@@ -1,11 +1,15 @@
+import type { BareContext } from '../command/context.ts'
+import { isTerminal } from '../command/is-terminal.ts'
 import { writeOut } from '../command/write-out.ts'
 import { systemClock } from '../primitives/clock.ts'
 import { ProgressBar, wantsProgress } from './progress.ts'
 
 /** A bar on stderr, if somebody looks at it; an interruption clears it away. */
-export async function openProgressBar(label: string, signal: AbortSignal): Promise<ProgressBar | undefined> {
-  const { isatty } = await import('node:tty')
-  if (!wantsProgress(isatty(2), process.env)) return undefined
+export async function openProgressBar(
+  label: string,
+  { signal, quiet }: Pick<BareContext, 'signal' | 'quiet'>,
+): Promise<ProgressBar | undefined> {
+  if (quiet || !wantsProgress(await isTerminal(2), process.env)) return undefined
   const write = (text: string): void => void writeOut(2, text)
   const bar = new ProgressBar({ label, columns: process.stderr.columns || 80, write, now: systemClock.mono })
   // What is said about the interruption must not stand behind the bar.

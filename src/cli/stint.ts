@@ -26,6 +26,14 @@ export const stint: CommandGroup = {
       summary: 'what was intended, and what came of it',
       load: async () => (await import('./audit/audit.ts')).audit,
     },
+    status: {
+      summary: 'who holds what, what runs, what to do about it',
+      load: async () => (await import('./status/status.ts')).statusCommand,
+    },
+    doctor: {
+      summary: 'can everything work here? What can be done about it?',
+      load: async () => (await import('./doctor/doctor.ts')).doctorCommand,
+    },
     sweep: {
       summary: 'remove what dead runs left behind',
       load: async () => (await import('./sweep.ts')).sweepCommand,

@@ -41,7 +41,7 @@ export const sweepCommand = defineBareCommand({
     const dryRun = options['dry-run']
     const timer = timerAction(options)
     if (timer !== undefined) return manageTimer({ action: timer, everyMs: options.every, dryRun })
-    const progress = await openProgressBar('sweeping', context.signal)
+    const progress = await openProgressBar('sweeping', context)
     const report = await sweep({
       dryRun,
       scope: options.scope,

@@ -1,4 +1,4 @@
-import { isatty } from 'node:tty'
+import { isTerminal } from './is-terminal.ts'
 
 /** Ways to set text apart; each returns the text as it is where colours are not wanted. */
 export type Paint = Readonly<Record<keyof typeof codes, (text: string) => string>>
@@ -20,6 +20,9 @@ export function paintIf(wanted: boolean): Paint {
   return Object.fromEntries(entries) as Paint
 }
 
-/** For text that goes to stdout or stderr. */
-export const paintFor = (fd: 1 | 2, env: NodeJS.ProcessEnv = process.env): Paint =>
-  paintIf(wantsColour(isatty(fd), env))
+/** For text that goes to stdout or stderr, whatever that is. */
+export const paintFor = async (fd: 1 | 2): Promise<Paint> =>
+  paintIf(wantsColour(await isTerminal(fd), process.env))
+
+/** What `render` is asked for is shown on a terminal: elsewhere an envelope is. */
+export const terminalPaint = (): Paint => paintIf(wantsColour(true, process.env))

@@ -6,6 +6,7 @@ import { executeBare } from './execute-bare.ts'
 import { explainPlaces } from './explain-places.ts'
 import { commandHelp, groupHelp } from './help.ts'
 import { Interruptions } from './interruption.ts'
+import { isTerminal } from './is-terminal.ts'
 import { readInvocation } from './runtime-flags.ts'
 import { isGroup, selectCommand } from './select.ts'
 import type { Command, CommandGroup } from './spec.ts'
@@ -69,9 +70,4 @@ function print(text: string): number {
 function asksForJson(argv: readonly string[]): boolean {
   const end = argv.indexOf('--')
   return argv.slice(0, end < 0 ? argv.length : end).includes('--json')
-}
-
-async function isTerminal(fd: number): Promise<boolean> {
-  const { isatty } = await import('node:tty')
-  return isatty(fd)
 }

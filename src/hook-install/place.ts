@@ -107,8 +107,8 @@ export function onPath(name: string, env: NodeJS.ProcessEnv = process.env): stri
     .map((directory) => join(directory, name))
   return candidates.find((path) => {
     try {
-      const stat = statSync(path)
-      return stat.isFile() && (stat.mode & 0o111) !== 0
+      const stat = statSync(path, { throwIfNoEntry: false })
+      return stat !== undefined && stat.isFile() && (stat.mode & 0o111) !== 0
     } catch {
       return false
     }

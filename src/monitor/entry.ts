@@ -26,7 +26,10 @@ export interface Entry {
   tracks: TrackedLine[]
 }
 
-export type MeasuredEntry = Entry & TreeSize
+export interface MeasuredEntry extends Entry, TreeSize {
+  /** There was no time to count everything: it is at least so much. */
+  partial?: true
+}
 
 const orders = {
   size: (a: MeasuredEntry, b: MeasuredEntry) => b.bytes - a.bytes,

@@ -51,6 +51,7 @@ export const errorTable = {
   ACT_FAILED: entry(4, 'It was tried and failed; do it with `again: true` if that does no harm.'),
   ARCHIVE_INVALID: entry(4, 'Export the session again, and copy the whole file; nothing was imported.'),
   SETTINGS_INVALID: entry(4, 'Repair that file, then try again; nothing was changed.'),
+  DOCTOR_FOUND: entry(4, 'Do what is said beside each failure, then run `stint doctor` again.'),
   POSTGRES_SCHEMA: entry(4, 'Run `stint postgres migrate` once, as a role that may create a schema.'),
   POSTGRES_READ_ONLY: entry(4, 'Connect to the primary, as a role whose transactions may write.'),
   POSTGRES_CLIENT_MISSING: entry(4, 'Run `npm i pg` where stint is installed, or in this directory.'),

@@ -16,6 +16,31 @@ export function mountsBeneath(path: string, mountinfo: string = readMountinfo())
   return found
 }
 
+/** A file system as it is mounted somewhere. */
+export interface Mount {
+  point: string
+  /** `ext4`, `tmpfs`, `nfs4`, `fuse.sshfs`, … */
+  type: string
+  source: string
+  options: string[]
+}
+
+/** The mount that holds a real path: of those above it the nearest, of several at one point the last. Undefined where /proc cannot tell. */
+export function mountHolding(path: string, mountinfo: string = readMountinfo()): Mount | undefined {
+  let found: Mount | undefined
+  for (const line of mountinfo.split('\n')) {
+    const [before = '', after = ''] = line.split(' - ')
+    const [, , , , escaped, options = ''] = before.split(' ')
+    const [type, source = '', superOptions = ''] = after.split(' ')
+    if (escaped === undefined || type === undefined) continue
+    const point = unescapeMountPath(escaped)
+    const holds = path === point || path.startsWith(point === '/' ? '/' : `${point}/`)
+    if (!holds || point.length < (found?.point.length ?? 0)) continue
+    found = { point, type, source, options: [...options.split(','), ...superOptions.split(',')] }
+  }
+  return found
+}
+
 /** mountinfo writes white space and backslashes in a path as three octal digits. */
 export const escapeMountPath = (path: string): string =>
   path.replace(/[ \t\n\\#]/g, (char) => `\\${char.charCodeAt(0).toString(8).padStart(3, '0')}`)

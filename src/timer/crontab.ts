@@ -11,7 +11,9 @@ export function cronLine(job: Job): string {
   return `${cronSchedule(job.everyMs)} ${command.replaceAll('%', '\\%')} >/dev/null ${marker}`
 }
 
-export const hasOurLine = (crontab: string): boolean => crontab.split('\n').some(isOurs)
+export const hasOurLine = (crontab: string): boolean => ourLine(crontab) !== undefined
+
+export const ourLine = (crontab: string): string | undefined => crontab.split('\n').find(isOurs)
 
 /**
  * With our line as the first, where no setting of the others (SHELL, PATH) changes what it means; so, too, all the rest stays as it

@@ -8,6 +8,7 @@ import { cronSchedule } from './cron-schedule.ts'
 import { cronLine, hasOurLine, withLine, withoutLine } from './crontab.ts'
 import { checkJob, day, hour, type Job, minute } from './job.ts'
 import { planInstall, planUninstall, type TimerState } from './plan.ts'
+import { startedBy } from './started-by.ts'
 import { isOurUnit, serviceName, serviceUnit, timerName, timerUnit } from './systemd-units.ts'
 
 const job: Job = {
@@ -183,3 +184,18 @@ function thrown(act: () => unknown): StintError {
   }
   throw new Error('it threw no StintError')
 }
+
+test('what a timer starts is read back as it was given, by whichever way it is started', () => {
+  const word = fc.string({ unit: fc.constantFrom(...'ab/ $%"\'\\=-ä'), minLength: 1 })
+  const words = fc.tuple(word, fc.array(word), word)
+  fc.assert(
+    fc.property(words, ([program, args, root]) => {
+      const any: Job = { program: `/${program}`, args, env: { STINT_TMP_ROOT: root }, everyMs: hour }
+      const units = { [serviceName]: serviceUnit(any) }
+      const crontab = Buffer.from(withLine('# other\n', any)).toString('latin1')
+      expect(startedBy({ units, crontab: '' })).toEqual([any.program, ...args])
+      expect(startedBy({ units: {}, crontab })).toEqual([any.program, ...args])
+    }),
+  )
+  expect(startedBy({ units: { [serviceName]: 'another’s' }, crontab: 'x' })).toEqual([])
+})

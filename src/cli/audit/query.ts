@@ -1,7 +1,6 @@
 import type { AuditRecord } from '../../audit/entry.ts'
 import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/spec.ts'
-import { writeOut } from '../../command/write-out.ts'
 import { StintError } from '../../primitives/stint-error.ts'
 import { visibleText } from '../../primitives/visible-text.ts'
 import { timeText } from '../sessions/describe.ts'
@@ -28,7 +27,7 @@ export const queryCommand = defineBareCommand({
     ['stint audit query mine --since 1h --action shell', 'of the last hour'],
     ['stint audit query mine --failed --json', 'what went wrong'],
   ],
-  async run({ json }, { options, positionals }) {
+  async run({ say }, { options, positionals }) {
     const id = findId(idArgument(positionals))
     const inspection = await openStore().inspect(id)
     const { since, action, type, key, failed, limit = defaultLimit } = options
@@ -52,7 +51,7 @@ export const queryCommand = defineBareCommand({
     })
     const data = { session_id: id, lines: limit === 0 ? [] : newest.slice(-limit), matching }
     if (damage === undefined) return data
-    if (!json) writeOut(1, `${renderLines(data.lines)}\n`)
+    say(renderLines(data.lines))
     throw new StintError(damage.code, damage.message, { ...damage.options, data })
   },
   render: ({ lines }) => renderLines(lines),

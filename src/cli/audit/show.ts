@@ -1,6 +1,5 @@
 import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/spec.ts'
-import { writeOut } from '../../command/write-out.ts'
 import { formatDuration } from '../../primitives/duration.ts'
 import { StintError } from '../../primitives/stint-error.ts'
 import { visibleText } from '../../primitives/visible-text.ts'
@@ -30,14 +29,14 @@ export const showCommand = defineBareCommand({
     ['stint audit show mine', 'the newest 50'],
     ['stint audit show mine --all --json', 'for scripts'],
   ],
-  async run({ json }, { options, positionals }) {
+  async run({ say }, { options, positionals }) {
     const id = findId(idArgument(positionals))
     const inspection = await openStore().inspect(id)
     const acts = new ActTable(options.all ? Number.MAX_SAFE_INTEGER : (options.limit ?? defaultLimit))
     const damage = await readAudit(id, inspection, (record) => acts.take(record))
     const data = { session_id: id, acts: acts.acts, total: acts.total }
     if (damage === undefined) return data
-    if (!json) writeOut(1, `${renderActs(data.acts, data.total)}\n`)
+    say(renderActs(data.acts, data.total))
     throw new StintError(damage.code, damage.message, { ...damage.options, data })
   },
   render: ({ acts, total }) => renderActs(acts, total),

@@ -11,10 +11,10 @@ export const verifyCommand = defineBareCommand({
     'Follows the chain of an audit log from its first line to its last, and compares it with what the journal, the snapshots and the manifest attest: exit 4 if a line was changed, removed, moved or cut off.',
   positionals: 'ID',
   examples: [['stint audit verify mine', 'the answer names the head of the chain: keep it elsewhere']],
-  async run({ signal, warn }, { positionals }) {
+  async run({ signal, quiet, warn }, { positionals }) {
     const id = findId(idArgument(positionals))
     const inspection = await openStore().inspect(id)
-    const bar = await openProgressBar('verifying', signal)
+    const bar = await openProgressBar('verifying', { signal, quiet })
     const health = await inspection.health((bytes) => bar?.update({ done: 0, total: 1, bytes }))
     bar?.clear()
     const { records, head, findings, state } = health.audit

@@ -18,7 +18,7 @@ export const demoCommand = defineCommand({
       await playPart(part)
       return undefined
     }
-    const stage = new Stage(context, paintFor(1))
+    const stage = new Stage(context, await paintFor(1))
     const shown: Record<string, Shown> = {}
     for (const { name, title, play } of scenes) {
       stage.title(title)

@@ -1,7 +1,7 @@
-import { homedir } from 'node:os'
 import { liveness } from '../../primitives/liveness.ts'
 import { visibleText } from '../../primitives/visible-text.ts'
 import type { Holder, SessionEvent, SessionSummary } from '../../store/store.ts'
+import { shortPath } from '../short-path.ts'
 
 /** A session as answers show it. */
 export const describeSession = (summary: SessionSummary) => ({
@@ -40,21 +40,8 @@ export function cell(text: string | null, width: number): string {
 
 /** A path as people write it; of a long one the end tells more. */
 export function pathCell(path: string | null, width: number): string {
-  const home = homeOf()
-  const short =
-    home !== '' && (path === home || path?.startsWith(`${home}/`))
-      ? `~${path.slice(home.length)}`
-      : (path ?? '')
-  const visible = visibleText(short, lineLength)
+  const visible = visibleText(shortPath(path ?? ''), lineLength)
   return visible.length > width ? `…${visible.slice(1 - width)}` : visible
-}
-
-function homeOf(): string {
-  try {
-    return homedir()
-  } catch {
-    return ''
-  }
 }
 
 export const timeText = (at: number): string =>

@@ -9,7 +9,6 @@ import { damageFound, noteDamage } from '../../store/filesystem/damage.ts'
 import { sessionIdsIn } from '../../store/filesystem/find-session.ts'
 import { pathsIn } from '../../store/filesystem/paths.ts'
 import type { Health, SessionStore } from '../../store/store.ts'
-import { writeOut } from '../../command/write-out.ts'
 import { plural } from '../plural.ts'
 import { openProgressBar } from '../progress-bar.ts'
 import { findId, idArgument, openStore, sessionsDirectory } from './open-store.ts'
@@ -35,10 +34,10 @@ export const verifyCommand = defineBareCommand({
     ['stint sessions verify mine', 'one session'],
     ['stint sessions verify --all', 'all of them'],
   ],
-  async run({ signal, json }, { options, positionals }) {
+  async run({ signal, quiet, say }, { options, positionals }) {
     const ids = idsOf(options.all, positionals)
     const store = openStore()
-    const bar = await openProgressBar('verifying', signal)
+    const bar = await openProgressBar('verifying', { signal, quiet })
     const sessions: Verified[] = []
     let error: StintError | undefined
     try {
@@ -57,7 +56,7 @@ export const verifyCommand = defineBareCommand({
     const damaged = sessions.filter(({ state }) => state === 'damaged').length
     const data = { checked: sessions.length, damaged, sessions }
     if (error === undefined) return data
-    if (!json) writeOut(1, `${renderVerified(sessions)}\n`)
+    say(renderVerified(sessions))
     throw new StintError(error.code, error.message, { ...error.options, data })
   },
   render: ({ sessions, checked }) =>

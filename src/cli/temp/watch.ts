@@ -11,18 +11,16 @@ import { StintError } from '../../primitives/stint-error.ts'
 import { budgetOf, budgetOptions } from '../budget.ts'
 import { warnOfBudget } from '../budget-text.ts'
 import { formatBytes } from '../format-bytes.ts'
+import { intervalOption, readInterval } from '../interval.ts'
 import { plural } from '../plural.ts'
 import { CsvFile } from './csv.ts'
 
 const options = {
-  interval: { type: 'duration', value: 'D', help: 'time between two looks (2s), at least 50ms' },
+  ...intervalOption,
   'max-runtime': { type: 'duration', value: 'D', help: 'stop after this long, with exit 0' },
   csv: { type: 'string', value: 'FILE', help: 'append each sample to this file, too' },
   ...budgetOptions,
 } as const satisfies OptionTable
-
-const defaultIntervalMs = 2000
-const leastIntervalMs = 50
 
 export const watchCommand = defineBareCommand({
   name: 'watch',
@@ -64,11 +62,6 @@ export const watchCommand = defineBareCommand({
     }
   },
 })
-
-function readInterval(given: number | undefined): number {
-  if (given === undefined || given >= leastIntervalMs) return given ?? defaultIntervalMs
-  throw new StintError('ARG_ERROR', `--interval must be at least ${leastIntervalMs}ms`)
-}
 
 function renderLine(at: number, total: Totals, growth: number): string {
   return [

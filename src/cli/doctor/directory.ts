@@ -1,0 +1,61 @@
+import { lstatSync, readdirSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { errorTable } from '../../primitives/error-table.ts'
+import { ownDirectoryProblem } from '../../primitives/own-directory.ts'
+import { geteuid } from '../../primitives/user.ts'
+import { visibleText } from '../../primitives/visible-text.ts'
+import { bad, type Check, fine, poor } from '../health/check.ts'
+import { type Role, variableOf } from './mount.ts'
+
+/** Who can do what in a directory and to it. */
+export interface DirectoryFacts {
+  path: string
+  /** Undefined if it is not there yet. */
+  self?: { problem?: string; mode: number }
+  /** Undefined if even that is not there. */
+  parent?: { mode: number; uid: number }
+  /** Names in it that others may read or write. */
+  open: string[]
+}
+
+export function readDirectory(path: string): DirectoryFacts {
+  const self = lstatSync(path, { throwIfNoEntry: false })
+  const parent = statSync(dirname(path), { throwIfNoEntry: false })
+  return {
+    path,
+    self: self && { problem: ownDirectoryProblem(self), mode: self.mode & 0o7777 },
+    parent: parent && { mode: parent.mode & 0o7777, uid: parent.uid },
+    open: self?.isDirectory() ? readdirSync(path).filter((name) => isOpen(join(path, name))) : [],
+  }
+}
+
+const isOpen = (path: string): boolean => {
+  const stat = lstatSync(path, { throwIfNoEntry: false })
+  return stat !== undefined && !stat.isSymbolicLink() && (stat.mode & 0o077) !== 0
+}
+
+/** Nobody but its user may change what is in it, or put another in its place; nor should anybody read it. */
+export function judgeDirectory(role: Role, facts: DirectoryFacts, uid: number = geteuid()): Check {
+  const { self, parent, open } = facts
+  const path = visibleText(facts.path, 2000)
+  const above = visibleText(dirname(facts.path), 2000)
+  const unsafe = errorTable[role === 'home' ? 'HOME_UNSAFE' : 'TEMP_DIR_UNSAFE'].hint
+  if (parent === undefined)
+    return bad(role, `there is no ${above} to have it in`, `mkdir -p ${above}, or set ${variableOf[role]}.`)
+  if (self?.problem !== undefined) return bad(role, `${path} ${self.problem}`, unsafe)
+  if ((parent.mode & 0o002) !== 0 && (parent.mode & 0o1000) === 0)
+    return bad(role, `anybody can put another one in the place of ${path}`, `chmod +t ${above}`)
+  if (self === undefined) return fine(role, `${path}, made when it is first needed`)
+  const mode = `mode ${(self.mode & 0o777).toString(8)}`
+  if ((self.mode & 0o022) !== 0)
+    return bad(role, `others can write to ${path} (${mode})`, `chmod 700 ${path}`)
+  if ((self.mode & 0o700) !== 0o700)
+    return bad(role, `you yourself may not use ${path} (${mode})`, `chmod 700 ${path}`)
+  if ((self.mode & 0o055) !== 0)
+    return poor(role, `others can look into ${path} (${mode})`, `chmod 700 ${path}`)
+  if (open.length > 0 && role === 'home')
+    return poor(role, `others may read ${visibleText(open.join(', '))} in ${path}`, `chmod -R go= ${path}`)
+  if (parent.uid !== 0 && parent.uid !== uid)
+    return poor(role, `user ${parent.uid} can put another one in the place of ${path}`, unsafe)
+  return fine(role, path)
+}

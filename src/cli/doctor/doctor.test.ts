@@ -1,0 +1,270 @@
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { HookWorld } from '../../../test/support/hook-world.ts'
+import { LockWorld } from '../../../test/support/lock-world.ts'
+import { deadPid, plant } from '../../../test/support/plant.ts'
+import { Terminal } from '../../../test/support/terminal.ts'
+import { type Finished, stintBin, type World } from '../../../test/support/world.ts'
+import { ownIdentity } from '../../primitives/liveness.ts'
+import type { Check, Level } from '../health/check.ts'
+
+interface Diagnosis {
+  code: number | null
+  checks: Check[]
+  of: (name: string) => Check[]
+  counts: Record<Level, number>
+  finished: Finished
+}
+
+/** What was found; the envelope says the same as the exit code. */
+function diagnosisOf(finished: Finished): Diagnosis {
+  const { data, error, ok } = finished.envelope()
+  const { checks, counts } = data as Pick<Diagnosis, 'checks' | 'counts'>
+  expect([ok, error?.code ?? null]).toEqual(counts.fail === 0 ? [true, null] : [false, 'DOCTOR_FOUND'])
+  expect(finished.code).toBe(counts.fail === 0 ? 0 : 4)
+  for (const { level, fix } of checks) expect(fix === null).toBe(level === 'ok')
+  return {
+    code: finished.code,
+    checks,
+    counts,
+    of: (name) => checks.filter((each) => each.name === name),
+    finished,
+  }
+}
+
+const diagnose = async (world: World, env: NodeJS.ProcessEnv = {}, cwd = world.tmp): Promise<Diagnosis> =>
+  diagnosisOf(await world.stint(['doctor', '--json'], { env, cwd }))
+
+/** A user who has nothing yet: what the checks say of hooks and timers is not about whoever runs the tests. */
+class NewUser extends HookWorld {
+  readonly home = join(this.tmp, 'home')
+
+  constructor() {
+    super()
+    delete this.env.NODE_OPTIONS
+  }
+}
+
+test('on a machine where all is well every check is fine, everything was tried, and nothing is left behind', async () => {
+  await using world = new NewUser()
+  const { code, checks, counts } = await diagnose(world)
+  expect(checks.filter(({ level }) => level === 'fail')).toEqual([])
+  expect(code).toBe(0)
+  const names = [
+    'node',
+    'start',
+    'processes',
+    'guard',
+    'home',
+    'home mount',
+    'home space',
+    'leases',
+    'home files',
+  ]
+  const others = [
+    'home listing',
+    'clock',
+    'sessions',
+    'temp',
+    'temp mount',
+    'temp space',
+    'temp files',
+    'orphans',
+  ]
+  expect(checks.map(({ name }) => name)).toEqual([...names, ...others, 'hooks', 'timer'])
+  expect(counts.ok + counts.warn).toBe(checks.length)
+  expect(existsSync(world.home)).toBe(false)
+  expect(readdirSync(world.tmp).filter((name) => name.startsWith('.'))).toEqual([])
+  expect(world.leftovers()).toEqual([])
+})
+
+test('a home that others can write to fails, and the fix that is named makes it well', async () => {
+  await using world = new NewUser()
+  mkdirSync(world.home)
+  chmodSync(world.home, 0o777)
+  const { code, of, finished } = await diagnose(world)
+  expect([code, of('home')[0]?.level]).toEqual([4, 'fail'])
+  expect(finished.envelope().error?.message).toBe('not everything can work here: home')
+  await world.start('sh', ['-c', of('home')[0]?.fix ?? '']).finished
+  const after = await diagnose(world)
+  expect([after.code, after.of('home')]).toEqual([0, [expect.objectContaining({ level: 'ok' })]])
+})
+
+test('a home that cannot be, and a temp directory that is not there: found, and the rest looked at all the same', async () => {
+  await using world = new NewUser()
+  const env = { STINT_HOME: 'relative', STINT_TMP_ROOT: join(world.tmp, 'nowhere') }
+  const { of, checks } = await diagnose(world, env)
+  expect(of('home')[0]).toMatchObject({ level: 'fail', text: expect.stringContaining('absolute') })
+  expect(of('temp')[0]).toMatchObject({ level: 'fail', fix: expect.stringContaining('STINT_TMP_ROOT') })
+  expect(checks.at(-1)?.name).toBe('timer')
+})
+
+const inMount = async (world: NewUser, options: string, target: string, before = ':'): Promise<Diagnosis> => {
+  const script = `mkdir -p "${target}" && mount -t tmpfs ${options} tmpfs "${target}" && { ${before}; exec "$0" "$1" doctor --json; }`
+  return diagnosisOf(await world.unshare(['--mount'], 'sh', ['-c', script, process.execPath, stintBin]))
+}
+
+test('a home in memory, on a read-only disk, on a full one: each is told from the others', async () => {
+  await using world = new NewUser()
+  const memory = await inMount(world, '-o mode=700', world.home)
+  expect(memory.of('home mount')[0]).toMatchObject({ level: 'warn', text: expect.stringContaining('memory') })
+  expect(memory.of('home files')[0]?.level).toBe('ok')
+  const closed = await inMount(world, '-o mode=700,ro', world.home)
+  expect(closed.of('home mount')[0]).toMatchObject({
+    level: 'fail',
+    text: expect.stringContaining('read-only'),
+  })
+  expect(closed.of('home files')[0]).toMatchObject({ level: 'fail', text: expect.stringContaining('EROFS') })
+  const fill = `head -c 2000000 /dev/zero > "${world.home}/full" 2>/dev/null`
+  const full = await inMount(world, '-o mode=700,size=1m', world.home, fill)
+  expect(full.of('home space')[0]?.level).toBe('fail')
+  expect([full.of('home files')[0]?.level, full.code]).toEqual(['fail', 4])
+})
+
+test('a temp directory that is full of names, or in which nothing may be started', async () => {
+  await using world = new NewUser()
+  const few = await inMount(world, '-o mode=700,nr_inodes=60', world.tmp, `mkdir "${world.home}"`)
+  expect(few.of('temp space')[0]).toMatchObject({
+    level: 'fail',
+    text: expect.stringMatching(/room for \d+ files/),
+  })
+  const noexec = await inMount(world, '-o mode=700,noexec', world.tmp)
+  expect(noexec.of('temp mount')[0]).toMatchObject({ level: 'warn', text: expect.stringContaining('noexec') })
+})
+
+test('what a doctor that was killed has left is gone with the next', async () => {
+  await using world = new NewUser()
+  const [old, young] = ['.stint-doctor-OLD', '.stint-doctor-YOUNG'].map((name) => join(world.home, name))
+  for (const path of [old, young]) mkdirSync(join(path ?? '', 'in'), { recursive: true, mode: 0o700 })
+  utimesSync(old ?? '', 1, 1)
+  await diagnose(world)
+  expect(readdirSync(world.home)).toEqual(['.stint-doctor-YOUNG'])
+})
+
+test('orphans, stale claims, records that make no sense, and files from the future', async () => {
+  await using world = new LockWorld()
+  plant(world, { ...ownIdentity(), pid: deadPid })
+  world.plantClaim({ holders: [{ ...ownIdentity(), pid: deadPid, calls: [] }] })
+  const stale = await diagnose(world)
+  expect(stale.of('orphans')[0]).toMatchObject({ level: 'warn', fix: 'stint sweep' })
+  expect(stale.of('leases')[0]).toMatchObject({ level: 'warn', text: expect.stringContaining('1 left by') })
+  const hour = Date.now() / 1000 + 3600
+  utimesSync(world.locks, hour, hour)
+  expect((await diagnose(world)).of('clock')[0]).toMatchObject({ level: 'warn' })
+  world.plant('{"schema_version":99}')
+  const unknown = await diagnose(world)
+  expect(unknown.of('leases')[0]).toMatchObject({ level: 'fail', text: expect.stringContaining(world.key) })
+})
+
+test('a damaged session fails, with the command that repairs it', async () => {
+  await using world = new NewUser()
+  const broken = join(world.home, 'sessions/broken')
+  mkdirSync(broken, { recursive: true, mode: 0o700 })
+  writeFileSync(join(broken, 'manifest.json'), '{"schema":1', { mode: 0o600 })
+  const { of, code } = await diagnose(world)
+  expect(of('sessions')).toEqual([
+    { name: 'sessions', level: 'fail', text: '1 damaged: broken', fix: 'stint sessions repair broken' },
+  ])
+  expect(code).toBe(4)
+})
+
+test('hooks: an agent without any is a warning, installed they are fine, and fail when what they start is gone', async () => {
+  await using world = new NewUser()
+  mkdirSync(join(world.user, '.claude'))
+  expect((await diagnose(world)).of('hooks')[0]).toMatchObject({
+    level: 'warn',
+    fix: 'stint hook install claude',
+  })
+  await world.stint(['hook', 'install', 'claude'])
+  expect((await diagnose(world)).of('hooks')[0]).toMatchObject({ level: 'ok' })
+  const settings = join(world.user, '.claude/settings.json')
+  const gone = join(world.tmp, 'gone/stint-hook.cjs')
+  writeFileSync(settings, readFileSync(settings, 'utf8').replaceAll(/[^ "']*stint-hook\.cjs/g, gone))
+  expect((await diagnose(world)).of('hooks')[0]).toMatchObject({
+    level: 'fail',
+    text: expect.stringContaining(gone),
+  })
+})
+
+test('a timer that starts what is gone fails, and is well again when it is installed anew', async () => {
+  await using world = new NewUser()
+  const table = join(world.tmp, 'crontab')
+  const script = `#!/bin/sh\ncase "$1" in -l) cat "${table}" ;; -) cat > "${table}" ;; esac\n`
+  for (const [name, text] of [
+    ['crontab', script],
+    ['systemctl', '#!/bin/sh\nexit 1\n'],
+  ] as const) {
+    writeFileSync(join(world.bin, name), text)
+    chmodSync(join(world.bin, name), 0o755)
+  }
+  writeFileSync(table, `17 * * * * /gone/node '/go ne/stint.cjs' sweep >/dev/null # stint-sweep-timer\n`)
+  const { of } = await diagnose(world)
+  expect(of('timer')[0]).toMatchObject({ level: 'fail', fix: 'stint sweep --install-timer' })
+  expect(of('timer')[0]?.text).toContain('/gone/node, /go ne/stint.cjs')
+  await world.stint(['sweep', '--install-timer'])
+  expect((await diagnose(world)).of('timer')[0]).toMatchObject({ level: 'ok', text: 'started by cron' })
+})
+
+test('a PostgreSQL server that is not there, and a store that is none: found, without the password', async () => {
+  await using world = new NewUser()
+  const away = await diagnose(world, { STINT_STORE: 'postgres://me:s3cret@127.0.0.1:1/db' })
+  expect(away.of('postgres')[0]).toMatchObject({
+    level: 'fail',
+    text: expect.stringContaining('ECONNREFUSED'),
+  })
+  expect(away.finished.stdout + away.finished.stderr).not.toContain('s3cret')
+  const none = await diagnose(world, { STINT_STORE: 'mysql://s3cret' })
+  expect(none.of('postgres')[0]).toMatchObject({
+    level: 'fail',
+    text: expect.stringContaining('STINT_STORE'),
+  })
+  expect(none.finished.stdout).not.toContain('s3cret')
+})
+
+test('what the environment adds to every start of Node is measured', async () => {
+  await using world = new NewUser()
+  const slow = join(world.tmp, 'slow.cjs')
+  writeFileSync(slow, 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300)')
+  const { of } = await diagnose(world, { NODE_OPTIONS: `--require ${slow}` })
+  expect(of('start')[0]).toMatchObject({ level: 'warn', text: expect.stringMatching(/^NODE_OPTIONS costs/) })
+})
+
+test('a run that has gone wrong beside it is no matter: a scratch without an owner, a root with a wrong mode', async () => {
+  await using world = new NewUser()
+  plant(world, undefined)
+  chmodSync(world.root, 0o755)
+  const { of } = await diagnose(world)
+  expect(of('temp')[0]).toMatchObject({ level: 'warn', fix: `chmod 700 ${world.root}` })
+  expect(lstatSync(world.root).mode & 0o777).toBe(0o700)
+  rmSync(world.root, { recursive: true })
+})
+
+test('on a terminal: a line for each check in colour, the fix under it, and the verdict; --quiet only that', async () => {
+  await using world = new LockWorld()
+  mkdirSync(world.home, { mode: 0o700 })
+  chmodSync(world.home, 0o777)
+  await using terminal = await Terminal.open(world)
+  terminal.resize(160, 60)
+  terminal.enter('stint doctor')
+  await terminal.shows(/\[4\] ready>$/)
+  expect(terminal.screen()).toMatch(/^ok {4}node +\d+\./m)
+  expect(terminal.screen()).toMatch(/^FAIL {2}home +others can write.*\n +→ chmod 700 /m)
+  expect(terminal.screen()).toMatch(
+    /^\d+ checks: \d+ fine, \d+ warnings?, 1 failure\nstint doctor: .*\(DOCTOR_FOUND\)/m,
+  )
+  terminal.enter('clear; stint doctor --quiet')
+  await terminal.shows(
+    /^stint doctor: not everything can work here: home \(DOCTOR_FOUND\)\n.*\n\[4\] ready>$/,
+  )
+})

@@ -1,0 +1,38 @@
+import type { Mount } from '../../primitives/mounts.ts'
+import { visibleText } from '../../primitives/visible-text.ts'
+import { bad, type Check, fine, poor } from '../health/check.ts'
+
+/** One of the two places that stint keeps things in. */
+export type Role = 'home' | 'temp'
+
+export const variableOf: Readonly<Record<Role, string>> = { home: 'STINT_HOME', temp: 'STINT_TMP_ROOT' }
+
+/** What several machines may have mounted, each with its own idea of what is in a directory just now. */
+const network =
+  /^(nfs\d?|cifs|smb\d|smbfs|afs|ceph|lustre|gpfs|beegfs|glusterfs|fuse\.(sshfs|glusterfs|ceph.*|s3fs|gcsfuse|rclone))$/
+/** What a virtual machine is lent of its host's. */
+const lent = /^(9p|virtiofs|vboxsf|drvfs|prl_fs|fuse\.vmhgfs-fuse)$/
+const memory = /^(tmpfs|ramfs)$/
+
+/** Can this kind of file system hold what is to be kept there? */
+export function judgeMount(role: Role, mount: Mount | undefined): Check {
+  const name = `${role} mount`
+  if (mount === undefined) return fine(name, 'this system does not tell what it is')
+  const { type, options } = mount
+  const what = `${type} at ${visibleText(mount.point, 2000)}`
+  const elsewhere = `Set ${variableOf[role]} to a directory on a local disk.`
+  if (options.includes('ro')) return bad(name, `${what} is read-only`, `Mount it writable, or: ${elsewhere}`)
+  if (network.test(type))
+    return role === 'home'
+      ? bad(name, `${what}: over a network, a listing may be old, and a lock rests on listings`, elsewhere)
+      : poor(name, `${what}: every file of a run goes over the network`, elsewhere)
+  if (lent.test(type))
+    return poor(name, `${what} is another machine's: slow, and not all of it as on a disk`, elsewhere)
+  if (role === 'home' && memory.test(type))
+    return poor(name, `${what} is memory: sessions are gone after a restart`, elsewhere)
+  if (role === 'home' && type === 'overlay')
+    return poor(name, `${what} goes with its container, and sessions with it`, 'Set STINT_HOME to a volume.')
+  if (role === 'temp' && options.includes('noexec'))
+    return poor(name, `${what} is noexec: programs that unpack others there cannot start them`, elsewhere)
+  return fine(name, what)
+}

@@ -1,0 +1,64 @@
+import { existsSync } from 'node:fs'
+import {
+  idle,
+  measure,
+  type SlowingVariable,
+  slowingVariables,
+  slowReasons,
+} from '../../hook-install/doctor/latency.ts'
+import type { Identity } from '../../primitives/liveness.ts'
+import { bad, type Check, fine, poor } from '../health/check.ts'
+
+const [leastMajor, leastMinor] = [20, 15] as const
+
+export function judgeNode(version: string): Check {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  const enough = major > leastMajor || (major === leastMajor && minor >= leastMinor)
+  if (enough) return fine('node', version)
+  const needed = `${leastMajor}.${leastMinor}`
+  return bad('node', `${version} is too old: ${needed} is needed`, `Install Node ${needed} or newer.`)
+}
+
+const runs = 5
+
+/** What the environment adds to every start of Node, measured. */
+export function checkStart(env: NodeJS.ProcessEnv = process.env): Check[] {
+  const set = slowingVariables.filter((name) => env[name])
+  if (set.length === 0) return [fine('start', 'nothing in the environment slows Node down')]
+  const bare = { ...env, NODE_OPTIONS: undefined, NODE_EXTRA_CA_CERTS: undefined }
+  const start = (extra: NodeJS.ProcessEnv) => () => idle(process.execPath, ['-e', '0'], { ...bare, ...extra })
+  const acts: Partial<Record<SlowingVariable | 'node', () => void>> = { node: start({}) }
+  for (const name of set) acts[name] = start({ [name]: env[name] })
+  const measured = measure(runs, acts as Required<typeof acts>)
+  // How busy the machine is says nothing about the environment.
+  const reasons = slowReasons({ node: measured.node, withVariable: measured }, 0)
+  if (reasons.length === 0) return [fine('start', `${set.join(' and ')} cost next to nothing`)]
+  return reasons.map(({ reason, fix }) => poor('start', reason, fix))
+}
+
+/** What of a process can be known again, so that its death is not mistaken. */
+export function judgeIdentity({ started, boot, host }: Identity): Check {
+  const name = 'processes'
+  if (started === null)
+    return poor(
+      name,
+      'when a process started cannot be seen: one that got the number of a dead one passes for it',
+      'Mount /proc, or wait longer for what the dead have left: it goes when its time is over.',
+    )
+  if (boot === '' || host === '')
+    return poor(
+      name,
+      `there is no ${boot === '' ? 'boot id' : 'machine id'}: after a restart nobody can tell who died`,
+      host === '' ? 'systemd-machine-id-setup, or write 32 hex digits into /etc/machine-id.' : 'Mount /proc.',
+    )
+  return fine(name, 'dead and living ones can be told apart, also after a restart')
+}
+
+export function checkShell(path = '/bin/sh'): Check {
+  if (existsSync(path)) return fine('guard', `${path} is there to clean up after \`kill -9\``)
+  return poor(
+    'guard',
+    `there is no ${path}: after \`kill -9\` of a run its children go on, and its scratch waits for a sweep`,
+    'Install a shell.',
+  )
+}

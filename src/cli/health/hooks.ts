@@ -1,0 +1,74 @@
+import { lstatSync } from 'node:fs'
+import { join } from 'node:path'
+import { agentTargets, allAgents } from '../../hook-install/agent-targets.ts'
+import type { Finding } from '../../hook-install/doctor/examine.ts'
+import type { Installation } from '../../hook-install/inspect.ts'
+import { isFound } from '../../hook-install/place.ts'
+import { readSettings } from '../../hook-install/settings-file.ts'
+import { hasEntries } from '../../primitives/has-entries.ts'
+import { stintHome } from '../../primitives/home.ts'
+import { readSmallFile } from '../../primitives/small-file.ts'
+import { visibleText } from '../../primitives/visible-text.ts'
+import { bad, type Check, fine, poor } from './check.ts'
+import { titleOf } from './hook-title.ts'
+
+export type HookHealth = Pick<Installation, 'agent' | 'place' | 'path' | 'state'> & Finding
+
+export interface HooksFound {
+  hooks: HookHealth[]
+  /** Agents that the user has, and that have no hook. */
+  without: string[]
+}
+
+/** What of ours is installed, and what is wrong with it; without starting any of it. `askGit`: it must be asked where its hooks are, which takes a while. */
+export async function lookAtHooks(
+  workspace: string,
+  askGit: boolean = hasGuard(workspace),
+): Promise<HooksFound> {
+  const hooks =
+    askGit || mayHaveHooks(workspace)
+      ? (await import('./inspect-hooks.ts')).inspectHooks(workspace, askGit)
+      : []
+  const has = new Set<string>(hooks.map(({ agent }) => agent))
+  return { hooks, without: allAgents.filter((agent) => !has.has(agent) && isFound(agent)) }
+}
+
+/** Is there a guard of ours where git usually looks? Then git knows whether it does. */
+const hasGuard = (workspace: string): boolean =>
+  readSmallFile(join(workspace, '.git/hooks/pre-commit'))?.includes('stint') ?? false
+
+/** Have we ever installed any, or does a file name us? Most have not, and need not load what understands settings. */
+const mayHaveHooks = (workspace: string): boolean =>
+  hasEntries(join(stintHome(), 'hooks')) || agentTargets(workspace).some(({ path }) => namesUs(path))
+
+function namesUs(path: string): boolean {
+  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return false
+  try {
+    return readSettings(path).bytes?.includes('stint') ?? false
+  } catch {
+    // Whoever inspects it will say what is wrong.
+    return true
+  }
+}
+
+export function judgeHooks({ hooks, without }: HooksFound): Check[] {
+  const checks = hooks.flatMap(judgeHook)
+  if (without.length > 0)
+    checks.push(
+      poor(
+        'hooks',
+        `nothing keeps ${without.map(titleOf).join(', ')} from changing files that another session works on`,
+        `stint hook install ${without.join(' ')}`,
+      ),
+    )
+  return checks.length > 0 ? checks : [fine('hooks', 'no agent was found here')]
+}
+
+function judgeHook({ agent, path, problems, notes }: HookHealth): Check[] {
+  const at = `${titleOf(agent)} (${visibleText(path, 2000)})`
+  const told = [
+    ...problems.map(({ problem, fix }) => bad('hooks', `${at}: ${visibleText(problem)}`, visibleText(fix))),
+    ...notes.map(({ problem, fix }) => poor('hooks', `${at}: ${visibleText(problem)}`, visibleText(fix))),
+  ]
+  return told.length > 0 ? told : [fine('hooks', `${at}: installed; \`stint hook doctor\` tries it out`)]
+}

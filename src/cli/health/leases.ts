@@ -1,0 +1,29 @@
+import { type ClaimedSubject } from '../../lease/all-claims.ts'
+import { stands } from '../../lease/staleness.ts'
+import { visibleText } from '../../primitives/visible-text.ts'
+import { plural } from '../plural.ts'
+import { bad, type Check, fine, poor } from './check.ts'
+
+/** Claims that nobody can count on any more, and records that make no sense. `where`: in which directory those lie. */
+export function judgeLeases(
+  subjects: readonly ClaimedSubject[],
+  unreadable: readonly { key: string; reason: string }[],
+  where: (key: string) => string,
+): Check {
+  const [broken] = unreadable
+  if (broken !== undefined)
+    return bad(
+      'leases',
+      `${plural(unreadable.length, 'record')} cannot be read: ${broken.key} (${visibleText(broken.reason)})`,
+      `Look at ${visibleText(where(broken.key), 2000)}: it must be a directory of yours. A record of a later version ends by itself.`,
+    )
+  const claims = subjects.flatMap(({ claims, witness }) => claims.map((claim) => stands(claim, witness)))
+  const stale = claims.filter((standing) => !standing).length
+  const text = `${plural(claims.length - stale, 'claim')} held`
+  if (stale === 0) return fine('leases', text)
+  return poor(
+    'leases',
+    `${text}, ${stale} left by sessions that are dead or have been silent for too long`,
+    'Nothing need be done: whoever asks next gets them.',
+  )
+}

@@ -1,0 +1,14 @@
+import type { OptionTable } from '../command/option.ts'
+import { StintError } from '../primitives/stint-error.ts'
+
+export const intervalOption = {
+  interval: { type: 'duration', value: 'D', help: 'time between two looks (2s), at least 50ms' },
+} as const satisfies OptionTable
+
+const defaultIntervalMs = 2000
+const leastIntervalMs = 50
+
+export function readInterval(given: number | undefined): number {
+  if (given === undefined || given >= leastIntervalMs) return given ?? defaultIntervalMs
+  throw new StintError('ARG_ERROR', `--interval must be at least ${leastIntervalMs}ms`)
+}

@@ -1,0 +1,25 @@
+import type { MeasuredEntry } from '../../monitor/entry.ts'
+import { describeSubject } from '../lock/book.ts'
+import { describeClaim } from '../lock/describe.ts'
+import type { StoredSubject } from './gather.ts'
+
+export const describeWorkspace = ({ store, key, workspace, claims, witness }: StoredSubject) => ({
+  ...describeSubject(key, workspace),
+  store,
+  claims: claims.map((claim) => describeClaim(claim, witness)),
+})
+
+export const describeRun = (entry: MeasuredEntry) => ({
+  request_id: entry.request_id,
+  session_id: entry.session_id,
+  command: entry.command,
+  pid: entry.pid,
+  liveness: entry.liveness,
+  path: entry.path,
+  bytes: entry.bytes,
+  files: entry.files,
+  /** It is at least so much: there was no time to count everything. */
+  partial: entry.partial ?? false,
+  created_at: entry.created_at,
+  age_ms: entry.age_ms,
+})

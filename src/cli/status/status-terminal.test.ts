@@ -1,0 +1,84 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { deadPid, plant } from '../../../test/support/plant.ts'
+import { Terminal } from '../../../test/support/terminal.ts'
+import { World } from '../../../test/support/world.ts'
+import { ownIdentity } from '../../primitives/liveness.ts'
+import { fit } from './screen.ts'
+
+test('on a terminal: one screen, and at its end what is to be done', async () => {
+  await using world = new World()
+  plant(world, { ...ownIdentity(), pid: deadPid })
+  await using terminal = await Terminal.open(world)
+  terminal.enter('stint lock acquire --session mine --purpose "a test" --quiet; stint status')
+  await terminal.shows(/\[0\] ready>$/)
+  await terminal.shows(/^To do$/m)
+  const screen = terminal.screen()
+  expect(screen).toMatch(
+    /^Workspaces {2}1 held\n {2}~\n {4}mine {2}all of it {2}fresh, refreshed .*"a test"$/m,
+  )
+  expect(screen).toMatch(/^Temp +~\/stint-\d+, 1 orphan \(\d+ B\)$/m)
+  expect(screen).toMatch(/^ {2}warn {2}orphans +dead runs have left 1 entry, .*\n +(→|->|.+) stint sweep$/m)
+})
+
+test('--watch draws over itself on a screen that is lent, follows what happens, and gives it back at Ctrl-C', async () => {
+  await using world = new World()
+  await using terminal = await Terminal.open(world)
+  const modes = terminal.modes()
+  terminal.enter('echo before; stint status --watch --interval 50ms')
+  await terminal.shows(/^stint status at \d\d:\d\d:\d\d, every 50ms; Ctrl-C ends it$/m)
+  expect(terminal.isLent()).toBe(true)
+  expect(terminal.screen()).not.toContain('before')
+  await world.stint(['lock', 'acquire', '--session', 'mine', '--resource', 'prod'])
+  await terminal.shows(/^Workspaces {2}1 held\n {2}prod\n {4}mine /m)
+  await world.stint(['lock', 'release', '--session', 'mine', '--resource', 'prod'])
+  await terminal.shows(/^Workspaces {2}none is held\nRuns/m)
+  terminal.press('C-c')
+  await terminal.shows(/before\n\[130\] ready>$/)
+  expect(terminal.isLent()).toBe(false)
+  expect(terminal.modes()).toBe(modes)
+})
+
+test('--watch stays on one screen when that gets small, gives it to the shell at Ctrl-Z, and takes it again at fg', async () => {
+  await using world = new World()
+  for (let count = 0; count < 12; count++) plant(world, ownIdentity())
+  plant(world, { ...ownIdentity(), pid: deadPid })
+  await using terminal = await Terminal.open(world, ['bash', '--norc', '-i'])
+  terminal.enter('stint status --watch --interval 100ms')
+  await terminal.shows(/^Runs +12 under way$/m)
+  terminal.resize(60, 9)
+  await terminal.shows(/^…$[^]*^To do\n {2}warn {2}orphans/m)
+  expect(terminal.screen()).toMatch(/^stint status at/)
+  terminal.resize(100, 30)
+  await terminal.shows(/^Runs +12 under way$/m)
+  terminal.press('C-z')
+  await terminal.shows(/ready>$/)
+  expect(terminal.isLent()).toBe(false)
+  terminal.enter('fg')
+  await terminal.shows(/^Runs +12 under way$/m)
+  expect(terminal.isLent()).toBe(true)
+  terminal.press('C-c')
+  await terminal.shows(/\[130\] ready>$/)
+  expect(terminal.isLent()).toBe(false)
+})
+
+test('in CI, or on a terminal that cannot be drawn over, --watch prints block after block', async () => {
+  await using world = new World({ CI: '1' })
+  await using terminal = await Terminal.open(world)
+  terminal.enter('stint status --watch --interval 50ms')
+  await terminal.shows(/^Sessions +none$/m)
+  expect(terminal.isLent()).toBe(false)
+  mkdirSync(join(world.tmp, 'home'), { mode: 0o700 })
+  plant(world, { ...ownIdentity(), pid: deadPid })
+  await terminal.shows(/^Home[^]*^Home[^]*1 orphan/m)
+  terminal.press('C-c')
+  await terminal.shows(/\[130\] ready>$/)
+})
+
+test('what is to be done stays on a screen that is too small', () => {
+  const body = ['a', 'b', 'c', 'd']
+  expect(fit(body, ['todo'], 9)).toEqual(['a', 'b', 'c', 'd', 'todo'])
+  expect(fit(body, ['todo'], 4)).toEqual(['a', 'b', '…', 'todo'])
+  expect(fit(body, ['to', 'do'], 2)).toEqual(['…', 'to'])
+})

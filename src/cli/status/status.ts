@@ -1,0 +1,44 @@
+import { terminalPaint } from '../../command/colour.ts'
+import type { OptionTable } from '../../command/option.ts'
+import { defineBareCommand } from '../../command/spec.ts'
+import { StintError } from '../../primitives/stint-error.ts'
+import { intervalOption, readInterval } from '../interval.ts'
+import { gatherStatus, type StatusData } from './gather.ts'
+import { renderStatus } from './render.ts'
+
+const options = {
+  watch: {
+    type: 'boolean',
+    help: 'show it again and again: over itself, or in a pipe a block for each change',
+  },
+  ...intervalOption,
+} as const satisfies OptionTable
+
+export const statusCommand = defineBareCommand({
+  name: 'status',
+  summary:
+    'Who holds which workspace, which runs and sessions there are, disk and hooks; and what to do about it.',
+  options,
+  examples: [
+    ['stint status', 'one screen'],
+    ['stint status --watch', 'kept up to date, until Ctrl-C'],
+    ['stint status --json', 'for scripts'],
+    ['stint status --watch --json', 'one JSON object for each change'],
+  ],
+  stream: ({ options }) => options.watch,
+  async run(context, { options }): Promise<StatusData | undefined> {
+    const intervalMs = readInterval(options.interval)
+    if (!options.watch) {
+      if (options.interval !== undefined) throw new StintError('ARG_ERROR', '--interval goes with --watch')
+      return gatherStatus(context.warn)
+    }
+    const { watchStatus } = await import('./watch.ts')
+    await watchStatus(context, intervalMs)
+    return undefined
+  },
+  render(data) {
+    if (data === undefined) return ''
+    const { body, todo } = renderStatus(data, terminalPaint())
+    return [...body, ...todo].join('\n')
+  },
+})

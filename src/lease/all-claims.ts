@@ -1,0 +1,56 @@
+import { errnoOf, StintError } from '../primitives/stint-error.ts'
+import { textOf } from '../primitives/text-of.ts'
+import { look } from './book.ts'
+import { type Claim, parseClaims } from './claim.ts'
+import { type Register, runAsync } from './register.ts'
+import type { Witness } from './staleness.ts'
+import { isWorkspaceKey } from './workspace.ts'
+
+/** A workspace or resource that somebody has a claim on. */
+export interface ClaimedSubject {
+  key: string
+  workspace: string
+  claims: Claim[]
+  witness: Witness
+}
+
+export interface AllClaims {
+  subjects: ClaimedSubject[]
+  /** Keys whose record makes no sense, or may not be read. */
+  unreadable: { key: string; reason: string }[]
+}
+
+/** Where each costs a way to a server, they go together. */
+const atOnce = 32
+
+/** Everybody's claims on everything. What is wrong with one record hides no other. */
+export async function allClaims(register: Register): Promise<AllClaims> {
+  const all: AllClaims = { subjects: [], unreadable: [] }
+  const keys = await runAsync(register, register.keys())
+  const ours = register.shared === undefined ? keys.filter(isWorkspaceKey) : keys
+  for (let from = 0; from < ours.length; from += atOnce) {
+    const batch = ours.slice(from, from + atOnce)
+    const read = await Promise.allSettled(batch.map((key) => readSubject(register, key)))
+    read.forEach((result, at) => {
+      if (result.status === 'rejected')
+        all.unreadable.push({ key: batch[at] ?? '', reason: reasonOf(result.reason) })
+      else if (result.value !== undefined) all.subjects.push(result.value)
+    })
+  }
+  return all
+}
+
+/** Undefined if nobody has a claim there: then the record does not even say where that is. */
+async function readSubject(register: Register, key: string): Promise<ClaimedSubject | undefined> {
+  const { text } = await runAsync(register, register.read(key))
+  if (text === undefined) return undefined
+  const known = parseClaims(text, '')
+  if (known === undefined) throw new StintError('UNEXPECTED', 'a record this version cannot read')
+  if (known.claims.length === 0) return undefined
+  const { workspace } = known
+  const { claims, witness } = await runAsync(register, look({ register, key, workspace }))
+  return claims.claims.length === 0 ? undefined : { key, workspace, claims: claims.claims, witness }
+}
+
+const reasonOf = (error: unknown): string =>
+  errnoOf(error instanceof StintError ? error.cause : error) ?? textOf(error)
