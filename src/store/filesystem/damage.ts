@@ -1,9 +1,9 @@
-import type { Disk } from '../../primitives/disk.ts'
+import { replaceFile } from '../../primitives/atomic-file.ts'
+import { type Disk, readFile } from '../../primitives/disk.ts'
 import { StintError } from '../../primitives/stint-error.ts'
 import { SessionLock } from '../session-lock.ts'
 import type { Health } from '../store.ts'
 import { touchSession } from './index-touch.ts'
-import { markDamaged } from './open-session.ts'
 import type { SessionPaths } from './paths.ts'
 
 /** What verification has found, as the error it is; undefined if all is there. A tear is none: the next resume cuts it off. */
@@ -37,3 +37,16 @@ export function noteDamage(disk: Disk, paths: SessionPaths, what: string, now: n
   markDamaged(disk, paths, what, now)
   touchSession(paths.root, SessionLock.look(paths.root)?.epoch ?? 0)
 }
+
+/** So that a list shows it without reading the logs. */
+export function markDamaged(disk: Disk, { damaged }: SessionPaths, what: string, now: number): void {
+  try {
+    if (readFile(disk, damaged) === undefined)
+      replaceFile(damaged, `${JSON.stringify({ at: new Date(now).toISOString(), what })}\n`, disk)
+  } catch {
+    // A disk that is full or read-only does not make the damage less true.
+  }
+}
+
+export const isMarkedDamaged = (disk: Disk, { damaged }: SessionPaths): boolean =>
+  readFile(disk, damaged) !== undefined

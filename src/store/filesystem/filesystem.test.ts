@@ -1,7 +1,11 @@
-import { join } from 'node:path'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { World } from '../../../test/support/world.ts'
+import { nodeDisk } from '../../primitives/disk.ts'
 import type { SessionStore } from '../store.ts'
+import { noteDamage } from './damage.ts'
+import { pathsIn } from './paths.ts'
 import { filesystemStore } from './store.ts'
 
 let world: World
@@ -30,4 +34,22 @@ test('a session that was closed resumes with everything it had', async () => {
   await again.close()
   expect((await store.list())[0]).toMatchObject({ id, state: 'closed', turns: 1 })
   expect((await (await store.inspect(id)).health()).ok).toBe(true)
+})
+
+test('damage that was found before the last snapshot keeps writers and visitors away', async () => {
+  const session = await store.create({ id: 'old' })
+  for (const n of [1, 2, 3]) await session.append({ type: 'message', data: { n } })
+  await session.close()
+  const path = join(world.tmp, 'home/sessions/old/journal.log')
+  writeFileSync(path, readFileSync(path, 'utf8').replace('{"n":1}', '{"n":7}'))
+  // Nobody has looked yet: a resume begins with the snapshot.
+  await (await store.resume('old')).close()
+  const health = await (await store.inspect('old')).health()
+  expect(health).toMatchObject({ ok: false, journal: { state: 'damaged' } })
+  noteDamage(nodeDisk, pathsIn(dirname(path)), 'a record was changed', Date.now())
+  await expect(store.resume('old')).rejects.toMatchObject({ code: 'JOURNAL_CORRUPT' })
+  await expect(store.visit('old', (visit) => visit.append({ type: 'note' }))).rejects.toMatchObject({
+    code: 'JOURNAL_CORRUPT',
+  })
+  expect(await store.list()).toMatchObject([{ id: 'old', state: 'damaged' }])
 })

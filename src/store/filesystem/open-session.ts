@@ -8,19 +8,21 @@ import type { LogPlace, Scanned } from '../../journal/scan.ts'
 import { laterSegment } from '../../journal/segment.ts'
 import { isStaged, replaceFile } from '../../primitives/atomic-file.ts'
 import type { Clock } from '../../primitives/clock.ts'
-import { type Disk, listIfThere, readFile, readFully } from '../../primitives/disk.ts'
+import { type Disk, listIfThere, readFully } from '../../primitives/disk.ts'
 import { StintError } from '../../primitives/stint-error.ts'
 import type { Hold } from '../driver.ts'
 import type { Manifest } from '../manifest.ts'
 import type { LogEnds, Standing, Taken, WriterLock } from '../session-lock.ts'
 import { emptyState } from '../state.ts'
 import type { RecoveryReport } from '../store.ts'
+import { damageFound, isMarkedDamaged, markDamaged } from './damage.ts'
 import { FilesystemSession, type Onward, type Sizes } from './held-session.ts'
 import { type Logs, lastSegment, logsOf } from './logs.ts'
 import type { SessionPaths } from './paths.ts'
 import { type Recovered, recover } from './recover.ts'
 import { type Snapshot, Snapshots } from './snapshots.ts'
 import { idOf, waiting } from './spool.ts'
+import { verify } from './verify.ts'
 
 export interface OpenContext {
   disk: Disk
@@ -30,6 +32,8 @@ export interface OpenContext {
   hold: Hold
   onReleased?: () => void
   sizes?: Sizes
+  /** By a repair: what is still marked as damaged is about to be no more. */
+  repairing?: boolean
 }
 
 /** A lock that was just taken, and how it was found. */
@@ -59,6 +63,7 @@ export function openTaken(context: OpenContext, taken: TakenHold): FilesystemSes
   const { disk, paths, manifest, hold } = context
   const { lock, standing, before } = taken
   const logs = logsOf(disk, paths)
+  if (!context.repairing) refuseMarked(context, logs)
   // A visitor needs no state: where a session was closed, it can go on without reading it.
   if (hold.kind === 'visitor' && before?.ends !== undefined && isAsLeft(logs, before.ends))
     return openAt(context, taken, logs, before.ends)
@@ -158,6 +163,15 @@ function takenMarks({ disk, paths }: OpenContext, logs: Logs, snapshot: Snapshot
   return marks
 }
 
+/** Damage that was found once may lie before the snapshot that a recovery begins with: then only reading all of it tells. */
+function refuseMarked({ disk, paths, manifest }: OpenContext, logs: Logs): void {
+  if (!isMarkedDamaged(disk, paths)) return
+  const [snapshots, blobs] = [new Snapshots(disk, paths), new Blobs(disk, paths.blobs)]
+  const damage = damageFound(manifest.session_id, verify({ logs, snapshots, blobs, manifest }))
+  // Without a blob, all the rest can go on.
+  if (damage !== undefined && damage.code !== 'BLOB_MISSING') throw damage
+}
+
 function refuseDamage({ paths, manifest, disk, clock }: OpenContext, recovered: Recovered): void {
   const error = damageOf(manifest.session_id, recovered)
   if (error === undefined) return
@@ -191,15 +205,5 @@ function damage(code: 'JOURNAL_CORRUPT' | 'AUDIT_CORRUPT', what: string, { bad, 
 function removeStaged(disk: Disk, { root, audit, blobs, quarantine, snapshots, state }: SessionPaths): void {
   for (const directory of [root, audit, blobs, quarantine, snapshots, state]) {
     for (const name of listIfThere(disk, directory)) if (isStaged(name)) disk.unlink(join(directory, name))
-  }
-}
-
-/** So that a list shows it without reading the logs. */
-export function markDamaged(disk: Disk, { damaged }: SessionPaths, what: string, now: number): void {
-  try {
-    if (readFile(disk, damaged) === undefined)
-      replaceFile(damaged, `${JSON.stringify({ at: new Date(now).toISOString(), what })}\n`, disk)
-  } catch {
-    // A disk that is full or read-only does not make the damage less true.
   }
 }

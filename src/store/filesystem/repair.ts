@@ -144,7 +144,7 @@ async function openAndRecord(
   { plan, kept }: Doing,
 ): Promise<void> {
   const hold = { kind: 'writer', purpose: 'repair' } as const
-  const held = openTaken({ disk, clock, paths, manifest, hold }, taken)
+  const held = openTaken({ disk, clock, paths, manifest, hold, repairing: true }, taken)
   const { journal, audit, restored } = plan
   const { state } = held
   await held.snapshot(state, (ext) => JSON.stringify(state.slots.get(ext)?.value) ?? 'null')
