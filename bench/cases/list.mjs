@@ -118,7 +118,7 @@ export default [
     name: 'list-start',
     about: `${about}, the first of a process`,
     rounds: 10,
-    targets: [{ against, faster: 3 }],
+    targets: [],
     contenders: contenders(inProcess),
   },
   ...(isRoot
