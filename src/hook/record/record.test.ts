@@ -311,6 +311,21 @@ test.each<[where: string, secret: string, (secret: string) => object]>([
   }
 })
 
+test('the name of a call that its host does not name tells nothing of a secret in it', async () => {
+  await using world = new HookWorld()
+  for (const secret of ['correct-horse-battery', 'incorrect-horse']) {
+    world.env.MY_TOKEN = secret
+    const json = { ...hookEvent('copilot', 'pre', { session: 'first', cwd: world.workspace }) }
+    json.toolArgs = JSON.stringify({ command: `login ${secret}` })
+    const event = readEvent(json, { configured: 'copilot', name: 'preToolUse', env: {} })
+    recordCall({ event, verdict: { block: false }, json, agent: null, env: world.env })
+  }
+  expect(await drainQueue(world.env)).toBe(2)
+  const { audit } = await recorded(world, 'first')
+  expect(audit).toHaveLength(2)
+  expect(audit[0]?.act).toBe(audit[1]?.act)
+})
+
 test('a refusal stands, even if it cannot be recorded', async () => {
   await using world = new HookWorld()
   await world.hook('claude', 'pre', { session: 'first' })

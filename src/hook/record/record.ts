@@ -24,11 +24,14 @@ export interface RecordRequest {
  */
 export function recordCall({ event, verdict, json, agent, env }: RecordRequest): boolean {
   const home = stintHome(env)
-  const entries = entriesOf(event, verdict, json, new Date())
-  if (entries !== undefined) {
-    const waiting = cleaned({ tool: event.host, workspace: event.cwd, ...entries }, cleaningFor(env))
+  if (event.tool !== undefined && event.tool.use !== 'none') {
+    const cleaning = cleaningFor(env)
+    // First of all: a call without an id is named by a hash of its input, and whoever has that can try out secrets.
+    const tool = { ...event.tool, input: cleaned(event.tool.input, cleaning) }
+    const entries = entriesOf({ ...event, tool }, verdict, json, new Date())
     const session = sessionName(event.sessionId, event.host, agent)
-    enqueue(home, { ...waiting, session }, event.kind === 'pre')
+    const waiting = entries && cleaned({ tool: event.host, workspace: event.cwd, ...entries }, cleaning)
+    if (waiting !== undefined) enqueue(home, { ...waiting, session }, event.kind === 'pre')
   }
   if (event.kind === 'pre') return false
   return waitingIn(home).length > (event.kind === 'post' ? maxWaiting : 0)
