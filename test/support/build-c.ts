@@ -1,15 +1,44 @@
 import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** Compiles a small C program into a directory and returns its path. */
 function buildC(directory: string, source: string, ...flags: string[]): string {
-  const file = join(directory, 'program.c')
-  const program = join(directory, 'program')
+  const name = createHash('sha256').update(source).digest('hex').slice(0, 12)
+  const file = join(directory, `${name}.c`)
+  const program = join(directory, name)
   writeFileSync(file, source)
   execFileSync('cc', ['-O1', '-o', program, file, ...flags], { stdio: 'pipe' })
   return program
 }
+
+/**
+ * A program that ends a mounted ext4 as a power cut does: from that moment nothing reaches its device any more, not even what its journal has not written yet.
+ */
+export const buildPowerCut = (directory: string): string =>
+  buildC(
+    directory,
+    `#include <fcntl.h>
+     #include <stdio.h>
+     #include <sys/ioctl.h>
+     int main(int count, char **args) {
+       unsigned without_flushing = 2;
+       if (ioctl(open(args[1], O_RDONLY), _IOR('X', 125, unsigned), &without_flushing) == 0) return 0;
+       perror("shutdown");
+       return 1;
+     }`,
+  )
+
+/** A library that, loaded before all others, makes every sync do nothing. */
+export const buildNoSync = (directory: string): string =>
+  buildC(
+    directory,
+    `int fsync(int file) { return 0; }
+     int fdatasync(int file) { return 0; }`,
+    '-shared',
+    '-fPIC',
+  )
 
 /** A program whose main thread ends at once while another goes on: a zombie to look at, and alive. Says `up`. */
 export const buildHalfDead = (directory: string): string =>

@@ -6,8 +6,10 @@ import { projectRoot, type Running, until, type World } from './world.ts'
 const program = join(projectRoot, 'test/fixtures/killed-session.mjs')
 
 /** A process that will work on a session until it is killed. It is started before it is needed: that takes longer than the rest. */
-export const startWorker = (world: World, home: string): Running =>
-  world.start(process.execPath, [program, home], { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] })
+export function startWorker(world: World, home: string, within: readonly string[] = []): Running {
+  const [command = '', ...args] = [...within, process.execPath, program, home]
+  return world.start(command, args, { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] })
+}
 
 /** What is known, outside of all processes that write to it, of what a session must have. */
 export class StormedSession {
@@ -23,8 +25,12 @@ export class StormedSession {
     this.id = id
   }
 
-  /** Lets a worker work, up to some moment. */
-  async storm(worker: Running, end: (worker: Running) => Promise<unknown> | unknown = kill): Promise<void> {
+  get isThere(): boolean {
+    return this.#created
+  }
+
+  /** Lets a worker work, up to some moment. It is killed, or its disk is: of that it may die by itself. */
+  async storm(worker: Running, endDisk?: () => Promise<void>): Promise<void> {
     const { child, output, finished } = worker
     const order = { id: this.id, resume: this.#created, records: this.#records, acts: this.#acts }
     child.send(order)
@@ -36,10 +42,10 @@ export class StormedSession {
       () => output().stdout.split('\n').length > heard || child.exitCode !== null,
     )
     await delay(Math.random() * 10)
-    await end(worker)
+    await endDisk?.()
     child.kill('SIGKILL')
     const { code, stdout, stderr } = await finished
-    if (code !== null) throw new Error(`it ended by itself, with ${code}: ${stderr}`)
+    if (code !== null && endDisk === undefined) throw new Error(`it ended by itself, with ${code}: ${stderr}`)
     for (const line of stdout.split('\n').slice(0, -1)) this.safe.add(line)
   }
 
@@ -66,8 +72,6 @@ export class StormedSession {
     ]
   }
 }
-
-const kill = ({ child }: Running): boolean => child.kill('SIGKILL')
 
 async function gathered<T>(items: AsyncIterable<T>): Promise<T[]> {
   const all: T[] = []

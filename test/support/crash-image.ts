@@ -1,0 +1,78 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { buildPowerCut } from './build-c.ts'
+import { isRoot, type Running, until, type World } from './world.ts'
+
+/**
+ * A real ext4 in an image, mounted where only those see it who enter its namespace, and gone with that. It can be cut off from its device at any moment. Merely
+ * copying the image while it is written would not do: the copy would have some blocks from before and others from after.
+ */
+export class CrashImage {
+  readonly #world: World
+  readonly #keeper: Running
+  readonly #powerCut: string
+  readonly #mounted: string
+  #image: string
+  #copies = 0
+
+  private constructor(world: World, keeper: Running) {
+    this.#world = world
+    this.#keeper = keeper
+    this.#powerCut = buildPowerCut(world.tmp)
+    this.#mounted = join(world.tmp, 'disk')
+    this.#image = join(world.tmp, 'image-0')
+  }
+
+  static async make(world: World, size: string): Promise<CrashImage> {
+    if (!isRoot) throw new Error('only root may mount an image')
+    const keeper = world.start('unshare', ['--mount', 'sh', '-c', 'echo up; exec sleep infinity'])
+    await until('the namespace is there', () => keeper.output().stdout === 'up\n')
+    const image = new CrashImage(world, keeper)
+    await image.#run(
+      `truncate -s ${size} "${image.#image}" && mkfs.ext4 -q "${image.#image}" && mkdir "${image.#mounted}"`,
+    )
+    await image.#mount()
+    return image
+  }
+
+  /** The directory, for those within. */
+  get home(): string {
+    return join(this.#mounted, 'home')
+  }
+
+  /** The same for us. */
+  get homeFromOutside(): string {
+    return `/proc/${this.#keeper.pid}/root${this.home}`
+  }
+
+  /** What starts a program within. */
+  get within(): string[] {
+    return ['nsenter', `--mount=/proc/${this.#keeper.pid}/ns/mnt`]
+  }
+
+  async cutPower(): Promise<void> {
+    await this.#run(`"${this.#powerCut}" "${this.#mounted}"`)
+  }
+
+  /** Mounts a copy of what the cut has left, once nobody uses the old one any more. */
+  async comeBack(): Promise<void> {
+    const last = this.#image
+    this.#image = join(this.#world.tmp, `image-${++this.#copies}`)
+    await this.#run(
+      `umount "${this.#mounted}" && cp --sparse=always "${last}" "${this.#image}" && rm "${last}"`,
+    )
+    await this.#mount()
+    if (!existsSync(`/proc/${this.#keeper.pid}/root${this.#mounted}/lost+found`))
+      throw new Error('it is not mounted')
+  }
+
+  async #mount(): Promise<void> {
+    await this.#run(`mount -o loop "${this.#image}" "${this.#mounted}"`)
+  }
+
+  async #run(script: string): Promise<void> {
+    const [command = '', ...args] = [...this.within, 'sh', '-c', script]
+    const { code, stderr } = await this.#world.start(command, args).finished
+    if (code !== 0) throw new Error(`${script}: ${stderr}`)
+  }
+}
