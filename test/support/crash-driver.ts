@@ -1,11 +1,12 @@
 import { join } from 'node:path'
 import { Blobs } from '../../src/journal/blobs.ts'
 import { readBackwards } from '../../src/journal/read.ts'
+import { replaceFile } from '../../src/primitives/atomic-file.ts'
 import type { Clock } from '../../src/primitives/clock.ts'
 import { type Disk, readFile } from '../../src/primitives/disk.ts'
 import { codedError, StintError } from '../../src/primitives/stint-error.ts'
 import type { HeldSession, Hold, ReadableSession, SpoolEntry, StoreDriver } from '../../src/store/driver.ts'
-import { forkFiles } from '../../src/store/filesystem/fork.ts'
+import { attesting, forkFiles } from '../../src/store/filesystem/fork.ts'
 import type { Sizes } from '../../src/store/filesystem/held-session.ts'
 import { highestEpoch, logsOf } from '../../src/store/filesystem/logs.ts'
 import {
@@ -19,7 +20,7 @@ import { ReadableFiles } from '../../src/store/filesystem/readable-session.ts'
 import { recover } from '../../src/store/filesystem/recover.ts'
 import { Snapshots } from '../../src/store/filesystem/snapshots.ts'
 import { leave, waiting } from '../../src/store/filesystem/spool.ts'
-import { publishSession, stageSession } from '../../src/store/filesystem/stage.ts'
+import { manifestText, publishSession, stageSession } from '../../src/store/filesystem/stage.ts'
 import { type Manifest, parseManifest } from '../../src/store/manifest.ts'
 import type { Holder, SessionSummary } from '../../src/store/store.ts'
 import { CrashDisk } from './crash-disk.ts'
@@ -104,7 +105,8 @@ export class SimulatedDriver implements StoreDriver {
         manifest: this.manifestOf(from),
       })
       const staged = stageSession(this.#disk, sessions, manifest)
-      forkFiles(this.#disk, { paths, recovered }, at, staged)
+      const audit = forkFiles(this.#disk, { paths, recovered }, at, staged)
+      replaceFile(staged.manifest, manifestText(attesting(manifest, audit)), this.#disk)
       publishSession(this.#disk, staged, pathsOf(manifest.session_id))
     })
   }

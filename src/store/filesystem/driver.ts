@@ -1,7 +1,6 @@
 import { rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { Blobs } from '../../journal/blobs.ts'
-import type { Anchor } from '../../journal/anchor.ts'
 import { replaceFile } from '../../primitives/atomic-file.ts'
 import { type Clock, systemClock } from '../../primitives/clock.ts'
 import { type Disk, listIfThere, nodeDisk } from '../../primitives/disk.ts'
@@ -13,7 +12,7 @@ import type { Manifest } from '../manifest.ts'
 import { SessionLock, type Taken } from '../session-lock.ts'
 import type { Holder, ListOptions, SessionSummary } from '../store.ts'
 import { filesystemId, findSession, readManifest } from './find-session.ts'
-import { forkFiles } from './fork.ts'
+import { attesting, forkFiles } from './fork.ts'
 import { indexDirectory, type Touch } from './index-touch.ts'
 import { listSessions } from './list-sessions.ts'
 import { highestEpoch, logsOf } from './logs.ts'
@@ -47,6 +46,7 @@ export class FilesystemDriver implements StoreDriver {
   readonly #sessions: string
   readonly #clock: Clock
   readonly #disk: Disk
+  #ensured = false
 
   constructor({ home = stintHome(), clock = systemClock, disk = nodeDisk }: FilesystemOptions = {}) {
     this.#home = home
@@ -64,7 +64,13 @@ export class FilesystemDriver implements StoreDriver {
         paths,
         (staged) => this.#take(staged, manifest.session_id, hold).lock,
       )
-      return openNew(this.#context(paths, manifest, hold, touch), lock.movedTo(paths.root))
+      try {
+        return openNew(this.#context(paths, manifest, hold, touch), lock.movedTo(paths.root))
+      } catch (error) {
+        // Nobody else can have opened it: its lock is ours.
+        rmSync(paths.root, { recursive: true, force: true })
+        throw error
+      }
     })
   }
 
@@ -213,8 +219,17 @@ export class FilesystemDriver implements StoreDriver {
     return pathsIn(join(this.#sessions, id))
   }
 
+  /** Their names must be on the disk, too, before anything in them is said to be. */
   #ensureSessions(): void {
     for (const path of [this.#home, this.#sessions]) ensureHomeDirectory(path)
+    if (this.#ensured) return
+    this.#disk.syncDirectory(this.#home)
+    try {
+      this.#disk.syncDirectory(dirname(this.#home))
+    } catch {
+      // It is not ours, and may not be readable.
+    }
+    this.#ensured = true
   }
 
   async #explained<T>(doing: string, act: () => T): Promise<T> {
@@ -225,11 +240,3 @@ export class FilesystemDriver implements StoreDriver {
     }
   }
 }
-
-/** A fork of a repaired session may have an audit log that its journal, which is older, does not know: what it began with counts. */
-const attesting = (manifest: Manifest, audit: Anchor): Manifest => ({
-  ...manifest,
-  revisions: manifest.revisions.map((revision) =>
-    revision.kind === 'fork' && audit.count > 0 ? { ...revision, audit } : revision,
-  ),
-})

@@ -6,6 +6,7 @@ import { inOrder } from '../../journal/segment.ts'
 import { replaceFile } from '../../primitives/atomic-file.ts'
 import { type Disk, listIfThere, readFile, readFully } from '../../primitives/disk.ts'
 import { errnoOf, StintError } from '../../primitives/stint-error.ts'
+import type { Manifest } from '../manifest.ts'
 import { logsOf } from './logs.ts'
 import type { SessionPaths } from './paths.ts'
 import type { Recovered } from './recover.ts'
@@ -96,3 +97,11 @@ function linkOrCopy(disk: Disk, from: string, to: string): void {
     if (bytes !== undefined) replaceFile(to, bytes, disk)
   }
 }
+
+/** A fork of a repaired session may have an audit log that its journal, which is older, does not know: what it began with counts. */
+export const attesting = (manifest: Manifest, audit: Anchor): Manifest => ({
+  ...manifest,
+  revisions: manifest.revisions.map((revision) =>
+    revision.kind === 'fork' && audit.count > 0 ? { ...revision, audit } : revision,
+  ),
+})
