@@ -53,7 +53,7 @@ const promised: Record<string, string[] | 'in its runner' | undefined> = {
   ],
   './node-test': ['scratch'],
   './node-test/register': 'in its runner',
-  './postgres': ['migrate', 'migrationScript', 'postgresRegister', 'postgresStore'],
+  './postgres': ['migrate', 'migrationScript', 'postgresRegister', 'postgresStore', 'purge'],
   './opencode': ['stintPlugin'],
   './testing': ['registerConformance', 'storeConformance'],
   './vitest': 'in its runner',

@@ -2,9 +2,9 @@ import type { ChildExit, Context } from '../command/context.ts'
 import { findWorkspace } from '../lease/workspace.ts'
 import { errnoOf } from '../primitives/stint-error.ts'
 import { textOf } from '../primitives/text-of.ts'
-import { filesystemStore } from '../store/filesystem/store.ts'
 import type { VisitOptions } from '../store/store.ts'
 import { environmentSecrets } from './environment-secrets.ts'
+import { openSessions } from './sessions/open-store.ts'
 
 /** How the program ended. */
 export type RunEnd = ChildExit | { error: unknown }
@@ -21,8 +21,9 @@ export async function recordRun(
   context: Context,
   sessionId: string,
   command: readonly string[],
+  where?: string,
 ): Promise<Recording> {
-  const store = filesystemStore()
+  const { store } = await openSessions(where, (message) => context.warn(message))
   const { requestId } = context
   const subject = command.map(quoted).join(' ')
   const options: VisitOptions = {

@@ -37,7 +37,7 @@ const options = {
   store: {
     type: 'string',
     value: 'URL',
-    help: 'with --lock: postgres://…, or files: where the lease is kept (STINT_STORE, files)',
+    help: 'with --lock or --record: postgres://…, or files: where that is kept (STINT_STORE, files)',
   },
   'on-lost': {
     type: 'string',
@@ -53,7 +53,7 @@ const options = {
 } as const satisfies OptionTable
 
 /** What says how to hold a lease, and nothing else. */
-const withLock = ['path', 'ttl', 'wait', 'purpose', 'resource', 'store', 'on-lost'] as const
+const withLock = ['path', 'ttl', 'wait', 'purpose', 'resource', 'on-lost'] as const
 
 const isGiven = (value: unknown): boolean =>
   value !== undefined && !(Array.isArray(value) && value.length === 0)
@@ -85,6 +85,8 @@ export const run = defineCommand({
     const stray = withLock.find((name) => isGiven(options[name]))
     const { ttl } = options
     if (!options.lock && stray !== undefined) throw new StintError('ARG_ERROR', `--${stray} goes with --lock`)
+    if (!options.lock && !options.record && options.store !== undefined)
+      throw new StintError('ARG_ERROR', '--store goes with --lock or --record')
     assertTtl(ttl)
     return {
       sessionId:
@@ -103,7 +105,9 @@ export const run = defineCommand({
     const watch = budget && (await import('./watch-budget.ts')).watchBudget(context, budget)
     const recording =
       options.record && context.sessionId !== undefined
-        ? await (await import('./record-run.ts')).recordRun(context, context.sessionId, positionals)
+        ? await (
+            await import('./record-run.ts')
+          ).recordRun(context, context.sessionId, positionals, options.store)
         : undefined
     const child = await context.spawn(program, args, { stdio: 'inherit' }).catch(async (error: unknown) => {
       await recording?.finish({ error })

@@ -23,6 +23,15 @@ export function readStore(given: string | undefined, warn: (message: string) => 
   })
 }
 
+/** For what is about the server itself. */
+export function needServer(given: string | undefined, warn: (message: string) => void): string {
+  const url = readStore(given, warn)
+  if (url !== undefined) return url
+  throw new StintError('ARG_ERROR', 'which database?', {
+    hint: 'Give its URL in STINT_STORE: postgres://user@host:5432/database',
+  })
+}
+
 /** Where leases are kept: in files, unless a store is named. */
 export async function openRegister(
   given: string | undefined,

@@ -4,7 +4,7 @@ import { defineBareCommand } from '../../command/spec.ts'
 import { StintError } from '../../primitives/stint-error.ts'
 import { visibleText } from '../../primitives/visible-text.ts'
 import { timeText } from '../sessions/describe.ts'
-import { findId, idArgument, openStore } from '../sessions/open-store.ts'
+import { findId, idArgument, openSessions, sessionOptions } from '../sessions/open-store.ts'
 import { readAudit } from './read-audit.ts'
 
 const defaultLimit = 100
@@ -16,6 +16,7 @@ const options = {
   key: { type: 'string', value: 'KEY', help: 'only acts with this key' },
   failed: { type: 'boolean', help: 'only outcomes that failed' },
   limit: { type: 'count', value: 'N', help: `the newest N (${defaultLimit})` },
+  ...sessionOptions,
 } as const satisfies OptionTable
 
 export const queryCommand = defineBareCommand({
@@ -27,9 +28,10 @@ export const queryCommand = defineBareCommand({
     ['stint audit query mine --since 1h --action shell', 'of the last hour'],
     ['stint audit query mine --failed --json', 'what went wrong'],
   ],
-  async run({ say }, { options, positionals }) {
-    const id = findId(idArgument(positionals))
-    const inspection = await openStore().inspect(id)
+  async run({ say, warn }, { options, positionals }) {
+    const sessions = await openSessions(options.store, warn)
+    const id = await findId(sessions, idArgument(positionals))
+    const inspection = await sessions.store.inspect(id)
     const { since, action, type, key, failed, limit = defaultLimit } = options
     const from = since === undefined ? 0 : Date.now() - since
     const keyed = new Set<string>()

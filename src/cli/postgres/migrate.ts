@@ -2,8 +2,7 @@ import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/spec.ts'
 import { migrate } from '../../postgres/migrate.ts'
 import { migrationScript } from '../../postgres/migrations.ts'
-import { StintError } from '../../primitives/stint-error.ts'
-import { readStore, storeOption } from '../store.ts'
+import { needServer, storeOption } from '../store.ts'
 import { openPool } from './open-pool.ts'
 
 const options = {
@@ -24,13 +23,7 @@ export const migrateCommand = defineBareCommand({
   ],
   async run({ warn }, { options }) {
     if (options['print-sql']) return { sql: migrationScript() }
-    const url = readStore(options.store, warn)
-    if (url === undefined) {
-      throw new StintError('ARG_ERROR', 'which database?', {
-        hint: 'Give its URL in STINT_STORE: postgres://user@host:5432/database',
-      })
-    }
-    const { from, to } = await migrate({ pool: openPool(url) })
+    const { from, to } = await migrate({ pool: openPool(needServer(options.store, warn)) })
     return { migrated: to !== from, from, to }
   },
   render: (answer) => {

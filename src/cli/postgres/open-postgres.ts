@@ -1,6 +1,25 @@
 import type { Register } from '../../lease/register.ts'
 import { postgresRegister } from '../../postgres/register.ts'
+import { PostgresDriver } from '../../postgres/store/driver.ts'
+import { createStore } from '../../store/create-store.ts'
+import type { OpenSessions } from '../sessions/open-store.ts'
 import { openPool } from './open-pool.ts'
 
 /** The register on a server. Loaded only where one is named. */
-export const openPostgres = (url: string): Register => postgresRegister({ pool: openPool(url) })
+export const openPostgres = (url: string): Register => postgresRegister({ pool: openPool(url) }) as Register
+
+/** The sessions on a server. */
+export function openPostgresSessions(url: string): OpenSessions {
+  const driver = new PostgresDriver({ pool: openPool(url) })
+  return {
+    store: createStore(driver),
+    ids: (beginning) => driver.idsFrom(beginning),
+    assertThere: async (id) => void (await driver.holder(id)),
+    beside: async (id) => ({ path: null, spooled: await driver.waiting(id), quarantined: [] }),
+    // Who may only look can say it here and now.
+    noteDamage: (id, what) => driver.noteDamage(id, what).catch(() => {}),
+    trash: null,
+    pack: (id) => driver.pack(id),
+    unpack: (parcel, id) => driver.unpack(parcel, { id, now: Date.now() }),
+  }
+}

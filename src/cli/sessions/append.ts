@@ -5,7 +5,7 @@ import { StintError } from '../../primitives/stint-error.ts'
 import { checkSessionId } from '../../store/filesystem/paths.ts'
 import { checkEventType } from '../../store/new-record.ts'
 import { environmentSecrets } from '../environment-secrets.ts'
-import { findId, idArgument, openStore } from './open-store.ts'
+import { findId, idArgument, openSessions, sessionOptions } from './open-store.ts'
 import { readData } from './read-data.ts'
 
 const options = {
@@ -14,6 +14,7 @@ const options = {
   create: { type: 'boolean', help: 'make the session if there is none with this id' },
   tool: { type: 'string', value: 'NAME', help: 'with --create: the program it belongs to' },
   title: { type: 'string', value: 'TEXT', help: 'with --create: what it is about' },
+  ...sessionOptions,
 } as const satisfies OptionTable
 
 export const appendCommand = defineBareCommand({
@@ -26,7 +27,7 @@ export const appendCommand = defineBareCommand({
     ['git diff --stat | jq -Rs . | stint sessions append mine --type diff --data @-', 'from a pipe'],
     ['stint sessions append nightly --create --type started', 'the first makes the session'],
   ],
-  async run(_, { options, positionals }) {
+  async run({ warn }, { options, positionals }) {
     const { type, create, tool, title } = options
     const given = idArgument(positionals)
     if (type === undefined)
@@ -39,9 +40,10 @@ export const appendCommand = defineBareCommand({
     checkEventType(type)
     if (create) checkSessionId(given)
     // A new session has the id it was given, whatever others begin with it.
-    const id = create ? given : findId(given)
+    const sessions = await openSessions(options.store, warn)
+    const id = create ? given : await findId(sessions, given)
     const data = await readData(options.data)
-    return await openStore().visit(
+    return await sessions.store.visit(
       id,
       async (visit) => {
         await visit.append({ type, data })

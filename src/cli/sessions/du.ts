@@ -10,7 +10,7 @@ import { sessionIdsIn } from '../../store/filesystem/find-session.ts'
 import { formatBytes } from '../format-bytes.ts'
 import { plural } from '../plural.ts'
 import { table } from '../temp/table.ts'
-import { sessionsDirectory } from './open-store.ts'
+import { openFiles, sessionsDirectory } from './open-store.ts'
 
 const defaultLimit = 20
 
@@ -27,7 +27,8 @@ export const duCommand = defineBareCommand({
     ['stint sessions du', 'what fills the disk'],
     ['stint sessions du --all --json', 'for scripts'],
   ],
-  async run(_, { options }) {
+  async run({ warn }, { options }) {
+    await openFiles('du', warn)
     const sessions = sessionsDirectory()
     const seen = new Set<string>()
     const uses: DiskUse[] = []

@@ -3,7 +3,7 @@ import { defineBareCommand } from '../../command/spec.ts'
 import { attestedBy } from '../../store/manifest.ts'
 import type { EventOptions, Inspection } from '../../store/store.ts'
 import { damageFound } from '../../store/filesystem/damage.ts'
-import { findId, idArgument, openStore } from './open-store.ts'
+import { findId, idArgument, openSessions, sessionOptions } from './open-store.ts'
 import { printLines } from './print-lines.ts'
 
 const options = {
@@ -11,6 +11,7 @@ const options = {
   to: { type: 'count', value: 'SEQ', help: 'the last one' },
   type: { type: 'string', value: 'T', help: 'only events of this type' },
   all: { type: 'boolean', help: 'also what stint itself has journaled: turns, slots, what is lost' },
+  ...sessionOptions,
 } as const satisfies OptionTable
 
 export const eventsCommand = defineBareCommand({
@@ -26,8 +27,9 @@ export const eventsCommand = defineBareCommand({
     ['stint sessions events mine --from 100 --to 200', 'a part'],
   ],
   async run({ warn }, { options, positionals }) {
-    const id = findId(idArgument(positionals))
-    const inspection = await openStore().inspect(id)
+    const sessions = await openSessions(options.store, warn)
+    const id = await findId(sessions, idArgument(positionals))
+    const inspection = await sessions.store.inspect(id)
     const { from, to, type, all } = options
     const reading = new Reading(inspection, { from, to, type, all })
     if (!(await printLines(reading.lines()))) return

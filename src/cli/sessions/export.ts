@@ -8,7 +8,7 @@ import { codedError, errnoOf, StintError } from '../../primitives/stint-error.ts
 import { type Exported, exportSession } from '../../store/filesystem/export.ts'
 import { formatBytes } from '../format-bytes.ts'
 import { plural } from '../plural.ts'
-import { findId, idArgument, sessionsDirectory } from './open-store.ts'
+import { findId, idArgument, openFiles, sessionsDirectory } from './open-store.ts'
 import { print } from './print-lines.ts'
 
 const options = {
@@ -27,8 +27,8 @@ export const exportCommand = defineBareCommand({
     ['stint sessions export mine | zstd > mine.tar.zst', 'in a pipe'],
     ['stint sessions export mine | ssh there stint sessions import -', 'to another machine'],
   ],
-  run({ json }, { options, positionals }) {
-    const id = findId(idArgument(positionals))
+  async run({ json, warn }, { options, positionals }) {
+    const id = await findId(await openFiles('an export', warn), idArgument(positionals))
     const { output } = options
     if (output === undefined) {
       if (isatty(1))

@@ -1,5 +1,5 @@
-import { locateSession } from '../../store/filesystem/find-session.ts'
 import type { Inspection, SessionEvent } from '../../store/store.ts'
+import type { OpenSessions } from './open-store.ts'
 
 /** How often to look for more. */
 const lookMs = 200
@@ -7,7 +7,7 @@ const lookMs = 200
 /** What is written from a record on, as it comes, until it is stopped; across segments and writers. Ends if the session is removed. */
 export async function* follow(
   inspection: Inspection,
-  sessions: string,
+  { assertThere }: Pick<OpenSessions, 'assertThere'>,
   from: number,
   signal: AbortSignal,
 ): AsyncGenerator<SessionEvent> {
@@ -17,7 +17,7 @@ export async function* follow(
       next = event.seq + 1
       yield event
     }
-    locateSession(sessions, inspection.summary.id)
+    await assertThere(inspection.summary.id)
     await pause(signal)
   }
 }

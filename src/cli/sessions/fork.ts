@@ -1,11 +1,12 @@
 import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/spec.ts'
-import { findId, idArgument, openStore } from './open-store.ts'
+import { findId, idArgument, openSessions, sessionOptions } from './open-store.ts'
 
 const options = {
   at: { type: 'count', value: 'SEQ', help: 'the last record the copy has (all)' },
   id: { type: 'string', value: 'ID', help: 'the id of the copy (a new one)' },
   title: { type: 'string', value: 'TEXT', help: 'its title (that of the original)' },
+  ...sessionOptions,
 } as const satisfies OptionTable
 
 export const forkCommand = defineBareCommand({
@@ -19,9 +20,10 @@ export const forkCommand = defineBareCommand({
     ['stint sessions fork mine --at 120 --title "try again"', 'as it was after record 120'],
   ],
   async run({ warn }, { options, positionals }) {
-    const from = findId(idArgument(positionals))
+    const sessions = await openSessions(options.store, warn)
+    const from = await findId(sessions, idArgument(positionals))
     const { at, id, title } = options
-    const store = openStore()
+    const { store } = sessions
     const { records } = (await store.inspect(from)).summary
     const fork = await store.fork(from, { at, id, title, purpose: 'fork' })
     const answer = { session_id: fork.id, from, records: fork.lastSeq }

@@ -7,7 +7,7 @@ import { plural } from '../plural.ts'
 import { formatAge } from '../temp/describe.ts'
 import { table } from '../temp/table.ts'
 import { cell, describeSession, pathCell, type SessionDescription } from './describe.ts'
-import { openStore } from './open-store.ts'
+import { openSessions, sessionOptions } from './open-store.ts'
 
 const states = ['active', 'closed', 'crashed', 'locked', 'damaged'] as const
 const defaultLimit = 20
@@ -22,6 +22,7 @@ const options = {
   },
   tool: { type: 'string', value: 'NAME', help: 'only sessions of this program' },
   state: { type: 'string', choices: states, help: 'only sessions in this state' },
+  ...sessionOptions,
 } as const satisfies OptionTable
 
 export const listCommand = defineBareCommand({
@@ -33,10 +34,11 @@ export const listCommand = defineBareCommand({
     ['stint sessions list --workspace . --state crashed', 'what died here'],
     ['stint sessions list --all --json', 'everything, for scripts'],
   ],
-  async run(_, { options }) {
+  async run({ warn }, { options }) {
     const { all, limit, workspace, tool, state } = options
     if (all && limit !== undefined) throw new StintError('ARG_ERROR', '--all and --limit exclude each other')
-    const found = await openStore().list({
+    const { store } = await openSessions(options.store, warn)
+    const found = await store.list({
       tool,
       workspace: workspace === undefined ? undefined : findWorkspace(workspace).path,
     })

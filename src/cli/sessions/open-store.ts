@@ -1,17 +1,90 @@
 import { join } from 'node:path'
-import { nodeDisk } from '../../primitives/disk.ts'
+import type { OptionTable } from '../../command/option.ts'
+import { systemClock } from '../../primitives/clock.ts'
+import { listIfThere, nodeDisk } from '../../primitives/disk.ts'
 import { stintHome } from '../../primitives/home.ts'
 import { StintError } from '../../primitives/stint-error.ts'
-import { sessionIdsIn } from '../../store/filesystem/find-session.ts'
-import { checkSessionId } from '../../store/filesystem/paths.ts'
+import { noteDamage } from '../../store/filesystem/damage.ts'
+import { filesystemId, locateSession, sessionIdsIn } from '../../store/filesystem/find-session.ts'
+import { pack, unpack } from '../../store/filesystem/parcel.ts'
+import { checkSessionId, pathsIn } from '../../store/filesystem/paths.ts'
+import { waiting } from '../../store/filesystem/spool.ts'
 import { filesystemStore } from '../../store/filesystem/store.ts'
+import type { Parcel } from '../../store/parcel.ts'
 import type { SessionStore } from '../../store/store.ts'
+import { readStore, storeOption } from '../store.ts'
 
-/** The store that commands work on. */
-export const openStore = (): SessionStore => filesystemStore()
+/** For every command that works on sessions, wherever they are kept. */
+export const sessionOptions = storeOption satisfies OptionTable
+
+/** The sessions that commands work on, and what only the place where they are kept can tell. */
+export interface OpenSessions {
+  store: SessionStore
+  /** Their ids, or those that begin like this, with or without `ses_`. */
+  ids(beginning?: string): Promise<string[]>
+  /** Throws `NOT_FOUND` once it is gone. */
+  assertThere(id: string): Promise<void>
+  /** What lies beside a session: its files, what visitors left, what was set aside. */
+  beside(id: string): Promise<{ path: string | null; spooled: number; quarantined: string[] }>
+  /** So that a list shows it. */
+  noteDamage(id: string, what: string): Promise<void>
+  /** Where sessions go that are removed; null if they stay where they are, out of sight. */
+  trash: string | null
+  /** A session on its way to another store, and one that comes from there. */
+  pack(id: string): Promise<Parcel>
+  unpack(parcel: Parcel, id: string | undefined): Promise<string>
+}
+
+/** In files, unless a store is named. */
+export async function openSessions(
+  given: string | undefined,
+  warn: (message: string) => void,
+): Promise<OpenSessions> {
+  const url = readStore(given, warn)
+  if (url === undefined) return sessionsInFiles()
+  const { openPostgresSessions } = await import('../postgres/open-postgres.ts')
+  return openPostgresSessions(url)
+}
+
+function sessionsInFiles(): OpenSessions {
+  const directory = sessionsDirectory()
+  const home = stintHome()
+  const trash = join(home, 'trash')
+  const pathsOf = (id: string) => pathsIn(join(directory, id))
+  return {
+    store: filesystemStore(),
+    async ids(beginning = '') {
+      return sessionIdsIn(nodeDisk, directory)
+        .filter((id) => id.startsWith(beginning) || id.startsWith(`${idPrefix}${beginning}`))
+        .sort()
+    },
+    assertThere: async (id) => void locateSession(directory, id),
+    async beside(id) {
+      const paths = pathsOf(id)
+      const { root, quarantine } = paths
+      const quarantined = listIfThere(nodeDisk, quarantine).map((name) => join(quarantine, name))
+      return { path: root, spooled: waiting(nodeDisk, paths).length, quarantined }
+    },
+    noteDamage: async (id, what) => noteDamage(nodeDisk, pathsOf(id), what, systemClock.now()),
+    trash,
+    pack: async (id) => pack(nodeDisk, directory, id),
+    unpack: (parcel, id) => unpack(parcel, { disk: nodeDisk, home, id, now: systemClock.now() }),
+  }
+}
+
+const idPrefix = 'ses_'
 
 /** The directory of all sessions. */
 export const sessionsDirectory = (): string => join(stintHome(), 'sessions')
+
+/** For what is about files, whatever the store: nobody should take one for the other. */
+export async function openFiles(what: string, warn: (message: string) => void): Promise<OpenSessions> {
+  if (readStore(undefined, warn) === undefined) return sessionsInFiles()
+  throw new StintError('ARG_ERROR', `${what} works on sessions in files, and STINT_STORE names a server`, {
+    hint: 'Set STINT_STORE=files for it; `stint sessions copy ID --to files` brings a session there.',
+    detail: `store=${filesystemId}`,
+  })
+}
 
 const shownCandidates = 10
 
@@ -31,11 +104,10 @@ export function idArgument(positionals: readonly string[]): string {
 }
 
 /** The session that is meant: by its id, or by any beginning of it that no other has; `ses_` may be left out. */
-export function findId(given: string): string {
+export async function findId({ ids }: Pick<OpenSessions, 'ids'>, given: string): Promise<string> {
   checkSessionId(given)
-  const ids = sessionIdsIn(nodeDisk, sessionsDirectory())
-  if (ids.includes(given)) return given
-  const candidates = ids.filter((id) => id.startsWith(given) || id.startsWith(`ses_${given}`)).sort()
+  const candidates = await ids(given)
+  if (candidates.includes(given)) return given
   const [only, other] = candidates
   if (only !== undefined && other === undefined) return only
   if (only === undefined)

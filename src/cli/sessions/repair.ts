@@ -7,7 +7,7 @@ import { examine, repairSession } from '../../store/filesystem/repair.ts'
 import type { RepairPlan } from '../../store/filesystem/repair-plan.ts'
 import { writeOut } from '../../command/write-out.ts'
 import { confirm } from './confirm.ts'
-import { findId, idArgument, sessionsDirectory } from './open-store.ts'
+import { findId, idArgument, openFiles, sessionsDirectory } from './open-store.ts'
 
 const options = {
   'dry-run': { type: 'boolean', help: 'say what would be done, change nothing' },
@@ -24,8 +24,8 @@ export const repairCommand = defineBareCommand({
     ['stint sessions repair mine --dry-run', 'what would be done'],
     ['stint sessions repair mine --yes', 'do it'],
   ],
-  async run({ json }, { options, positionals }) {
-    const id = findId(idArgument(positionals))
+  async run({ json, warn }, { options, positionals }) {
+    const id = await findId(await openFiles('a repair', warn), idArgument(positionals))
     const repair = { disk: nodeDisk, clock: systemClock, sessions: sessionsDirectory(), id }
     const plan = examine(repair)
     if (!plan.needed || options['dry-run']) return { repaired: false, kept: null, ...plan }

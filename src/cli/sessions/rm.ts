@@ -1,15 +1,14 @@
-import { join } from 'node:path'
 import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/spec.ts'
-import { stintHome } from '../../primitives/home.ts'
 import { visibleText } from '../../primitives/visible-text.ts'
 import { formatBytes } from '../format-bytes.ts'
 import { plural } from '../plural.ts'
 import { confirm } from './confirm.ts'
-import { findId, idArgument, openStore } from './open-store.ts'
+import { findId, idArgument, openSessions, sessionOptions } from './open-store.ts'
 
 const options = {
   yes: { type: 'boolean', help: 'do not ask' },
+  ...sessionOptions,
 } as const satisfies OptionTable
 
 export const rmCommand = defineBareCommand({
@@ -18,16 +17,20 @@ export const rmCommand = defineBareCommand({
   options,
   positionals: 'ID',
   examples: [['stint sessions rm mine --yes', 'until the trash is emptied it can be moved back']],
-  async run(_, { options, positionals }) {
-    const id = findId(idArgument(positionals))
-    const store = openStore()
+  async run({ warn }, { options, positionals }) {
+    const sessions = await openSessions(options.store, warn)
+    const id = await findId(sessions, idArgument(positionals))
+    const { store, trash } = sessions
     if (!options.yes) {
       const { title, records, bytes } = (await store.inspect(id)).summary
       const what = `${title === undefined ? '' : `${visibleText(title)}: `}${plural(records, 'record')}, ${formatBytes(bytes)}`
       await confirm(false, 'removing a session', `${id} (${what})\nMove it to the trash?`)
     }
     await store.remove(id)
-    return { session_id: id, trash: join(stintHome(), 'trash') }
+    return { session_id: id, trash }
   },
-  render: ({ session_id, trash }) => `${session_id} is in ${trash}`,
+  render: ({ session_id, trash }) =>
+    trash === null
+      ? `${session_id} is removed; \`stint postgres purge\` deletes it for good`
+      : `${session_id} is in ${trash}`,
 })

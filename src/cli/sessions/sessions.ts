@@ -23,6 +23,7 @@ export const sessions: CommandGroup = {
     },
     export: { summary: 'one archive', load: async () => (await import('./export.ts')).exportCommand },
     import: { summary: 'from an archive', load: async () => (await import('./import.ts')).importCommand },
+    copy: { summary: 'to another store', load: async () => (await import('./copy.ts')).copyCommand },
     unlock: {
       summary: 'take it from a holder out of sight',
       load: async () => (await import('./unlock.ts')).unlockCommand,

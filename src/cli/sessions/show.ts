@@ -1,39 +1,35 @@
-import { join } from 'node:path'
 import { defineBareCommand } from '../../command/spec.ts'
 import { formatDuration } from '../../primitives/duration.ts'
-import { listIfThere, nodeDisk } from '../../primitives/disk.ts'
 import { visibleText } from '../../primitives/visible-text.ts'
-import { pathsIn } from '../../store/filesystem/paths.ts'
-import { waiting } from '../../store/filesystem/spool.ts'
 import type { Inspection } from '../../store/store.ts'
 import { formatBytes } from '../format-bytes.ts'
 import { plural } from '../plural.ts'
 import { describeSession, timeText } from './describe.ts'
-import { findId, idArgument, openStore, sessionsDirectory } from './open-store.ts'
+import { findId, idArgument, type OpenSessions, openSessions, sessionOptions } from './open-store.ts'
 
 export const showCommand = defineBareCommand({
   name: 'show',
   summary:
     'One session: what it is, who holds it, its slots, acts without an outcome, what has happened to it.',
+  options: sessionOptions,
   positionals: 'ID',
   examples: [
     ['stint sessions show ses_01J9', 'any beginning of the id that no other has'],
     ['stint sessions show mine --json', 'with all revisions of its manifest'],
   ],
-  async run(_, { positionals }) {
-    const id = findId(idArgument(positionals))
-    const inspection = await openStore().inspect(id)
-    return await describe(id, inspection)
+  async run({ warn }, { options, positionals }) {
+    const sessions = await openSessions(options.store, warn)
+    const id = await findId(sessions, idArgument(positionals))
+    return await describe(await sessions.store.inspect(id), await sessions.beside(id))
   },
   render: (data) => renderSession(data),
 })
 
-async function describe(id: string, inspection: Inspection) {
-  const paths = pathsIn(join(sessionsDirectory(), id))
+async function describe(inspection: Inspection, beside: Awaited<ReturnType<OpenSessions['beside']>>) {
   const slots = await inspection.slots()
   return {
     ...describeSession(inspection.summary),
-    path: paths.root,
+    path: beside.path,
     slots: Object.entries(slots).map(([ext, { version, value }]) => ({
       ext,
       version,
@@ -41,8 +37,8 @@ async function describe(id: string, inspection: Inspection) {
     })),
     unsettled: await inspection.unsettled(),
     /** Left by visitors, not yet taken in. */
-    spooled: waiting(nodeDisk, paths).length,
-    quarantined: listIfThere(nodeDisk, paths.quarantine).map((name) => join(paths.quarantine, name)),
+    spooled: beside.spooled,
+    quarantined: beside.quarantined,
     revisions: inspection.manifest.revisions,
   }
 }
@@ -80,7 +76,7 @@ function renderSession(data: Shown): string {
     ...revisions
       .slice(-shownRevisions)
       .map(({ rev, at, kind }): [string, string] => ['revision', `${rev}  ${at}  ${kind}`]),
-    ['files', data.path],
+    ['files', data.path ?? undefined],
   ]
   return rows
     .filter(([, text]) => text !== undefined)

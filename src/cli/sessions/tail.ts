@@ -3,7 +3,7 @@ import { defineBareCommand } from '../../command/spec.ts'
 import type { SessionEvent } from '../../store/store.ts'
 import { renderEvent } from './describe.ts'
 import { follow } from './follow.ts'
-import { findId, idArgument, openStore, sessionsDirectory } from './open-store.ts'
+import { findId, idArgument, openSessions, sessionOptions } from './open-store.ts'
 import { printLines } from './print-lines.ts'
 
 const defaultCount = 10
@@ -13,6 +13,7 @@ const options = {
   follow: { type: 'boolean', short: 'f', help: 'go on with what is written, until stopped' },
   type: { type: 'string', value: 'T', help: 'only events of this type' },
   all: { type: 'boolean', help: 'also what stint itself has journaled: turns and slots' },
+  ...sessionOptions,
 } as const satisfies OptionTable
 
 export const tailCommand = defineBareCommand({
@@ -28,8 +29,9 @@ export const tailCommand = defineBareCommand({
     ['stint sessions tail mine -n 100 --json', 'one JSON object a line'],
   ],
   async run({ signal, json, warn }, { options, positionals }) {
-    const id = findId(idArgument(positionals))
-    const inspection = await openStore().inspect(id)
+    const sessions = await openSessions(options.store, warn)
+    const id = await findId(sessions, idArgument(positionals))
+    const inspection = await sessions.store.inspect(id)
     const { type, all } = options
     const { state, records } = inspection.summary
     if (state === 'damaged') warn(`${id} is damaged: stint sessions verify ${id} shows where`)
@@ -43,7 +45,7 @@ export const tailCommand = defineBareCommand({
       type === undefined ? all || !event.type.startsWith('stint.') : event.type === type
     const from = Math.max(newest.at(-1)?.seq ?? 0, records) + 1
     const coming = async function* (): AsyncGenerator<string> {
-      for await (const event of follow(inspection, sessionsDirectory(), from, signal))
+      for await (const event of follow(inspection, sessions, from, signal))
         if (isWanted(event)) yield lineOf(event)
     }
     await printLines(coming(), { atOnce: true })

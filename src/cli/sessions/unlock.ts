@@ -6,10 +6,11 @@ import { visibleText } from '../../primitives/visible-text.ts'
 import type { Holder } from '../../store/store.ts'
 import { confirm } from './confirm.ts'
 import { describeHolder } from './describe.ts'
-import { findId, idArgument, openStore } from './open-store.ts'
+import { findId, idArgument, openSessions, sessionOptions } from './open-store.ts'
 
 const options = {
   yes: { type: 'boolean', help: 'do not ask' },
+  ...sessionOptions,
 } as const satisfies OptionTable
 
 export const unlockCommand = defineBareCommand({
@@ -19,9 +20,10 @@ export const unlockCommand = defineBareCommand({
   options,
   positionals: 'ID',
   examples: [['stint sessions unlock mine --yes', 'its holder gets FENCED if it is alive']],
-  async run(_, { options, positionals }) {
-    const id = findId(idArgument(positionals))
-    const store = openStore()
+  async run({ warn }, { options, positionals }) {
+    const sessions = await openSessions(options.store, warn)
+    const id = await findId(sessions, idArgument(positionals))
+    const { store } = sessions
     const { holder } = (await store.inspect(id)).summary
     if (holder === undefined) return { session_id: id, unlocked: false, holder: null }
     await confirm(

@@ -1,20 +1,16 @@
-import { join } from 'node:path'
 import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/spec.ts'
-import { systemClock } from '../../primitives/clock.ts'
-import { nodeDisk } from '../../primitives/disk.ts'
 import { errnoOf, StintError } from '../../primitives/stint-error.ts'
 import { visibleText } from '../../primitives/visible-text.ts'
-import { damageFound, noteDamage } from '../../store/filesystem/damage.ts'
-import { sessionIdsIn } from '../../store/filesystem/find-session.ts'
-import { pathsIn } from '../../store/filesystem/paths.ts'
-import type { Health, SessionStore } from '../../store/store.ts'
+import { damageFound } from '../../store/filesystem/damage.ts'
+import type { Health } from '../../store/store.ts'
 import { plural } from '../plural.ts'
 import { openProgressBar } from '../progress-bar.ts'
-import { findId, idArgument, openStore, sessionsDirectory } from './open-store.ts'
+import { findId, idArgument, type OpenSessions, openSessions, sessionOptions } from './open-store.ts'
 
 const options = {
   all: { type: 'boolean', help: 'every session there is' },
+  ...sessionOptions,
 } as const satisfies OptionTable
 
 interface Verified {
@@ -34,16 +30,16 @@ export const verifyCommand = defineBareCommand({
     ['stint sessions verify mine', 'one session'],
     ['stint sessions verify --all', 'all of them'],
   ],
-  async run({ signal, quiet, say }, { options, positionals }) {
-    const ids = idsOf(options.all, positionals)
-    const store = openStore()
+  async run({ signal, quiet, say, warn }, { options, positionals }) {
+    const open = await openSessions(options.store, warn)
+    const ids = await idsOf(open, options.all, positionals)
     const bar = await openProgressBar('verifying', { signal, quiet })
     const sessions: Verified[] = []
     let error: StintError | undefined
     try {
       for (const [done, id] of ids.entries()) {
         if (signal.aborted) break
-        const result = await verifyOne(store, id, (bytes) => bar?.update({ done, total: ids.length, bytes }))
+        const result = await verifyOne(open, id, (bytes) => bar?.update({ done, total: ids.length, bytes }))
         if (result === undefined) continue
         sessions.push(result.verified)
         error ??= result.error
@@ -63,15 +59,15 @@ export const verifyCommand = defineBareCommand({
     `${renderVerified(sessions)}\n${plural(checked, 'session')} in order`.trim(),
 })
 
-function idsOf(all: boolean, positionals: readonly string[]): string[] {
-  if (!all) return [findId(idArgument(positionals))]
+async function idsOf(open: OpenSessions, all: boolean, positionals: readonly string[]): Promise<string[]> {
+  if (!all) return [await findId(open, idArgument(positionals))]
   if (positionals.length > 0) throw new StintError('ARG_ERROR', '--all takes no id')
-  return sessionIdsIn(nodeDisk, sessionsDirectory()).sort()
+  return await open.ids()
 }
 
 /** Undefined for one that was removed meanwhile. */
 async function verifyOne(
-  store: SessionStore,
+  { store, noteDamage }: OpenSessions,
   id: string,
   onBytes: (done: number) => void,
 ): Promise<{ verified: Verified; error?: StintError } | undefined> {
@@ -81,8 +77,7 @@ async function verifyOne(
     // While somebody writes, a look may come between two halves of a group: then another tells.
     if (damageFound(id, health) !== undefined) health = await inspection.health(onBytes)
     const error = damageFound(id, health)
-    if (error !== undefined)
-      noteDamage(nodeDisk, pathsIn(join(sessionsDirectory(), id)), error.message, systemClock.now())
+    if (error !== undefined) await noteDamage(id, error.message)
     const findings = [
       ...health.journal.findings,
       ...health.audit.findings,
@@ -93,6 +88,8 @@ async function verifyOne(
     return { verified: { session_id: id, state, findings, health }, error }
   } catch (error) {
     if (!(error instanceof StintError) || errnoOf(error) === 'NOT_FOUND') return undefined
+    // About the way to the server, not about the session.
+    if (error.code.startsWith('POSTGRES_')) throw error
     return { verified: { session_id: id, state: 'damaged', findings: [error.message], health: null }, error }
   }
 }

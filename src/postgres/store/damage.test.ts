@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { PostgresServer } from '../../../test/support/postgres.ts'
 import { PostgresSessions } from '../../../test/support/postgres-sessions.ts'
 import { maxInlineBytes } from '../../journal/blobs.ts'
+import { PostgresDriver } from './driver.ts'
 
 let server: PostgresServer
 let sessions: PostgresSessions
@@ -149,6 +150,21 @@ test('a cut of which the row of the session knows nothing is shown by the close 
   expect((await health()).journal.findings).toEqual(['it ends at record 3, and 5 is attested'])
 })
 
+test('damage that was found keeps everybody from writing, also before the last snapshot, until it is put right', async () => {
+  await make()
+  const [row] = await sessions.sql('SELECT line FROM stint.journal WHERE seq = 2')
+  await change('journal', 2)
+  await new PostgresDriver({ pool: sessions.pool }).noteDamage('mine', 'somebody has looked')
+  const damaged = { code: 'JOURNAL_CORRUPT' }
+  await expect(sessions.store.resume('mine')).rejects.toMatchObject(damaged)
+  await expect(sessions.store.visit('mine', (visit) => visit.append({ type: 'note' }))).rejects.toMatchObject(
+    damaged,
+  )
+  await sessions.sql('UPDATE stint.journal SET line = $1 WHERE seq = 2', row?.line)
+  await (await sessions.store.resume('mine')).close()
+  expect(await sessions.store.list()).toMatchObject([{ state: 'closed' }])
+})
+
 test('a blob that is gone or changed is named; what does not need it can be read', async () => {
   await make()
   const [row] = await sessions.sql('SELECT sha256 FROM stint.blob')
@@ -170,12 +186,18 @@ test('records beyond the end are found, and not written over', async () => {
 test('of a damaged session a fork has what is whole', async () => {
   await make()
   await change('journal', 5)
+  // It is told how far it is whole, or finds out itself.
+  await sessions.sql('DELETE FROM stint.snapshot')
   await expect(sessions.store.fork('mine', { at: 4, id: 'copy' })).resolves.toMatchObject({ lastSeq: 4 })
-  expect(await sessions.isWhole('copy')).toBe(true)
-  await sessions.sql(
-    'DELETE FROM stint.journal WHERE seq = 3 AND session = (SELECT min(key) FROM stint.session)',
-  )
-  await expect(sessions.store.fork('mine', { at: 4 })).rejects.toMatchObject({ code: 'JOURNAL_CORRUPT' })
+  await expect(sessions.store.fork('mine', { id: 'another' })).resolves.toMatchObject({ lastSeq: 4 })
+  await expect(sessions.store.fork('mine', { at: 5 })).rejects.toMatchObject({ code: 'ARG_ERROR' })
+  for (const id of ['copy', 'another']) expect(await sessions.isWhole(id)).toBe(true)
+  // A hole before the last snapshot, which a recovery does not read, is found when it is copied.
+  await make('holed')
+  await sessions.sql('DELETE FROM stint.journal WHERE seq = 3 AND session = (SELECT max(key) FROM stint.session)')
+  await expect(sessions.store.fork('holed')).rejects.toMatchObject({ code: 'JOURNAL_CORRUPT' })
+  expect(await sessions.store.list()).toHaveLength(4)
+})
   expect(await sessions.store.list()).toHaveLength(2)
 })
 

@@ -106,6 +106,15 @@ export class PostgresDriver implements StoreDriver {
     return rows.map(({ id }) => String(id))
   }
 
+  /** So that a list shows it, and nothing more is written until it is put right. */
+  async noteDamage(id: string, what: string): Promise<void> {
+    await this.#database.query(
+      'UPDATE stint.session SET damage = coalesce(damage, $2) WHERE id = $1 AND removed_at IS NULL',
+      id,
+      what,
+    )
+  }
+
   /** How many entries visitors have left that nobody has taken in yet. */
   async waiting(id: string): Promise<number> {
     return await countWaiting(this.#database, id)

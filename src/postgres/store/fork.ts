@@ -5,6 +5,7 @@ import type { PostgresClient, Row } from '../pool.ts'
 import { createStatement } from './create-statement.ts'
 import type { Database } from './database.ts'
 import { genesis, tailOf, type LogName } from './log-lines.ts'
+import { recover } from './recover.ts'
 import { findRow, type LogEnd, manifestText, type SessionRow } from './session-row.ts'
 
 /**
@@ -18,7 +19,9 @@ export async function forkRows(
   manifest: Manifest,
 ): Promise<void> {
   const source = await findRow(database, from)
-  const last = source.ends.journal.seq
+  // As far as it is whole.
+  const { journal, audit } = await recover(database, source)
+  const last = journal.end.seq
   const seq = at ?? last
   if (!Number.isSafeInteger(seq) || seq < 0 || seq > last)
     throw new StintError('ARG_ERROR', `there is no record ${seq} to fork at: the last one is ${last}`)
@@ -26,7 +29,10 @@ export async function forkRows(
     database.transaction(
       async (client) => {
         const ask = asking(client)
-        const audited = seq === last ? source.ends.audit.seq : await auditedAt(ask, source, seq)
+        const audited =
+          seq === source.ends.journal.seq
+            ? audit.end.seq
+            : Math.min(audit.end.seq, await auditedAt(ask, source, seq))
         const ends = {
           journal: await endAt(ask, source, 'journal', seq),
           audit: await endAt(ask, source, 'audit', audited),

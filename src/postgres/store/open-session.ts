@@ -1,6 +1,7 @@
 import type { Clock } from '../../primitives/clock.ts'
 import { StintError } from '../../primitives/stint-error.ts'
 import type { Hold } from '../../store/driver.ts'
+import { damageFound } from '../../store/filesystem/damage.ts'
 import type { Manifest } from '../../store/manifest.ts'
 import { emptyState } from '../../store/state.ts'
 import type { RecoveryReport } from '../../store/store.ts'
@@ -9,6 +10,7 @@ import { PostgresSession } from './held-session.ts'
 import { giveBack, type Taken } from './hold.ts'
 import { damageOf, isAt, recover } from './recover.ts'
 import { readManifest, type SessionRow } from './session-row.ts'
+import { verify } from './verify.ts'
 
 export interface OpenContext {
   database: Database
@@ -39,7 +41,7 @@ export async function openTaken(context: OpenContext, taken: Taken): Promise<Pos
   try {
     return await database.insist(() => openRow(context, taken))
   } catch (error) {
-    const isDamage = error instanceof StintError && error.code.endsWith('_CORRUPT')
+    const isDamage = error instanceof StintError && /_CORRUPT$|^BLOB_MISSING$/.test(error.code)
     await giveBack(database, taken, isDamage ? error.message : undefined).catch(() => {
       // What went wrong first is what the caller must hear. It counts as held until this process ends.
     })
@@ -52,8 +54,9 @@ async function openRow({ database, clock, hold }: OpenContext, taken: Taken): Pr
   const { key, ends } = row
   const manifest = await readManifest(database, row)
   const common = { database, clock, hold, row, token, manifest }
+  if (row.damage !== undefined) await assertRepaired(database, row, token)
   // A visitor needs no state: the row says where the logs end.
-  if (hold.kind === 'visitor' && row.damage === undefined && (await isAt(database, key, ends)))
+  if (hold.kind === 'visitor' && (await isAt(database, key, ends)))
     return new PostgresSession({
       ...common,
       state: emptyState(),
@@ -63,9 +66,6 @@ async function openRow({ database, clock, hold }: OpenContext, taken: Taken): Pr
   const recovered = await recover(database, row)
   const damage = damageOf(row.id, recovered)
   if (damage !== undefined) throw damage
-  // Somebody has put it right.
-  if (row.damage !== undefined)
-    await database.query('UPDATE stint.session SET damage = NULL WHERE key = $1 AND token = $2', key, token)
   const { state, snapshot, journal } = recovered
   const report: RecoveryReport = {
     snapshot: snapshot?.seq,
@@ -83,6 +83,13 @@ async function openRow({ database, clock, hold }: OpenContext, taken: Taken): Pr
     report,
     snapshotAt: { seq: snapshot?.seq ?? 0, bytes: journal.bytes },
   })
+}
+
+/** Damage that was found may lie where a recovery does not look, before the last snapshot: until somebody has put it right nothing is written. */
+async function assertRepaired(database: Database, { id, key }: SessionRow, token: string): Promise<void> {
+  const damage = damageFound(id, await verify(database, id))
+  if (damage !== undefined) throw damage
+  await database.query('UPDATE stint.session SET damage = NULL WHERE key = $1 AND token = $2', key, token)
 }
 
 const nothingToReport = (): RecoveryReport => ({ replayed: 0, cut: [], ignored: [], brokenSlots: [] })

@@ -3,9 +3,11 @@ import { Database } from './database.ts'
 
 export interface PurgeOptions {
   pool: PostgresPool
-  /** Only what was removed longer ago than this; 0 by default. */
+  /** Only what was removed longer ago than this; 30 days by default. */
   olderThanMs?: number
 }
+
+export const purgeAfterMs = 30 * 24 * 3_600_000
 
 export interface PurgeReport {
   sessions: number
@@ -18,9 +20,9 @@ const tables = ['journal', 'audit', 'revision', 'blob', 'snapshot', 'state', 'sp
  * Deletes removed sessions for good. Nothing is ever deleted but by this, and it takes a role that may.
  *
  * @example
- * await purge({ pool, olderThanMs: 30 * 24 * 3_600_000 })
+ * await purge({ pool, olderThanMs: 7 * 24 * 3_600_000 })
  */
-export async function purge({ pool, olderThanMs = 0 }: PurgeOptions): Promise<PurgeReport> {
+export async function purge({ pool, olderThanMs = purgeAfterMs }: PurgeOptions): Promise<PurgeReport> {
   const report = { sessions: 0, records: 0 }
   const database = new Database({ pool })
   // One at a time: however much there is, nobody waits for long.

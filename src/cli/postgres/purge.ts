@@ -1,0 +1,34 @@
+import type { OptionTable } from '../../command/option.ts'
+import { defineBareCommand } from '../../command/spec.ts'
+import { formatDuration } from '../../primitives/duration.ts'
+import { purge, purgeAfterMs } from '../../postgres/store/purge.ts'
+import { plural } from '../plural.ts'
+import { confirm } from '../sessions/confirm.ts'
+import { needServer, storeOption } from '../store.ts'
+import { openPool } from './open-pool.ts'
+
+const options = {
+  'older-than': { type: 'duration', value: 'D', help: 'only what was removed longer ago than this (30d)' },
+  yes: { type: 'boolean', help: 'do not ask' },
+  ...storeOption,
+} as const satisfies OptionTable
+
+export const purgeCommand = defineBareCommand({
+  name: 'purge',
+  summary:
+    'Deletes sessions for good that `stint sessions rm` has removed. Nothing else ever deletes a record; it takes a role that may.',
+  options,
+  examples: [
+    ['stint postgres purge --yes', 'what was removed more than 30 days ago'],
+    ['stint postgres purge --older-than 0s --yes', 'everything that was removed'],
+  ],
+  async run({ warn }, { options }) {
+    const url = needServer(options.store, warn)
+    const { 'older-than': olderThanMs = purgeAfterMs } = options
+    const question = `Delete every session that was removed more than ${formatDuration(olderThanMs)} ago, for good?`
+    await confirm(options.yes, 'a purge', question)
+    return await purge({ pool: openPool(url), olderThanMs })
+  },
+  render: ({ sessions, records }) =>
+    `${plural(sessions, 'session')} deleted, with ${plural(records, 'record')}`,
+})

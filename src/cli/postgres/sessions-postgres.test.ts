@@ -1,0 +1,164 @@
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { PostgresServer } from '../../../test/support/postgres.ts'
+import { PostgresSessions } from '../../../test/support/postgres-sessions.ts'
+import { dataOf, errorOf, jsonLines, SessionWorld } from '../../../test/support/session-world.ts'
+import { stintBin, until } from '../../../test/support/world.ts'
+import { filesystemStore } from '../../store/filesystem/store.ts'
+
+let server: PostgresServer
+let sessions: PostgresSessions
+let world: SessionWorld
+beforeAll(async () => {
+  server = await PostgresServer.start()
+  sessions = await PostgresSessions.on(server)
+  world = new SessionWorld()
+  world.env.STINT_STORE = server.url({ database: sessions.database })
+})
+afterAll(async () => {
+  await world[Symbol.asyncDispose]()
+  await sessions[Symbol.asyncDispose]()
+  await server[Symbol.asyncDispose]()
+})
+
+test('every command on sessions works on the server that STINT_STORE names', async () => {
+  const run = (command: string, ...args: string[]) => world.run(command, ...args)
+  const created = await run(
+    'append',
+    'nightly',
+    '--create',
+    '--type',
+    'note',
+    '--data',
+    '{"n":1}',
+    '--title',
+    'T',
+  )
+  expect(dataOf(created)).toEqual({ session_id: 'nightly', type: 'note', taken_in: true })
+  expect((await run('append', 'night', '--type', 'note', '--data', '{"n":2}')).code).toBe(0)
+  expect(dataOf(await run('list'))).toMatchObject({
+    total: 1,
+    sessions: [{ session_id: 'nightly', state: 'closed', title: 'T', records: 2 }],
+  })
+  expect(dataOf(await run('show', 'nightly'))).toMatchObject({ records: 2, path: null, spooled: 0 })
+  expect(jsonLines((await run('events', 'nightly')).stdout)).toMatchObject([
+    { data: { n: 1 } },
+    { data: { n: 2 } },
+  ])
+  expect(jsonLines((await run('tail', 'nightly', '-n', '1')).stdout)).toMatchObject([{ data: { n: 2 } }])
+  expect(dataOf(await run('fork', 'nightly', '--at', '1', '--id', 'copy'))).toMatchObject({ records: 1 })
+  expect(dataOf(await run('verify', '--all'))).toMatchObject({ checked: 2, damaged: 0 })
+  expect(dataOf(await world.audit('verify', 'nightly'))).toMatchObject({ session_id: 'nightly' })
+  expect(dataOf(await run('rm', 'copy', '--yes'))).toEqual({ session_id: 'copy', trash: null })
+  expect(errorOf(await run('show', 'copy'))).toMatchObject({ code: 'NOT_FOUND' })
+  // Nothing of all this was in files.
+  expect(await world.store.list()).toEqual([])
+})
+
+test('what is about files says so, instead of looking at others', async () => {
+  for (const args of [['du'], ['repair', 'nightly'], ['export', 'nightly'], ['import', 'x.tar']]) {
+    const refused = await world.stint(['sessions', ...args, '--json'], { cwd: world.tmp })
+    expect(refused.code).toBe(2)
+    expect(refused.stdout + refused.stderr).toContain('STINT_STORE')
+  }
+})
+
+test('a run is recorded on the server', async () => {
+  const run = await world.stint(['run', '--record', '--session', 'recorded', '--', 'true'], {
+    cwd: world.tmp,
+  })
+  expect(run).toMatchObject({ code: 0, stderr: '' })
+  expect(dataOf(await world.audit('show', 'recorded'))).toMatchObject({
+    acts: [{ action: 'run', state: 'done' }],
+  })
+  expect(await sessions.isWhole('recorded')).toBe(true)
+  const stray = await world.stint(['run', '--store', 'files', '--json', '--', 'true'])
+  expect(errorOf(stray)).toMatchObject({ code: 'ARG_ERROR', message: '--store goes with --lock or --record' })
+})
+
+test('a tail follows what others write, until the session is removed', async () => {
+  const session = await sessions.store.create({ id: 'followed' })
+  const tail = world.start(process.execPath, [
+    stintBin,
+    'sessions',
+    'tail',
+    'followed',
+    '-f',
+    '-n',
+    '10',
+    '--json',
+  ])
+  await session.append({ type: 'note', data: 'one' })
+  await until('it is seen', () => tail.output().stdout.includes('one'))
+  await session.append({ type: 'note', data: 'two' })
+  await until('the next is seen', () => tail.output().stdout.includes('two'))
+  await session.close()
+  await sessions.store.remove('followed')
+  expect(await tail.finished).toMatchObject({ code: 5 })
+})
+
+test('who holds a session is named, and can be robbed of it', async () => {
+  const session = await sessions.store.create({ id: 'held', purpose: 'a test' })
+  const visited = await world.run('append', 'held', '--type', 'note', '--data', '"left"')
+  expect(dataOf(visited)).toMatchObject({ taken_in: false })
+  expect(dataOf(await world.run('show', 'held'))).toMatchObject({ spooled: 1, holder: { purpose: 'a test' } })
+  expect(errorOf(await world.run('rm', 'held', '--yes'))).toMatchObject({
+    code: 'SESSION_LOCKED',
+    message: expect.stringContaining(`pid ${process.pid}`) as string,
+  })
+  expect(dataOf(await world.run('unlock', 'held', '--yes'))).toMatchObject({ unlocked: true })
+  await expect(session.append({ type: 'note' })).rejects.toMatchObject({ code: 'FENCED' })
+})
+
+test('a session is copied from one store to the other, verified, under an id of its own', async () => {
+  const toFiles = dataOf(await world.run('copy', 'nightly', '--to', 'files'))
+  expect(toFiles).toMatchObject({
+    session_id: expect.stringMatching(/^ses_/) as string,
+    store: 'filesystem',
+    from: { session_id: 'nightly', store: 'postgres' },
+    records: 2,
+  })
+  const copy = await world.store.inspect(String(toFiles.session_id))
+  expect((await copy.health()).ok).toBe(true)
+  expect(copy.manifest.revisions.at(-1)?.from).toEqual({ session_id: 'nightly', seq: 2, store: 'postgres' })
+  const back = dataOf(await world.run('copy', String(toFiles.session_id), '--from', 'files', '--id', 'back'))
+  expect(back).toMatchObject({ session_id: 'back', store: 'postgres' })
+  expect(await sessions.data('back')).toEqual([{ n: 1 }, { n: 2 }])
+  expect(errorOf(await world.run('copy', 'nightly'))).toMatchObject({ code: 'ARG_ERROR' })
+  expect(
+    errorOf(await world.run('copy', 'nightly', '--to', 'files', '--id', String(toFiles.session_id))),
+  ).toMatchObject({ code: 'NAME_TAKEN' })
+  expect(errorOf(await world.run('copy', 'nobody', '--to', 'files'))).toMatchObject({ code: 'NOT_FOUND' })
+})
+
+test('a purge deletes what was removed, if told to', async () => {
+  const purge = (...args: string[]) => world.stint(['postgres', 'purge', ...args, '--json'])
+  expect(errorOf(await purge())).toMatchObject({ code: 'ARG_ERROR' })
+  expect(dataOf(await purge('--yes'))).toEqual({ sessions: 0, records: 0 })
+  const purged = dataOf(await purge('--older-than', '0s', '--yes'))
+  expect(purged.sessions).toBeGreaterThan(0)
+  expect(await sessions.sql('SELECT FROM stint.session WHERE removed_at IS NOT NULL')).toEqual([])
+})
+
+test('--store goes before STINT_STORE, and a server that is not there is told with what to do', async () => {
+  await filesystemStore({ home: world.home })
+    .create({ id: 'in-files' })
+    .then((session) => session.close())
+  expect(dataOf(await world.run('list', '--store', 'files')).sessions).toMatchObject([
+    {},
+    { session_id: expect.any(String) as string },
+  ])
+  const away = `postgres://me:secret-word@/x?host=${join(world.tmp, 'nowhere')}`
+  world.env.STINT_STORE = away
+  for (const [command, ...args] of [
+    ['list'],
+    ['show', 'x'],
+    ['verify', '--all'],
+    ['append', 'x', '--type', 'a'],
+  ] as const) {
+    const failed = await world.run(command, ...args)
+    expect(failed).toMatchObject({ code: 12 })
+    expect(failed.stdout + failed.stderr).not.toContain('secret-word')
+    expect(errorOf(failed)).toMatchObject({ code: 'POSTGRES_UNAVAILABLE' })
+  }
+})

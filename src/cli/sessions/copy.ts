@@ -1,0 +1,48 @@
+import type { OptionTable } from '../../command/option.ts'
+import { defineBareCommand } from '../../command/spec.ts'
+import { StintError } from '../../primitives/stint-error.ts'
+import { plural } from '../plural.ts'
+import { findId, idArgument, openSessions } from './open-store.ts'
+
+const options = {
+  from: { type: 'string', value: 'STORE', help: 'postgres://…, or files: where it is (STINT_STORE, files)' },
+  to: { type: 'string', value: 'STORE', help: 'postgres://…, or files: where it goes (STINT_STORE, files)' },
+  id: { type: 'string', value: 'ID', help: 'the id of the copy (a new one)' },
+} as const satisfies OptionTable
+
+export const copyCommand = defineBareCommand({
+  name: 'copy',
+  summary:
+    'Copies a closed session to another store, verified on both sides. The copy has an id of its own and says where it comes from; the original stays.',
+  options,
+  positionals: 'ID',
+  examples: [
+    ['stint sessions copy mine --to files', 'from the server that STINT_STORE names'],
+    ['stint sessions copy mine --from files', 'to the server that STINT_STORE names'],
+    ['stint sessions copy mine --from files --to postgres://me@db.example/team', 'or name both'],
+  ],
+  async run({ warn }, { options, positionals }) {
+    const { from, to, id } = options
+    if (from === undefined && to === undefined)
+      throw new StintError('ARG_ERROR', 'from where, or to where?', {
+        hint: 'Give --from or --to; the other one is what STINT_STORE says, else files.',
+      })
+    const [source, target] = [await openSessions(from, warn), await openSessions(to, warn)]
+    const original = await findId(source, idArgument(positionals))
+    const parcel = await source.pack(original)
+    const copy = await target.unpack(parcel, id)
+    const health = await (await target.store.inspect(copy)).health()
+    const { journal, audit } = parcel.ends
+    if (!health.ok || health.journal.head !== journal.tail || health.audit.head !== audit.tail)
+      throw new StintError('JOURNAL_CORRUPT', `${copy} is not what ${original} is: do not use it`)
+    return {
+      session_id: copy,
+      store: target.store.id,
+      from: { session_id: original, store: source.store.id },
+      records: journal.seq,
+      audit_lines: audit.seq,
+    }
+  },
+  render: ({ session_id, store, from, records, audit_lines }) =>
+    `${session_id} (${store}) is ${from.session_id} (${from.store}): ${plural(records, 'record')}, ${plural(audit_lines, 'audit line')}, verified`,
+})
