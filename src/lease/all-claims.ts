@@ -2,7 +2,7 @@ import { errnoOf, StintError } from '../primitives/stint-error.ts'
 import { textOf } from '../primitives/text-of.ts'
 import { look } from './book.ts'
 import { type Claim, parseClaims } from './claim.ts'
-import { type Register, runAsync } from './register.ts'
+import { type Register, runAsync, runSync, type Steps } from './register.ts'
 import type { Witness } from './staleness.ts'
 import { isWorkspaceKey } from './workspace.ts'
 
@@ -26,7 +26,7 @@ const atOnce = 32
 /** Everybody's claims on everything. What is wrong with one record hides no other. */
 export async function allClaims(register: Register): Promise<AllClaims> {
   const all: AllClaims = { subjects: [], unreadable: [] }
-  const keys = await runAsync(register, register.keys())
+  const keys = await carryOut(register, register.keys())
   const ours = register.shared === undefined ? keys.filter(isWorkspaceKey) : keys
   for (let from = 0; from < ours.length; from += atOnce) {
     const batch = ours.slice(from, from + atOnce)
@@ -40,15 +40,19 @@ export async function allClaims(register: Register): Promise<AllClaims> {
   return all
 }
 
+/** Without waiting where that is possible: for files, the threads that wait take longer to start than the calls take. */
+const carryOut = async <Result>(register: Register, steps: Steps<unknown, Result>): Promise<Result> =>
+  register.performSync === undefined ? await runAsync(register, steps) : runSync(register, steps)
+
 /** Undefined if nobody has a claim there: then the record does not even say where that is. */
 async function readSubject(register: Register, key: string): Promise<ClaimedSubject | undefined> {
-  const { text } = await runAsync(register, register.read(key))
+  const { text } = await carryOut(register, register.read(key))
   if (text === undefined) return undefined
   const known = parseClaims(text, '')
   if (known === undefined) throw new StintError('UNEXPECTED', 'a record this version cannot read')
   if (known.claims.length === 0) return undefined
   const { workspace } = known
-  const { claims, witness } = await runAsync(register, look({ register, key, workspace }))
+  const { claims, witness } = await carryOut(register, look({ register, key, workspace }))
   return claims.claims.length === 0 ? undefined : { key, workspace, claims: claims.claims, witness }
 }
 

@@ -15,7 +15,7 @@ import { HookWorld } from '../../../test/support/hook-world.ts'
 import { LockWorld } from '../../../test/support/lock-world.ts'
 import { deadPid, plant } from '../../../test/support/plant.ts'
 import { Terminal } from '../../../test/support/terminal.ts'
-import { type Finished, stintBin, type World } from '../../../test/support/world.ts'
+import { type Finished, projectRoot, stintBin, type World } from '../../../test/support/world.ts'
 import { ownIdentity } from '../../primitives/liveness.ts'
 import type { Check, Level } from '../health/check.ts'
 
@@ -83,6 +83,8 @@ test('on a machine where all is well every check is fine, everything was tried, 
     'orphans',
   ]
   expect(checks.map(({ name }) => name)).toEqual([...names, ...others, 'hooks', 'timer'])
+  const page = readFileSync(join(projectRoot, 'docs/status.md'), 'utf8')
+  for (const { name } of checks) expect(page).toMatch(new RegExp(`^\\| .*\`${name}\`.* \\|`, 'm'))
   expect(counts.ok + counts.warn).toBe(checks.length)
   expect(existsSync(world.home)).toBe(false)
   expect(readdirSync(world.tmp).filter((name) => name.startsWith('.'))).toEqual([])

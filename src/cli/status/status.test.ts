@@ -1,9 +1,16 @@
-import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { HookWorld } from '../../../test/support/hook-world.ts'
 import { deadPid, plant } from '../../../test/support/plant.ts'
-import { type Finished, type Running, stintBin, until, type World } from '../../../test/support/world.ts'
+import {
+  type Finished,
+  projectRoot,
+  type Running,
+  stintBin,
+  until,
+  type World,
+} from '../../../test/support/world.ts'
 import { ownIdentity } from '../../primitives/liveness.ts'
 import { filesystemStore } from '../../store/filesystem/store.ts'
 import type { StatusData } from './gather.ts'
@@ -48,6 +55,8 @@ const nothing = {
 test('with no home and no root yet there is nothing, nothing to do, and nothing is made', async () => {
   await using world = new User()
   const data = await world.data()
+  const page = readFileSync(join(projectRoot, 'docs/status.md'), 'utf8')
+  for (const name of Object.keys(data)) expect(page).toMatch(new RegExp(`^\\| .*\`${name}(\\[\\])?\``, 'm'))
   expect(data).toEqual({
     ...nothing,
     at: expect.any(Number),

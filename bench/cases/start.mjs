@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { run, settle } from '../processes.mjs'
+
+const stdout = ['ignore', 'pipe', 'inherit']
+
+const contender = (name, command, check, floor = false) => ({
+  name,
+  floor,
+  check: (state) => check(run(command(state), state.place, stdout, { env: state.env }).stdout),
+  async run(state) {
+    await settle()
+    const { start, end } = run(command(state), state.place, stdout, { env: state.env })
+    return Number(end - start)
+  },
+})
+
+const stint = (words, check) =>
+  contender(`stint ${words.join(' ')}`, ({ stint }) => [process.execPath, stint.bin, ...words], check)
+const node = contender(
+  'node -e 0',
+  () => [process.execPath, '-e', '0'],
+  (printed) => assert.equal(printed, ''),
+  true,
+)
+
+/** A user with a home in which something is held, and no agent. */
+function setup({ place, stint }) {
+  const [home, user] = ['start-home', 'start-user'].map((name) => join(place.base, name))
+  mkdirSync(user, { recursive: true })
+  const state = { place, stint, env: { STINT_HOME: home, HOME: user } }
+  const hold = ['lock', 'acquire', '--session', 'mine', '--resource', 'start', '--ttl', '1h']
+  run([process.execPath, stint.bin, ...hold], place, stdout, { env: state.env })
+  // The first run leaves compiled code for those after it.
+  run([process.execPath, stint.bin, 'run', '--', 'true'], place, stdout, { env: state.env })
+  return state
+}
+
+const bench = { unit: 'ms', rounds: 60, warmUp: 3, setup }
+
+export default [
+  {
+    ...bench,
+    name: 'start-help',
+    about: 'wall time of `stint --help`',
+    subject: 'stint --help',
+    targets: [{ against: 'node -e 0', atMost: 1.3 }],
+    contenders: [stint(['--help'], (printed) => assert.match(printed, /^Commands:$/m)), node],
+  },
+  {
+    ...bench,
+    name: 'start-status',
+    about: 'wall time of `stint status`, with a lease and nothing else',
+    subject: 'stint status',
+    targets: [{ against: 'node -e 0', atMost: 1.6 }],
+    contenders: [
+      stint(['status'], (printed) => assert.equal(JSON.parse(printed).data.workspaces.length, 1)),
+      node,
+    ],
+  },
+]
