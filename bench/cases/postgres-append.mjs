@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict'
+import { startPostgres } from '../postgres-server.mjs'
+
+/** Connections: as many as callers, but no more than a pool should have. */
+const connections = (callers) => Math.min(callers, 16)
+
+const data = { role: 'assistant', text: 'x'.repeat(140), n: 1 }
+
+async function setup({ stint }, callers) {
+  const library = stint.library.replace('index.js', 'postgres/index.js')
+  const server = await startPostgres(library)
+  const pool = server.pool({ max: connections(callers) })
+  await pool.query(
+    'CREATE TABLE log (session bigint, seq bigint, line text NOT NULL, PRIMARY KEY (session, seq))',
+  )
+  const { postgresStore } = await import(library)
+  const session = await postgresStore({ pool }).create({ tool: 'bench' })
+  return { callers, server, pool, session, seq: 0 }
+}
+
+/** Callers that each wait for their record before they write the next, all into one session. */
+async function costOfAppends(state, append) {
+  const each = Math.max(8, Math.ceil(256 / state.callers))
+  const caller = async () => {
+    for (let done = 0; done < each; done++) await append(state)
+  }
+  const start = process.hrtime.bigint()
+  await Promise.all(Array.from({ length: state.callers }, caller))
+  return Number(process.hrtime.bigint() - start) / (each * state.callers)
+}
+
+const ours = ({ session }) => session.append({ type: 'message', data })
+
+const lineOf = (seq) => JSON.stringify({ seq, at: Date.now(), type: 'message', data })
+
+/** What one writes first: a statement a record, on whichever connection is free. */
+async function insert(state) {
+  const seq = ++state.seq
+  await state.pool.query('INSERT INTO log VALUES (1, $1, $2)', [seq, lineOf(seq)])
+}
+
+/** The least that can be done: one statement for whatever has gathered, without a fence, a sum, or a way to know it again. */
+function grouped(state) {
+  state.pending ??= []
+  return new Promise((resolve, reject) => {
+    state.pending.push({ resolve, reject })
+    state.running ??= flush(state).finally(() => (state.running = undefined))
+  })
+}
+
+async function flush(state) {
+  for (;;) {
+    await new Promise((resolve) => setImmediate(resolve))
+    const batch = state.pending.splice(0)
+    if (batch.length === 0) return
+    const seqs = batch.map(() => ++state.seq)
+    await state.pool.query('INSERT INTO log SELECT 1, * FROM unnest($1::bigint[], $2::text[])', [
+      seqs,
+      seqs.map(lineOf),
+    ])
+    for (const { resolve } of batch) resolve()
+  }
+}
+
+const contender = (name, append, more = {}) => ({
+  name,
+  check: async (state) => assert.notEqual(await append(state), null),
+  run: (state) => costOfAppends(state, append),
+  ...more,
+})
+
+const names = { insert: 'INSERT with pg', grouped: 'INSERT with pg, grouped' }
+
+/** pgbench would be another floor; the package that brings the server does not bring it. */
+export default [1, 8, 64].map((callers) => ({
+  name: `postgres-append-${callers}`,
+  about: `durable append of 200 B to one session on PostgreSQL by ${callers} at once over ${connections(callers)} connections; time for one`,
+  unit: 'us',
+  rounds: 12,
+  subject: 'stint',
+  targets: [
+    { against: names.insert, atMost: callers === 1 ? 2 : 1 },
+    { against: names.grouped, atMost: 2.5 },
+  ],
+  setup: (parts) => setup(parts, callers),
+  async teardown({ session, server }) {
+    await session.close()
+    await server[Symbol.asyncDispose]()
+  },
+  contenders: [
+    contender('stint', ours),
+    contender(names.insert, insert),
+    contender(names.grouped, grouped, { floor: true }),
+  ],
+}))
