@@ -16,7 +16,7 @@ import type { Check } from '../health/check.ts'
 import { judgeHooks, lookAtHooks } from '../health/hooks.ts'
 import { judgeLeases } from '../health/leases.ts'
 import { judgeOrphans, orphansAmong } from '../health/orphans.ts'
-import { judgeSessions } from '../health/sessions.ts'
+import { inFiles, judgeSessions } from '../health/sessions.ts'
 import { judgeSpace, readSpace } from '../health/space.ts'
 import { readStore } from '../store.ts'
 import { judgeClock, newestIn, setBackSince } from './clock.ts'
@@ -48,7 +48,7 @@ export async function* examineAll(warn: (message: string) => void): AsyncGenerat
     yield* lookAtPlace('home', path)
     yield* look('leases', async () => {
       claims = await allClaims(homeRegister() as Register)
-      return judgeLeases(claims.subjects, claims.unreadable, (key) => join(path, 'locks', key))
+      return judgeLeases(claims, (key) => join(path, 'locks', key))
     })
     const trial = await attempt('home files', () => tryHome(path))
     if ('check' in trial) yield trial.check
@@ -61,7 +61,7 @@ export async function* examineAll(warn: (message: string) => void): AsyncGenerat
         setBackMs: setBackSince(claims.subjects),
       }),
     )
-    yield* look('sessions', () => judgeSessions(listSessions(nodeDisk, join(path, 'sessions'))))
+    yield* look('sessions', () => judgeSessions(listSessions(nodeDisk, join(path, 'sessions')), inFiles()))
   }
   if ('check' in tmp) yield tmp.check
   else {
@@ -95,5 +95,5 @@ async function lookAtPostgres(warn: (message: string) => void): Promise<readonly
   if (url === undefined) return []
   const { checkPostgres } = await import('./postgres.ts')
   const { openPool } = await import('../postgres/open-pool.ts')
-  return [await checkPostgres(() => openPool(url))]
+  return [await checkPostgres(openPool(url))]
 }

@@ -69,7 +69,10 @@ test('sessions: what is damaged, held out of sight, or was left by the dead, eac
 })
 
 test('leases: records that cannot be read are shown where they lie', () => {
-  const check = judgeLeases([], [{ key: '0123456789ab', reason: 'EACCES' }], (key) => `/home/locks/${key}`)
+  const check = judgeLeases(
+    { subjects: [], unreadable: [{ key: '0123456789ab', reason: 'EACCES' }] },
+    (key) => `/home/locks/${key}`,
+  )
   expect(check).toMatchObject({ level: 'fail', text: expect.stringContaining('EACCES') })
   expect(check.fix).toContain('/home/locks/0123456789ab')
 })

@@ -1,21 +1,17 @@
-import { type ClaimedSubject } from '../../lease/all-claims.ts'
+import type { AllClaims } from '../../lease/all-claims.ts'
 import { stands } from '../../lease/staleness.ts'
 import { visibleText } from '../../primitives/visible-text.ts'
 import { plural } from '../plural.ts'
 import { bad, type Check, fine, poor } from './check.ts'
 
-/** Claims that nobody can count on any more, and records that make no sense. `where`: in which directory those lie. */
-export function judgeLeases(
-  subjects: readonly ClaimedSubject[],
-  unreadable: readonly { key: string; reason: string }[],
-  where: (key: string) => string,
-): Check {
+/** Claims that nobody can count on any more, and records that make no sense. `where`: how to find those. */
+export function judgeLeases({ subjects, unreadable }: AllClaims, where: (key: string) => string): Check {
   const [broken] = unreadable
   if (broken !== undefined)
     return bad(
       'leases',
       `${plural(unreadable.length, 'record')} cannot be read: ${broken.key} (${visibleText(broken.reason)})`,
-      `Look at ${visibleText(where(broken.key), 2000)}: it must be a directory of yours. A record of a later version ends by itself.`,
+      `Look at ${visibleText(where(broken.key), 2000)}: you must be able to read it. A record of a later version ends by itself.`,
     )
   const claims = subjects.flatMap(({ claims, witness }) => claims.map((claim) => stands(claim, witness)))
   const stale = claims.filter((standing) => !standing).length

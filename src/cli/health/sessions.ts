@@ -10,8 +10,12 @@ export function countStates(sessions: readonly Pick<SessionSummary, 'state'>[]):
   return counts
 }
 
-/** Each state that somebody should do something about, the worst first. */
-export function judgeSessions(sessions: readonly Pick<SessionSummary, 'id' | 'state'>[]): Check[] {
+/** What commands need to be told so that they work on sessions in files: where a server is named, they mean that. */
+export const inFiles = (env: NodeJS.ProcessEnv = process.env): string =>
+  env.STINT_STORE && env.STINT_STORE !== 'files' ? ' --store files' : ''
+
+/** Each state that somebody should do something about, the worst first. `flag` leads commands to where they are kept. */
+export function judgeSessions(sessions: readonly Pick<SessionSummary, 'id' | 'state'>[], flag = ''): Check[] {
   const idsOf = (state: SessionState): string[] =>
     sessions.filter((session) => session.state === state).map(({ id }) => id)
   const [damaged, locked, crashed] = [idsOf('damaged'), idsOf('locked'), idsOf('crashed')]
@@ -22,7 +26,7 @@ export function judgeSessions(sessions: readonly Pick<SessionSummary, 'id' | 'st
           bad(
             'sessions',
             `${damaged.length} damaged: ${some(damaged)}`,
-            `stint sessions repair ${damaged[0]}`,
+            `stint sessions repair ${damaged[0]}${flag}`,
           ),
         ]),
     ...(locked.length === 0
@@ -31,7 +35,7 @@ export function judgeSessions(sessions: readonly Pick<SessionSummary, 'id' | 'st
           poor(
             'sessions',
             `${locked.length} held by somebody who cannot be seen from here: ${some(locked)}`,
-            `End that one; if it is gone for good: stint sessions unlock ${locked[0]}`,
+            `End that one; if it is gone for good: stint sessions unlock ${locked[0]}${flag}`,
           ),
         ]),
     ...(crashed.length === 0
@@ -40,7 +44,7 @@ export function judgeSessions(sessions: readonly Pick<SessionSummary, 'id' | 'st
           poor(
             'sessions',
             `${crashed.length} whose writer died: ${some(crashed)}`,
-            `Resume it in its own tool, which takes up all that was acknowledged; \`stint sessions tail ${crashed[0]}\` shows its end.`,
+            `Resume it in its own tool, which takes up all that was acknowledged; \`stint sessions tail ${crashed[0]}${flag}\` shows its end.`,
           ),
         ]),
   ]

@@ -1,9 +1,12 @@
+import type { ClaimedSubject } from '../../lease/all-claims.ts'
 import type { MeasuredEntry } from '../../monitor/entry.ts'
 import { describeSubject } from '../lock/book.ts'
 import { describeClaim } from '../lock/describe.ts'
-import type { StoredSubject } from './gather.ts'
 
-export const describeWorkspace = ({ store, key, workspace, claims, witness }: StoredSubject) => ({
+export const describeWorkspace = (
+  { key, workspace, claims, witness }: ClaimedSubject,
+  store: 'files' | 'postgres',
+) => ({
   ...describeSubject(key, workspace),
   store,
   claims: claims.map((claim) => describeClaim(claim, witness)),

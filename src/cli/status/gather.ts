@@ -1,25 +1,22 @@
 import { join } from 'node:path'
-import { allClaims, type ClaimedSubject } from '../../lease/all-claims.ts'
-import { homeRegister } from '../../lease/lock-home.ts'
-import type { Register } from '../../lease/register.ts'
 import { findWorkspace } from '../../lease/workspace.ts'
 import { takeCensus } from '../../monitor/census.ts'
 import type { MeasuredEntry } from '../../monitor/entry.ts'
-import { nodeDisk } from '../../primitives/disk.ts'
-import { hasEntries } from '../../primitives/has-entries.ts'
 import { stintHome } from '../../primitives/home.ts'
 import { findRoot, findTmp } from '../../scratch/root.ts'
 import type { SessionSummary } from '../../store/store.ts'
-import { attempt, type Attempt } from '../health/attempt.ts'
+import { attempt } from '../health/attempt.ts'
 import { type Check, isFinding } from '../health/check.ts'
 import { judgeHooks, lookAtHooks } from '../health/hooks.ts'
 import { judgeLeases } from '../health/leases.ts'
 import { judgeOrphans, orphansAmong } from '../health/orphans.ts'
-import { countStates, judgeSessions } from '../health/sessions.ts'
+import { countStates, inFiles, judgeSessions } from '../health/sessions.ts'
 import { judgeSpace, readSpace } from '../health/space.ts'
 import { describeSession } from '../sessions/describe.ts'
-import { openRegister, readStore } from '../store.ts'
+import { readStore } from '../store.ts'
 import { describeRun, describeWorkspace } from './describe.ts'
+import { claimsIn, sessionsIn } from './in-files.ts'
+import type { OnServer } from './on-server.ts'
 
 /** How long sizes may take: what is larger than can be counted in this time is large enough. */
 const measureWithinMs = 500
@@ -31,55 +28,59 @@ export type StatusData = Awaited<ReturnType<typeof gatherStatus>>
 
 /** Looks at everything; what is wrong with one part is found and said, and the rest is there all the same. */
 export async function gatherStatus(warn: (message: string) => void) {
-  const now = Date.now()
+  const at = Date.now()
   const findings: Check[] = []
-  const take = <Found>(attempted: Attempt<Found>): Found | undefined => {
+  const look = async <Found>(name: string, at: () => Found | Promise<Found>): Promise<Found | undefined> => {
+    const attempted = await attempt(name, at)
     if ('found' in attempted) return attempted.found
     findings.push(attempted.check)
     return undefined
   }
-  const home = take(await attempt('home', () => stintHome()))
-  const root = take(
-    await attempt('temp directory', () => ({ tmp: findTmp(), path: findRoot()?.path ?? null })),
-  )
-  const leases = await gatherLeases(home, take, warn)
-  const entries =
-    root === undefined ? [] : (take(await attempt('runs', () => takeCensus(now, measureWithinMs))) ?? [])
-  const sessions = home === undefined ? [] : (take(await attempt('sessions', () => sessionsIn(home))) ?? [])
-  const disk = [
-    ...(home === undefined ? [] : [take(await attempt('home', () => spaceOf('home', home)))]),
-    ...(root === undefined ? [] : [take(await attempt('temp directory', () => spaceOf('temp', root.tmp)))]),
-  ].filter((space) => space !== undefined)
-  const hooks = take(await attempt('hooks', () => lookAtHooks(findWorkspace().path))) ?? {
-    hooks: [],
-    without: [],
-  }
+  const home = await look('home', () => stintHome())
+  const tmp = await look('temp directory', () => findTmp())
+  const root =
+    tmp === undefined ? undefined : await look('temp directory', () => ({ path: findRoot()?.path }))
+  const claims = home === undefined ? undefined : await look('leases', () => claimsIn(home))
+  const sessions = (home === undefined ? undefined : await look('sessions', () => sessionsIn(home))) ?? []
+  const server = await look('store', () => onServer(warn))
+  const entries = (root && (await look('runs', () => takeCensus(at, measureWithinMs)))) ?? []
+  const homeSpace = home === undefined ? undefined : await look('home disk', () => spaceOf('home', home))
+  const tempSpace = tmp === undefined ? undefined : await look('temp disk', () => spaceOf('temp', tmp))
+  const hooks = await look('hooks', () => lookAtHooks(findWorkspace().path))
+
+  const disk = [homeSpace, tempSpace].filter((space) => space !== undefined)
   const orphans = orphansAmong(entries)
+  const all = [...sessions, ...(server?.sessions ?? [])].sort(newestFirst)
   findings.push(
     ...disk.map((space) => judgeSpace(`${space.name} disk`, space)),
-    judgeLeases(leases.subjects, leases.unreadable, (key) => join(home ?? '', 'locks', key)),
-    ...judgeSessions(sessions),
+    ...(claims ? [judgeLeases(claims, (key) => join(home ?? '', 'locks', key))] : []),
+    ...(server ? [judgeLeases(server, (key) => `the row ${key} of stint.register`)] : []),
+    ...judgeSessions(sessions, inFiles()),
+    ...judgeSessions(server?.sessions ?? []),
     judgeOrphans(orphans),
-    ...judgeHooks(hooks),
+    ...(hooks ? judgeHooks(hooks) : []),
   )
   return {
-    at: now,
+    at,
     home: home ?? null,
     root: root?.path ?? null,
-    workspaces: leases.subjects.map(describeWorkspace),
+    workspaces: [
+      ...(claims?.subjects ?? []).map((subject) => describeWorkspace(subject, 'files')),
+      ...(server?.subjects ?? []).map((subject) => describeWorkspace(subject, 'postgres')),
+    ],
     runs: entries.filter(isRun).map(describeRun),
     sessions: {
-      total: sessions.length,
-      states: countStates(sessions),
-      open: sessions
+      total: all.length,
+      states: countStates(all),
+      open: all
         .filter(({ state }) => state !== 'closed')
         .slice(0, namedSessions)
         .map(describeSession),
     },
     orphans,
     disk,
-    hooks: hooks.hooks.map(({ agent, place, path, state }) => ({ agent, place, path, state })),
-    without_hooks: hooks.without,
+    hooks: (hooks?.hooks ?? []).map(({ agent, place, path, state }) => ({ agent, place, path, state })),
+    without_hooks: hooks?.without ?? [],
     findings: findings.filter(isFinding),
   }
 }
@@ -88,33 +89,13 @@ export async function gatherStatus(warn: (message: string) => void) {
 const isRun = ({ kind, reason }: MeasuredEntry): boolean =>
   kind === 'scratch' && ['owner-alive', 'child-alive', 'owner-unknown'].includes(reason)
 
-/** Newest first. What reads them is loaded only where there are some. */
-async function sessionsIn(home: string): Promise<SessionSummary[]> {
-  const directory = join(home, 'sessions')
-  if (!hasEntries(directory)) return []
-  const { listSessions } = await import('../../store/filesystem/list-sessions.ts')
-  return listSessions(nodeDisk, directory).sort((a, b) => b.lastAt - a.lastAt || (a.id < b.id ? -1 : 1))
-}
+const newestFirst = (a: SessionSummary, b: SessionSummary): number =>
+  b.lastAt - a.lastAt || (a.id < b.id ? -1 : 1)
 
 const spaceOf = (name: 'home' | 'temp', path: string) => ({ name, ...readSpace(path) })
 
-export type StoredSubject = ClaimedSubject & { store: 'files' | 'postgres' }
-
-/** Hooks keep their claims in files, wherever the store is: both are looked at. */
-async function gatherLeases(
-  home: string | undefined,
-  take: <Found>(attempted: Attempt<Found>) => Found | undefined,
-  warn: (message: string) => void,
-) {
-  const all = { subjects: [] as StoredSubject[], unreadable: [] as { key: string; reason: string }[] }
-  const add = async (store: StoredSubject['store'], open: () => Register | Promise<Register>) => {
-    const found = take(await attempt('leases', async () => allClaims(await open())))
-    all.subjects.push(...(found?.subjects ?? []).map((subject) => ({ ...subject, store })))
-    all.unreadable.push(...(found?.unreadable ?? []))
-  }
-  if (home !== undefined && hasEntries(join(home, 'locks')))
-    await add('files', () => homeRegister() as Register)
-  const url = take(await attempt('store', () => readStore(undefined, warn)))
-  if (url !== undefined) await add('postgres', () => openRegister(undefined, warn))
-  return all
+/** Undefined where everything is in files. Hooks keep their claims there in any case: so both are looked at. */
+async function onServer(warn: (message: string) => void): Promise<OnServer | undefined> {
+  const url = readStore(undefined, warn)
+  return url === undefined ? undefined : (await import('./on-server.ts')).lookAtServer(url)
 }
