@@ -23,10 +23,16 @@ beforeAll(async () => {
   symlinkSync(join(projectRoot, 'node_modules/pg'), join(modules, 'pg'))
   symlinkSync(stintBin, join(modules, '.bin/stint'))
   world.env.PATH = `${join(modules, '.bin')}:${world.env.PATH ?? ''}`
-  const script = join(world.workspace, 'deploy.sh')
-  writeFileSync(script, '#!/bin/sh\nexec test "$STINT_FENCE" -gt 0\n')
-  chmodSync(script, 0o755)
+  writeScript('deploy.sh', 'exec test "$STINT_FENCE" -gt 0')
+  writeScript('build.sh', 'exec test "$STINT_SESSION_ID" = nightly')
 })
+
+function writeScript(name: string, command: string): void {
+  const script = join(world.workspace, name)
+  writeFileSync(script, `#!/bin/sh\n${command}\n`)
+  chmodSync(script, 0o755)
+}
+
 afterAll(async () => {
   await world[Symbol.asyncDispose]()
   await server[Symbol.asyncDispose]()
@@ -40,8 +46,8 @@ const here = (code: string): string =>
       return `'${server.url({ user, password, database })}'`
     })
 
-const [setUp = '', use = ''] = blocks('bash')
-const [grants = ''] = blocks('sql')
+const [setUp = '', use = '', useSessions = ''] = blocks('bash')
+const [grants = '', look = ''] = blocks('sql')
 
 test('the page can be followed: migrate, make a role that may do only this, and use it', async () => {
   const run = (code: string) => world.start('sh', ['-e', '-c', here(code)], { cwd: world.workspace }).finished
@@ -72,6 +78,29 @@ test('the page can be followed: migrate, make a role that may do only this, and 
   })
 })
 
+test('the part about sessions can be followed, as the role that may do only this', async () => {
+  const role = { user: 'stint_team', password: 'change-me', database }
+  const STINT_STORE = server.url(role)
+  const options = { cwd: world.workspace, env: { STINT_STORE } }
+  const ran = await world.start('sh', ['-e', '-c', useSessions], options).finished
+  expect(ran).toMatchObject({ code: 0, stderr: '' })
+  expect(ran.stdout).toContain('"store":"filesystem"')
+  expect(await server.admin(look, database)).toMatchObject([
+    { type: 'started', data: { branch: 'main' } },
+    { type: 'run.start' },
+    { type: 'run.end', data: { exit_code: 0 } },
+  ])
+  const [, program = ''] = blocks('javascript')
+  writeFileSync(join(world.workspace, 'sessions.mjs'), program)
+  expect(await world.start(process.execPath, ['sessions.mjs'], options).finished).toMatchObject({
+    code: 0,
+    stderr: '',
+    stdout: 'record 1, ok, true\n',
+  })
+  const refused = await world.stint(['postgres', 'purge', '--older-than', '0s', '--yes', '--json'], options)
+  expect(refused.code).toBe(7)
+})
+
 test('who may only read can look', async () => {
   await server.admin(
     `CREATE ROLE onlooker LOGIN PASSWORD 'look'; GRANT USAGE ON SCHEMA stint TO onlooker; GRANT SELECT ON ALL TABLES IN SCHEMA stint TO onlooker`,
@@ -80,5 +109,10 @@ test('who may only read can look', async () => {
   world.env.STINT_STORE = server.url({ user: 'onlooker', password: 'look', database })
   for (const command of [['status'], ['list'], ['check', '--session', 'a']])
     expect((await world.lock(command)).code).toBe(0)
+  for (const command of ['show', 'events', 'tail', 'verify'])
+    expect((await world.stint(['sessions', command, 'nightly'])).code).toBe(0)
+  expect((await world.stint(['sessions', 'list'])).code).toBe(0)
+  expect((await world.stint(['audit', 'show', 'nightly'])).code).toBe(0)
+  expect((await world.stint(['sessions', 'append', 'nightly', '--type', 'note'])).code).toBe(7)
   expect((await world.lock(['acquire', '--session', 'a', '--resource', 'free'])).code).toBe(7)
 })
