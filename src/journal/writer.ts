@@ -175,7 +175,8 @@ export class LogWriter {
     const segment = (this.#segment ??= this.#begin(group))
     try {
       writeFully(disk, segment.file, bytes, segment.end)
-      this.#fill(segment, segment.end + bytes.length)
+      // A large group would use up at once what is filled for it.
+      this.#fill(segment, segment.end + bytes.length, bytes.length < growth.least ? undefined : 0)
       disk.sync(segment.file)
     } catch (error) {
       this.#poison(segment)
