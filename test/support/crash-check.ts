@@ -19,6 +19,8 @@ export interface CrashState {
   at: number
   sizes: Sizes
   wrap?: Wrap
+  /** Only what is there is judged, and not what comes after. */
+  quick?: boolean
 }
 
 /** What was found, and everything that is wrong with it. */
@@ -55,6 +57,7 @@ export async function checkState(state: CrashState, id: string, oracle: Oracle):
   violations.push(...oracle.judge(facts, at))
   if ((held.report.snapshot ?? 0) < newest) violations.push(`snapshot ${newest} is of no use`)
   violations.push(...unkept(disk, held))
+  if (state.quick) return { facts, violations }
   const again = allLost(disk)
   const twice = await step('it does not open a second time', () => {
     const wrapped = state.wrap?.(again) ?? again

@@ -8,17 +8,16 @@ import { afterResume, id, type Workload } from './crash-workloads.ts'
 import { readFile } from '../../src/primitives/disk.ts'
 import { mortal } from './crash-mortal.ts'
 
-/** Crashes of a workload, then of what comes after it: the recovery, and what is done in a session that was recovered. */
+/** Some of the crashes of a workload, then all of what comes after it: the recovery, and what is done in a session that was recovered. */
 export async function searchResumed(
   workload: Workload,
-  options: SearchOptions & { every: number },
+  options: SearchOptions & { picks: number },
   then: Workload = afterResume,
 ): Promise<Found> {
   const { states, oracles } = await crashesOf(workload, options)
   const found: Found = { points: 0, states: 0, violations: [] }
   const there = states.filter(({ disk }) => readFile(disk, pathsOf(id).manifest) !== undefined)
-  for (const [i, crashed] of there.entries()) {
-    if (i % options.every !== 0) continue
+  for (const [i, crashed] of spread(there, options.picks).entries()) {
     const disk = allLost(crashed.disk)
     const lock = crashed.locks[i % crashed.locks.length]
     const oracle = oracles.get(id)?.crashedAt(crashed.at, () => disk.changes)
@@ -64,6 +63,12 @@ export async function searchKilled(
     if (options.first && found.violations.length > 0) return found
   }
 }
+
+/** So many of them, at equal distances. */
+const spread = <T>(items: readonly T[], count: number): readonly T[] =>
+  count >= items.length
+    ? items
+    : Array.from({ length: count }, (_, i) => items[Math.floor(((i + 0.5) * items.length) / count)] as T)
 
 async function watched(simulation: Simulation, workload: Workload, options: SearchOptions): Promise<Found> {
   const watch = new CrashWatch(simulation, options.bounds)

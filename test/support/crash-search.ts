@@ -11,8 +11,10 @@ export interface SearchOptions {
   wrap?: Wrap
   /** The same while it recovers. */
   wrapRecovery?: Wrap
-  /** Every record that may be left of a lock, for each state; otherwise they take turns. */
-  everyLock?: boolean
+  /** For each state every session, with every record that may be left of its lock; otherwise they take turns. */
+  thorough?: boolean
+  /** Only what is there after a crash is judged, and not what comes after it. */
+  quick?: boolean
   /** End at the first violation. */
   first?: boolean
 }
@@ -87,18 +89,20 @@ export async function crashesOf(
 export async function judgeStates(
   states: readonly Crashed[],
   oracles: ReadonlyMap<string, Oracle>,
-  { wrapRecovery, everyLock, first }: SearchOptions,
+  { wrapRecovery, thorough, quick, first }: SearchOptions,
 ): Promise<Omit<Found, 'points'>> {
   const found = { states: 0, violations: [] as string[] }
   for (const [i, crashed] of states.entries()) {
-    const locks = everyLock ? crashed.locks : [crashed.locks[i % crashed.locks.length] as SimulatedLocks]
-    for (const each of locks) {
-      for (const [id, oracle] of oracles) {
+    const turns = <T>(all: readonly T[]): readonly T[] =>
+      thorough ? all : all.slice(i % all.length, (i % all.length) + 1)
+    for (const each of turns(crashed.locks)) {
+      for (const [id, oracle] of turns([...oracles])) {
         const state = {
           ...crashed,
           disk: allLost(crashed.disk),
           locks: each.seenAs('dead'),
           wrap: wrapRecovery,
+          quick,
         }
         const { violations } = await checkState(state, id, oracle)
         found.states += 1

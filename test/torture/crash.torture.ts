@@ -8,12 +8,12 @@ const bounds: Bounds = { allSubsetsOf: 6, tearEvery: 1, combinations: 200 }
 const fewer: Bounds = { allSubsetsOf: 3, tearEvery: 41, combinations: 12 }
 
 test.each(workloads)('every crash of $name, torn at every byte, with every lock', async (workload) => {
-  expect(report(workload.name, await search(workload, { bounds, everyLock: true }))).toEqual([])
+  expect(report(workload.name, await search(workload, { bounds, thorough: true }))).toEqual([])
 })
 
 test.each(workloads)('every crash of $name, and every crash of what comes after one', async (workload) => {
   for (const then of [afterResume, closedAtOnce]) {
-    const found = await searchResumed(workload, { bounds: fewer, every: 7 }, then)
+    const found = await searchResumed(workload, { bounds: fewer, picks: 60 }, then)
     expect(report(`${workload.name}, then ${then.name}`, found)).toEqual([])
   }
 })

@@ -37,6 +37,8 @@ export interface Sizes {
   segmentBytes?: number
   /** By how much a log grows at least, beyond what is needed. */
   growBytes?: number
+  /** What an audit log keeps free for the moment when the disk is full. */
+  spareBytes?: number
 }
 
 export interface HeldOptions {
@@ -171,7 +173,7 @@ export class FilesystemSession implements HeldSession {
   }
 
   async takeSpool(applied: (record: AuditRecord) => void): Promise<void> {
-    const { disk, paths, taken } = this.#options
+    const { disk, paths, taken, hold } = this.#options
     const done: string[] = []
     const marks: string[] = []
     for (const name of waiting(disk, paths)) {
@@ -183,7 +185,7 @@ export class FilesystemSession implements HeldSession {
       for (const [i, entry] of file.entries.entries()) {
         const mark = markOf(name, i)
         marks.push(mark)
-        if (!taken.has(mark)) await this.#takeIn(entry, mark, applied)
+        if (!taken.has(mark)) await this.#takeIn(hold.clean?.(entry) ?? entry, mark, applied)
       }
       done.push(name)
     }
@@ -289,7 +291,9 @@ export class FilesystemSession implements HeldSession {
       growBytes: sizes?.growBytes,
       // What a visitor makes room for would only be cut off again.
       ...(hold.kind === 'visitor' ? { growBytes: 0 } : {}),
-      ...(log === 'journal' ? { stamp: () => this.#stamp() } : { spareBytes: spareAuditBytes }),
+      ...(log === 'journal'
+        ? { stamp: () => this.#stamp() }
+        : { spareBytes: sizes?.spareBytes ?? spareAuditBytes }),
     })
   }
 
