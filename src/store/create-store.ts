@@ -6,11 +6,11 @@ import { errnoOf, StintError } from '../primitives/stint-error.ts'
 import type { HeldSession, StoreDriver } from './driver.ts'
 import { takeLatest, visibleEvents } from './events.ts'
 import { factsOf, newManifest, revised } from './manifest.ts'
-import { holdFor, manifestFor, waitMs } from './opening.ts'
+import { checkTexts, holdFor, learnSecrets, manifestFor, waitMs } from './opening.ts'
 import { Session } from './session.ts'
 import { SessionSecrets } from './session-secrets.ts'
 import { defaultPolicy } from './snapshot-policy.ts'
-import type { Inspection, ResumeOptions, SessionStore, SnapshotPolicy } from './store.ts'
+import type { ForkOptions, Inspection, ResumeOptions, SessionStore, SnapshotPolicy } from './store.ts'
 import { takeInLeftovers, visitSession } from './visit.ts'
 
 /** How often to look again at a session that is held. */
@@ -28,9 +28,40 @@ export function createStore(driver: StoreDriver, clock: Clock = systemClock): Se
       held,
       secrets,
       snapshots: { ...defaultPolicy, ...snapshots },
-      fork: (options) => store.fork(id, options),
+      fork: (options) => fork(id, options, secrets),
       released: () => takeInLeftovers(driver, id, secrets),
     })
+  }
+
+  /** A fork that a session makes of itself knows what the session knows. */
+  async function fork(
+    id: string,
+    { at, id: forkId = newSessionId(), title, purpose }: ForkOptions = {},
+    secrets = new SessionSecrets(),
+  ): Promise<Session> {
+    checkTexts({ title })
+    const source = await driver.read(id)
+    const { secrets: refs, ...facts } = factsOf(source.manifest)
+    secrets.resolveAll(refs)
+    const now = clock.now()
+    const seq = at ?? source.summary.records
+    const manifest = revised(newManifest(forkId, driver.id, now), now, {
+      kind: 'fork',
+      ...facts,
+      ...(title === undefined ? {} : { title: secrets.gate.text(title) }),
+      ...(refs.length === 0 ? {} : { secrets: refs }),
+      from: { session_id: id, seq },
+    })
+    try {
+      await driver.fork(id, at, manifest)
+    } catch (error) {
+      // It may have been removed while it was read: that is no damage.
+      const { created_at: since } = (await driver.read(id)).manifest
+      if (since === source.manifest.created_at) throw error
+      throw new StintError('NOT_FOUND', `session ${id} was removed meanwhile`, { cause: error })
+    }
+    const held = await driver.open(forkId, holdFor('writer', purpose, secrets))
+    return sessionOf(held, secrets)
   }
 
   const store: SessionStore = {
@@ -38,7 +69,6 @@ export function createStore(driver: StoreDriver, clock: Clock = systemClock): Se
 
     async create(options = {}) {
       const secrets = new SessionSecrets()
-      secrets.resolveAll(options.secrets ?? [])
       const manifest = manifestFor(driver.id, options, secrets, clock.now())
       const held = await driver.create(manifest, holdFor('writer', options.purpose, secrets))
       return sessionOf(held, secrets, options.snapshots)
@@ -46,6 +76,8 @@ export function createStore(driver: StoreDriver, clock: Clock = systemClock): Se
 
     async resume(id, options = {}) {
       const secrets = new SessionSecrets()
+      // The lock is the first that is written, and shows it.
+      if (options.purpose !== undefined) await learnSecrets(driver, id, secrets)
       const held = await openWaiting(driver, id, options, secrets)
       secrets.resolveAll(factsOf(held.manifest).secrets)
       const session = sessionOf(held, secrets, options.snapshots)
@@ -80,32 +112,7 @@ export function createStore(driver: StoreDriver, clock: Clock = systemClock): Se
       return inspection
     },
 
-    async fork(id, { at, id: forkId = newSessionId(), title, purpose } = {}) {
-      const source = await driver.read(id)
-      const secrets = new SessionSecrets()
-      const { secrets: refs, ...facts } = factsOf(source.manifest)
-      secrets.resolveAll(refs)
-      const now = clock.now()
-      const seq = at ?? source.summary.records
-      const manifest = revised(newManifest(forkId, driver.id, now), now, {
-        kind: 'fork',
-        ...facts,
-        ...(title === undefined ? {} : { title: secrets.gate.text(title) }),
-        ...(refs.length === 0 ? {} : { secrets: refs }),
-        from: { session_id: id, seq },
-      })
-      try {
-        await driver.fork(id, at, manifest)
-      } catch (error) {
-        // It may have been removed while it was read: that is no damage.
-        const { created_at: since } = (await driver.read(id)).manifest
-        if (since === source.manifest.created_at) throw error
-        throw new StintError('NOT_FOUND', `session ${id} was removed meanwhile`, { cause: error })
-      }
-      const held = await driver.open(forkId, holdFor('writer', purpose, secrets))
-      return sessionOf(held, secrets)
-    },
-
+    fork: (id, options) => fork(id, options),
     unlock: (id) => driver.unlock(id),
     remove: (id) => driver.remove(id),
   }

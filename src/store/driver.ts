@@ -38,6 +38,8 @@ export interface Hold {
   purpose?: string
   /** Throws if finished bytes hold what must not be written. */
   inspect?: (bytes: Uint8Array) => void
+  /** An entry that a visitor has left, without the secrets that it did not know. */
+  clean?: <E extends Entry>(entry: E) => E
 }
 
 /** A record on its way to a log: its type, and the JSON text of its data. */

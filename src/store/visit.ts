@@ -3,7 +3,8 @@ import { type Clock, systemClock } from '../primitives/clock.ts'
 import { errnoOf } from '../primitives/stint-error.ts'
 import type { Entry, HeldSession, SpoolEntry, StoreDriver } from './driver.ts'
 import { auditEntry, eventEntry } from './new-record.ts'
-import { holdFor, manifestFor, waitMs } from './opening.ts'
+import { factsOf } from './manifest.ts'
+import { holdFor, learnSecrets, manifestFor, waitMs } from './opening.ts'
 import { SessionSecrets } from './session-secrets.ts'
 import type { Visit, VisitOptions } from './store.ts'
 
@@ -20,9 +21,15 @@ export async function visitSession<T>(
 ): Promise<T> {
   const secrets = new SessionSecrets()
   secrets.registerAll(options.secrets ?? [])
+  // The lock is the first that is written, and shows it.
+  if (options.purpose !== undefined) await learnSecrets(driver, id, secrets)
   const held = await enter(driver, id, options, secrets, clock)
   try {
-    if (held === undefined) return await fn(spooling(driver, id, secrets))
+    if (held === undefined) {
+      await learnSecrets(driver, id, secrets)
+      return await fn(spooling(driver, id, secrets))
+    }
+    secrets.resolveAll(factsOf(held.manifest).secrets)
     await held.takeSpool(() => {})
     return await fn(direct(held, secrets))
   } finally {
@@ -40,8 +47,11 @@ export async function takeInLeftovers(
   while (await driver.hasSpool(id)) {
     try {
       const held = await driver.open(id, holdFor('visitor', 'take in what was left', secrets))
-      await held.takeSpool(() => {})
-      await held.release()
+      try {
+        await held.takeSpool(() => {})
+      } finally {
+        await held.release()
+      }
     } catch (error) {
       // Somebody else has come, and takes it in.
       if (errnoOf(error) === 'SESSION_LOCKED') return

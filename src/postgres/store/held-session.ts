@@ -120,14 +120,15 @@ export class PostgresSession implements HeldSession {
   }
 
   async takeSpool(applied: (record: AuditRecord) => void): Promise<void> {
-    const { database, row } = this.#options
+    const { database, row, hold } = this.#options
     for (;;) {
       const waiting = await readWaiting(database, row.key)
       if (waiting.length === 0) return
       // In one transaction with their marks: an entry is taken in once, or waits.
-      const taken = waiting.map(({ mark, entry }) =>
-        entry.log === 'journal' ? this.#append(entry, {}, mark) : this.audit(entry, applied, mark),
-      )
+      const taken = waiting.map(({ mark, entry: left }) => {
+        const entry = hold.clean?.(left) ?? left
+        return entry.log === 'journal' ? this.#append(entry, {}, mark) : this.audit(entry, applied, mark)
+      })
       await Promise.all(taken)
       await forgetTaken(database, row.key)
     }

@@ -134,3 +134,69 @@ test('an event whose type becomes too long by the name of a secret is written al
     delete process.env[name]
   }
 })
+
+test('a visitor keeps out what the manifest refers to, whoever holds the session, and so do purposes', async () => {
+  process.env[name] = value
+  try {
+    const session = await store.create({ secrets: [{ kind: 'env', name }] })
+    const visit = (): Promise<void> =>
+      store.visit(session.id, (visit) => visit.append({ type: 'left', data: value }), { purpose: value })
+    await visit()
+    expect(everythingIn(home)).not.toContain(value)
+    await session.close()
+    await visit()
+    const resumed = await store.resume(session.id, { purpose: `use ${value}` })
+    expect(everythingIn(home)).not.toContain(value)
+    await resumed.close()
+    const made = { secrets: [{ kind: 'env' as const, name }] }
+    await store.visit('made', (visit) => visit.append({ type: 'left', data: value }), { create: made })
+    expect(everythingIn(home)).not.toContain(value)
+  } finally {
+    delete process.env[name]
+  }
+})
+
+test('what a visitor has left who did not know a secret is taken in without it, and nothing else is kept up', async () => {
+  process.env[name] = value
+  try {
+    const session = await store.create()
+    session.secrets.resolve({ kind: 'env', name })
+    await store.visit(session.id, async (visit) => {
+      expect(visit.direct).toBe(false)
+      await visit.append({ type: 'left', data: { said: value } })
+      await visit.audit({ action: 'shell', subject: value })
+    })
+    await session.turn()
+    expect(await session.tail(1)).toMatchObject([{ type: 'left', data: { said: `<secret:env:${name}>` } }])
+    await session.close()
+    expect(everythingIn(home)).not.toContain(value)
+  } finally {
+    delete process.env[name]
+  }
+})
+
+test('a fork that a session makes keeps out what the session has resolved', async () => {
+  process.env[name] = value
+  try {
+    await using session = await store.create()
+    session.secrets.resolve({ kind: 'env', name })
+    await using fork = await session.fork({ title: value, purpose: value })
+    await fork.append({ type: 'note', data: value })
+    expect(everythingIn(home)).not.toContain(value)
+  } finally {
+    delete process.env[name]
+  }
+})
+
+test('a secret handed over in place of a reference is refused, and written nowhere', async () => {
+  for (const secrets of [[value], value, [{ kind: value, name: value }]]) {
+    await expect(store.create({ secrets: secrets as never })).rejects.toMatchObject({
+      code: expect.stringMatching(/^(NAME_INVALID|ARG_ERROR)$/) as string,
+      message: expect.not.stringContaining(value) as string,
+    })
+  }
+  await using _session = await store.create({
+    secrets: [{ kind: 'env', name: 'NOT_SET', value } as never],
+  })
+  expect(everythingIn(home)).not.toContain(value)
+})
