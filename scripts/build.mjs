@@ -100,7 +100,13 @@ const fingerprintOf = (file) =>
     .slice(0, 16)
 await bundle({
   entryPoints: { stint: 'src/cli/launch.ts' },
-  define: { BUILD: JSON.stringify(fingerprintOf('bin/main.cjs')) },
+  define: {
+    BUILDS: JSON.stringify(
+      Object.fromEntries(
+        ['main', ...Object.keys(apart)].map((name) => [name, fingerprintOf(`bin/${name}.cjs`)]),
+      ),
+    ),
+  },
   banner: { js: '#!/usr/bin/env node' },
 })
 chmodSync(join(next, 'bin/stint.cjs'), 0o755)

@@ -53,7 +53,7 @@ export default [
     name: 'start-status',
     about: 'wall time of `stint status`, with a lease and nothing else',
     subject: 'stint status',
-    targets: [{ against: 'node -e 0', atMost: 1.6 }],
+    targets: [{ against: 'node -e 0', atMost: 1.4 }],
     contenders: [
       stint(['status'], (printed) => assert.equal(JSON.parse(printed).data.workspaces.length, 1)),
       node,

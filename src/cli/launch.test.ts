@@ -24,6 +24,24 @@ test('the first run leaves its compiled code for the next ones, many at once mak
   expect((await stint(['run', '--', 'echo', 'again'])).stdout).toBe('again\n')
 })
 
+test('a command that lies apart leaves its own, also one that has failed, and what it loads', async () => {
+  await using world = new World()
+  const { caches, stint } = install(world)
+  const names = (): string[] =>
+    caches()
+      .map((name) => name.replace(/-[0-9a-f]{16}-.*/, ''))
+      .sort()
+  expect((await stint(['temp', 'list'])).code).toBe(0)
+  expect((await stint(['temp', 'why', '/nothing'])).code).toBe(5)
+  expect(names()).toEqual(['temp'])
+  const again = await stint(['temp', 'why', '/nothing'])
+  expect(again.envelope().error?.code).toBe('NOT_FOUND')
+  await stint(['run', '--record', '--session', 'mine', '--', 'true'])
+  expect((await stint(['status'])).envelope().data).toMatchObject({ sessions: { total: 1 } })
+  expect(names()).toEqual(['list-sessions', 'main', 'record-run', 'status', 'temp'])
+  expect((await stint(['status'])).envelope().data).toMatchObject({ sessions: { total: 1 } })
+})
+
 test('a cache that is none, and a place where none can be made, do not matter', async () => {
   await using world = new World()
   const { directory, caches, stint } = install(world)

@@ -3,19 +3,45 @@ import { join } from 'node:path'
 import { Script } from 'node:vm'
 
 /**
- * Starts the command line from code that V8 has compiled before, which is a good part of the time it takes to start. The cache lies beside the
- * code, where only whoever may change the code may write, and is named after it: made by the first run that can, never needed.
+ * Starts the command line from code that V8 has compiled before, which is a good part of the time it takes to start. Each cache lies beside the
+ * code, where only whoever may change the code may write, and is named after it: made by the first command that can, never needed.
  */
-declare const BUILD: string
+declare const BUILDS: Readonly<Record<string, string>>
 
-const main = join(__dirname, 'main.cjs')
-const cache = join(__dirname, `main-${BUILD}-${process.version}-${process.arch}.cache`)
+interface Loaded {
+  exports: unknown
+}
 
-const cachedData = read(cache)
-const source = readFileSync(main, 'utf8')
-const script = new Script(`(function (require) {${source}\n})`, { filename: main, cachedData })
-if (cachedData === undefined && process.argv[2] === 'run') process.once('exit', save)
-;(script.runInThisContext() as (require: NodeJS.Require) => void)(require)
+type Body = (exports: unknown, require: unknown, module: Loaded) => void
+
+const loaded = new Map<string, Loaded>()
+const unsaved: { script: Script; cache: string }[] = []
+
+/** What our files are given instead of `require`: of the others of ours, compiled code is kept, too. */
+const requireCompiled = Object.assign((id: string): unknown => {
+  const name = /^\.\/([\w-]+)\.cjs$/.exec(id)?.[1]
+  return name !== undefined && name in BUILDS ? load(name) : require(id)
+}, require)
+
+process.once('exit', () => unsaved.forEach(save))
+load('main')
+
+function load(name: string): unknown {
+  const known = loaded.get(name)
+  if (known !== undefined) return known.exports
+  const filename = join(__dirname, `${name}.cjs`)
+  const cache = join(__dirname, `${name}-${BUILDS[name]}-${process.version}-${process.arch}.cache`)
+  const cachedData = read(cache)
+  const source = `(function (exports, require, module) {${readFileSync(filename, 'utf8')}\n})`
+  const script = new Script(source, { filename, cachedData })
+  // Of what all have in common a run needs the most: the functions that are compiled at its end are worth keeping.
+  if (cachedData === undefined && (name !== 'main' || process.argv[2] === 'run'))
+    unsaved.push({ script, cache })
+  const module: Loaded = { exports: {} }
+  loaded.set(name, module)
+  ;(script.runInThisContext() as Body)(module.exports, requireCompiled, module)
+  return module.exports
+}
 
 function read(path: string): Buffer | undefined {
   try {
@@ -25,8 +51,8 @@ function read(path: string): Buffer | undefined {
   }
 }
 
-/** At the end of a run, when the functions that a run needs have been compiled. Synced: half a cache could be taken for a whole one. */
-function save(): void {
+/** At the end of a command, when the functions that it needs have been compiled. Synced: half a cache could be taken for a whole one. */
+function save({ script, cache }: (typeof unsaved)[number]): void {
   const staged = `${cache}.${process.pid}`
   try {
     const fd = openSync(staged, 'wx', 0o644)
