@@ -48,11 +48,21 @@ export function refuseRepeat(key: string, fate: Fate | undefined, again: boolean
   )
 }
 
-/** An error as an outcome tells it. */
+/** An act within itself would wait for ever. */
+export const waitsForItself = (key: string): StintError =>
+  new StintError('ARG_ERROR', `the act with the key ${JSON.stringify(key)} is done within itself`, {
+    hint: 'Give the inner act a key of its own.',
+  })
+
+/** An error as an outcome tells it: whatever somebody throws. */
 export function failureOf(error: unknown): { code?: string; message: string } {
-  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown }
-  return {
-    ...(typeof code === 'string' ? { code } : {}),
-    message: typeof message === 'string' ? message : String(error),
+  try {
+    const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown }
+    return {
+      ...(typeof code === 'string' ? { code } : {}),
+      message: typeof message === 'string' ? message : String(error),
+    }
+  } catch {
+    return { message: `a thrown ${typeof error}` }
   }
 }

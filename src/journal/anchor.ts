@@ -20,8 +20,8 @@ export function anchorOn({ chunk, start, end }: Line): Anchor | undefined {
 const trailerAndHash = `":"${'0'.repeat(64)}"},"crc":"00000000"}`.length
 
 /** The one that says more. */
-export const furthest = (...anchors: (Anchor | undefined)[]): Anchor | undefined =>
-  anchors.reduce(
+export const furthest = (anchors: readonly (Anchor | undefined)[]): Anchor | undefined =>
+  anchors.reduce<Anchor | undefined>(
     (most, each) => (each !== undefined && each.count > (most?.count ?? 0) ? each : most),
     undefined,
   )

@@ -85,6 +85,11 @@ export function fileRegister(directory: string, keptEpochs = 4): Register<FileSt
 
   function* swap(key: string, expected: number, text: string): Files<number | undefined> {
     const next = expected + 1
+    // It would be seen by nobody, and be tried again for ever.
+    if (epochOf(String(next)) !== next)
+      throw new StintError('HOME_UNSAFE', `${directory}/${key}/${expected} was not written by stint`, {
+        hint: 'Remove it.',
+      })
     swaps += 1
     try {
       if (!(yield* publish(key, next, text))) return undefined

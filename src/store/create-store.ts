@@ -100,7 +100,7 @@ export function createStore(driver: StoreDriver, clock: Clock = systemClock): Se
         summary: session.summary,
         manifest: session.manifest,
         health: (onBytes) => session.verify(onBytes),
-        events: (options = {}) => visibleEvents(session.events(options), options),
+        events: (options = {}) => visibleEvents((range) => session.events(range), options),
         tail: (count, options) => takeLatest(session.eventsBackwards(), count, options),
         audit: () => session.audit(),
         unsettled: async () => [...(await session.state()).unsettled.values()],

@@ -6,7 +6,7 @@ export function parseHolder(value: unknown, epoch: number): Holder | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   const { process, since, beat, kind, purpose } = value as Record<string, unknown>
   const identity = parseIdentity(process)
-  if (identity === undefined || typeof since !== 'number' || typeof beat !== 'number') return undefined
+  if (identity === undefined || !isTime(since) || !isTime(beat)) return undefined
   return {
     process: identity,
     since,
@@ -16,3 +16,7 @@ export function parseHolder(value: unknown, epoch: number): Holder | undefined {
     epoch,
   }
 }
+
+/** One that a date can be made of. */
+const isTime = (value: unknown): value is number =>
+  typeof value === 'number' && !Number.isNaN(new Date(value).getTime())

@@ -71,9 +71,12 @@ export function factsOf({ revisions }: Manifest): Facts {
 
 /** How far the journal is known to have come, and the audit log: each close attests it. */
 export function attestedBy({ revisions }: Manifest): { seq: number; audit: number } {
-  const seqs = revisions.map(({ seq }) => seq ?? 0)
-  const counts = revisions.map(({ audit }) => audit?.count ?? 0)
-  return { seq: Math.max(0, ...seqs), audit: Math.max(0, ...counts) }
+  const most = { seq: 0, audit: 0 }
+  for (const { seq = 0, audit } of revisions) {
+    most.seq = Math.max(most.seq, seq)
+    most.audit = Math.max(most.audit, audit?.count ?? 0)
+  }
+  return most
 }
 
 /** A manifest from a file somebody may have damaged; undefined if it is none. */
@@ -94,6 +97,19 @@ export function parseManifest(text: string): Manifest | undefined {
 
 function isRevision(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false
-  const { rev, at, kind } = value as Record<string, unknown>
-  return Number.isSafeInteger(rev) && typeof at === 'string' && typeof kind === 'string'
+  const { rev, at, kind, seq, audit, secrets, ...facts } = value as Record<string, unknown>
+  if (!Number.isSafeInteger(rev) || typeof at !== 'string' || typeof kind !== 'string') return false
+  if (!isCountOrNone(seq) || !(secrets === undefined || Array.isArray(secrets))) return false
+  if (!['tool', 'title', 'workspace', 'mode'].every((name) => isTextOrNone(facts[name]))) return false
+  return audit === undefined || isAnchor(audit)
 }
+
+function isAnchor(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  const { count, head } = value as Record<string, unknown>
+  return count !== undefined && isCountOrNone(count) && typeof head === 'string'
+}
+
+const isTextOrNone = (value: unknown): boolean => value === undefined || typeof value === 'string'
+const isCountOrNone = (value: unknown): boolean =>
+  value === undefined || (Number.isSafeInteger(value) && (value as number) >= 0)

@@ -91,6 +91,8 @@ export class SessionLock {
       if (standing === 'held' && !request.force) throw locked(session, before?.holder)
       const now = Date.now()
       const epoch = Math.max(held.epoch, before?.epoch ?? 0, request.highestEpoch) + 1
+      if (!isEpoch(epoch))
+        throw new StintError('HOME_UNSAFE', `session ${session} has a file of an epoch that never was`)
       const { kind, purpose } = request
       const holder: Holder = { process: ownIdentity(), since: now, beat: now, kind, purpose, epoch }
       const record = { holder, epoch, ends: undefined }
@@ -202,12 +204,16 @@ function parseLock(text: string | undefined, registerEpoch: number): LockRecord 
   } catch {
     return unclear
   }
-  if (typeof value !== 'object' || value === null || !Number.isSafeInteger(value.epoch)) return unclear
-  const epoch = value.epoch as number
+  if (typeof value !== 'object' || value === null || !isEpoch(value.epoch)) return unclear
+  const { epoch } = value
   if (value.holder === undefined) return { holder: undefined, epoch, ends: parseEnds(value.ends) }
   const holder = parseHolder(value.holder, epoch)
   return holder === undefined ? unclear : { holder, epoch, ends: undefined }
 }
+
+/** What the name of a segment can have, and the next one's. */
+const isEpoch = (value: unknown): value is number =>
+  Number.isSafeInteger(value) && (value as number) > 0 && (value as number) < 999_999_999_999_999
 
 function parseEnds(value: unknown): LogEnds | undefined {
   if (typeof value !== 'object' || value === null) return undefined

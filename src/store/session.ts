@@ -1,4 +1,5 @@
-import { Acts, failureOf, refuseRepeat } from '../audit/acts.ts'
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { Acts, failureOf, refuseRepeat, waitsForItself } from '../audit/acts.ts'
 import type { AuditRecord, UnsettledAct } from '../audit/entry.ts'
 import { ulid } from '../primitives/id.ts'
 import { errnoOf } from '../primitives/stint-error.ts'
@@ -6,6 +7,7 @@ import type { AppendOptions, Entry, HeldSession, Receipt } from './driver.ts'
 import { takeLatest, visibleEvents } from './events.ts'
 import type { Manifest } from './manifest.ts'
 import { auditEntry, eventEntry } from './new-record.ts'
+import { checkTexts } from './opening.ts'
 import type { SessionSecrets } from './session-secrets.ts'
 import { checkExtension, openSlot, type Slot, type SlotOptions } from './slot.ts'
 import { isWorthIt } from './snapshot-policy.ts'
@@ -54,6 +56,10 @@ export class Session implements AsyncDisposable {
   readonly #timers: NodeJS.Timeout[]
   #acts: Promise<Acts> | undefined
   readonly #running = new Map<string, Promise<unknown>>()
+  /** The keys of the acts within which the caller runs. */
+  readonly #within = new AsyncLocalStorage<readonly string[]>()
+  /** What this process has set: whoever has the same slot open sees it. */
+  readonly #lastSet = new Map<string, { version: string; value: unknown }>()
   readonly #warnings: string[] = []
   #fullNoted = false
   #spooling: Promise<void> | undefined
@@ -120,21 +126,23 @@ export class Session implements AsyncDisposable {
     const { slots } = this.#held.state
     const opening = openSlot(ext, slots.get(ext), options)
     if (opening.outcome === 'value' && opening.warning !== undefined) this.#warnings.push(opening.warning)
-    let { value } = opening
+    const { version } = options
+    const { value } = opening
     const set = async (next: T): Promise<void> => {
       const json = this.secrets.gate.stringify(next)
-      const { version } = options
       const entry = { type: slotType, json, slot: { ext, version } }
       const applied = (): void => {
-        value = next
+        this.#lastSet.set(ext, { version, value: next })
         slots.set(ext, { version, value: JSON.parse(json) as unknown })
       }
       await this.#put(entry, { applied })
     }
+    const lastSet = this.#lastSet
     return {
       ext,
       get value() {
-        return value
+        const last = lastSet.get(ext)
+        return last?.version === version ? (last.value as T) : value
       },
       set,
     }
@@ -144,8 +152,10 @@ export class Session implements AsyncDisposable {
   async resetSlot(ext: string, version: string, value: unknown): Promise<void> {
     checkExtension(ext)
     const json = this.secrets.gate.stringify(value)
-    const applied = (): void =>
-      void this.#held.state.slots.set(ext, { version, value: JSON.parse(json) as unknown })
+    const applied = (): void => {
+      this.#lastSet.set(ext, { version, value })
+      this.#held.state.slots.set(ext, { version, value: JSON.parse(json) as unknown })
+    }
     await this.#put({ type: slotType, json, slot: { ext, version } }, { applied })
   }
 
@@ -162,9 +172,11 @@ export class Session implements AsyncDisposable {
   async act<T>(act: Act, fn: () => Promise<T> | T, { again = false } = {}): Promise<T> {
     const { key } = act
     if (key === undefined) return await this.#perform(act, fn)
+    const within = this.#within.getStore() ?? []
+    if (within.includes(key)) throw waitsForItself(key)
     const running = this.#running.get(key) as Promise<T> | undefined
     if (running !== undefined) return await running
-    const performing = this.#performOnce(key, act, fn, again)
+    const performing = this.#within.run([...within, key], () => this.#performOnce(key, act, fn, again))
     this.#running.set(key, performing)
     try {
       return await performing
@@ -230,14 +242,24 @@ export class Session implements AsyncDisposable {
   }
 
   /** A new revision of what the session is called, where it works, or in which mode. */
-  async annotate(facts: { title?: string; workspace?: string; mode?: string }): Promise<void> {
+  async annotate({
+    title,
+    workspace,
+    mode,
+  }: {
+    title?: string
+    workspace?: string
+    mode?: string
+  }): Promise<void> {
+    const facts = { title, workspace, mode }
+    checkTexts(facts)
     const { gate } = this.secrets
     await this.#held.revise({ kind: 'annotate', ...(JSON.parse(gate.stringify(facts)) as object) })
   }
 
   /** The session's events from a position on, without holding them in memory. */
   events(options: EventOptions = {}): AsyncIterable<SessionEvent> {
-    return visibleEvents(this.#held.events(options), options)
+    return visibleEvents((range) => this.#held.events(range), options)
   }
 
   /** The newest events, oldest first. */

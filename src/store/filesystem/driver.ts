@@ -6,11 +6,11 @@ import { type Clock, systemClock } from '../../primitives/clock.ts'
 import { type Disk, listIfThere, nodeDisk } from '../../primitives/disk.ts'
 import { ensureHomeDirectory, stintHome } from '../../primitives/home.ts'
 import { ulid } from '../../primitives/id.ts'
-import { codedError } from '../../primitives/stint-error.ts'
 import type { HeldSession, Hold, ReadableSession, SpoolEntry, StoreDriver } from '../driver.ts'
 import type { Manifest } from '../manifest.ts'
 import { SessionLock, type Taken } from '../session-lock.ts'
 import type { Holder, ListOptions, SessionSummary } from '../store.ts'
+import { explain } from './explain.ts'
 import { filesystemId, findSession, readManifest } from './find-session.ts'
 import { attesting, forkFiles } from './fork.ts'
 import { indexDirectory, type Touch } from './index-touch.ts'
@@ -236,7 +236,7 @@ export class FilesystemDriver implements StoreDriver {
     try {
       return act()
     } catch (error) {
-      throw codedError(error, doing)
+      throw explain(error, doing)
     }
   }
 }

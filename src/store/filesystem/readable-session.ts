@@ -8,6 +8,8 @@ import type { ReadableSession } from '../driver.ts'
 import type { Manifest } from '../manifest.ts'
 import type { SessionState } from '../state.ts'
 import type { Health, SessionSummary } from '../store.ts'
+import { SessionLock } from '../session-lock.ts'
+import { explain } from './explain.ts'
 import { type Logs, logsOf } from './logs.ts'
 import type { SessionPaths } from './paths.ts'
 import { readData, recover } from './recover.ts'
@@ -32,24 +34,42 @@ export class ReadableFiles implements ReadableSession {
     this.#blobs = new Blobs(disk, paths.blobs)
   }
 
-  async *events(range?: { from?: number; to?: number }): AsyncIterable<LogRecord> {
-    for (const record of readRecords(this.#logs.journal, range)) yield readData(record, this.#blobs)
+  events(range?: { from?: number; to?: number }): AsyncIterable<LogRecord> {
+    return this.#each(() => readRecords(this.#logs.journal, range))
   }
 
-  async *eventsBackwards(): AsyncIterable<LogRecord> {
-    for (const record of readBackwards(this.#logs.journal)) yield readData(record, this.#blobs)
+  eventsBackwards(): AsyncIterable<LogRecord> {
+    return this.#each(() => readBackwards(this.#logs.journal))
   }
 
   async *audit(): AsyncIterable<AuditRecord> {
-    for (const record of readRecords(this.#logs.audit)) yield auditRecordOf(readData(record, this.#blobs))
+    for await (const record of this.#each(() => readRecords(this.#logs.audit))) yield auditRecordOf(record)
   }
 
   async state(): Promise<SessionState> {
-    return recover(this.#sources()).state
+    return this.#explained(() => recover(this.#sources()).state)
   }
 
+  /** Against what the last writer says, too: a visitor attests the end nowhere else. */
   async verify(onBytes?: (done: number) => void): Promise<Health> {
-    return verify({ ...this.#sources(), onBytes })
+    const released = SessionLock.look(this.#paths.root)?.ends
+    return this.#explained(() => verify({ ...this.#sources(), released, onBytes }))
+  }
+
+  async *#each(read: () => Iterable<LogRecord>): AsyncIterable<LogRecord> {
+    try {
+      for (const record of read()) yield readData(record, this.#blobs)
+    } catch (error) {
+      throw explain(error, `read session ${this.manifest.session_id}`)
+    }
+  }
+
+  #explained<T>(act: () => T): T {
+    try {
+      return act()
+    } catch (error) {
+      throw explain(error, `read session ${this.manifest.session_id}`)
+    }
   }
 
   #sources(): Parameters<typeof recover>[0] {

@@ -57,7 +57,7 @@ export function recover({ logs, snapshots, blobs, manifest, released }: RecoverF
     take: (line) => takeAudit(state, auditRecordOf(readData(parseRecord(line.bytes), blobs))),
   })
   // The manifest first: a fork and a repair attest what the journal, which is older, does not know.
-  const head = furthest(lastClose(manifest), anchor)
+  const head = furthest([lastClose(manifest), anchor])
   const auditMismatch = head !== undefined && head.count === audit.end.seq && head.head !== audit.end.tail
   return { state, snapshot, journal, audit, auditMismatch: auditMismatch ? head : undefined }
 }
@@ -78,7 +78,7 @@ function fitting(logs: Logs, snapshots: Snapshots): { snapshot?: Snapshot; passe
 }
 
 const lastClose = ({ revisions }: Manifest): Anchor | undefined =>
-  furthest(...revisions.map(({ audit }) => audit))
+  furthest(revisions.map(({ audit }) => audit))
 
 const ownMark = Buffer.from(ownPrefix)
 

@@ -195,8 +195,26 @@ test('a secret handed over in place of a reference is refused, and written nowhe
       message: expect.not.stringContaining(value) as string,
     })
   }
-  await using _session = await store.create({
+  await using session = await store.create({
     secrets: [{ kind: 'env', name: 'NOT_SET', value } as never],
   })
+  expect(session.manifest.revisions[0]?.secrets).toEqual([{ kind: 'env', name: 'NOT_SET' }])
   expect(everythingIn(home)).not.toContain(value)
+})
+
+test('what a title said before the secret was known does not keep a session from being closed', async () => {
+  process.env[name] = value
+  try {
+    const session = await store.create({ title: value })
+    session.secrets.resolve({ kind: 'env', name })
+    await session.annotate({ title: `not ${value}` })
+    await session.close()
+    expect(session.manifest.revisions.map(({ title }) => title)).toEqual([
+      value,
+      `not <secret:env:${name}>`,
+      undefined,
+    ])
+  } finally {
+    delete process.env[name]
+  }
 })

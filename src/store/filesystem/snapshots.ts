@@ -97,10 +97,12 @@ export class Snapshots {
     if (file === undefined) return undefined
     const [journal, audit] = [parsePosition(file.journal), parsePosition(file.audit)]
     if (journal === undefined || audit === undefined) return undefined
+    const { spooled = [], turns } = file
+    if (!Number.isSafeInteger(turns) || turns < 0 || !Array.isArray(spooled)) return undefined
     const state = emptyState()
-    state.turns = file.turns
-    for (const act of file.unsettled) state.unsettled.set(act.act, act)
+    state.turns = turns
     try {
+      for (const act of file.unsettled) state.unsettled.set(act.act, act)
       for (const [ext, slot] of Object.entries(file.slots)) {
         const { version } = slot
         if ('broken' in slot) state.slots.set(ext, { version, value: undefined, broken: slot.broken })
@@ -109,7 +111,7 @@ export class Snapshots {
     } catch {
       return undefined
     }
-    return { seq, ends: { journal, audit }, state, spooled: file.spooled ?? [] }
+    return { seq, ends: { journal, audit }, state, spooled }
   }
 
   #parse(seq: number): SnapshotFile | undefined {

@@ -16,11 +16,11 @@ export interface VerifyOptions extends RecoverFrom {
  * is shown by what attests them: each close, each snapshot, and the journal, which says how far the audit log had come.
  */
 export function verify({ logs, snapshots, blobs, manifest, released, onBytes }: VerifyOptions): Health {
-  let anchor = furthest(...manifest.revisions.map(({ audit }) => audit))
+  let anchor = furthest(manifest.revisions.map(({ audit }) => audit))
   let [seq, done] = [Math.max(attestedBy(manifest).seq, released?.journal.seq ?? 0), 0]
   for (const { ends } of snapshots.newestFirst()) {
     seq = Math.max(seq, ends.journal.seq)
-    anchor = furthest(anchor, { count: ends.audit.seq, head: ends.audit.tail })
+    anchor = furthest([anchor, { count: ends.audit.seq, head: ends.audit.tail }])
   }
   const bad: string[] = []
   const look = (line: Line, header: CheckedHeader): void => {
@@ -30,7 +30,7 @@ export function verify({ logs, snapshots, blobs, manifest, released, onBytes }: 
   }
   const journal = scanAll(logs.journal, seq, (line, header) => {
     const here = anchorOn(line)
-    if (here !== undefined) anchor = furthest(anchor, here)
+    if (here !== undefined) anchor = furthest([anchor, here])
     look(line, header)
   })
   let headThere: string | undefined

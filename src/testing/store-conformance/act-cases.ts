@@ -135,4 +135,22 @@ export const actCases: StoreCase[] = [
       equal(await again.act({ action: 'pay', key: 'l' }, () => 1), 'anew')
     },
   ],
+  [
+    'an act within itself is refused rather than waited for, and whatever is thrown is recorded',
+    async (store) => {
+      await using session = await store.create()
+      const inner = session.act({ action: 'pay', key: 'k' }, () =>
+        session.act({ action: 'other', key: 'own' }, () => session.act({ action: 'pay', key: 'k' }, () => 1)),
+      )
+      await rejects('ARG_ERROR', inner)
+      const odd = Object.create(null) as object
+      const thrown = await session
+        .act({ action: 'shell' }, () => {
+          throw odd
+        })
+        .catch((error: unknown) => error)
+      equal(thrown, odd)
+      deepEqual(session.unsettled(), [])
+    },
+  ],
 ]

@@ -161,4 +161,23 @@ export const eventCases: StoreCase[] = [
       }
     },
   ],
+  [
+    'a reader that asks for what cannot be is told so; from before the first is from the first on',
+    async (store) => {
+      await using session = await store.create()
+      for (const n of [1, 2, 3]) await session.append({ type: 'note', data: n })
+      const seqs = async (options: object): Promise<number[]> =>
+        (await collect(session.events(options))).map(({ seq }) => seq)
+      deepEqual(await seqs({ from: 0 }), [1, 2, 3])
+      deepEqual(await seqs({ from: -5, to: 2 }), [1, 2])
+      deepEqual(await seqs({ from: undefined, to: undefined }), [1, 2, 3])
+      await rejects(
+        'ARG_ERROR',
+        seqs({ from: 1.5 }),
+        seqs({ to: '2' }),
+        session.tail(2.5),
+        session.tail('2' as never),
+      )
+    },
+  ],
 ]

@@ -6,6 +6,18 @@ const badIds = ['', '.', '..', 'a/b', '../a', '.hidden', 'a\0b', 'x'.repeat(300)
 /** Sessions as a whole: made, named, listed, closed, removed. */
 export const sessionCases: StoreCase[] = [
   [
+    'an annotation is a text, and says nothing but what a session is called, where it works and how',
+    async (store) => {
+      const session = await store.create()
+      await rejects('ARG_ERROR', session.annotate({ title: 5 as never }), session.fork({ title: 5 as never }))
+      await session.annotate({ title: 'new', seq: 1e9, kind: 'close' } as never)
+      const { kind, title, seq } = session.manifest.revisions.at(-1) ?? {}
+      deepEqual([kind, title, seq], ['annotate', 'new', undefined])
+      await session.close()
+      await (await store.resume(session.id)).close()
+    },
+  ],
+  [
     'a session gets an id of its own, or the one it is given',
     async (store) => {
       await using minted = await store.create()

@@ -7,6 +7,20 @@ const coded = (code: string) => (error: unknown) => (error as { code?: string })
 /** Slots, turns and snapshots. */
 export const slotCases: StoreCase[] = [
   [
+    'a slot that is opened twice has one value',
+    async (store) => {
+      await using session = await store.create()
+      const options = { version: '1', initial: 0 }
+      const [one, other] = [session.slot('count', options), session.slot('count', options)]
+      await one.set(1)
+      equal(other.value, 1)
+      await other.set(other.value + 1)
+      equal(one.value, 2)
+      await session.resetSlot('count', '1', 0)
+      equal(one.value, 0)
+    },
+  ],
+  [
     'a slot has its first value until it is set, and the last one after every resume',
     async (store, place) => {
       const session = await store.create()
