@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type { Sizes } from '../../src/store/filesystem/held-session.ts'
 import { errno } from './crash-disk.ts'
 import type { Simulation } from './crash-simulation.ts'
@@ -155,7 +156,12 @@ export const workloads: Workload[] = [
       const session = await simulation.create(id, true)
       for (const n of ['s1', 's2', 's3']) await simulation.visit(id, 'journal', n)
       const turn = session.turn('1')
-      await Promise.all([turn, session.session.snapshot()])
+      // The turn takes the entries in, one commit after the other; snapshots come in between.
+      for (let n = 0; n < 3; n++) {
+        await setImmediate()
+        await session.session.snapshot()
+      }
+      await turn
       for (const n of ['s4', 's5']) await simulation.visit(id, 'journal', n)
       await failing(simulation, 'sync', 'EIO', () => session.turn('2'), 2)
       await session.turn('3')
