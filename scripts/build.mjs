@@ -36,6 +36,8 @@ const apart = {
   'list-sessions': 'src/store/filesystem/list-sessions.ts',
   hook: 'src/cli/hook/hook.ts',
   sweep: 'src/cli/sweep.ts',
+  completion: 'src/cli/completion/completion.ts',
+  demo: 'src/cli/demo/demo.ts',
   lock: 'src/cli/lock/lock.ts',
   temp: 'src/cli/temp/temp.ts',
   'watch-budget': 'src/cli/watch-budget.ts',

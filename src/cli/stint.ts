@@ -46,6 +46,10 @@ export const stint: CommandGroup = {
       summary: 'leases for more than one machine',
       load: async () => (await import('./postgres/postgres.ts')).postgres,
     },
+    demo: {
+      summary: 'see it work, in a minute',
+      load: async () => (await import('./demo/demo.ts')).demoCommand,
+    },
     completion: {
       summary: 'completion for your shell',
       load: async () => (await import('./completion/completion.ts')).completionCommand,
