@@ -262,7 +262,7 @@ test('sums that are right prove nothing: records and manifest must make sense', 
           'manifest.json',
           (files.get('manifest.json') ?? '').replace('"create"', '"create","title":7'),
         ),
-      /something else where a text should be/,
+      /its manifest makes no sense/,
     ],
     [
       (files) =>

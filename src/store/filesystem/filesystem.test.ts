@@ -1,10 +1,12 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { World } from '../../../test/support/world.ts'
 import { nodeDisk } from '../../primitives/disk.ts'
+import { createStore } from '../create-store.ts'
 import type { SessionStore } from '../store.ts'
 import { noteDamage } from './damage.ts'
+import { FilesystemDriver } from './driver.ts'
 import { pathsIn } from './paths.ts'
 import { filesystemStore } from './store.ts'
 
@@ -52,4 +54,16 @@ test('damage that was found before the last snapshot keeps writers and visitors 
     code: 'JOURNAL_CORRUPT',
   })
   expect(await store.list()).toMatchObject([{ id: 'old', state: 'damaged' }])
+})
+
+test('a session that cannot be made leaves nothing behind', async () => {
+  const home = join(world.tmp, 'home')
+  await (await store.create()).close()
+  const before = readdirSync(join(home, 'sessions'))
+  const full = (path: string): number => {
+    throw Object.assign(new Error('no space left'), { code: 'ENOSPC', path })
+  }
+  const onFullDisk = createStore(new FilesystemDriver({ home, disk: { ...nodeDisk, create: full } }))
+  await expect(onFullDisk.create()).rejects.toMatchObject({ code: 'DISK_FULL' })
+  expect(readdirSync(join(home, 'sessions'))).toEqual(before)
 })

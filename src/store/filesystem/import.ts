@@ -69,10 +69,8 @@ export async function importSession({ disk, home, now, id, chunks }: ImportOptio
 function checkManifest({ id, manifest: text }: Unpacked): Manifest {
   const manifest = parseManifest(text)
   if (manifest === undefined || manifest.session_id !== id) throw invalid('its manifest makes no sense')
-  for (const { tool, title, workspace, mode, secrets } of manifest.revisions) {
-    if ([tool, title, workspace, mode].some((fact) => fact !== undefined && typeof fact !== 'string'))
-      throw invalid('its manifest has something else where a text should be')
-    if (secrets !== undefined && !(Array.isArray(secrets) && secrets.every(isSecretRef)))
+  for (const { secrets } of manifest.revisions) {
+    if (secrets?.every(isSecretRef) === false)
       throw invalid('its manifest has something else where references to secrets should be')
   }
   return manifest

@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { replaceFile } from '../../primitives/atomic-file.ts'
 import type { Disk } from '../../primitives/disk.ts'
@@ -17,7 +18,12 @@ export function stageDirectory(disk: Disk, sessions: string): SessionPaths {
 /** The same with its manifest. */
 export function stageSession(disk: Disk, sessions: string, manifest: Manifest): SessionPaths {
   const staged = stageDirectory(disk, sessions)
-  replaceFile(staged.manifest, manifestText(manifest), disk)
+  try {
+    replaceFile(staged.manifest, manifestText(manifest), disk)
+  } catch (error) {
+    rmSync(staged.root, { recursive: true, force: true })
+    throw error
+  }
   return staged
 }
 
