@@ -16,9 +16,13 @@ interface Explanation {
 const grant = 'Grant the role what docs/postgres.md lists, or use another role.'
 const check = 'Check user and password: in the URL, in PGPASSWORD, or in the password file (PGPASSFILE).'
 
+const utf8 = 'Use a database whose encoding is UTF8: not every text fits into this one.'
+
 /** By SQL state, or by its class: the first two characters. */
 const explanations: Readonly<Record<string, Explanation>> = {
   '08': { code: 'POSTGRES_UNAVAILABLE' },
+  22021: { code: 'POSTGRES_SCHEMA', hint: utf8 },
+  '22P05': { code: 'POSTGRES_SCHEMA', hint: utf8 },
   25006: { code: 'POSTGRES_READ_ONLY' },
   '28': { code: 'POSTGRES_DENIED', hint: check },
   '3D000': { code: 'POSTGRES_SCHEMA', hint: 'Create that database, or correct its name in the URL.' },

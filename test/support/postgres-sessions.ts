@@ -28,6 +28,13 @@ export class PostgresSessions implements AsyncDisposable {
     return new PostgresSessions(server, database, pool, await PostgresProxy.to(server.directory))
   }
 
+  /** As if it were new, which takes longer. */
+  async clear(): Promise<void> {
+    const tables = ['session', 'journal', 'audit', 'revision', 'blob', 'snapshot', 'state', 'spool']
+    await this.pool.query(tables.map((table) => `DELETE FROM stint.${table};`).join(''))
+    this.proxy.faults = 0
+  }
+
   /** A store whose way can be bad. */
   storeOver(options: Partial<PostgresStoreOptions> = {}): SessionStore {
     return postgresStore({ pool: this.proxied, ...options })

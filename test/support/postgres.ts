@@ -58,7 +58,16 @@ export class PostgresServer implements AsyncDisposable {
 
   /** Where its small disk is, for a tablespace. */
   get smallDisk(): string {
-    return join(this.directory, 'small')
+    return join(this.directory, 'small/space')
+  }
+
+  get #roomSignal(): string {
+    return join(this.directory, 'make-room')
+  }
+
+  /** In a moment the small disk has some room again. */
+  makeRoom(): void {
+    writeFileSync(this.#roomSignal, '')
   }
 
   get pid(): number {
@@ -159,7 +168,7 @@ export class PostgresServer implements AsyncDisposable {
     mkdirSync(this.#data, { mode: 0o700 })
     if (uid !== undefined && gid !== undefined)
       for (const path of [this.directory, this.#data]) chownSync(path, uid, gid)
-    if (this.#options.smallDisk !== undefined) mkdirSync(this.smallDisk)
+    if (this.#options.smallDisk !== undefined) mkdirSync(join(this.directory, 'small'))
     // Clients of other users come in by their password.
     chmodSync(this.directory, 0o755)
     const flags = ['--auth=trust', '--username=postgres', '--encoding=UTF8', '--no-locale', '--no-sync']
@@ -178,7 +187,8 @@ export class PostgresServer implements AsyncDisposable {
     const { smallDisk } = this.#options
     const args = ['-D', this.#data, '-k', this.directory]
     const plain = { command: postgres, args, uid, gid }
-    const start = smallDisk ? onSmallDisk(this.smallDisk, smallDisk, args, this.#lodging) : plain
+    const disk = { path: join(this.directory, 'small'), size: smallDisk ?? '', signal: this.#roomSignal }
+    const start = smallDisk === undefined ? plain : onSmallDisk(disk, args, this.#lodging)
     const postmaster = spawn(start.command, start.args, {
       env,
       uid: start.uid,

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { PostgresServer } from '../../../test/support/postgres.ts'
 import { PostgresSessions } from '../../../test/support/postgres-sessions.ts'
 import { maxInlineBytes } from '../../journal/blobs.ts'
@@ -8,12 +8,13 @@ let server: PostgresServer
 let sessions: PostgresSessions
 beforeAll(async () => {
   server = await PostgresServer.start()
-})
-beforeEach(async () => {
   sessions = await PostgresSessions.on(server)
 })
-afterEach(() => sessions[Symbol.asyncDispose]())
-afterAll(() => server[Symbol.asyncDispose]())
+beforeEach(() => sessions.clear())
+afterAll(async () => {
+  await sessions[Symbol.asyncDispose]()
+  await server[Symbol.asyncDispose]()
+})
 
 const big = 'x'.repeat(maxInlineBytes + 1)
 
@@ -122,12 +123,12 @@ test('an audit log that was written anew is shown by what attests the old one: e
   const finds = async () => (await health()).audit.state
   // The journal.
   await sessions.sql(`DELETE FROM stint.snapshot`)
-  await sessions.sql(`CREATE TABLE kept AS SELECT * FROM stint.revision`)
+  await sessions.sql(`CREATE TABLE kept_revisions AS SELECT * FROM stint.revision`)
   await sessions.sql(`DELETE FROM stint.revision WHERE rev > 1`)
   expect(await finds()).toBe('damaged')
   // The revision that says where it was closed.
   await sessions.sql(`DELETE FROM stint.revision`)
-  await sessions.sql(`INSERT INTO stint.revision SELECT * FROM kept`)
+  await sessions.sql(`INSERT INTO stint.revision SELECT * FROM kept_revisions`)
   await sessions.sql(`DELETE FROM stint.journal`)
   await sessions.sql(`UPDATE stint.session SET head_seq = 0, head_sum = ''`)
   expect(await finds()).toBe('damaged')
@@ -142,10 +143,10 @@ test('a cut of which the row of the session knows nothing is shown by the close 
   }
   await make()
   await cut()
-  await sessions.sql('CREATE TABLE kept AS SELECT * FROM stint.snapshot')
+  await sessions.sql('CREATE TABLE kept_snapshots AS SELECT * FROM stint.snapshot')
   await sessions.sql('DELETE FROM stint.snapshot')
   expect((await health()).journal.findings).toEqual(['it ends at record 3, and 5 is attested'])
-  await sessions.sql('INSERT INTO stint.snapshot SELECT * FROM kept')
+  await sessions.sql('INSERT INTO stint.snapshot SELECT * FROM kept_snapshots')
   await sessions.sql('DELETE FROM stint.revision WHERE rev > 1')
   expect((await health()).journal.findings).toEqual(['it ends at record 3, and 5 is attested'])
 })

@@ -1,21 +1,23 @@
 import type pg from 'pg'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { PostgresServer } from '../../../test/support/postgres.ts'
 import { PostgresSessions } from '../../../test/support/postgres-sessions.ts'
 import type { Session } from '../../store/session.ts'
 import { until } from '../../testing/store-conformance/store-case.ts'
+import { migrate } from '../migrate.ts'
 import { postgresStore } from './store.ts'
 
 let server: PostgresServer
 let sessions: PostgresSessions
 beforeAll(async () => {
   server = await PostgresServer.start()
-})
-beforeEach(async () => {
   sessions = await PostgresSessions.on(server)
 })
-afterEach(() => sessions[Symbol.asyncDispose]())
-afterAll(() => server[Symbol.asyncDispose]())
+beforeEach(() => sessions.clear())
+afterAll(async () => {
+  await sessions[Symbol.asyncDispose]()
+  await server[Symbol.asyncDispose]()
+})
 
 /** A part of the statement that appends. */
 const append = 'head_sum = $6'
@@ -192,8 +194,6 @@ test('connections that are cut in the middle of a batch lose nothing and repeat 
 })
 
 test('a server that is killed and comes back is waited for; one that stays away is not', async () => {
-  await using server = await PostgresServer.start()
-  await using sessions = await PostgresSessions.on(server)
   const session = await sessions.store.create({ id: 'mine' })
   const brief = await postgresStore({ pool: sessions.pool, patienceMs: 200 }).create({ id: 'brief' })
   await server.kill()
@@ -208,8 +208,10 @@ test('a server that is killed and comes back is waited for; one that stays away 
 })
 
 test('what was acknowledged is there after a power cut, also where the server is told not to wait for the disk', async () => {
-  await using server = await PostgresServer.start({ synchronous_commit: 'off', wal_writer_delay: `'10s'` })
-  await using sessions = await PostgresSessions.on(server)
+  await server.admin(`ALTER SYSTEM SET synchronous_commit = 'off'`)
+  await server.admin(`ALTER SYSTEM SET wal_writer_delay = '10s'`)
+  await server.kill()
+  await server.start()
   const session = await sessions.store.create({ id: 'mine' })
   await sessions.sql('CREATE TABLE other (n integer)')
   await note(session, 1)
@@ -219,6 +221,9 @@ test('what was acknowledged is there after a power cut, also where the server is
   // This is what would become of it.
   expect(await sessions.sql('SELECT * FROM other')).toEqual([])
   expect(await sessions.data('mine')).toEqual([1])
+  for (const name of ['synchronous_commit', 'wal_writer_delay'])
+    await server.admin(`ALTER SYSTEM RESET ${name}`)
+  await server.admin('SELECT pg_reload_conf()')
 })
 
 test('a pool without a free connection is waited for, and after a while is unavailable', async () => {
@@ -251,9 +256,21 @@ test('a server that has lost what was acknowledged is not written to as if it ha
   expect(await note(again, 'goes on')).toMatchObject({ seq: 2 })
 })
 
+test('a database that cannot keep every text says so, and nothing is written', async () => {
+  await server.admin(`CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0`)
+  const pool = server.pool({ database: 'latin' })
+  await migrate({ pool })
+  const session = await postgresStore({ pool }).create({ id: 'mine' })
+  await expect(note(session, '🙂')).rejects.toMatchObject({
+    code: 'POSTGRES_SCHEMA',
+    hint: expect.stringContaining('UTF8') as string,
+  })
+  expect(await note(session, 'ü')).toMatchObject({ seq: 1 })
+  await session.close()
+})
+
+// The last one: it leaves the server as a replica.
 test('a replica can be looked at, and tells whoever wants to write where to go', async () => {
-  await using server = await PostgresServer.start()
-  await using sessions = await PostgresSessions.on(server)
   await using session = await sessions.store.create({ id: 'mine' })
   await note(session, 1)
   await session.close()

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { PostgresServer } from '../../../test/support/postgres.ts'
 import { PostgresSessions } from '../../../test/support/postgres-sessions.ts'
 import { ownIdentity } from '../../primitives/liveness.ts'
@@ -11,12 +11,13 @@ let server: PostgresServer
 let sessions: PostgresSessions
 beforeAll(async () => {
   server = await PostgresServer.start()
-})
-beforeEach(async () => {
   sessions = await PostgresSessions.on(server)
 })
-afterEach(() => sessions[Symbol.asyncDispose]())
-afterAll(() => server[Symbol.asyncDispose]())
+beforeEach(() => sessions.clear())
+afterAll(async () => {
+  await sessions[Symbol.asyncDispose]()
+  await server[Symbol.asyncDispose]()
+})
 
 const holder: RemoteHolder = {
   process: ownIdentity(),

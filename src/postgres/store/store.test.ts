@@ -49,10 +49,9 @@ function neverTheSame(): PostgresPool {
 describe.each<[string, () => PostgresPool]>([
   ['PostgreSQL', make({})],
   ['PostgreSQL, with another connection for each statement', neverTheSame],
-  ['PostgreSQL, with one connection for all', make({ max: 1 })],
   [
-    'PostgreSQL, where transactions are serializable',
-    make({ options: '-c default_transaction_isolation=serializable' }),
+    'PostgreSQL, with one connection for all, where transactions are serializable',
+    make({ max: 1, options: '-c default_transaction_isolation=serializable' }),
   ],
 ])('sessions in %s', (name, make) => {
   test.each(storeConformance(() => makePlace(name, make)))('$title', async ({ run }) => {
