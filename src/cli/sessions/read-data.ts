@@ -8,8 +8,9 @@ export async function readData(given: string | undefined): Promise<unknown> {
   try {
     return JSON.parse(text) as unknown
   } catch (error) {
-    // Not quoted: it may be long, and it may be a secret.
-    throw new StintError('ARG_ERROR', `--data is not JSON: ${(error as Error).message.slice(0, 80)}`, {
+    // Not quoted, as the parser's own message does: it may be long, and it may be a secret. Nor its cause, for the same reason.
+    const [where = ''] = /at position \d+/.exec((error as Error).message) ?? []
+    throw new StintError('ARG_ERROR', `--data is not JSON ${where}`.trimEnd(), {
       hint: `A text needs its quotes: --data '"text"'.`,
     })
   }

@@ -59,12 +59,12 @@ export function diskUseOf(directory: string, id: string, seen: Set<string>): Dis
   return use
 }
 
-/** What has gone meanwhile takes nothing. */
+/** What has gone meanwhile takes nothing, and what is no directory has nothing in it. */
 function entriesIn(directory: string): Dirent[] {
   try {
     return readdirSync(directory, { withFileTypes: true })
   } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return []
+    if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR') return []
     throw error
   }
 }

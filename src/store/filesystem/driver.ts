@@ -11,7 +11,7 @@ import type { Manifest } from '../manifest.ts'
 import { SessionLock, type Taken } from '../session-lock.ts'
 import type { Holder, ListOptions, SessionSummary } from '../store.ts'
 import { explain } from './explain.ts'
-import { filesystemId, findSession, readManifest } from './find-session.ts'
+import { assertOurs, filesystemId, findSession, locateSession, readManifest } from './find-session.ts'
 import { attesting, forkFiles } from './fork.ts'
 import { indexDirectory, type Touch } from './index-touch.ts'
 import { listSessions } from './list-sessions.ts'
@@ -143,7 +143,10 @@ export class FilesystemDriver implements StoreDriver {
   }
 
   async remove(id: string): Promise<void> {
-    const { paths } = this.#find(id)
+    // Also one whose manifest makes no sense: what cannot be read can be thrown away.
+    const paths = locateSession(this.#sessions, id)
+    const manifest = readManifest(this.#disk, paths)
+    if (manifest !== undefined) assertOurs(manifest)
     const trash = join(this.#home, 'trash')
     ensureHomeDirectory(trash)
     await this.#explained(`remove session ${id}`, () => {

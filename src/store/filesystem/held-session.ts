@@ -8,12 +8,13 @@ import { LogWriter } from '../../journal/writer.ts'
 import { replaceFile } from '../../primitives/atomic-file.ts'
 import type { Clock } from '../../primitives/clock.ts'
 import { type Disk, ensureDirectory } from '../../primitives/disk.ts'
-import { codedError, StintError } from '../../primitives/stint-error.ts'
+import { StintError } from '../../primitives/stint-error.ts'
 import type { AppendOptions, Entry, HeldSession, Hold, Receipt, SpoolEntry } from '../driver.ts'
 import { type Manifest, type Revision, revised } from '../manifest.ts'
 import type { LogEnds, WriterLock } from '../session-lock.ts'
 import type { SessionState } from '../state.ts'
 import type { RecoveryReport } from '../store.ts'
+import { explain } from './explain.ts'
 import { type Logs, logsOf } from './logs.ts'
 import type { SessionPaths } from './paths.ts'
 import { readData } from './recover.ts'
@@ -330,6 +331,6 @@ function coded<T>(doing: string, act: () => T): T {
   try {
     return act()
   } catch (error) {
-    throw codedError(error, doing)
+    throw explain(error, doing)
   }
 }

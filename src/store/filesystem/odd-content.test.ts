@@ -10,11 +10,15 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { World } from '../../../test/support/world.ts'
+import { systemClock } from '../../primitives/clock.ts'
+import { nodeDisk } from '../../primitives/disk.ts'
 import { StintError } from '../../primitives/stint-error.ts'
 import type { SessionStore } from '../store.ts'
+import { diskUseOf } from './disk-use.ts'
+import { examine } from './repair.ts'
 import { filesystemStore } from './store.ts'
 
 let world: World
@@ -168,8 +172,29 @@ test('a visitor who cannot take in what was left gives the session back all the 
   putFile('quarantine')
   mkdirSync(join(root, 'spool'))
   writeFileSync(join(root, 'spool/01ARZ3NDEKTSV4RRFFQ69G5FAV.json'), 'makes no sense')
-  await expect(store.visit('odd', () => 1)).rejects.toThrow()
+  await expect(store.visit('odd', () => 1)).rejects.toMatchObject({ code: 'JOURNAL_CORRUPT' })
   const session = await store.resume('odd')
   expect(session.lastSeq).toBe(2)
   await session.close().catch(() => {})
+})
+
+test('a session whose manifest makes no sense can be thrown away; one of another store cannot', async () => {
+  const path = join(root, 'manifest.json')
+  writeFileSync(path, readFileSync(path, 'utf8').replace('"filesystem"', '"postgres"'))
+  await expect(store.remove('odd')).rejects.toMatchObject({ code: 'RESUME_MISMATCH' })
+  writeFileSync(path, 'makes no sense')
+  await store.remove('odd')
+  expect(readdirSync(join(world.tmp, 'home/trash'))).toEqual(['odd'])
+  expect(await store.list()).toEqual([])
+})
+
+test('a repair says what it cannot read, and a file among the sessions takes no room', () => {
+  rmSync(join(root, 'journal.log'))
+  mkdirSync(join(root, 'journal.log'))
+  const sessions = dirname(root)
+  expect(() => examine({ disk: nodeDisk, clock: systemClock, sessions, id: 'odd' })).toThrow(
+    /journal\.log is not what stint has put there/,
+  )
+  writeFileSync(join(sessions, 'stray'), 'x')
+  expect(diskUseOf(join(sessions, 'stray'), 'stray', new Set()).bytes).toBe(0)
 })

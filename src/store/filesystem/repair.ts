@@ -10,6 +10,7 @@ import { ulid } from '../../primitives/id.ts'
 import { errnoOf } from '../../primitives/stint-error.ts'
 import { SessionLock, type Taken } from '../session-lock.ts'
 import { type Diagnosis, diagnose } from './diagnose.ts'
+import { explain } from './explain.ts'
 import { locateSession } from './find-session.ts'
 import { highestEpoch, logsOf } from './logs.ts'
 import { openTaken } from './open-session.ts'
@@ -35,7 +36,11 @@ export interface Repaired extends RepairPlan {
 /** What a repair would do. Nothing is locked, and nothing is changed. */
 export function examine({ disk, sessions, id }: RepairOptions): RepairPlan {
   const paths = locateSession(sessions, id)
-  return planRepair(id, diagnose(disk, paths, id, SessionLock.look(paths.root)?.ends))
+  try {
+    return planRepair(id, diagnose(disk, paths, id, SessionLock.look(paths.root)?.ends))
+  } catch (error) {
+    throw explain(error, `examine session ${id}`)
+  }
 }
 
 /**
