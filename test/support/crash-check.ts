@@ -1,6 +1,6 @@
 import type { Disk } from '../../src/primitives/disk.ts'
 import { readFile } from '../../src/primitives/disk.ts'
-import type { HeldSession } from '../../src/store/driver.ts'
+import type { HeldSession, Hold } from '../../src/store/driver.ts'
 import type { Sizes } from '../../src/store/filesystem/held-session.ts'
 import { waiting } from '../../src/store/filesystem/spool.ts'
 import type { CrashDisk } from './crash-disk.ts'
@@ -35,61 +35,107 @@ export interface Verdict {
  */
 export async function checkState(state: CrashState, id: string, oracle: Oracle): Promise<Verdict> {
   const { disk, locks, at } = state
-  const seen = state.wrap?.(disk) ?? disk
   const mustBe = (oracle.created.acknowledged ?? Number.POSITIVE_INFINITY) <= at
   if (readFile(disk, pathsOf(id).manifest) === undefined)
     return { violations: mustBe ? ['the session is gone'] : [] }
-  const violations: string[] = []
-  const step = async <T>(what: string, act: () => T | Promise<T>): Promise<T | undefined> => {
+  const check = new Check(state, id, oracle)
+  const wasReleased = locks.look(id)?.ends !== undefined
+  const visited = wasReleased && !state.quick ? allLost(disk) : undefined
+  const facts = await check.recover(disk)
+  if (facts !== undefined && !state.quick) await check.recoverAgain(allLost(disk), facts)
+  if (facts !== undefined && !state.quick) await check.goOn(disk, check.held)
+  if (visited !== undefined) await check.visit(visited)
+  return { facts, violations: [...new Set(check.violations)] }
+}
+
+/** One state under examination, and what was found wrong so far. */
+class Check {
+  readonly violations: string[] = []
+  held: HeldSession | undefined
+  readonly #state: CrashState
+  readonly #id: string
+  readonly #oracle: Oracle
+  /** As they were before the recovery took them. */
+  readonly #locksOfVisit: SimulatedLocks
+
+  constructor(state: CrashState, id: string, oracle: Oracle) {
+    this.#locksOfVisit = state.locks.seenAs('dead')
+    this.#state = state
+    this.#id = id
+    this.#oracle = oracle
+  }
+
+  /** What is there once it was opened. */
+  async recover(disk: CrashDisk): Promise<Facts | undefined> {
+    const newest = newestSnapshot(disk, this.#id)
+    const held = await this.#step('it does not open', () => this.#open(disk, 'writer', this.#state.locks))
+    const facts = held && (await this.#step('it cannot be read', () => this.#look(disk, held)))
+    if (held === undefined || facts === undefined) return undefined
+    this.held = held
+    this.violations.push(...this.#oracle.judge(facts, this.#state.at), ...unkept(disk, held))
+    if ((held.report.snapshot ?? 0) < newest) this.violations.push(`snapshot ${newest} is of no use`)
+    return facts
+  }
+
+  /** Power goes again at once. */
+  async recoverAgain(disk: CrashDisk, facts: Facts): Promise<void> {
+    const twice = await this.#step('it does not open a second time', () =>
+      this.#look(disk, this.#open(disk, 'writer', this.#state.locks.seenAs('dead'))),
+    )
+    if (twice !== undefined) this.violations.push(...differences('recovered twice', facts, twice))
+  }
+
+  /** By a stale record of its lock it was closed, and a visitor may go on without reading it. */
+  async visit(disk: CrashDisk): Promise<void> {
+    const locks = this.#locksOfVisit
+    const visitor = await this.#step('it does not open to a visitor', () =>
+      this.#open(disk, 'visitor', locks),
+    )
+    await this.goOn(disk, visitor, locks)
+  }
+
+  /** Takes in what visitors left, writes a little and closes; then all of it must be there. */
+  async goOn(disk: CrashDisk, held: HeldSession | undefined, locks = this.#state.locks): Promise<void> {
+    if (held === undefined) return
+    await this.#step('it does not go on', () => writeALittle(held, disk, this.#id))
+    const later = await this.#step('it does not open after that', () => {
+      this.violations.push(...sicknessOf(this.#seen(disk), this.#id, held.manifest))
+      return this.#look(disk, this.#open(disk, 'writer', locks))
+    })
+    if (later === undefined) return
+    const { at } = this.#state
+    const [journal, audit] = [without(later.journal, 'probe'), without(later.audit, 'note probe')]
+    if (journal.length === later.journal.length) this.violations.push('what was written next is lost')
+    if (audit.length === later.audit.length) this.violations.push('what was audited next is lost')
+    this.violations.push(
+      ...this.#oracle.judgeSpool(later, at),
+      ...this.#oracle.judge({ ...later, journal, audit }, at),
+    )
+  }
+
+  #seen(disk: CrashDisk): Disk {
+    return this.#state.wrap?.(disk) ?? disk
+  }
+
+  #open(disk: CrashDisk, kind: Hold['kind'], locks: SimulatedLocks): HeldSession {
+    return new SimulatedDriver(this.#seen(disk), locks, this.#state.sizes).openNow(this.#id, { kind })
+  }
+
+  #look(disk: CrashDisk, { state, manifest }: HeldSession): Facts {
+    return factsOf(this.#seen(disk), this.#id, manifest, state)
+  }
+
+  async #step<T>(what: string, act: () => T | Promise<T>): Promise<T | undefined> {
     try {
       return await act()
     } catch (error) {
-      violations.push(`${what}: ${(error as Error).message}`)
+      this.violations.push(`${what}: ${(error as Error).message}`)
       return undefined
     }
   }
-  const look = (there: Disk, { state: recovered }: HeldSession): Facts =>
-    factsOf(there, id, driverOn(there, state, locks).manifestOf(id), recovered)
-  const newest = newestSnapshot(seen, id)
-  const held = await step('it does not open', () => openOn(seen, state, locks, id))
-  const facts = held === undefined ? undefined : await step('it cannot be read', () => look(seen, held))
-  if (held === undefined || facts === undefined) return { violations }
-  violations.push(...oracle.judge(facts, at))
-  if ((held.report.snapshot ?? 0) < newest) violations.push(`snapshot ${newest} is of no use`)
-  violations.push(...unkept(disk, held))
-  if (state.quick) return { facts, violations }
-  const again = allLost(disk)
-  const twice = await step('it does not open a second time', () => {
-    const wrapped = state.wrap?.(again) ?? again
-    return look(wrapped, openOn(wrapped, state, locks.seenAs('dead'), id))
-  })
-  if (twice !== undefined) violations.push(...differences('recovered twice', facts, twice))
-  await step('it does not go on', () => goOn(held, seen, id))
-  const later = await step('it does not open after that', () => {
-    violations.push(...sicknessOf(seen, id, held.manifest))
-    return look(seen, openOn(seen, state, locks, id))
-  })
-  if (later === undefined) return { facts, violations }
-  violations.push(...oracle.judgeSpool(later, at))
-  const probed = {
-    ...later,
-    journal: without(later.journal, 'probe'),
-    audit: without(later.audit, 'note probe'),
-  }
-  if (probed.journal.length === later.journal.length) violations.push('what was written next is lost')
-  if (probed.audit.length === later.audit.length) violations.push('what was audited next is lost')
-  violations.push(...oracle.judge(probed, at).filter((each) => !violations.includes(each)))
-  return { facts, violations }
 }
 
-const driverOn = (disk: Disk, { sizes }: CrashState, locks: SimulatedLocks): SimulatedDriver =>
-  new SimulatedDriver(disk, locks, sizes)
-
-const openOn = (disk: Disk, state: CrashState, locks: SimulatedLocks, id: string): HeldSession =>
-  driverOn(disk, state, locks).openNow(id, { kind: 'writer' })
-
-/** Takes in what visitors left, writes a little, and closes. */
-async function goOn(held: HeldSession, disk: Disk, id: string): Promise<void> {
+async function writeALittle(held: HeldSession, disk: Disk, id: string): Promise<void> {
   if (waiting(disk, pathsOf(id)).length > 0) await held.takeSpool(() => {})
   const appended = held.append({ type: 'probe', json: '{"n":"probe"}' })
   const audited = held.audit({ type: 'note', json: '{"action":"probe"}' })
