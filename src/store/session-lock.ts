@@ -26,8 +26,7 @@ export interface LockRecord {
   ends: LogEnds | undefined
 }
 
-/** A holder whose life cannot be seen must say that it lives so often, and has lost the session when it did not for so long. */
-export const beatMs = 30_000
+/** A holder whose life cannot be seen says every 30 s that it lives, and has lost the session when it did not for so long. */
 export const silenceMs = 5 * 60_000
 
 /** - `released`: nobody can be writing. `dead`: neither, but it was not closed. `silent`: somebody may be, and must be fenced. */

@@ -24,7 +24,7 @@ import { Snapshots } from './snapshots.ts'
 import { leave, waiting } from './spool.ts'
 import { manifestText, publishSession, stageSession } from './stage.ts'
 import { SessionIndex } from './session-index.ts'
-import { lookAt, summarise } from './summary.ts'
+import { lookAt } from './summary.ts'
 
 export interface FilesystemOptions {
   /** `$STINT_HOME` by default. */
@@ -83,10 +83,7 @@ export class FilesystemDriver implements StoreDriver {
 
   async read(id: string): Promise<ReadableSession> {
     const { paths, manifest } = this.#find(id)
-    return await this.#explained(
-      `read session ${id}`,
-      () => new ReadableFiles(this.#disk, paths, manifest, summarise(this.#disk, paths, manifest)),
-    )
+    return new ReadableFiles(this.#disk, paths, manifest)
   }
 
   async list({ workspace, tool }: ListOptions): Promise<SessionSummary[]> {

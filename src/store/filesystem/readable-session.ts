@@ -14,24 +14,31 @@ import { type Logs, logsOf } from './logs.ts'
 import type { SessionPaths } from './paths.ts'
 import { readData, recover } from './recover.ts'
 import { Snapshots } from './snapshots.ts'
+import { summarise } from './summary.ts'
 import { verify } from './verify.ts'
 
 /** A session in plain files, to read: nothing is locked and nothing is changed. */
 export class ReadableFiles implements ReadableSession {
   readonly manifest: Manifest
-  readonly summary: SessionSummary
   readonly #disk: Disk
   readonly #paths: SessionPaths
   readonly #logs: Logs
   readonly #blobs: Blobs
+  #summary: SessionSummary | undefined
 
-  constructor(disk: Disk, paths: SessionPaths, manifest: Manifest, summary: SessionSummary) {
+  constructor(disk: Disk, paths: SessionPaths, manifest: Manifest, summary?: SessionSummary) {
     this.manifest = manifest
-    this.summary = summary
+    this.#summary = summary
     this.#disk = disk
     this.#paths = paths
     this.#logs = logsOf(disk, paths)
     this.#blobs = new Blobs(disk, paths.blobs)
+  }
+
+  /** Made when it is asked for: whoever wants the manifest alone need not wait for it. */
+  get summary(): SessionSummary {
+    this.#summary ??= this.#explained(() => summarise(this.#disk, this.#paths, this.manifest))
+    return this.#summary
   }
 
   events(range?: { from?: number; to?: number }): AsyncIterable<LogRecord> {
