@@ -116,10 +116,11 @@ export class FilesystemDriver implements StoreDriver {
     await this.#explained(`leave entries for session ${id}`, () => leave(this.#disk, paths, entries))
   }
 
+  /** One that was removed in this moment has none: who has just closed it need not hear of that. */
   async hasSpool(id: string): Promise<boolean> {
     return await this.#explained(
       'look into the spool',
-      () => waiting(this.#disk, this.#find(id).paths).length > 0,
+      () => waiting(this.#disk, this.#pathsOf(id)).length > 0,
     )
   }
 

@@ -67,3 +67,16 @@ test('a session that cannot be made leaves nothing behind', async () => {
   await expect(onFullDisk.create()).rejects.toMatchObject({ code: 'DISK_FULL' })
   expect(readdirSync(join(home, 'sessions'))).toEqual(before)
 })
+
+test('a session that is removed the moment it was given back is closed all the same', async () => {
+  const home = join(world.tmp, 'home')
+  const driver = new FilesystemDriver({ home })
+  const session = await createStore(driver).create()
+  const { hasSpool } = FilesystemDriver.prototype
+  driver.hasSpool = async (id) => {
+    await store.remove(id)
+    return await hasSpool.call(driver, id)
+  }
+  await session.close()
+  expect(await store.list()).toEqual([])
+})
