@@ -55,16 +55,17 @@ export function diskUseOf(directory: string, id: string, seen: Set<string>): Dis
       use[kind ?? (parseSegmentName('journal', entry.name) === undefined ? 'other' : 'journal')] += stat.size
     }
   }
-  walk(directory, undefined)
+  // A link leads to what is somebody else's.
+  if (lstatSync(directory, { throwIfNoEntry: false })?.isDirectory()) walk(directory, undefined)
   return use
 }
 
-/** What has gone meanwhile takes nothing, and what is no directory has nothing in it. */
+/** What has gone meanwhile takes nothing. */
 function entriesIn(directory: string): Dirent[] {
   try {
     return readdirSync(directory, { withFileTypes: true })
   } catch (error) {
-    if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR') return []
+    if (errnoOf(error) === 'ENOENT') return []
     throw error
   }
 }

@@ -188,7 +188,7 @@ test('a session whose manifest makes no sense can be thrown away; one of another
   expect(await store.list()).toEqual([])
 })
 
-test('a repair says what it cannot read, and a file among the sessions takes no room', () => {
+test('a repair says what it cannot read, and a file or a link among the sessions takes no room', () => {
   rmSync(join(root, 'journal.log'))
   mkdirSync(join(root, 'journal.log'))
   const sessions = dirname(root)
@@ -196,5 +196,7 @@ test('a repair says what it cannot read, and a file among the sessions takes no 
     /journal\.log is not what stint has put there/,
   )
   writeFileSync(join(sessions, 'stray'), 'x')
-  expect(diskUseOf(join(sessions, 'stray'), 'stray', new Set()).bytes).toBe(0)
+  symlinkSync(world.tmp, join(sessions, 'linked'))
+  for (const name of ['stray', 'linked'])
+    expect(diskUseOf(join(sessions, name), name, new Set()).bytes).toBe(0)
 })
