@@ -148,9 +148,14 @@ export class FilesystemDriver implements StoreDriver {
     const trash = join(this.#home, 'trash')
     ensureHomeDirectory(trash)
     await this.#explained(`remove session ${id}`, () => {
-      this.#take(paths, id, { kind: 'writer', purpose: 'remove' })
+      const { lock, before } = this.#take(paths, id, { kind: 'writer', purpose: 'remove' })
       const name = listIfThere(this.#disk, trash).includes(id) ? `${id}-${ulid()}` : id
-      this.#disk.rename(paths.root, join(trash, name))
+      try {
+        this.#disk.rename(paths.root, join(trash, name))
+      } catch (error) {
+        lock.giveBack(before)
+        throw error
+      }
       this.#disk.syncDirectory(this.#sessions)
       this.#disk.syncDirectory(trash)
     })
