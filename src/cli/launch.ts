@@ -1,6 +1,7 @@
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Script } from 'node:vm'
+import { saveCompiled } from '../primitives/compiled-code.ts'
 
 /**
  * Starts the command line from code that V8 has compiled before, which is a good part of the time it takes to start. Each cache lies beside the
@@ -23,7 +24,9 @@ const requireCompiled = Object.assign((id: string): unknown => {
   return name !== undefined && name in BUILDS ? load(name) : require(id)
 }, require)
 
-process.once('exit', () => unsaved.forEach(save))
+process.once('exit', () => {
+  for (const { script, cache } of unsaved) saveCompiled(script, cache)
+})
 load('main')
 
 function load(name: string): unknown {
@@ -48,19 +51,5 @@ function read(path: string): Buffer | undefined {
     return readFileSync(path)
   } catch {
     return undefined
-  }
-}
-
-/** At the end of a command, when the functions that it needs have been compiled. Synced: half a cache could be taken for a whole one. */
-function save({ script, cache }: (typeof unsaved)[number]): void {
-  const staged = `${cache}.${process.pid}`
-  try {
-    const fd = openSync(staged, 'wx', 0o644)
-    writeSync(fd, script.createCachedData())
-    fsyncSync(fd)
-    closeSync(fd)
-    renameSync(staged, cache)
-  } catch {
-    // Installed where we may not write: then every start compiles.
   }
 }

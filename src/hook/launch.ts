@@ -1,6 +1,7 @@
-import { closeSync, fsyncSync, openSync, readSync, renameSync, writeSync } from 'node:fs'
+import { closeSync, openSync, readSync } from 'node:fs'
 import { join } from 'node:path'
 import { Script } from 'node:vm'
+import { saveCompiled } from '../primitives/compiled-code.ts'
 
 /**
  * Starts the hook from code that V8 has compiled before: an agent waits for this at every tool call, and compiling takes longer than all the hook does.
@@ -24,7 +25,7 @@ function load(name: string): unknown {
   const cache = join(__dirname, `${name}-${BUILDS[name]}-${process.version}-${process.arch}.cache`)
   const source = `(function (require, module, __dirname) {${read(file).toString('latin1')}\n})`
   const script = new Script(source, { filename: file, cachedData: tryRead(cache) })
-  if (script.cachedDataRejected !== false) toSave.push(() => save(script, cache))
+  if (script.cachedDataRejected !== false) toSave.push(() => saveCompiled(script, cache))
   const module = { exports: {} }
   const run = script.runInThisContext() as (...given: unknown[]) => void
   run(
@@ -50,18 +51,4 @@ function read(path: string): Buffer {
   const size = readSync(fd, bytes)
   closeSync(fd)
   return bytes.subarray(0, size)
-}
-
-/** At the end, when the functions that a hook needs have been compiled. Synced: half a cache could be taken for a whole one. */
-function save(script: Script, cache: string): void {
-  const staged = `${cache}.${process.pid}`
-  try {
-    const fd = openSync(staged, 'wx', 0o644)
-    writeSync(fd, script.createCachedData())
-    fsyncSync(fd)
-    closeSync(fd)
-    renameSync(staged, cache)
-  } catch {
-    // Installed where we may not write: then every start compiles.
-  }
 }

@@ -374,3 +374,14 @@ test('every command explains itself, with examples', async () => {
   expect((await world.stint(['sessions', '--help'])).stdout).toContain('verify')
   expect(errorOf(await world.run('shwo'))?.suggestion).toContain('show')
 })
+
+test('a session that another store has written is exit 6, and stays as it is', async () => {
+  await using world = new SessionWorld()
+  await world.make('foreign', 1)
+  const manifest = join(world.tmp, 'home/sessions/foreign/manifest.json')
+  const text = readFileSync(manifest, 'utf8').replace('"store": "filesystem"', '"store": "elsewhere"')
+  writeFileSync(manifest, text)
+  const answer = await world.run('append', 'foreign', '--type', 'note')
+  expect([answer.code, errorOf(answer)?.code]).toEqual([6, 'RESUME_MISMATCH'])
+  expect(readFileSync(manifest, 'utf8')).toBe(text)
+})
