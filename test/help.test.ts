@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest'
+import { stint } from '../src/cli/stint.ts'
+import { isGroup } from '../src/command/select.ts'
+import type { Command, CommandGroup } from '../src/command/spec.ts'
+
+/** Every command, as a user would call it. */
+async function allCommands(
+  target: Command | CommandGroup,
+  called: string,
+): Promise<[string, Command | CommandGroup][]> {
+  if (!isGroup(target)) return [[called, target]]
+  const below = await Promise.all(
+    Object.entries(target.commands).map(async ([name, { load }]) =>
+      allCommands(await load(), `${called} ${name}`),
+    ),
+  )
+  return [[called, target], ...below.flat()]
+}
+
+test('every command says in one line what it does, and shows how it is called', async () => {
+  const commands = await allCommands(stint, 'stint')
+  expect(commands.length).toBeGreaterThan(40)
+  for (const [called, { summary, examples }] of commands) {
+    expect(summary, called).toBeTruthy()
+    expect(examples?.length ?? 0, `examples of ${called}`).toBeGreaterThan(0)
+    for (const [line] of examples ?? []) expect(line, `an example of ${called}`).toContain('stint')
+  }
+})
