@@ -30,6 +30,9 @@ export interface Running {
   finished: Promise<Finished>
 }
 
+/** What is said about whoever runs the tests, and not about a user who types a command. */
+const aboutTheSuite = new Set(['NODE_EXTRA_CA_CERTS', 'VITEST', 'CI', 'NO_COLOR', 'FORCE_COLOR'])
+
 /**
  * A temp directory of its own for one test, as `STINT_TMP_ROOT` of every stint it starts, with a `STINT_HOME` in it, so that
  * tests see nothing of each other or of the user's own runs. Gone at the end, with every process the test left.
@@ -42,7 +45,7 @@ export class World implements AsyncDisposable {
 
   constructor(env: NodeJS.ProcessEnv = {}) {
     const inherited = Object.entries(process.env).filter(
-      ([name]) => !name.startsWith('STINT_') && name !== 'NODE_EXTRA_CA_CERTS' && name !== 'VITEST',
+      ([name]) => !name.startsWith('STINT_') && !aboutTheSuite.has(name),
     )
     this.env = {
       ...Object.fromEntries(inherited),
