@@ -117,8 +117,8 @@ export async function judgeStates(
 /** Says how much was searched; returns what is wrong, each once. */
 export function report(name: string, ...found: Found[]): string[] {
   const [points, states] = [sum(found, 'points'), sum(found, 'states')]
-  console.log(`${name}: ${states} states after ${points} crashes`)
   const violations = new Set(found.flatMap((each) => each.violations))
+  console.log(`${name}: ${states} states after ${points} crashes, ${violations.size} faults`)
   return states < 10 * found.length ? ['there was nothing to search'] : [...violations].slice(0, 10)
 }
 
