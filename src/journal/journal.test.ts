@@ -1,7 +1,10 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { decodeRecord } from '../../test/support/decode-record.ts'
+import { encodeBody, encodeLine, journalCodec } from './codec.ts'
+import { LineBuffer } from './line-buffer.ts'
 import { type Line, linesBackwards, linesFrom, type ReadAt } from './lines.ts'
-import { checkRecord, decodeRecord, encodeBody, journalCodec, type LogRecord } from './record.ts'
+import { checkRecord, type LogRecord } from './record.ts'
 import { LogJudge, type LogVerdict } from './verdict.ts'
 
 const record = (seq: number, more: Partial<LogRecord> = {}): LogRecord => ({
@@ -15,19 +18,34 @@ const record = (seq: number, more: Partial<LogRecord> = {}): LogRecord => ({
 })
 
 const encodeRecord = (each: LogRecord): string =>
-  journalCodec.encode(each, encodeBody(each.type, JSON.stringify(each.data)), '').line
+  encodeLine(journalCodec, each, encodeBody(each.type, JSON.stringify(each.data)), '').line
 
-const lineOf = (each: LogRecord): Buffer => Buffer.from(encodeRecord(each)).subarray(0, -1)
+const lineOf = (each: LogRecord): Buffer => Buffer.from(encodeRecord(each))
 
 test('a record is one line of JSON, and comes back as it was, whatever is in it', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), fc.jsonValue(), fc.nat(), (type, value, seq) => {
       const text = encodeRecord(record(seq, { type, data: value }))
-      expect(text.indexOf('\n')).toBe(text.length - 1)
+      expect(text).not.toContain('\n')
       expect(text).not.toMatch(/[\u2028\u2029]/)
       const data = JSON.parse(JSON.stringify(value)) as unknown
       expect(JSON.parse(text)).toMatchObject({ seq, type: JSON.parse(JSON.stringify(type)) as string })
-      expect(decodeRecord(Buffer.from(text).subarray(0, -1))).toMatchObject(record(seq, { type, data }))
+      expect(decodeRecord(Buffer.from(text))).toMatchObject(record(seq, { type, data }))
+    }),
+  )
+})
+
+test('lines made in memory that is used again are the same lines, however long', () => {
+  const lines = new LineBuffer()
+  fc.assert(
+    fc.property(fc.array(fc.string({ unit: 'binary', size: 'large' })), (texts) => {
+      lines.clear()
+      const bodies = texts.map((text) => encodeBody('message', JSON.stringify(text)))
+      const header = record(1)
+      for (const body of bodies) lines.add(journalCodec.text(header, body, ''))
+      const expected = bodies.map((body) => `${encodeLine(journalCodec, header, body, '').line}\n`)
+      expect(lines.bytes.toString()).toBe(expected.join(''))
+      if (expected.length > 0) expect(`${lines.last.toString()}\n`).toBe(expected.at(-1))
     }),
   )
 })

@@ -1,4 +1,4 @@
-import { type Codec, journalCodec } from './record.ts'
+import { type Codec, journalCodec } from './codec.ts'
 import { firstSegment, type LogName } from './segment.ts'
 
 /** Just after a record: where the next one is found. */

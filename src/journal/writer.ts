@@ -2,8 +2,9 @@ import { join } from 'node:path'
 import type { Clock } from '../primitives/clock.ts'
 import { type Disk, writeFully } from '../primitives/disk.ts'
 import { codedError, errnoOf, StintError } from '../primitives/stint-error.ts'
+import type { Codec } from './codec.ts'
+import { LineBuffer } from './line-buffer.ts'
 import type { Position } from './position.ts'
-import type { Codec } from './record.ts'
 import { firstSegment, inOrder, laterSegment, type LogName } from './segment.ts'
 
 export interface WriterOptions {
@@ -45,12 +46,24 @@ export interface AppendOptions {
   applied?: (appended: Appended) => void
 }
 
-interface Pending {
+interface Pending extends Appended {
   body: string
-  at: number
   applied: AppendOptions['applied']
-  resolve: (appended: Appended) => void
-  reject: (error: unknown) => void
+}
+
+/** Records that go to the disk together. They share a promise: one each would cost more than its line. */
+class Group {
+  readonly records: Pending[] = []
+  readonly written: Promise<void>
+  resolve!: () => void
+  reject!: (error: unknown) => void
+
+  constructor() {
+    this.written = new Promise((resolve, reject) => {
+      this.resolve = resolve
+      this.reject = reject
+    })
+  }
 }
 
 interface OpenSegment {
@@ -79,7 +92,8 @@ const lazyMs = 50
  */
 export class LogWriter {
   readonly #options: WriterOptions
-  #pending: Pending[] = []
+  readonly #lines = new LineBuffer()
+  #gathering: Group | undefined
   #scheduled = false
   #lazyTimer: NodeJS.Timeout | undefined
   #position: Position
@@ -105,15 +119,16 @@ export class LogWriter {
   }
 
   /** Resolves when the record is on disk. With `durable: false` it may wait for others, but no longer than a moment. */
-  append(body: string, { durable = true, applied }: AppendOptions = {}): Promise<Appended> {
-    if (this.#broken !== undefined) return Promise.reject(this.#broken)
-    return new Promise((resolve, reject) => {
-      const at = this.#options.clock.now()
-      this.#pending.push({ body, at, applied, resolve, reject })
-      if (durable) this.#commitSoon()
-      // It keeps the process: whoever waits for this alone must not be ended before it is written.
-      else this.#lazyTimer ??= setTimeout(() => this.commit(), lazyMs)
-    })
+  async append(body: string, { durable = true, applied }: AppendOptions = {}): Promise<Appended> {
+    if (this.#broken !== undefined) throw this.#broken
+    const group = (this.#gathering ??= new Group())
+    const record = { body, seq: 0, at: this.#options.clock.now(), applied }
+    group.records.push(record)
+    if (durable) this.#commitSoon()
+    // It keeps the process: whoever waits for this alone must not be ended before it is written.
+    else this.#lazyTimer ??= setTimeout(() => this.commit(), lazyMs)
+    await group.written
+    return { seq: record.seq, at: record.at }
   }
 
   /** Writes and syncs what has gathered, now. */
@@ -121,23 +136,18 @@ export class LogWriter {
     clearTimeout(this.#lazyTimer)
     this.#lazyTimer = undefined
     this.#scheduled = false
-    const pending = this.#pending
-    if (pending.length === 0) return
-    this.#pending = []
-    const first = this.#position.seq + 1
+    const group = this.#gathering
+    if (group === undefined) return
+    this.#gathering = undefined
     try {
       if (this.#broken !== undefined) throw this.#broken
-      this.#write(pending)
+      this.#write(group.records)
     } catch (error) {
-      const coded = codedError(error, `write to the ${this.#options.log}`)
-      for (const { reject } of pending) reject(coded)
+      group.reject(codedError(error, `write to the ${this.#options.log}`))
       return
     }
-    pending.forEach(({ at, applied, resolve }, i) => {
-      const appended = { seq: first + i, at }
-      applied?.(appended)
-      resolve(appended)
-    })
+    for (const { seq, at, applied } of group.records) applied?.({ seq, at })
+    group.resolve()
   }
 
   /** Commits, cuts the filling off and closes; returns where the log ends. */
@@ -158,18 +168,12 @@ export class LogWriter {
     schedule(() => this.commit())
   }
 
-  #write(pending: readonly Pending[]): void {
-    const { disk, codec, epoch, inspect, stamp, segmentBytes = defaultSegmentBytes } = this.#options
-    const group = this.#position.seq + 1
+  #write(records: readonly Pending[]): void {
+    const { disk, inspect, stamp, segmentBytes = defaultSegmentBytes } = this.#options
     const stamped = stamp?.() ?? ''
-    let { tail } = this.#position
-    const lines = pending.map(({ body, at }, i) => {
-      const whole = i === 0 && stamped !== this.#stamped ? body + stamped : body
-      const made = codec.encode({ seq: group + i, at, group, epoch }, whole, tail)
-      tail = made.tail
-      return made.line
-    })
-    const bytes = Buffer.from(lines.join(''))
+    const group = this.#position.seq + 1
+    const tail = this.#encode(records, group, stamped === this.#stamped ? '' : stamped)
+    const { bytes } = this.#lines
     inspect?.(bytes)
     if (this.#segment !== undefined && this.#segment.end >= segmentBytes) this.#sealCurrent()
     const segment = (this.#segment ??= this.#begin(group))
@@ -187,7 +191,23 @@ export class LogWriter {
     this.#assertOurs()
     segment.end += bytes.length
     this.#stamped = stamped
-    this.#position = { seq: group + pending.length - 1, tail, segment: segment.name, offset: segment.end }
+    this.#position = { seq: group + records.length - 1, tail, segment: segment.name, offset: segment.end }
+  }
+
+  /** Numbers the records, makes their lines, and returns the tail of the last. */
+  #encode(records: readonly Pending[], group: number, stamp: string): string {
+    const { codec, epoch } = this.#options
+    const lines = this.#lines
+    lines.clear()
+    let { tail } = this.#position
+    records.forEach((record, i) => {
+      record.seq = group + i
+      const { seq, at, body } = record
+      lines.add(codec.text({ seq, at, group, epoch }, i === 0 ? body + stamp : body, tail))
+      // Where lines need not follow each other, only the last one's is asked for.
+      if (codec.follows !== undefined) tail = codec.tailOf(lines.last)
+    })
+    return codec.tailOf(lines.last)
   }
 
   /** Once it is somebody else's, the file is left as it is: they may have read, and accepted, what we wrote last. */

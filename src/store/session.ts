@@ -104,8 +104,8 @@ export class Session implements AsyncDisposable {
   }
 
   /** Resolves when the event is on disk. With `durable: false` it rides along with the next, within 50 ms. */
-  async append(event: NewEvent, { durable }: Pick<AppendOptions, 'durable'> = {}): Promise<Receipt> {
-    return await this.#put(eventEntry(event, this.secrets.gate), { durable })
+  append(event: NewEvent, { durable }: Pick<AppendOptions, 'durable'> = {}): Promise<Receipt> {
+    return this.#put(() => eventEntry(event, this.secrets.gate), { durable })
   }
 
   /** The end of a turn: recorded, and followed by a snapshot if that is worth it. */
@@ -113,8 +113,8 @@ export class Session implements AsyncDisposable {
     await this.#takeSpool()
     const { state } = this.#held
     let turn = 0
-    const json = this.secrets.gate.stringify(data)
-    const { seq } = await this.#put({ type: turnType, json }, { applied: () => (turn = ++state.turns) })
+    const entry = (): Entry => ({ type: turnType, json: this.secrets.gate.stringify(data) })
+    const { seq } = await this.#put(entry, { applied: () => (turn = ++state.turns) })
     const { snapshots } = this.#context
     const worthIt = snapshots.at === 'turn' && isWorthIt(snapshots, this.#held.sinceSnapshot)
     return { turn, seq, snapshot: worthIt && (await this.#trySnapshot()) }
@@ -128,15 +128,6 @@ export class Session implements AsyncDisposable {
     if (opening.outcome === 'value' && opening.warning !== undefined) this.#warnings.push(opening.warning)
     const { version } = options
     const { value } = opening
-    const set = async (next: T): Promise<void> => {
-      const json = this.secrets.gate.stringify(next)
-      const entry = { type: slotType, json, slot: { ext, version } }
-      const applied = (): void => {
-        this.#lastSet.set(ext, { version, value: next })
-        slots.set(ext, { version, value: JSON.parse(json) as unknown })
-      }
-      await this.#put(entry, { applied })
-    }
     const lastSet = this.#lastSet
     return {
       ext,
@@ -144,19 +135,23 @@ export class Session implements AsyncDisposable {
         const last = lastSet.get(ext)
         return last?.version === version ? (last.value as T) : value
       },
-      set,
+      set: (next) => this.#setSlot(ext, version, next),
     }
   }
 
   /** Gives up on a slot that cannot be read, so that it can be opened anew. */
   async resetSlot(ext: string, version: string, value: unknown): Promise<void> {
     checkExtension(ext)
+    await this.#setSlot(ext, version, value)
+  }
+
+  async #setSlot(ext: string, version: string, value: unknown): Promise<void> {
     const json = this.secrets.gate.stringify(value)
     const applied = (): void => {
       this.#lastSet.set(ext, { version, value })
       this.#held.state.slots.set(ext, { version, value: JSON.parse(json) as unknown })
     }
-    await this.#put({ type: slotType, json, slot: { ext, version } }, { applied })
+    await this.#put(() => ({ type: slotType, json, slot: { ext, version } }), { applied })
   }
 
   /** A line in the audit log that stands alone: an approval, a decision. Resolves when it is on disk. */
@@ -310,9 +305,9 @@ export class Session implements AsyncDisposable {
   }
 
   /** A full disk is noted in the audit log, where room is kept for that. */
-  async #put(entry: Entry, options: AppendOptions): Promise<Receipt> {
+  async #put(entry: () => Entry, options: AppendOptions): Promise<Receipt> {
     try {
-      const receipt = await this.#held.append(entry, options)
+      const receipt = await this.#held.append(entry(), options)
       this.#fullNoted = false
       return receipt
     } catch (error) {

@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { encodeBody, journalCodec } from '../../src/journal/record.ts'
+import { encodeBody, encodeLine, journalCodec } from '../../src/journal/codec.ts'
 import { laterSegment } from '../../src/journal/segment.ts'
 import { type Disk, nodeDisk } from '../../src/primitives/disk.ts'
 import { createStore } from '../../src/store/create-store.ts'
@@ -26,7 +26,7 @@ export async function makeLargeSession(
     const group = seq + 1
     let lines = ''
     for (let i = 0; i < groupSize; i++)
-      lines += journalCodec.encode({ seq: ++seq, at: Date.now(), group, epoch: 1 }, body, '').line
+      lines += `${encodeLine(journalCodec, { seq: ++seq, at: Date.now(), group, epoch: 1 }, body, '').line}\n`
     size += writeSync(file, lines)
     total += lines.length
     if (size < segmentBytes) continue

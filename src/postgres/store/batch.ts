@@ -1,5 +1,12 @@
 import { maxInlineBytes } from '../../journal/blobs.ts'
-import { auditCodec, encodeBlobBody, encodeBody, encodeField, journalCodec } from '../../journal/record.ts'
+import {
+  auditCodec,
+  encodeBlobBody,
+  encodeBody,
+  encodeField,
+  encodeLine,
+  journalCodec,
+} from '../../journal/codec.ts'
 import type { Entry } from '../../store/driver.ts'
 import { turnType } from '../../store/state.ts'
 import { type Content, contentOf } from './content.ts'
@@ -89,13 +96,11 @@ function encodeLog(log: LogName, bodies: readonly Body[], batch: Batch, epoch: n
     if (body.log !== log) return
     seq += 1
     const text = seq === group ? body.text + stamp : body.text
-    const made = codecs[log].encode({ seq, at: body.at, group, epoch }, text, tail)
-    // A row needs no newline.
-    const line = made.line.slice(0, -1)
+    const made = encodeLine(codecs[log], { seq, at: body.at, group, epoch }, text, tail)
     tail = made.tail
-    lines.push(line)
+    lines.push(made.line)
     blobs.push(body.blob?.sha256 ?? null)
-    batch.bytes += Buffer.byteLength(line)
+    batch.bytes += Buffer.byteLength(made.line)
     batch.places[i] = { seq, tail }
   })
   batch.end = { ...batch.end, [log]: { seq, tail } }

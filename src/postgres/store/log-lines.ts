@@ -1,4 +1,5 @@
-import { auditCodec, checkRecord, journalCodec, type LogRecord, parseRecord } from '../../journal/record.ts'
+import { auditCodec, journalCodec } from '../../journal/codec.ts'
+import { checkRecord, type LogRecord, parseRecord } from '../../journal/record.ts'
 import type { Database } from './database.ts'
 import type { LogEnd } from './session-row.ts'
 

@@ -1,4 +1,4 @@
-import { sealed, unsealed } from '../../journal/record.ts'
+import { sealed, unsealed } from '../../journal/seal.ts'
 import type { UnsettledAct } from '../../audit/entry.ts'
 import { emptyState, type SessionState } from '../../store/state.ts'
 import type { Row } from '../pool.ts'

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { allOf } from '../../../test/support/all-of.ts'
 import { World } from '../../../test/support/world.ts'
-import { journalCodec } from '../../journal/record.ts'
+import { encodeLine, journalCodec } from '../../journal/codec.ts'
 import { nodeDisk } from '../../primitives/disk.ts'
 import type { SessionStore } from '../store.ts'
 import { type Exported, exportSession } from './export.ts'
@@ -168,6 +168,9 @@ test('an archive that was changed anywhere is refused, unless the change means n
 })
 
 /** An archive with these entries, as somebody else might make it. */
+const lineOf = (epoch: number, body: string): string =>
+  `${encodeLine(journalCodec, { seq: 1, at: 1, group: 1, epoch }, body, '').line}\n`
+
 function hostile(entries: [name: string, text: string, change?: (header: Buffer) => void][]): Buffer {
   const blocks = entries.flatMap(([name, text, change]) => {
     const header = tarHeader({ name, kind: 'file', size: Buffer.byteLength(text) }, 0)
@@ -273,19 +276,11 @@ test('sums that are right prove nothing: records and manifest must make sense', 
       /references to secrets/,
     ],
     [
-      (files) =>
-        files.set(
-          'journal.log',
-          journalCodec.encode({ seq: 1, at: 1, group: 1, epoch: 1 }, '"type":"x",{', '').line,
-        ),
+      (files) => files.set('journal.log', lineOf(1, '"type":"x",{')),
       /record 1 of its journal makes no sense/,
     ],
     [
-      (files) =>
-        files.set(
-          'journal.log',
-          journalCodec.encode({ seq: 1, at: 1, group: 1, epoch: 9e14 }, '"type":"x","data":1', '').line,
-        ),
+      (files) => files.set('journal.log', lineOf(9e14, '"type":"x","data":1')),
       /record 1 of its journal makes no sense/,
     ],
     [(files) => files.set('journal.log', ''), /journal of forged is damaged/],

@@ -1,4 +1,4 @@
-import { sealed, unsealed } from '../../journal/record.ts'
+import { sealed, unsealed } from '../../journal/seal.ts'
 import { parseHolder } from '../holder.ts'
 import { type SessionSummary, sessionStates } from '../store.ts'
 

@@ -1,4 +1,4 @@
-import { auditCodec, journalCodec } from '../../journal/record.ts'
+import { auditCodec, journalCodec } from '../../journal/codec.ts'
 import type { LogPlace } from '../../journal/scan.ts'
 import { inOrder, parseSegmentName } from '../../journal/segment.ts'
 import { type Disk, listIfThere } from '../../primitives/disk.ts'

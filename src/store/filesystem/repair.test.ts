@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { allOf } from '../../../test/support/all-of.ts'
 import { World } from '../../../test/support/world.ts'
-import { auditCodec } from '../../journal/record.ts'
+import { auditCodec, encodeLine } from '../../journal/codec.ts'
 import { systemClock } from '../../primitives/clock.ts'
 import { type Disk, nodeDisk } from '../../primitives/disk.ts'
 import type { SessionEvent, SessionStore } from '../store.ts'
@@ -168,7 +168,7 @@ function forged(line: string): string {
     number
   > & { prev: string }
   const body = '"type":"note","data":{"action":"say","subject":"line 9"}'
-  return auditCodec.encode({ seq, at, group, epoch }, body, prev).line.trimEnd()
+  return encodeLine(auditCodec, { seq, at, group, epoch }, body, prev).line
 }
 
 test.each(auditDamages)(
@@ -204,9 +204,9 @@ test('an audit log that was written anew from the beginning is kept, with a note
     lines.map((line, i) => {
       const { seq, at, group, epoch } = JSON.parse(line) as Record<'seq' | 'at' | 'group' | 'epoch', number>
       const body = `"type":"note","data":{"action":"say","subject":"other ${i}"}`
-      const made = auditCodec.encode({ seq, at, group, epoch }, body, tail)
+      const made = encodeLine(auditCodec, { seq, at, group, epoch }, body, tail)
       tail = made.tail
-      return made.line.trimEnd()
+      return made.line
     }),
   )
   await expect(store.resume(id)).rejects.toMatchObject({ code: 'AUDIT_CORRUPT' })

@@ -1,5 +1,5 @@
 import { type Blobs, maxInlineBytes } from '../../journal/blobs.ts'
-import { encodeBlobBody, encodeBody, encodeField } from '../../journal/record.ts'
+import { encodeBlobBody, encodeBody, encodeField } from '../../journal/codec.ts'
 import { type SessionState, slotType, turnType } from '../state.ts'
 
 /** What is known of lost records from a snapshot that was taken after them. */

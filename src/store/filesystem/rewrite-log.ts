@@ -1,5 +1,6 @@
 import { join } from 'node:path'
-import { checkRecord, encodeBody, type RecordHeader } from '../../journal/record.ts'
+import { encodeBody, encodeLine } from '../../journal/codec.ts'
+import { checkRecord, type RecordHeader } from '../../journal/record.ts'
 import type { LogPlace } from '../../journal/scan.ts'
 import { laterSegment } from '../../journal/segment.ts'
 import { replaceFileBy } from '../../primitives/atomic-file.ts'
@@ -41,9 +42,9 @@ export function rewriteLog(place: LogPlace, { salvage, tail: before, more, epoch
       (put) => {
         const out = new Buffered(put)
         const make = (header: RecordHeader, body: string): void => {
-          const made = codec.encode(header, body, tail)
+          const made = encodeLine(codec, header, body, tail)
           tail = made.tail
-          out.add(Buffer.from(made.line))
+          out.add(Buffer.from(`${made.line}\n`))
         }
         const fillUpTo = (seq: number): void => {
           for (; next < seq; next++) make({ seq: next, at: at || now, group: next, epoch }, lostBody(log))

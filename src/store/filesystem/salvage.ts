@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { linesFrom } from '../../journal/lines.ts'
-import { checkRecord, type Codec } from '../../journal/record.ts'
+import type { Codec } from '../../journal/codec.ts'
+import { checkRecord } from '../../journal/record.ts'
 import type { LogPlace, Scanned } from '../../journal/scan.ts'
 import { inOrder, type Segment } from '../../journal/segment.ts'
 import { listIfThere } from '../../primitives/disk.ts'
