@@ -46,8 +46,9 @@ export interface AppendOptions {
   applied?: (appended: Appended) => void
 }
 
-interface Pending extends Appended {
+interface Pending {
   body: string
+  appended: Appended
   applied: AppendOptions['applied']
 }
 
@@ -119,16 +120,15 @@ export class LogWriter {
   }
 
   /** Resolves when the record is on disk. With `durable: false` it may wait for others, but no longer than a moment. */
-  async append(body: string, { durable = true, applied }: AppendOptions = {}): Promise<Appended> {
-    if (this.#broken !== undefined) throw this.#broken
+  append(body: string, { durable = true, applied }: AppendOptions = {}): Promise<Appended> {
+    if (this.#broken !== undefined) return Promise.reject(this.#broken)
     const group = (this.#gathering ??= new Group())
-    const record = { body, seq: 0, at: this.#options.clock.now(), applied }
-    group.records.push(record)
+    const appended = { seq: 0, at: this.#options.clock.now() }
+    group.records.push({ body, appended, applied })
     if (durable) this.#commitSoon()
     // It keeps the process: whoever waits for this alone must not be ended before it is written.
     else this.#lazyTimer ??= setTimeout(() => this.commit(), lazyMs)
-    await group.written
-    return { seq: record.seq, at: record.at }
+    return group.written.then(() => appended)
   }
 
   /** Writes and syncs what has gathered, now. */
@@ -146,7 +146,7 @@ export class LogWriter {
       group.reject(codedError(error, `write to the ${this.#options.log}`))
       return
     }
-    for (const { seq, at, applied } of group.records) applied?.({ seq, at })
+    for (const { appended, applied } of group.records) applied?.(appended)
     group.resolve()
   }
 
@@ -200,9 +200,9 @@ export class LogWriter {
     const lines = this.#lines
     lines.clear()
     let { tail } = this.#position
-    records.forEach((record, i) => {
-      record.seq = group + i
-      const { seq, at, body } = record
+    records.forEach(({ body, appended }, i) => {
+      appended.seq = group + i
+      const { seq, at } = appended
       lines.add(codec.text({ seq, at, group, epoch }, i === 0 ? body + stamp : body, tail))
       // Where lines need not follow each other, only the last one's is asked for.
       if (codec.follows !== undefined) tail = codec.tailOf(lines.last)

@@ -61,7 +61,8 @@ export class Session implements AsyncDisposable {
   /** What this process has set: whoever has the same slot open sees it. */
   readonly #lastSet = new Map<string, { version: string; value: unknown }>()
   readonly #warnings: string[] = []
-  #fullNoted = false
+  /** The last record before the disk was full. */
+  #fullAfter: number | undefined
   #spooling: Promise<void> | undefined
   #closing: Promise<void> | undefined
 
@@ -304,19 +305,22 @@ export class Session implements AsyncDisposable {
     return acts
   }
 
-  /** A full disk is noted in the audit log, where room is kept for that. */
-  async #put(entry: () => Entry, options: AppendOptions): Promise<Receipt> {
+  /** As few promises as can be: each costs as much as a line. */
+  #put(entry: () => Entry, options: AppendOptions): Promise<Receipt> {
     try {
-      const receipt = await this.#held.append(entry(), options)
-      this.#fullNoted = false
-      return receipt
+      return this.#held.append(entry(), options).catch((error: unknown) => this.#noteFailure(error))
     } catch (error) {
-      if (errnoOf(error) === 'DISK_FULL' && !this.#fullNoted) {
-        this.#fullNoted = true
-        await this.#audit({ action: 'append', ok: false, detail: failureOf(error) }).catch(() => {})
-      }
-      throw error
+      return this.#noteFailure(error)
     }
+  }
+
+  /** A full disk is noted in the audit log, where room is kept for that; once, until something can be written again. */
+  async #noteFailure(error: unknown): Promise<never> {
+    if (errnoOf(error) === 'DISK_FULL' && this.#fullAfter !== this.lastSeq) {
+      this.#fullAfter = this.lastSeq
+      await this.#quietly(() => this.#audit({ action: 'append', ok: false, detail: failureOf(error) }))
+    }
+    throw error
   }
 
   #takeSpool(): Promise<void> {
@@ -332,8 +336,8 @@ export class Session implements AsyncDisposable {
     })
   }
 
-  /** On a timer nobody hears a failure: the next append does. */
-  async #quietly(act: () => void | Promise<void>): Promise<void> {
+  /** For what nobody waits for: a failure shows at the next append. */
+  async #quietly(act: () => unknown): Promise<void> {
     try {
       await act()
     } catch {
