@@ -1,5 +1,6 @@
 import type { ChildExit, Context } from '../command/context.ts'
 import { findWorkspace } from '../lease/workspace.ts'
+import { shellWord } from '../primitives/shell-word.ts'
 import { errnoOf } from '../primitives/stint-error.ts'
 import { textOf } from '../primitives/text-of.ts'
 import type { VisitOptions } from '../store/store.ts'
@@ -25,7 +26,7 @@ export async function recordRun(
 ): Promise<Recording> {
   const { store } = await openSessions(where, (message) => context.warn(message))
   const { requestId } = context
-  const subject = command.map(quoted).join(' ')
+  const subject = command.map(shellWord).join(' ')
   const options: VisitOptions = {
     purpose: 'record a run',
     secrets: environmentSecrets(),
@@ -70,7 +71,3 @@ function factsOf(end: RunEnd): object {
   if ('error' in end) return { error: { code: errnoOf(end.error), message: textOf(end.error) } }
   return { exit_code: end.code, signal: end.signal }
 }
-
-/** As one would type it. */
-const quoted = (word: string): string =>
-  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`

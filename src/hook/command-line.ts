@@ -1,3 +1,4 @@
+import { shellWord } from '../primitives/shell-word.ts'
 import type { Host, HostEvent } from './hosts.ts'
 
 /** What a person chooses when installing; what is not said is the default of `stint-hook`. */
@@ -28,7 +29,7 @@ export function commandLine(
   program: readonly string[],
   choices: HookChoices = {},
 ): string {
-  const words = [...program, ...hookArguments(host, event, choices)].map(quoted).join(' ')
+  const words = [...program, ...hookArguments(host, event, choices)].map(shellWord).join(' ')
   return host.onCrash === 'closed' && !choices.failClosed ? `${words}${onlyNo}` : words
 }
 
@@ -44,12 +45,8 @@ export function gitCheckLine(
   program: readonly string[],
   choices: Pick<HookChoices, 'failClosed'> = {},
 ): string {
-  const words = [...program, 'git', event.name].map(quoted).join(' ')
+  const words = [...program, 'git', event.name].map(shellWord).join(' ')
   const refuse = choices.failClosed ? ' || exit 1' : onlyNo
   const check = `${words} "$@"${choices.failClosed ? ' --fail-closed' : ''}${refuse}`
   return event.name === 'reference-transaction' ? `if [ "$1" = prepared ]; then ${check}; fi` : check
 }
-
-/** As one word for a POSIX shell. */
-const quoted = (word: string): string =>
-  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`

@@ -1,6 +1,7 @@
 import { utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '../primitives/clock.ts'
+import { shellWord } from '../primitives/shell-word.ts'
 import { StintError } from '../primitives/stint-error.ts'
 import { ensureScratchDirectory, type ScratchRoot } from './root.ts'
 
@@ -65,8 +66,5 @@ export function outputExpiry(name: string): number | undefined {
 
 /** What the caller can run, verbatim, to be rid of the files before they expire. */
 export function cleanupCommand(directories: readonly OutputDirectory[]): string {
-  return `rm -rf -- ${directories.map(({ path }) => shellQuote(path)).join(' ')}`
+  return `rm -rf -- ${directories.map(({ path }) => shellWord(path)).join(' ')}`
 }
-
-const shellQuote = (text: string): string =>
-  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`

@@ -1,3 +1,4 @@
+import { shellWord } from '../primitives/shell-word.ts'
 import { cronSchedule } from './cron-schedule.ts'
 import type { Job } from './job.ts'
 
@@ -5,8 +6,8 @@ import type { Job } from './job.ts'
 const marker = '# stint-sweep-timer'
 
 export function cronLine(job: Job): string {
-  const env = Object.entries(job.env).map(([name, value]) => `${name}=${shellQuote(value)}`)
-  const command = [...env, ...[job.program, ...job.args].map(shellQuote)].join(' ')
+  const env = Object.entries(job.env).map(([name, value]) => `${name}=${shellWord(value)}`)
+  const command = [...env, ...[job.program, ...job.args].map(shellWord)].join(' ')
   // To cron an unescaped % is the end of the line. Errors are not discarded: cron mails them.
   return `${cronSchedule(job.everyMs)} ${command.replaceAll('%', '\\%')} >/dev/null ${marker}`
 }
@@ -28,6 +29,3 @@ export const withoutLine = (crontab: string): string =>
     .join('\n')
 
 const isOurs = (line: string): boolean => line.endsWith(` ${marker}`)
-
-const shellQuote = (text: string): string =>
-  /^[\w@+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
