@@ -1,7 +1,7 @@
 import { systemClock } from '../primitives/clock.ts'
 import { isWithin } from '../primitives/is-within.ts'
 import { measureSteps, type TreeSize } from '../primitives/measure-tree.ts'
-import { drainInTurns } from '../primitives/remove-tree.ts'
+import { drainInTurns } from '../primitives/steps.ts'
 import { findRoot } from '../scratch/root.ts'
 import type { Entry, MeasuredEntry } from './entry.ts'
 import { surveySteps } from './survey.ts'

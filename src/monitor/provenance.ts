@@ -1,7 +1,7 @@
 import { lstatSync, readdirSync, realpathSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { isWithin } from '../primitives/is-within.ts'
-import { drainInTurns } from '../primitives/remove-tree.ts'
+import { drainInTurns } from '../primitives/steps.ts'
 import { readOwner } from '../scratch/owner.ts'
 import type { ScratchRoot } from '../scratch/root.ts'
 import { measureEntry } from './census.ts'

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { isRoot, projectRoot, World } from '../../test/support/world.ts'
 import { measureSteps, measureTree, type MeasureOptions } from './measure-tree.ts'
-import { drain, removeTree } from './remove-tree.ts'
+import { removeTree } from './remove-tree.ts'
+import { drain } from './steps.ts'
 
 const measure = (path: string, options?: MeasureOptions) => drain(measureSteps(path, options))
 

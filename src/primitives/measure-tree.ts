@@ -1,7 +1,7 @@
 import { type Dirent, lstatSync, readdirSync, type Stats } from 'node:fs'
 import { exactPath, latin1Of } from './exact-path.ts'
 import { openDirectory } from './open-directory.ts'
-import { drain } from './remove-tree.ts'
+import { drain } from './steps.ts'
 import { errnoOf } from './stint-error.ts'
 
 /** What is in a tree: the directory at its top counts, too. */

@@ -14,7 +14,8 @@ import { startSwapper } from '../../test/support/swapper.ts'
 import { isRoot, stintBin, World } from '../../test/support/world.ts'
 import { measureTree } from './measure-tree.ts'
 import { escapeMountPath, mountsBeneath } from './mounts.ts'
-import { drainInTurns, removalSteps, removeTree } from './remove-tree.ts'
+import { removalSteps, removeTree } from './remove-tree.ts'
+import { drainInTurns } from './steps.ts'
 
 test('a tree goes whole, and is counted', async () => {
   await using world = new World()

@@ -1,6 +1,7 @@
 import { lstatSync, readdirSync, renameSync, rmdirSync, unlinkSync } from 'node:fs'
 import { exactPath, latin1Of, readable } from './exact-path.ts'
 import { type OpenDirectory, openDirectory } from './open-directory.ts'
+import { drain } from './steps.ts'
 import { errnoOf } from './stint-error.ts'
 
 export interface RemovalFailure {
@@ -45,23 +46,6 @@ export const totalRemoval = (removals: readonly Removal[]): Removal => ({
 /** Removes a tree, or whatever else is at `path`, without following a symlink or leaving its file system. */
 export const removeTree = (path: string, options: RemovalOptions = {}): Removal =>
   drain(removalSteps(path, options))
-
-/** Runs work that comes in steps to its end. */
-export function drain<Result>(steps: Generator<void, Result>): Result {
-  for (;;) {
-    const step = steps.next()
-    if (step.done) return step.value
-  }
-}
-
-/** The same, giving way to the event loop between steps. */
-export async function drainInTurns<Result>(steps: Generator<void, Result>): Promise<Result> {
-  for (;;) {
-    const step = steps.next()
-    if (step.done) return step.value
-    await new Promise(setImmediate)
-  }
-}
 
 const entriesPerStep = 256
 /** Each level holds a descriptor; what lies deeper is first moved up to the top. */
