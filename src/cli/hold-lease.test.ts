@@ -2,10 +2,9 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { LockWorld } from '../../test/support/lock-world.ts'
 import type { Context } from '../command/context.ts'
-import { change } from '../lease/book.ts'
+import { giveUp } from '../lease/give-up.ts'
 import { acquireLeaseSync } from '../lease/lease.ts'
 import { runSync } from '../lease/register.ts'
-import { breakClaim } from '../lease/rules.ts'
 import { holdLease } from './hold-lease.ts'
 import { openBook } from './lock/book.ts'
 
@@ -22,10 +21,7 @@ test('a program that cannot join the lease has lost it, at once', async () => {
   const options = { path: [], ttl: undefined, wait: undefined, purpose: undefined, 'on-lost': undefined }
   const held = await holdLease(context, options)
   const book = await openBook({}, () => {})
-  runSync(
-    book.register,
-    change(book, (claims) => breakClaim(claims, 'mine', { by: 'a test', reason: null, at: 0 })),
-  )
+  runSync(book.register, giveUp(book, { sessionId: 'mine' }))
   const theirs = acquireLeaseSync({ sessionId: 'theirs' })
   await held.join(process.pid)
   await expect(Promise.race([held.lost, 'not yet'])).rejects.toMatchObject({ code: 'LOCK_LOST' })

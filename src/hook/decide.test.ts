@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { LockWorld } from '../../test/support/lock-world.ts'
@@ -21,13 +21,24 @@ class Stage extends LockWorld {
   /** How far the clock is ahead. */
   ahead = 0
   choices: Choices = { scope: 'workspace', hold: 'turn' }
+  /** The next swap is won, but somebody else overtakes it before it is known. */
+  overtaken = false
   readonly #files = fileRegister(join(this.home, 'locks'))
 
   get register() {
     const at = (): number => this.ahead
+    const isOvertaken = (): boolean => {
+      const { overtaken } = this
+      this.overtaken = false
+      return overtaken
+    }
     const files = this.#files
     return {
       ...files,
+      *swap(key, epoch, text) {
+        const won = yield* files.swap(key, epoch, text)
+        return isOvertaken() ? undefined : won
+      },
       *now() {
         const now: Now = yield* files.now('')
         return { ...now, wall: now.wall + at(), mono: now.mono + at() }
@@ -187,12 +198,38 @@ test('a call that leads to another directory, or removes its own, still ends; th
   expect(stage.claims).toEqual([])
 })
 
+test('a record that cannot be read keeps nobody from giving back what they hold elsewhere, and is told', async () => {
+  await using stage = new Stage()
+  const mine = stage.agent()
+  stage.send('pre', mine.identity)
+  for (const key of ['000000000000', 'ffffffffffff']) writeFileSync(join(stage.home, 'locks', key), '')
+  expect(() => stage.send('prompt', mine.identity)).toThrow('ENOTDIR')
+  expect(stage.claims[0]?.holders[0]?.calls).toEqual([])
+  expect(() => stage.send('stop', mine.identity)).toThrow('ENOTDIR')
+  expect(stage.claims).toEqual([])
+})
+
 test('a call that another process of the same agent ends, ends', async () => {
   await using stage = new Stage()
   const [mine, helper] = [stage.agent(), stage.agent()]
   stage.send('pre', mine.identity)
   stage.send('post', helper.identity)
   expect(stage.claims[0]?.holders.flatMap(({ calls }) => calls)).toEqual([])
+})
+
+test('a host that does not name its calls ends the oldest, and only that one, even if the change has to be made twice', async () => {
+  await using stage = new Stage()
+  const mine = stage.agent()
+  const calls = () => stage.claims[0]?.holders[0]?.calls.map(({ id }) => id)
+  for (let count = 0; count < 3; count++) stage.send('pre', mine.identity, { callId: undefined })
+  const begun = calls() ?? []
+  expect(begun).toHaveLength(3)
+  stage.send('post', mine.identity, { callId: undefined })
+  expect(calls()).toEqual(begun.slice(1))
+  stage.overtaken = true
+  stage.send('post', mine.identity, { callId: undefined })
+  expect(stage.overtaken).toBe(false)
+  expect(calls()).toEqual(begun.slice(2))
 })
 
 test('what another program holds in the same session’s name stays when the turn ends', async () => {

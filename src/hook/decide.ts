@@ -1,5 +1,5 @@
-import { type Claim, type Claims, defaultTtlMs, sameProcess } from '../lease/claim.ts'
-import { acquire, type AcquireAnswer, type Decision, refresh, release } from '../lease/rules.ts'
+import { type Claim, type Claims, defaultTtlMs, type Holder, sameProcess } from '../lease/claim.ts'
+import { acquire, type AcquireAnswer, type Decision, refresh, release, withCall } from '../lease/rules.ts'
 import { remainingMs, stands, type Witness } from '../lease/staleness.ts'
 import type { Identity } from '../primitives/liveness.ts'
 
@@ -51,22 +51,36 @@ export function beginCall(
   return acquire(claims, { ...asked, paths: own.paths }, witness, nextFence)
 }
 
-/** Refreshes, and takes the call from the count: by its name, or, where the host gives none, the oldest. */
+export interface EndedCall {
+  claim?: Claim
+  /** Which call has ended; undefined if none was in flight. */
+  call: string | undefined
+}
+
+/**
+ * Refreshes the claim and ends a call: the one that is named, or the agent's oldest, if its host gives calls no names. `tried` is what an earlier try
+ * has ended: that one, not the next oldest, is ended again.
+ */
 export function endCall(
   claims: Claims,
   { sessionId, agent, call }: Party & { call: string | undefined },
   witness: Witness,
-): Decision<{ claim?: Claim }> {
-  // The process that ends it need not be the one that began it: some hosts have several.
-  const holders = claims.claims.find((claim) => claim.session_id === sessionId)?.holders ?? []
-  const began = holders.find(({ calls }) => calls.some(({ id }) => id === call))
-  const holder = began ?? holders.find((each) => agent !== null && sameProcess(each, agent))
-  const calls = holder && { holder, end: call, endOldest: call === undefined }
-  return refresh(claims, { sessionId, calls }, witness)
+  tried?: EndedCall,
+): Decision<EndedCall> {
+  const before = claims.claims.find((claim) => claim.session_id === sessionId)?.holders ?? []
+  const ended = call ?? (tried === undefined ? own(before, agent)?.calls[0]?.id : tried.call)
+  // The process that ends a call need not be the one that began it: some hosts have several.
+  const holders = (all: readonly Holder[]): Holder[] =>
+    all.map((holder) => ({ ...holder, calls: holder.calls.filter(({ id }) => id !== ended) }))
+  const { next, answer } = refresh(claims, { sessionId, holders }, witness)
+  return { next, answer: { ...answer, call: ended } }
 }
 
+const own = (holders: readonly Holder[], agent: Identity | null): Holder | undefined =>
+  holders.find((holder) => agent !== null && sameProcess(holder, agent))
+
 /** The call that stands for work in the background. */
-export const backgroundCall = 'background'
+const backgroundCall = 'background'
 
 /** Nothing of before is still running, except what goes on in the background; the claim stays. */
 export function forgetCalls(
@@ -75,19 +89,15 @@ export function forgetCalls(
   witness: Witness,
   background: 'keep' | 'start' | 'end',
 ): Decision<{ claim?: Claim }> {
-  const refreshed = refresh(claims, { sessionId }, witness)
-  const holders = refreshed.answer.claim?.holders ?? []
-  const changes: { holder: Identity; start?: string; end?: string }[] = holders.flatMap((holder) =>
-    holder.calls
-      .filter(({ id }) => id !== backgroundCall || background === 'end')
-      .map(({ id }) => ({ holder, end: id })),
-  )
-  const worker = holders.find((each) => agent !== null && sameProcess(each, agent)) ?? holders[0]
-  if (background === 'start' && worker !== undefined) changes.push({ holder: worker, start: backgroundCall })
-  return changes.reduce(
-    (decision, calls) => refresh(decision.next ?? claims, { sessionId, calls }, witness),
-    refreshed,
-  )
+  const holders = (before: readonly Holder[]): Holder[] => {
+    const worker = own(before, agent) ?? before[0]
+    return before.map((holder) => {
+      const left = holder.calls.filter(({ id }) => id === backgroundCall && background !== 'end')
+      const starts = background === 'start' && holder === worker
+      return { ...holder, calls: starts ? withCall(left, backgroundCall, witness) : left }
+    })
+  }
+  return refresh(claims, { sessionId, holders }, witness)
 }
 
 /** The turn or the session is over: the agent's processes leave the claim. One of another program's that it shares stays. */
@@ -99,8 +109,10 @@ export function leave(claims: Claims, { sessionId, agent }: Party): Decision<{ r
   return release(claims, { sessionId, holders: holders.length === 0 ? undefined : ours })
 }
 
-/** In a claim's purpose: its session goes on under another name, in the same process. */
-export const movingOn = 'about to go on as a new session'
+/** The purpose of a claim whose session goes on under another name, in the same process. */
+const movingOn = 'about to go on as a new session'
+
+export const isMovingOn = ({ purpose }: Claim): boolean => purpose === movingOn
 
 /** A session that its host has ended only to start another in its place. */
 export function moveOn(claims: Claims, party: Party, witness: Witness, nextFence: number): Decision<unknown> {
@@ -124,6 +136,6 @@ export function takeUp(claims: Claims, party: Party, witness: Witness, nextFence
 function renamed({ claims }: Claims, { sessionId, agent }: Party): Claim | undefined {
   if (agent === null || claims.some((claim) => claim.session_id === sessionId)) return undefined
   return claims.find(
-    ({ purpose, holders }) => purpose === movingOn && holders.some((holder) => sameProcess(holder, agent)),
+    (claim) => isMovingOn(claim) && claim.holders.some((holder) => sameProcess(holder, agent)),
   )
 }

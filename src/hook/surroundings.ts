@@ -1,10 +1,8 @@
-import { type Book, change } from '../lease/book.ts'
-import { type Claims, parseClaims } from '../lease/claim.ts'
+import { type Book, change, type Decide } from '../lease/book.ts'
+import { type Claim, parseClaims } from '../lease/claim.ts'
 import { type Register, runSync } from '../lease/register.ts'
-import type { Decision } from '../lease/rules.ts'
-import type { Witness } from '../lease/staleness.ts'
 import { isWorkspaceKey, type Workspace } from '../lease/workspace.ts'
-import type { Identity, Liveness } from '../primitives/liveness.ts'
+import type { Identity } from '../primitives/liveness.ts'
 
 /** Where an event happens. */
 export interface Surroundings {
@@ -12,29 +10,41 @@ export interface Surroundings {
   /** The process that the session lives by. */
   agent: Identity | null
   env: NodeJS.ProcessEnv
-  liveness?: (process: Identity) => Liveness
 }
 
-export const bookOf = ({ path, key }: Workspace, { register, liveness }: Surroundings): Book => ({
+export const bookOf = ({ path, key }: Workspace, { register }: Surroundings): Book => ({
   register,
   key,
   workspace: path,
-  liveness,
 })
 
-/** The books of all workspaces whose claims name this, such as a session: an agent may have gone from one workspace to another. */
-export function booksNaming(text: string, { register, liveness }: Surroundings): Book[] {
-  return runSync(register, register.keys())
-    .filter(isWorkspaceKey)
-    .flatMap((key) => {
-      const held = runSync(register, register.read(key)).text
-      const claims = held?.includes(text) ? parseClaims(held, '') : undefined
-      return claims === undefined ? [] : [{ register, key, workspace: claims.workspace, liveness }]
-    })
+/**
+ * Does something to the book of every workspace that has such a claim: an agent may have gone from one workspace to another. A book that fails
+ * does not keep the others from it; the first error is thrown at the end.
+ */
+export function forEachBook(
+  isMeant: (claim: Claim) => boolean,
+  { register }: Surroundings,
+  act: (book: Book) => void,
+): void {
+  const errors: unknown[] = []
+  for (const key of runSync(register, register.keys()).filter(isWorkspaceKey)) {
+    try {
+      const { text } = runSync(register, register.read(key))
+      const found = text === undefined ? undefined : parseClaims(text, '')
+      if (found?.claims.some(isMeant)) act({ register, key, workspace: found.workspace })
+    } catch (error) {
+      errors.push(error)
+    }
+  }
+  if (errors.length > 0) throw errors[0]
 }
 
+export const isOfSession =
+  (sessionId: string) =>
+  ({ session_id }: Claim): boolean =>
+    session_id === sessionId
+
 /** Decides and writes, at once. */
-export const changeNow = <Answer>(
-  book: Book,
-  decide: (claims: Claims, witness: Witness, nextFence: number) => Decision<Answer>,
-) => runSync(book.register, change(book, decide))
+export const changeNow = <Answer>(book: Book, decide: Decide<Answer>) =>
+  runSync(book.register, change(book, decide))

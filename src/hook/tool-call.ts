@@ -1,11 +1,11 @@
 import type { Book } from '../lease/book.ts'
-import { beginCall, endCall, type Party } from './decide.ts'
+import { beginCall, endCall, type EndedCall, type Party } from './decide.ts'
 import { denial } from './denial.ts'
 import type { HookEvent, Tool } from './event.ts'
 import { type Place, placeOfCall } from './place-of-call.ts'
 import { purposeOf } from './purpose.ts'
 import { withoutSecrets } from './secrets-of-environment.ts'
-import { bookOf, booksNaming, changeNow, type Surroundings } from './surroundings.ts'
+import { bookOf, changeNow, forEachBook, isOfSession, type Surroundings } from './surroundings.ts'
 import { pass, type Verdict } from './verdict.ts'
 
 type Scope = 'workspace' | 'paths'
@@ -29,11 +29,12 @@ export function endToolCall(event: HookEvent, party: Party, scope: Scope, around
   if (tool === undefined) return
   const request = { ...party, call: event.callId }
   const settle = (book: Book): boolean =>
-    changeNow(book, (claims, witness) => endCall(claims, request, witness)).answer.claim !== undefined
+    changeNow<EndedCall>(book, (claims, witness, _fence, tried) => endCall(claims, request, witness, tried))
+      .answer.claim !== undefined
   const here = placeNow(event, tool, scope)
   if (here !== undefined && settle(bookOf(here.workspace, around))) return
   // The call has led the agent to another directory, or removed the one it was in.
-  if (scope === 'workspace') for (const book of booksNaming(party.sessionId, around)) settle(book)
+  if (scope === 'workspace') forEachBook(isOfSession(party.sessionId), around, settle)
 }
 
 const changingTool = ({ tool }: HookEvent): Tool | undefined => (tool?.use === 'none' ? undefined : tool)

@@ -70,18 +70,27 @@ export interface Changed<Answer> {
 /** How far a fence jumps where epochs may have been lost. */
 const generationStep = 2 ** 20
 
+/**
+ * Decides about claims. `tried` is the answer of an earlier try whose swap did not say that it won: it was lost, or it was won and overtaken, and
+ * is then part of `claims`. So a decision that is made twice must come to the same as once.
+ */
+export type Decide<Answer> = (
+  claims: Claims,
+  witness: Witness,
+  nextFence: number,
+  tried: Answer | undefined,
+) => Decision<Answer>
+
 /** Reads, decides, and swaps if there is something to write; again until nobody came in between. */
-export function* change<Answer>(
-  book: Book,
-  decide: (claims: Claims, witness: Witness, nextFence: number) => Decision<Answer>,
-): Steps<unknown, Changed<Answer>> {
+export function* change<Answer>(book: Book, decide: Decide<Answer>): Steps<unknown, Changed<Answer>> {
   let remembered = writtenJustNow(book)
+  let tried: Answer | undefined
   for (;;) {
     const at = systemClock.mono()
     const page = remembered ?? (yield* readPage(book))
     const witness = yield* witnessOf(book)
     const claims = dated(page, witness.now)
-    const decision = decide(claims, witness, claims.generation * generationStep + page.epoch + 1)
+    const decision = decide(claims, witness, claims.generation * generationStep + page.epoch + 1, tried)
     if (decision.next === undefined) {
       // A refusal must not rest on what we remember.
       if (remembered === undefined) return { answer: decision.answer, epoch: page.epoch, claims, witness, at }
@@ -92,6 +101,7 @@ export function* change<Answer>(
         remember(book, { epoch, text, claims: decision.next, writtenAt: systemClock.mono() })
         return { answer: decision.answer, epoch, claims: decision.next, witness, at }
       }
+      tried = decision.answer
     }
     remembered = undefined
   }

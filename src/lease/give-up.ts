@@ -2,16 +2,9 @@ import { type Book, change, type Changed } from './book.ts'
 import type { Steps } from './register.ts'
 import { release, type ReleaseRequest } from './rules.ts'
 
-/**
- * Releases a claim. A swap may be won and overtaken before it is known: what was there at the first look and is gone at the next has been
- * released, and must not be called "nothing to release".
- */
-export function* giveUp(book: Book, request: ReleaseRequest): Steps<unknown, Changed<{ released: boolean }>> {
-  let tried = false
-  return yield* change(book, (claims) => {
+/** Releases a claim. If an earlier try may have released it, and it is gone now, then it was released: that is not "nothing to release". */
+export const giveUp = (book: Book, request: ReleaseRequest): Steps<unknown, Changed<{ released: boolean }>> =>
+  change(book, (claims, _witness, _fence, tried) => {
     const { next, answer } = release(claims, request)
-    const released = answer.released || tried
-    tried ||= next !== undefined
-    return { next, answer: { released } }
+    return { next, answer: { released: answer.released || tried?.released === true } }
   })
-}

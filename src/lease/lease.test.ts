@@ -5,7 +5,7 @@ import { Worker } from 'node:worker_threads'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { until, World } from '../../test/support/world.ts'
 import { identify } from '../primitives/liveness.ts'
-import { change } from './book.ts'
+import { change, look } from './book.ts'
 import { fileRegister } from './file-register.ts'
 import { acquireLease, acquireLeaseSync, type Lease, type LeaseOptions } from './lease.ts'
 import { memoryRegister } from './memory-register.ts'
@@ -95,19 +95,55 @@ test('waiting: it comes when the holder lets go, when the holder dies, and not w
 })
 
 test('waiting without giving way works too', async () => {
-  await acquireLease(options('a', { pid: null, ttlMs: 50 })).then(({ signal }) => signal)
+  await acquireLease(options('a', { pid: null, ttlMs: 50 }))
   const held = acquireLeaseSync(options('b', { wait: 60_000 }))
   expect(held.releaseSync()).toBe(true)
 })
 
-test('another process can live by it, too', async () => {
-  const holder = world.start('sleep', ['300'])
-  const identity = identify(holder.pid)
+test('a process that joins a claim keeps it when the first holder dies', async () => {
+  const [first, second] = [world.start('sleep', ['300']), world.start('sleep', ['300'])]
+  const identity = identify(second.pid)
+  const lease = await acquireLease(options('a', { pid: first.pid }))
+  expect(identity && (await lease.join(identity))).toBe(true)
+  first.child.kill('SIGKILL')
+  await first.finished
+  await expect(acquireLease(options('b'))).rejects.toMatchObject({ code: 'LOCK_HELD' })
+  second.child.kill('SIGKILL')
+  await second.finished
+  const next = await acquireLease(options('b'))
+  await next.release()
+})
+
+test('release gives a claim up for every process that has joined it', async () => {
+  const identity = identify(world.start('sleep', ['300']).pid)
   const lease = await acquireLease(options('a'))
   expect(identity && (await lease.join(identity))).toBe(true)
   expect(await lease.release()).toBe(true)
   const next = await acquireLease(options('b'))
   await next.release()
+})
+
+test('a swap that was won and overtaken changes nothing twice, and is not denied', async () => {
+  let overtaken = false
+  const files = register
+  register = {
+    ...files,
+    *swap(key, epoch, text) {
+      const won = yield* files.swap(key, epoch, text)
+      if (!overtaken) return won
+      overtaken = false
+      return undefined
+    },
+  }
+  const identity = identify(world.start('sleep', ['300']).pid)
+  const lease = await acquireLease(options('a'))
+  overtaken = true
+  expect(identity && (await lease.join(identity))).toBe(true)
+  const { key, path: workspace } = findWorkspace(join(world.tmp, 'work'))
+  const { claims } = await runAsync(register, look({ register, key, workspace }))
+  expect(claims.claims[0]?.holders.map(({ pid }) => pid)).toEqual([process.pid, identity?.pid])
+  overtaken = true
+  expect(await lease.release()).toBe(true)
 })
 
 test('a disposed lease is released, in memory as in files', async () => {
@@ -121,6 +157,29 @@ test('a disposed lease is released, in memory as in files', async () => {
   expect(await lease.check()).toBe(true)
 })
 
+test.each(['src/**', 'src/', 'src/**/', './src'])(
+  '%s claims the directory with all below it',
+  async (path) => {
+    await using _ = await acquireLease(options('a', { paths: [inWork(path)] }))
+    await expect(acquireLease(options('b', { paths: [inWork('src/a.ts')] }))).rejects.toMatchObject({
+      code: 'LOCK_HELD',
+    })
+    await using other = await acquireLease(options('b', { paths: [inWork('docs/**')] }))
+    expect(await other.check()).toBe(true)
+  },
+)
+
+test.each(['src/*.ts', '**/a.ts', 'src/**/x', '*'])(
+  'the pattern %s is refused, and claims nothing',
+  async (path) => {
+    await expect(acquireLease(options('a', { paths: [inWork(path)] }))).rejects.toMatchObject({
+      code: 'NAME_INVALID',
+      hint: expect.stringContaining('directory') as string,
+    })
+    expect(await runAsync(register, register.keys())).toEqual([])
+  },
+)
+
 test('join never takes back what was lost', async () => {
   const lease = await acquireLease(options('a'))
   const { key, path: workspace } = findWorkspace(join(world.tmp, 'work'))
@@ -128,7 +187,7 @@ test('join never takes back what was lost', async () => {
   const record = { by: 'me', reason: null, at: 0 }
   await runAsync(
     register,
-    change(book, (claims) => breakClaim(claims, 'a', record)),
+    change(book, (claims) => breakClaim(claims, { session_id: 'a', fence: lease.fence }, record)),
   )
   const identity = identify(world.start('sleep', ['300']).pid)
   expect(identity && (await lease.join(identity))).toBe(false)
@@ -201,6 +260,7 @@ test.each([
   { pid: -1 },
   { pid: 1.5 },
   { paths: 'src' },
+  { paths: null },
   { paths: [1] },
   { paths: Array.from({ length: 1001 }, (_, i) => `${i}`) },
   { purpose: 5 },

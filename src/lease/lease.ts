@@ -4,11 +4,11 @@ import { isSessionId } from '../primitives/id.ts'
 import { type Identity, identify, ownIdentity } from '../primitives/liveness.ts'
 import { StintError } from '../primitives/stint-error.ts'
 import { type Book, change, type Changed, look } from './book.ts'
-import { type Claim, type ClaimMode, defaultTtlMs, maxTtlMs, wholeWorkspace } from './claim.ts'
+import { type Claim, type ClaimMode, defaultTtlMs, type Holder, maxTtlMs, wholeWorkspace } from './claim.ts'
 import { giveUp } from './give-up.ts'
 import { homeRegister } from './lock-home.ts'
 import { type Register, runAsync, runSync, type Steps } from './register.ts'
-import { type AcquireRequest, check, refresh } from './rules.ts'
+import { type AcquireRequest, check, refresh, withHolder } from './rules.ts'
 import { resourceSubject, subjectPaths, workspaceSubject } from './subject.ts'
 import { acquireWithin, acquireWithinSync, type Granted, tryWatch } from './wait.ts'
 import type { Workspace } from './workspace.ts'
@@ -129,7 +129,7 @@ export class Lease {
     return !this.#over && this.#judge(runSync(this.#book.register, this.#checking()))
   }
 
-  /** Lets another process live by this claim, too: it ends only when both have ended or released it. */
+  /** Lets another process hold this claim, too: it then stands while either of them lives. `release` gives it up for both. */
   join(holder: Identity): Promise<boolean> {
     return this.#inTurn(async () => {
       const joined = this.#settle(await runAsync(this.#book.register, this.#refreshing(holder)))
@@ -163,10 +163,13 @@ export class Lease {
     await this.release()
   }
 
-  #refreshing(join?: Identity) {
+  #refreshing(joining?: Identity) {
     const { sessionId } = this
     const firstFence = this.#claim.first_fence
-    return change(this.#book, (claims, witness) => refresh(claims, { sessionId, firstFence, join }, witness))
+    const holders = joining && ((before: readonly Holder[]) => withHolder(before, joining))
+    return change(this.#book, (claims, witness) =>
+      refresh(claims, { sessionId, firstFence, holders }, witness),
+    )
   }
 
   *#checking(): Steps<unknown, boolean> {
@@ -307,6 +310,7 @@ function assertOptions(options: Omit<LeaseOptions, 'sessionId'> & { ttlMs: numbe
     paths = [],
     purpose = '',
   } = options
+  const list = Array.isArray(paths) ? (paths as unknown[]) : undefined
   const problems: [boolean, string][] = [
     [!(ttlMs > 0 && ttlMs <= maxTtlMs), `ttlMs must be more than 0 and at most 30 days, not ${ttlMs}`],
     [
@@ -316,11 +320,8 @@ function assertOptions(options: Omit<LeaseOptions, 'sessionId'> & { ttlMs: numbe
     [!(wait >= 0), `wait must be a number of milliseconds, not ${wait}`],
     [mode !== 'exclusive' && mode !== 'shared', `mode must be exclusive or shared, not ${String(mode)}`],
     [pid !== null && !(Number.isSafeInteger(pid) && pid > 0), `pid must be that of a process, not ${pid}`],
-    [
-      !Array.isArray(paths) || paths.some((path) => typeof path !== 'string'),
-      'paths must be a list of paths',
-    ],
-    [paths.length > maxPaths, `at most ${maxPaths} paths can be claimed; claim their directory`],
+    [list?.every((path) => typeof path === 'string') !== true, 'paths must be a list of paths'],
+    [(list?.length ?? 0) > maxPaths, `at most ${maxPaths} paths can be claimed; claim their directory`],
     [typeof purpose !== 'string' || purpose.length > maxPurposeLength, 'purpose must be a short text'],
   ]
   const problem = problems.find(([wrong]) => wrong)

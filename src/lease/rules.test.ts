@@ -11,7 +11,7 @@ import {
   writeClaims,
 } from './claim.ts'
 import { conflict, covers, pathsOverlap, union } from './overlap.ts'
-import { acquire, type AcquireRequest, breakClaim, check, refresh, release } from './rules.ts'
+import { acquire, type AcquireRequest, breakClaim, check, refresh, release, withHolder } from './rules.ts'
 import { ageOf, standing, stands, type Witness } from './staleness.ts'
 
 const identity = (pid: number): Identity => ({
@@ -130,20 +130,17 @@ test('busy is not idle: with a call in flight and a living holder a claim outlas
   expect(isGranted(held, wants('b'), at(defaultBusyTtlMs + 1))).toBe(true)
 })
 
-test('busy with two calls of which one ends is still busy; a host without ids ends the oldest; a stop clears all', () => {
-  const calls = (claims: Claims) => only(claims).holders[0]?.calls.map(({ id }) => id)
-  const two = granted(granted(empty, wants('a', { call: '1' }), at(0)), wants('a', { call: '2' }), at(1))
-  const change = (what: object) => {
-    const { next } = refresh(two, { sessionId: 'a', calls: { holder: identity(97), ...what } }, at(2))
-    return next && calls(next)
-  }
-  expect(calls(two)).toEqual(['1', '2'])
-  expect(change({ end: '1' })).toEqual(['2'])
-  expect(change({ endOldest: true })).toEqual(['2'])
-  expect(change({ start: '3' })).toEqual(['1', '2', '3'])
-  expect(change({ clear: true })).toEqual([])
-  const other = refresh(two, { sessionId: 'a', calls: { holder: identity(1), clear: true } }, at(2)).next
-  expect(other && calls(other)).toEqual(['1', '2'])
+test('a call that begins twice counts once, and a process that joins twice holds once, with its calls', () => {
+  const calls = (claims: Claims) => only(claims).holders.map((each) => each.calls.map(({ id }) => id))
+  const begin = (claims: Claims, call: string) => granted(claims, wants('a', { call }), at(1))
+  const two = ['1', '2', '1'].reduce(begin, empty)
+  expect(calls(two)).toEqual([['2', '1']])
+  const join = (claims: Claims, pid: number) =>
+    refresh(claims, { sessionId: 'a', holders: (before) => withHolder(before, identity(pid)) }, at(2)).next
+  const joined = join(join(two, 200) ?? empty, 200)
+  expect(joined && calls(joined)).toEqual([['2', '1'], []])
+  const again = join(two, 97)
+  expect(again && calls(again)).toEqual([['2', '1']])
 })
 
 test('several holders of which one dies: the claim lives by the others, and ends with the last', () => {
@@ -185,10 +182,19 @@ test('refresh and release act only for the owner, and say so', () => {
     ttl_ms: 300_000,
   })
   expect(release(held, { sessionId: 'a' }).next?.claims).toEqual([])
-  const broken = { by: 'me', reason: 'hung', at: 5 }
-  expect(breakClaim(held, 'a', broken).next?.breaks).toEqual([{ session_id: 'a', fence: 1, ...broken }])
-  expect(breakClaim(held, 'a', broken).next?.claims).toEqual([])
-  expect(breakClaim(held, 'b', broken)).toEqual({ answer: {} })
+})
+
+test('a claim that is broken is recorded with who did it and why, once; one with another fence is left alone', () => {
+  const held = granted(empty, wants('a'), at(0))
+  const seen = { session_id: 'a', fence: 1 }
+  const record = { by: 'me', reason: 'hung', at: 5 }
+  const { next = empty, answer } = breakClaim(held, seen, record)
+  expect(next).toMatchObject({ claims: [], breaks: [{ ...seen, ...record }] })
+  expect(answer).toEqual({ broken: true })
+  const back = granted(next, wants('a'), at(1), 9)
+  expect(breakClaim(back, seen, record)).toEqual({ answer: { broken: true } })
+  expect(breakClaim(back, seen, { ...record, at: 6 })).toEqual({ answer: { broken: false } })
+  expect(breakClaim(held, { session_id: 'b', fence: 1 }, record)).toEqual({ answer: { broken: false } })
 })
 
 test('release of a path narrows the claim, and takes nothing that was not claimed', () => {
@@ -299,6 +305,7 @@ test('overlap is symmetric, a path covers itself and what is below it, and a uni
       expect(both.some((each) => covers(each, probe))).toBe(
         [...one, ...two].some((each) => covers(each, probe)),
       )
+      for (const each of both) expect(both.filter((other) => covers(other, each))).toEqual([each])
     }),
   )
 })

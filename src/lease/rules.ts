@@ -89,10 +89,8 @@ export interface RefreshRequest {
   sessionId: string
   /** Only if it is still the claim that began with this fence. */
   firstFence?: number
-  /** Another process that is to live by it, too. */
-  join?: Identity
-  /** What becomes of the calls of this process. */
-  calls?: { holder: Identity; start?: string; end?: string; endOldest?: boolean; clear?: boolean }
+  /** What its holders become. Applied twice, it must give the same as once. */
+  holders?: (before: readonly Holder[]) => Holder[]
 }
 
 /** Only for the owner; never steals. */
@@ -103,16 +101,7 @@ export function refresh(
 ): Decision<{ claim?: Claim }> {
   const mine = claims.claims.find((claim) => isOwn(claim, request))
   if (mine === undefined) return { answer: {} }
-  const { calls, join } = request
-  const before = join === undefined ? mine.holders : [...mine.holders, { ...join, calls: [] }]
-  const holders =
-    calls === undefined
-      ? before
-      : before.map((holder) =>
-          sameProcess(holder, calls.holder)
-            ? { ...holder, calls: changeCalls(holder.calls, calls, witness) }
-            : holder,
-        )
+  const holders = request.holders?.(mine.holders) ?? mine.holders
   const claim: Claim = { ...mine, ...touched(witness), holders }
   return { next: replaceClaim(claims, mine, claim), answer: { claim } }
 }
@@ -149,18 +138,19 @@ export function release(
 /** How many broken claims are remembered. */
 const rememberedBreaks = 5
 
-/** Somebody decides, against the owner: the claim goes, whoever holds it, and it is recorded who did it and why. */
+/** Removes a claim against the will of its owner, and records who did it and why. Leaves a claim with another fence alone. */
 export function breakClaim(
   claims: Claims,
-  sessionId: string,
-  record: Omit<Break, 'session_id' | 'fence'>,
-): Decision<{ broken?: Claim }> {
-  const broken = claims.claims.find((claim) => claim.session_id === sessionId)
-  if (broken === undefined) return { answer: {} }
-  const breaks = [...claims.breaks, { session_id: sessionId, fence: broken.fence, ...record }].slice(
-    -rememberedBreaks,
-  )
-  return { next: { ...replaceClaim(claims, broken, undefined), breaks }, answer: { broken } }
+  { session_id, fence }: Pick<Claim, 'session_id' | 'fence'>,
+  { by, reason, at }: Omit<Break, 'session_id' | 'fence'>,
+): Decision<{ broken: boolean }> {
+  // An earlier try has done it: its swap was won and overtaken.
+  if (claims.breaks.some((each) => each.session_id === session_id && each.fence === fence && each.at === at))
+    return { answer: { broken: true } }
+  const claim = claims.claims.find((each) => each.session_id === session_id && each.fence === fence)
+  if (claim === undefined) return { answer: { broken: false } }
+  const breaks = [...claims.breaks, { session_id, fence, by, reason, at }].slice(-rememberedBreaks)
+  return { next: { ...replaceClaim(claims, claim, undefined), breaks }, answer: { broken: true } }
 }
 
 /** The session's claim, if it stands and, where a fence is given, was never lost since that. */
@@ -197,23 +187,24 @@ function joinHolders(
 ): Holder[] {
   const living = holders.filter((each) => witness.liveness(each) !== 'dead')
   if (holder === null) return living
-  const before = living.find((each) => sameProcess(each, holder))
-  const calls =
-    call === undefined ? (before?.calls ?? []) : changeCalls(before?.calls ?? [], { start: call }, witness)
-  return [...living.filter((each) => each !== before), { ...holder, calls }]
+  const joined = withHolder(living, holder)
+  if (call === undefined) return joined
+  return joined.map((each) =>
+    sameProcess(each, holder) ? { ...each, calls: withCall(each.calls, call, witness) } : each,
+  )
 }
 
-function changeCalls(
-  calls: readonly Call[],
-  change: Omit<NonNullable<RefreshRequest['calls']>, 'holder'>,
-  { now }: Witness,
-): Call[] {
-  if (change.clear) return []
-  let left = calls.filter(({ id }) => id !== change.end && id !== change.start)
-  // Hosts without ids: the oldest call is the one that ended.
-  if (change.endOldest) left = left.slice(1)
-  return change.start === undefined ? left : [...left, { id: change.start, since: Math.round(now.wall) }]
+/** The holders with this process as the last of them. */
+export function withHolder(holders: readonly Holder[], holder: Identity): Holder[] {
+  const before = holders.find((each) => sameProcess(each, holder))
+  return [...holders.filter((each) => each !== before), { ...holder, calls: before?.calls ?? [] }]
 }
+
+/** The calls with this one as the last of them. */
+export const withCall = (calls: readonly Call[], id: string, { now }: Witness): Call[] => [
+  ...calls.filter((each) => each.id !== id),
+  { id, since: Math.round(now.wall) },
+]
 
 const touched = ({ now }: Witness): Pick<Claim, 'refreshed_at' | 'mono' | 'clock'> => ({
   refreshed_at: Math.round(now.wall),

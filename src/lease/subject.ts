@@ -1,6 +1,6 @@
 import { StintError } from '../primitives/stint-error.ts'
 import type { Register } from './register.ts'
-import { claimPaths, computeWorkspaceHash, findWorkspace, type Workspace } from './workspace.ts'
+import { claimPaths, computeWorkspaceHash, findWorkspace, plainPath, type Workspace } from './workspace.ts'
 
 /** What a lease is on: a workspace, or anything else that has a name. */
 export interface Subject {
@@ -44,7 +44,7 @@ export function subjectPaths(
 ): string[] {
   if (path === undefined)
     throw new StintError('ARG_ERROR', `${name} is a resource: it has no paths`, { hint: 'Claim all of it.' })
-  return claimPaths(path, paths, from, shared === undefined ? undefined : true)
+  return claimPaths(path, paths.map(plainPath), from, shared === undefined ? undefined : true)
 }
 
 export type SubjectKind = 'workspace' | 'resource'

@@ -20,10 +20,10 @@ export async function acquireWithin(
   { waitMs, signal }: WaitOptions,
 ): Promise<Changed<Granted>> {
   const startedAt = systemClock.mono()
-  const watcher = new Patience()
+  const watched = watching(book)
   for (let tries = 0; ; tries++) {
     signal?.throwIfAborted()
-    const changed = await runAsync(book.register, attempt(watcher.watching(book), request))
+    const changed = await runAsync(book.register, attempt(watched, request))
     if (changed.answer.granted) return changed as Changed<Granted>
     const waited = systemClock.mono() - startedAt
     if (waited >= waitMs) throw heldError(book, changed as Changed<Refused>, Math.round(waitMs))
@@ -34,9 +34,9 @@ export async function acquireWithin(
 /** The same without giving way, for exit handlers and hooks: it sleeps between tries. */
 export function acquireWithinSync(book: Book, request: AcquireRequest, waitMs: number): Changed<Granted> {
   const startedAt = systemClock.mono()
-  const watcher = new Patience()
+  const watched = watching(book)
   for (let tries = 0; ; tries++) {
-    const changed = runSync(book.register, attempt(watcher.watching(book), request))
+    const changed = runSync(book.register, attempt(watched, request))
     if (changed.answer.granted) return changed as Changed<Granted>
     const waited = systemClock.mono() - startedAt
     if (waited >= waitMs) throw heldError(book, changed as Changed<Refused>, Math.round(waitMs))
@@ -60,9 +60,10 @@ function changeOrTime(book: Book, ms: number, signal: AbortSignal | undefined): 
       signal?.removeEventListener('abort', done)
       resolve()
     }
-    const timer = setTimeout(done, ms)
     let stopWatching: (() => void) | undefined
+    const timer = setTimeout(done, ms)
     signal?.addEventListener('abort', done)
+    if (signal?.aborted) return done()
     // Short pauses are not worth a watcher, nor one that only looks now and then, as we do.
     if (ms > 10 && !book.register.shared) stopWatching = tryWatch(book, done)
   })
@@ -77,21 +78,16 @@ export function tryWatch({ register, key }: Book, onChange: () => void): (() => 
   }
 }
 
-/** Remembers since when each claim has looked the same. */
-class Patience {
-  readonly #seen = new Map<string, number>()
-
-  watching(book: Book): Book {
-    book.outlasted = (claim) => this.#outlasted(claim)
-    return book
-  }
-
-  #outlasted(claim: Claim): boolean {
+/** The book as a waiter sees it: it knows since when each claim has looked the same. */
+function watching(book: Book): Book {
+  const seen = new Map<string, number>()
+  const outlasted = (claim: Claim): boolean => {
     const look = `${claim.session_id} ${claim.fence} ${claim.refreshed_at}`
     const now = systemClock.mono()
-    const since = this.#seen.get(look)
-    if (since === undefined) this.#seen.set(look, now)
+    const since = seen.get(look) ?? now
+    seen.set(look, since)
     const busy = claim.holders.some(({ calls }) => calls.length > 0)
-    return now - (since ?? now) > (busy ? claim.busy_ttl_ms : claim.ttl_ms)
+    return now - since > (busy ? claim.busy_ttl_ms : claim.ttl_ms)
   }
+  return { ...book, outlasted }
 }

@@ -87,6 +87,18 @@ function statOf(path: string): Stats | undefined {
 }
 
 /**
+ * A path that somebody asks for. `src/**` is the directory `src`: a directory claims all below it. Other patterns are refused, since they would
+ * claim a file of that very name, and nothing else.
+ */
+export function plainPath(path: string): string {
+  const plain = path.replace(/\/+$/, '').replace(/\/\*\*$/, '')
+  if (plain === '**' || !plain.includes('*')) return plain === '' ? path : plain
+  throw new StintError('NAME_INVALID', `${path} is a pattern: a claim is on files and directories`, {
+    hint: 'Claim the directory; everything below it is claimed with it.',
+  })
+}
+
+/**
  * Paths as claims name them: relative to the workspace, real, in lower case where the file system does not tell cases apart, or if `fold` says so. `paths` are relative to `from`.
  */
 export function claimPaths(

@@ -40,11 +40,12 @@ export const breakCommand = defineBareCommand({
     const { answer } = await runAsync(
       book.register,
       change(book, (now) => {
-        assertUnchanged(claimOf(now, sessionId), seen)
-        return breakClaim(now, sessionId, record)
+        const decision = breakClaim(now, seen, record)
+        if (!decision.answer.broken) assertUnchanged(claimOf(now, sessionId), seen)
+        return decision
       }),
     )
-    return { broken: answer.broken !== undefined, session_id: sessionId, fence: answer.broken?.fence ?? null }
+    return { broken: answer.broken, session_id: sessionId, fence: answer.broken ? seen.fence : null }
   },
   render: ({ broken, session_id }) =>
     broken ? `the claim of ${session_id} is broken` : `${session_id} had let go already`,
