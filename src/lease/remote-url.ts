@@ -41,6 +41,12 @@ function joined(host: string, path: string): string {
   return `${host.replace(/\.$/, '')}/${name}`.toLowerCase()
 }
 
+/** The path in a `file://` URL, as git reads it: what looks like a host is its first part. */
+export function pathOfFileUrl(url: string): string {
+  const path = decoded(url.slice('file://'.length))
+  return path.startsWith('/') ? path : `/${path}`
+}
+
 function decoded(path: string): string {
   try {
     return decodeURIComponent(path)

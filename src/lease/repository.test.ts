@@ -83,6 +83,14 @@ test('a remote in a directory is known by its real path on this machine', () => 
   expect(keyOf(repository('relative', { origin: '../bare' }))).toBe(key)
 })
 
+test.each([
+  ['file://host/a/b.git', '/host/a/b'],
+  ['file:///a%2Fb', '/a/b'],
+  ['file:///a%zz', '/a%zz'],
+])('the remote %s is the directory %s, as it is for git', (url, path) => {
+  expect(repositoryOf(repository('odd', { origin: url })).key).toBe(`git:${thisMachine().host}:${path}`)
+})
+
 test('without a remote, or without git, it is this directory of this machine', () => {
   const alone = repository('alone')
   const plain = join(world.tmp, 'plain')

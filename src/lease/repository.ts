@@ -1,10 +1,9 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, realpathSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { displayHostname, thisMachine } from '../primitives/platform.ts'
 import { errnoOf, StintError } from '../primitives/stint-error.ts'
-import { repositoryName } from './remote-url.ts'
+import { pathOfFileUrl, repositoryName } from './remote-url.ts'
 
 /** What a workspace is, seen from any machine. */
 export interface Repository {
@@ -82,7 +81,7 @@ function explain(error: unknown, workspace: string): StintError {
 
 /** A remote in a directory of this machine: its real path, as another clone would find it. */
 function localPath(workspace: string, url: string): string {
-  const path = url.startsWith('file:') ? fileURLToPath(url) : resolve(workspace, url)
+  const path = resolve(workspace, /^file:\/\//i.test(url) ? pathOfFileUrl(url) : url)
   const found = [path, `${path}.git`].find((each) => existsSync(each))
   return (found === undefined ? path : realpathSync.native(found))
     .replace(/(?<=.)\.git$/, '')

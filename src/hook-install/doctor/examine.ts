@@ -55,4 +55,11 @@ function missing(files: readonly string[]): string | undefined {
 }
 
 const importsOf = (text: string): string[] =>
-  [...text.matchAll(/"(file:[^"]+)"/g)].map(([, url = '']) => fileURLToPath(url))
+  [...text.matchAll(/"(file:[^"]+)"/g)].flatMap(([, url = '']) => {
+    try {
+      return [fileURLToPath(url)]
+    } catch {
+      // Somebody has edited it, and `inspect` has said so.
+      return []
+    }
+  })
