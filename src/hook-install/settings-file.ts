@@ -20,7 +20,6 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { ulid } from '../primitives/id.ts'
 import { isWithin } from '../primitives/is-within.ts'
 import { codedError, errnoOf, StintError } from '../primitives/stint-error.ts'
-import { geteuid } from '../primitives/user.ts'
 
 /** Far more than anybody's settings have. */
 const maxBytes = 16 << 20
@@ -86,7 +85,7 @@ export function checkWritable({ path, stat }: SettingsFile): void {
   })
 }
 
-/** Replaces the file whole, with the owner and the mode it had; a new one gets `mode`. */
+/** Replaces the file whole, with the owner, the group and the mode it had; a new one gets `mode`. */
 export function writeSettings({ path, real, stat }: SettingsFile, bytes: Buffer, mode: number): void {
   try {
     mkdirSync(dirname(real), { recursive: true })
@@ -107,11 +106,25 @@ function writeStaged(staged: string, bytes: Buffer, stat: Stats | undefined, mod
   const fd = openSync(staged, 'wx', 0o600)
   try {
     writeFileSync(fd, bytes)
-    if (stat !== undefined && stat.uid !== geteuid()) fchownSync(fd, stat.uid, stat.gid)
-    if ((fstatSync(fd).mode & 0o7777) !== mode) fchmodSync(fd, mode)
+    const kept = stat === undefined || keepOwner(fd, stat)
+    // Another group gets no more than others have.
+    fchmodSync(fd, kept ? mode : (mode & ~0o070) | ((mode & 0o007) << 3))
     fsyncSync(fd)
   } finally {
     closeSync(fd)
+  }
+}
+
+/** False if the group cannot be kept: only root gives a file to a group that it is not in itself. */
+function keepOwner(fd: number, { uid, gid }: Stats): boolean {
+  const made = fstatSync(fd)
+  if (made.uid === uid && made.gid === gid) return true
+  try {
+    fchownSync(fd, uid, gid)
+    return true
+  } catch (error) {
+    if (made.uid !== uid) throw error
+    return false
   }
 }
 

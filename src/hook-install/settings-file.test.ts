@@ -1,0 +1,29 @@
+import { chmodSync, chownSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { isRoot, World } from '../../test/support/world.ts'
+import { readSettings, writeSettings } from './settings-file.ts'
+
+/** A group of ours that new files do not get by themselves; root may give files to any. */
+const anotherGroup = isRoot ? 54_321 : process.getgroups?.().find((gid) => gid !== process.getegid?.())
+
+test.runIf(anotherGroup !== undefined)(
+  'a file keeps its group and its mode when it is replaced',
+  async () => {
+    await using world = new World()
+    const path = join(world.tmp, 'settings.json')
+    writeFileSync(path, '{}')
+    chownSync(path, process.geteuid?.() ?? 0, anotherGroup ?? 0)
+    chmodSync(path, 0o664)
+    writeSettings(readSettings(path), Buffer.from('{"a": 1}'), 0o600)
+    const { gid, mode } = statSync(path)
+    expect([gid, mode & 0o777, readFileSync(path, 'utf8')]).toEqual([anotherGroup, 0o664, '{"a": 1}'])
+  },
+)
+
+test('a new file gets the mode it is given, whatever the umask', async () => {
+  await using world = new World()
+  const path = join(world.tmp, 'new', 'settings.json')
+  writeSettings(readSettings(path), Buffer.from('{}'), 0o644)
+  expect(statSync(path).mode & 0o777).toBe(0o644)
+})
