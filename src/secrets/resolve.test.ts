@@ -74,10 +74,11 @@ test.each([
   expect(resolveSecret(inFile(world, content))).toBe(expected)
 })
 
-test('a file that is not there, below a file, or empty is missing', async () => {
+test('a file that is not there, below a file, of a name too long to be there, or empty is missing', async () => {
   await using world = new World()
   const ref = inFile(world, '\n')
-  for (const name of [join(world.tmp, 'none'), join(ref.name, 'below'), ref.name]) {
+  const tooLong = join(world.tmp, 'x'.repeat(300))
+  for (const name of [join(world.tmp, 'none'), join(ref.name, 'below'), tooLong, ref.name]) {
     expect(() => resolveSecret({ kind: 'file', name })).toThrow(refused('SECRET_MISSING'))
   }
 })

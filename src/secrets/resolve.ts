@@ -1,4 +1,5 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, type Stats } from 'node:fs'
+import { careful } from '../primitives/open-regular.ts'
 import { codedError, errnoOf, StintError } from '../primitives/stint-error.ts'
 import { geteuid } from '../primitives/user.ts'
 import { checkSecretRef, formatSecretRef, type SecretRef } from './reference.ts'
@@ -6,9 +7,7 @@ import { checkSecretRef, formatSecretRef, type SecretRef } from './reference.ts'
 /** More than any key or token has; a larger file was named by mistake. */
 export const maxSecretBytes = 64 << 10
 
-// O_NONBLOCK: should the file have become a FIFO since we looked, opening it must not wait for a writer.
-const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
-const noSuchFile = new Set(['ENOENT', 'ENOTDIR'])
+const noSuchFile = new Set(['ENOENT', 'ENOTDIR', 'ENAMETOOLONG'])
 
 /**
  * The value a reference stands for. A file must be a regular one, ours, and closed to everybody else; one newline at
@@ -28,7 +27,8 @@ function readSecretFile(ref: SecretRef): string {
   try {
     const seen = lstatSync(ref.name)
     checkFile(ref, seen)
-    const fd = openSync(ref.name, flags)
+    // It may have become a link or a FIFO since we looked.
+    const fd = openSync(ref.name, constants.O_RDONLY | careful)
     try {
       const opened = fstatSync(fd)
       checkFile(ref, opened)
@@ -38,10 +38,13 @@ function readSecretFile(ref: SecretRef): string {
       closeSync(fd)
     }
   } catch (error) {
-    if (noSuchFile.has(errnoOf(error) ?? '')) return missing(ref, 'there is no such file')
+    const errno = errnoOf(error)
+    if (errno === undefined || error instanceof StintError) throw error
+    if (noSuchFile.has(errno)) return missing(ref, 'there is no such file')
     // A link took its place between the two looks.
-    if (errnoOf(error) === 'ELOOP') throw unsafe(ref, 'it is not a regular file')
-    throw codedError(error, `read ${formatSecretRef(ref)}`, 'Make it a file you may read.')
+    if (errno === 'ELOOP') throw unsafe(ref, 'it is not a regular file')
+    const coded = codedError(error, `read ${formatSecretRef(ref)}`, 'Make it a file you may read.')
+    throw coded instanceof StintError ? coded : unsupported(ref, `it cannot be read: ${errno}`)
   }
 }
 

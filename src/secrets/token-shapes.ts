@@ -99,7 +99,7 @@ export function tokensIn(text: string): Span[] {
   const tokens: Span[] = []
   for (let from = nextCandidate(text, 0); from >= 0;) {
     const stop = endOfWord(text, from)
-    tokens.push(...tokensOfWord(text, from, stop))
+    for (const token of tokensOfWord(text, from, stop)) tokens.push(token)
     from = nextCandidate(text, stop)
   }
   return text.includes(pemMark) ? [...tokens, ...privateKeysIn(text)] : tokens
