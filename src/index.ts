@@ -23,7 +23,8 @@ export { filesystemStore } from './store/filesystem/store.ts'
 export type { Manifest, Revision } from './store/manifest.ts'
 export type { AppendOptions, Receipt } from './store/driver.ts'
 export type { SessionSecrets } from './store/session-secrets.ts'
-export type { Act, Session } from './store/session.ts'
+export type { Act, ActOutcome } from './store/session-acts.ts'
+export type { Session } from './store/session.ts'
 export type { Slot, SlotOptions } from './store/slot.ts'
 export type {
   CreateOptions,

@@ -111,7 +111,9 @@ export class LogWriter {
       this.#segment = { name: after.segment, file, end: after.offset, allocated: disk.size(file) }
     } else this.#segment = this.#begin(after.seq + 1)
     // Now: when it is needed, there is none.
-    if (options.spareBytes !== undefined) this.#fill(this.#segment, this.#segment.end, 0)
+    if (options.spareBytes === undefined) return
+    const { file, end } = this.#segment
+    this.#orClose(file, () => this.#fill(this.#segment as OpenSegment, end, 0))
   }
 
   /** After the last record that was acknowledged. */
@@ -159,6 +161,12 @@ export class LogWriter {
     )
     this.#sealCurrent()
     return this.#position
+  }
+
+  /** Gives up a log to which nothing was written: nobody will close it. */
+  abandon(): void {
+    if (this.#segment !== undefined) this.#options.disk.close(this.#segment.file)
+    this.#segment = undefined
   }
 
   #commitSoon(): void {
@@ -225,8 +233,18 @@ export class LogWriter {
   #begin(firstSeq: number): OpenSegment {
     const { disk, directory } = this.#options
     const { name, file } = (firstSeq === 1 ? this.#createFirst() : undefined) ?? this.#createLater(firstSeq)
-    disk.syncDirectory(directory)
+    this.#orClose(file, () => disk.syncDirectory(directory))
     return { name, file, end: 0, allocated: 0 }
+  }
+
+  /** Does something with a file that was just opened. If that fails, nobody else knows that it is open. */
+  #orClose(file: number, act: () => void): void {
+    try {
+      act()
+    } catch (error) {
+      this.#options.disk.close(file)
+      throw error
+    }
   }
 
   /** The plain name stands behind all others, so it is only for a log that has none. */
@@ -256,7 +274,7 @@ export class LogWriter {
     }
     // From before it was poisoned, or from a try to open that failed: nothing in it was acknowledged.
     const file = disk.open(path)
-    disk.truncate(file, 0)
+    this.#orClose(file, () => disk.truncate(file, 0))
     return { name, file }
   }
 

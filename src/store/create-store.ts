@@ -5,7 +5,7 @@ import { newSessionId } from '../primitives/id.ts'
 import { errnoOf, StintError } from '../primitives/stint-error.ts'
 import type { HeldSession, StoreDriver } from './driver.ts'
 import { takeLatest, visibleEvents } from './events.ts'
-import { factsOf, newManifest, revised } from './manifest.ts'
+import { factsOf, type Manifest, newManifest, revised } from './manifest.ts'
 import { checkTexts, holdFor, learnSecrets, manifestFor, waitMs } from './opening.ts'
 import { Session } from './session.ts'
 import { SessionSecrets } from './session-secrets.ts'
@@ -44,16 +44,16 @@ export function createStore(driver: StoreDriver, clock: Clock = systemClock): Se
     const { secrets: refs, ...facts } = factsOf(source.manifest)
     secrets.resolveAll(refs)
     const now = clock.now()
-    const seq = at ?? source.summary.records
-    const manifest = revised(newManifest(forkId, driver.id, now), now, {
-      kind: 'fork',
-      ...facts,
-      ...(title === undefined ? {} : { title: secrets.gate.text(title) }),
-      ...(refs.length === 0 ? {} : { secrets: refs }),
-      from: { session_id: id, seq },
-    })
+    const manifestAt = (seq: number): Manifest =>
+      revised(newManifest(forkId, driver.id, now), now, {
+        kind: 'fork',
+        ...facts,
+        ...(title === undefined ? {} : { title: secrets.gate.text(title) }),
+        ...(refs.length === 0 ? {} : { secrets: refs }),
+        from: { session_id: id, seq },
+      })
     try {
-      await driver.fork(id, at, manifest)
+      await driver.fork(id, at, forkId, manifestAt)
     } catch (error) {
       // It may have been removed while it was read: that is no damage.
       const { created_at: since } = (await driver.read(id)).manifest
@@ -79,9 +79,9 @@ export function createStore(driver: StoreDriver, clock: Clock = systemClock): Se
       // The lock is the first that is written, and shows it.
       if (options.purpose !== undefined) await learnSecrets(driver, id, secrets)
       const held = await openWaiting(driver, id, options, secrets)
-      secrets.resolveAll(factsOf(held.manifest).secrets)
       const session = sessionOf(held, secrets, options.snapshots)
       try {
+        secrets.resolveAll(factsOf(held.manifest).secrets)
         await held.revise({ kind: 'resume', pid: process.pid, host: hostname() })
         return session
       } catch (error) {

@@ -19,8 +19,8 @@ export interface StoreDriver {
   /** To read, without a lock. */
   read(id: string): Promise<ReadableSession>
   list(options: ListOptions): Promise<SessionSummary[]>
-  /** A new session, not held, with this manifest and what another has up to a record. */
-  fork(from: string, at: number | undefined, manifest: Manifest): Promise<void>
+  /** A new session, not held, with what another has up to a record (by default, all of it), and with the manifest for that. */
+  fork(from: string, at: number | undefined, id: string, manifestAt: (seq: number) => Manifest): Promise<void>
   /** Leaves entries for whoever holds the session. */
   spool(id: string, entries: readonly SpoolEntry[]): Promise<void>
   /** Is something left there? */
@@ -94,6 +94,8 @@ export interface HeldSession {
   /** Resolves when it is on disk; data over 256 KiB is kept apart. */
   append(entry: Entry, options?: AppendOptions): Promise<Receipt>
   audit(entry: Entry, applied?: (record: AuditRecord) => void): Promise<{ seq: number; hash: string }>
+  /** On return everything that was asked for so far is on disk, or was refused. */
+  flush(): Promise<void>
   revise(revision: Omit<Revision, 'rev' | 'at'>): Promise<void>
   /** Everything so far is on disk, and the next recovery begins here. */
   snapshot(state: SessionState, payloadOf: (ext: string) => string): Promise<void>

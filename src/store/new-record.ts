@@ -1,3 +1,4 @@
+import type { AuditRecord } from '../audit/entry.ts'
 import { StintError } from '../primitives/stint-error.ts'
 import type { SecretGate } from '../secrets/gate.ts'
 import type { Entry } from './driver.ts'
@@ -22,8 +23,14 @@ export function checkEventType(type: unknown): asserts type is string {
     )
 }
 
+/** What a line of the audit log says. An outcome also says what the act returned, or why it failed. */
+export interface AuditFields extends NewAudit {
+  result?: unknown
+  error?: AuditRecord['error']
+}
+
 /** A line on its way to the audit log, without secrets. */
-export function auditEntry({ phase, ...fields }: NewAudit, gate: SecretGate): Entry {
+export function auditEntry({ phase, ...fields }: AuditFields, gate: SecretGate): Entry {
   checkWord('action', fields.action)
   for (const name of ['subject', 'key', 'act'] as const) {
     const value = fields[name]

@@ -3,7 +3,8 @@ import { fileRegister } from '../lease/file-register.ts'
 import { type Held, runSync } from '../lease/register.ts'
 import { parsePosition, type Position } from '../journal/position.ts'
 import { codedError, StintError } from '../primitives/stint-error.ts'
-import { type Liveness, liveness, ownIdentity } from '../primitives/liveness.ts'
+import { type Identity, type Liveness, liveness, ownIdentity } from '../primitives/liveness.ts'
+import { thisMachine } from '../primitives/platform.ts'
 import { formatDuration } from '../primitives/duration.ts'
 import { ulid } from '../primitives/id.ts'
 import { confirmTouch, type Touch, touchSession } from './filesystem/index-touch.ts'
@@ -167,6 +168,15 @@ export class SessionLock {
   }
 }
 
+/** After something failed. The caller must hear of that, not of what fails now: the lock was given back, or somebody else has taken it. */
+export function giveBack({ lock, before }: Taken): void {
+  try {
+    lock.giveBack(before)
+  } catch {
+    // Without it, the lock is free when this process ends.
+  }
+}
+
 /** What a writer asks of the lock it holds. */
 export type WriterLock = Pick<SessionLock, 'epoch' | 'assertOurs' | 'beat' | 'release'>
 
@@ -243,7 +253,15 @@ export function locked(session: string, holder: Holder | undefined): StintError 
     `session ${session} is held by pid ${owner.pid}${doing} for ${age}`,
     {
       detail: `session=${session} pid=${owner.pid} since=${new Date(since).toISOString()}`,
-      facts: { holder: { pid: owner.pid, host: hostname(), since: new Date(since).toISOString(), purpose } },
+      facts: {
+        holder: { pid: owner.pid, host: hostOf(owner), since: new Date(since).toISOString(), purpose },
+      },
     },
   )
+}
+
+/** The name of its machine, if it is the one we are on: no record has the name of another. */
+function hostOf({ host, pidns }: Identity): string | undefined {
+  const here = thisMachine()
+  return host === here.host && pidns === here.pidns ? hostname() : undefined
 }

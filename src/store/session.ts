@@ -1,17 +1,16 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
-import { Acts, failureOf, refuseRepeat, waitsForItself } from '../audit/acts.ts'
-import type { AuditRecord, UnsettledAct } from '../audit/entry.ts'
-import { ulid } from '../primitives/id.ts'
+import { failureOf } from '../audit/acts.ts'
+import type { UnsettledAct } from '../audit/entry.ts'
 import { errnoOf } from '../primitives/stint-error.ts'
 import type { AppendOptions, Entry, HeldSession, Receipt } from './driver.ts'
 import { takeLatest, visibleEvents } from './events.ts'
 import type { Manifest } from './manifest.ts'
-import { auditEntry, eventEntry } from './new-record.ts'
+import { eventEntry } from './new-record.ts'
 import { checkTexts } from './opening.ts'
+import { type Act, type ActOutcome, SessionActs } from './session-acts.ts'
 import type { SessionSecrets } from './session-secrets.ts'
 import { checkExtension, openSlot, type Slot, type SlotOptions } from './slot.ts'
 import { isWorthIt } from './snapshot-policy.ts'
-import { slotType, takeAudit, turnType } from './state.ts'
+import { slotType, turnType } from './state.ts'
 import type {
   EventOptions,
   ForkOptions,
@@ -21,9 +20,6 @@ import type {
   SessionEvent,
   SnapshotPolicy,
 } from './store.ts'
-
-/** An act to be recorded before and after it is done. */
-export interface Act extends Pick<NewAudit, 'action' | 'subject' | 'key' | 'detail'> {}
 
 /** What a session asks of its store. */
 export interface SessionContext {
@@ -54,10 +50,7 @@ export class Session implements AsyncDisposable {
   readonly #context: SessionContext
   readonly #held: HeldSession
   readonly #timers: NodeJS.Timeout[]
-  #acts: Promise<Acts> | undefined
-  readonly #running = new Map<string, Promise<unknown>>()
-  /** The keys of the acts within which the caller runs. */
-  readonly #within = new AsyncLocalStorage<readonly string[]>()
+  readonly #acts: SessionActs
   /** What this process has set: whoever has the same slot open sees it. */
   readonly #lastSet = new Map<string, { version: string; value: unknown }>()
   readonly #warnings: string[] = []
@@ -71,6 +64,7 @@ export class Session implements AsyncDisposable {
     this.#context = context
     this.#held = context.held
     this.secrets = context.secrets
+    this.#acts = new SessionActs(context.held, context.secrets.gate)
     this.#timers = [
       setInterval(() => this.#quietly(() => this.#held.beat()), beatMs).unref(),
       setInterval(() => this.#quietly(() => this.#takeSpool()), spoolMs).unref(),
@@ -124,11 +118,9 @@ export class Session implements AsyncDisposable {
   /** The state of one extension; see `SlotOptions` for what happens when its version has changed. */
   slot<T>(ext: string, options: SlotOptions<T>): Slot<T> {
     checkExtension(ext)
-    const { slots } = this.#held.state
-    const opening = openSlot(ext, slots.get(ext), options)
-    if (opening.outcome === 'value' && opening.warning !== undefined) this.#warnings.push(opening.warning)
+    const { value, warning } = openSlot(ext, this.#held.state.slots.get(ext), options)
+    if (warning !== undefined) this.#warnings.push(warning)
     const { version } = options
-    const { value } = opening
     const lastSet = this.#lastSet
     return {
       ext,
@@ -157,7 +149,7 @@ export class Session implements AsyncDisposable {
 
   /** A line in the audit log that stands alone: an approval, a decision. Resolves when it is on disk. */
   async audit(entry: NewAudit): Promise<{ seq: number; hash: string }> {
-    return await this.#audit(entry)
+    return await this.#acts.record(entry)
   }
 
   /**
@@ -166,57 +158,17 @@ export class Session implements AsyncDisposable {
    * cannot be written, nothing is done.
    */
   async act<T>(act: Act, fn: () => Promise<T> | T, { again = false } = {}): Promise<T> {
-    const { key } = act
-    if (key === undefined) return await this.#perform(act, fn)
-    const within = this.#within.getStore() ?? []
-    if (within.includes(key)) throw waitsForItself(key)
-    const running = this.#running.get(key) as Promise<T> | undefined
-    if (running !== undefined) return await running
-    const performing = this.#within.run([...within, key], () => this.#performOnce(key, act, fn, again))
-    this.#running.set(key, performing)
-    try {
-      return await performing
-    } finally {
-      this.#running.delete(key)
-    }
-  }
-
-  async #performOnce<T>(key: string, act: Act, fn: () => Promise<T> | T, again: boolean): Promise<T> {
-    const acts = await (this.#acts ??= this.#readActs())
-    const fate = acts.fateOf(this.secrets.gate.text(key))
-    refuseRepeat(key, fate, again)
-    if (fate?.state === 'done' && !again) return fate.result as T
-    return await this.#perform(act, fn)
-  }
-
-  async #perform<T>(act: Act, fn: () => Promise<T> | T): Promise<T> {
-    const id = `act_${ulid()}`
-    await this.#audit({ ...act, phase: 'intent', act: id })
-    let result: T
-    try {
-      result = await fn()
-    } catch (error) {
-      await this.settle(id, { action: act.action, ok: false, error: failureOf(error) }).catch(() => {
-        // What went wrong first is what the caller must hear; that the outcome is missing, `unsettled` shows.
-      })
-      throw error
-    }
-    await this.settle(id, { action: act.action, ok: true, result })
-    return result
+    return await this.#acts.act(act, fn, again)
   }
 
   /** Records how an act ended, for one whose outcome is missing. */
-  async settle(
-    act: string,
-    outcome: { action?: string; ok: boolean; result?: unknown; error?: { code?: string; message: string } },
-  ): Promise<void> {
-    const action = outcome.action ?? this.#held.state.unsettled.get(act)?.action ?? ''
-    await this.#audit({ ...outcome, action, phase: 'outcome', act } as NewAudit)
+  async settle(act: string, outcome: ActOutcome): Promise<void> {
+    await this.#acts.settle(act, outcome)
   }
 
   /** Acts that were begun and whose outcome nobody recorded: done, not done, or half. */
   unsettled(): UnsettledAct[] {
-    return [...this.#held.state.unsettled.values()]
+    return this.#acts.unsettled()
   }
 
   /** Everything so far is where the next resume begins. */
@@ -279,6 +231,8 @@ export class Session implements AsyncDisposable {
     const held = this.#held
     try {
       await this.#takeSpool()
+      // Records that nobody has waited for count, too: the revision says where the logs end.
+      await held.flush()
       if (held.sinceSnapshot.records > 0) await this.#trySnapshot()
       await held.revise({ kind: 'close', ...held.ends(), turns: held.state.turns })
     } finally {
@@ -289,20 +243,6 @@ export class Session implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close()
-  }
-
-  async #audit(entry: NewAudit): Promise<{ seq: number; hash: string }> {
-    const acts = await this.#acts
-    return await this.#held.audit(auditEntry(entry, this.secrets.gate), (record) => {
-      takeAudit(this.#held.state, record)
-      acts?.take(record)
-    })
-  }
-
-  async #readActs(): Promise<Acts> {
-    const acts = new Acts()
-    for await (const record of this.#held.auditRecords()) acts.take(record)
-    return acts
   }
 
   /** As few promises as can be: each costs as much as a line. */
@@ -318,7 +258,7 @@ export class Session implements AsyncDisposable {
   async #noteFailure(error: unknown): Promise<never> {
     if (errnoOf(error) === 'DISK_FULL' && this.#fullAfter !== this.lastSeq) {
       this.#fullAfter = this.lastSeq
-      await this.#quietly(() => this.#audit({ action: 'append', ok: false, detail: failureOf(error) }))
+      await this.#quietly(() => this.#acts.record({ action: 'append', ok: false, detail: failureOf(error) }))
     }
     throw error
   }
@@ -329,11 +269,7 @@ export class Session implements AsyncDisposable {
   }
 
   async #takeSpoolIn(): Promise<void> {
-    const acts = await this.#acts
-    await this.#held.takeSpool((record: AuditRecord) => {
-      takeAudit(this.#held.state, record)
-      acts?.take(record)
-    })
+    await this.#held.takeSpool(await this.#acts.listener())
   }
 
   /** For what nobody waits for: a failure shows at the next append. */

@@ -24,10 +24,11 @@ export interface Slot<T> {
 }
 
 /** How a slot opens, over plain data. */
-export type SlotOpening<T> =
-  | { outcome: 'value'; value: T; warning?: string }
-  /** Of another version, and made to fit. */
-  | { outcome: 'migrated'; value: T }
+export interface SlotOpening<T> {
+  value: T
+  /** It is of another version, and was taken as it is. */
+  warning?: string
+}
 
 /** Throws `SLOT_DRIFT` or `SLOT_BROKEN`; nothing is changed by that. */
 export function openSlot<T>(
@@ -35,15 +36,17 @@ export function openSlot<T>(
   stored: StoredSlot | undefined,
   { version, initial, migrate, drift = migrate === undefined ? 'reject' : 'migrate' }: SlotOptions<T>,
 ): SlotOpening<T> {
-  if (stored === undefined) return { outcome: 'value', value: initial }
+  if (stored === undefined) return { value: initial }
   if (stored.broken !== undefined)
     throw new StintError('SLOT_BROKEN', `the slot ${ext} cannot be read: ${stored.broken}`)
-  if (stored.version === version) return { outcome: 'value', value: stored.value as T }
+  // A copy: a snapshot must have what was set, not what a caller has changed in it since.
+  const value: unknown = structuredClone(stored.value)
+  if (stored.version === version) return { value: value as T }
   const drifted = `the slot ${ext} has version ${stored.version}, not ${version}`
-  if (drift === 'warn') return { outcome: 'value', value: stored.value as T, warning: drifted }
+  if (drift === 'warn') return { value: value as T, warning: drifted }
   if (drift === 'reject' || migrate === undefined) throw new StintError('SLOT_DRIFT', drifted)
   try {
-    return { outcome: 'migrated', value: migrate(structuredClone(stored.value), stored.version) }
+    return { value: migrate(value, stored.version) }
   } catch (cause) {
     const { message } = cause as Error
     throw new StintError('SLOT_DRIFT', `${drifted}, and cannot be migrated: ${message}`, { cause })

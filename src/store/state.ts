@@ -1,5 +1,6 @@
 import type { AuditRecord, UnsettledAct } from '../audit/entry.ts'
 import type { LogRecord } from '../journal/record.ts'
+import { errnoOf } from '../primitives/stint-error.ts'
 
 /** What a session's logs add up to: the fold of its records. A snapshot is this, at one position. */
 export interface SessionState {
@@ -32,6 +33,8 @@ export function takeRecord(state: SessionState, { type, slot }: LogRecord, read:
   try {
     state.slots.set(ext, { version, value: read() })
   } catch (error) {
+    // A disk that fails now may work the next time. A slot that is said to be broken stays broken.
+    if ((errnoOf(error) ?? 'BLOB_MISSING') !== 'BLOB_MISSING') throw error
     state.slots.set(ext, { version, value: undefined, broken: (error as Error).message })
   }
 }

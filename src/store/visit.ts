@@ -53,8 +53,8 @@ export async function takeInLeftovers(
         await held.release()
       }
     } catch (error) {
-      // Somebody else has come, and takes it in.
-      if (errnoOf(error) === 'SESSION_LOCKED') return
+      // Somebody else has come, and takes it in; or the session was removed, with all that was left.
+      if (['SESSION_LOCKED', 'NOT_FOUND'].includes(errnoOf(error) ?? '')) return
       throw error
     }
   }

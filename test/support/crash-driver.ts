@@ -6,7 +6,7 @@ import type { Clock } from '../../src/primitives/clock.ts'
 import { type Disk, readFile } from '../../src/primitives/disk.ts'
 import { codedError, StintError } from '../../src/primitives/stint-error.ts'
 import type { HeldSession, Hold, ReadableSession, SpoolEntry, StoreDriver } from '../../src/store/driver.ts'
-import { attesting, forkFiles } from '../../src/store/filesystem/fork.ts'
+import { attesting, forkFiles, forkPoint } from '../../src/store/filesystem/fork.ts'
 import type { Sizes } from '../../src/store/filesystem/held-session.ts'
 import { highestEpoch, logsOf } from '../../src/store/filesystem/logs.ts'
 import {
@@ -95,7 +95,12 @@ export class SimulatedDriver implements StoreDriver {
     return []
   }
 
-  async fork(from: string, at: number | undefined, manifest: Manifest): Promise<void> {
+  async fork(
+    from: string,
+    at: number | undefined,
+    id: string,
+    manifestAt: (seq: number) => Manifest,
+  ): Promise<void> {
     coded(() => {
       const paths = pathsOf(from)
       const recovered = recover({
@@ -104,10 +109,12 @@ export class SimulatedDriver implements StoreDriver {
         blobs: new Blobs(this.#disk, paths.blobs),
         manifest: this.manifestOf(from),
       })
+      const seq = forkPoint(recovered, at)
+      const manifest = manifestAt(seq)
       const staged = stageSession(this.#disk, sessions, manifest)
-      const audit = forkFiles(this.#disk, { paths, recovered }, at, staged)
+      const audit = forkFiles(this.#disk, { paths, recovered }, seq, staged)
       replaceFile(staged.manifest, manifestText(attesting(manifest, audit)), this.#disk)
-      publishSession(this.#disk, staged, pathsOf(manifest.session_id))
+      publishSession(this.#disk, staged, pathsOf(id))
     })
   }
 

@@ -65,9 +65,14 @@ export class PostgresDriver implements StoreDriver {
     return rows.map((row) => summaryOf(rowOf(row)))
   }
 
-  async fork(from: string, at: number | undefined, manifest: Manifest): Promise<void> {
-    checkId(manifest.session_id)
-    await forkRows(this.#database, from, at, manifest)
+  async fork(
+    from: string,
+    at: number | undefined,
+    id: string,
+    manifestAt: (seq: number) => Manifest,
+  ): Promise<void> {
+    checkId(id)
+    await forkRows(this.#database, from, at, manifestAt)
   }
 
   async spool(id: string, entries: readonly SpoolEntry[]): Promise<void> {
@@ -84,11 +89,11 @@ export class PostgresDriver implements StoreDriver {
   }
 
   async unlock(id: string): Promise<Holder | undefined> {
-    const { token, holder } = await findRow(this.#database, id)
-    if (token === undefined) return undefined
+    if ((await findRow(this.#database, id)).token === undefined) return undefined
     const taken = await take(this.#database, id, { kind: 'writer', purpose: 'unlock' }, { force: true })
     await release(this.#database, taken.row, taken.token)
-    return holder
+    // The one it was taken from: another may have come since the look.
+    return taken.before.holder
   }
 
   /** It is out of sight, its id is free, and its rows stay until they are purged. */

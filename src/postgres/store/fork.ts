@@ -16,7 +16,7 @@ export async function forkRows(
   database: Database,
   from: string,
   at: number | undefined,
-  manifest: Manifest,
+  manifestAt: (seq: number) => Manifest,
 ): Promise<void> {
   const source = await findRow(database, from)
   // As far as it is whole.
@@ -25,6 +25,7 @@ export async function forkRows(
   const seq = at ?? last
   if (!Number.isSafeInteger(seq) || seq < 0 || seq > last)
     throw new StintError('ARG_ERROR', `there is no record ${seq} to fork at: the last one is ${last}`)
+  const manifest = manifestAt(seq)
   const fork = (): Promise<void> =>
     database.transaction(
       async (client) => {

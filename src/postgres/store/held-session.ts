@@ -89,6 +89,10 @@ export class PostgresSession implements HeldSession {
     return { seq, hash: tail }
   }
 
+  flush(): Promise<void> {
+    return this.#writer.flush()
+  }
+
   async revise(revision: Omit<Revision, 'rev' | 'at'>): Promise<void> {
     const { database, row, token, clock, hold } = this.#options
     await this.#writer.exclusively(async () => {

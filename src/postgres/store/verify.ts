@@ -68,7 +68,8 @@ async function check(
     await take(record, bytes)
   })
   const { end, records, bytes } = scan
-  const furthest = Math.max(0, ...attested.keys())
+  let furthest = 0
+  for (const seq of attested.keys()) furthest = Math.max(furthest, seq)
   if (scan.bad !== undefined) findings.unshift(`record ${scan.bad} is missing or changed`)
   else if (furthest > end.seq) findings.unshift(`it ends at record ${end.seq}, and ${furthest} is attested`)
   if (await hasMore(database, log, key)) findings.push('there are records beyond its end')

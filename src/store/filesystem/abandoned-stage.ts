@@ -6,9 +6,9 @@ import { removeTree } from '../../primitives/remove-tree.ts'
 import { stagedBy } from './stage.ts'
 
 const minute = 60_000
-const hour = 60 * minute
+const day = 24 * 60 * minute
 
-/** A session that somebody began to make and did not: gone when its maker is, or after an hour. */
+/** Removes a session that somebody began to make and did not finish: when its maker is gone, or after a day. */
 export function removeAbandoned(sessions: string, name: string, now: number): void {
   const pid = stagedBy(name)
   if (pid === undefined) return
@@ -18,6 +18,6 @@ export function removeAbandoned(sessions: string, name: string, now: number): vo
   if (isAbandoned(now - stat.mtimeMs, pidExists(pid))) removeTree(path, { inode: stat.ino })
 }
 
-/** A process with this pid may be another one; and where none can be seen, it may live in another process table: to make a session takes a moment. */
+/** A large import takes long. But a process with the maker's pid may be another one; and where none can be seen, the maker may live in another process table. */
 export const isAbandoned = (ageMs: number, makerIsThere: boolean): boolean =>
-  ageMs > hour || (!makerIsThere && ageMs > minute)
+  ageMs > day || (!makerIsThere && ageMs > minute)

@@ -1,23 +1,24 @@
 import { Blobs } from '../../journal/blobs.ts'
 import { anchorOn } from '../../journal/anchor.ts'
 import { beginning } from '../../journal/position.ts'
+import { readLines } from '../../journal/read.ts'
 import { type LogRecord, parseRecord } from '../../journal/record.ts'
 import { type LogPlace, type Scanned, scanLog } from '../../journal/scan.ts'
-import { type Disk, listIfThere, readFile, readFully } from '../../primitives/disk.ts'
+import { type Disk, listIfThere, readFile } from '../../primitives/disk.ts'
 import { StintError } from '../../primitives/stint-error.ts'
 import { attestedBy, type Manifest, newManifest, parseManifest } from '../manifest.ts'
 import type { LogEnds } from '../session-lock.ts'
-import { emptyState, type SessionState, slotType, takeRecord } from '../state.ts'
+import { emptyState, slotType } from '../state.ts'
 import type { Health } from '../store.ts'
 import { assertOurs, filesystemId } from './find-session.ts'
 import { logsOf } from './logs.ts'
 import type { SessionPaths } from './paths.ts'
-import { readData } from './recover.ts'
+import { PieceReader } from './piece-reader.ts'
+import { takeOwn } from './recover.ts'
 import { type Restoration, restorationOf } from './restoration.ts'
 import { type Salvage, salvage } from './salvage.ts'
-import { type Snapshot, Snapshots } from './snapshots.ts'
+import { Snapshots } from './snapshots.ts'
 import { verify } from './verify.ts'
-import { join } from 'node:path'
 
 /** What is wrong with a session, and what can be saved of it. */
 export interface Diagnosis {
@@ -52,7 +53,7 @@ export function diagnose(disk: Disk, paths: SessionPaths, id: string, released?:
     attestedSeq,
     take(line) {
       audited = Math.max(audited, anchorOn(line)?.count ?? 0)
-      takeIn(state, parseRecord(line.bytes), blobs)
+      takeOwn(state, parseRecord(line.bytes), blobs)
     },
   })
   const rewrite: Diagnosis['rewrite'] = {}
@@ -60,9 +61,14 @@ export function diagnose(disk: Disk, paths: SessionPaths, id: string, released?:
   if (journal.state === 'damaged') {
     const saved = checked(id, salvage(logs.journal, journal, attestedSeq))
     rewrite.journal = saved
-    const after = [...recordsOf(logs.journal, saved)]
-    audited = Math.max(audited, ...after.map(({ audit }) => audit?.count ?? 0))
-    restoration = restorationFrom(state, newest, saved, after, blobs)
+    const at = newest?.ends.journal.seq ?? 0
+    const setAgain = new Set<string>()
+    for (const record of recordsAfter(logs.journal, saved)) {
+      audited = Math.max(audited, record.audit?.count ?? 0)
+      if (record.seq <= at) takeOwn(state, record, blobs)
+      else if (record.type === slotType && record.slot !== undefined) setAgain.add(record.slot.ext)
+    }
+    if (newest !== undefined && at >= saved.bad) restoration = restorationOf(state, newest.state, setAgain)
   }
   const audit = scanLog(logs.audit, { from: beginning('audit', logs.audit.codec), attestedSeq: audited })
   if (audit.state === 'damaged') rewrite.audit = checked(id, salvage(logs.audit, audit, audited))
@@ -82,39 +88,10 @@ function checked(id: string, saved: Salvage): Salvage {
 
 const mostMissing = 1_000_000
 
-function takeIn(state: SessionState, record: LogRecord, blobs: Blobs): void {
-  takeRecord(state, record, () => readData(record, blobs).data)
-}
-
-/** The intact records after the damage. */
-function* recordsOf({ disk, directory }: LogPlace, { pieces, bad }: Salvage): Generator<LogRecord> {
-  for (const { seq, segment, offset, bytes } of pieces) {
-    if (seq < bad) continue
-    const file = disk.openToRead(join(directory, segment))
-    try {
-      yield parseRecord(readFully(disk, file, offset, bytes))
-    } finally {
-      disk.close(file)
-    }
-  }
-}
-
-/** What the newest snapshot has that its records, as far as they are left, do not give. */
-function restorationFrom(
-  state: SessionState,
-  snapshot: Snapshot | undefined,
-  { bad }: Salvage,
-  after: readonly LogRecord[],
-  blobs: Blobs,
-): Restoration {
-  const at = snapshot?.ends.journal.seq ?? 0
-  if (snapshot === undefined || at < bad) return { slots: [], turns: 0 }
-  const touched = new Set<string>()
-  for (const record of after) {
-    if (record.seq <= at) takeIn(state, record, blobs)
-    else if (record.type === slotType && record.slot !== undefined) touched.add(record.slot.ext)
-  }
-  return restorationOf(state, snapshot.state, touched)
+/** The intact records after the damage. There may be millions: none is kept. */
+function* recordsAfter(journal: LogPlace, { pieces, bad }: Salvage): Generator<LogRecord> {
+  using reader = new PieceReader(journal)
+  for (const piece of pieces) if (piece.seq >= bad) yield parseRecord(reader.read(piece))
 }
 
 function manifestOf(
@@ -137,12 +114,6 @@ function manifestOf(
 
 /** When the first record was written. */
 function firstAt(journal: LogPlace): number {
-  let first = 0
-  scanLog(journal, {
-    from: beginning('journal'),
-    take: (_, { at }) => {
-      first ||= at
-    },
-  })
-  return first
+  for (const { header } of readLines(journal, { to: 1 })) return header.at
+  return 0
 }

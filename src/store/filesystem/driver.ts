@@ -1,18 +1,19 @@
 import { rmSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { Blobs } from '../../journal/blobs.ts'
 import { replaceFile } from '../../primitives/atomic-file.ts'
 import { type Clock, systemClock } from '../../primitives/clock.ts'
 import { type Disk, listIfThere, nodeDisk } from '../../primitives/disk.ts'
 import { ensureHomeDirectory, stintHome } from '../../primitives/home.ts'
 import { ulid } from '../../primitives/id.ts'
+import { StintError } from '../../primitives/stint-error.ts'
 import type { HeldSession, Hold, ReadableSession, SpoolEntry, StoreDriver } from '../driver.ts'
 import type { Manifest } from '../manifest.ts'
-import { SessionLock, type Taken } from '../session-lock.ts'
+import { giveBack, SessionLock, type Taken } from '../session-lock.ts'
 import type { Holder, ListOptions, SessionSummary } from '../store.ts'
 import { explain } from './explain.ts'
 import { assertOurs, filesystemId, findSession, locateSession, readManifest } from './find-session.ts'
-import { attesting, forkFiles } from './fork.ts'
+import { attesting, forkFiles, forkPoint } from './fork.ts'
 import { indexDirectory, type Touch } from './index-touch.ts'
 import { listSessions } from './list-sessions.ts'
 import { highestEpoch, logsOf } from './logs.ts'
@@ -20,6 +21,7 @@ import { type OpenContext, openNew, openTaken } from './open-session.ts'
 import { checkSessionId, pathsIn, type SessionPaths } from './paths.ts'
 import { ReadableFiles } from './readable-session.ts'
 import { recover } from './recover.ts'
+import { ensureSessions, sessionsIn, syncSessionsName } from './sessions-directory.ts'
 import { Snapshots } from './snapshots.ts'
 import { leave, waiting } from './spool.ts'
 import { manifestText, publishSession, stageSession } from './stage.ts'
@@ -50,7 +52,7 @@ export class FilesystemDriver implements StoreDriver {
 
   constructor({ home = stintHome(), clock = systemClock, disk = nodeDisk }: FilesystemOptions = {}) {
     this.#home = home
-    this.#sessions = join(home, 'sessions')
+    this.#sessions = sessionsIn(home)
     this.#clock = clock
     this.#disk = disk
   }
@@ -94,9 +96,14 @@ export class FilesystemDriver implements StoreDriver {
     )
   }
 
-  async fork(from: string, at: number | undefined, manifest: Manifest): Promise<void> {
+  async fork(
+    from: string,
+    at: number | undefined,
+    id: string,
+    manifestAt: (seq: number) => Manifest,
+  ): Promise<void> {
     const source = this.#find(from)
-    const paths = this.#pathsOf(manifest.session_id)
+    const paths = this.#pathsOf(id)
     await this.#explained(`fork session ${from}`, () => {
       const recovered = recover({
         logs: logsOf(this.#disk, source.paths),
@@ -104,9 +111,14 @@ export class FilesystemDriver implements StoreDriver {
         blobs: new Blobs(this.#disk, source.paths.blobs),
         manifest: source.manifest,
       })
+      const seq = forkPoint(recovered, at)
+      const manifest = manifestAt(seq)
       this.#publish(manifest, paths, (staged) => {
-        const audit = forkFiles(this.#disk, { paths: source.paths, recovered }, at, staged)
+        const audit = forkFiles(this.#disk, { paths: source.paths, recovered }, seq, staged)
         replaceFile(staged.manifest, manifestText(attesting(manifest, audit)), this.#disk)
+        // Had it been removed while it was copied, the copy could lack anything.
+        if (this.#find(from).manifest.created_at !== source.manifest.created_at)
+          throw new StintError('NOT_FOUND', `session ${from} was removed meanwhile`)
       })
     })
   }
@@ -130,14 +142,15 @@ export class FilesystemDriver implements StoreDriver {
 
   async unlock(id: string): Promise<Holder | undefined> {
     const { paths } = this.#find(id)
-    const holder = SessionLock.look(paths.root)?.holder
-    if (holder === undefined) return undefined
+    if (SessionLock.look(paths.root)?.holder === undefined) return undefined
     const hold: Hold = { kind: 'writer', purpose: 'unlock' }
-    const session = await this.#explained(`unlock session ${id}`, () =>
-      this.#openTaken(id, hold, this.#take(paths, id, hold, true)),
-    )
+    const { session, before } = await this.#explained(`unlock session ${id}`, () => {
+      const taken = this.#take(paths, id, hold, true)
+      return { session: this.#openTaken(id, hold, taken), before: taken.before }
+    })
     await session.release()
-    return holder
+    // The one it was taken from: another may have come since the look.
+    return before?.holder
   }
 
   async remove(id: string): Promise<void> {
@@ -148,12 +161,12 @@ export class FilesystemDriver implements StoreDriver {
     const trash = join(this.#home, 'trash')
     ensureHomeDirectory(trash)
     await this.#explained(`remove session ${id}`, () => {
-      const { lock, before } = this.#take(paths, id, { kind: 'writer', purpose: 'remove' })
+      const taken = this.#take(paths, id, { kind: 'writer', purpose: 'remove' })
       const name = listIfThere(this.#disk, trash).includes(id) ? `${id}-${ulid()}` : id
       try {
         this.#disk.rename(paths.root, join(trash, name))
       } catch (error) {
-        lock.giveBack(before)
+        giveBack(taken)
         throw error
       }
       this.#disk.syncDirectory(this.#sessions)
@@ -167,7 +180,7 @@ export class FilesystemDriver implements StoreDriver {
       const { paths, manifest } = this.#find(id)
       return openTaken(this.#context(paths, manifest, hold, taken.touch), taken)
     } catch (error) {
-      taken.lock.giveBack(taken.before)
+      giveBack(taken)
       throw error
     }
   }
@@ -225,16 +238,9 @@ export class FilesystemDriver implements StoreDriver {
     return pathsIn(join(this.#sessions, id))
   }
 
-  /** Their names must be on the disk, too, before anything in them is said to be. */
   #ensureSessions(): void {
-    for (const path of [this.#home, this.#sessions]) ensureHomeDirectory(path)
-    if (this.#ensured) return
-    this.#disk.syncDirectory(this.#home)
-    try {
-      this.#disk.syncDirectory(dirname(this.#home))
-    } catch {
-      // It is not ours, and may not be readable.
-    }
+    ensureSessions(this.#home)
+    if (!this.#ensured) syncSessionsName(this.#disk, this.#home)
     this.#ensured = true
   }
 

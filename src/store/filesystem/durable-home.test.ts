@@ -5,6 +5,8 @@ import { World } from '../../../test/support/world.ts'
 import { type Disk, nodeDisk } from '../../primitives/disk.ts'
 import { createStore } from '../create-store.ts'
 import { FilesystemDriver } from './driver.ts'
+import { exportSession } from './export.ts'
+import { importSession } from './import.ts'
 
 let world: World
 let home: string
@@ -25,6 +27,26 @@ test('the directories that sessions lie in are on disk before a session is said 
   await using session = await storeOn({ ...nodeDisk, syncDirectory }).create()
   expect(synced).toEqual(expect.arrayContaining([dirname(home), home, join(home, 'sessions')]))
   expect(synced).toContain(join(home, 'sessions', session.id))
+})
+
+test('so they are before an import is said to be done', async () => {
+  const session = await storeOn(nodeDisk).create({ id: 'traveller' })
+  await session.append({ type: 'note' })
+  await session.close()
+  const pieces: Uint8Array[] = []
+  const sessions = join(home, 'sessions')
+  const write = (bytes: Uint8Array): void => void pieces.push(bytes)
+  exportSession({ disk: nodeDisk, sessions, id: 'traveller', now: 0, write })
+  const [elsewhere, synced] = [join(world.tmp, 'elsewhere'), [] as string[]]
+  const syncDirectory = (path: string): void => {
+    synced.push(path)
+    nodeDisk.syncDirectory(path)
+  }
+  const chunks = (async function* () {
+    yield Buffer.concat(pieces)
+  })()
+  await importSession({ disk: { ...nodeDisk, syncDirectory }, home: elsewhere, now: 0, chunks })
+  expect(synced).toEqual(expect.arrayContaining([world.tmp, elsewhere, join(elsewhere, 'sessions')]))
 })
 
 test('a session whose first file cannot be made is not there, and can be created later', async () => {

@@ -6,6 +6,7 @@ import { hasBlob, parseRecord } from '../../journal/record.ts'
 import type { LogPlace } from '../../journal/scan.ts'
 import { type Disk, readFully } from '../../primitives/disk.ts'
 import { StintError } from '../../primitives/stint-error.ts'
+import { SessionLock } from '../session-lock.ts'
 import { aboutName, archiveFormat, formatSums, sumsName } from './archive.ts'
 import { damageFound } from './damage.ts'
 import { findSession } from './find-session.ts'
@@ -39,14 +40,15 @@ type Content = { text: string } | { path: string; bytes: number }
 const pieceBytes = 1 << 20
 
 /**
- * Writes a session as an archive, verified on the way; the session may be written to meanwhile. What is asked first cannot attest more than what is asked
- * later: the manifest, then the journal, then the audit log, which the journal attests.
+ * Writes a session as an archive, verified on the way; the session may be written to meanwhile. Whatever is read first cannot attest more than what is read
+ * later: the manifest and the lock, then the journal, then the audit log, which the journal attests.
  */
 export function exportSession({ disk, sessions, id, now, write }: ExportOptions): Exported {
   const { paths, manifest } = findSession(disk, sessions, id)
+  const released = SessionLock.look(paths.root)?.ends
   const logs = logsOf(disk, paths)
   const blobs = new Blobs(disk, paths.blobs)
-  const health = verify({ logs, snapshots: new Snapshots(disk, paths), blobs, manifest })
+  const health = verify({ logs, snapshots: new Snapshots(disk, paths), blobs, manifest, released })
   const damage = damageFound(id, health)
   if (damage !== undefined) throw damage
   const { records } = health.journal

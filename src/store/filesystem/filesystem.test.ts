@@ -68,15 +68,28 @@ test('a session that cannot be made leaves nothing behind', async () => {
   expect(readdirSync(join(home, 'sessions'))).toEqual(before)
 })
 
-test('a session that is removed the moment it was given back is closed all the same', async () => {
-  const home = join(world.tmp, 'home')
-  const driver = new FilesystemDriver({ home })
-  const session = await createStore(driver).create()
-  const { hasSpool } = FilesystemDriver.prototype
-  driver.hasSpool = async (id) => {
-    await store.remove(id)
-    return await hasSpool.call(driver, id)
-  }
+test.each(['before', 'after'])(
+  'a session that is removed the moment it was given back, %s a look for what visitors left, is closed all the same',
+  async (when) => {
+    const home = join(world.tmp, 'home')
+    const driver = new FilesystemDriver({ home })
+    const session = await createStore(driver).create()
+    const { hasSpool } = FilesystemDriver.prototype
+    driver.hasSpool = async (id) => {
+      if (when === 'before') await store.remove(id)
+      else await driver.spool(id, [{ log: 'journal', type: 'late', json: '1' }])
+      const left = await hasSpool.call(driver, id)
+      if (when === 'after') await store.remove(id)
+      return left
+    }
+    await session.close()
+    expect(await store.list()).toEqual([])
+  },
+)
+
+test('a session that refers to a secret in a file that nobody can read is resumed, and not left locked', async () => {
+  const session = await store.create({ secrets: [{ kind: 'file', name: `/${'x'.repeat(300)}` }] })
   await session.close()
-  expect(await store.list()).toEqual([])
+  for (let i = 0; i < 2; i++) await (await store.resume(session.id)).close()
+  expect(await store.list()).toMatchObject([{ state: 'closed' }])
 })

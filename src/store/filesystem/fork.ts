@@ -4,9 +4,10 @@ import { positionAfter, readBackwards } from '../../journal/read.ts'
 import type { LogPlace } from '../../journal/scan.ts'
 import { inOrder } from '../../journal/segment.ts'
 import { replaceFile } from '../../primitives/atomic-file.ts'
-import { type Disk, listIfThere, readFile, readFully } from '../../primitives/disk.ts'
-import { errnoOf, StintError } from '../../primitives/stint-error.ts'
+import { type Disk, listIfThere, readFully } from '../../primitives/disk.ts'
+import { StintError } from '../../primitives/stint-error.ts'
 import type { Manifest } from '../manifest.ts'
+import { linkOrCopy } from './link-or-copy.ts'
 import { logsOf } from './logs.ts'
 import type { SessionPaths } from './paths.ts'
 import type { Recovered } from './recover.ts'
@@ -18,6 +19,14 @@ export interface ForkSource {
   recovered: Recovered
 }
 
+/** The last record that a fork has: all that are whole, or up to the one that is asked for. */
+export function forkPoint({ journal }: Recovered, at: number | undefined): number {
+  const last = journal.end.seq
+  const seq = at ?? last
+  if (Number.isSafeInteger(seq) && seq >= 0 && seq <= last) return seq
+  throw new StintError('ARG_ERROR', `there is no record ${seq} to fork at: the last one is ${last}`)
+}
+
 /**
  * Gives a staged session what another has up to a record. Files that will not change any more are linked, or copied where that fails; of the
  * segment in which it ends, the part that counts is copied. Safe while the other is written to. Gives where its audit log ends.
@@ -25,14 +34,11 @@ export interface ForkSource {
 export function forkFiles(
   disk: Disk,
   { paths: from, recovered }: ForkSource,
-  at: number | undefined,
+  seq: number,
   to: SessionPaths,
 ): Anchor {
   const [source, target] = [logsOf(disk, from), logsOf(disk, to)]
   const last = recovered.journal.end.seq
-  const seq = at ?? last
-  if (!Number.isSafeInteger(seq) || seq < 0 || seq > last)
-    throw new StintError('ARG_ERROR', `there is no record ${seq} to fork at: the last one is ${last}`)
   copyLog(source.journal, seq, target.journal)
   const audited = seq === last ? recovered.audit.end.seq : auditedAt(source.journal, seq)
   if (audited > 0) {
@@ -60,13 +66,13 @@ function auditedAt(journal: LogPlace, seq: number): number {
 function copyLog(from: LogPlace, seq: number, to: LogPlace): void {
   const { disk, directory, log } = from
   const end = positionAfter(from, seq)
-  if (end === undefined)
-    throw new StintError('JOURNAL_CORRUPT', `the ${log} cannot be read up to record ${seq}`)
+  const incomplete = new StintError('JOURNAL_CORRUPT', `the ${log} cannot be read up to record ${seq}`)
+  if (end === undefined) throw incomplete
   if (seq === 0) return
   for (const { name, firstSeq } of inOrder(log, listIfThere(disk, directory))) {
     if (firstSeq > seq) break
     if (name !== end.segment) {
-      linkOrCopy(disk, join(directory, name), join(to.directory, name))
+      if (!linkOrCopy(disk, join(directory, name), join(to.directory, name))) throw incomplete
       continue
     }
     const file = disk.openToRead(join(directory, name))
@@ -83,19 +89,9 @@ function linkAll(disk: Disk, from: string, to: string, wanted: (name: string) =>
   const names = listIfThere(disk, from).filter((name) => !name.startsWith('.') && wanted(name))
   if (names.length === 0) return
   disk.makeDirectory(to)
+  // A snapshot, and the values it names, may be pruned in this moment: then nothing needs them.
   for (const name of names) linkOrCopy(disk, join(from, name), join(to, name))
   disk.syncDirectory(to)
-}
-
-function linkOrCopy(disk: Disk, from: string, to: string): void {
-  try {
-    disk.link(from, to)
-  } catch (error) {
-    // Pruned in this moment: then nothing needs it.
-    if (errnoOf(error) === 'ENOENT') return
-    const bytes = readFile(disk, from)
-    if (bytes !== undefined) replaceFile(to, bytes, disk)
-  }
 }
 
 /** A fork of a repaired session may have an audit log that its journal, which is older, does not know: what it began with counts. */

@@ -93,7 +93,7 @@ export class FilesystemSession implements HeldSession {
     this.#snapshots = new Snapshots(disk, paths)
     this.#journal = this.#writer('journal')
     // Also for one who may never need it: on a full disk the line that says so must fit.
-    if (audit.eager || options.hold.kind === 'writer') this.#auditWriter()
+    if (audit.eager || options.hold.kind === 'writer') this.#openAudit()
   }
 
   get manifest(): Manifest {
@@ -144,6 +144,10 @@ export class FilesystemSession implements HeldSession {
     writer.commit()
     const { seq } = await appended
     return { seq, hash }
+  }
+
+  async flush(): Promise<void> {
+    this.#journal.commit()
   }
 
   async revise(revision: Omit<Revision, 'rev' | 'at'>): Promise<void> {
@@ -277,6 +281,16 @@ export class FilesystemSession implements HeldSession {
     coded('make the audit log', () => ensureDirectory(disk, paths.audit))
     this.#audit = coded('open the audit log', () => this.#writer('audit'))
     return this.#audit
+  }
+
+  #openAudit(): void {
+    try {
+      this.#auditWriter()
+    } catch (error) {
+      // Nobody gets a session that could close it.
+      this.#journal.abandon()
+      throw error
+    }
   }
 
   #writer(log: 'journal' | 'audit'): LogWriter {

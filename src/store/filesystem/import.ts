@@ -4,7 +4,6 @@ import { Blobs } from '../../journal/blobs.ts'
 import { readLines } from '../../journal/read.ts'
 import { parseRecord } from '../../journal/record.ts'
 import type { Disk } from '../../primitives/disk.ts'
-import { ensureHomeDirectory } from '../../primitives/home.ts'
 import { newSessionId } from '../../primitives/id.ts'
 import { errnoOf } from '../../primitives/stint-error.ts'
 import { checkSecretRef } from '../../secrets/reference.ts'
@@ -15,6 +14,7 @@ import { filesystemId } from './find-session.ts'
 import { type Logs, logsOf } from './logs.ts'
 import { checkSessionId, pathsIn, type SessionPaths } from './paths.ts'
 import { recover, type Recovered } from './recover.ts'
+import { ensureSessions, syncSessionsName } from './sessions-directory.ts'
 import { Snapshots } from './snapshots.ts'
 import { manifestText, publishSession, stageDirectory } from './stage.ts'
 import { invalid } from './tar.ts'
@@ -40,8 +40,8 @@ export interface Imported {
 /** A session from an archive. It comes into being whole, or not at all: `ARCHIVE_INVALID`, `NAME_TAKEN`. */
 export async function importSession({ disk, home, now, id, chunks }: ImportOptions): Promise<Imported> {
   if (id !== undefined) checkSessionId(id)
-  const sessions = join(home, 'sessions')
-  for (const path of [home, sessions]) ensureHomeDirectory(path)
+  const sessions = ensureSessions(home)
+  syncSessionsName(disk, home)
   const staged = stageDirectory(disk, sessions)
   try {
     const unpacked = await unpack(disk, chunks, staged)

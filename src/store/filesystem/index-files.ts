@@ -13,6 +13,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { isStaged } from '../../primitives/atomic-file.ts'
 import { ulid } from '../../primitives/id.ts'
 import { ownDirectoryProblem } from '../../primitives/own-directory.ts'
 import { thisMachine } from '../../primitives/platform.ts'
@@ -29,6 +30,8 @@ export interface IndexFile {
 
 /** Nobody needs more; what is larger was not written by us. */
 const maxBytes = 512 << 20
+/** Nobody needs so long to replace a file. */
+const stagedForMs = 3_600_000
 const careful = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
 
 /**
@@ -113,21 +116,31 @@ export class IndexFiles {
   /** Puts a file with this text after the one that counts; false if somebody else was faster. */
   replace(name: string, text: string): boolean {
     const staged = this.#path(`.${process.pid}-${ulid()}.tmp`)
-    createPrivateFile(staged, text)
     try {
+      createPrivateFile(staged, text)
       linkSync(staged, this.#path(this.#name(numberOf(name) + 1)))
       return true
     } catch (error) {
       if (errnoOf(error) === 'EEXIST') return false
       throw error
     } finally {
-      unlinkSync(staged)
+      // Also where the disk was full, and only a part of it is there.
+      remove(staged)
+    }
+  }
+
+  /** Removes what a process has left that was killed in the middle of a replacement. */
+  #removeStaged(): void {
+    for (const name of readdirSync(this.#directory).filter(isStaged)) {
+      const stat = lstatSync(this.#path(name), { throwIfNoEntry: false })
+      if (stat !== undefined && Date.now() - stat.mtimeMs > stagedForMs) remove(this.#path(name))
     }
   }
 
   /** Removes the files before this one. */
   removeBefore(name: string): void {
     for (const older of this.#names()) if (numberOf(older) < numberOf(name)) remove(this.#path(older))
+    this.#removeStaged()
   }
 
   /** Removes all of it: nothing can be wrong in an index that is not there. The oldest first, or an old one would count again. */

@@ -18,6 +18,8 @@ import { nodeDisk } from '../../primitives/disk.ts'
 import { StintError } from '../../primitives/stint-error.ts'
 import type { SessionStore } from '../store.ts'
 import { diskUseOf } from './disk-use.ts'
+import { exportSession } from './export.ts'
+import { pack } from './parcel.ts'
 import { examine } from './repair.ts'
 import { filesystemStore } from './store.ts'
 
@@ -105,6 +107,13 @@ test.each(snapshots)('a snapshot that says %j is passed over: the journal knows 
   expect(new Set(await tryAll())).toEqual(new Set(['done']))
 })
 
+test('a snapshot whose sum is right and which is no JSON is passed over as well', async () => {
+  const path = join(root, 'snapshots', readdirSync(join(root, 'snapshots'))[0] as string)
+  const text = '{"schema":1,"seq":2,"unsettled":['
+  writeFileSync(path, `${text},"crc":"${crc32(text).toString(16).padStart(8, '0')}"}\n`)
+  expect(new Set(await tryAll())).toEqual(new Set(['done']))
+})
+
 const revisions: Fields[] = [
   { seq: -1 },
   { seq: 'x' },
@@ -157,7 +166,7 @@ test('a segment of such an epoch is refused as well: what follows it could not b
   expect((await tryAll()).slice(-2)).toEqual(['HOME_UNSAFE', 'HOME_UNSAFE'])
 })
 
-test('a cut behind what only a visitor has attested shows when the session is verified', async () => {
+test('a cut behind what only a visitor has attested shows when the session is verified, exported or copied', async () => {
   const path = join(root, 'journal.log')
   const before = readFileSync(path).length
   await store.visit('odd', (visit) => visit.append({ type: 'note' }))
@@ -166,6 +175,10 @@ test('a cut behind what only a visitor has attested shows when the session is ve
     ok: false,
     journal: { state: 'damaged' },
   })
+  const [sessions, damage] = [dirname(root), expect.objectContaining({ code: 'JOURNAL_CORRUPT' })]
+  const write = (): void => {}
+  expect(() => exportSession({ disk: nodeDisk, sessions, id: 'odd', now: 0, write })).toThrow(damage)
+  expect(() => pack(nodeDisk, sessions, 'odd')).toThrow(damage)
 })
 
 test('a visitor who cannot take in what was left gives the session back all the same', async () => {

@@ -153,11 +153,9 @@ function takenMarks({ disk, paths }: OpenContext, logs: Logs, snapshot: Snapshot
   const marks = new Set(snapshot?.spooled)
   if (files.size === 0) return marks
   for (const log of ['journal', 'audit'] as const) {
-    for (const {
-      line: { bytes },
-    } of readLines(logs[log], { from: (snapshot?.ends[log].seq ?? 0) + 1 })) {
-      const mark = bytes.includes('"spool":"') ? parseRecord(bytes).spool : undefined
-      if (mark !== undefined && files.has(idOf(mark))) marks.add(mark)
+    for (const { line } of readLines(logs[log], { from: (snapshot?.ends[log].seq ?? 0) + 1 })) {
+      const mark: unknown = line.bytes.includes('"spool":"') ? parseRecord(line.bytes).spool : undefined
+      if (typeof mark === 'string' && files.has(idOf(mark))) marks.add(mark)
     }
   }
   return marks

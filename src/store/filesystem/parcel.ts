@@ -4,7 +4,6 @@ import { Blobs } from '../../journal/blobs.ts'
 import { readLines } from '../../journal/read.ts'
 import { parseRecord } from '../../journal/record.ts'
 import { type Disk, ensureDirectory, writeFully } from '../../primitives/disk.ts'
-import { ensureHomeDirectory } from '../../primitives/home.ts'
 import { newSessionId } from '../../primitives/id.ts'
 import { liveness } from '../../primitives/liveness.ts'
 import { StintError } from '../../primitives/stint-error.ts'
@@ -15,6 +14,7 @@ import { filesystemId, findSession } from './find-session.ts'
 import { logsOf } from './logs.ts'
 import { checkSessionId, pathsIn, type SessionPaths } from './paths.ts'
 import { recover, type RecoverFrom } from './recover.ts'
+import { ensureSessions, syncSessionsName } from './sessions-directory.ts'
 import { Snapshots } from './snapshots.ts'
 import { publishSession, stageSession } from './stage.ts'
 import { verify } from './verify.ts'
@@ -25,7 +25,7 @@ export function pack(disk: Disk, sessions: string, id: string): Parcel {
   const lock = SessionLock.look(paths.root)
   if (standingOf(lock, Date.now(), ({ process }) => liveness(process)) === 'held')
     throw locked(id, lock?.holder)
-  const sources: RecoverFrom = { ...sourcesIn(disk, paths), manifest }
+  const sources: RecoverFrom = { ...sourcesIn(disk, paths), manifest, released: lock?.ends }
   const health = verify(sources)
   const damage = damageFound(id, health)
   if (damage !== undefined) throw damage
@@ -58,8 +58,8 @@ export async function unpack(
   { disk, home, id = newSessionId(), now }: Arrival,
 ): Promise<string> {
   checkSessionId(id)
-  const sessions = join(home, 'sessions')
-  for (const path of [home, sessions]) ensureHomeDirectory(path)
+  const sessions = ensureSessions(home)
+  syncSessionsName(disk, home)
   const manifest = arrivedManifest(parcel, { id, store: filesystemId, now })
   const staged = stageSession(disk, sessions, manifest)
   try {

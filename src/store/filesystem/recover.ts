@@ -82,7 +82,8 @@ const lastClose = ({ revisions }: Manifest): Anchor | undefined =>
 
 const ownMark = Buffer.from(ownPrefix)
 
-function takeOwn(state: SessionState, record: LogRecord, blobs: Blobs): void {
+/** Takes a record of ours into the state. */
+export function takeOwn(state: SessionState, record: LogRecord, blobs: Blobs): void {
   takeRecord(state, record, () => readData(record, blobs).data)
 }
 

@@ -2,8 +2,9 @@ import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writ
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { allOf } from '../../../test/support/all-of.ts'
+import { changingCalls } from '../../../test/support/crash-disk.ts'
 import { World } from '../../../test/support/world.ts'
-import { auditCodec, encodeLine } from '../../journal/codec.ts'
+import { auditCodec, encodeBody, encodeLine, journalCodec } from '../../journal/codec.ts'
 import { systemClock } from '../../primitives/clock.ts'
 import { type Disk, nodeDisk } from '../../primitives/disk.ts'
 import type { SessionEvent, SessionStore } from '../store.ts'
@@ -136,6 +137,21 @@ test('records that were cut off the end, and a whole segment that is gone, are m
   expect(await repairSession(optionsFor(many))).toMatchObject({ journal: { lost: [{ from: 3, to: 4 }] } })
   expect(numbersOf(await eventsOf(many))).toEqual([1, 2, 5, 6])
   expect((await (await store.inspect(many)).health()).ok).toBe(true)
+})
+
+test('a session with more intact records behind the damage than a call can have arguments is repaired', async () => {
+  const id = await makeSession()
+  const more = 150_000
+  const body = encodeBody('message', '1')
+  const line = (seq: number): string =>
+    encodeLine(journalCodec, { seq, at: 1, group: seq, epoch: 1 }, body, '').line
+  edit(journalOf(id), (lines) => [
+    ...lines.filter((_, i) => i !== 2),
+    ...Array.from({ length: more }, (_, i) => line(7 + i)),
+  ])
+  expect(examine(optionsFor(id))).toMatchObject({
+    journal: { bad: 3, salvaged: more + 3, lost: [{ from: 3, to: 3 }] },
+  })
 })
 
 test('lines that changed places are all kept', async () => {
@@ -285,17 +301,7 @@ function failingAt(n: number): Disk {
     changes += 1
     if (changes > n) throw Object.assign(new Error('the disk is gone'), { code: 'EIO' })
   }
-  const changing = new Set<string>([
-    'create',
-    'write',
-    'truncate',
-    'sync',
-    'rename',
-    'link',
-    'unlink',
-    'makeDirectory',
-    'syncDirectory',
-  ])
+  const changing = new Set<string>(changingCalls)
   return new Proxy(nodeDisk, {
     get(disk, name: keyof Disk) {
       const call = disk[name] as (...args: unknown[]) => unknown

@@ -1,4 +1,3 @@
-import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Blobs } from '../../journal/blobs.ts'
 import { mend } from '../../journal/mend.ts'
@@ -8,10 +7,11 @@ import type { Clock } from '../../primitives/clock.ts'
 import { type Disk, makeIfMissing } from '../../primitives/disk.ts'
 import { ulid } from '../../primitives/id.ts'
 import { errnoOf } from '../../primitives/stint-error.ts'
-import { SessionLock, type Taken } from '../session-lock.ts'
+import { giveBack, SessionLock, type Taken } from '../session-lock.ts'
 import { type Diagnosis, diagnose } from './diagnose.ts'
 import { explain } from './explain.ts'
 import { locateSession } from './find-session.ts'
+import { linkOrCopy } from './link-or-copy.ts'
 import { highestEpoch, logsOf } from './logs.ts'
 import { openTaken } from './open-session.ts'
 import type { SessionPaths } from './paths.ts'
@@ -75,7 +75,7 @@ interface Doing {
   kept: string
 }
 
-/** A second name for each file that goes, before anything is changed; the manifest, which is replaced, is copied. */
+/** A second name for each file that goes or is replaced, before anything is changed. */
 function keep(disk: Disk, paths: SessionPaths, kept: string, { rewrite }: Diagnosis): void {
   if (makeIfMissing(disk, paths.quarantine)) disk.syncDirectory(paths.root)
   disk.makeDirectory(kept)
@@ -87,15 +87,6 @@ function keep(disk: Disk, paths: SessionPaths, kept: string, { rewrite }: Diagno
   linkOrCopy(disk, paths.manifest, join(kept, 'manifest.json'))
   disk.syncDirectory(kept)
   disk.syncDirectory(paths.quarantine)
-}
-
-function linkOrCopy(disk: Disk, from: string, to: string): void {
-  try {
-    disk.link(from, to)
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return
-    copyFileSync(from, to)
-  }
 }
 
 function writeLogs(
@@ -173,14 +164,5 @@ function unlinkIfThere(disk: Disk, path: string): void {
     disk.unlink(path)
   } catch (error) {
     if (errnoOf(error) !== 'ENOENT') throw error
-  }
-}
-
-/** What failed first is what must be heard. */
-function giveBack({ lock, before }: Taken): void {
-  try {
-    lock.giveBack(before)
-  } catch {
-    // It was given back, or taken by somebody else.
   }
 }

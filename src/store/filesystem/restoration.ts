@@ -10,20 +10,20 @@ export interface Restoration {
 }
 
 /**
- * The difference between what the records that are left add up to and what a snapshot at the same position has. Slots that were set again later (`touched`) need no
+ * The difference between what the records that are left add up to and what a snapshot at the same position has. Slots that were set again after it need no
  * restoring.
  */
 export function restorationOf(
   left: SessionState,
   snapshot: SessionState,
-  touched: ReadonlySet<string>,
+  setAgain: ReadonlySet<string>,
 ): Restoration {
   const slots: Restoration['slots'] = []
   for (const [ext, { version, value, broken }] of snapshot.slots) {
-    if (broken !== undefined || touched.has(ext)) continue
-    const [json, now] = [value, left.slots.get(ext)?.value].map((each) => JSON.stringify(each) ?? 'null')
-    if (json !== now || left.slots.get(ext)?.version !== version)
-      slots.push({ ext, version, json: json ?? 'null' })
+    if (broken !== undefined || setAgain.has(ext)) continue
+    const json = JSON.stringify(value) ?? 'null'
+    const now = left.slots.get(ext)
+    if (now?.version !== version || JSON.stringify(now.value) !== json) slots.push({ ext, version, json })
   }
   return { slots, turns: Math.max(0, snapshot.turns - left.turns) }
 }

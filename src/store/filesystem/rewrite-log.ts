@@ -4,7 +4,7 @@ import { checkRecord, type RecordHeader } from '../../journal/record.ts'
 import type { LogPlace } from '../../journal/scan.ts'
 import { laterSegment } from '../../journal/segment.ts'
 import { replaceFileBy } from '../../primitives/atomic-file.ts'
-import { readFully } from '../../primitives/disk.ts'
+import { PieceReader } from './piece-reader.ts'
 import type { Salvage } from './salvage.ts'
 
 /** In place of a record that is lost, so that all others keep their numbers. */
@@ -29,44 +29,35 @@ const bufferBytes = 1 << 20
  */
 export function rewriteLog(place: LogPlace, { salvage, tail: before, more, epoch, now }: Rewrite): void {
   const { disk, directory, log, codec } = place
-  const files = new Map<string, number>()
-  const fileOf = (segment: string): number => {
-    const file = files.get(segment) ?? disk.openToRead(join(directory, segment))
-    files.set(segment, file)
-    return file
-  }
+  using reader = new PieceReader(place)
   let [tail, next, at] = [before, salvage.from, 0]
-  try {
-    replaceFileBy(
-      join(directory, laterSegment(log, salvage.from, epoch)),
-      (put) => {
-        const out = new Buffered(put)
-        const make = (header: RecordHeader, body: string): void => {
-          const made = encodeLine(codec, header, body, tail)
-          tail = made.tail
-          out.add(Buffer.from(`${made.line}\n`))
-        }
-        const fillUpTo = (seq: number): void => {
-          for (; next < seq; next++) make({ seq: next, at: at || now, group: next, epoch }, lostBody(log))
-        }
-        for (const piece of salvage.pieces) {
-          fillUpTo(piece.seq)
-          const line = readFully(disk, fileOf(piece.segment), piece.offset, piece.bytes)
-          if (codec.follows === undefined || piece.seq < salvage.bad) out.add(Buffer.concat([line, newline]))
-          else make(headerOf(line), rechained(line))
-          at = piece.at
-          next = piece.seq + 1
-        }
-        fillUpTo(salvage.last + 1)
-        const group = next
-        for (const body of more) make({ seq: next++, at: now, group, epoch }, body)
-        out.flush()
-      },
-      disk,
-    )
-  } finally {
-    for (const file of files.values()) disk.close(file)
-  }
+  replaceFileBy(
+    join(directory, laterSegment(log, salvage.from, epoch)),
+    (put) => {
+      const out = new Buffered(put)
+      const make = (header: RecordHeader, body: string): void => {
+        const made = encodeLine(codec, header, body, tail)
+        tail = made.tail
+        out.add(Buffer.from(`${made.line}\n`))
+      }
+      const fillUpTo = (seq: number): void => {
+        for (; next < seq; next++) make({ seq: next, at: at || now, group: next, epoch }, lostBody(log))
+      }
+      for (const piece of salvage.pieces) {
+        fillUpTo(piece.seq)
+        const line = reader.read(piece)
+        if (codec.follows === undefined || piece.seq < salvage.bad) out.add(Buffer.concat([line, newline]))
+        else make(headerOf(line), rechained(line))
+        at = piece.at
+        next = piece.seq + 1
+      }
+      fillUpTo(salvage.last + 1)
+      const group = next
+      for (const body of more) make({ seq: next++, at: now, group, epoch }, body)
+      out.flush()
+    },
+    disk,
+  )
 }
 
 const newline = Buffer.from('\n')

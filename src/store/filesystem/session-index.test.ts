@@ -346,8 +346,8 @@ test('what was being made by a process that died is removed by a list, and by no
       .filter((name) => name.startsWith('.new'))
       .toSorted(),
   ).toEqual([young, ours, foreign].map((path) => path.slice(sessions.length + 1)).toSorted())
-  expect(isAbandoned(3_599_000, true)).toBe(false)
-  expect(isAbandoned(3_601_000, true)).toBe(true)
+  expect(isAbandoned(86_399_000, true)).toBe(false)
+  expect(isAbandoned(86_401_000, true)).toBe(true)
 })
 
 test('whatever was done, a list says what the sessions say', async () => {

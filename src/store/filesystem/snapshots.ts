@@ -119,8 +119,12 @@ export class Snapshots {
     const bytes = readFile(this.#disk, join(this.#paths.snapshots, `${seq}.json`))
     const text = bytes === undefined ? undefined : unsealed(bytes.subarray(0, -1))
     if (text === undefined) return undefined
-    const file = JSON.parse(`${text.toString()}}`) as SnapshotFile
-    return file.schema === 1 && file.seq === seq ? file : undefined
+    try {
+      const file = JSON.parse(`${text.toString()}}`) as SnapshotFile
+      return file.schema === 1 && file.seq === seq ? file : undefined
+    } catch {
+      return undefined
+    }
   }
 
   /** The newest few stay, and the payloads that they name. */

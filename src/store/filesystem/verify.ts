@@ -1,8 +1,10 @@
 import { anchorOn, furthest } from '../../journal/anchor.ts'
 import { beginning } from '../../journal/position.ts'
 import type { Line } from '../../journal/lines.ts'
-import { type CheckedHeader, hasBlob, parseRecord } from '../../journal/record.ts'
+import type { Blobs } from '../../journal/blobs.ts'
+import { type BlobName, type CheckedHeader, hasBlob, parseRecord } from '../../journal/record.ts'
 import { type LogPlace, type Scanned, scanLog, type ScanOptions } from '../../journal/scan.ts'
+import { errnoOf } from '../../primitives/stint-error.ts'
 import { attestedBy } from '../manifest.ts'
 import type { Health, LogHealth } from '../store.ts'
 import type { RecoverFrom } from './recover.ts'
@@ -26,7 +28,7 @@ export function verify({ logs, snapshots, blobs, manifest, released, onBytes }: 
   const look = (line: Line, header: CheckedHeader): void => {
     onBytes?.((done += line.next - line.offset))
     const blob = hasBlob(line, header) ? parseRecord(line.bytes).blob : undefined
-    if (blob !== undefined && !readable(() => blobs.get(blob))) bad.push(String(blob.sha256))
+    if (blob !== undefined && !isThere(blobs, blob)) bad.push(String(blob.sha256))
   }
   const journal = scanAll(logs.journal, seq, (line, header) => {
     const here = anchorOn(line)
@@ -69,11 +71,13 @@ function healthOf({ state, records, bytes, end, torn, ignored, bad }: Scanned): 
   return { state, records, bytes, lastSeq: end.seq, head: end.tail, findings }
 }
 
-function readable(read: () => unknown): boolean {
+function isThere(blobs: Blobs, blob: BlobName): boolean {
   try {
-    read()
+    blobs.get(blob)
     return true
-  } catch {
-    return false
+  } catch (error) {
+    if (errnoOf(error) === 'BLOB_MISSING') return false
+    // One that cannot be opened now, for want of a descriptor for example, need not be damaged.
+    throw error
   }
 }

@@ -131,6 +131,7 @@ export const actCases: StoreCase[] = [
       )
       await again.settle('act_1', { ok: true, result: 'paid' })
       equal(await again.act({ action: 'pay', key: 'k' }, () => 1), 'paid')
+      await rejects('ARG_ERROR', again.settle('act_3', { ok: true }))
       equal(await again.act({ action: 'pay', key: 'l' }, () => 'anew', { again: true }), 'anew')
       equal(await again.act({ action: 'pay', key: 'l' }, () => 1), 'anew')
     },

@@ -157,6 +157,20 @@ export const sessionCases: StoreCase[] = [
     },
   ],
   [
+    'a close counts what was written without waiting for it',
+    async (store) => {
+      for (const durable of [true, false]) {
+        const session = await store.create()
+        const appended = session.append({ type: 'note' }, { durable })
+        await session.close()
+        equal((await appended).seq, 1)
+        equal((await store.inspect(session.id)).manifest.revisions.at(-1)?.seq, 1)
+        await using again = await store.resume(session.id)
+        deepEqual([again.report.snapshot, again.report.replayed], [1, 0])
+      }
+    },
+  ],
+  [
     'leaving its block closes a session',
     async (store) => {
       let id = ''

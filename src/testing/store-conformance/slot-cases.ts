@@ -39,6 +39,22 @@ export const slotCases: StoreCase[] = [
     },
   ],
   [
+    'a change within the value of a slot is not kept unless the slot is set',
+    async (store) => {
+      const session = await store.create()
+      const options = { version: '1', initial: ['first'] }
+      await session.slot('todo', options).set(['a'])
+      await session.close()
+      const again = await store.resume(session.id)
+      again.slot('todo', options).value.push('b')
+      again.slot('todo', { ...options, version: '2', drift: 'warn' }).value.push('c')
+      await again.append({ type: 'note' })
+      await again.close()
+      await using third = await store.resume(session.id)
+      deepEqual(third.slot('todo', options).value, ['a'])
+    },
+  ],
+  [
     'a slot of another version is migrated, taken with a warning, or refused',
     async (store) => {
       const session = await store.create()
