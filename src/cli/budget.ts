@@ -2,8 +2,8 @@ import type { OptionTable } from '../command/option.ts'
 import type { Budget } from '../monitor/budget.ts'
 
 export const budgetOptions = {
-  'max-bytes': { type: 'size', value: 'SIZE', help: 'warn when there is more than this, or nearly' },
-  'max-files': { type: 'count', value: 'N', help: 'warn when there are more files than this, or nearly' },
+  'max-bytes': { type: 'size', value: 'SIZE', help: 'warn above this size, or near it' },
+  'max-files': { type: 'count', value: 'N', help: 'warn above this number of files, or near it' },
 } as const satisfies OptionTable
 
 /** The budget that options set; undefined if they set none. */

@@ -2,7 +2,7 @@ import type { OptionTable } from '../command/option.ts'
 import { StintError } from '../primitives/stint-error.ts'
 
 export const intervalOption = {
-  interval: { type: 'duration', value: 'D', help: 'time between two looks (2s), at least 50ms' },
+  interval: { type: 'duration', value: 'D', help: 'time between two updates (2s), at least 50ms' },
 } as const satisfies OptionTable
 
 const defaultIntervalMs = 2000

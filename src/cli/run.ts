@@ -10,7 +10,7 @@ import { assertTtl } from './lock/ttl.ts'
 
 const options = {
   session: { type: 'string', value: 'ID', help: 'the session this run belongs to' },
-  keep: { type: 'string', choices: keepPolicies, help: 'what happens to the scratch at the end (never)' },
+  keep: { type: 'string', choices: keepPolicies, help: 'whether to keep the scratch at the end (never)' },
   'no-guard': { type: 'boolean', help: 'start no guard: if stint is killed, a later sweep cleans up' },
   lock: { type: 'boolean', help: 'hold a lease on the workspace while the program runs' },
   path: {
@@ -28,16 +28,20 @@ const options = {
     value: 'D',
     help: 'with --lock: how long to wait for another holder (not at all)',
   },
-  purpose: { type: 'string', value: 'TEXT', help: 'with --lock: what for, shown to whoever is refused' },
+  purpose: {
+    type: 'string',
+    value: 'TEXT',
+    help: 'with --lock: what for; shown to sessions that are refused',
+  },
   resource: {
     type: 'string',
     value: 'NAME',
-    help: 'with --lock: instead of the workspace, what all agree to call NAME',
+    help: 'with --lock: claim the resource NAME instead of the workspace',
   },
   store: {
     type: 'string',
     value: 'URL',
-    help: 'with --lock or --record: postgres://…, or files: where that is kept (STINT_STORE, files)',
+    help: 'with --lock or --record: where it is kept, postgres://… or files (STINT_STORE, files)',
   },
   'on-lost': {
     type: 'string',
@@ -46,10 +50,14 @@ const options = {
   },
   record: {
     type: 'boolean',
-    help: 'record the run in its session: what is run before, how it ended after (a new session if none is named)',
+    help: 'record the run in its session: the command line before, how it ended after (a new session if none is named)',
   },
   'max-bytes': { type: 'size', value: 'SIZE', help: 'end the program when its scratch holds more than this' },
-  'max-files': { type: 'count', value: 'N', help: 'end the program when its scratch holds more files' },
+  'max-files': {
+    type: 'count',
+    value: 'N',
+    help: 'end the program when its scratch holds more files than this',
+  },
 } as const satisfies OptionTable
 
 /** What says how to hold a lease, and nothing else. */
@@ -60,17 +68,16 @@ const isGiven = (value: unknown): boolean =>
 
 export const run = defineCommand({
   name: 'run',
-  summary:
-    'Runs any program in a scratch of its own. Its input, output, terminal and exit code pass through.',
+  summary: 'Runs any program in its own scratch. Its input, output, terminal and exit code pass through.',
   options,
   positionals: '-- COMMAND [ARGUMENT…]',
   stopAtPositional: true,
   envelope: 'on-request',
   interrupt: 'child',
   examples: [
-    ['stint run -- npm test', 'TMPDIR is private to this run and gone after it'],
-    ['stint run --timeout 10m --json -- make', 'one JSON envelope on stdout, make talks on stderr'],
-    ['stint run --keep on-failure -- ./import.sh', 'look at the scratch of a run that failed'],
+    ['stint run -- npm test', 'TMPDIR is private to this run, and removed after it'],
+    ['stint run --timeout 10m --json -- make', "one JSON envelope on stdout, make's output on stderr"],
+    ['stint run --keep on-failure -- ./import.sh', 'keep the scratch of a failed run, to look at it'],
     ['stint run --max-bytes 2GiB --max-files 10000 -- make', 'a scratch that cannot fill the disk'],
     ['stint run --record --session mine -- ./deploy.sh', 'then: stint audit show mine'],
     ['stint run --lock --wait 1m -- npm run codegen', 'nobody else edits the workspace meanwhile'],

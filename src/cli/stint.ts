@@ -4,10 +4,11 @@ import { version } from './version.ts'
 export const stint: CommandGroup = {
   name: 'stint',
   version,
-  summary: 'Every run gets its own temp directory, and leaves nothing behind.',
+  summary:
+    'Private temp directories, workspace leases, durable sessions and an audit trail for agents and tools.',
   commands: {
     run: {
-      summary: 'run any program in a scratch of its own',
+      summary: 'run any program in its own temp directory',
       load: async () => (await import('./run.ts')).run,
     },
     lock: {
@@ -15,7 +16,7 @@ export const stint: CommandGroup = {
       load: async () => (await import('./lock/lock.ts')).lock,
     },
     hook: {
-      summary: 'have agents and git ask before they change files',
+      summary: 'make agents and git ask before they change files',
       load: async () => (await import('./hook/hook.ts')).hook,
     },
     sessions: {
@@ -23,7 +24,7 @@ export const stint: CommandGroup = {
       load: async () => (await import('./sessions/sessions.ts')).sessions,
     },
     audit: {
-      summary: 'what was intended, and what came of it',
+      summary: 'what was intended, and how it ended',
       load: async () => (await import('./audit/audit.ts')).audit,
     },
     status: {
@@ -31,7 +32,7 @@ export const stint: CommandGroup = {
       load: async () => (await import('./status/status.ts')).statusCommand,
     },
     doctor: {
-      summary: 'can everything work here? What can be done about it?',
+      summary: 'check that everything can work here',
       load: async () => (await import('./doctor/doctor.ts')).doctorCommand,
     },
     sweep: {
@@ -39,7 +40,7 @@ export const stint: CommandGroup = {
       load: async () => (await import('./sweep.ts')).sweepCommand,
     },
     temp: {
-      summary: 'see what there is: sizes, owners, orphans, history',
+      summary: 'show what is in the temp directory: sizes, owners, orphans, history',
       load: async () => (await import('./temp/temp.ts')).temp,
     },
     postgres: {
@@ -47,7 +48,7 @@ export const stint: CommandGroup = {
       load: async () => (await import('./postgres/postgres.ts')).postgres,
     },
     demo: {
-      summary: 'see it work, in a minute',
+      summary: 'see stint at work, in a minute',
       load: async () => (await import('./demo/demo.ts')).demoCommand,
     },
     completion: {
@@ -56,7 +57,10 @@ export const stint: CommandGroup = {
     },
   },
   examples: [
-    ['stint run -- npm test', 'TMPDIR is private to this run and gone after it'],
-    ['stint sweep --dry-run', 'see what dead runs have left'],
+    ['stint demo', 'what stint does, shown with real processes'],
+    ['stint hook install', 'protect the agents you run'],
+    ['stint status', 'who works where'],
+    ['stint run --lock -- npm test', 'alone in this workspace, with a private TMPDIR'],
+    ['stint sweep --dry-run', 'what dead runs have left'],
   ],
 }

@@ -7,7 +7,7 @@ export const storeOption = {
   store: {
     type: 'string',
     value: 'URL',
-    help: 'postgres://…, or files: where it is kept (STINT_STORE, files)',
+    help: 'where it is kept: postgres://… or files (STINT_STORE, files)',
   },
 } as const satisfies OptionTable
 

@@ -9,11 +9,11 @@ import { renderSweep, type SweepData, sweepData, sweepFailure } from './sweep-re
 import { manageTimer, renderTimer, type TimerData } from './sweep-timer.ts'
 
 const options = {
-  'dry-run': { type: 'boolean', help: 'say what would be done, change nothing' },
+  'dry-run': { type: 'boolean', help: 'show what would be done; change nothing' },
   'older-than': {
     type: 'duration',
     value: 'D',
-    help: 'of what may go, only what has not changed for this long; makes nothing else removable',
+    help: 'remove only what has not changed for this long; never makes anything else removable',
   },
   scope: {
     type: 'string',
@@ -33,7 +33,7 @@ export const sweepCommand = defineBareCommand({
   examples: [
     ['stint sweep', 'clean up now'],
     ['stint sweep --dry-run --json', 'what would go, as JSON'],
-    ['stint sweep --older-than 1d', 'leave what went wrong today for a look'],
+    ['stint sweep --older-than 1d', 'keep what went wrong today, to look at it'],
     ['stint sweep --scope sessions', 'delete removed sessions for good'],
     ['stint sweep --install-timer --every 30m', 'from now on, every half hour'],
   ],

@@ -5,8 +5,8 @@ import type { Command } from './spec.ts'
 
 /** How much a command says. Tools often have these themselves: an option of a command's own by that name, and any parser of its own, goes first. */
 const talkOptions = {
-  quiet: { type: 'boolean', help: 'say nothing but errors' },
-  verbose: { type: 'boolean', help: 'say on stderr what is used, and how long it takes' },
+  quiet: { type: 'boolean', help: 'print nothing but errors' },
+  verbose: { type: 'boolean', help: 'print to stderr which directories are used, and how long it takes' },
 } as const satisfies OptionTable
 
 /** Every command has these, whatever parses the rest. */

@@ -8,7 +8,7 @@ import { type Candidate, complete } from './candidates.ts'
 import { isShell, scripts, shells } from './scripts.ts'
 
 const options = {
-  for: { type: 'boolean', help: 'what can stand at the end of these words; the scripts ask this' },
+  for: { type: 'boolean', help: 'list what can follow these words (used by the scripts)' },
 } as const satisfies OptionTable
 
 export const completionCommand = defineBareCommand({

@@ -6,7 +6,8 @@ import { Stage } from './stage.ts'
 
 export const demoCommand = defineCommand({
   name: 'demo',
-  summary: 'See it work, in a minute: real processes, in a home of their own that is gone afterwards.',
+  summary:
+    'Shows stint at work, in a minute: real processes, in a temporary home that is removed afterwards.',
   envelope: 'on-request',
   examples: [
     ['stint demo', 'two agents collide, a run is killed, a session is resumed'],

@@ -14,7 +14,7 @@ interface DoctorData {
 export const doctorCommand = defineBareCommand({
   name: 'doctor',
   summary:
-    'Can everything work here? Tries the file systems, and looks at permissions, clock, Node, leases, sessions, hooks, timer and PostgreSQL. Exit 4 if something cannot.',
+    'Checks that everything can work here: tries the file systems, and looks at permissions, clock, Node, leases, sessions, hooks, timer and PostgreSQL. Exit 4 if something cannot work.',
   examples: [
     ['stint doctor', 'a line for each check, and what to do about it'],
     ['stint doctor --json', 'for scripts'],

@@ -38,15 +38,15 @@ interface DoctorData {
 export const doctorCommand = defineCommand({
   name: 'doctor',
   summary:
-    'Starts each installed hook as its agent would, in a workspace of the trial alone: does it let pass, does it refuse, how fast is it? Exit 3 if something is wrong.',
+    'Starts each installed hook as its agent would, in a workspace made for the trial: does it allow, does it refuse, how fast is it? Exit 3 if something is wrong.',
   positionals: agentPositionals,
   options: {
     ...placeOptions,
-    runs: { type: 'count', value: 'N', help: 'how often each is started to measure it (20)' },
+    runs: { type: 'count', value: 'N', help: 'how many times to start each hook to measure it (20)' },
   },
   examples: [
     ['stint hook doctor', 'all hooks that can be seen from here'],
-    ['stint hook doctor claude --runs 100', 'measure one more exactly'],
+    ['stint hook doctor claude --runs 100', 'measure one hook more precisely'],
   ],
   run({ scratch }, { options, positionals }): DoctorData {
     const agents = readAgents(positionals)

@@ -2,10 +2,10 @@ import type { CommandGroup } from '../../command/spec.ts'
 
 export const hook: CommandGroup = {
   name: 'hook',
-  summary: 'Hooks in agents and git: whoever does not hold the workspace does not change it.',
+  summary: 'Hooks for agents and git: only the session that holds a workspace may change it.',
   commands: {
     install: {
-      summary: 'have agents ask before they change files',
+      summary: 'make agents ask before they change files',
       load: async () => (await import('./install.ts')).installCommand,
     },
     uninstall: {
@@ -17,7 +17,7 @@ export const hook: CommandGroup = {
       load: async () => (await import('./status.ts')).statusCommand,
     },
     doctor: {
-      summary: 'prove that they work, and how fast',
+      summary: 'prove that they work, and measure them',
       load: async () => (await import('./doctor.ts')).doctorCommand,
     },
   },

@@ -12,25 +12,25 @@ const options = {
   scope: {
     type: 'string',
     choices: ['workspace', 'paths'],
-    help: 'what a tool call needs: the whole workspace (the default), or only the files it edits',
+    help: 'what a tool call claims: the whole workspace (the default), or only the files it edits',
   },
   hold: {
     type: 'string',
     choices: ['turn', 'session'],
-    help: 'until when a session keeps what it holds: the end of its turn (the default), or its own',
+    help: 'how long a session keeps its claim: to the end of its turn (the default), or to its own end',
   },
   'fail-closed': {
     type: 'boolean',
-    help: 'block tools when the hook itself fails, where the agent can; else they go on',
+    help: 'block tool calls when the hook itself fails, where the agent supports it',
   },
-  record: { type: 'boolean', help: "write each tool call into the session's journal and audit" },
+  record: { type: 'boolean', help: "record each tool call in the session's journal and audit log" },
   ...dryRunOption,
 } as const satisfies OptionTable
 
 export const installCommand = defineBareCommand({
   name: 'install',
   summary:
-    'Has agents ask before they change files: another session may hold the workspace. Without a name, every agent you have.',
+    'Makes agents ask before they change files in a workspace that another session may hold. Without a name: every agent you have.',
   positionals: agentPositionals,
   options,
   examples: [

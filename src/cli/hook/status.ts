@@ -16,7 +16,7 @@ interface StatusData {
 
 export const statusCommand = defineBareCommand({
   name: 'status',
-  summary: 'Where hooks are installed, and with which choices. `stint hook doctor` tries them out.',
+  summary: 'Shows where hooks are installed, and with which options. `stint hook doctor` tries them.',
   positionals: agentPositionals,
   options: placeOptions,
   examples: [['stint hook status', 'all that can be seen from here']],

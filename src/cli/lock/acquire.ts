@@ -21,15 +21,19 @@ const options = {
     value: 'P',
     help: 'claim only this file or directory, relative to DIR; may be repeated',
   },
-  shared: { type: 'boolean', help: 'share it with others who share it' },
+  shared: { type: 'boolean', help: 'share it with other --shared claims' },
   ttl: { type: 'duration', value: 'D', help: 'how long it lasts without a refresh (5m)' },
   wait: {
     type: 'duration',
     value: 'D',
     help: 'how long to wait while another session holds it (not at all)',
   },
-  purpose: { type: 'string', value: 'TEXT', help: 'what for: shown to whoever is refused' },
-  pid: { type: 'string', value: 'N', help: 'the process it lives by: it ends when that one does' },
+  purpose: { type: 'string', value: 'TEXT', help: 'what for; shown to sessions that are refused' },
+  pid: {
+    type: 'string',
+    value: 'N',
+    help: 'the process it belongs to; the claim ends when that process does',
+  },
 } as const satisfies OptionTable
 
 export const acquireCommand = defineBareCommand({
@@ -43,7 +47,10 @@ export const acquireCommand = defineBareCommand({
       'stint lock acquire --session mine --path src/api --purpose "new routes"',
       'only a part of the workspace',
     ],
-    ['stint lock acquire --session mine --resource deploy:prod --wait 10m', 'what is no directory'],
+    [
+      'stint lock acquire --session mine --resource deploy:prod --wait 10m',
+      'something that is not a directory',
+    ],
   ],
   async run({ signal, warn }, { options }) {
     const sessionId = readSession(options.session) ?? newSessionId()

@@ -11,7 +11,7 @@ export const subjectOptions = {
   resource: {
     type: 'string',
     value: 'NAME',
-    help: 'instead of a workspace: anything all agree to call NAME, as deploy:prod',
+    help: 'a resource instead of a workspace: any name that everybody uses, such as deploy:prod',
   },
   ...storeOption,
 } as const satisfies OptionTable

@@ -13,15 +13,15 @@ import { describeClaim, renderClaim } from './describe.ts'
 
 const options = {
   ...subjectOptions,
-  session: { type: 'string', value: 'ID', help: 'the session whose claim goes' },
-  reason: { type: 'string', value: 'TEXT', help: 'why: recorded with who did it' },
+  session: { type: 'string', value: 'ID', help: 'the session whose claim is removed' },
+  reason: { type: 'string', value: 'TEXT', help: 'why; recorded together with who did it' },
   yes: { type: 'boolean', help: 'do not ask' },
 } as const satisfies OptionTable
 
 export const breakCommand = defineBareCommand({
   name: 'break',
   summary:
-    "Removes another session's claim, against its will. Its holder learns it at its next refresh or check.",
+    "Removes another session's claim, against its will. Its holder finds out at its next refresh or check.",
   options,
   examples: [
     ['stint lock break --session theirs --reason "hung since noon" --yes', 'recorded: see stint lock status'],

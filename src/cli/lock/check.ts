@@ -14,7 +14,7 @@ const options = {
 
 export const checkCommand = defineBareCommand({
   name: 'check',
-  summary: 'Does the session hold the workspace? With a fence: has it held it ever since?',
+  summary: 'Does the session hold the workspace? With --fence: has it held it ever since?',
   options,
   examples: [
     ['stint lock check --session mine --fence "$STINT_FENCE" && deploy', 'only if it was never lost'],

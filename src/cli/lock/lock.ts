@@ -9,10 +9,10 @@ export const lock: CommandGroup = {
       load: async () => (await import('./acquire.ts')).acquireCommand,
     },
     refresh: {
-      summary: 'make a claim last its full time again',
+      summary: 'extend a claim to its full time',
       load: async () => (await import('./refresh.ts')).refreshCommand,
     },
-    release: { summary: 'give a claim up', load: async () => (await import('./release.ts')).releaseCommand },
+    release: { summary: 'give up a claim', load: async () => (await import('./release.ts')).releaseCommand },
     check: {
       summary: 'is the claim still held?',
       load: async () => (await import('./check.ts')).checkCommand,
@@ -25,7 +25,10 @@ export const lock: CommandGroup = {
       summary: 'all workspaces with claims',
       load: async () => (await import('./list.ts')).listCommand,
     },
-    watch: { summary: 'a line for each change', load: async () => (await import('./watch.ts')).watchCommand },
+    watch: {
+      summary: 'print a line for each change',
+      load: async () => (await import('./watch.ts')).watchCommand,
+    },
     break: {
       summary: "remove another session's claim",
       load: async () => (await import('./break.ts')).breakCommand,

@@ -6,7 +6,7 @@ import { needSession, openBook, sessionOption, subjectOptions } from './book.ts'
 
 export const refreshCommand = defineBareCommand({
   name: 'refresh',
-  summary: "Makes a session's claim last its full time again. Never takes it back once it is lost.",
+  summary: "Extends a session's claim to its full time. Never takes back a claim that was lost.",
   options: { ...subjectOptions, ...sessionOption },
   examples: [['stint lock refresh --session mine', 'says refreshed: false if there is nothing to refresh']],
   async run({ warn }, { options }) {

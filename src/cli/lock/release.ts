@@ -12,7 +12,7 @@ const options = {
 
 export const releaseCommand = defineBareCommand({
   name: 'release',
-  summary: "Gives up a session's claim. Never touches another's.",
+  summary: "Gives up a session's claim. Never touches the claim of another session.",
   options,
   examples: [['stint lock release --session mine', 'says released: false if there was nothing to release']],
   async run({ warn }, { options }) {

@@ -12,14 +12,13 @@ const options = {
 
 export const migrateCommand = defineBareCommand({
   name: 'migrate',
-  summary:
-    'Makes the schema "stint", or brings it to the newest version. Safe to run again, and by many at once.',
+  summary: 'Creates the schema "stint", or updates it. Safe to run again, and by many at once.',
   options,
   // What it prints is for psql, wherever that goes.
   envelope: 'on-request',
   examples: [
     ['STINT_STORE=postgres://admin@db.example/team stint postgres migrate', 'once, before anybody uses it'],
-    ['stint postgres migrate --print-sql | psql', 'by your own means'],
+    ['stint postgres migrate --print-sql | psql', 'or run the SQL yourself'],
   ],
   async run({ warn }, { options }) {
     if (options['print-sql']) return { sql: migrationScript() }

@@ -13,5 +13,5 @@ export const postgres: CommandGroup = {
       load: async () => (await import('./purge.ts')).purgeCommand,
     },
   },
-  examples: [['stint postgres migrate --print-sql', 'what it does, for whoever runs the database']],
+  examples: [['stint postgres migrate --print-sql', 'show the SQL, for a database administrator']],
 }

@@ -16,7 +16,7 @@ const options = {
 export const purgeCommand = defineBareCommand({
   name: 'purge',
   summary:
-    'Deletes sessions for good that `stint sessions rm` has removed. Nothing else ever deletes a record; it takes a role that may.',
+    'Permanently deletes sessions that `stint sessions rm` has removed. Nothing else ever deletes a record; the role must be allowed to.',
   options,
   examples: [
     ['stint postgres purge --yes', 'what was removed more than 30 days ago'],

@@ -5,8 +5,8 @@ import { plural } from '../plural.ts'
 import { findId, idArgument, openSessions } from './open-store.ts'
 
 const options = {
-  from: { type: 'string', value: 'STORE', help: 'postgres://…, or files: where it is (STINT_STORE, files)' },
-  to: { type: 'string', value: 'STORE', help: 'postgres://…, or files: where it goes (STINT_STORE, files)' },
+  from: { type: 'string', value: 'STORE', help: 'where it is: postgres://… or files (STINT_STORE, files)' },
+  to: { type: 'string', value: 'STORE', help: 'where it goes: postgres://… or files (STINT_STORE, files)' },
   id: { type: 'string', value: 'ID', help: 'the id of the copy (a new one)' },
 } as const satisfies OptionTable
 

@@ -10,7 +10,7 @@ import { confirm } from './confirm.ts'
 import { findId, idArgument, openFiles, sessionsDirectory } from './open-store.ts'
 
 const options = {
-  'dry-run': { type: 'boolean', help: 'say what would be done, change nothing' },
+  'dry-run': { type: 'boolean', help: 'show what would be done; change nothing' },
   yes: { type: 'boolean', help: 'do not ask' },
 } as const satisfies OptionTable
 

@@ -9,7 +9,7 @@ import { renderStatus } from './render.ts'
 const options = {
   watch: {
     type: 'boolean',
-    help: 'show it again and again: over itself, or in a pipe a block for each change',
+    help: 'keep it up to date; in a pipe, print a block for each change',
   },
   ...intervalOption,
 } as const satisfies OptionTable
@@ -17,7 +17,7 @@ const options = {
 export const statusCommand = defineBareCommand({
   name: 'status',
   summary:
-    'Who holds which workspace, which runs and sessions there are, disk and hooks; and what to do about it.',
+    'Shows who holds which workspace, runs, sessions, disk space and hooks, and what to do about problems.',
   options,
   examples: [
     ['stint status', 'one screen'],

@@ -22,7 +22,7 @@ const lookEveryMs = 50
 
 export const checkCommand = defineBareCommand({
   name: 'check',
-  summary: 'Fails with exit 3 if dead runs have left anything: proof that cleanup has worked.',
+  summary: 'Exits with 3 if dead runs have left anything: proof, for CI, that cleanup works.',
   options,
   examples: [
     ['stint temp check', 'the last step of a CI job'],

@@ -5,14 +5,17 @@ export const temp: CommandGroup = {
   summary: 'What runs have, and have left, in the temp directory.',
   commands: {
     list: {
-      summary: 'every scratch, output, trash and tracked record',
+      summary: 'every scratch, output, trash entry and tracked record',
       load: async () => (await import('./list.ts')).listCommand,
     },
     stats: {
       summary: 'figures, now and over time',
       load: async () => (await import('./stats.ts')).statsCommand,
     },
-    watch: { summary: 'a line a sample', load: async () => (await import('./watch.ts')).watchCommand },
+    watch: {
+      summary: 'print one line per sample',
+      load: async () => (await import('./watch.ts')).watchCommand,
+    },
     why: { summary: 'who made this path?', load: async () => (await import('./why.ts')).whyCommand },
     check: {
       summary: 'fail if dead runs have left anything',

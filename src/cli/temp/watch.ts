@@ -25,7 +25,7 @@ const options = {
 export const watchCommand = defineBareCommand({
   name: 'watch',
   summary:
-    'Prints a line a sample, until it is stopped: files, directories, bytes, scratches, orphans, growth.',
+    'Prints one line per sample until it is stopped: files, directories, bytes, scratches, orphans, growth.',
   options,
   envelope: 'on-request',
   stream: true,

@@ -8,7 +8,7 @@ import { describeFate, describeOwner, formatAge } from './describe.ts'
 
 export const whyCommand = defineBareCommand({
   name: 'why',
-  summary: 'Who made this path: which session, run, context and test; and what becomes of it?',
+  summary: 'Tells who made this path (session, run, context, test), and what will become of it.',
   positionals: 'PATH',
   examples: [
     ['stint temp why "$TMPDIR/report.json"', 'a file in a scratch'],
