@@ -2,17 +2,20 @@ import type { CommandGroup } from '../../command/spec.ts'
 
 export const audit: CommandGroup = {
   name: 'audit',
-  summary: 'What was intended and what came of it, in a chain that shows every change.',
+  summary: 'What was intended and how it ended, in a hash chain that shows every change.',
   commands: {
     show: {
       summary: 'the newest acts and how they ended',
       load: async () => (await import('./show.ts')).showCommand,
     },
     query: {
-      summary: 'lines by time and action',
+      summary: 'find lines by time and action',
       load: async () => (await import('./query.ts')).queryCommand,
     },
-    verify: { summary: 'is the chain whole?', load: async () => (await import('./verify.ts')).verifyCommand },
+    verify: {
+      summary: 'check that the chain is intact',
+      load: async () => (await import('./verify.ts')).verifyCommand,
+    },
   },
   examples: [
     ['stint audit show mine', 'what was done'],

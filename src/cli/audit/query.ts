@@ -10,7 +10,7 @@ import { readAudit } from './read-audit.ts'
 const defaultLimit = 100
 
 const options = {
-  since: { type: 'duration', value: 'D', help: 'only lines of the last D, as 1h' },
+  since: { type: 'duration', value: 'D', help: 'only lines of the last D, such as 1h' },
   action: { type: 'string', value: 'A', help: 'only lines of this action' },
   type: { type: 'string', choices: ['intent', 'outcome', 'note'], help: 'only lines of this type' },
   key: { type: 'string', value: 'KEY', help: 'only acts with this key' },

@@ -23,7 +23,7 @@ const options = {
 
 export const showCommand = defineBareCommand({
   name: 'show',
-  summary: 'The newest acts of a session, each with how it ended; acts without an outcome are unsettled.',
+  summary: 'The newest acts of a session and how they ended; acts without an outcome are unsettled.',
   options,
   positionals: 'ID',
   examples: [

@@ -11,7 +11,7 @@ export const verifyCommand = defineBareCommand({
     'Follows the chain of an audit log from its first line to its last, and compares it with what the journal, the snapshots and the manifest attest: exit 4 if a line was changed, removed, moved or cut off.',
   options: sessionOptions,
   positionals: 'ID',
-  examples: [['stint audit verify mine', 'the answer names the head of the chain: keep it elsewhere']],
+  examples: [['stint audit verify mine', 'prints the head of the chain: keep it somewhere else']],
   async run({ signal, quiet, warn }, { options, positionals }) {
     const sessions = await openSessions(options.store, warn)
     const id = await findId(sessions, idArgument(positionals))

@@ -9,7 +9,7 @@ import { findId, idArgument, openSessions, sessionOptions } from './open-store.t
 import { readData } from './read-data.ts'
 
 const options = {
-  type: { type: 'string', value: 'T', help: 'a short word; what begins with stint. is ours' },
+  type: { type: 'string', value: 'T', help: 'a short word; those that begin with stint. are reserved' },
   data: { type: 'string', value: 'JSON', help: 'the data; @- reads it from stdin, @FILE from a file (null)' },
   create: { type: 'boolean', help: 'make the session if there is none with this id' },
   tool: { type: 'string', value: 'NAME', help: 'with --create: the program it belongs to' },
@@ -19,13 +19,14 @@ const options = {
 
 export const appendCommand = defineBareCommand({
   name: 'append',
-  summary: 'Adds an event to a session, also while another process writes to it. On disk when it answers.',
+  summary:
+    'Adds an event to a session, even while another process writes to it. It is on disk when the command ends.',
   options,
   positionals: 'ID',
   examples: [
     [`stint sessions append mine --type note --data '{"text":"deployed"}'`, 'from a script'],
     ['git diff --stat | jq -Rs . | stint sessions append mine --type diff --data @-', 'from a pipe'],
-    ['stint sessions append nightly --create --type started', 'the first makes the session'],
+    ['stint sessions append nightly --create --type started', 'the first call makes the session'],
   ],
   async run({ warn }, { options, positionals }) {
     const { type, create, tool, title } = options

@@ -13,7 +13,7 @@ const options = {
 export const copyCommand = defineBareCommand({
   name: 'copy',
   summary:
-    'Copies a closed session to another store, verified on both sides. The copy has an id of its own and says where it comes from; the original stays.',
+    'Copies a closed session to another store, verified on both sides. The copy has its own id and records where it came from; the original stays.',
   options,
   positionals: 'ID',
   examples: [

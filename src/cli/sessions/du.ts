@@ -21,7 +21,7 @@ const options = {
 export const duCommand = defineBareCommand({
   name: 'du',
   summary:
-    'What sessions take on the disk, the largest first, by kind. What a fork shares with its original counts once.',
+    'How much disk space sessions take, the largest first, by kind. What a fork shares with its original counts once.',
   options,
   examples: [
     ['stint sessions du', 'what fills the disk'],

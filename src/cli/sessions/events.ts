@@ -10,13 +10,13 @@ const options = {
   from: { type: 'count', value: 'SEQ', help: 'the first record (1)' },
   to: { type: 'count', value: 'SEQ', help: 'the last one' },
   type: { type: 'string', value: 'T', help: 'only events of this type' },
-  all: { type: 'boolean', help: 'also what stint itself has journaled: turns, slots, what is lost' },
+  all: { type: 'boolean', help: "also stint's own records: turns, slots, lost records" },
   ...sessionOptions,
 } as const satisfies OptionTable
 
 export const eventsCommand = defineBareCommand({
   name: 'events',
-  summary: 'The events of a session, one JSON object a line, as far as the journal is whole.',
+  summary: 'The events of a session, one JSON object per line, as far as the journal is intact.',
   options,
   positionals: 'ID',
   envelope: 'on-request',

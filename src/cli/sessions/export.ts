@@ -17,13 +17,13 @@ const options = {
 
 export const exportCommand = defineBareCommand({
   name: 'export',
-  summary: 'A whole session as one archive, verified on the way. It is a tar file with a list of checksums.',
+  summary: 'Writes a whole session as one archive, a tar file with checksums, and verifies it on the way.',
   options,
   positionals: 'ID',
   envelope: 'on-request',
   stream: true,
   examples: [
-    ['stint sessions export mine -o mine.tar', 'to take along'],
+    ['stint sessions export mine -o mine.tar', 'to a file'],
     ['stint sessions export mine | zstd > mine.tar.zst', 'in a pipe'],
     ['stint sessions export mine | ssh there stint sessions import -', 'to another machine'],
   ],

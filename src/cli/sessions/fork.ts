@@ -12,7 +12,7 @@ const options = {
 export const forkCommand = defineBareCommand({
   name: 'fork',
   summary:
-    'A copy of a session up to a record, with an id of its own. The original goes on, also while it is in use.',
+    'Copies a session up to a record, under a new id. The original is not affected, even while it is in use.',
   options,
   positionals: 'ID',
   examples: [

@@ -14,8 +14,7 @@ const options = {
 
 export const importCommand = defineBareCommand({
   name: 'import',
-  summary:
-    'A session from an archive that `stint sessions export` made. Everything is verified before it counts.',
+  summary: 'Imports a session from an archive made by `stint sessions export`. Everything is verified first.',
   options,
   positionals: 'FILE',
   examples: [

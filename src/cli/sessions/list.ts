@@ -18,7 +18,7 @@ const options = {
   workspace: {
     type: 'string',
     value: 'DIR',
-    help: 'only sessions of this workspace; . is the one around you',
+    help: 'only sessions of this workspace; . is the current one',
   },
   tool: { type: 'string', value: 'NAME', help: 'only sessions of this program' },
   state: { type: 'string', choices: states, help: 'only sessions in this state' },
@@ -27,11 +27,11 @@ const options = {
 
 export const listCommand = defineBareCommand({
   name: 'list',
-  summary: 'The newest sessions: what they are, how they were left, what they take.',
+  summary: 'The newest sessions: what they are, their state, and their size.',
   options,
   examples: [
     ['stint sessions list', 'the newest 20'],
-    ['stint sessions list --workspace . --state crashed', 'what died here'],
+    ['stint sessions list --workspace . --state crashed', 'sessions that crashed here'],
     ['stint sessions list --all --json', 'everything, for scripts'],
   ],
   async run({ warn }, { options }) {

@@ -17,7 +17,7 @@ const options = {
 export const repairCommand = defineBareCommand({
   name: 'repair',
   summary:
-    'Makes a damaged session one that can be resumed: keeps all before the damage and what is intact after it, marks what is lost. The files as they were stay in quarantine.',
+    'Makes a damaged session resumable: keeps everything before the damage and what is intact after it, and marks what is lost. The old files stay in quarantine.',
   options,
   positionals: 'ID',
   examples: [

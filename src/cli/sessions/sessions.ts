@@ -5,27 +5,36 @@ export const sessions: CommandGroup = {
   summary: 'Durable records of what tools and agents did: look at them, fork, verify, repair and move them.',
   commands: {
     list: { summary: 'the newest sessions', load: async () => (await import('./list.ts')).listCommand },
-    show: { summary: 'one session', load: async () => (await import('./show.ts')).showCommand },
+    show: {
+      summary: 'everything about one session',
+      load: async () => (await import('./show.ts')).showCommand,
+    },
     tail: { summary: 'its newest events', load: async () => (await import('./tail.ts')).tailCommand },
     events: {
       summary: 'its events as JSON lines',
       load: async () => (await import('./events.ts')).eventsCommand,
     },
     append: { summary: 'add an event', load: async () => (await import('./append.ts')).appendCommand },
-    fork: { summary: 'a copy up to a record', load: async () => (await import('./fork.ts')).forkCommand },
+    fork: { summary: 'copy it, up to a record', load: async () => (await import('./fork.ts')).forkCommand },
     verify: {
-      summary: 'is everything there?',
+      summary: 'check that everything is there',
       load: async () => (await import('./verify.ts')).verifyCommand,
     },
     repair: {
       summary: 'save what can be saved',
       load: async () => (await import('./repair.ts')).repairCommand,
     },
-    export: { summary: 'one archive', load: async () => (await import('./export.ts')).exportCommand },
-    import: { summary: 'from an archive', load: async () => (await import('./import.ts')).importCommand },
-    copy: { summary: 'to another store', load: async () => (await import('./copy.ts')).copyCommand },
+    export: {
+      summary: 'write it as one archive',
+      load: async () => (await import('./export.ts')).exportCommand,
+    },
+    import: {
+      summary: 'read it from an archive',
+      load: async () => (await import('./import.ts')).importCommand,
+    },
+    copy: { summary: 'copy it to another store', load: async () => (await import('./copy.ts')).copyCommand },
     unlock: {
-      summary: 'take it from a holder out of sight',
+      summary: 'take it from a holder that cannot be seen',
       load: async () => (await import('./unlock.ts')).unlockCommand,
     },
     rm: { summary: 'move it to the trash', load: async () => (await import('./rm.ts')).rmCommand },
@@ -33,7 +42,7 @@ export const sessions: CommandGroup = {
   },
   examples: [
     ['stint sessions list', 'what is there'],
-    ['stint sessions tail ses_01J9 -f', 'what goes on in one'],
+    ['stint sessions tail ses_01J9 -f', 'follow one'],
     ['stint sessions verify --all', 'is everything as it was written?'],
   ],
 }

@@ -9,12 +9,11 @@ import { findId, idArgument, type OpenSessions, openSessions, sessionOptions } f
 
 export const showCommand = defineBareCommand({
   name: 'show',
-  summary:
-    'One session: what it is, who holds it, its slots, acts without an outcome, what has happened to it.',
+  summary: 'One session: what it is, who holds it, its slots, acts without an outcome, and its history.',
   options: sessionOptions,
   positionals: 'ID',
   examples: [
-    ['stint sessions show ses_01J9', 'any beginning of the id that no other has'],
+    ['stint sessions show ses_01J9', 'an id may be shortened as long as it is unique'],
     ['stint sessions show mine --json', 'with all revisions of its manifest'],
   ],
   async run({ warn }, { options, positionals }) {

@@ -10,9 +10,9 @@ const defaultCount = 10
 
 const options = {
   lines: { type: 'count', short: 'n', value: 'N', help: `how many events (${defaultCount})` },
-  follow: { type: 'boolean', short: 'f', help: 'go on with what is written, until stopped' },
+  follow: { type: 'boolean', short: 'f', help: 'follow what is written, until stopped' },
   type: { type: 'string', value: 'T', help: 'only events of this type' },
-  all: { type: 'boolean', help: 'also what stint itself has journaled: turns and slots' },
+  all: { type: 'boolean', help: "also stint's own records: turns and slots" },
   ...sessionOptions,
 } as const satisfies OptionTable
 

@@ -16,7 +16,7 @@ const options = {
 export const unlockCommand = defineBareCommand({
   name: 'unlock',
   summary:
-    'Takes a session from a writer that cannot be seen from here, in another container for example. If it lives after all, nothing that it writes from now on counts.',
+    'Takes a session from a writer that cannot be seen from here, such as one in another container. If it is alive after all, nothing it writes from now on counts.',
   options,
   positionals: 'ID',
   examples: [['stint sessions unlock mine --yes', 'its holder gets FENCED if it is alive']],

@@ -9,7 +9,7 @@ import { openProgressBar } from '../progress-bar.ts'
 import { findId, idArgument, type OpenSessions, openSessions, sessionOptions } from './open-store.ts'
 
 const options = {
-  all: { type: 'boolean', help: 'every session there is' },
+  all: { type: 'boolean', help: 'every session' },
   ...sessionOptions,
 } as const satisfies OptionTable
 
