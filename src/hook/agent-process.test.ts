@@ -1,5 +1,10 @@
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { World } from '../../test/support/world.ts'
+import { hookBin, hookEvent, HookWorld } from '../../test/support/hook-host.ts'
+import { until, World } from '../../test/support/world.ts'
+import { look } from '../lease/book.ts'
+import { fileRegister } from '../lease/file-register.ts'
+import { runSync } from '../lease/register.ts'
 import { readProcessStat } from '../primitives/platform.ts'
 import { agentProcess, ancestorsOf, chooseAgent } from './agent-process.ts'
 
@@ -26,8 +31,9 @@ test('a name with blanks and parentheses is read as it is', async () => {
   await using world = new World()
   const odd = 'process.title = "a) R (b"; process.stdin.resume()'
   const child = world.start(process.execPath, ['-e', odd], { stdio: ['pipe', 'pipe', 'pipe'] })
+  await until('it has its name', () => readProcessStat(child.pid)?.name === 'a) R (b')
   const [first, second] = ancestorsOf(child.pid)
-  expect(first).toMatchObject({ pid: child.pid, ppid: process.pid })
+  expect(first).toMatchObject({ pid: child.pid, ppid: process.pid, name: 'a) R (b' })
   expect(second?.pid).toBe(process.pid)
   expect(agentProcess('codex', {}, [first ?? ancestor(0, '')])).toMatchObject({
     pid: child.pid,
@@ -38,4 +44,22 @@ test('a name with blanks and parentheses is read as it is', async () => {
 test('the walk goes up to the first process, and ends', () => {
   expect([...ancestorsOf(process.pid)].at(-1)?.ppid).toBe(0)
   expect([...ancestorsOf(0x7ffffff0)]).toEqual([{ pid: 0x7ffffff0, ppid: 0, started: null, name: '' }])
+})
+
+test('where /proc shows the processes of another namespace, nobody there is taken for the agent', async () => {
+  await using world = new HookWorld()
+  const input = JSON.stringify(hookEvent('claude', 'pre', { cwd: world.workspace }))
+  const agent = `require('node:child_process').execFileSync(process.execPath, ${JSON.stringify([hookBin, 'claude'])}, { input: ${JSON.stringify(input)} })
+    console.log(process.pid)`
+  const { code, stdout } = await world.unshare(['--pid', '--fork'], 'sh', [
+    '-c',
+    '"$0" -e "$1"; exit $?',
+    process.execPath,
+    agent,
+  ])
+  expect(code).toBe(0)
+  const register = fileRegister(join(world.home, 'locks'))
+  const { key, workspace } = world
+  const [claim] = runSync(register, look({ register, key, workspace })).claims.claims
+  expect(claim?.holders).toMatchObject([{ pid: Number(stdout), started: null }])
 })

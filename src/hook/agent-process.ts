@@ -1,16 +1,11 @@
-import { closeSync, openSync, readSync } from 'node:fs'
 import type { Identity } from '../primitives/liveness.ts'
-import { parseProcessStat, thisMachine } from '../primitives/platform.ts'
+import { type ProcessStat, readProcessStat, thisMachine } from '../primitives/platform.ts'
 import type { AgentName } from './hosts.ts'
 
 /** A process and who started it. */
-export interface Ancestor {
-  pid: number
-  ppid: number
-  /** With the pid, it names one process for good; null where the platform gives none. */
+export interface Ancestor extends Pick<ProcessStat, 'pid' | 'ppid' | 'name'> {
+  /** Null where the platform gives none. */
   started: number | null
-  /** The program's name, cut to 15 characters by the kernel. */
-  name: string
 }
 
 /** What stands between an agent and its hook, and does not outlive it. */
@@ -55,27 +50,12 @@ export function chooseAgent(
 export function* ancestorsOf(from: number): Generator<Ancestor> {
   let pid = from
   for (let count = 0; pid > 0 && count < 64; count++) {
-    const ancestor = readAncestor(pid)
+    const ancestor = readProcessStat(pid)
     if (ancestor === undefined) {
       if (count === 0 && pid > 1) yield { pid, ppid: 0, started: null, name: '' }
       return
     }
     yield ancestor
     pid = ancestor.ppid
-  }
-}
-
-const statBuffer = Buffer.allocUnsafe(4096)
-
-function readAncestor(pid: number): Ancestor | undefined {
-  try {
-    const fd = openSync(`/proc/${pid}/stat`, 'r')
-    const text = statBuffer.toString('latin1', 0, readSync(fd, statBuffer))
-    closeSync(fd)
-    const name = text.slice(text.indexOf('(') + 1, text.lastIndexOf(')'))
-    const stat = parseProcessStat(text)
-    return stat && { pid, ppid: stat.ppid, started: stat.started, name }
-  } catch {
-    return undefined
   }
 }

@@ -15,7 +15,7 @@ import { type Machine, parseProcessStat } from './platform.ts'
 const here: Machine = { boot: 'boot-1', host: 'host-1', pidns: '1', timens: '2' }
 const them: Identity = { pid: 42, started: 1000, ...here }
 const running = (state = 'S', threads = 1, started = 1000): (() => Sighting) => {
-  return () => ({ stat: { pid: 42, ppid: 1, state, threads, started } })
+  return () => ({ stat: { pid: 42, ppid: 1, name: 'sh', state, threads, started } })
 }
 const nobody = (): Sighting => ({ exists: false })
 const unasked = (): never => {
@@ -78,6 +78,7 @@ test('a command name with spaces, parentheses and newlines does not shift the fi
   for (const name of ['sh', 'a b', ') R 1 2', '(((', 'x\n) Z 1', '']) {
     expect(parseProcessStat(`42 (${name}) ${tail}`)).toEqual({
       pid: 42,
+      name,
       state: 'S',
       ppid: 7,
       threads: 11,

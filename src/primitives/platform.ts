@@ -10,6 +10,8 @@ import { hostname } from 'node:os'
 export interface ProcessStat {
   pid: number
   ppid: number
+  /** The program's name; the kernel cuts it to 15 characters. */
+  name: string
   /** `R`, `S`, `Z`, … */
   state: string
   threads: number
@@ -47,6 +49,7 @@ function isOurProc(): boolean {
 export function parseProcessStat(text: string): ProcessStat | undefined {
   const end = text.lastIndexOf(') ')
   if (end < 0) return undefined
+  const name = text.slice(text.indexOf('(') + 1, end)
   const state = text.charAt(end + 2)
   // After the state: ppid is the 1st field, the number of threads the 17th, the start time the 19th.
   let at = end + 4
@@ -57,7 +60,7 @@ export function parseProcessStat(text: string): ProcessStat | undefined {
   const started = Number(text.slice(at, text.indexOf(' ', at)))
   const pid = Number.parseInt(text, 10)
   return Number.isInteger(pid) && Number.isInteger(started)
-    ? { pid, ppid, state, threads, started }
+    ? { pid, ppid, name, state, threads, started }
     : undefined
 }
 

@@ -6,6 +6,7 @@ import { descendants, processesOf, signalProcess } from './process-tree.ts'
 const at = (pid: number, ppid: number, state = 'S', threads = 1) => ({
   pid,
   ppid,
+  name: 'sh',
   state,
   threads,
   started: pid * 10,
