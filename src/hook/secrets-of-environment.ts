@@ -1,16 +1,11 @@
-/** Variables whose values are nobody's business. */
-const secretName = /TOKEN|SECRET|PASSWORD|_KEY$/i
+import { secretsFromEnvironment } from '../secrets/environment.ts'
+import { minSecretBytes } from '../secrets/forms.ts'
 
-/** A shorter value is no secret, and would be found in any text. */
-const minLength = 6
-
-/** A text without the values of secret variables. */
-export function withoutSecrets(text: string, env: NodeJS.ProcessEnv = process.env): string {
-  // Only the values that matter are asked for: each is a call into Node.
-  return Object.keys(env)
-    .filter((name) => secretName.test(name))
-    .map((name) => ({ name, value: env[name]?.trim() ?? '' }))
-    .filter(({ value }) => value.length >= minLength)
+/** A text without the values of secret variables. Only as they are: a hook has no time for every way in which a value may be written. */
+export function withoutSecrets(text: string, env: NodeJS.ProcessEnv): string {
+  return secretsFromEnvironment(env)
+    .map(({ name }) => ({ name, value: env[name]?.trim() ?? '' }))
+    .filter(({ value }) => value.length >= minSecretBytes)
     .toSorted((a, b) => b.value.length - a.value.length) // One may begin with another.
     .reduce((clean, { name, value }) => clean.replaceAll(value, `<secret:env:${name}>`), text)
 }
