@@ -62,13 +62,16 @@ export async function uninstallPlugin(
   { place, path }: PluginTarget,
   { dryRun, keep }: { dryRun: boolean; keep: string },
 ): Promise<Change> {
-  const { bytes } = readSettings(path)
-  const change = { agent: 'opencode' as const, place, path, before: bytes }
-  if (bytes === undefined || !isOurPlugin(bytes.toString()))
-    return { ...change, outcome: 'absent', after: bytes }
-  if (!dryRun) {
-    unlinkIfThere(path)
-    removeEmptyAbove(path, keep)
+  const act = (): Change => {
+    const { bytes } = readSettings(path)
+    const change = { agent: 'opencode' as const, place, path, before: bytes }
+    if (bytes === undefined || !isOurPlugin(bytes.toString()))
+      return { ...change, outcome: 'absent', after: bytes }
+    if (!dryRun) {
+      unlinkIfThere(path)
+      removeEmptyAbove(path, keep)
+    }
+    return { ...change, outcome: 'restored', after: undefined }
   }
-  return { ...change, outcome: 'restored', after: undefined }
+  return dryRun || readSettings(path).bytes === undefined ? act() : exclusively(path, act)
 }

@@ -153,6 +153,18 @@ test('what is no shell script, or a link, or switched off is moved aside, run if
   expect(world.read(off)).toContain('echo off')
 })
 
+test('a hook that does nothing, or has no line break at its end, is as before when the guard goes', async () => {
+  await using world = new Repository()
+  await world.make()
+  world.script('pre-commit', '#!/bin/sh\n')
+  world.script('reference-transaction', '#!/bin/bash')
+  const before = contentOf(world.hooks)
+  await world.change('install', 'git')
+  expect(await world.commit()).toMatchObject({ code: 0 })
+  await world.change('uninstall', 'git')
+  expect(contentOf(world.hooks)).toEqual(before)
+})
+
 test('what was moved aside is never lost: not by an installation that broke off, not by a hook put in our place', async () => {
   await using world = new Repository()
   await world.make()

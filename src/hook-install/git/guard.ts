@@ -77,7 +77,7 @@ function planInstall({ directory, place }: GuardTarget, event: HostEvent, option
   if (present !== undefined) return { change: answer('updated', withGuard(script, ours)) }
   const runs = ((file.stat?.mode ?? 0) & 0o100) !== 0
   // A link leads to a file that is kept elsewhere, perhaps by git: it is not written into.
-  if (runs && isShellScript(script) && !lstatSync(path).isSymbolicLink())
+  if (runs && isShellScript(script) && canBePutBack(script, ours) && !lstatSync(path).isSymbolicLink())
     return { change: answer('installed', withGuard(script, ours)) }
   if (isAside)
     throw new StintError('NAME_TAKEN', `${path} cannot be moved aside: ${aside} is there already`, {
@@ -88,6 +88,10 @@ function planInstall({ directory, place }: GuardTarget, event: HostEvent, option
     move: { from: path, to: aside },
   }
 }
+
+/** Does taking the guard out give the same bytes again? A script that does nothing could be taken for one of ours. */
+const canBePutBack = (script: string, guard: string): boolean =>
+  script !== newScript('') && withoutGuard(withGuard(script, guard)) === script
 
 function planUninstall({ directory, place }: GuardTarget, event: HostEvent): Plan {
   const path = join(directory, event.name)
