@@ -16,7 +16,12 @@ async function inOpenCode(world: HookWorld, steps: string, choices = '{}') {
     file,
     `import { stintPlugin } from ${JSON.stringify(plugin)}
 const parents = { child: 'one' }
-const client = { session: { get: async ({ path }) => ({ data: { parentID: parents[path.id] } }) } }
+const asked = []
+const client = { session: { get: async ({ path }) => {
+  asked.push(path.id)
+  if (path.id === 'unknown') throw new Error('nobody knows')
+  return { data: { parentID: parents[path.id] } }
+} } }
 const hooks = await stintPlugin(${choices})({ directory: process.cwd(), client })
 const say = (value) => console.log(JSON.stringify(value))
 const before = async (sessionID, callID, tool = 'bash', args = { command: 'make' }) => {
@@ -72,6 +77,16 @@ test('a turn that fails, a session that is deleted, and the end of OpenCode give
   )
   expect(said).toEqual(['allowed', 'allowed', 'allowed'])
   expect(dataOf(await world.lock(['status'])).claims).toEqual([])
+})
+
+test('only events that can change a claim ask for the parent of their session', async () => {
+  await using world = new HookWorld()
+  const said = await inOpenCode(
+    world,
+    `for (let part = 0; part < 3; part++) await event('message.part.updated', { sessionID: 'unknown' })
+     say(asked); await event('session.idle', { sessionID: 'unknown' }); say(asked)`,
+  )
+  expect(said).toEqual([[], ['unknown']])
 })
 
 test('by paths: an edit claims its file; what only reads claims nothing', async () => {

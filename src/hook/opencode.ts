@@ -95,9 +95,11 @@ export function stintPlugin(choices: HookChoices = {}): (input: PluginInput) => 
       },
       async event({ event: { type, properties } }) {
         const session = lineage.learn(type, properties)
-        if (session === undefined || (await lineage.rootOf(session)) !== session) return
+        // Most events are parts of an answer that comes in: for them nobody is asked whose the session is.
         const kind = kinds[type]
-        if (kind !== undefined) handle(kind, session)
+        if (session === undefined || kind === undefined || (await lineage.rootOf(session)) !== session) return
+        handle(kind, session)
+        if (kind === 'end') sessions.delete(session)
       },
       async dispose() {
         for (const session of sessions) handle('end', session)
