@@ -1,4 +1,5 @@
-import { join } from 'node:path'
+import { statSync } from 'node:fs'
+import { join, relative, sep } from 'node:path'
 import { ensureHomeDirectory, stintHome } from '../primitives/home.ts'
 import { errnoOf, codedError, StintError } from '../primitives/stint-error.ts'
 import { fileRegister, type FileStep } from './file-register.ts'
@@ -47,8 +48,10 @@ function openRegister(home: string): Register<FileStep> {
 function explain(error: unknown, step: FileStep, home: string): unknown {
   const errno = errnoOf(error) ?? ''
   if (['ENOENT', 'EEXIST', 'EINVAL', 'ENAMETOOLONG'].includes(errno)) return error
-  if (errno === 'ENOTDIR')
-    return new StintError('HOME_UNSAFE', `${home} is not a directory`, { cause: error })
+  if (errno === 'ENOTDIR') {
+    const path = notDirectory(home, 'path' in step ? step.path : home)
+    return new StintError('HOME_UNSAFE', `${path} is not a directory`, { cause: error })
+  }
   if (step.call === 'symlink' && ['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP'].includes(errno)) {
     return new StintError('LOCK_UNSUPPORTED', `the file system of ${home} has no symbolic links: ${errno}`, {
       cause: error,
@@ -59,4 +62,19 @@ function explain(error: unknown, step: FileStep, home: string): unknown {
     `use the locks in ${home}`,
     `Check STINT_HOME (${home}): it must be a writable directory of yours.`,
   )
+}
+
+/** From the home down to this path, the first that is no directory. */
+function notDirectory(home: string, path: string): string {
+  const parts = relative(home, path).split(sep)
+  const down = [home, ...parts.map((_, count) => join(home, ...parts.slice(0, count + 1)))]
+  return down.find((each) => !isDirectory(each)) ?? home
+}
+
+function isDirectory(path: string): boolean {
+  try {
+    return statSync(path).isDirectory()
+  } catch {
+    return false
+  }
 }

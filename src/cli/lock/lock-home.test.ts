@@ -1,5 +1,13 @@
-import { chmodSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { validEnvelope } from '../../../test/support/envelope.ts'
 import { errorOf, LockWorld } from '../../../test/support/lock-world.ts'
@@ -51,6 +59,20 @@ test('a home that cannot be: a coded error each, with what to do', async () => {
     expect(errorOf(result)?.suggestion).toContain('STINT_HOME')
   }
 })
+
+test.each(['', 'locks', 'locks/KEY'])(
+  'a file in the place of the directory HOME/%s is named, and nothing is changed',
+  async (name) => {
+    await using world = new LockWorld()
+    const path = join(world.home, name.replace('KEY', world.key))
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    writeFileSync(path, 'mine')
+    const result = await world.lock(['acquire', '--session', 'a'])
+    expect([result.code, errorOf(result)?.code]).toEqual([4, 'HOME_UNSAFE'])
+    expect(errorOf(result)?.message).toBe(`${path.replace(/\/$/, '')} is not a directory`)
+    expect(readFileSync(path, 'utf8')).toBe('mine')
+  },
+)
 
 test.runIf(isRoot)('a user without a name and without HOME is told to set STINT_HOME', async () => {
   await using world = new LockWorld()
