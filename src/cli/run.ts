@@ -16,7 +16,7 @@ const options = {
   path: {
     type: 'strings',
     value: 'P',
-    help: 'with --lock: claim only this file or directory; may be repeated',
+    help: 'with --lock: claim only this file, or this directory with all below it; may be repeated',
   },
   ttl: {
     type: 'duration',

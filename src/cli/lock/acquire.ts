@@ -19,7 +19,7 @@ const options = {
   path: {
     type: 'strings',
     value: 'P',
-    help: 'claim only this file or directory, relative to DIR; may be repeated',
+    help: 'claim only this file, or this directory with all below it, relative to DIR; may be repeated',
   },
   shared: { type: 'boolean', help: 'share it with other --shared claims' },
   ttl: { type: 'duration', value: 'D', help: 'how long it lasts without a refresh (5m)' },
