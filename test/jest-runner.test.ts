@@ -161,7 +161,7 @@ test('scratch() says what is missing: the environment, or a test that it could b
     test.concurrent('is not alone either', async () => { await new Promise(setImmediate) })`
   await using project = new TestProject('jest', { 'alone.test.js': source })
   const together = await project.test(['alone'])
-  expect(together.printed).toContain('scratch() belongs into a test or its beforeEach')
+  expect(together.printed).toContain('scratch() belongs in a test or its beforeEach')
   const without = await project.test(['alone', '--env', 'node'])
   expect(without.printed).toContain('scratch() needs the Jest environment of stint')
   expect(project.remains()).toEqual([])

@@ -18,7 +18,7 @@ export function readStore(given: string | undefined, warn: (message: string) => 
   if (store === '' || store === 'files') return undefined
   if (/^postgres(ql)?:\/\//i.test(store)) return store
   // Not shown: whatever it is, a password may be in it.
-  throw new StintError('ARG_ERROR', `${given === undefined ? 'STINT_STORE' : '--store'} is no store`, {
+  throw new StintError('ARG_ERROR', `${given === undefined ? 'STINT_STORE' : '--store'} is not a store`, {
     hint: 'It is files, or the URL of a PostgreSQL server: postgres://user@host:5432/database',
   })
 }
@@ -27,7 +27,7 @@ export function readStore(given: string | undefined, warn: (message: string) => 
 export function needServer(given: string | undefined, warn: (message: string) => void): string {
   const url = readStore(given, warn)
   if (url !== undefined) return url
-  throw new StintError('ARG_ERROR', 'which database?', {
+  throw new StintError('ARG_ERROR', 'no database given', {
     hint: 'Give its URL in STINT_STORE: postgres://user@host:5432/database',
   })
 }

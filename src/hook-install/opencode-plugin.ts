@@ -48,7 +48,7 @@ export async function installPlugin(
     const change = { agent: 'opencode' as const, place, path, before: file.bytes, after }
     if (file.bytes?.equals(after)) return { ...change, outcome: 'unchanged' }
     if (file.bytes !== undefined && !isOurPlugin(file.bytes.toString()))
-      throw new StintError('NAME_TAKEN', `${path} is there already, and not written by stint`, {
+      throw new StintError('NAME_TAKEN', `${path} exists already, and was not written by stint`, {
         hint: 'Move it away, then try again.',
       })
     checkWritable(file)

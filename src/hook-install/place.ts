@@ -131,7 +131,11 @@ export function requiredPath(
 ): string {
   const path = settingsPath(agent, place, workspace, env)
   if (path !== undefined) return path
-  throw new StintError('ARG_ERROR', `${agent} has no settings of your own within a project: no --${place}`, {
-    hint: 'Leave it out for your own settings, or use --project for everyone in this project.',
-  })
+  throw new StintError(
+    'ARG_ERROR',
+    `${agent} has no personal settings within a project: there is no --${place}`,
+    {
+      hint: 'Leave it out for your own settings, or use --project for everyone in this project.',
+    },
+  )
 }

@@ -15,7 +15,7 @@ export interface HookProgram {
 export function hookProgram(shared: boolean, env: NodeJS.ProcessEnv = process.env): HookProgram {
   const hook = ownHook()
   if (!existsSync(hook))
-    throw new StintError('NOT_FOUND', `stint is not installed whole: there is no ${hook}`, {
+    throw new StintError('NOT_FOUND', `stint is not completely installed: there is no ${hook}`, {
       hint: 'Install it again: npm install --global stint',
     })
   if (shared) {

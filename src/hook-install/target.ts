@@ -21,7 +21,7 @@ export function targetsToInstall(
   const targets = found.filter((agent) => settingsPath(agent, place ?? 'user', workspace) !== undefined)
   if (targets.length > 0) return targets.map((agent) => targetOf(agent, place ?? 'user', workspace))
   const known = [...allAgents, 'git'].join(', ')
-  throw new StintError('NOT_FOUND', 'no agent was found here that could be given hooks', {
+  throw new StintError('NOT_FOUND', 'no agent was found to install hooks for', {
     hint: `Name one: ${known}.`,
   })
 }

@@ -19,7 +19,7 @@ export const gitDenial = (workspace: string, by: Claim, witness: Witness): strin
   [
     holderOf(workspace, by, witness),
     ending(by, witness),
-    'To go on all the same: set STINT_BYPASS=1 for this one command.',
+    'To go on anyway, set STINT_BYPASS=1 for this one command.',
   ].join('\n')
 
 /** What others have written is quoted and made harmless: a model reads it. */

@@ -117,7 +117,7 @@ export function fileRegister(directory: string, keptEpochs = 4): Register<FileSt
 
   function* attach(key: string, rest: string): Files<string> {
     if (Buffer.byteLength(rest) > maxAttachmentBytes)
-      throw new StintError('ARG_ERROR', `what is to be written for ${key} is over 1 MiB: claim fewer paths`)
+      throw new StintError('ARG_ERROR', `the record for ${key} would be over 1 MiB: claim fewer paths`)
     for (;;) {
       const name = attachments.newName()
       try {

@@ -65,15 +65,19 @@ function askGit(workspace: string): string {
 function explain(error: unknown, workspace: string): StintError {
   const hint = 'Name what you claim with --resource NAME instead, or let git work here.'
   if (errnoOf(error) === 'ENOENT')
-    return new StintError('NOT_FOUND', `git is not there to say what ${workspace} is a clone of`, {
-      hint,
-      cause: error,
-    })
+    return new StintError(
+      'NOT_FOUND',
+      `git was not found, so nobody can say what ${workspace} is a clone of`,
+      {
+        hint,
+        cause: error,
+      },
+    )
   const words =
     String((error as { stderr?: unknown }).stderr ?? '')
       .trim()
       .split('\n')[0] || 'no reason given'
-  return new StintError('PERMISSION_DENIED', `git does not say what ${workspace} is a clone of: ${words}`, {
+  return new StintError('PERMISSION_DENIED', `git cannot say what ${workspace} is a clone of: ${words}`, {
     hint,
     cause: error,
   })

@@ -26,7 +26,7 @@ function currentDirectory(): string {
   try {
     return process.cwd()
   } catch (error) {
-    throw new StintError('NOT_FOUND', 'the current directory is not there any more', {
+    throw new StintError('NOT_FOUND', 'the current directory does not exist any more', {
       cause: error,
       hint: 'Change to a directory that exists, or name one with --workspace.',
     })

@@ -81,7 +81,7 @@ function explainConnection(error: unknown): StintError {
       hint: check,
     })
   if (errno === 'EACCES' || errno === 'EPERM')
-    return new StintError('POSTGRES_DENIED', `cannot use the way to PostgreSQL: ${words}`, {
+    return new StintError('POSTGRES_DENIED', `the connection to PostgreSQL cannot be used: ${words}`, {
       cause: error,
       detail,
     })

@@ -32,7 +32,7 @@ export function assertSchema({ version, needs }: SchemaVersion, wanted: number):
   if (needs > knownVersion) {
     throw new StintError(
       'POSTGRES_SCHEMA',
-      `the schema "stint" has moved on to version ${version}, which needs a newer stint`,
+      `the schema "stint" has version ${version}, which needs a newer stint`,
       {
         detail: `schema_version=${version} needs=${needs} known=${knownVersion}`,
         hint: 'Install a newer version of stint.',

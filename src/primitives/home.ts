@@ -32,7 +32,7 @@ function userHome(): string {
     // A user id without an entry in the system's list, and no HOME either.
   }
   if (isAbsolute(home)) return home
-  throw new StintError('HOME_MISSING', 'there is no home directory: HOME names none', {
+  throw new StintError('HOME_MISSING', 'there is no home directory: HOME does not name one', {
     hint: 'Set STINT_HOME to the absolute path of a directory of yours.',
   })
 }

@@ -114,7 +114,7 @@ export class Context {
   /** Something elsewhere that must go, too. Track it once it exists: then a sweep can remove it, too. */
   track(path: string): string {
     const { run } = this
-    if (run.gone) throw new StintError('NOT_FOUND', 'the scratch that is to track it is gone')
+    if (run.gone) throw new StintError('NOT_FOUND', 'the scratch that should track it is gone')
     const tracked = lookToTrack(path, run.root, this.name || undefined)
     recordTracked(run.root, run.requestId, tracked, run.tracks ? undefined : run.owner)
     run.tracks = true

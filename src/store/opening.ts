@@ -66,7 +66,7 @@ export async function learnSecrets(driver: StoreDriver, id: string, secrets: Ses
 export function waitMs(wait: string | number): number {
   const ms = typeof wait === 'number' ? wait : parseDuration(wait)
   if (ms !== undefined && ms >= 0) return ms
-  throw new StintError('ARG_ERROR', `${JSON.stringify(wait)} is no duration`, {
+  throw new StintError('ARG_ERROR', `${JSON.stringify(wait)} is not a duration`, {
     hint: 'Write 500ms, 10s or 2m.',
   })
 }

@@ -92,7 +92,7 @@ export class SessionLock {
       const now = Date.now()
       const epoch = Math.max(held.epoch, before?.epoch ?? 0, request.highestEpoch) + 1
       if (!isEpoch(epoch))
-        throw new StintError('HOME_UNSAFE', `session ${session} has a file of an epoch that never was`)
+        throw new StintError('HOME_UNSAFE', `session ${session} has a file of an epoch that never existed`)
       const { kind, purpose } = request
       const holder: Holder = { process: ownIdentity(), since: now, beat: now, kind, purpose, epoch }
       const record = { holder, epoch, ends: undefined }

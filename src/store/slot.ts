@@ -56,7 +56,11 @@ export function openSlot<T>(
 /** An extension's name is shown, listed and kept: short, and printable. */
 export function checkExtension(ext: unknown): asserts ext is string {
   if (typeof ext === 'string' && /^[\w@./-]{1,128}$/.test(ext)) return
-  throw new StintError('ARG_ERROR', `${JSON.stringify(String(ext).slice(0, 60))} is no name for a slot`, {
-    hint: 'Use letters, digits and "@./_-", at most 128.',
-  })
+  throw new StintError(
+    'ARG_ERROR',
+    `${JSON.stringify(String(ext).slice(0, 60))} cannot be the name of a slot`,
+    {
+      hint: 'Use letters, digits and "@./_-", at most 128.',
+    },
+  )
 }

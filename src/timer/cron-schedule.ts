@@ -17,6 +17,6 @@ export function cronSchedule(everyMs: number): string {
   if (everyMs === day) return `${atMinute} 3 * * *`
   if (everyMs === 7 * day) return `${atMinute} 3 * * 0`
   throw new StintError('ARG_ERROR', `cron cannot start something every ${formatDuration(everyMs)}`, {
-    hint: `It can every ${minutes.join(', ')} minutes, every ${hours.join(', ')} hours, every day (1d) or week (7d).`,
+    hint: `It can do so every ${minutes.join(', ')} minutes, every ${hours.join(', ')} hours, every day (1d) or week (7d).`,
   })
 }

@@ -42,7 +42,7 @@ function installUnits({ unitDirectory, units }: TimerState, job: Job): Step[] {
     const before = units[name]
     const path = join(unitDirectory, name)
     if (before !== undefined && !isOurUnit(before))
-      throw new StintError('NAME_TAKEN', `${path} is there already, and not written by stint`, {
+      throw new StintError('NAME_TAKEN', `${path} exists already, and was not written by stint`, {
         hint: 'Move it away, or keep it and do without --install-timer.',
       })
     return before === text ? [] : [{ write: path, text, before }]

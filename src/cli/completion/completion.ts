@@ -32,7 +32,7 @@ function scriptFor([name = basename(process.env.SHELL ?? ''), extra]: readonly s
   const which = extra === undefined ? name : extra
   throw new StintError(
     'ARG_ERROR',
-    which === '' ? 'for which shell?' : `no completion for ${JSON.stringify(which)}`,
+    which === '' ? 'no shell given' : `no completion for ${JSON.stringify(which)}`,
     {
       hint: `Shells: ${shells.join(', ')}.`,
     },

@@ -17,7 +17,7 @@ export const checkPostgres = (pool: PostgresPool): Promise<Check> =>
     if (rows[0]?.read_only === 'on')
       throw new StintError(
         'POSTGRES_READ_ONLY',
-        'the server takes no writes: it is a replica, or its default is to read only',
+        'the server accepts no writes: it is a replica, or read-only by default',
       )
     return fine('postgres', `schema version ${schema.version}, an answer takes ${tookMs} ms`)
   })

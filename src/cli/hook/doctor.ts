@@ -55,7 +55,7 @@ export const doctorCommand = defineCommand({
     const installed = seen.filter(({ state }) => state !== 'absent')
     const missing = agents.filter((agent) => !installed.some((hook) => hook.agent === agent))
     if (missing.length > 0)
-      throw new StintError('HOOKS_BROKEN', `there are no hooks of stint for ${missing.join(', ')}`, {
+      throw new StintError('HOOKS_BROKEN', `no hooks are installed for ${missing.join(', ')}`, {
         hint: `Install them: stint hook install ${missing.join(' ')}`,
       })
     if (installed.length === 0) return { hooks: [], reasons: [] }

@@ -38,7 +38,7 @@ export async function openBook(
   warn: (message: string) => void,
 ): Promise<OpenBook> {
   if (workspace !== undefined && resource !== undefined)
-    throw new StintError('ARG_ERROR', '--workspace and --resource: a lease is on one of them')
+    throw new StintError('ARG_ERROR', '--workspace and --resource exclude each other')
   const register = await openRegister(store, warn)
   const subject =
     resource === undefined ? workspaceSubject(workspace, register) : resourceSubject(resource, register)
@@ -63,7 +63,7 @@ export function readSession(given: string | undefined): string | undefined {
 export function needSession(given: string | undefined): string {
   const session = readSession(given)
   if (session !== undefined) return session
-  throw new StintError('ARG_ERROR', 'which session?', {
+  throw new StintError('ARG_ERROR', 'no session given', {
     hint: 'Give it with --session ID, or in STINT_SESSION_ID.',
   })
 }

@@ -29,7 +29,7 @@ export const breakCommand = defineBareCommand({
   async run({ warn }, { options }) {
     const sessionId = options.session
     if (sessionId === undefined)
-      throw new StintError('ARG_ERROR', 'whose claim?', { hint: 'Give --session ID.' })
+      throw new StintError('ARG_ERROR', 'no session given', { hint: 'Give --session ID.' })
     const book = await openBook(options, warn)
     const { claims, witness } = await runAsync(book.register, look(book))
     const seen = claimOf(claims, sessionId)

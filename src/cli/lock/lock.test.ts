@@ -279,7 +279,7 @@ test('status, list and watch tell who holds what', async () => {
   expect(await watcher.finished).toMatchObject({ code: 130, stderr: '' })
 })
 
-test('break: needs --yes where nobody can be asked; is recorded with who and why; the holder learns it', async () => {
+test('break: needs --yes where there is no terminal to ask on; is recorded with who and why; the holder learns it', async () => {
   await using world = new LockWorld()
   const { fence } = dataOf(await world.lock(['acquire', '--session', 'theirs']))
   const unasked = await world.lock(['break', '--session', 'theirs'])

@@ -52,6 +52,6 @@ function loadPostgres(): PostgresModule {
   }
   throw new StintError(
     'POSTGRES_CLIENT_MISSING',
-    'the package pg, which talks to PostgreSQL, is not installed',
+    'the package pg, which stint uses to talk to PostgreSQL, is not installed',
   )
 }

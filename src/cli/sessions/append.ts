@@ -32,7 +32,7 @@ export const appendCommand = defineBareCommand({
     const { type, create, tool, title } = options
     const given = idArgument(positionals)
     if (type === undefined)
-      throw new StintError('ARG_ERROR', 'which type of event?', {
+      throw new StintError('ARG_ERROR', 'no type of event given', {
         hint: 'Give it with --type, as --type note.',
       })
     if (!create && (tool ?? title) !== undefined)

@@ -24,8 +24,8 @@ export const copyCommand = defineBareCommand({
   async run({ warn }, { options, positionals }) {
     const { from, to, id } = options
     if (from === undefined && to === undefined)
-      throw new StintError('ARG_ERROR', 'from where, or to where?', {
-        hint: 'Give --from or --to; the other one is what STINT_STORE says, else files.',
+      throw new StintError('ARG_ERROR', 'neither --from nor --to is given', {
+        hint: 'Give --from or --to; the other one is STINT_STORE, or files.',
       })
     const [source, target] = [await openSessions(from, warn), await openSessions(to, warn)]
     const original = await findId(source, idArgument(positionals))
@@ -34,7 +34,7 @@ export const copyCommand = defineBareCommand({
     const health = await (await target.store.inspect(copy)).health()
     const { journal, audit } = parcel.ends
     if (!health.ok || health.journal.head !== journal.tail || health.audit.head !== audit.tail)
-      throw new StintError('JOURNAL_CORRUPT', `${copy} is not what ${original} is: do not use it`)
+      throw new StintError('JOURNAL_CORRUPT', `${copy} differs from ${original}: do not use it`)
     return {
       session_id: copy,
       store: target.store.id,

@@ -32,7 +32,7 @@ export const exportCommand = defineBareCommand({
     const { output } = options
     if (output === undefined) {
       if (isatty(1))
-        throw new StintError('ARG_ERROR', 'an archive is nothing to look at', {
+        throw new StintError('ARG_ERROR', 'an archive cannot be shown on a terminal', {
           hint: 'Give a file with -o FILE, or a pipe.',
         })
       toStdout(id)
@@ -84,8 +84,7 @@ function create(path: string): number {
     return openPrivateFile(path, 'wx')
   } catch (error) {
     const errno = errnoOf(error)
-    if (errno === 'EEXIST')
-      throw new StintError('NAME_TAKEN', `there is a file ${path} already`, { cause: error })
+    if (errno === 'EEXIST') throw new StintError('NAME_TAKEN', `${path} exists already`, { cause: error })
     if (errno === 'ENOENT' || errno === 'ENOTDIR')
       throw new StintError('NOT_FOUND', `there is no directory for ${path}`, { cause: error })
     throw codedError(error, `write ${path}`, 'Choose a place you may write to.')

@@ -92,7 +92,7 @@ const shownCandidates = 10
 export function idArgument(positionals: readonly string[]): string {
   const [id, extra] = positionals
   if (id === undefined)
-    throw new StintError('ARG_ERROR', 'which session?', {
+    throw new StintError('ARG_ERROR', 'no session given', {
       hint: 'Give its id; `stint sessions list` shows all.',
     })
   if (extra !== undefined)
@@ -118,7 +118,7 @@ export async function findId({ ids }: Pick<OpenSessions, 'ids'>, given: string):
   const more = candidates.length > shown.length ? ` and ${candidates.length - shown.length} more` : ''
   throw new StintError(
     'ARG_ERROR',
-    `${given} is the beginning of ${candidates.length} sessions: ${shown.join(', ')}${more}`,
+    `${given} matches ${candidates.length} sessions: ${shown.join(', ')}${more}`,
     { hint: 'Give more of the id.', facts: { candidates } },
   )
 }

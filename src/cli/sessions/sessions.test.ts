@@ -86,7 +86,7 @@ test('a terminal shows tables and sentences, and what others have written cannot
   terminal.enter('clear; stint sessions du')
   await terminal.shows(/^ +SIZE +JOURNAL .*ID\n[^]*1 session, .*; in the trash 0 B\n\[0\]/m)
   terminal.enter('clear; stint sessions export mine')
-  await terminal.shows(/an archive is nothing to look at \(ARG_ERROR\)/)
+  await terminal.shows(/an archive cannot be shown on a terminal \(ARG_ERROR\)/)
   terminal.enter('clear; stint sessions rm mine')
   await terminal.shows(/Move it to the trash\? \[y\/N\]$/)
   terminal.enter('n')

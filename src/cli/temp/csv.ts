@@ -56,7 +56,7 @@ function assertOurs(path: string): void {
   } finally {
     closeSync(fd)
   }
-  throw new StintError('NAME_TAKEN', `${path} is there already, and does not begin with our header`, {
+  throw new StintError('NAME_TAKEN', `${path} exists already, and does not begin with the header of stint`, {
     hint: 'Name another file for --csv, or move that one away.',
     detail: `path=${path}`,
   })

@@ -36,7 +36,7 @@ const changedFate = 'only its own run removes it: a sweep cannot know it for wha
 function onlyPath(positionals: readonly string[]): string {
   const [path, extra] = positionals
   if (path === undefined || path === '' || path.includes('\0') || extra !== undefined)
-    throw new StintError('ARG_ERROR', 'which path? Give exactly one')
+    throw new StintError('ARG_ERROR', 'give exactly one path')
   return path
 }
 

@@ -80,7 +80,7 @@ function planInstall({ directory, place }: GuardTarget, event: HostEvent, option
   if (runs && isShellScript(script) && canBePutBack(script, ours) && !lstatSync(path).isSymbolicLink())
     return { change: answer('installed', withGuard(script, ours)) }
   if (isAside)
-    throw new StintError('NAME_TAKEN', `${path} cannot be moved aside: ${aside} is there already`, {
+    throw new StintError('NAME_TAKEN', `${path} cannot be moved aside: ${aside} exists already`, {
       hint: 'Remove the one that you no longer need, then try again.',
     })
   return {

@@ -16,7 +16,7 @@ export function hooksDirectory(directory: string, place: Place): HooksDirectory 
   if (place === 'local')
     throw new StintError(
       'ARG_ERROR',
-      'git has no --local hooks: those of a repository are yours alone already',
+      'git has no --local hooks: the hooks of a repository are already yours alone',
     )
   return place === 'user' ? ofUser(directory) : ofRepository(directory)
 }

@@ -171,8 +171,8 @@ const incomplete = ({ id }: SessionRow, log: LogName, seq: number): StintError =
   new StintError(
     log === 'journal' ? 'JOURNAL_CORRUPT' : 'AUDIT_CORRUPT',
     `the ${log} of ${id} cannot be read up to record ${seq}`,
-    { hint: 'Fork it at an earlier record; `stint sessions verify` shows how far it is whole.' },
+    { hint: 'Fork it at an earlier record; `stint sessions verify` shows how far it is intact.' },
   )
 
 export const nameTaken = (id: string): StintError =>
-  new StintError('NAME_TAKEN', `there is a session ${id} already`)
+  new StintError('NAME_TAKEN', `session ${id} exists already`)

@@ -119,7 +119,7 @@ export const notFound = (id: string): StintError =>
 /** Whatever comes from outside is what an id may be, everywhere. */
 export function checkId(id: unknown): asserts id is string {
   if (isSessionId(id)) return
-  throw new StintError('SESSION_ID_INVALID', `${JSON.stringify(String(id).slice(0, 60))} is no session id`)
+  throw new StintError('SESSION_ID_INVALID', `${JSON.stringify(String(id).slice(0, 60))} is not a session id`)
 }
 
 /** The manifest with its revisions. */

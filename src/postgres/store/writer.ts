@@ -213,7 +213,7 @@ export class SessionWriter {
     this.#broken = new StintError(
       'JOURNAL_CORRUPT',
       `session ${this.#options.row.id} has records beyond its end`,
-      { cause: error, hint: 'Look at it with `stint sessions verify`, and restore it from a backup.' },
+      { cause: error, hint: '`stint sessions verify` shows the damage; restore the session from a backup.' },
     )
     return this.#broken
   }

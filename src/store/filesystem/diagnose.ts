@@ -81,7 +81,7 @@ function checked(id: string, saved: Salvage): Salvage {
   if (saved.last - (saved.pieces.at(-1)?.seq ?? saved.from) <= mostMissing) return saved
   throw new StintError(
     'JOURNAL_CORRUPT',
-    `${id} is said to have had ${saved.last} records, and far fewer are there: this cannot be repaired`,
+    `${id} should have ${saved.last} records, and far fewer are there: this cannot be repaired`,
     { hint: 'Restore it from a backup, or import it from an archive.' },
   )
 }

@@ -9,7 +9,7 @@ export function explain(error: unknown, doing: string): unknown {
   if (errno === undefined || error instanceof StintError || !misplaced.has(errno))
     return codedError(error, doing)
   const { path = 'something in its directory' } = error as { path?: string }
-  return new StintError('JOURNAL_CORRUPT', `cannot ${doing}: ${path} is not what stint has put there`, {
+  return new StintError('JOURNAL_CORRUPT', `cannot ${doing}: ${path} is not what stint put there`, {
     cause: error,
     detail: `errno=${errno}`,
     hint: 'Look at it, and move it away.',

@@ -206,7 +206,7 @@ test('a repair says what it cannot read, and a file or a link among the sessions
   mkdirSync(join(root, 'journal.log'))
   const sessions = dirname(root)
   expect(() => examine({ disk: nodeDisk, clock: systemClock, sessions, id: 'odd' })).toThrow(
-    /journal\.log is not what stint has put there/,
+    /journal\.log is not what stint put there/,
   )
   writeFileSync(join(sessions, 'stray'), 'x')
   symlinkSync(world.tmp, join(sessions, 'linked'))

@@ -136,10 +136,7 @@ function onward(place: LogPlace, from: Position, standing: Standing, epoch: numb
   try {
     const bytes = readFully(disk, file, 0, from.offset)
     if (bytes.length < from.offset)
-      throw new StintError(
-        'SESSION_LOCKED',
-        'the session is still being written to by the one it is taken from',
-      )
+      throw new StintError('SESSION_LOCKED', 'the previous writer is still writing to the session')
     replaceFile(join(directory, segment), bytes, disk)
   } finally {
     disk.close(file)

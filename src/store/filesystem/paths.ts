@@ -32,5 +32,5 @@ export const pathsIn = (root: string): SessionPaths => ({
 export function checkSessionId(id: unknown): asserts id is string {
   if (isSessionId(id)) return
   const shown = JSON.stringify(String(id).slice(0, 60))
-  throw new StintError('SESSION_ID_INVALID', `${shown} is no session id`)
+  throw new StintError('SESSION_ID_INVALID', `${shown} is not a session id`)
 }

@@ -36,7 +36,7 @@ export function publishSession(disk: Disk, staged: SessionPaths, paths: SessionP
   } catch (error) {
     if (!['EEXIST', 'ENOTEMPTY', 'ENOTDIR'].includes(errnoOf(error) ?? '')) throw error
     const id = paths.root.slice(dirname(paths.root).length + 1)
-    throw new StintError('NAME_TAKEN', `there is a session ${id} already`, {
+    throw new StintError('NAME_TAKEN', `session ${id} exists already`, {
       cause: error,
       hint: 'Resume it, or choose another id.',
     })

@@ -18,8 +18,8 @@ export function scratch(): Context {
     })
   const context = current()
   if (context === undefined)
-    throw new StintError('ARG_ERROR', 'scratch() belongs into a test or its beforeEach', {
-      hint: 'In beforeAll or at the top of a file there is no test that its files could go with.',
+    throw new StintError('ARG_ERROR', 'scratch() belongs in a test or its beforeEach', {
+      hint: 'In beforeAll, or at the top level of a file, no test is running that the files could belong to.',
     })
   return context
 }
