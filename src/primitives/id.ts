@@ -2,8 +2,14 @@ import { closeSync, openSync, readSync } from 'node:fs'
 
 const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 
-/** A ULID: 48 bits of time, 80 random bits, sortable, 26 characters without look-alikes. */
-export function ulid(now: number = Date.now(), random: Uint8Array = randomBytes(10)): string {
+/**
+ * A ULID: 48 bits of time, 80 random bits, 26 characters without look-alikes. Sortable, also within a millisecond: each that a process makes then is larger
+ * than the one before.
+ *
+ * @example
+ * const [first, second] = [ulid(), ulid()]   // first < second
+ */
+export function ulid(now: number = Date.now(), random: Uint8Array = randomAt(now)): string {
   let time = ''
   for (let rest = now, i = 0; i < 10; i++) {
     time = alphabet.charAt(rest % 32) + time
@@ -22,6 +28,22 @@ export function ulid(now: number = Date.now(), random: Uint8Array = randomBytes(
     bits &= (1 << held) - 1
   }
   return time + tail
+}
+
+let last: { now: number; random: Uint8Array } | undefined
+
+/** Random bits; in the same millisecond those of before, and one more. */
+function randomAt(now: number): Uint8Array {
+  if (last?.now === now) increment(last.random)
+  else last = { now, random: randomBytes(10) }
+  return last.random
+}
+
+function increment(bytes: Uint8Array): void {
+  for (let at = bytes.length - 1; at >= 0; at--) {
+    bytes[at] = ((bytes[at] ?? 0) + 1) & 255
+    if (bytes[at] !== 0) return
+  }
 }
 
 let pool: Uint8Array = new Uint8Array(0)
@@ -49,10 +71,17 @@ function readRandom(length: number): Uint8Array {
   return globalThis.crypto.getRandomValues(bytes)
 }
 
+/** A new id for a run: `req_<ULID>`. */
 export const newRequestId = (): string => `req_${ulid()}`
+
+/** A new id for a session: `ses_<ULID>`. */
 export const newSessionId = (): string => `ses_${ulid()}`
 
-export const isRequestId = (text: string): boolean => /^req_[0-9A-HJKMNP-TV-Z]{26}$/.test(text)
+/** Is this the id of a run, as stint makes them? */
+export const isRequestId = (text: string): boolean => requestIdIn(text) === text
+
+/** The id of a run that a longer name holds, if it does. */
+export const requestIdIn = (name: string): string | undefined => /req_[0-9A-HJKMNP-TV-Z]{26}/.exec(name)?.[0]
 
 /** An agent's own session id is accepted as long as it is safe as a file name. */
 export const isSessionId = (text: unknown): boolean =>
