@@ -5,18 +5,27 @@ import { codedError, errnoOf, StintError } from '../primitives/stint-error.ts'
 import type { Step } from './plan.ts'
 import { runTool } from './timer-state.ts'
 
-/** Does what was planned, in order; if something fails, files that were written are as before. */
+type Write = Extract<Step, { write: string }>
+
+/** Does what was planned, in order. If a step fails, the files that were written become what they were. */
 export function carryOut(steps: readonly Step[]): void {
-  const written: Extract<Step, { write: string }>[] = []
+  const written: Write[] = []
   try {
     for (const step of steps) {
       carryOutOne(step)
       if ('write' in step) written.push(step)
     }
   } catch (error) {
-    for (const { write, before } of written.toReversed())
-      carryOutOne(before === undefined ? { remove: write } : { write, text: before, before })
+    for (const step of written.toReversed()) undo(step)
     throw error
+  }
+}
+
+function undo({ write, before }: Write): void {
+  try {
+    carryOutOne(before === undefined ? { remove: write } : { write, text: before, before })
+  } catch {
+    // The error that led here says more; the other files are still to be undone.
   }
 }
 

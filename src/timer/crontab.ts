@@ -1,3 +1,4 @@
+import { latin1Of } from '../primitives/exact-path.ts'
 import { shellWord } from '../primitives/shell-word.ts'
 import { cronSchedule } from './cron-schedule.ts'
 import type { Job } from './job.ts'
@@ -17,10 +18,11 @@ export const hasOurLine = (crontab: string): boolean => ourLine(crontab) !== und
 export const ourLine = (crontab: string): string | undefined => crontab.split('\n').find(isOurs)
 
 /**
- * With our line as the first, where no setting of the others (SHELL, PATH) changes what it means; so, too, all the rest stays as it
- * is to the byte, whether or not it ends with a line break.
+ * Adds our line to a crontab, which is a text in Latin-1, a character a byte: nobody knows in which encoding the other lines are. Ours comes first, where no
+ * setting of the others (SHELL, PATH) changes what it means; the rest stays as it is to the byte, whether or not it ends with a line break.
  */
-export const withLine = (crontab: string, job: Job): string => `${cronLine(job)}\n${withoutLine(crontab)}`
+export const withLine = (crontab: string, job: Job): string =>
+  `${latin1Of(cronLine(job))}\n${withoutLine(crontab)}`
 
 export const withoutLine = (crontab: string): string =>
   crontab

@@ -11,7 +11,7 @@ export interface TimerState {
   unitDirectory: string
   /** The text of what is there under our names in the unit directory. */
   units: Readonly<Record<string, string>>
-  /** The user's crontab, empty if there is none; undefined if `crontab` cannot be used. */
+  /** The user's crontab in Latin-1, a character a byte; empty if there is none, undefined if `crontab` cannot be used. */
   crontab: string | undefined
 }
 

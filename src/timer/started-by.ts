@@ -19,7 +19,7 @@ const wordsOfUnit = (line: string): string[] =>
     return index === 0 ? bare : bare.replaceAll('$$', '$')
   })
 
-/** Undoes what `cronLine` does: five fields of time, variables, the command, and where its output goes. Given as bytes, as crontabs are. */
+/** Undoes what `cronLine` does: five fields of time, variables, the command, and where its output goes. Given in Latin-1, as crontabs are. */
 function wordsOfCron(line: string): string[] {
   const text = Buffer.from(line, 'latin1').toString().replaceAll('\\%', '%')
   const command = text.replace(/^\s*(?:\S+\s+){5}/, '').replace(/ >\/dev\/null .*$/, '')

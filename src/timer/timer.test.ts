@@ -186,13 +186,13 @@ function thrown(act: () => unknown): StintError {
 }
 
 test('what a timer starts is read back as it was given, by whichever way it is started', () => {
-  const word = fc.string({ unit: fc.constantFrom(...'ab/ $%"\'\\=-ä'), minLength: 1 })
+  const word = fc.string({ unit: fc.constantFrom(...'ab/ $%"\'\\=-äł'), minLength: 1 })
   const words = fc.tuple(word, fc.array(word), word)
   fc.assert(
     fc.property(words, ([program, args, root]) => {
       const any: Job = { program: `/${program}`, args, env: { STINT_TMP_ROOT: root }, everyMs: hour }
       const units = { [serviceName]: serviceUnit(any) }
-      const crontab = Buffer.from(withLine('# other\n', any)).toString('latin1')
+      const crontab = withLine('# other\n', any)
       expect(startedBy({ units, crontab: '' })).toEqual([any.program, ...args])
       expect(startedBy({ units: {}, crontab })).toEqual([any.program, ...args])
     }),
