@@ -100,7 +100,7 @@ async function killedRun(stage: Stage): Promise<Shown> {
 }
 
 async function killedSession(stage: Stage): Promise<Shown> {
-  stage.tell('an agent records each message, and goes on when it is on disk.')
+  stage.tell('an agent records each message, and waits until it is on disk.')
   const agent = await stage.agent('record')
   const id = await agent.hears('session ')
   await agent.hears('acknowledged 25')
@@ -108,7 +108,7 @@ async function killedSession(stage: Stage): Promise<Shown> {
   agent.kill()
   await agent.ended()
   const acknowledged = agent.lines.filter((line) => line.startsWith('acknowledged ')).length
-  stage.tell(`it was told of ${plural(acknowledged, 'message')} that they were on disk.`)
+  stage.tell(`${plural(acknowledged, 'message')} had been confirmed to be on disk.`)
   stage.command(`stint sessions tail ${id} -n 1`)
   const tail = await stage.stint(['sessions', 'tail', id, '-n', '1'])
   assertShown((await tail.ended()) === 0 && tail.lines.length > 0, 'its last message can be read')

@@ -40,7 +40,7 @@ export function judgeClock({ now, fileTime = now, newest, setBackMs }: ClockFact
   if (newest !== undefined && newest.at - now > toleranceMs)
     return poor(
       name,
-      `${visibleText(newest.path, 2000)} was written ${span(newest.at - now)} from now: the clock was set back`,
+      `${visibleText(newest.path, 2000)} was written ${span(newest.at - now)} in the future: the clock was set back`,
       set,
     )
   return fine(name, date)

@@ -5,7 +5,7 @@ import { type Role, variableOf } from './mount.ts'
 
 const meanings: Readonly<Record<Ability, string>> = {
   create: 'files cannot be made there',
-  modes: 'files there cannot be kept from others',
+  modes: 'files there cannot be made private',
   rename: 'files there cannot be replaced in one step',
   symlink: 'there are no symbolic links, which leases are made of',
   link: 'there are no hard links: a fork copies what it could share',
@@ -27,7 +27,7 @@ export function judgeFiles(role: Role, trial: FileTrial): Check {
   if (missing !== undefined) return bad(name, say(missing), fix)
   const poorer = wanted[role].find((ability) => trial[ability] !== undefined)
   if (poorer !== undefined) return poor(name, say(poorer), fix)
-  return fine(name, `${[...needed[role], ...wanted[role]].join(', ')}: tried, work`)
+  return fine(name, `${[...needed[role], ...wanted[role]].join(', ')}: tried, all work`)
 }
 
 function fixOf(role: Role, problems: readonly string[]): string {
@@ -42,6 +42,6 @@ export function judgeListing({ listings, changes, old }: ListingTrial): Check {
   const fix =
     'Set STINT_HOME to a directory on a local disk: a lease is safe only where a listing is never old.'
   if (old > 0) return bad(name, `${old} of ${listings} listings were older than the one before`, fix)
-  if (changes === 0) return poor(name, 'what another thread wrote could not be seen for seconds', fix)
-  return fine(name, `${listings} listings while somebody wrote: none was older than the one before`)
+  if (changes === 0) return poor(name, 'what another thread wrote did not become visible for seconds', fix)
+  return fine(name, `${listings} listings during writes: none was older than the one before`)
 }

@@ -17,21 +17,29 @@ const memory = /^(tmpfs|ramfs)$/
 /** Can this kind of file system hold what is to be kept there? */
 export function judgeMount(role: Role, mount: Mount | undefined): Check {
   const name = `${role} mount`
-  if (mount === undefined) return fine(name, 'this system does not tell what it is')
+  if (mount === undefined) return fine(name, 'this system does not say what kind it is')
   const { type, options } = mount
   const what = `${type} at ${visibleText(mount.point, 2000)}`
   const elsewhere = `Set ${variableOf[role]} to a directory on a local disk.`
   if (options.includes('ro')) return bad(name, `${what} is read-only`, `Mount it writable, or: ${elsewhere}`)
   if (network.test(type))
     return role === 'home'
-      ? bad(name, `${what}: over a network, a listing may be old, and a lock rests on listings`, elsewhere)
+      ? bad(name, `${what}: over a network, listings may be out of date, and locks rely on them`, elsewhere)
       : poor(name, `${what}: every file of a run goes over the network`, elsewhere)
   if (lent.test(type))
-    return poor(name, `${what} is another machine's: slow, and not all of it as on a disk`, elsewhere)
+    return poor(
+      name,
+      `${what} is shared from another machine: slow, and not everything works as on a disk`,
+      elsewhere,
+    )
   if (role === 'home' && memory.test(type))
-    return poor(name, `${what} is memory: sessions are gone after a restart`, elsewhere)
+    return poor(name, `${what} is in memory: sessions are lost at a restart`, elsewhere)
   if (role === 'home' && type === 'overlay')
-    return poor(name, `${what} goes with its container, and sessions with it`, 'Set STINT_HOME to a volume.')
+    return poor(
+      name,
+      `${what} is removed with its container, and the sessions with it`,
+      'Set STINT_HOME to a volume.',
+    )
   if (role === 'temp' && options.includes('noexec'))
     return poor(name, `${what} is noexec: programs that unpack others there cannot start them`, elsewhere)
   return fine(name, what)

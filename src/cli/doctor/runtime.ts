@@ -42,16 +42,16 @@ export function judgeIdentity({ started, boot, host }: Identity): Check {
   if (started === null)
     return poor(
       name,
-      'when a process started cannot be seen: one that got the number of a dead one passes for it',
-      'Mount /proc, or wait longer for what the dead have left: it goes when its time is over.',
+      'the start time of a process cannot be seen: a new process with a reused pid passes for the dead one',
+      'Mount /proc. Without it, what the dead have left goes only when its time is over.',
     )
   if (boot === '' || host === '')
     return poor(
       name,
-      `there is no ${boot === '' ? 'boot id' : 'machine id'}: after a restart nobody can tell who died`,
+      `there is no ${boot === '' ? 'boot id' : 'machine id'}: after a restart it is not known who died`,
       host === '' ? 'systemd-machine-id-setup, or write 32 hex digits into /etc/machine-id.' : 'Mount /proc.',
     )
-  return fine(name, 'dead and living ones can be told apart, also after a restart')
+  return fine(name, 'the dead and the living can be told apart, even after a restart')
 }
 
 export function checkShell(path = '/bin/sh'): Check {

@@ -39,7 +39,7 @@ export function judgeTimer({ state, active, missing }: TimerFacts): Check {
   if (hasUnit && !state.systemd)
     return poor(
       'timer',
-      '`systemctl --user` does not answer: nobody starts it',
+      '`systemctl --user` does not answer, so nothing starts it',
       'Log in, or `loginctl enable-linger`.',
     )
   if (hasUnit && !active) return bad('timer', `${timerName} is installed, but not active`, again)

@@ -11,7 +11,7 @@ export function judgeLeases({ subjects, unreadable }: AllClaims, where: (key: st
     return bad(
       'leases',
       `${plural(unreadable.length, 'record')} cannot be read: ${broken.key} (${visibleText(broken.reason)})`,
-      `Look at ${visibleText(where(broken.key), 2000)}: you must be able to read it. A record of a later version ends by itself.`,
+      `Make sure that you can read ${visibleText(where(broken.key), 2000)}. A record of a later version ends by itself.`,
     )
   const claims = subjects.flatMap(({ claims, witness }) => claims.map((claim) => stands(claim, witness)))
   const stale = claims.filter((standing) => !standing).length
@@ -20,6 +20,6 @@ export function judgeLeases({ subjects, unreadable }: AllClaims, where: (key: st
   return poor(
     'leases',
     `${text}, ${stale} left by sessions that are dead or have been silent for too long`,
-    'Nothing need be done: whoever asks next gets them.',
+    'Nothing to do: the next session that asks gets them.',
   )
 }

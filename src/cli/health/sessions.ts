@@ -34,8 +34,8 @@ export function judgeSessions(sessions: readonly Pick<SessionSummary, 'id' | 'st
       : [
           poor(
             'sessions',
-            `${locked.length} held by somebody who cannot be seen from here: ${some(locked)}`,
-            `End that one; if it is gone for good: stint sessions unlock ${locked[0]}${flag}`,
+            `${locked.length} held by a process that cannot be seen from here: ${some(locked)}`,
+            `End that process; if it is gone for good: stint sessions unlock ${locked[0]}${flag}`,
           ),
         ]),
     ...(crashed.length === 0
@@ -44,7 +44,7 @@ export function judgeSessions(sessions: readonly Pick<SessionSummary, 'id' | 'st
           poor(
             'sessions',
             `${crashed.length} whose writer died: ${some(crashed)}`,
-            `Resume it in its own tool, which takes up all that was acknowledged; \`stint sessions tail ${crashed[0]}${flag}\` shows its end.`,
+            `Resume it in its own tool: everything that was acknowledged is there. \`stint sessions tail ${crashed[0]}${flag}\` shows its end.`,
           ),
         ]),
   ]
