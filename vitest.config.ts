@@ -5,9 +5,7 @@ export default defineConfig({
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     pool: 'forks',
-    // By default one core is left idle; most tests wait for processes, so that would double the time on two.
-    maxWorkers: '100%',
-    // Vitest would leave one core to itself; it needs none while the tests run, and most of them wait for programs they have started.
+    // By default Vitest leaves a core idle: on two, that is half of the time. Most tests wait for programs that they have started.
     maxWorkers: availableParallelism() + 1,
     // A bound for what hangs, not an expectation: the machine may be busy.
     testTimeout: 120_000,
