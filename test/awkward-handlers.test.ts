@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { isRunning, projectRoot, type Running, until, World } from './support/world.ts'
+import { isRunning, killIfThere, projectRoot, type Running, until, World } from './support/world.ts'
 
 const awkward = (world: World, ...args: string[]): Running =>
   world.start(process.execPath, [join(projectRoot, 'test/fixtures/awkward.mjs'), ...args])
@@ -20,7 +20,7 @@ class Written implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    if (this.pid > 0 && isRunning(this.pid)) process.kill(this.pid, 'SIGKILL')
+    if (this.pid > 0 && isRunning(this.pid)) killIfThere(this.pid)
   }
 }
 

@@ -2,7 +2,15 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { recordedChildren } from './support/recorded-children.ts'
-import { type Finished, isRunning, projectRoot, type Running, until, World } from './support/world.ts'
+import {
+  type Finished,
+  isRunning,
+  killIfThere,
+  projectRoot,
+  type Running,
+  until,
+  World,
+} from './support/world.ts'
 
 const start = (world: World, fixture: string, args: string[]): Running =>
   world.start(process.execPath, [join(projectRoot, 'test/fixtures', fixture), ...args])
@@ -161,7 +169,7 @@ class Family implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    for (const pid of this.survivors) process.kill(pid, 'SIGKILL')
+    for (const pid of this.survivors) killIfThere(pid)
   }
 }
 
@@ -235,7 +243,7 @@ test('without a guard, kill -9 leaves the children alone, and their scratch is t
   await world.stint(['sweep'])
   expect(family.survivors).toHaveLength(3)
   expect(world.leftovers()).toHaveLength(1)
-  for (const pid of family.survivors) process.kill(pid, 'SIGKILL')
+  for (const pid of family.survivors) killIfThere(pid)
   await until('they are gone', () => family.survivors.length === 0)
   await world.stint(['sweep'])
   expect(world.leftovers()).toEqual([])

@@ -1,9 +1,9 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { readProcessStat } from '../src/primitives/platform.ts'
+import { readIfThere } from './support/read-if-there.ts'
 import { Terminal } from './support/terminal.ts'
-import { isRunning, until, World } from './support/world.ts'
+import { isRunning, isStopped, until, World } from './support/world.ts'
 
 const write = (world: World, name: string, ...lines: string[]): void =>
   writeFileSync(join(world.tmp, name), `${lines.join('\n')}\n`)
@@ -15,18 +15,8 @@ async function pidsIn(world: World, name: string): Promise<number[]> {
   return line.trim().split(' ').map(Number)
 }
 
-function readIfThere(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return ''
-  }
-}
-
 const isClean = (world: World): boolean =>
   world.leftovers().length === 0 && readdirSync(join(world.root, 'trash')).every((name) => name === '.swept')
-
-const isStopped = (pid: number): boolean => readProcessStat(pid)?.state === 'T'
 
 const processGroup = (pid: number): number =>
   Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[2])

@@ -91,9 +91,18 @@ export class World implements AsyncDisposable {
   }
 
   /** Starts a program in namespaces of its own (`--mount`, `--pid` …): what it mounts is gone with it. */
-  unshare(namespaces: readonly string[], command: string, args: readonly string[]): Promise<Finished> {
+  startUnshared(
+    namespaces: readonly string[],
+    command: string,
+    args: readonly string[],
+    options: SpawnOptions = {},
+  ): Running {
     const asRoot = isRoot ? [] : ['--user', '--map-current-user', '--keep-caps']
-    return this.start('unshare', [...asRoot, ...namespaces, command, ...args]).finished
+    return this.start('unshare', [...asRoot, ...namespaces, command, ...args], options)
+  }
+
+  unshare(namespaces: readonly string[], command: string, args: readonly string[]): Promise<Finished> {
+    return this.startUnshared(namespaces, command, args).finished
   }
 
   /** Entries of the scratch root that are neither `trash` nor `out`: what is left of runs. */
@@ -102,8 +111,8 @@ export class World implements AsyncDisposable {
     return readdirSync(this.root).filter((name) => name !== 'trash' && name !== 'out')
   }
 
-  /** What a test that went wrong has left running, by the mark in its environment. */
-  #orphans(): number[] {
+  /** Every process that was started in this world and still runs, by the mark in its environment. */
+  processes(): number[] {
     const pids = readdirSync('/proc').map(Number).filter(Number.isInteger)
     return pids.filter((pid) => {
       try {
@@ -119,7 +128,7 @@ export class World implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const { child } of this.#running) child.kill('SIGKILL')
-    for (const pid of this.#orphans()) process.kill(pid, 'SIGKILL')
+    for (const pid of this.processes()) killIfThere(pid)
     for (const { child } of this.#running)
       for (const stream of [child.stdout, child.stderr]) stream?.destroy()
     await Promise.allSettled([...this.#running].map(({ finished }) => finished))
@@ -130,7 +139,7 @@ export class World implements AsyncDisposable {
 /** Waits for a condition, not for a time; the bound only ends a test that would hang. */
 export async function until(what: string, condition: () => unknown, boundMs = 60_000): Promise<void> {
   const end = Date.now() + boundMs
-  while (!condition()) {
+  while (!(await condition())) {
     if (Date.now() > end) throw new Error(`still not so: ${what}`)
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
@@ -140,4 +149,16 @@ export async function until(what: string, condition: () => unknown, boundMs = 60
 export function isRunning(pid: number): boolean {
   const stat = readProcessStat(pid)
   return stat !== undefined && !(stat.state === 'Z' && stat.threads <= 1)
+}
+
+/** Has this process been stopped, by a signal or by Ctrl-Z? */
+export const isStopped = (pid: number): boolean => readProcessStat(pid)?.state === 'T'
+
+/** Kills a process that may end by itself at the same moment. */
+export function killIfThere(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
 }
