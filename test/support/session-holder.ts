@@ -1,6 +1,10 @@
+import type { SpawnOptions } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { isRoot, projectRoot, type Running, type World } from './world.ts'
+import { projectRoot, type Running, type World } from './world.ts'
+
+const program = join(projectRoot, 'test/fixtures/session-holder.mjs')
+const withMessages: SpawnOptions = { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] }
 
 export interface Refusal {
   code: string
@@ -20,29 +24,16 @@ export class SessionHolder {
   }
 
   static async start(world: World, home: string): Promise<SessionHolder> {
-    return await this.#begin(world, process.execPath, [this.#program, home])
+    return await this.#ready(world.start(process.execPath, [program, home], withMessages))
   }
 
   /** In a process table of its own: from here, nobody can see whether it lives. */
   static async startElsewhere(world: World, home: string): Promise<SessionHolder> {
-    const asRoot = isRoot ? [] : ['--user', '--map-current-user', '--keep-caps']
-    const args = [
-      ...asRoot,
-      '--pid',
-      '--fork',
-      '--kill-child',
-      '--mount-proc',
-      process.execPath,
-      this.#program,
-      home,
-    ]
-    return await this.#begin(world, 'unshare', args)
+    const namespaces = ['--pid', '--fork', '--kill-child', '--mount-proc']
+    return await this.#ready(world.startUnshared(namespaces, process.execPath, [program, home], withMessages))
   }
 
-  static readonly #program = join(projectRoot, 'test/fixtures/session-holder.mjs')
-
-  static async #begin(world: World, command: string, args: string[]): Promise<SessionHolder> {
-    const running = world.start(command, args, { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] })
+  static async #ready(running: Running): Promise<SessionHolder> {
     const holder = new SessionHolder(running)
     await holder.answer()
     return holder

@@ -2,7 +2,8 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { filesystemStore } from '../../src/store/filesystem/store.ts'
 import type { SessionStore } from '../../src/store/store.ts'
-import { type Finished, projectRoot, type Running, until, World } from './world.ts'
+import { type Refusal, SessionHolder } from './session-holder.ts'
+import { type Finished, type Running, World } from './world.ts'
 
 /** A world with a store of its own, the same that its commands see. */
 export class SessionWorld extends World {
@@ -30,29 +31,27 @@ export class SessionWorld extends World {
     return id
   }
 
-  /** Another process that holds a session, and writes as many events as it is told to. */
+  /** Another process that holds a session, a new one if there is none, and writes as many events as it is told to. */
   async hold(id: string, purpose = 'hold it'): Promise<Holding> {
-    const args = [join(projectRoot, 'test/fixtures/hold-session.mjs'), id, purpose]
-    const running = this.start(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] })
-    let done = -1
-    running.child.on('message', (written: number) => {
-      done = written
-    })
-    const heard = (what: string, condition: () => boolean): Promise<void> =>
-      until(what, () => {
-        if (running.child.exitCode !== null) throw new Error(running.output().stderr)
-        return condition()
-      })
-    await heard('it holds the session', () => done >= 0)
+    const holder = await SessionHolder.start(this, this.home)
+    let written = await holder.tell({ do: 'resume', id, options: { purpose } }).then(
+      (resumed) => (resumed as { lastSeq: number }).lastSeq,
+      async (error: Refusal) => {
+        if (error.code !== 'NOT_FOUND') throw error
+        await holder.tell({ do: 'create', options: { id, purpose } })
+        return 0
+      },
+    )
+    const { running } = holder
     return {
       ...running,
       async write(count) {
-        const goal = done + count
-        running.child.send(count)
-        await heard('it has written', () => done === goal)
+        for (let i = 0; i < count; i++)
+          await holder.tell({ do: 'append', type: 'message', data: { n: ++written } })
       },
       async close() {
-        running.child.send('close')
+        await holder.tell({ do: 'close' })
+        running.child.send({ do: 'leave' })
         await running.finished
       },
     }

@@ -1,8 +1,6 @@
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { SessionHolder } from '../../../test/support/session-holder.ts'
 import { dataOf, errorOf, SessionWorld } from '../../../test/support/session-world.ts'
-import { isRoot, projectRoot, until } from '../../../test/support/world.ts'
 
 test('two processes, one session: the second learns who holds it, and gets it at once when the first is killed', async () => {
   await using world = new SessionWorld()
@@ -29,17 +27,8 @@ test('two processes, one session: the second learns who holds it, and gets it at
 test('unlock takes a session from a holder that cannot be seen, and whatever that writes afterwards is not read', async () => {
   await using world = new SessionWorld()
   await world.make('mine', 1)
-  const inside = world.start('unshare', [
-    ...(isRoot ? [] : ['--user', '--map-current-user', '--keep-caps']),
-    '--pid',
-    '--fork',
-    '--mount-proc',
-    process.execPath,
-    join(projectRoot, 'test/fixtures/fenced-writer.mjs'),
-    'mine',
-    join(world.tmp, 'go'),
-  ])
-  await until('it holds the session', () => inside.output().stdout.includes('held'))
+  const inside = await SessionHolder.startElsewhere(world, world.home)
+  await inside.tell({ do: 'resume', id: 'mine', options: { purpose: 'in a container' } })
   expect(dataOf(await world.run('list')).sessions[0]).toMatchObject({
     state: 'locked',
     holder: { liveness: 'unknown' },
@@ -52,9 +41,7 @@ test('unlock takes a session from a holder that cannot be seen, and whatever tha
   })
   expect(dataOf(await world.run('unlock', 'mine', '--yes'))).toMatchObject({ unlocked: false })
   await world.run('append', 'mine', '--type', 'after')
-  writeFileSync(join(world.tmp, 'go'), '')
-  await until('it has heard', () => /FENCED|written/.test(inside.output().stdout))
-  expect(inside.output().stdout).toContain('FENCED')
+  await expect(inside.tell({ do: 'append', type: 'late' })).rejects.toMatchObject({ code: 'FENCED' })
   const events = await world.stint(['sessions', 'events', 'mine'])
   expect(events.stdout).not.toContain('late')
   expect(dataOf(await world.run('verify', 'mine'))).toMatchObject({ damaged: 0 })
