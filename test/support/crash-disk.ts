@@ -3,18 +3,22 @@ import type { Disk } from '../../src/primitives/disk.ts'
 import { fileImages, type Tearing } from './crash-file-images.ts'
 import { DirectoryNode, FileNode, type TreeNode } from './crash-nodes.ts'
 
-/** One call that changes something, before it happens. */
+/** The calls that change something. */
+export const changingCalls = [
+  'create',
+  'write',
+  'truncate',
+  'sync',
+  'rename',
+  'link',
+  'unlink',
+  'makeDirectory',
+  'syncDirectory',
+] as const satisfies readonly (keyof Disk)[]
+
+/** One of them, before it happens. */
 export interface DiskCall {
-  call:
-    | 'create'
-    | 'write'
-    | 'truncate'
-    | 'sync'
-    | 'rename'
-    | 'link'
-    | 'unlink'
-    | 'makeDirectory'
-    | 'syncDirectory'
+  call: (typeof changingCalls)[number]
   path: string
 }
 

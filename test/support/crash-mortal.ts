@@ -1,5 +1,5 @@
 import type { Disk } from '../../src/primitives/disk.ts'
-import type { CrashDisk } from './crash-disk.ts'
+import { changingCalls, type CrashDisk } from './crash-disk.ts'
 import type { Wrap } from './crash-simulation.ts'
 
 /** A process that is killed before one of its changes: it makes no other. The machine, and what its memory holds of the files, goes on. */
@@ -9,18 +9,6 @@ export interface MortalLife {
   onDeath: () => void
 }
 
-const changing = [
-  'create',
-  'write',
-  'truncate',
-  'sync',
-  'rename',
-  'link',
-  'unlink',
-  'makeDirectory',
-  'syncDirectory',
-] as const satisfies readonly (keyof Disk)[]
-
 export function mortal(killAt: number): MortalLife {
   let dead = false
   const life: MortalLife = {
@@ -28,7 +16,7 @@ export function mortal(killAt: number): MortalLife {
     onDeath: () => {},
     wrap: (disk) => {
       const wrapped: Disk = passThrough(disk)
-      for (const call of changing) {
+      for (const call of changingCalls) {
         const real = disk[call].bind(disk) as (...args: unknown[]) => unknown
         const guarded = (...args: unknown[]): unknown => {
           if (!dead && disk.changes >= killAt) {
