@@ -1,9 +1,8 @@
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { isRunning, projectRoot, type Running, until, type World } from './world.ts'
+import { projectRoot, type Running, until, type World } from './world.ts'
 
 const program = join(projectRoot, 'test/fixtures/doomed.mjs')
-const mark = 'STINT_TEST_DOOMED=1'
 
 /** Where the runs put what they track outside of their scratches. */
 export const elsewhere = (world: World): string => join(world.tmp, 'elsewhere')
@@ -18,6 +17,7 @@ export interface KilledRunsOptions {
 /** Starts runs and kills each with SIGKILL at some moment, from its first one on; returns when all are dead and buried. */
 export async function killRuns(world: World, { runs, ofCli, atOnce }: KilledRunsOptions): Promise<void> {
   mkdirSync(elsewhere(world), { recursive: true })
+  const others = world.processes()
   let started = 0
   const oneAfterTheOther = async (): Promise<void> => {
     while (started < runs) {
@@ -27,7 +27,9 @@ export async function killRuns(world: World, { runs, ofCli, atOnce }: KilledRuns
   }
   await Promise.all(Array.from({ length: atOnce }, oneAfterTheOther))
   // Without a guard, the program of a killed `stint run` lives on until it ends by itself.
-  await until('the programs of the killed runs have ended', () => marked().length === 0)
+  await until('the programs of the killed runs have ended', () =>
+    world.processes().every((pid) => others.includes(pid)),
+  )
 }
 
 /** Runs that are alive, and do nothing that changes their scratch. */
@@ -46,10 +48,14 @@ const startLibrary = (world: World, mode: 'busy' | 'calm'): Running =>
   world.start(process.execPath, [program, mode, elsewhere(world)])
 
 const startCli = (world: World): Running =>
-  world.startStint(
-    ['run', '--no-guard', '--', 'sh', '-c', 'mkdir "$TMPDIR/d"; date > "$TMPDIR/d/f"; echo up; sleep 0.2'],
-    { env: Object.fromEntries([mark.split('=')]) as NodeJS.ProcessEnv },
-  )
+  world.startStint([
+    'run',
+    '--no-guard',
+    '--',
+    'sh',
+    '-c',
+    'mkdir "$TMPDIR/d"; date > "$TMPDIR/d/f"; echo up; sleep 0.2',
+  ])
 
 async function killAtSomeMoment({ child, finished, output }: Running): Promise<void> {
   // One in ten while it starts; the others at any moment of their work.
@@ -60,14 +66,3 @@ async function killAtSomeMoment({ child, finished, output }: Running): Promise<v
   const { code, stderr } = await finished
   if (code !== null && code !== 0) throw new Error(`it ended by itself, with ${code}: ${stderr}`)
 }
-
-const marked = (): number[] =>
-  readdirSync('/proc')
-    .map(Number)
-    .filter((pid) => {
-      try {
-        return isRunning(pid) && readFileSync(`/proc/${pid}/environ`, 'utf8').includes(mark)
-      } catch {
-        return false
-      }
-    })

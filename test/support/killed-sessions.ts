@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { SessionEvent, SessionStore } from '../../src/store/store.ts'
+import { allOf } from './all-of.ts'
 import { projectRoot, type Running, until, type World } from './world.ts'
 
 const program = join(projectRoot, 'test/fixtures/killed-session.mjs')
@@ -53,8 +54,8 @@ export class StormedSession {
   async faults(store: SessionStore, resume: boolean): Promise<string[]> {
     if (resume) await (await store.resume(this.id)).close()
     const inspection = await store.inspect(this.id)
-    const events = await gathered(inspection.events({ all: true }))
-    const audit = await gathered(inspection.audit())
+    const events = await allOf(inspection.events({ all: true }))
+    const audit = await allOf(inspection.audit())
     const numbers = events.map(numberOf)
     const names = audit.map(({ type, action }) => `${type} ${action}`)
     const there = new Set([...numbers.map((n) => `record ${n}`), ...names, 'up', 'close'])
@@ -71,12 +72,6 @@ export class StormedSession {
       ...(ok || (!resume && journal.state === 'torn') ? [] : ['it is not in order']),
     ]
   }
-}
-
-async function gathered<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const all: T[] = []
-  for await (const item of items) all.push(item)
-  return all
 }
 
 const numberOf = ({ type, data }: SessionEvent): number =>
