@@ -1,7 +1,8 @@
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { TestProject, type TestRunner } from './test-project.ts'
+import type { TestRunner } from './runner-packages.ts'
+import { TestProject } from './test-project.ts'
 import { isRunning, until } from './world.ts'
 
 const running = (project: TestProject): string[] =>

@@ -1,27 +1,12 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { packagesFor, type TestRunner } from './runner-packages.ts'
 import { type Finished, projectRoot, type Running, World } from './world.ts'
 
-export type TestRunner = 'vitest' | 'node-test' | 'jest'
-
-const jestPackages = join(projectRoot, 'examples/jest/node_modules')
-
-const programs: Record<TestRunner, { packages: Record<string, string>; args: string[] }> = {
-  vitest: {
-    packages: { vitest: join(projectRoot, 'node_modules/vitest') },
-    args: ['node_modules/vitest/vitest.mjs', 'run'],
-  },
-  'node-test': {
-    packages: {},
-    args: ['--require', 'stint/node-test/register', '--test', '--test-reporter', 'spec'],
-  },
-  jest: {
-    packages: {
-      jest: join(jestPackages, 'jest'),
-      'jest-environment-node': join(jestPackages, 'jest-environment-node'),
-    },
-    args: ['node_modules/jest/bin/jest.js', '--maxWorkers', '2'],
-  },
+const commands: Record<TestRunner, string[]> = {
+  vitest: ['node_modules/vitest/vitest.mjs', 'run'],
+  'node-test': ['--require', 'stint/node-test/register', '--test', '--test-reporter', 'spec'],
+  jest: ['node_modules/jest/bin/jest.js', '--maxWorkers', '2'],
 }
 
 /** One of the example projects as a user would have it, with stint installed, and with the test files a test adds. */
@@ -42,25 +27,15 @@ export class TestProject extends World {
     const type = runner === 'jest' ? 'commonjs' : 'module'
     writeFileSync(join(this.path, 'package.json'), JSON.stringify({ name: 'project', private: true, type }))
     for (const [name, source] of Object.entries(files)) writeFileSync(join(this.path, name), source)
-    this.#install()
-  }
-
-  #install(): void {
-    const stint = join(this.path, 'node_modules/stint')
-    mkdirSync(stint, { recursive: true })
-    for (const name of ['dist', 'package.json'])
-      cpSync(join(projectRoot, name), join(stint, name), { recursive: true })
-    for (const [name, target] of Object.entries(programs[this.#runner].packages)) {
-      if (!existsSync(target)) throw new Error(`${target} is missing: run node scripts/test-tools.mjs`)
-      symlinkSync(target, join(this.path, 'node_modules', name))
-    }
+    symlinkSync(packagesFor(runner), join(this.path, 'node_modules'))
   }
 
   /** Starts the runner, on all test files or on those named. */
   startTests(args: readonly string[] = [], env: NodeJS.ProcessEnv = {}): Running {
     // Jest keeps what it knows of the files in the temp directory, for the next run.
-    const cache = this.#runner === 'jest' ? [`--cacheDirectory=${join(this.tmp, 'jest-cache')}`] : []
-    return this.start(process.execPath, [...programs[this.#runner].args, ...cache, ...args], {
+    const cache =
+      this.#runner === 'jest' ? [`--cacheDirectory=${join(packagesFor('jest'), '.cache/jest')}`] : []
+    return this.start(process.execPath, [...commands[this.#runner], ...cache, ...args], {
       cwd: this.path,
       env,
     })

@@ -1,0 +1,47 @@
+import { cpSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll } from 'vitest'
+import { projectRoot } from './world.ts'
+
+export type TestRunner = 'vitest' | 'node-test' | 'jest'
+
+const jestPackages = join(projectRoot, 'examples/jest/node_modules')
+
+const beside: Record<TestRunner, Record<string, string>> = {
+  vitest: { vitest: join(projectRoot, 'node_modules/vitest') },
+  'node-test': {},
+  jest: {
+    jest: join(jestPackages, 'jest'),
+    'jest-environment-node': join(jestPackages, 'jest-environment-node'),
+  },
+}
+
+const made = new Map<TestRunner, string>()
+afterAll(() => {
+  for (const directory of made.values()) rmSync(directory, { recursive: true, force: true })
+})
+
+/**
+ * A `node_modules` with stint and a runner in it, as `npm install` makes it. Stint is a copy, for the code must not find the
+ * packages of this project; and it is one copy for all tests of a file, for copying takes longer than many a test.
+ */
+export function packagesFor(runner: TestRunner): string {
+  const directory = made.get(runner) ?? install(runner)
+  made.set(runner, directory)
+  return join(directory, 'node_modules')
+}
+
+function install(runner: TestRunner): string {
+  const directory = realpathSync(mkdtempSync(join(tmpdir(), 'stint-packages-')))
+  const modules = join(directory, 'node_modules')
+  const stint = join(modules, 'stint')
+  mkdirSync(stint, { recursive: true })
+  for (const name of ['dist', 'package.json'])
+    cpSync(join(projectRoot, name), join(stint, name), { recursive: true })
+  for (const [name, target] of Object.entries(beside[runner])) {
+    if (!existsSync(target)) throw new Error(`${target} is missing: run node scripts/test-tools.mjs`)
+    symlinkSync(target, join(modules, name))
+  }
+  return directory
+}
