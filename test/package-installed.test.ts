@@ -1,0 +1,45 @@
+import { chmodSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { version } from '../src/cli/version.ts'
+import { PackageConsumer, succeeded } from './support/package-consumer.ts'
+import { projectRoot } from './support/world.ts'
+
+const consumer = new PackageConsumer()
+beforeAll(() => consumer.install())
+afterAll(() => consumer[Symbol.asyncDispose]())
+
+test('the installed binary runs, by npx and by its link in .bin', async () => {
+  expect(await consumer.run('npx', ['--no-install', 'stint', '--version'])).toMatchObject({
+    code: 0,
+    stdout: `${version}\n`,
+    stderr: '',
+  })
+  const linked = join(consumer.path, 'node_modules/.bin/stint')
+  expect(await consumer.run(linked, ['run', '--', 'echo', 'hi'])).toMatchObject({
+    code: 0,
+    stdout: 'hi\n',
+    stderr: '',
+  })
+  const result = await consumer.run(linked, ['run', '--json', '--', 'sh', '-c', 'test -d "$TMPDIR"'])
+  expect(result.envelope()).toMatchObject({ ok: true, data: { exit_code: 0 } })
+  expect(consumer.leftovers()).toEqual([])
+})
+
+test('a tool that only has the installed package runs with it', async () => {
+  const source = `#!/usr/bin/env node
+    import { defineCommand, runMain } from 'stint/command'
+    await runMain(defineCommand({ name: 'tool', run: (ctx) => ({ dir: ctx.tmpDir }) }))`
+  const path = join(consumer.path, 'tool.js')
+  writeFileSync(path, source)
+  chmodSync(path, 0o755)
+  const { data, meta } = succeeded(await consumer.run(path, [])).envelope()
+  expect(data).toEqual({ dir: meta.session_tmp_dir })
+  expect(dirname(meta.session_tmp_dir ?? '')).toBe(consumer.root)
+})
+
+test('npx finds the binary inside the project itself', async () => {
+  const args = ['--no-install', 'stint', '--version']
+  const { code, stdout } = await consumer.start('npx', args, { cwd: projectRoot }).finished
+  expect({ code, stdout }).toEqual({ code: 0, stdout: `${version}\n` })
+})

@@ -1,0 +1,57 @@
+import { copyFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { PackageConsumer, succeeded } from './support/package-consumer.ts'
+import { promised, specifier } from './support/package-promises.ts'
+import { projectRoot } from './support/world.ts'
+
+const tool = (path: string): string => join(projectRoot, 'node_modules', path)
+
+const consumer = new PackageConsumer()
+beforeAll(async () => {
+  await consumer.install()
+  // Who tests with Vitest has it.
+  symlinkSync(tool('vitest'), join(consumer.path, 'node_modules/vitest'))
+})
+afterAll(() => consumer[Symbol.asyncDispose]())
+
+const everySubpath = Object.entries(promised).map(([subpath, names], index) =>
+  names === 'JSON'
+    ? `export { default as module${index} } from '${specifier(subpath)}' with { type: 'json' }`
+    : `export * as module${index} from '${specifier(subpath)}'`,
+)
+
+test.each([
+  ['nodenext', 'nodenext'],
+  ['esnext', 'bundler'],
+])('types resolve and check with module %s and moduleResolution %s', async (module, moduleResolution) => {
+  const project = join(consumer.path, moduleResolution)
+  mkdirSync(project)
+  copyFileSync(join(projectRoot, 'test/fixtures/consumer.ts'), join(project, 'main.ts'))
+  writeFileSync(join(project, 'every-subpath.ts'), everySubpath.join('\n'))
+  const compilerOptions = {
+    module,
+    moduleResolution,
+    target: 'es2022',
+    lib: ['es2023', 'esnext.disposable'],
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    resolveJsonModule: true,
+    skipLibCheck: false,
+    noEmit: true,
+    types: ['node'],
+    typeRoots: [tool('@types')],
+  }
+  writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }))
+  const { code, stdout } = await consumer.run(process.execPath, [tool('typescript/bin/tsc'), '-p', project])
+  expect(stdout).toBe('')
+  expect(code).toBe(0)
+})
+
+test('arethetypeswrong finds the types of every subpath right', async () => {
+  const attw = tool('@arethetypeswrong/cli/dist/index.js')
+  const args = [attw, consumer.tarball, '--profile', 'esm-only', '--format', 'json']
+  const { stdout } = succeeded(await consumer.run(process.execPath, args))
+  const { analysis } = JSON.parse(stdout) as { analysis: { entrypoints: Record<string, unknown> } }
+  expect(Object.keys(analysis.entrypoints).sort()).toEqual(Object.keys(promised).sort())
+})

@@ -1,0 +1,84 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Finished, projectRoot, World } from './world.ts'
+
+type Target = string | { [condition: string]: Target }
+
+export interface Manifest {
+  name: string
+  version: string
+  files: string[]
+  bin: Record<string, string>
+  exports: Record<string, Target>
+  dependencies?: Record<string, string>
+}
+
+export interface Packed {
+  filename: string
+  files: { path: string; mode: number }[]
+}
+
+export const manifest = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8')) as Manifest
+
+/** Every file that an export or a binary names, as the manifest does: `./dist/…`. */
+export function filesOf(target: Target): string[] {
+  return typeof target === 'string' ? [target] : Object.values(target).flatMap(filesOf)
+}
+
+/** `npm test` gives us its own settings in the environment: the npm that we start must not see them. */
+const npmSettings = Object.keys(process.env).filter((name) => /^(npm_|INIT_CWD$)/i.test(name))
+
+/** A project with the packed package in it, and nothing of ours around it. */
+export class PackageConsumer extends World {
+  readonly path = join(this.tmp, 'consumer')
+  tarball = ''
+  packed: Packed = { filename: '', files: [] }
+  /** Everything that `npm install` has put there. */
+  dependencies: string[] = []
+
+  constructor() {
+    super(Object.fromEntries(npmSettings.map((name) => [name, undefined])))
+    const home = join(this.tmp, 'user')
+    mkdirSync(home)
+    mkdirSync(this.path)
+    Object.assign(this.env, {
+      HOME: home,
+      npm_config_cache: join(home, 'npm-cache'),
+      npm_config_offline: 'true',
+      npm_config_ignore_scripts: 'true',
+      npm_config_update_notifier: 'false',
+      npm_config_audit: 'false',
+      npm_config_fund: 'false',
+    })
+    writeFileSync(join(this.path, 'package.json'), '{"name": "consumer", "private": true, "type": "module"}')
+  }
+
+  async install(): Promise<void> {
+    const pack = ['pack', '--json', '--pack-destination', this.tmp]
+    const { stdout } = succeeded(await this.start('npm', pack, { cwd: projectRoot }).finished)
+    ;[this.packed] = JSON.parse(stdout) as [Packed]
+    this.tarball = join(this.tmp, this.packed.filename)
+    succeeded(await this.run('npm', ['install', this.tarball]))
+    this.dependencies = readdirSync(join(this.path, 'node_modules')).filter((name) => !name.startsWith('.'))
+  }
+
+  run(command: string, args: readonly string[]): Promise<Finished> {
+    return this.start(command, args, { cwd: this.path }).finished
+  }
+
+  /** Runs a program in this project. */
+  node(file: string, source: string): Promise<Finished> {
+    writeFileSync(join(this.path, file), source)
+    return this.run(process.execPath, ['--no-warnings', file])
+  }
+
+  /** A file of the package, where npm has put it. */
+  installed(path: string): string {
+    return join(this.path, 'node_modules', manifest.name, path)
+  }
+}
+
+export function succeeded(finished: Finished): Finished {
+  if (finished.code === 0) return finished
+  throw new Error(`exit ${finished.code}: ${finished.stderr}${finished.stdout}`)
+}
