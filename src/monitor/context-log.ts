@@ -1,5 +1,6 @@
 import { join } from 'node:path'
-import { parseObject, readLastLines } from '../primitives/line-file.ts'
+import { readLastLines } from '../primitives/line-file.ts'
+import { parseObject } from '../primitives/parse-object.ts'
 import { visibleText } from '../primitives/visible-text.ts'
 import { contextsLog } from '../scratch/context-directory.ts'
 import { metaDirectory } from '../scratch/owner.ts'

@@ -1,4 +1,4 @@
-import { parseObject } from '../primitives/line-file.ts'
+import { parseObject } from '../primitives/parse-object.ts'
 import type { MeasuredEntry } from './entry.ts'
 import { type Totals, totalsOf } from './totals.ts'
 

@@ -14,6 +14,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
+import { noRegularFile, openRegular } from './open-regular.ts'
 import { makePrivateDirectory, openPrivateFile } from './private-file.ts'
 import { errnoOf } from './stint-error.ts'
 
@@ -48,14 +49,11 @@ export interface Disk {
   syncDirectory(directory: string): void
 }
 
-// Without O_NONBLOCK, opening a FIFO that somebody planted would wait for a writer for ever.
-const careful = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
-
 /** The disk of this machine. */
 export const nodeDisk: Disk = {
   create: (path) => openPrivateFile(path, 'wx'),
-  open: (path) => openRegular(path, constants.O_RDWR),
-  openToRead: (path) => openRegular(path, constants.O_RDONLY),
+  open: (path) => openRegular(path, constants.O_RDWR).fd,
+  openToRead: (path) => openRegular(path).fd,
   write: (file, bytes, from, position) => writeSync(file, bytes, from, bytes.length - from, position),
   read: (file, into, position) => readSync(file, into, 0, into.length, position),
   size: (file) => fstatSync(file).size,
@@ -68,13 +66,6 @@ export const nodeDisk: Disk = {
   makeDirectory: makePrivateDirectory,
   list: (directory) => readdirSync(directory),
   syncDirectory,
-}
-
-function openRegular(path: string, flags: number): number {
-  const fd = openSync(path, flags | careful)
-  if (fstatSync(fd).isFile()) return fd
-  closeSync(fd)
-  throw Object.assign(new Error(`${path} is not a regular file`), { code: 'EISDIR', path })
 }
 
 /** A new name is durable only when its directory is; some file systems refuse, and need it not. */
@@ -116,7 +107,7 @@ export function readFile(disk: Disk, path: string): Buffer | undefined {
   try {
     file = disk.openToRead(path)
   } catch (error) {
-    if (['ENOENT', 'ELOOP', 'EISDIR', 'ENXIO', 'ENOTDIR'].includes(errnoOf(error) ?? '')) return undefined
+    if (noRegularFile.has(errnoOf(error))) return undefined
     throw error
   }
   try {

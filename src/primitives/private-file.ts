@@ -1,37 +1,55 @@
 import {
   chmodSync,
   closeSync,
+  constants,
   fchmodSync,
+  fstatSync,
   lstatSync,
   mkdirSync,
   openSync,
+  statSync,
   writeFileSync,
   writeSync,
 } from 'node:fs'
+import { dirname } from 'node:path'
+import { careful } from './open-regular.ts'
+import { errnoOf } from './stint-error.ts'
 
 /**
- * Directories 0700 and files 0600, whatever the umask: the mode given to the kernel keeps others out, and where an
- * odd umask would take rights from us too, they are set again.
+ * Directories 0700 and files 0600, whatever the umask: the mode given to the kernel keeps others out, and where an odd umask takes rights from us, too, they
+ * are set again. The first directory or new file tells whether it does: to look at each would cost a call a file.
  */
-let umaskTakesOurs: boolean | undefined
+let directoriesLoseRights: boolean | undefined
+let filesLoseRights: boolean | undefined
 
 /** Makes a directory that must not exist yet. */
 export function makePrivateDirectory(path: string): void {
   mkdirSync(path, 0o700)
-  umaskTakesOurs ??= (lstatSync(path).mode & 0o700) !== 0o700
-  if (umaskTakesOurs) chmodSync(path, 0o700)
+  if (directoriesLoseRights === undefined) {
+    const { mode } = lstatSync(path)
+    directoriesLoseRights = (mode & 0o700) !== 0o700
+    filesLoseRights = (mode & 0o600) !== 0o600
+  }
+  if (directoriesLoseRights) chmodSync(path, 0o700)
 }
 
 /** Makes a directory, and those above it, where they are missing. */
 export function makePrivateDirectories(path: string): void {
-  if (mkdirSync(path, { recursive: true, mode: 0o700 }) === undefined) return
-  if ((lstatSync(path).mode & 0o700) !== 0o700) chmodSync(path, 0o700)
+  try {
+    makePrivateDirectory(path)
+  } catch (error) {
+    if (errnoOf(error) === 'EEXIST' && statSync(path).isDirectory()) return
+    if (errnoOf(error) !== 'ENOENT' || dirname(path) === path) throw error
+    // One after the other, not by `recursive`: what an odd umask has closed, nothing can be made in.
+    makePrivateDirectories(dirname(path))
+    makePrivateDirectories(path)
+  }
 }
 
 /** Creates a file that must not exist yet. */
 export function createPrivateFile(path: string, content: string | Uint8Array): void {
   // For a text that is one call into Node, not three.
-  if (umaskTakesOurs === false) writeFileSync(path, content, { flag: 'wx', mode: 0o600 })
+  if (filesLoseRights === false) writeFileSync(path, content, { flag: 'wx', mode: 0o600 })
   else write(path, 'wx', content)
 }
 
@@ -40,15 +58,21 @@ export function appendPrivateFile(path: string, content: string): void {
   write(path, 'a', content)
 }
 
-/** Opens a file to write to; close it. */
-export function openPrivateFile(path: string, flags: 'wx' | 'a'): number {
-  const fd = openSync(path, flags, 0o600)
-  if (umaskTakesOurs) fchmodSync(fd, 0o600)
+const { O_APPEND, O_CREAT, O_EXCL, O_WRONLY } = constants
+const openFlags = { wx: O_WRONLY | O_CREAT | O_EXCL, a: O_WRONLY | O_CREAT | O_APPEND | careful }
+
+/** Opens a file to write to: a new one, or one to append to, which is never a link or a FIFO that somebody planted. Close it. */
+export function openPrivateFile(path: string, how: 'wx' | 'a'): number {
+  const fd = openSync(path, openFlags[how], 0o600)
+  // The mode of a file that was there before says nothing about the umask.
+  const hasLost = filesLoseRights ?? (fstatSync(fd).mode & 0o600) !== 0o600
+  if (how === 'wx') filesLoseRights = hasLost
+  if (hasLost) fchmodSync(fd, 0o600)
   return fd
 }
 
-function write(path: string, flags: 'wx' | 'a', content: string | Uint8Array): void {
-  const fd = openPrivateFile(path, flags)
+function write(path: string, how: 'wx' | 'a', content: string | Uint8Array): void {
+  const fd = openPrivateFile(path, how)
   try {
     writeAll(fd, content)
   } finally {

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { World } from '../../test/support/world.ts'
-import { parseObject, readLastLines } from './line-file.ts'
+import { readLastLines } from './line-file.ts'
+import { parseObject } from './parse-object.ts'
 import { visibleText } from './visible-text.ts'
 
 test('whole lines only, of the end of the file; no link, no FIFO, nothing missing', async () => {
@@ -22,7 +23,8 @@ test('whole lines only, of the end of the file; no link, no FIFO, nothing missin
 
 test('a line is an object or nothing', () => {
   expect(parseObject('{"a":1}')).toEqual({ a: 1 })
-  for (const line of ['', '{"a":', '1', 'null', '"text"', '\0']) expect(parseObject(line)).toBeUndefined()
+  for (const line of ['', '{"a":', '1', '[]', 'null', '"text"', '\0'])
+    expect(parseObject(line)).toBeUndefined()
 })
 
 test('nothing that a terminal would obey or hide is shown', () => {

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { type Identity, parseIdentity } from '../primitives/liveness.ts'
+import { parseObject } from '../primitives/parse-object.ts'
 import { createPrivateFile } from '../primitives/private-file.ts'
 import { readSmallFile } from '../primitives/small-file.ts'
 import { type Keep, isKeep } from './keep.ts'
@@ -35,13 +36,8 @@ export function readOwner(scratch: string, insist?: 'insist'): Owner | undefined
 }
 
 export function parseOwner(text: string): Owner | undefined {
-  let value: Record<string, unknown>
-  try {
-    value = JSON.parse(text) as Record<string, unknown>
-  } catch {
-    return undefined
-  }
-  if (typeof value !== 'object' || value === null || value.schema_version !== 1) return undefined
+  const value = parseObject(text)
+  if (value?.schema_version !== 1) return undefined
   const identity = parseIdentity(value.identity)
   if (identity === undefined || typeof value.request_id !== 'string') return undefined
   const textOrNull = (field: unknown): string | null => (typeof field === 'string' ? field : null)

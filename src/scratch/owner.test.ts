@@ -1,0 +1,18 @@
+import { expect, test } from 'vitest'
+import { parseOwner } from './owner.ts'
+
+test('owner records: what is not one is none, whatever the bytes', () => {
+  for (const text of [
+    '',
+    'null',
+    '[]',
+    '1',
+    '"x"',
+    '{}',
+    '{"schema_version":2}',
+    '{"schema_version":1,"request_id":"r"}',
+    '\0',
+  ]) {
+    expect(parseOwner(text)).toBeUndefined()
+  }
+})
