@@ -1,8 +1,9 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { stintBin, World } from '../../test/support/world.ts'
+import { stintBin, until, World } from '../../test/support/world.ts'
 import { publishFile, replaceFile } from './atomic-file.ts'
+import { type Disk, nodeDisk } from './disk.ts'
 import { readSmallFile } from './small-file.ts'
 
 const module = JSON.stringify(join(stintBin, '../../primitives/atomic-file.js'))
@@ -45,17 +46,32 @@ test('of many publishers exactly one wins, and its file is whole', async () => {
   const program = `
     const { publishFile } = await import(${module})
     const { existsSync } = await import('node:fs')
+    console.log('ready')
     while (!existsSync(process.argv[1] + '/go'));
     process.stdout.write(String(publishFile(process.argv[1] + '/won', process.argv[2].repeat(1000))))`
   const runs = ['a', 'b', 'c', 'd'].map((id) =>
     world.start(process.execPath, ['--input-type=module', '-e', program, world.tmp, id]),
   )
+  for (const { output } of runs) await until('it is ready', () => output().stdout === 'ready\n')
   writeFileSync(join(world.tmp, 'go'), '')
   const results = await Promise.all(runs.map(({ finished }) => finished))
-  const winners = ['a', 'b', 'c', 'd'].filter((_, i) => results[i]?.stdout === 'true')
+  const winners = ['a', 'b', 'c', 'd'].filter((_, i) => results[i]?.stdout === 'ready\ntrue')
   expect(winners).toHaveLength(1)
   expect(readFileSync(join(world.tmp, 'won'), 'utf8')).toBe(winners[0]?.repeat(1000))
   expect(readdirSync(world.tmp).sort()).toEqual(['go', 'won'])
+})
+
+test('a failure while tidying up hides neither the error that mattered nor that a file is published', async () => {
+  await using world = new World()
+  const failing = (code: string) => (): never => {
+    throw Object.assign(new Error(code), { code })
+  }
+  const stuck: Disk = { ...nodeDisk, unlink: failing('EIO') }
+  const full: Disk = { ...stuck, write: failing('ENOSPC') }
+  expect(() => replaceFile(join(world.tmp, 'file'), 'x', full)).toThrow('ENOSPC')
+  expect(publishFile(join(world.tmp, 'file'), 'x', stuck)).toBe(true)
+  expect(publishFile(join(world.tmp, 'file'), 'y', stuck)).toBe(false)
+  expect(readFileSync(join(world.tmp, 'file'), 'utf8')).toBe('x')
 })
 
 test('a write that fails leaves the old file and no temp file', async () => {
@@ -66,19 +82,4 @@ test('a write that fails leaves the old file and no temp file', async () => {
   expect(readdirSync(world.tmp)).toEqual(['directory'])
   expect(publishFile(path, 'x')).toBe(false)
   expect(readdirSync(world.tmp)).toEqual(['directory'])
-})
-
-test('a small file is read only if it is one', async () => {
-  await using world = new World()
-  const path = join(world.tmp, 'file')
-  writeFileSync(path, 'ünïcode')
-  expect(readSmallFile(path)).toBe('ünïcode')
-  expect(readSmallFile(world.tmp)).toBeUndefined()
-  expect(readSmallFile(join(world.tmp, 'missing'))).toBeUndefined()
-  writeFileSync(path, Buffer.alloc((1 << 20) + 1))
-  expect(readSmallFile(path)).toBeUndefined()
-  await world.start('mkfifo', [join(world.tmp, 'fifo')]).finished
-  chmodSync(join(world.tmp, 'fifo'), 0o600)
-  expect(existsSync(join(world.tmp, 'fifo'))).toBe(true)
-  expect(readSmallFile(join(world.tmp, 'fifo'))).toBeUndefined()
 })

@@ -17,7 +17,7 @@ export function replaceFileBy(path: string, write: Fill, disk: Disk = nodeDisk):
   try {
     disk.rename(staged, path)
   } catch (error) {
-    disk.unlink(staged)
+    discardStaged(disk, staged)
     throw error
   }
   disk.syncDirectory(dirname(path))
@@ -38,7 +38,7 @@ export function publishFile(path: string, content: string | Uint8Array, disk: Di
     if (errnoOf(error) === 'EEXIST') return false
     throw error
   } finally {
-    disk.unlink(staged)
+    discardStaged(disk, staged)
   }
   disk.syncDirectory(dirname(path))
   return true
@@ -58,10 +58,19 @@ function stage(path: string, fill: Fill, disk: Disk): string {
     })
     disk.sync(file)
   } catch (error) {
-    disk.unlink(staged)
+    discardStaged(disk, staged)
     throw error
   } finally {
     disk.close(file)
   }
   return staged
+}
+
+/** Never throws: it must neither hide the error that led here, nor make a file look unpublished that is. */
+function discardStaged(disk: Disk, staged: string): void {
+  try {
+    disk.unlink(staged)
+  } catch {
+    // It stays, known by its name as something unfinished.
+  }
 }
