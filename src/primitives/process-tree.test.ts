@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { isRunning, until, World } from '../../test/support/world.ts'
+import { deadPid } from '../../test/support/plant.ts'
+import { isRunning, World } from '../../test/support/world.ts'
 import { identify, ownIdentity } from './liveness.ts'
 import { descendants, processesOf, signalProcess } from './process-tree.ts'
 
@@ -32,20 +33,20 @@ test('descendants by parent link and by mark, never ourselves, never what is ove
   expect(pids([{ ...root, started: 99 }], [])).toEqual([])
 })
 
-test('a process that has left its parent is found by its environment, and one without a mark is not', async () => {
+test('a ring of parents, as a reused pid can make one, has an end', () => {
+  const root = { ...ownIdentity(), pid: 99, started: 990 }
+  expect(descendants([at(1, 2), at(2, 1)], [root], () => false)).toEqual([])
+})
+
+test('a process that nothing links to its run is found by its environment; one without the mark, or a guard, is not', async () => {
   await using world = new World()
-  const mark = `STINT_REQUEST_ID=req_${'0'.repeat(26)}`
-  const script = `echo root; env ${mark} setsid sh -c 'echo $$; exec sleep 300' & env ${mark} STINT_GUARD=x sleep 301 & setsid sleep 302 & exit`
-  const parent = world.start('sh', ['-c', `${script.replace('& exit', '& sleep 0.2; exec cat')}`], {
-    stdio: ['pipe', 'pipe', 'pipe'],
-    input: undefined,
-  })
-  const root = identify(parent.pid)
-  await until('the daemon has said its pid', () => /root\n\d+\n/.test(parent.output().stdout))
-  const daemon = Number(/root\n(\d+)\n/.exec(parent.output().stdout)?.[1])
-  const older = root === undefined ? [] : [{ ...root, started: 0 }]
-  await until('it is found', () => processesOf(older, mark).some(({ pid }) => pid === daemon))
-  expect(processesOf(older, mark).map(({ pid }) => pid)).toEqual([daemon])
+  const id = `req_${'0'.repeat(26)}`
+  const start = (env: NodeJS.ProcessEnv): number => world.start('sleep', ['300'], { env }).pid
+  const marked = start({ STINT_REQUEST_ID: id })
+  start({ STINT_REQUEST_ID: id, STINT_GUARD: 'x' })
+  start({ STINT_REQUEST_ID: `${id}0` })
+  const gone = { ...ownIdentity(), pid: deadPid, started: 0 }
+  expect(processesOf([gone], `STINT_REQUEST_ID=${id}`).map(({ pid }) => pid)).toEqual([marked])
 })
 
 test('a signal goes only to the process that was found', async () => {

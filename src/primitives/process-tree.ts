@@ -33,9 +33,13 @@ export function descendants(
       .filter((root) => processes.some(({ pid, started }) => pid === root.pid && started === root.started))
       .map(({ pid }) => pid),
   )
+  // No line of ancestors is longer than the table. One that seems to be is a ring, made by a pid that was reused while the table was read.
   const belongs = (pid: number): boolean => {
-    for (let at: number | undefined = pid; at !== undefined; at = parents.get(at))
+    let at: number | undefined = pid
+    for (let steps = 0; at !== undefined && steps <= processes.length; steps++) {
       if (rootPids.has(at)) return true
+      at = parents.get(at)
+    }
     return false
   }
   return processes.filter(
