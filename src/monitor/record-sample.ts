@@ -1,8 +1,7 @@
-import { closeSync, futimesSync, lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { ensureHomeDirectory, stintHome } from '../primitives/home.ts'
-import { openPrivateFile } from '../primitives/private-file.ts'
-import type { SweepReport } from '../sweep/sweep.ts'
+import { takeTurn } from '../primitives/turn.ts'
+import type { SweepReport } from '../sweep/report.ts'
 import { takeCensus } from './census.ts'
 import type { MeasuredEntry } from './entry.ts'
 import { appendSample, lastSample, statsDirectory } from './history.ts'
@@ -22,7 +21,8 @@ export async function recordSample(
   try {
     const home = stintHome()
     const at = Date.now()
-    const isDue = takeTurn(home, by, at)
+    for (const directory of [home, statsDirectory(home)]) ensureHomeDirectory(directory)
+    const isDue = takeTurn(join(statsDirectory(home), `.${by}`), atMostEveryMs, at)
     if (!isDue && done.taken.orphans === 0 && done.freed === 0) return
     const before = lastSample(home)
     appendSample(home, makeSample(entries ?? (await takeCensus(at)), { at, by, before, ...done }))
@@ -43,20 +43,3 @@ export async function recordSweep({ removed, bytesFreed }: SweepReport): Promise
 }
 
 const notScratches: ReadonlySet<string> = new Set(['expired', 'trash', 'removed-session'])
-
-/** Is it time again? Then the next is due in a minute. */
-function takeTurn(home: string, by: Sampler, now: number): boolean {
-  const stamp = join(statsDirectory(home), `.${by}`)
-  const age = now - (lstatSync(stamp, { throwIfNoEntry: false })?.mtimeMs ?? 0)
-  // A stamp from the future (a clock that was set back) must not stop it for good.
-  if (age >= 0 && age < atMostEveryMs) return false
-  ensureHomeDirectory(home)
-  ensureHomeDirectory(statsDirectory(home))
-  const fd = openPrivateFile(stamp, 'a')
-  try {
-    futimesSync(fd, now / 1000, now / 1000)
-  } finally {
-    closeSync(fd)
-  }
-  return true
-}
