@@ -1,10 +1,9 @@
 import { defineBareCommand } from '../../command/spec.ts'
-import { deliver } from '../../command/write-out.ts'
 import { look } from '../../lease/book.ts'
 import { runAsync } from '../../lease/register.ts'
 import { tryWatch } from '../../lease/wait.ts'
-import { StintError } from '../../primitives/stint-error.ts'
 import { visibleText } from '../../primitives/visible-text.ts'
+import { print } from '../terminal/print.ts'
 import { openBook, subjectOptions } from './book.ts'
 import { type ClaimDescription, describeClaim, lineLength } from './describe.ts'
 
@@ -33,9 +32,7 @@ export const watchCommand = defineBareCommand({
       const { epoch, claims, witness } = await runAsync(book.register, look(book))
       const described = claims.claims.map((claim) => describeClaim(claim, witness))
       const line = json ? JSON.stringify({ epoch, claims: described.map(lasting) }) : renderLine(described)
-      const written = line === last ? 'written' : deliver(1, `${line}\n`)
-      if (written === 'full') throw new StintError('DISK_FULL', 'cannot write to stdout: no space left')
-      if (written === 'unread') break
+      if (line !== last && !print(`${line}\n`)) break
       last = line
       await hints.next()
     }

@@ -4,7 +4,7 @@ import { attestedBy } from '../../store/manifest.ts'
 import type { EventOptions, Inspection } from '../../store/store.ts'
 import { damageFound } from '../../store/filesystem/damage.ts'
 import { findId, idArgument, openSessions, sessionOptions } from './open-store.ts'
-import { printLines } from './print-lines.ts'
+import { printLines } from '../terminal/print.ts'
 
 const options = {
   from: { type: 'count', value: 'SEQ', help: 'the first record (1)' },

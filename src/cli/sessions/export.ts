@@ -9,7 +9,7 @@ import { type Exported, exportSession } from '../../store/filesystem/export.ts'
 import { formatBytes } from '../format-bytes.ts'
 import { plural } from '../plural.ts'
 import { findId, idArgument, openFiles, sessionsDirectory } from './open-store.ts'
-import { print } from './print-lines.ts'
+import { print } from '../terminal/print.ts'
 
 const options = {
   output: { type: 'string', short: 'o', value: 'FILE', help: 'write to this new file (stdout)' },
@@ -84,7 +84,8 @@ function create(path: string): number {
     return openPrivateFile(path, 'wx')
   } catch (error) {
     const errno = errnoOf(error)
-    if (errno === 'EEXIST') throw new StintError('NAME_TAKEN', `${path} exists already`, { cause: error })
+    if (errno === 'EEXIST')
+      throw new StintError('NAME_TAKEN', `${path} exists already`, { cause: error })
     if (errno === 'ENOENT' || errno === 'ENOTDIR')
       throw new StintError('NOT_FOUND', `there is no directory for ${path}`, { cause: error })
     throw codedError(error, `write ${path}`, 'Choose a place you may write to.')

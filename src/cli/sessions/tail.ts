@@ -4,7 +4,7 @@ import type { SessionEvent } from '../../store/store.ts'
 import { renderEvent } from './describe.ts'
 import { follow } from './follow.ts'
 import { findId, idArgument, openSessions, sessionOptions } from './open-store.ts'
-import { printLines } from './print-lines.ts'
+import { printLines } from '../terminal/print.ts'
 
 const defaultCount = 10
 

@@ -1,10 +1,9 @@
 import type { BareContext } from '../../command/context.ts'
 import { type Paint, paintFor } from '../../command/colour.ts'
 import { isTerminal } from '../../command/is-terminal.ts'
-import { deliver } from '../../command/write-out.ts'
 import { formatDuration, timerMs } from '../../primitives/duration.ts'
-import { StintError } from '../../primitives/stint-error.ts'
 import { wantsProgress } from '../progress.ts'
+import { print } from '../terminal/print.ts'
 import { gatherStatus, type StatusData } from './gather.ts'
 import { lastingPart } from './lasting.ts'
 import { renderStatus } from './render.ts'
@@ -42,9 +41,7 @@ function printChanges(json: boolean, paint: Paint): Shown {
       last = lasting
       const { body, todo } = renderStatus(data, paint)
       const text = json ? JSON.stringify(data) : [...(first ? [] : ['']), ...body, ...todo].join('\n')
-      const written = deliver(1, `${text}\n`)
-      if (written === 'full') throw new StintError('DISK_FULL', 'cannot write to stdout: no space left')
-      return written === 'written'
+      return print(`${text}\n`)
     },
     pause: after,
   }

@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readSync, unlinkSync } from 'node:fs'
 import type { Totals } from '../../monitor/totals.ts'
 import { openPrivateFile, writeAll } from '../../primitives/private-file.ts'
 import { codedError, errnoOf, StintError } from '../../primitives/stint-error.ts'
@@ -31,19 +31,28 @@ export class CsvFile {
 
 /** Undefined if there is something already. */
 function create(path: string): number | undefined {
+  let fd: number
   try {
-    const fd = openPrivateFile(path, 'wx')
+    fd = openPrivateFile(path, 'wx')
+  } catch (error) {
+    if (errnoOf(error) === 'EEXIST') return undefined
+    throw error
+  }
+  try {
     writeAll(fd, `${header}\n`)
     return fd
   } catch (error) {
-    if (errnoOf(error) === 'EEXIST') return undefined
+    // Without its header it would be taken for somebody else's file the next time.
+    closeSync(fd)
+    unlinkSync(path)
     throw error
   }
 }
 
 function reopen(path: string): number {
   assertOurs(path)
-  return openPrivateFile(path, 'a')
+  // A user has named it: a link to it may lead there.
+  return openSync(path, 'a')
 }
 
 function assertOurs(path: string): void {

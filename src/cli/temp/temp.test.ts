@@ -375,6 +375,13 @@ test('watch: a line a sample, growth since the last, the same as CSV; ends by it
   expect(grown.filter((line) => line === header)).toHaveLength(1)
 })
 
+test('watch ends when its reader is gone', async () => {
+  await using world = new World()
+  const pipeline = '"$0" "$1" temp watch --interval 50ms | head -n 1'
+  const { stdout, stderr } = await world.start('sh', ['-c', pipeline, process.execPath, stintBin]).finished
+  expect([stdout.split('\n').length, stderr]).toEqual([2, ''])
+})
+
 test('watch --csv: a file with another header, a directory, or nowhere to put it: a coded error, nothing changed', async () => {
   await using world = new World()
   const other = join(world.tmp, 'other.csv')
@@ -391,6 +398,17 @@ test('watch --csv: a file with another header, a directory, or nowhere to put it
   expect(await refused('/dev/full')).toEqual([6, '', 'NAME_TAKEN'])
   expect(await refused(join(world.tmp, 'no/such.csv'))).toEqual([5, '', 'NOT_FOUND'])
   expect((await world.stint(['temp', 'watch', '--interval', '1ms'])).code).toBe(2)
+})
+
+test('watch --csv on a full disk leaves no file without a header behind', async () => {
+  await using world = new World()
+  const disk = join(world.tmp, 'disk')
+  const watch = `"$0" "$1" temp watch --max-runtime 0 --csv ${disk}/temp.csv`
+  const script = `mkdir ${disk} && mount -t tmpfs -o size=16k tmpfs ${disk} && cat /dev/zero > ${disk}/x 2>/dev/null
+    ${watch}; ls ${disk}`
+  const full = await world.unshare(['--mount'], 'sh', ['-c', script, process.execPath, stintBin])
+  expect(full.stderr).toContain('(DISK_FULL)')
+  expect(full.stdout).toBe('x\n')
 })
 
 interface Why {

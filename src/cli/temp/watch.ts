@@ -1,18 +1,17 @@
 import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/spec.ts'
-import { writeOut } from '../../command/write-out.ts'
 import { type BudgetLevel, budgetLevel } from '../../monitor/budget.ts'
 import { takeCensus } from '../../monitor/census.ts'
 import { recordSample } from '../../monitor/record-sample.ts'
 import { type Totals, totalsOf } from '../../monitor/totals.ts'
 import { systemClock } from '../../primitives/clock.ts'
 import { timerMs } from '../../primitives/duration.ts'
-import { StintError } from '../../primitives/stint-error.ts'
 import { budgetOf, budgetOptions } from '../budget.ts'
 import { warnOfBudget } from '../budget-text.ts'
 import { formatBytes } from '../format-bytes.ts'
 import { intervalOption, readInterval } from '../interval.ts'
 import { plural } from '../plural.ts'
+import { print } from '../terminal/print.ts'
 import { CsvFile } from './csv.ts'
 
 const options = {
@@ -47,8 +46,7 @@ export const watchCommand = defineBareCommand({
       const total = totalsOf(entries)
       const growth = total.bytes - (before ?? total).bytes
       const line = json ? JSON.stringify({ at, ...total, growth }) : renderLine(at, total, growth)
-      if (!writeOut(1, `${line}\n`))
-        throw new StintError('DISK_FULL', 'cannot write to stdout: no space left')
+      if (!print(`${line}\n`)) return
       csv?.add(at, total, growth)
       await recordSample('watch', { entries })
       const level = budget && budgetLevel(total, budget)

@@ -1,10 +1,17 @@
 import { deliver } from '../../command/write-out.ts'
 import { StintError } from '../../primitives/stint-error.ts'
 
+/** Prints to stdout. False if its reader is gone: then a stream ends. */
+export function print(content: string | Uint8Array): boolean {
+  const written = deliver(1, content)
+  if (written === 'full') throw new StintError('DISK_FULL', 'cannot write to stdout: no space left')
+  return written === 'written'
+}
+
 const batchBytes = 64 << 10
 
 /**
- * Prints lines as they come, many in one write; false if nobody reads them any more. `atOnce`: none waits for others.
+ * Prints lines as they come, many in one write; false if their reader is gone. With `atOnce` no line waits for others.
  * Between two writes the process hears signals.
  */
 export async function printLines(lines: AsyncIterable<string>, { atOnce = false } = {}): Promise<boolean> {
@@ -17,11 +24,4 @@ export async function printLines(lines: AsyncIterable<string>, { atOnce = false 
     await new Promise((resolve) => setImmediate(resolve))
   }
   return print(held)
-}
-
-/** False if nobody reads it any more. */
-export function print(content: string | Uint8Array): boolean {
-  const written = deliver(1, content)
-  if (written === 'full') throw new StintError('DISK_FULL', 'cannot write to stdout: no space left')
-  return written === 'written'
 }
