@@ -6,25 +6,26 @@ import { geteuid } from '../../primitives/user.ts'
 import { visibleText } from '../../primitives/visible-text.ts'
 import { bad, type Check, fine, poor } from '../health/check.ts'
 import { type Role, variableOf } from './mount.ts'
+import { statIfThere } from './stat-if-there.ts'
 
 /** Who can do what in a directory and to it. */
 export interface DirectoryFacts {
   path: string
   /** Undefined if it is not there yet. */
   self?: { problem?: string; mode: number }
-  /** Undefined if even that is not there. */
+  /** Undefined if that is not there either, or is no directory. */
   parent?: { mode: number; uid: number }
   /** Names in it that others may read or write. */
   open: string[]
 }
 
 export function readDirectory(path: string): DirectoryFacts {
-  const self = lstatSync(path, { throwIfNoEntry: false })
-  const parent = statSync(dirname(path), { throwIfNoEntry: false })
+  const self = statIfThere(lstatSync, path)
+  const parent = statIfThere(statSync, dirname(path))
   return {
     path,
     self: self && { problem: ownDirectoryProblem(self), mode: self.mode & 0o7777 },
-    parent: parent && { mode: parent.mode & 0o7777, uid: parent.uid },
+    parent: parent?.isDirectory() ? { mode: parent.mode & 0o7777, uid: parent.uid } : undefined,
     open: self?.isDirectory() ? readdirSync(path).filter((name) => isOpen(join(path, name))) : [],
   }
 }
@@ -41,7 +42,11 @@ export function judgeDirectory(role: Role, facts: DirectoryFacts, uid: number = 
   const above = visibleText(dirname(facts.path), 2000)
   const unsafe = errorTable[role === 'home' ? 'HOME_UNSAFE' : 'TEMP_DIR_UNSAFE'].hint
   if (parent === undefined)
-    return bad(role, `there is no ${above} to have it in`, `mkdir -p ${above}, or set ${variableOf[role]}.`)
+    return bad(
+      role,
+      `there is no directory ${above} to make it in`,
+      `mkdir -p ${above}, or set ${variableOf[role]}.`,
+    )
   if (self?.problem !== undefined) return bad(role, `${path} ${self.problem}`, unsafe)
   if ((parent.mode & 0o002) !== 0 && (parent.mode & 0o1000) === 0)
     return bad(role, `anybody can replace ${path}`, `chmod +t ${above}`)
@@ -49,7 +54,8 @@ export function judgeDirectory(role: Role, facts: DirectoryFacts, uid: number = 
   const mode = `mode ${(self.mode & 0o777).toString(8)}`
   if ((self.mode & 0o022) !== 0)
     return bad(role, `others can write to ${path} (${mode})`, `chmod 700 ${path}`)
-  if ((self.mode & 0o700) !== 0o700) return bad(role, `you cannot use ${path} (${mode})`, `chmod 700 ${path}`)
+  if ((self.mode & 0o700) !== 0o700)
+    return bad(role, `you cannot use ${path} (${mode})`, `chmod 700 ${path}`)
   if ((self.mode & 0o055) !== 0)
     return poor(role, `others can look into ${path} (${mode})`, `chmod 700 ${path}`)
   if (open.length > 0 && role === 'home')

@@ -105,6 +105,10 @@ test('a home that others can write to fails, and the fix that is named makes it 
 
 test('a home that cannot be, and a temp directory that is not there: found, and the rest looked at all the same', async () => {
   await using world = new NewUser()
+  writeFileSync(join(world.tmp, 'file'), '')
+  const below = await diagnose(world, { STINT_HOME: join(world.tmp, 'file/home') })
+  expect(below.of('home')[0]).toMatchObject({ level: 'fail', fix: expect.stringContaining('STINT_HOME') })
+  expect(below.checks.at(-1)?.name).toBe('timer')
   const env = { STINT_HOME: 'relative', STINT_TMP_ROOT: join(world.tmp, 'nowhere') }
   const { of, checks } = await diagnose(world, env)
   expect(of('home')[0]).toMatchObject({ level: 'fail', text: expect.stringContaining('absolute') })

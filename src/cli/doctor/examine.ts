@@ -83,10 +83,9 @@ async function* look(name: string, looks: Looks): AsyncGenerator<Check> {
 }
 
 async function* lookAtPlace(role: Role, path: string): AsyncGenerator<Check> {
-  const nearest = nearestDirectory(path)
   yield* look(role, () => judgeDirectory(role, readDirectory(path)))
-  yield* look(`${role} mount`, () => judgeMount(role, mountHolding(realpathSync(nearest))))
-  yield* look(`${role} space`, () => judgeSpace(`${role} space`, readSpace(nearest)))
+  yield* look(`${role} mount`, () => judgeMount(role, mountHolding(realpathSync(nearestDirectory(path)))))
+  yield* look(`${role} space`, () => judgeSpace(`${role} space`, readSpace(nearestDirectory(path))))
 }
 
 /** Only where one is meant to be used. */

@@ -4,6 +4,7 @@ import { ulid } from '../../primitives/id.ts'
 import { ownDirectoryProblem } from '../../primitives/own-directory.ts'
 import { makePrivateDirectory } from '../../primitives/private-file.ts'
 import { removeTree } from '../../primitives/remove-tree.ts'
+import { statIfThere } from './stat-if-there.ts'
 
 const prefix = '.stint-doctor-'
 /** No trial takes this long: what is older was left by one that was killed. */
@@ -36,8 +37,8 @@ function removeAbandoned(parent: string): void {
   }
 }
 
-/** The directory itself, or the nearest above it that is there. */
+/** The directory itself, or the nearest one above it. */
 export function nearestDirectory(path: string): string {
-  const isThere = lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
+  const isThere = statIfThere(lstatSync, path)?.isDirectory() ?? false
   return isThere || dirname(path) === path ? path : nearestDirectory(dirname(path))
 }

@@ -1,0 +1,12 @@
+import type { Stats } from 'node:fs'
+import { errnoOf } from '../../primitives/stint-error.ts'
+
+/** Undefined if there is nothing, also because a part of the path is a file: `throwIfNoEntry` throws at that. */
+export function statIfThere(stat: (path: string) => Stats, path: string): Stats | undefined {
+  try {
+    return stat(path)
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes(errnoOf(error) ?? '')) return undefined
+    throw error
+  }
+}
