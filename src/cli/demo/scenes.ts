@@ -1,6 +1,8 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { systemClock } from '../../primitives/clock.ts'
+import { identify, liveness } from '../../primitives/liveness.ts'
 import { filesystemStore } from '../../store/filesystem/store.ts'
 import { plural } from '../plural.ts'
 import { assertShown, type Stage } from './stage.ts'
@@ -83,20 +85,31 @@ async function takeTurns(stage: Stage): Promise<Shown> {
 
 async function killedRun(stage: Stage): Promise<Shown> {
   const files = 200
-  const script = `i=0; while [ $i -lt ${files} ]; do echo data > "$TMPDIR/file-$i"; i=$((i+1)); done; echo full "$TMPDIR"; sleep 600`
+  const script = `echo program $$; i=0; while [ $i -lt ${files} ]; do echo data > "$TMPDIR/file-$i"; i=$((i+1)); done; echo full "$TMPDIR"; sleep 600`
   stage.command('stint run -- sh -c \'… fill "$TMPDIR" …\' &')
   const run = await stage.stint(['run', '--', 'sh', '-c', script])
+  const program = identify(Number(await run.hears('program ')))
   const scratch = await run.hears('full')
   const before = readdirSync(scratch).filter((name) => name.startsWith('file-')).length
   assertShown(before === files, 'the run has filled its scratch')
   stage.tell(`its private temp directory holds ${plural(before, 'file')}.`)
   stage.command(`kill -9 ${run.pid}`)
   run.kill()
-  await run.ended()
-  // The guard, which no signal to the run reaches, cleans up as soon as the run is gone.
-  while (existsSync(scratch)) await delay(10)
+  // No signal to the run reaches the guard. It cleans up as soon as the run is gone.
+  const isOver = (): boolean => program === undefined || liveness(program) === 'dead'
+  assertShown(await soon(isOver), 'the program of a killed run ends')
+  assertShown(await soon(() => !existsSync(scratch)), 'the scratch of a killed run is removed')
   stage.good('nothing is left: the program it ran was ended, and its files are gone.')
   return { files: before, left: 0 }
+}
+
+const patienceMs = 20_000
+
+/** Waits until something is so; false if it takes too long. */
+async function soon(isSo: () => boolean): Promise<boolean> {
+  const end = systemClock.mono() + patienceMs
+  while (!isSo() && systemClock.mono() < end) await delay(10)
+  return isSo()
 }
 
 async function killedSession(stage: Stage): Promise<Shown> {

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Paint } from '../../command/colour.ts'
 import type { Context, RunChild } from '../../command/context.ts'
+import { makePrivateDirectory } from '../../primitives/private-file.ts'
 import { StintError } from '../../primitives/stint-error.ts'
 
 /** Where the demo is played: a home, a temp root and a workspace of its own, which are gone when it ends. */
@@ -20,7 +20,7 @@ export class Stage {
     this.workspace = join(base, 'workspace')
     this.home = join(base, 'home')
     this.tmp = join(base, 'tmp')
-    for (const directory of [this.workspace, this.home, this.tmp]) mkdirSync(directory, 0o700)
+    for (const directory of [this.workspace, this.home, this.tmp]) makePrivateDirectory(directory)
   }
 
   title(text: string): void {
@@ -86,11 +86,14 @@ export class Stage {
 /** A process that plays along: what it says, line by line, and how it ends. */
 export class Player {
   readonly #child: RunChild
+  /** When it has ended and all it said has been heard: `exited` comes before that. */
+  readonly #closed: Promise<number | null>
   #heard = ''
   errors = ''
 
   constructor(child: RunChild) {
     this.#child = child
+    this.#closed = new Promise((resolve) => child.process.once('close', resolve))
     child.process.stdout?.setEncoding('utf8').on('data', (text: string) => (this.#heard += text))
     child.process.stderr?.setEncoding('utf8').on('data', (text: string) => (this.errors += text))
   }
@@ -105,15 +108,14 @@ export class Player {
 
   /** Waits for a line that begins like this, and gives the rest of it. */
   async hears(start: string): Promise<string> {
-    for (;;) {
+    for (let isOver = false; ;) {
       const line = this.lines.find((each) => each.startsWith(start))
       if (line !== undefined) return line.slice(start.length).trim()
-      const more = await Promise.race([
-        once(this.#child.process.stdout ?? process, 'data'),
-        this.#child.exited,
+      if (isOver) throw failed(`a player ended before it said "${start}": ${this.errors.trim()}`)
+      isOver = await Promise.race([
+        once(this.#child.process.stdout ?? process, 'data').then(() => false),
+        this.#closed.then(() => true),
       ])
-      if (!Array.isArray(more) && !this.lines.some((each) => each.startsWith(start)))
-        throw failed(`a player ended before it said "${start}": ${this.errors.trim()}`)
     }
   }
 
@@ -127,7 +129,7 @@ export class Player {
 
   /** Its exit code, or null if it was killed. */
   async ended(): Promise<number | null> {
-    return (await this.#child.exited).code
+    return await this.#closed
   }
 }
 
