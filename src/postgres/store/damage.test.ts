@@ -176,6 +176,21 @@ test('a blob that is gone or changed is named; what does not need it can be read
   await expect(sessions.data('mine')).rejects.toMatchObject({ code: 'BLOB_MISSING' })
 })
 
+test.each(['{', '[]', '{"created_at":7}'])(
+  'a session with the manifest %s is listed as damaged, beside the others',
+  async (manifest) => {
+    await make()
+    await make('other')
+    await sessions.sql(`UPDATE stint.session SET manifest = $1 WHERE id = 'mine'`, manifest)
+    const list = await sessions.store.list()
+    expect(Object.fromEntries(list.map(({ id, state }) => [id, state]))).toEqual({
+      mine: 'damaged',
+      other: 'closed',
+    })
+    await expect(sessions.store.resume('mine')).rejects.toMatchObject({ code: 'JOURNAL_CORRUPT' })
+  },
+)
+
 test('records beyond the end are found, and not written over', async () => {
   await make()
   await sessions.sql(`INSERT INTO stint.journal SELECT session, 6, line FROM stint.journal WHERE seq = 5`)

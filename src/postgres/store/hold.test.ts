@@ -3,6 +3,7 @@ import { PostgresServer } from '../../../test/support/postgres.ts'
 import { PostgresSessions } from '../../../test/support/postgres-sessions.ts'
 import { ownIdentity } from '../../primitives/liveness.ts'
 import type { Session } from '../../store/session.ts'
+import { PostgresDriver } from './driver.ts'
 import { standingOf } from './hold.ts'
 import type { RemoteHolder } from './session-row.ts'
 import { postgresStore } from './store.ts'
@@ -135,6 +136,15 @@ test('a writer whose session was removed while it was out of sight is fenced', a
   await silence('6 minutes')
   await sessions.store.remove('mine')
   await expect(session.append({ type: 'note' })).rejects.toMatchObject({ code: 'FENCED' })
+})
+
+test('what visitors leave is taken in in the order in which they left it', async () => {
+  const session = await sessions.store.create({ id: 'mine' })
+  const numbers = Array.from({ length: 50 }, (_, n) => n)
+  const entries = numbers.map((n) => ({ log: 'journal' as const, type: 'note', json: String(n) }))
+  await new PostgresDriver({ pool: sessions.pool }).spool('mine', entries)
+  await session.close()
+  expect(await sessions.data('mine')).toEqual(numbers)
 })
 
 test('lists are filtered in the database', async () => {

@@ -12,9 +12,9 @@ export interface Waiting {
 /** For how long an entry that was taken in is remembered: whoever left it may be trying to, still. */
 const rememberedFor = '1 day'
 
-/** Leaves entries for whoever writes next. They are taken in by the order of their marks, which is the order of time. */
+/** Leaves entries for the next writer. It takes them in by the order of their marks, which is the order of time. */
 export async function leave(database: Database, id: string, entries: readonly SpoolEntry[]): Promise<void> {
-  const marks = entries.map((_, i) => `${ulid()}/${i}`)
+  const marks = entries.map(() => ulid())
   await database.insist(async () => {
     // Sent again, it finds its own marks, also when they were taken in meanwhile.
     const [row] = await database.query(

@@ -5,16 +5,16 @@ import type { SessionRow } from './session-row.ts'
 
 /** What a list shows of a session. */
 export function summaryOf(row: SessionRow): SessionSummary {
-  const { created_at: createdAt } = JSON.parse(row.manifest) as { created_at: string }
+  const createdAt = creationOf(row)
   const { id, store, tool, title, workspace, lastAt, turns, bytes, holder } = row
   return {
     id,
     store,
-    state: stateOf(row),
+    state: stateOf(row, createdAt === undefined),
     tool,
     title,
     workspace,
-    createdAt: Date.parse(createdAt),
+    createdAt: createdAt ?? lastAt,
     lastAt,
     turns,
     records: row.ends.journal.seq,
@@ -23,10 +23,21 @@ export function summaryOf(row: SessionRow): SessionSummary {
   }
 }
 
-function stateOf(row: SessionRow): SessionState {
+/** Undefined if the manifest makes no sense: one broken session must not hide the others from a list. */
+function creationOf({ manifest }: SessionRow): number | undefined {
+  try {
+    const { created_at: text } = JSON.parse(manifest) as { created_at: unknown }
+    const at = typeof text === 'string' ? Date.parse(text) : Number.NaN
+    return Number.isNaN(at) ? undefined : at
+  } catch {
+    return undefined
+  }
+}
+
+function stateOf(row: SessionRow, isBroken: boolean): SessionState {
   const standing = standingOf(row)
   if (standing === 'held')
     return row.holder !== undefined && liveness(row.holder.process) === 'unknown' ? 'locked' : 'active'
-  if (row.damage !== undefined) return 'damaged'
+  if (isBroken || row.damage !== undefined) return 'damaged'
   return standing === 'free' ? 'closed' : 'crashed'
 }
