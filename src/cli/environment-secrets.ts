@@ -3,9 +3,8 @@ import { SecretGate } from '../secrets/gate.ts'
 import type { SecretRef } from '../secrets/reference.ts'
 import { resolveSecret } from '../secrets/resolve.ts'
 
-/** The secrets that variables hold, by what their names say, for a visit to keep off the disk. What cannot be looked for is left out. */
-export function environmentSecrets(): { ref: SecretRef; value: string }[] {
-  const gate = new SecretGate()
+/** The secrets that variables hold, by what their names say, registered with a gate. Those that cannot be looked for are left out. */
+export function environmentSecrets(gate = new SecretGate()): { ref: SecretRef; value: string }[] {
   return secretsFromEnvironment().flatMap((ref) => {
     try {
       const value = resolveSecret(ref, process.env)
@@ -15,4 +14,11 @@ export function environmentSecrets(): { ref: SecretRef; value: string }[] {
       return []
     }
   })
+}
+
+/** A text from the command line without the secrets of the environment and without tokens: a claim shows it to everybody. */
+export function withoutSecrets(text: string): string {
+  const gate = new SecretGate()
+  environmentSecrets(gate)
+  return gate.text(text)
 }

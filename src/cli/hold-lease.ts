@@ -4,6 +4,7 @@ import { acquireLease, type Lease } from '../lease/lease.ts'
 import type { AcquireRequest } from '../lease/rules.ts'
 import { newSessionId } from '../primitives/id.ts'
 import { identify } from '../primitives/liveness.ts'
+import { withoutSecrets } from './environment-secrets.ts'
 import { announceWait } from './lock/announce-wait.ts'
 import { openBook } from './lock/book.ts'
 
@@ -37,10 +38,10 @@ export async function holdLease(context: Context, options: HoldOptions): Promise
     paths: options.path,
     ttlMs: options.ttl,
     wait: options.wait,
-    purpose: options.purpose,
+    purpose: options.purpose && withoutSecrets(options.purpose),
     signal: context.signal,
   })
-  const lease = await announceWait(acquiring, () => ({
+  const lease = await announceWait(acquiring, context.quiet, () => ({
     book,
     request: wanted(sessionId, book.pathsOf(options.path)),
   }))

@@ -3,8 +3,8 @@ import { formatBytes } from './format-bytes.ts'
 /** How far something is that takes long. */
 export interface Progress {
   label: string
-  done: number
-  total: number
+  /** How many are done of how many; left out where nobody knows how much there is. */
+  count?: { done: number; total: number }
   bytes: number
   elapsedMs: number
 }
@@ -12,16 +12,17 @@ export interface Progress {
 const barWidth = 24
 
 /** One line without colours, never as wide as the terminal: a full line would wrap, and could not be drawn over. */
-export function progressLine({ label, done, total, bytes, elapsedMs }: Progress, columns: number): string {
+export function progressLine({ label, count, bytes, elapsedMs }: Progress, columns: number): string {
+  const seconds = `${Math.floor(elapsedMs / 1000)}s`
+  const bar = count === undefined ? '' : ` ${barOf(count)}`
+  return `${label}${bar}  ${formatBytes(bytes)}  ${seconds}`.slice(0, Math.max(0, columns - 1))
+}
+
+function barOf({ done, total }: NonNullable<Progress['count']>): string {
   const share = total === 0 ? 1 : Math.min(1, done / total)
   const filled = Math.round(share * barWidth)
-  const bar = `[${'='.repeat(filled)}${' '.repeat(barWidth - filled)}]`
   const percent = `${Math.floor(share * 100)}%`.padStart(4)
-  const seconds = `${Math.floor(elapsedMs / 1000)}s`
-  return `${label} ${bar} ${percent}  ${done}/${total}  ${formatBytes(bytes)}  ${seconds}`.slice(
-    0,
-    Math.max(0, columns - 1),
-  )
+  return `[${'='.repeat(filled)}${' '.repeat(barWidth - filled)}] ${percent}  ${done}/${total}`
 }
 
 /** Is there somebody who looks at stderr, on something that can draw a line over? */

@@ -46,7 +46,7 @@ export const sweepCommand = defineBareCommand({
       dryRun,
       scope: options.scope,
       olderThanMs: options['older-than'],
-      onProgress: (now) => progress?.update({ ...now, bytes: now.bytesFreed }),
+      onProgress: ({ done, total, bytesFreed: bytes }) => progress?.update({ count: { done, total }, bytes }),
     }).finally(() => progress?.clear())
     if (!dryRun) await recordSweep(report)
     const data = sweepData(report, dryRun)

@@ -1,4 +1,5 @@
 import type { AuditRecord } from '../../audit/entry.ts'
+import { Newest } from './newest.ts'
 
 /** An act, from its intent to its outcome; or a line that stands alone. */
 export interface ShownAct {
@@ -17,13 +18,12 @@ export interface ShownAct {
 
 /** Puts intents and outcomes together, over the lines as they come; keeps the newest, and all that are unsettled. */
 export class ActTable {
-  readonly #limit: number
-  readonly #acts: ShownAct[] = []
+  readonly #newest: Newest<ShownAct>
   readonly #open = new Map<string, ShownAct>()
   total = 0
 
   constructor(limit: number) {
-    this.#limit = limit
+    this.#newest = new Newest(limit)
   }
 
   take(record: AuditRecord): void {
@@ -42,9 +42,9 @@ export class ActTable {
 
   /** Oldest first. */
   get acts(): ShownAct[] {
-    const newest = this.#acts.slice(-this.#limit)
-    const [first] = newest
-    const older = [...this.#open.values()].filter(({ seq }) => first !== undefined && seq < first.seq)
+    const newest = this.#newest.items
+    const first = newest[0]?.seq ?? Number.POSITIVE_INFINITY
+    const older = [...this.#open.values()].filter(({ seq }) => seq < first)
     return [...older, ...newest]
   }
 
@@ -63,8 +63,6 @@ export class ActTable {
     }
     this.total += 1
     if (type === 'intent' && act !== undefined) this.#open.set(act, shown)
-    this.#acts.push(shown)
-    // Now and then, so that memory does not grow with the log.
-    if (this.#acts.length > 2 * this.#limit + 1000) this.#acts.splice(0, this.#acts.length - this.#limit)
+    this.#newest.push(shown)
   }
 }

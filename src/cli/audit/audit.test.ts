@@ -25,8 +25,10 @@ test('show puts intents and outcomes together, and says which acts nobody has se
     { action: 'approve', state: 'note' },
     { action: 'deploy', state: 'unsettled', act: 'act_1' },
   ])
-  const limited = dataOf(await world.audit('show', 'mine', '--limit', '1'))
-  expect(limited.acts).toMatchObject([{ action: 'deploy' }])
+  for (const limit of ['1', '0']) {
+    const limited = dataOf(await world.audit('show', 'mine', '--limit', limit))
+    expect(limited.acts).toMatchObject([{ action: 'deploy' }])
+  }
   await using terminal = await Terminal.open(world)
   terminal.enter('clear; stint audit show mine')
   await terminal.shows(
@@ -47,7 +49,7 @@ test('query gives lines by time, action, type, key and outcome, the newest of th
   expect(await seqs('--failed')).toEqual([4])
   expect(await seqs('--since', '1h')).toHaveLength(6)
   expect(await seqs('--since', '0s')).toEqual([])
-  expect(dataOf(await world.audit('query', 'mine', '--limit', '1'))).toMatchObject({ matching: 6 })
+  expect(dataOf(await world.audit('query', 'mine', '--limit', '0'))).toMatchObject({ matching: 6, lines: [] })
   expect(errorOf(await world.audit('query', 'mine', '--since', 'yesterday'))?.code).toBe('ARG_ERROR')
   expect(errorOf(await world.audit('query', '..'))?.code).toBe('SESSION_ID_INVALID')
   expect(errorOf(await world.audit('query', 'gone'))?.code).toBe('NOT_FOUND')
@@ -75,9 +77,3 @@ test.each(changes)(
     }
   },
 )
-
-test('every command of audit explains itself', async () => {
-  await using world = new SessionWorld()
-  for (const name of ['show', 'query', 'verify'])
-    expect((await world.stint(['audit', name, '--help'])).stdout, name).toContain('Examples:\n  ')
-})

@@ -5,6 +5,7 @@ import { StintError } from '../../primitives/stint-error.ts'
 import { visibleText } from '../../primitives/visible-text.ts'
 import { timeText } from '../sessions/describe.ts'
 import { findId, idArgument, openSessions, sessionOptions } from '../sessions/open-store.ts'
+import { Newest } from './newest.ts'
 import { readAudit } from './read-audit.ts'
 
 const defaultLimit = 100
@@ -36,7 +37,7 @@ export const queryCommand = defineBareCommand({
     const from = since === undefined ? 0 : Date.now() - since
     const keyed = new Set<string>()
     let matching = 0
-    const newest: AuditRecord[] = []
+    const newest = new Newest<AuditRecord>(limit)
     const damage = await readAudit(id, inspection, (record) => {
       if (record.key === key && key !== undefined && record.act !== undefined) keyed.add(record.act)
       if (
@@ -49,9 +50,8 @@ export const queryCommand = defineBareCommand({
       if (failed && record.ok !== false) return
       matching += 1
       newest.push(record)
-      if (newest.length > 2 * limit + 1000) newest.splice(0, newest.length - limit)
     })
-    const data = { session_id: id, lines: limit === 0 ? [] : newest.slice(-limit), matching }
+    const data = { session_id: id, lines: newest.items, matching }
     if (damage === undefined) return data
     say(renderLines(data.lines))
     throw new StintError(damage.code, damage.message, { ...damage.options, data })

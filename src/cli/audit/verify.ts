@@ -17,8 +17,7 @@ export const verifyCommand = defineBareCommand({
     const id = await findId(sessions, idArgument(positionals))
     const inspection = await sessions.store.inspect(id)
     const bar = await openProgressBar('verifying', { signal, quiet })
-    const health = await inspection.health((bytes) => bar?.update({ done: 0, total: 1, bytes }))
-    bar?.clear()
+    const health = await inspection.health((bytes) => bar?.update({ bytes })).finally(() => bar?.clear())
     const { records, head, findings, state } = health.audit
     const data = { session_id: id, lines: records, head, state, findings }
     const damage = auditDamage(id, health)

@@ -5,10 +5,12 @@ import { type Claim, defaultTtlMs } from '../../lease/claim.ts'
 import { giveUp } from '../../lease/give-up.ts'
 import { runAsync } from '../../lease/register.ts'
 import { acquireWithin } from '../../lease/wait.ts'
+import { systemClock } from '../../primitives/clock.ts'
 import { newSessionId } from '../../primitives/id.ts'
 import { type Identity, identify, liveness } from '../../primitives/liveness.ts'
 import { StintError } from '../../primitives/stint-error.ts'
 import { textOf } from '../../primitives/text-of.ts'
+import { withoutSecrets } from '../environment-secrets.ts'
 import { announceWait } from './announce-wait.ts'
 import { describeSubject, openBook, readSession, sessionOption, subjectOptions } from './book.ts'
 import { assertTtl } from './ttl.ts'
@@ -29,11 +31,7 @@ const options = {
     help: 'how long to wait while another session holds it (not at all)',
   },
   purpose: { type: 'string', value: 'TEXT', help: 'what for; shown to sessions that are refused' },
-  pid: {
-    type: 'string',
-    value: 'N',
-    help: 'the process it belongs to; the claim ends when that process does',
-  },
+  pid: { type: 'string', value: 'N', help: 'the process it belongs to; the claim ends when that process does' },
 } as const satisfies OptionTable
 
 export const acquireCommand = defineBareCommand({
@@ -47,12 +45,9 @@ export const acquireCommand = defineBareCommand({
       'stint lock acquire --session mine --path src/api --purpose "new routes"',
       'only a part of the workspace',
     ],
-    [
-      'stint lock acquire --session mine --resource deploy:prod --wait 10m',
-      'something that is not a directory',
-    ],
+    ['stint lock acquire --session mine --resource deploy:prod --wait 10m', 'something that is not a directory'],
   ],
-  async run({ signal, warn }, { options }) {
+  async run({ signal, quiet, warn }, { options }) {
     const sessionId = readSession(options.session) ?? newSessionId()
     assertTtl(options.ttl)
     const book = await openBook(options, warn)
@@ -62,13 +57,15 @@ export const acquireCommand = defineBareCommand({
       paths: book.pathsOf(options.path),
       mode: options.shared ? ('shared' as const) : ('exclusive' as const),
       ttlMs: options.ttl ?? defaultTtlMs,
-      purpose: options.purpose,
+      purpose: options.purpose && withoutSecrets(options.purpose),
     }
-    const startedAt = Date.now()
+    const startedAt = systemClock.mono()
     const acquiring = acquireWithin(book, request, { waitMs: options.wait ?? 0, signal })
-    const { answer, epoch } = await announceWait(acquiring, () => ({ book, request }))
+    const { answer, epoch } = await announceWait(acquiring, quiet, () => ({ book, request }))
     if (signal.aborted) {
-      if (answer.claim.acquired_at >= startedAt) await takeBack(book, answer.claim, request.holder, warn)
+      await takeBack(book, answer.claim, request.holder, startedAt).catch((error: unknown) =>
+        warn(`CLEANUP_FAILED: ${sessionId} still holds ${book.workspace}: ${textOf(error)}`),
+      )
       throw signal.reason as Error
     }
     const { fence, refreshed_at, ttl_ms } = answer.claim
@@ -95,21 +92,14 @@ function readPid(text: string | undefined): Identity | null {
   throw new StintError('NOT_FOUND', `there is no process ${text} for --pid`)
 }
 
-/** Whoever is told that it was cancelled must not hold anything: a grant that came too late goes back. */
-async function takeBack(
-  book: Book,
-  claim: Claim,
-  holder: Identity | null,
-  warn: (message: string) => void,
-): Promise<void> {
-  const request = {
-    sessionId: claim.session_id,
-    firstFence: claim.first_fence,
-    holders: holder === null ? undefined : [holder],
-  }
-  try {
-    await runAsync(book.register, giveUp(book, request))
-  } catch (error) {
-    warn(`CLEANUP_FAILED: ${claim.session_id} still holds ${book.workspace}: ${textOf(error)}`)
-  }
+/** A command that says it was cancelled must not hold anything: a claim that was made since `startedAt` goes back. */
+async function takeBack(book: Book, claim: Claim, holder: Identity | null, startedAt: number): Promise<void> {
+  const { register, key } = book
+  // By the register's clock, which made the claim: ours may be an hour off.
+  const { wall } = await runAsync(register, register.now(key))
+  const startedThere = Math.floor(wall - (systemClock.mono() - startedAt))
+  if (claim.acquired_at < startedThere) return
+  const holders = holder === null ? undefined : [holder]
+  const request = { sessionId: claim.session_id, firstFence: claim.first_fence, holders }
+  await runAsync(register, giveUp(book, request))
 }

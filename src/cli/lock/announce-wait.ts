@@ -1,4 +1,4 @@
-import { isatty } from 'node:tty'
+import { isTerminal } from '../../command/is-terminal.ts'
 import { writeOut } from '../../command/write-out.ts'
 import { type Book, look } from '../../lease/book.ts'
 import { runAsync } from '../../lease/register.ts'
@@ -7,15 +7,16 @@ import { ageOf } from '../../lease/staleness.ts'
 import { formatDuration } from '../../primitives/duration.ts'
 import { visibleText } from '../../primitives/visible-text.ts'
 
-/** Who has to wait no longer than this need not know that it waits. */
+/** A shorter wait is not worth a word. */
 const momentMs = 1000
 
 /** Tells a person at a terminal whom a command waits for, if it still does after a moment. */
 export async function announceWait<Result>(
   waiting: Promise<Result>,
+  quiet: boolean,
   wanted: () => { book: Book; request: AcquireRequest },
 ): Promise<Result> {
-  if (!isatty(2)) return await waiting
+  if (quiet) return await waiting
   const timer = setTimeout(() => void tell(wanted), momentMs)
   try {
     return await waiting
@@ -26,6 +27,7 @@ export async function announceWait<Result>(
 
 async function tell(wanted: () => { book: Book; request: AcquireRequest }): Promise<void> {
   try {
+    if (!(await isTerminal(2))) return
     const { book, request } = wanted()
     const { claims, witness } = await runAsync(book.register, look(book))
     const { answer } = acquire(claims, request, witness, 0)

@@ -7,7 +7,8 @@ import { runAsync } from '../../lease/register.ts'
 import { breakClaim } from '../../lease/rules.ts'
 import { StintError } from '../../primitives/stint-error.ts'
 import { geteuid } from '../../primitives/user.ts'
-import { askYesOrNo } from './ask.ts'
+import { withoutSecrets } from '../environment-secrets.ts'
+import { confirm } from '../terminal/confirm.ts'
 import { openBook, subjectOptions } from './book.ts'
 import { describeClaim, renderClaim } from './describe.ts'
 
@@ -35,8 +36,11 @@ export const breakCommand = defineBareCommand({
     const seen = claimOf(claims, sessionId)
     if (seen === undefined)
       throw new StintError('NOT_FOUND', `${sessionId} has no claim on ${book.workspace}`)
-    if (!options.yes) await confirm(renderClaim(describeClaim(seen, witness)))
-    const record = { by: userName(), reason: options.reason ?? null, at: Date.now() }
+    const shown = renderClaim(describeClaim(seen, witness))
+    const question = `${shown}\nBreak this claim? Its holder may still be writing.`
+    await confirm(options.yes, 'breaking a claim', question)
+    const reason = options.reason === undefined ? null : withoutSecrets(options.reason)
+    const record = { by: userName(), reason, at: Date.now() }
     const { answer } = await runAsync(
       book.register,
       change(book, (now) => {
@@ -62,13 +66,6 @@ function assertUnchanged(claim: Claim | undefined, seen: Claim): void {
     `${seen.session_id} has a new claim since: fence ${claim.fence}, not ${seen.fence}; nothing was broken`,
     { hint: 'Look at it again with `stint lock status` before you break it.' },
   )
-}
-
-async function confirm(claim: string): Promise<void> {
-  if (!process.stdin.isTTY)
-    throw new StintError('ARG_ERROR', 'breaking a claim needs --yes where nobody can be asked')
-  if (await askYesOrNo(`${claim}\nBreak this claim? Its holder may still be writing.`)) return
-  throw new StintError('CANCELLED', 'the claim was not broken', { exit: 1, hint: 'Nothing was changed.' })
 }
 
 function userName(): string {

@@ -9,7 +9,11 @@ import { needSession, openBook, sessionOption, subjectOptions } from './book.ts'
 const options = {
   ...subjectOptions,
   ...sessionOption,
-  fence: { type: 'string', value: 'N', help: 'exit 4 if the claim was lost since this fence (STINT_FENCE)' },
+  fence: {
+    type: 'string',
+    value: 'N',
+    help: 'exit 4 if the claim was lost since this fence; a run has it in STINT_FENCE',
+  },
 } as const satisfies OptionTable
 
 export const checkCommand = defineBareCommand({

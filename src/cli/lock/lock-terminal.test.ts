@@ -10,8 +10,11 @@ test('break asks: n, Ctrl-D and Ctrl-C change nothing and say so; y breaks', asy
   await using terminal = await Terminal.open(world)
   await world.lock(['acquire', '--session', 'theirs'])
   const answers: [() => void, RegExp][] = [
-    [() => terminal.enter('n'), /was not broken \(CANCELLED\)\n {2}Nothing was changed\.\n\[1\] ready>$/],
-    [() => terminal.press('C-d'), /was not broken \(CANCELLED\)\n {2}Nothing was changed\.\n\[1\] ready>$/],
+    [() => terminal.enter('n'), /the answer was no \(CANCELLED\)\n {2}Nothing was changed\.\n\[1\] ready>$/],
+    [
+      () => terminal.press('C-d'),
+      /the answer was no \(CANCELLED\)\n {2}Nothing was changed\.\n\[1\] ready>$/,
+    ],
     [() => terminal.press('C-c'), /CANCELLED[^]*\n\[130\] ready>$/],
   ]
   for (const [answer, end] of answers) {
@@ -56,4 +59,14 @@ test('run --lock --wait says whom it waits for, and Ctrl-C ends the waiting', as
   }
   expect(world.leftovers()).toEqual([])
   expect(dataOf(await world.lock(['status']))).toMatchObject({ claims: [{ session_id: 'theirs' }] })
+})
+
+test('lock acquire --wait --quiet waits without a word', async () => {
+  await using world = new LockWorld()
+  await using terminal = await Terminal.open(world)
+  await world.lock(['acquire', '--session', 'theirs', '--ttl', '2s'])
+  terminal.enter(
+    `clear; stint lock acquire --session me --wait 1h --quiet --workspace ${world.workspace}; echo got it`,
+  )
+  await terminal.shows(/^got it\n\[0\] ready>$/)
 })

@@ -1,10 +1,9 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { validEnvelope } from '../../../test/support/envelope.ts'
 import { dataOf, errorOf, LockWorld } from '../../../test/support/lock-world.ts'
 import { isRunning, stintBin, until } from '../../../test/support/world.ts'
-import { identify } from '../../primitives/liveness.ts'
 
 test('run --lock holds the workspace for the program, exports the fence and gives it back at the end', async () => {
   await using world = new LockWorld()
@@ -54,12 +53,10 @@ test('run --lock without a guard: killing stint does not free the workspace whil
   )
   await until('the program has said its pid', () => run.output().stdout.endsWith('\n'))
   const program = Number(run.output().stdout)
-  await until('it is a holder', async () => identify(program) !== undefined)
-  const holders = async () => {
+  await until('it is a holder, too', async () => {
     const [claim] = dataOf(await world.lock(['status'])).claims as { holders: unknown[] }[]
-    return claim?.holders.length
-  }
-  while ((await holders()) !== 2);
+    return claim?.holders.length === 2
+  })
   run.child.kill('SIGKILL')
   await until('stint is dead', () => !isRunning(run.pid))
   expect((await world.lock(['acquire', '--session', 'b'])).code).toBe(4)
@@ -97,6 +94,33 @@ test.each(['kill', 'warn', undefined])(
     expect((await run.finished).code).toBe(what === 'warn' ? 0 : 4)
   },
 )
+
+/** Every name, link target and content below a directory. */
+const everythingIn = (directory: string): string =>
+  readdirSync(directory, { withFileTypes: true, recursive: true })
+    .map((entry) => {
+      const path = join(entry.parentPath, entry.name)
+      if (entry.isSymbolicLink()) return `${entry.name} ${readlinkSync(path)}`
+      return entry.isFile() ? `${entry.name} ${readFileSync(path, 'latin1')}` : entry.name
+    })
+    .join('\n')
+
+test('no secret of the environment and no token reaches the disk through a purpose or the reason of a break', async () => {
+  await using world = new LockWorld()
+  world.env.DEPLOY_TOKEN = 'correct-horse-battery'
+  const text = `deploy correct-horse-battery AKIA${'ABCD'.repeat(4)}`
+  const clean = 'deploy <secret:env:DEPLOY_TOKEN> <masked:aws-key-id>'
+  await world.lock(['acquire', '--session', 'a', '--purpose', text])
+  expect(dataOf(await world.lock(['status']))).toMatchObject({ claims: [{ purpose: clean }] })
+  await world.lock(['break', '--session', 'a', '--reason', text, '--yes'])
+  expect(dataOf(await world.lock(['status']))).toMatchObject({ breaks: [{ reason: clean }] })
+  const status = [process.execPath, stintBin, 'lock', 'status', '--json']
+  const run = await world.stint(['run', '--lock', '--record', '--purpose', text, '--', ...status], {
+    cwd: world.workspace,
+  })
+  expect(validEnvelope(run.stdout).data).toMatchObject({ claims: [{ purpose: clean }] })
+  expect(everythingIn(world.home)).not.toMatch(/correct-horse|AKIAABCD/)
+})
 
 test('run --lock: --path, --purpose and --ttl are those of its claim', async () => {
   await using world = new LockWorld()

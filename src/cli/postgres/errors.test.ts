@@ -70,14 +70,14 @@ const cases: Case[] = [
     url: () => `postgres://member:${secrets[1]}@127.0.0.1:1/team`,
     exit: 12,
     code: 'POSTGRES_UNAVAILABLE',
-    says: 'Check host and port',
+    says: 'Check the host',
   },
   {
     what: 'a socket that is not there',
     url: () => server.url({ user: 'member', password }).replace('stint-pg-', 'no-such-'),
     exit: 12,
     code: 'POSTGRES_UNAVAILABLE',
-    says: 'Check host and port',
+    says: 'Check the host',
   },
   {
     what: 'a wrong password',

@@ -158,6 +158,33 @@ test('run --lock: who was stopped for longer than its lease lasts learns that so
   })
 })
 
+test('an acquire that is stopped in the moment of its grant holds nothing, also where the local clock is ahead', async () => {
+  await using world = await postgresWorld(server)
+  const ahead = join(world.tmp, 'ahead.cjs')
+  writeFileSync(ahead, 'const { now } = Date; Date.now = () => now() + 3_600_000')
+  const acquire = ['lock', 'acquire', '--session', 'a', '--resource', 'r', '--json']
+  const release = ['release', '--session', 'a', '--resource', 'r']
+  await world.stint(acquire)
+  await world.lock(release)
+  const pool = server.pool({ database: world.database })
+  for (let stopped = false; !stopped;) {
+    const blocker = await pool.connect()
+    await blocker.query('BEGIN; SELECT FROM stint.register FOR UPDATE')
+    const acquiring = world.startStint(acquire, { env: { NODE_OPTIONS: `--require ${ahead}` } })
+    await until('its claim waits for the row', async () => {
+      const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = '${world.database}'`
+      return (await server.admin(waiting)).length > 0
+    })
+    acquiring.child.kill('SIGTERM')
+    await blocker.query('ROLLBACK')
+    blocker.release()
+    // It may have its claim before it hears the signal.
+    stopped = (await acquiring.finished).code === 143
+    if (!stopped) await world.lock(release)
+  }
+  expect(dataOf(await world.lock(['status', '--resource', 'r']))).toMatchObject({ claims: [] })
+})
+
 test('--store goes before STINT_STORE, and the program of run --lock asks the same store', async () => {
   await using world = await postgresWorld(server)
   const url = world.env.STINT_STORE ?? ''

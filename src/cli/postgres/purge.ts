@@ -3,7 +3,7 @@ import { defineBareCommand } from '../../command/spec.ts'
 import { formatDuration } from '../../primitives/duration.ts'
 import { purge, purgeAfterMs } from '../../postgres/store/purge.ts'
 import { plural } from '../plural.ts'
-import { confirm } from '../sessions/confirm.ts'
+import { confirm } from '../terminal/confirm.ts'
 import { needServer, storeOption } from '../store.ts'
 import { openPool } from './open-pool.ts'
 

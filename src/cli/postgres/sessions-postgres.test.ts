@@ -101,7 +101,8 @@ test('who holds a session is named, and can be robbed of it', async () => {
   const session = await sessions.store.create({ id: 'held', purpose: 'a test' })
   const visited = await world.run('append', 'held', '--type', 'note', '--data', '"left"')
   expect(dataOf(visited)).toMatchObject({ taken_in: false })
-  expect(dataOf(await world.run('show', 'held'))).toMatchObject({ spooled: 1, holder: { purpose: 'a test' } })
+  expect(dataOf(await world.run('show', 'held'))).toMatchObject({ holder: { purpose: 'a test' } })
+  await until('the writer has taken it in', async () => (await sessions.data('held')).includes('left'))
   expect(errorOf(await world.run('rm', 'held', '--yes'))).toMatchObject({
     code: 'SESSION_LOCKED',
     message: expect.stringContaining(`pid ${process.pid}`) as string,

@@ -6,7 +6,7 @@ import { visibleText } from '../../primitives/visible-text.ts'
 import { examine, repairSession } from '../../store/filesystem/repair.ts'
 import type { RepairPlan } from '../../store/filesystem/repair-plan.ts'
 import { writeOut } from '../../command/write-out.ts'
-import { confirm } from './confirm.ts'
+import { confirm } from '../terminal/confirm.ts'
 import { findId, idArgument, openFiles, sessionsDirectory } from './open-store.ts'
 
 const options = {

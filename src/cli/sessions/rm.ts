@@ -3,7 +3,7 @@ import { defineBareCommand } from '../../command/spec.ts'
 import { visibleText } from '../../primitives/visible-text.ts'
 import { formatBytes } from '../format-bytes.ts'
 import { plural } from '../plural.ts'
-import { confirm } from './confirm.ts'
+import { confirm } from '../terminal/confirm.ts'
 import { findId, idArgument, openSessions, sessionOptions } from './open-store.ts'
 
 const options = {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { SessionHolder } from '../../../test/support/session-holder.ts'
 import { dataOf, errorOf, SessionWorld } from '../../../test/support/session-world.ts'
+import { Terminal } from '../../../test/support/terminal.ts'
 
 test('two processes, one session: the second learns who holds it, and gets it at once when the first is killed', async () => {
   await using world = new SessionWorld()
@@ -66,4 +67,18 @@ test('many scripts append at once, while a writer comes and goes: nothing is los
     .split('\n')
     .map((line) => (JSON.parse(line) as { data: number }).data)
   expect(numbers.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 24 }, (_, n) => n))
+})
+
+test('unlock takes only the hold it has shown: a process that came meanwhile keeps the session', async () => {
+  await using world = new SessionWorld()
+  const first = await world.hold('mine', 'the first')
+  await using terminal = await Terminal.open(world)
+  terminal.enter('clear; stint sessions unlock mine')
+  await terminal.shows(/the first[^]*Take it\? \[y\/N\]$/)
+  first.child.kill('SIGKILL')
+  await first.finished
+  const second = await world.hold('mine', 'the second')
+  terminal.enter('y')
+  await terminal.shows(/is held by another process now[^]*\(SESSION_LOCKED\)[^]*\n\[4\] ready>$/)
+  await second.write(1)
 })

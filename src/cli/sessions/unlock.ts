@@ -2,9 +2,10 @@ import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/spec.ts'
 import { formatDuration } from '../../primitives/duration.ts'
 import { liveness } from '../../primitives/liveness.ts'
+import { StintError } from '../../primitives/stint-error.ts'
 import { visibleText } from '../../primitives/visible-text.ts'
-import type { Holder } from '../../store/store.ts'
-import { confirm } from './confirm.ts'
+import type { Holder, SessionStore } from '../../store/store.ts'
+import { confirm } from '../terminal/confirm.ts'
 import { describeHolder } from './describe.ts'
 import { findId, idArgument, openSessions, sessionOptions } from './open-store.ts'
 
@@ -26,11 +27,11 @@ export const unlockCommand = defineBareCommand({
     const { store } = sessions
     const { holder } = (await store.inspect(id)).summary
     if (holder === undefined) return { session_id: id, unlocked: false, holder: null }
-    await confirm(
-      options.yes,
-      'taking a session from its holder',
-      `${id} is held by ${holderText(holder)}.\nTake it?`,
-    )
+    if (!options.yes) {
+      const question = `${id} is held by ${holderText(holder)}.\nTake it?`
+      await confirm(false, 'taking a session from its holder', question)
+      await assertStillHeldBy(store, id, holder)
+    }
     const had = await store.unlock(id)
     return {
       session_id: id,
@@ -40,6 +41,17 @@ export const unlockCommand = defineBareCommand({
   },
   render: ({ session_id, unlocked }) => (unlocked ? `${session_id} is free` : `nobody holds ${session_id}`),
 })
+
+/** Only the hold that was shown may be taken: while somebody thought about the answer, a living writer may have come. */
+async function assertStillHeldBy(store: SessionStore, id: string, { epoch, since }: Holder): Promise<void> {
+  const { holder } = (await store.inspect(id)).summary
+  if (holder === undefined || (holder.epoch === epoch && holder.since === since)) return
+  throw new StintError(
+    'SESSION_LOCKED',
+    `${id} is held by another process now: ${holderText(holder)}; nothing was taken`,
+    { hint: 'Look at it with `stint sessions show` before you take it.' },
+  )
+}
 
 function holderText({ process: owner, beat, purpose }: Holder): string {
   const life = { alive: 'alive on this machine: better end it', dead: 'dead', unknown: 'out of sight' }

@@ -1,6 +1,6 @@
 import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/spec.ts'
-import { errnoOf, StintError } from '../../primitives/stint-error.ts'
+import { StintError } from '../../primitives/stint-error.ts'
 import { visibleText } from '../../primitives/visible-text.ts'
 import { damageFound } from '../../store/filesystem/damage.ts'
 import type { Health } from '../../store/store.ts'
@@ -32,15 +32,20 @@ export const verifyCommand = defineBareCommand({
   ],
   async run({ signal, quiet, say, warn }, { options, positionals }) {
     const open = await openSessions(options.store, warn)
-    const ids = await idsOf(open, options.all, positionals)
+    const { all } = options
+    const ids = await idsOf(open, all, positionals)
     const bar = await openProgressBar('verifying', { signal, quiet })
     const sessions: Verified[] = []
     let error: StintError | undefined
     try {
       for (const [done, id] of ids.entries()) {
         if (signal.aborted) break
-        const result = await verifyOne(open, id, (bytes) => bar?.update({ done, total: ids.length, bytes }))
-        if (result === undefined) continue
+        const result = await verifyOne(open, id, (bytes) =>
+          bar?.update({ count: all ? { done, total: ids.length } : undefined, bytes }),
+        )
+        // In a list, one that was removed meanwhile is no matter.
+        if (result === undefined && all) continue
+        if (result === undefined) throw new StintError('NOT_FOUND', `there is no session ${id}`)
         sessions.push(result.verified)
         error ??= result.error
         // Here a signal is heard.
@@ -87,7 +92,8 @@ async function verifyOne(
     const state = error !== undefined ? 'damaged' : torn ? 'torn' : 'whole'
     return { verified: { session_id: id, state, findings, health }, error }
   } catch (error) {
-    if (!(error instanceof StintError) || errnoOf(error) === 'NOT_FOUND') return undefined
+    if (!(error instanceof StintError)) throw error
+    if (error.code === 'NOT_FOUND') return undefined
     // About the way to the server, not about the session.
     if (error.code.startsWith('POSTGRES_')) throw error
     return { verified: { session_id: id, state: 'damaged', findings: [error.message], health: null }, error }

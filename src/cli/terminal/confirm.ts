@@ -1,7 +1,7 @@
 import { StintError } from '../../primitives/stint-error.ts'
-import { askYesOrNo } from '../lock/ask.ts'
+import { askYesOrNo } from './ask.ts'
 
-/** Asks a person, unless `--yes` has answered; where nobody can be asked, `--yes` is needed. */
+/** Asks a person, unless `--yes` has answered. Without a terminal to ask on, `--yes` is needed. */
 export async function confirm(yes: boolean, doing: string, question: string): Promise<void> {
   if (yes) return
   if (!process.stdin.isTTY)
