@@ -107,6 +107,15 @@ test('a program that does not exist, a timeout and a signal are outcomes; SIGKIL
   expect(all[2]?.detail).toMatchObject({ error: { message: 'stopped by SIGTERM' } })
 })
 
+test('a run that is ended by its budget is recorded with that reason', async () => {
+  await using world = new SessionWorld()
+  const script = 'head -c 9000 /dev/zero > "$TMPDIR/x"; sleep 60'
+  expect((await record(world, '--max-bytes', '1KB', '--', 'sh', '-c', script)).code).toBe(4)
+  expect(await acts(world)).toMatchObject([
+    { state: 'failed', detail: { error: { code: 'BUDGET_EXCEEDED' } } },
+  ])
+})
+
 test('if it cannot be recorded it is not run', async () => {
   await using world = new SessionWorld()
   await world.make('mine', 3)

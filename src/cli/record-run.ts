@@ -12,6 +12,8 @@ export type RunEnd = ChildExit | { error: unknown }
 
 export interface Recording {
   finish(end: RunEnd): Promise<void>
+  /** Says why the program is about to be ended; its end is recorded when it has come. */
+  stoppedBy(reason: unknown): void
 }
 
 /**
@@ -60,11 +62,10 @@ export async function recordRun(
     )
     return finished
   }
-  // Whatever else ends the run: a signal, the timeout, a budget.
-  context.onCleanup(() =>
-    finish({ error: context.signal.aborted ? context.signal.reason : 'the run was stopped' }),
-  )
-  return { finish }
+  let stopReason: unknown = 'the run was stopped'
+  // A signal or the timeout, a budget or a lost lease has ended the run.
+  context.onCleanup(() => finish({ error: context.signal.aborted ? context.signal.reason : stopReason }))
+  return { finish, stoppedBy: (reason) => (stopReason = reason) }
 }
 
 function factsOf(end: RunEnd): object {

@@ -1,5 +1,5 @@
 import { exitCodeOf } from '../command/children.ts'
-
+import type { ChildExit } from '../command/context.ts'
 import type { OptionTable } from '../command/option.ts'
 import { defineCommand } from '../command/spec.ts'
 import { newSessionId } from '../primitives/id.ts'
@@ -28,11 +28,7 @@ const options = {
     value: 'D',
     help: 'with --lock: how long to wait for another holder (not at all)',
   },
-  purpose: {
-    type: 'string',
-    value: 'TEXT',
-    help: 'with --lock: what for; shown to sessions that are refused',
-  },
+  purpose: { type: 'string', value: 'TEXT', help: 'with --lock: what for; shown to sessions that are refused' },
   resource: {
     type: 'string',
     value: 'NAME',
@@ -53,11 +49,7 @@ const options = {
     help: 'record the run in its session: the command line before, how it ended after (a new session if none is named)',
   },
   'max-bytes': { type: 'size', value: 'SIZE', help: 'end the program when its scratch holds more than this' },
-  'max-files': {
-    type: 'count',
-    value: 'N',
-    help: 'end the program when its scratch holds more files than this',
-  },
+  'max-files': { type: 'count', value: 'N', help: 'end the program when its scratch holds more files than this' },
 } as const satisfies OptionTable
 
 /** What says how to hold a lease, and nothing else. */
@@ -68,7 +60,8 @@ const isGiven = (value: unknown): boolean =>
 
 export const run = defineCommand({
   name: 'run',
-  summary: 'Runs any program in its own scratch. Its input, output, terminal and exit code pass through.',
+  summary:
+    'Runs any program in its own scratch. Its input, output, terminal and exit code pass through.',
   options,
   positionals: '-- COMMAND [ARGUMENT…]',
   stopAtPositional: true,
@@ -120,9 +113,15 @@ export const run = defineCommand({
       await recording?.finish({ error })
       throw error
     })
-    await lease?.join(child.pid)
-    const reasonsToStop = [lease?.lost, watch?.exceeded].filter((reason) => reason !== undefined)
-    const exit = await Promise.race([child.exited, ...reasonsToStop])
+    const end = async (): Promise<ChildExit> => {
+      await lease?.join(child.pid)
+      const reasonsToStop = [lease?.lost, watch?.exceeded].filter((reason) => reason !== undefined)
+      return await Promise.race([child.exited, ...reasonsToStop])
+    }
+    const exit = await end().catch((reason: unknown) => {
+      recording?.stoppedBy(reason)
+      throw reason
+    })
     await recording?.finish(exit)
     const code = exitCodeOf(exit)
     await watch?.finish(code)
