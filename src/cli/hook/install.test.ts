@@ -20,12 +20,20 @@ import {
   hookBin,
   HookWorld,
 } from '../../../test/support/hook-world.ts'
+import { stintBin } from '../../../test/support/world.ts'
 import { hosts } from '../../hook/hosts.ts'
 
 /** Puts a settings file there, with its directories. */
 function plant(path: string, content: string | Buffer): void {
   mkdirSync(dirname(path), { recursive: true })
   writeFileSync(path, content)
+}
+
+/** What a person at a terminal reads. */
+async function onTerminal(world: HookWorld, command: string): Promise<string> {
+  const line = `${process.execPath} ${stintBin} ${command}`
+  const typed = world.start('script', ['-qec', line, '/dev/null'], { cwd: world.project })
+  return (await typed.finished).stdout
 }
 
 const mine = '{\n  // mine\n  "model": "best"\n}\n'
@@ -224,6 +232,9 @@ test('one file that is broken keeps no other agent from its hooks', async () => 
     failures: [{ agent: 'claude', code: 'SETTINGS_INVALID', path: world.file('claude') }],
   })
   expect(world.read(world.file('claude'))).toBe('not JSON')
+  const read = await onTerminal(world, 'hook install')
+  expect(read).toContain(`Gemini CLI: is installed already in ${world.file('gemini')}`)
+  expect(read).toContain('SETTINGS_INVALID')
 })
 
 test('ten at the same time install it once', async () => {
@@ -355,11 +366,7 @@ test('--dry-run shows a diff that `patch` can apply, and changes nothing', async
 test('a person reads what was done, where the old file is, and what to do next', async () => {
   await using world = new HookWorld()
   plant(world.file('codex'), '{"hooks": {}}\n')
-  const { stdout } = await world.start(
-    'script',
-    ['-qec', `${process.execPath} ${join(dirname(hookBin), 'stint.cjs')} hook install`, '/dev/null'],
-    { cwd: world.project },
-  ).finished
+  const stdout = await onTerminal(world, 'hook install')
   expect(stdout).toContain(
     `Codex: installed in ${world.file('codex')} (as it was: ${world.file('codex')}.stint-backup)`,
   )

@@ -39,7 +39,7 @@ export const installCommand = defineBareCommand({
     ['stint hook install git', 'commits and branch changes in this repository, too'],
     ['stint hook install --dry-run', 'see the changes first'],
   ],
-  async run({ warn }, { options, positionals }): Promise<ChangesData & { next: string[] }> {
+  async run({ warn, say }, { options, positionals }): Promise<ChangesData & { next: string[] }> {
     const { scope, hold, record, 'fail-closed': failClosed, 'dry-run': dryRun } = options
     const targets = targetsToInstall(readAgents(positionals), readPlace(options), findWorkspace().path)
     const warned = new Set<string>()
@@ -48,7 +48,7 @@ export const installCommand = defineBareCommand({
       warned.add(message)
     }
     const chosen = { scope, hold, failClosed, record, dryRun, warn: warnOnce }
-    const data = await changeEach(targets, dryRun, (target) => install(target, chosen))
+    const data = await changeEach(targets, { dryRun, say }, (target) => install(target, chosen))
     return { ...data, next: dryRun ? [] : nextSteps(targets) }
   },
   render: (data) => [renderChanges(data), ...data.next].join('\n'),

@@ -29,10 +29,10 @@ interface Failure {
   error: string
 }
 
-/** Does it to one target after another: what is wrong with one file keeps no other from its hooks. */
+/** Changes one target after another: a broken file keeps no other agent from its hooks. `say` shows what was done before a failure is. */
 export async function changeEach(
   targets: readonly Target[],
-  dryRun: boolean,
+  { dryRun, say }: { dryRun: boolean; say: (text: string) => void },
   act: (target: Target) => Promise<Change[]>,
 ): Promise<ChangesData> {
   const data: ChangesData = { dry_run: dryRun, hooks: [], failures: [] }
@@ -50,6 +50,7 @@ export async function changeEach(
     }
   }
   if (data.failures.length === 0) return data
+  if (data.hooks.length > 0) say(renderChanges(data))
   const told = data.failures.map(({ error, code }) => `${code}: ${error}`).join('; ')
   throw new StintError('PARTIAL_FAILURE', told, { data })
 }

@@ -15,11 +15,13 @@ export const uninstallCommand = defineBareCommand({
     ['stint hook uninstall', 'all that can be seen from here'],
     ['stint hook uninstall git', 'only the guard of this repository'],
   ],
-  async run(_, { options, positionals }): Promise<ChangesData> {
+  async run({ say }, { options, positionals }): Promise<ChangesData> {
     const dryRun = options['dry-run']
     const workspace = findWorkspace().path
     const targets = targetsToLookAt(readAgents(positionals), readPlace(options), workspace)
-    const data = await changeEach(targets, dryRun, (target) => uninstall(target, { dryRun, workspace }))
+    const data = await changeEach(targets, { dryRun, say }, (target) =>
+      uninstall(target, { dryRun, workspace }),
+    )
     return { ...data, hooks: data.hooks.filter(({ outcome }) => outcome !== 'absent') }
   },
   render: (data) => (data.hooks.length === 0 ? 'there are no hooks of stint here' : renderChanges(data)),
