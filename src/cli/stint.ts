@@ -4,8 +4,7 @@ import { version } from './version.ts'
 export const stint: CommandGroup = {
   name: 'stint',
   version,
-  summary:
-    'Private temp directories, workspace leases, durable sessions and an audit trail for agents and tools.',
+  summary: 'Private temp directories, workspace leases, durable sessions and an audit trail for agents and tools.',
   commands: {
     run: {
       summary: 'run any program in its own temp directory',
@@ -44,7 +43,7 @@ export const stint: CommandGroup = {
       load: async () => (await import('./temp/temp.ts')).temp,
     },
     postgres: {
-      summary: 'leases for more than one machine',
+      summary: 'leases and sessions for more than one machine',
       load: async () => (await import('./postgres/postgres.ts')).postgres,
     },
     demo: {
