@@ -1,8 +1,8 @@
-import { execFileSync } from 'node:child_process'
 import { existsSync, realpathSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { askGit } from '../primitives/ask-git.ts'
 import { displayHostname, thisMachine } from '../primitives/platform.ts'
-import { errnoOf, StintError } from '../primitives/stint-error.ts'
+import { StintError } from '../primitives/stint-error.ts'
 import { pathOfFileUrl, repositoryName } from './remote-url.ts'
 
 /** What a workspace is, seen from any machine. */
@@ -26,7 +26,7 @@ export function repositoryOf(workspace: string): Repository {
 }
 
 function findRepository(workspace: string): Repository {
-  const url = existsSync(join(workspace, '.git')) ? chooseRemote(askGit(workspace)) : undefined
+  const url = existsSync(join(workspace, '.git')) ? chooseRemote(remotesOf(workspace)) : undefined
   if (url === undefined) return ofThisMachine('dir', workspace)
   const name = repositoryName(url)
   return name === undefined ? ofThisMachine('git', localPath(workspace, url)) : { key: `git:${name}`, name }
@@ -47,40 +47,20 @@ export function chooseRemote(listing: string): string | undefined {
   return (origin ?? remotes.sort((a, b) => (a.name < b.name ? -1 : 1))[0])?.url
 }
 
-/** Git itself, since users rewrite URLs in settings of theirs (`insteadOf`). Without what a hook of git has in its environment. */
-function askGit(workspace: string): string {
-  const env = Object.entries(process.env).filter(([name]) => !name.startsWith('GIT_'))
-  try {
-    return execFileSync('git', ['-C', workspace, 'remote', '-v'], {
-      encoding: 'utf8',
-      env: { ...Object.fromEntries(env), LC_ALL: 'C' },
-      stdio: ['ignore', 'pipe', 'pipe'],
-      timeout: 10_000,
-    })
-  } catch (error) {
-    throw explain(error, workspace)
-  }
-}
-
-function explain(error: unknown, workspace: string): StintError {
+/** Git itself is asked, since users rewrite URLs in their settings (`insteadOf`). */
+function remotesOf(workspace: string): string {
   const hint = 'Name what you claim with --resource NAME instead, or let git work here.'
-  if (errnoOf(error) === 'ENOENT')
-    return new StintError(
-      'NOT_FOUND',
-      `git was not found, so nobody can say what ${workspace} is a clone of`,
-      {
-        hint,
-        cause: error,
-      },
-    )
-  const words =
-    String((error as { stderr?: unknown }).stderr ?? '')
-      .trim()
-      .split('\n')[0] || 'no reason given'
-  return new StintError('PERMISSION_DENIED', `git cannot say what ${workspace} is a clone of: ${words}`, {
-    hint,
-    cause: error,
-  })
+  let answer: ReturnType<typeof askGit>
+  try {
+    answer = askGit(workspace, 'remote', '-v')
+  } catch (error) {
+    if (!(error instanceof StintError) || error.code !== 'COMMAND_NOT_FOUND') throw error
+    const message = `git was not found, so nobody can say what ${workspace} is a clone of`
+    throw new StintError('NOT_FOUND', message, { hint, cause: error })
+  }
+  if ('text' in answer) return answer.text
+  const message = `git cannot say what ${workspace} is a clone of: ${answer.refusal}`
+  throw new StintError('PERMISSION_DENIED', message, { hint })
 }
 
 /** A remote in a directory of this machine: its real path, as another clone would find it. */

@@ -1,8 +1,8 @@
 import { join, resolve } from 'node:path'
+import { askGit } from '../../primitives/ask-git.ts'
 import { isWithin } from '../../primitives/is-within.ts'
 import { StintError } from '../../primitives/stint-error.ts'
 import type { Place } from '../place.ts'
-import { askGit } from './run-git.ts'
 
 /** Where git looks for the hooks of a repository, or of all of them. */
 export interface HooksDirectory {
@@ -22,14 +22,14 @@ export function hooksDirectory(directory: string, place: Place): HooksDirectory 
 }
 
 function ofRepository(directory: string): HooksDirectory {
-  const workspace = askGit(directory, 'rev-parse', '--show-toplevel')
-  const found = workspace && askGit(workspace, 'rev-parse', '--git-path', 'hooks')
+  const workspace = gitSays(directory, 'rev-parse', '--show-toplevel')
+  const found = workspace && gitSays(workspace, 'rev-parse', '--git-path', 'hooks')
   if (!found)
     throw new StintError('NOT_FOUND', `${directory} is not in a git repository with files`, {
       hint: 'Change to the repository to guard.',
     })
   const path = resolve(workspace, found)
-  const [scope] = (askGit(workspace, 'config', '--show-scope', '--get', 'core.hooksPath') ?? '').split('\t')
+  const [scope] = (gitSays(workspace, 'config', '--show-scope', '--get', 'core.hooksPath') ?? '').split('\t')
   if (scope === 'global' || scope === 'system')
     throw new StintError('NAME_TAKEN', `git looks for the hooks of all your repositories in ${path}`, {
       hint: 'Use --user to guard all of them, or `git config --local core.hooksPath .git/hooks` to let this one have its own.',
@@ -38,7 +38,7 @@ function ofRepository(directory: string): HooksDirectory {
 }
 
 function ofUser(directory: string): HooksDirectory {
-  const path = askGit(directory, 'config', '--global', '--path', '--get', 'core.hooksPath')
+  const path = gitSays(directory, 'config', '--global', '--path', '--get', 'core.hooksPath')
   if (path === undefined || path === '')
     throw new StintError('NOT_FOUND', 'git has no directory for the hooks of all your repositories', {
       hint: 'Install it in each repository, or set one with `git config --global core.hooksPath DIR`: hooks in the repositories are then no longer run.',
@@ -47,7 +47,13 @@ function ofUser(directory: string): HooksDirectory {
 }
 
 function isTracked(workspace: string, path: string): boolean {
-  const common = resolve(workspace, askGit(workspace, 'rev-parse', '--git-common-dir') ?? '.git')
+  const common = resolve(workspace, gitSays(workspace, 'rev-parse', '--git-common-dir') ?? '.git')
   if (!isWithin(path, workspace) || isWithin(path, common)) return false
-  return askGit(workspace, 'check-ignore', '--quiet', join(path, 'pre-commit')) === undefined
+  return gitSays(workspace, 'check-ignore', '--quiet', join(path, 'pre-commit')) === undefined
+}
+
+/** Undefined if git refuses to say it. */
+function gitSays(directory: string, ...args: string[]): string | undefined {
+  const answer = askGit(directory, ...args)
+  return 'text' in answer ? answer.text : undefined
 }
