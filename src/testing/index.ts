@@ -1,3 +1,4 @@
-export { type ConformanceCase, registerConformance } from './register-conformance.ts'
+export type { ConformanceCase } from './conformance-case.ts'
+export { registerConformance } from './register-conformance.ts'
 export { storeConformance } from './store-conformance.ts'
 export type { StorePlace } from './store-conformance/store-case.ts'

@@ -1,11 +1,7 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { type Register, runAsync, runSync } from '../lease/register.ts'
-
-/** One thing a driver must do; give it to any test runner. */
-export interface ConformanceCase {
-  title: string
-  run: () => Promise<void>
-}
+import type { ConformanceCase } from './conformance-case.ts'
+import { until } from './until.ts'
 
 /**
  * What every register must do, for whoever writes the next driver.
@@ -63,6 +59,41 @@ export function registerConformance(open: () => Register | Promise<Register>): C
       },
     ],
     [
+      'a read that is told what was known shows what is there now',
+      async (register) => {
+        const readKnowing = (epoch: number, text: string) =>
+          runAsync(register, register.read('k', { epoch, text }))
+        for (const [epoch, text] of ['one', 'two', 'three'].entries()) await swap(register, 'k', epoch, text)
+        const now = { epoch: 3, text: 'three' }
+        deepEqual(await readKnowing(3, 'three'), now)
+        deepEqual(await readKnowing(2, 'two'), now)
+        deepEqual(await readKnowing(3, 'another three'), now)
+        deepEqual(await readKnowing(4, 'four'), now)
+        deepEqual(await runAsync(register, register.read('other', { epoch: 3, text: 'three' })), {
+          epoch: 0,
+          text: undefined,
+        })
+      },
+    ],
+    [
+      'a watcher hears of changes, and can be stopped twice',
+      async (register) => {
+        if (register.watch === undefined) return
+        await swap(register, 'k', 0, 'one')
+        let heard = false
+        const stop = register.watch('k', () => {
+          heard = true
+        })
+        let epoch = 1
+        // It may begin to look a moment later: there is always another change to hear of.
+        await until('the watcher has heard of a change', async () => {
+          epoch = (await swap(register, 'k', epoch, `text ${epoch}`)) ?? epoch
+          return heard
+        }).finally(stop)
+        stop()
+      },
+    ],
+    [
       'keys are apart, and all of them are listed',
       async (register) => {
         await swap(register, 'a', 0, 'A')
@@ -87,15 +118,16 @@ export function registerConformance(open: () => Register | Promise<Register>): C
     [
       'counting by read and swap loses no count',
       async (register) => {
-        const count = async () => {
-          for (let done = 0; done < 10;) {
-            const { epoch, text } = await read(register, 'k')
-            if ((await swap(register, 'k', epoch, String(Number(text ?? 0) + 1))) !== undefined) done += 1
+        const count = async (writer: string) => {
+          for (let done = 0, tries = 0; done < 10; tries++) {
+            const { epoch, text = '0' } = await read(register, 'k')
+            const next = `${Number.parseInt(text) + 1} is the try ${tries} of ${writer}`
+            if ((await swap(register, 'k', epoch, next)) !== undefined) done += 1
           }
         }
-        await Promise.all(Array.from({ length: 6 }, count))
+        await Promise.all(['a', 'b', 'c', 'd', 'e', 'f'].map(count))
         // A swap that was won and overtaken at once may be made again: then there is one more.
-        ok(Number((await read(register, 'k')).text) >= 60)
+        ok(Number.parseInt((await read(register, 'k')).text ?? '') >= 60)
       },
     ],
     [

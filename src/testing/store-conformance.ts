@@ -1,4 +1,4 @@
-import type { ConformanceCase } from './register-conformance.ts'
+import type { ConformanceCase } from './conformance-case.ts'
 import { actCases } from './store-conformance/act-cases.ts'
 import { eventCases } from './store-conformance/event-cases.ts'
 import { forkCases } from './store-conformance/fork-cases.ts'

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { PostgresServer } from '../../../test/support/postgres.ts'
 import { PostgresSessions } from '../../../test/support/postgres-sessions.ts'
 import type { Session } from '../../store/session.ts'
-import { until } from '../../testing/store-conformance/store-case.ts'
+import { until } from '../../testing/until.ts'
 import { migrate } from '../migrate.ts'
 import { postgresStore } from './store.ts'
 

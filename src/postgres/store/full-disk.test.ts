@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { PostgresServer } from '../../../test/support/postgres.ts'
 import { migrate } from '../migrate.ts'
-import { until } from '../../testing/store-conformance/store-case.ts'
+import { until } from '../../testing/until.ts'
 import { postgresStore } from './store.ts'
 
 /** Does not get smaller. */

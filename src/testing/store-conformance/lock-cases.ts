@@ -1,4 +1,4 @@
-import { deepEqual, equal, match, ok } from 'node:assert/strict'
+import { deepEqual, equal, match, ok, rejects as fails } from 'node:assert/strict'
 import { collect, rejects, type StoreCase } from './store-case.ts'
 
 /** One writer at a time. */
@@ -9,9 +9,10 @@ export const lockCases: StoreCase[] = [
       const other = await place.open()
       const session = await store.create({ purpose: 'write a novel' })
       await rejects('SESSION_LOCKED', other.resume(session.id), store.resume(session.id))
-      await other.resume(session.id).catch((error: Error) => {
-        match(error.message, new RegExp(`pid ${process.pid}`))
-        match(error.message, /write a novel/)
+      await fails(other.resume(session.id), ({ message }: Error) => {
+        match(message, new RegExp(`pid ${process.pid}`))
+        match(message, /write a novel/)
+        return true
       })
       await session.close()
       await using again = await other.resume(session.id)
@@ -29,10 +30,7 @@ export const lockCases: StoreCase[] = [
       const controller = new AbortController()
       const aborted = other.resume(session.id, { wait: '1m', signal: controller.signal })
       controller.abort(new Error('enough'))
-      await aborted.then(
-        () => ok(false),
-        () => {},
-      )
+      await fails(aborted)
       await session.close()
       const again = await waiting
       await again.close()

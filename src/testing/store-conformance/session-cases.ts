@@ -1,4 +1,5 @@
-import { deepEqual, equal, match, notEqual, ok } from 'node:assert/strict'
+import { deepEqual, equal, match, notEqual, ok, rejects as fails } from 'node:assert/strict'
+import { until } from '../until.ts'
 import { collect, rejects, type StoreCase } from './store-case.ts'
 
 const badIds = ['', '.', '..', 'a/b', '../a', '.hidden', 'a\0b', 'x'.repeat(300), '🙂', 'a b', 'ä']
@@ -103,7 +104,9 @@ export const sessionCases: StoreCase[] = [
       const first = await store.create({ id: 'first', tool: 'a', workspace: '/one', title: 'A' })
       const second = await store.create({ id: 'second', tool: 'b', workspace: '/two' })
       await second.append({ type: 'note' })
-      await new Promise((resolve) => setTimeout(resolve, 5))
+      // Activity is told apart by the millisecond.
+      const before = Date.now()
+      await until('the clock has gone on', () => Date.now() > before)
       await first.append({ type: 'note' })
       await first.turn()
       await second.close()
@@ -196,7 +199,7 @@ export const sessionCases: StoreCase[] = [
         store.visit(session.id, () => {}),
         store.inspect(session.id),
       )
-      await store.resume(session.id).catch((error: { exit?: number }) => equal(error.exit, 6))
+      await fails(store.resume(session.id), { exit: 6 })
     },
   ],
   [

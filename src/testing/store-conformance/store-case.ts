@@ -37,14 +37,6 @@ export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
   return all
 }
 
-/** Waits for a condition, not for a time; the bound only ends what would hang. */
-export async function until(what: string, condition: () => Promise<boolean>): Promise<void> {
-  for (const end = Date.now() + 60_000; !(await condition());) {
-    ok(Date.now() < end, `still not so: ${what}`)
-    await new Promise((resolve) => setTimeout(resolve, 10))
-  }
-}
-
 /** The same numbers for the same seed, below a bound. */
 export function randomFrom(seed: number): (below: number) => number {
   let state = seed

@@ -1,6 +1,7 @@
-import { deepEqual, equal, ok } from 'node:assert/strict'
+import { deepEqual, equal, ok, rejects as fails } from 'node:assert/strict'
 import type { SessionStore } from '../../store/store.ts'
-import { collect, rejects, type StoreCase, until } from './store-case.ts'
+import { until } from '../until.ts'
+import { collect, rejects, type StoreCase } from './store-case.ts'
 
 const typesOf = async (store: SessionStore, id: string): Promise<string[]> =>
   (await collect((await store.inspect(id)).events())).map(({ type }) => type)
@@ -85,8 +86,7 @@ export const visitCases: StoreCase[] = [
     'what is left while the holder goes is never lost and never doubled',
     async (store, place) => {
       const other = await place.open()
-      const { id, close } = await bound(store)
-      await close()
+      const id = await closedSession(store)
       for (let round = 0; round < 15; round++) {
         const session = await store.resume(id)
         const visiting = other.visit(id, (visit) => visit.append({ type: `r${round}` }))
@@ -120,23 +120,19 @@ export const visitCases: StoreCase[] = [
   [
     'a visitor that fails gives the session back',
     async (store) => {
-      const { id, close } = await bound(store)
-      await close()
-      await store
-        .visit(id, () => {
-          throw new Error('mine')
-        })
-        .then(
-          () => ok(false),
-          (error: Error) => equal(error.message, 'mine'),
-        )
+      const id = await closedSession(store)
+      const failing = store.visit(id, () => {
+        throw new Error('mine')
+      })
+      await fails(failing, { message: 'mine' })
       await using session = await store.resume(id)
       equal(session.lastSeq, 0)
     },
   ],
 ]
 
-async function bound(store: SessionStore): Promise<{ id: string; close: () => Promise<void> }> {
+async function closedSession(store: SessionStore): Promise<string> {
   const session = await store.create()
-  return { id: session.id, close: () => session.close() }
+  await session.close()
+  return session.id
 }

@@ -1,0 +1,5 @@
+/** One thing a driver must do; give it to any test runner. */
+export interface ConformanceCase {
+  title: string
+  run: () => Promise<void>
+}
