@@ -37,9 +37,8 @@ test.each<[Mutation, Partial<Exploration>]>([
   ['compaction out of order', { remembers: true }],
   ['one text for all', { remembers: true }],
 ])('the explorer sees what goes wrong with: %s', (mutation, options) => {
-  const bounds = { writers: 3, swaps: 2, ...anytime, ...options }
-  const { states, violation } = explore({ ...bounds, mutation })
+  // Unbroken, the same finds nothing, with a death on top of it: that is the first test.
+  const { states, violation } = explore({ writers: 3, swaps: 2, ...anytime, ...options, mutation })
   console.log(`${mutation}: after ${states} states: ${violation}`)
-  expect(explore(bounds).violation).toBeUndefined()
   expect(violation).toBeDefined()
 })

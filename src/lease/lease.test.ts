@@ -109,8 +109,8 @@ test('a process that joins a claim keeps it when the first holder dies', async (
   await first.finished
   await expect(acquireLease(options('b'))).rejects.toMatchObject({ code: 'LOCK_HELD' })
   second.child.kill('SIGKILL')
-  await second.finished
-  const next = await acquireLease(options('b'))
+  // A process that was seen alive just now counts as alive for a moment.
+  const next = await acquireLease(options('b', { wait: 60_000 }))
   await next.release()
 })
 
@@ -215,15 +215,14 @@ test('a release that fails can be tried again', async () => {
 })
 
 test('a record too long to be read again is not written', async () => {
-  const purpose = 'x'.repeat(10_000)
-  const paths = (n: number) => Array.from({ length: 300 }, (_, i) => `${n}-${'p'.repeat(180)}-${i}`)
+  const deep = Array.from({ length: 14 }, () => 'p'.repeat(240)).join('/')
+  const paths = (n: number) => Array.from({ length: 80 }, (_, i) => inWork(`${n}-${i}/${deep}`))
   const held: Lease[] = []
   const holding = async () => {
-    for (let n = 0; n < 40; n++)
-      held.push(await acquireLease(options(`s${n}`, { purpose, paths: paths(n).map(inWork) })))
+    for (let n = 0; n < 10; n++) held.push(await acquireLease(options(`s${n}`, { paths: paths(n) })))
   }
   await expect(holding()).rejects.toMatchObject({ code: 'ARG_ERROR' })
-  expect(held.length).toBeGreaterThan(5)
+  expect(held.length).toBeGreaterThan(2)
   for (const lease of held) expect(await lease.check()).toBe(true)
   for (const lease of held) expect(await lease.release()).toBe(true)
 })
@@ -247,25 +246,25 @@ test('threads of one process, and copies of the library, are as apart as process
   expect(faults.flat()).toEqual([])
 })
 
-test.each([
-  { sessionId: '..' },
-  { sessionId: 42 },
-  { ttlMs: 0 },
-  { ttlMs: Number.NaN },
-  { ttlMs: 31 * 24 * 3_600_000 },
-  { busyTtlMs: -1 },
-  { wait: Number.NaN },
-  { wait: '1s' },
-  { mode: 'Exclusive' },
-  { pid: -1 },
-  { pid: 1.5 },
-  { paths: 'src' },
-  { paths: null },
-  { paths: [1] },
-  { paths: Array.from({ length: 1001 }, (_, i) => `${i}`) },
-  { purpose: 5 },
-  { purpose: 'x'.repeat(10_001) },
-])('bad options %j are an ARG_ERROR, and claim nothing', async (bad) => {
+test.each<[what: string, bad: object]>([
+  ['a session id that is no name', { sessionId: '..' }],
+  ['a session id that is no text', { sessionId: 42 }],
+  ['no time at all', { ttlMs: 0 }],
+  ['a time that is no number', { ttlMs: Number.NaN }],
+  ['more than 30 days', { ttlMs: 31 * 24 * 3_600_000 }],
+  ['a busy time below 0', { busyTtlMs: -1 }],
+  ['a wait that is no number', { wait: Number.NaN }],
+  ['a wait in words', { wait: '1s' }],
+  ['a mode that there is not', { mode: 'Exclusive' }],
+  ['a pid below 0', { pid: -1 }],
+  ['half a pid', { pid: 1.5 }],
+  ['paths that are no list', { paths: 'src' }],
+  ['null as paths', { paths: null }],
+  ['a path that is no text', { paths: [1] }],
+  ['too many paths', { paths: Array.from({ length: 1001 }, (_, i) => `${i}`) }],
+  ['a purpose that is no text', { purpose: 5 }],
+  ['a purpose that is too long', { purpose: 'x'.repeat(10_001) }],
+])('%s: ARG_ERROR, and nothing is claimed', async (_, bad) => {
   const given = { ...options('a'), ...bad } as LeaseOptions
   await expect(acquireLease(given)).rejects.toMatchObject({ code: 'ARG_ERROR' })
   expect(await runAsync(register, register.keys())).toEqual([])

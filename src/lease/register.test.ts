@@ -141,6 +141,25 @@ test('names that only look like an epoch are passed over, and what cannot be rem
   expect(epochs.sort()).toEqual(['19', '2', '20', '21', '22'])
 })
 
+test('a planted epoch after which no number can come is refused, named, and nothing is changed', () => {
+  const path = directory()
+  const register = fileRegister(path)
+  swapAll(register, 0, ['one'])
+  const last = 999_999_999_999_999
+  symlinkSync('planted', join(path, 'k', String(last)))
+  expect(runSync(register, register.read('k'))).toEqual({ epoch: last, text: 'planted' })
+  expect(() => runSync(register, register.swap('k', last, 'two'))).toThrow(
+    expect.objectContaining({
+      code: 'HOME_UNSAFE',
+      message: expect.stringContaining(join(path, 'k', String(last))) as string,
+      hint: 'Remove it.',
+    }),
+  )
+  expect(readdirSync(join(path, 'k')).sort()).toEqual(['1', String(last)])
+  rmSync(join(path, 'k', String(last)))
+  swapAll(register, 1, ['two'])
+})
+
 test('an attachment that cannot be read is an error, not an empty text', () => {
   const path = directory()
   const register = fileRegister(path)
