@@ -28,7 +28,11 @@ const options = {
     value: 'D',
     help: 'with --lock: how long to wait for another holder (not at all)',
   },
-  purpose: { type: 'string', value: 'TEXT', help: 'with --lock: what for; shown to sessions that are refused' },
+  purpose: {
+    type: 'string',
+    value: 'TEXT',
+    help: 'with --lock: what for; shown to sessions that are refused',
+  },
   resource: {
     type: 'string',
     value: 'NAME',
@@ -49,7 +53,11 @@ const options = {
     help: 'record the run in its session: the command line before, how it ended after (a new session if none is named)',
   },
   'max-bytes': { type: 'size', value: 'SIZE', help: 'end the program when its scratch holds more than this' },
-  'max-files': { type: 'count', value: 'N', help: 'end the program when its scratch holds more files than this' },
+  'max-files': {
+    type: 'count',
+    value: 'N',
+    help: 'end the program when its scratch holds more files than this',
+  },
 } as const satisfies OptionTable
 
 /** What says how to hold a lease, and nothing else. */
@@ -60,8 +68,7 @@ const isGiven = (value: unknown): boolean =>
 
 export const run = defineCommand({
   name: 'run',
-  summary:
-    'Runs any program in its own scratch. Its input, output, terminal and exit code pass through.',
+  summary: 'Runs any program in its own scratch. Its input, output, terminal and exit code pass through.',
   options,
   positionals: '-- COMMAND [ARGUMENT…]',
   stopAtPositional: true,

@@ -4,7 +4,8 @@ import { version } from './version.ts'
 export const stint: CommandGroup = {
   name: 'stint',
   version,
-  summary: 'Private temp directories, workspace leases, durable sessions and an audit trail for agents and tools.',
+  summary:
+    'Private temp directories, workspace leases, durable sessions and an audit trail for agents and tools.',
   commands: {
     run: {
       summary: 'run any program in its own temp directory',

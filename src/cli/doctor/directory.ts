@@ -2,6 +2,7 @@ import { lstatSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { errorTable } from '../../primitives/error-table.ts'
 import { ownDirectoryProblem } from '../../primitives/own-directory.ts'
+import { shellWord } from '../../primitives/shell-word.ts'
 import { geteuid } from '../../primitives/user.ts'
 import { visibleText } from '../../primitives/visible-text.ts'
 import { bad, type Check, fine, poor } from '../health/check.ts'
@@ -45,21 +46,25 @@ export function judgeDirectory(role: Role, facts: DirectoryFacts, uid: number = 
     return bad(
       role,
       `there is no directory ${above} to make it in`,
-      `mkdir -p ${above}, or set ${variableOf[role]}.`,
+      `mkdir -p ${shellWord(above)}, or set ${variableOf[role]}.`,
     )
   if (self?.problem !== undefined) return bad(role, `${path} ${self.problem}`, unsafe)
   if ((parent.mode & 0o002) !== 0 && (parent.mode & 0o1000) === 0)
-    return bad(role, `anybody can replace ${path}`, `chmod +t ${above}`)
+    return bad(role, `anybody can replace ${path}`, `chmod +t ${shellWord(above)}`)
   if (self === undefined) return fine(role, `${path}, made when it is first needed`)
   const mode = `mode ${(self.mode & 0o777).toString(8)}`
   if ((self.mode & 0o022) !== 0)
-    return bad(role, `others can write to ${path} (${mode})`, `chmod 700 ${path}`)
+    return bad(role, `others can write to ${path} (${mode})`, `chmod 700 ${shellWord(path)}`)
   if ((self.mode & 0o700) !== 0o700)
-    return bad(role, `you cannot use ${path} (${mode})`, `chmod 700 ${path}`)
+    return bad(role, `you cannot use ${path} (${mode})`, `chmod 700 ${shellWord(path)}`)
   if ((self.mode & 0o055) !== 0)
-    return poor(role, `others can look into ${path} (${mode})`, `chmod 700 ${path}`)
+    return poor(role, `others can look into ${path} (${mode})`, `chmod 700 ${shellWord(path)}`)
   if (open.length > 0 && role === 'home')
-    return poor(role, `others may read ${visibleText(open.join(', '))} in ${path}`, `chmod -R go= ${path}`)
+    return poor(
+      role,
+      `others may read ${visibleText(open.join(', '))} in ${path}`,
+      `chmod -R go= ${shellWord(path)}`,
+    )
   if (parent.uid !== 0 && parent.uid !== uid)
     return poor(role, `user ${parent.uid} can replace ${path}`, unsafe)
   return fine(role, path)

@@ -95,6 +95,11 @@ test.each<[string, DirectoryFacts, string, string | null]>([
   else expect(check.fix).toContain(fix)
 })
 
+test('a fix can be pasted into a shell, whatever the path', () => {
+  const { fix } = judgeDirectory('home', directory(0o770, { path: "/u/my home/it's" }), 1000)
+  expect(fix).toBe(String.raw`chmod 700 '/u/my home/it'\''s'`)
+})
+
 test('what a file system cannot do: fatal for what is needed, a warning for the rest, and only where it is used', () => {
   expect(judgeFiles('home', {}).level).toBe('ok')
   expect(judgeFiles('home', { symlink: 'EPERM', link: 'EPERM' })).toMatchObject({

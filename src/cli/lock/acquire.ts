@@ -31,7 +31,11 @@ const options = {
     help: 'how long to wait while another session holds it (not at all)',
   },
   purpose: { type: 'string', value: 'TEXT', help: 'what for; shown to sessions that are refused' },
-  pid: { type: 'string', value: 'N', help: 'the process it belongs to; the claim ends when that process does' },
+  pid: {
+    type: 'string',
+    value: 'N',
+    help: 'the process it belongs to; the claim ends when that process does',
+  },
 } as const satisfies OptionTable
 
 export const acquireCommand = defineBareCommand({
@@ -45,7 +49,10 @@ export const acquireCommand = defineBareCommand({
       'stint lock acquire --session mine --path src/api --purpose "new routes"',
       'only a part of the workspace',
     ],
-    ['stint lock acquire --session mine --resource deploy:prod --wait 10m', 'something that is not a directory'],
+    [
+      'stint lock acquire --session mine --resource deploy:prod --wait 10m',
+      'something that is not a directory',
+    ],
   ],
   async run({ signal, quiet, warn }, { options }) {
     const sessionId = readSession(options.session) ?? newSessionId()

@@ -84,8 +84,7 @@ function create(path: string): number {
     return openPrivateFile(path, 'wx')
   } catch (error) {
     const errno = errnoOf(error)
-    if (errno === 'EEXIST')
-      throw new StintError('NAME_TAKEN', `${path} exists already`, { cause: error })
+    if (errno === 'EEXIST') throw new StintError('NAME_TAKEN', `${path} exists already`, { cause: error })
     if (errno === 'ENOENT' || errno === 'ENOTDIR')
       throw new StintError('NOT_FOUND', `there is no directory for ${path}`, { cause: error })
     throw codedError(error, `write ${path}`, 'Choose a place you may write to.')
