@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { CrashDisk } from './crash-disk.ts'
 import { fileImages, type Tearing } from './crash-file-images.ts'
 import { DirectoryNode, FileNode, type TreeNode } from './crash-nodes.ts'
+import { seeded } from './random.ts'
 
 export interface Bounds extends Tearing {
   /** Up to so many combinations of names and contents all of them; of more, each one's, with the others all lost or all kept, and as many at random. */
@@ -131,13 +132,4 @@ function hashOf(content: Buffer): string {
   const known = hashes.get(content) ?? createHash('sha1').update(content).digest('base64')
   hashes.set(content, known)
   return known
-}
-
-/** The same numbers in every run. */
-export function seeded(seed: number): () => number {
-  let state = seed >>> 0 || 1
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return state / 2 ** 32
-  }
 }
