@@ -5,7 +5,7 @@ import { formatDuration } from '../primitives/duration.ts'
 import { visibleText } from '../primitives/visible-text.ts'
 
 /**
- * Why a tool call is refused, so that a model can act on it: seed 003's sentence, since when, doing what, and what to do.
+ * Why a tool call is refused, so that a model can act on it: who holds the workspace, since when, doing what, and what to do.
  */
 export const denial = (workspace: string, by: Claim, witness: Witness): string =>
   [

@@ -22,7 +22,7 @@ export interface Break {
   at: number
 }
 
-/** A session's claim: seed 003's record and what it lacked. */
+/** A session's claim. */
 export interface Claim {
   session_id: string
   /** The first holder's pid; null if no process stands behind it. */

@@ -16,7 +16,7 @@ beforeEach(() => {
   record = null
 })
 
-test('a free lock is taken, with the record of the seed', () => {
+test('a free lock is taken, with a record of its holder', () => {
   expect(acquire('a')).toEqual({ acquired: true, holder: { session_id: 'a', pid: 42, acquired_at: now } })
   expect(record).toEqual({ schema_version: 1, session_id: 'a', pid: 42, acquired_at: now, ttl_ms: 300_000 })
 })
@@ -54,7 +54,7 @@ test('refresh and release act only for the owner', () => {
   expect(lock.refresh({ sessionId: 'a', workspaceHash: 'abc', now, ...io })).toEqual({ refreshed: false })
 })
 
-test('a refresh gives the time it is told, or the default, as the seed has it', () => {
+test('a refresh gives the time it is told, or the default', () => {
   acquire('a', now, { ttlMs: 1000 })
   lock.refresh({ sessionId: 'a', now: now + 1, ttlMs: 2000, ...io })
   expect(record?.ttl_ms).toBe(2000)
@@ -75,7 +75,7 @@ test.each([
   expect(acquire('b').acquired).toBe(true)
 })
 
-test("decide blocks what another holds, with the seed's sentence, and fails open", () => {
+test('decide blocks what another holds, in a sentence that names the holder, and fails open', () => {
   acquire('a')
   expect(lock.decide(acquire('b'), 'b')).toEqual({
     block: true,
@@ -86,7 +86,7 @@ test("decide blocks what another holds, with the seed's sentence, and fails open
   expect(lock.decide(null, 'a')).toEqual({ block: false })
 })
 
-test("constants and hash are the seed's", () => {
+test('constants and hash do not change', () => {
   expect([lock.LOCK_SCHEMA_VERSION, lock.LOCK_DEFAULT_TTL_MS]).toEqual([1, 300_000])
   for (const path of ['/a/b', '', 'ü']) {
     expect(lock.computeWorkspaceHash(path)).toBe(

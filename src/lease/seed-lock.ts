@@ -6,7 +6,7 @@ import type { Witness } from './staleness.ts'
 export { computeWorkspaceHash } from './workspace.ts'
 
 /**
- * Seed 003's lock, as it describes it: pure functions with the I/O injected, one record, one holder. They decide by the same rules as
+ * A lock of one record and one holder: pure functions with the I/O injected. They decide by the same rules as
  * leases do; what they cannot have is a swap, so two callers that read before either writes both get it. Use `acquireLease`.
  */
 export const LOCK_SCHEMA_VERSION = 1
@@ -82,11 +82,11 @@ export function decide(
   return { block: true, reason: blockReason(holder.session_id, holder.pid) }
 }
 
-/** Seed 003's sentence. */
+/** What a session that is blocked reads first. */
 export const blockReason = (sessionId: string, pid: number | null): string =>
   `parallel session lock held by ${sessionId} (pid ${pid ?? '-'}) — wait or close that session first`
 
-/** A seed record as the claims of a workspace: none if it makes no sense. */
+/** A lock record as the claims of a workspace: none if it makes no sense. */
 function claimsOf(record: LockRecord | null | undefined): Claims {
   const claims = [{ ...record, pid: null, detached: true, paths: ['**'] }]
   const empty: Claims = {

@@ -20,7 +20,7 @@ export function standing(claim: Claim, witness: Witness): Standing {
   const lives = claim.holders.map((holder) => ({ holder, liveness: witness.liveness(holder) }))
   if (!claim.detached && lives.length > 0 && lives.every(({ liveness }) => liveness === 'dead')) return 'dead'
   const busy = lives.some(({ holder, liveness }) => holder.calls.length > 0 && liveness === 'alive')
-  // The exact boundary is still fresh, as in seed 003.
+  // The exact boundary is still fresh.
   if (ageOf(claim, witness.now) > (busy ? claim.busy_ttl_ms : claim.ttl_ms)) return 'expired'
   const unproven = !lives.some(({ liveness }) => liveness === 'alive')
   if (unproven && witness.outlasted?.(claim)) return 'expired'

@@ -7,7 +7,7 @@ import { errnoOf, StintError } from '../primitives/stint-error.ts'
 /** The tree being edited: the git top level if there is one, else the directory; always its real path. */
 export interface Workspace {
   path: string
-  /** First 12 hex digits of the MD5 of the path, as in seed 003. */
+  /** First 12 hex digits of the MD5 of the path. */
   key: string
 }
 
@@ -19,7 +19,7 @@ export function findWorkspace(directory: string = currentDirectory()): Workspace
 /** Is it the key of a workspace? Others may put anything beside them. */
 export const isWorkspaceKey = (name: string): boolean => /^[0-9a-f]{12}$/.test(name)
 
-/** Seed 003's hash: first 12 hex digits of the MD5 of the path as it is given. */
+/** First 12 hex digits of the MD5 of the path as it is given. */
 export const computeWorkspaceHash = (path: string): string => md5(String(path || '')).slice(0, 12)
 
 function currentDirectory(): string {

@@ -1,5 +1,5 @@
 /**
- * MD5 of a text, in hex. Not for security: it names lock directories, as seed 003 does. By hand, because loading
+ * MD5 of a text, in hex. Not for security: it names lock directories. By hand, because loading
  * node:crypto for it would make every hook call 5 ms slower; and without an array a round, because a hook runs it once, uncompiled.
  */
 export function md5(text: string): string {
