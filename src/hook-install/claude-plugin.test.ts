@@ -2,7 +2,7 @@ import { cpSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type CommandHost, hookEvent, outcome } from '../../test/support/hook-host.ts'
-import { HookWorld } from '../../test/support/hook-world.ts'
+import { HookUser } from '../../test/support/hook-user.ts'
 import { projectRoot } from '../../test/support/world.ts'
 import { version } from '../cli/version.ts'
 import { hosts } from '../hook/hosts.ts'
@@ -43,7 +43,7 @@ test('the manifest and the marketplace name the same plugin', () => {
 })
 
 /** A copy of the plugin where Claude Code would have put it. */
-function installed(world: HookWorld): { root: string; call: (host: CommandHost) => Promise<boolean> } {
+function installed(world: HookUser): { root: string; call: (host: CommandHost) => Promise<boolean> } {
   const root = join(world.user, '.claude/plugins/cache/a b/stint')
   mkdirSync(root, { recursive: true })
   cpSync(built, root, { recursive: true })
@@ -58,7 +58,7 @@ function installed(world: HookWorld): { root: string; call: (host: CommandHost) 
 }
 
 test('copied elsewhere, without the rest of stint, it lets pass and refuses; taken away, it blocks nobody', async () => {
-  await using world = new HookWorld()
+  await using world = new HookUser()
   const { root, call } = installed(world)
   expect(await call('claude')).toBe(true)
   // The session of the call itself ends with its process: the holder is another.
@@ -71,7 +71,7 @@ test('copied elsewhere, without the rest of stint, it lets pass and refuses; tak
 })
 
 test('the command asks stint only for what stint can tell', async () => {
-  await using world = new HookWorld()
+  await using world = new HookUser()
   const commands = [...read('commands/sessions.md').matchAll(/^!`stint (.*?) \|\|/gm)].map(([, words = '']) =>
     words.split(' '),
   )

@@ -11,7 +11,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { HookWorld } from '../../../test/support/hook-world.ts'
+import { HookUser } from '../../../test/support/hook-user.ts'
 import { LockWorld } from '../../../test/support/lock-world.ts'
 import { deadPid, plant } from '../../../test/support/plant.ts'
 import { Terminal } from '../../../test/support/terminal.ts'
@@ -47,7 +47,7 @@ const diagnose = async (world: World, env: NodeJS.ProcessEnv = {}, cwd = world.t
   diagnosisOf(await world.stint(['doctor', '--json'], { env, cwd }))
 
 /** A user who has nothing yet: what the checks say of hooks and timers is not about whoever runs the tests. */
-class NewUser extends HookWorld {
+class NewUser extends HookUser {
   readonly home = join(this.tmp, 'home')
 
   constructor() {

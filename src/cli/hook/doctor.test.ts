@@ -1,7 +1,8 @@
 import { cpSync, existsSync, mkdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { contentOf, hookAgents, hookBin, HookWorld } from '../../../test/support/hook-world.ts'
+import { hookBin } from '../../../test/support/hook-host.ts'
+import { contentOf, hookAgents, HookUser } from '../../../test/support/hook-user.ts'
 
 interface Examined {
   agent: string
@@ -18,7 +19,7 @@ interface Data {
 }
 
 async function doctor(
-  world: HookWorld,
+  world: HookUser,
   ...args: string[]
 ): Promise<{ code: number | null; data: Data; error: unknown }> {
   const finished = await world.hook(['doctor', '--runs', '2', ...args])
@@ -30,7 +31,7 @@ const problemsOf = ({ data }: { data: Data }): string =>
   data.hooks.flatMap(({ problems }) => problems.map(({ problem }) => problem)).join('\n')
 
 test('every hook that is installed is tried out and measured, and nothing is changed by that', async () => {
-  await using world = new HookWorld()
+  await using world = new HookUser()
   await world.git('init')
   await world.change('install', ...hookAgents, 'git', 'opencode')
   // Somebody works here: the trial must neither see nor disturb that.
@@ -52,7 +53,7 @@ test('every hook that is installed is tried out and measured, and nothing is cha
 })
 
 test('inside of an agent, and with the bypass set, it finds the same', async () => {
-  await using world = new HookWorld()
+  await using world = new HookUser()
   await world.change('install', 'codex', 'gemini')
   Object.assign(world.env, {
     CLAUDECODE: '1',
@@ -65,7 +66,7 @@ test('inside of an agent, and with the bypass set, it finds the same', async () 
 })
 
 test('a hook whose program is gone or broken: exit 3, why, and what to do', async () => {
-  await using world = new HookWorld()
+  await using world = new HookUser()
   const installation = join(world.tmp, 'stint')
   cpSync(dirname(hookBin), installation, { recursive: true })
   const install = () =>
@@ -91,7 +92,7 @@ test('a hook whose program is gone or broken: exit 3, why, and what to do', asyn
 })
 
 test('settings that somebody has rewritten since, in part or whole', async () => {
-  await using world = new HookWorld()
+  await using world = new HookUser()
   await world.change('install', 'claude')
   const path = world.file('claude')
   const whole = world.read(path)
@@ -105,7 +106,7 @@ test('settings that somebody has rewritten since, in part or whole', async () =>
 })
 
 test('a hook that always refuses is found out', async () => {
-  await using world = new HookWorld()
+  await using world = new HookUser()
   const fake = join(world.tmp, 'stint-hook.cjs')
   writeFileSync(fake, `process.stderr.write('no'); process.exitCode = 2`)
   await world.change('install', 'claude')
@@ -130,7 +131,7 @@ test.each<[what: string, agent: string, file: string, content: string, problem: 
     'switches these hooks off',
   ],
 ])('hooks that are switched off in %s', async (_, agent, file, content, problem) => {
-  await using world = new HookWorld()
+  await using world = new HookUser()
   mkdirSync(dirname(join(world.project, file)), { recursive: true })
   writeFileSync(join(world.project, file), content)
   await world.change('install', agent)
@@ -139,7 +140,7 @@ test.each<[what: string, agent: string, file: string, content: string, problem: 
 })
 
 test('a file that the agent itself does not read: said when it is installed, and found', async () => {
-  await using world = new HookWorld()
+  await using world = new HookUser()
   mkdirSync(dirname(world.file('claude')))
   writeFileSync(world.file('claude'), '{\n  // mine\n  "model": "x"\n}\n')
   const installed = await world.hook(['install', 'claude'])
@@ -156,7 +157,7 @@ test('a file that the agent itself does not read: said when it is installed, and
 })
 
 test('Codex: switched off is a problem, not yet trusted is said', async () => {
-  await using world = new HookWorld()
+  await using world = new HookUser()
   await world.change('install', 'codex')
   const config = join(world.user, '.codex/config.toml')
   writeFileSync(config, 'model = "x"\n[features]\nother = true\nhooks = false # for now\n')
@@ -172,7 +173,7 @@ test('Codex: switched off is a problem, not yet trusted is said', async () => {
 })
 
 test('the plugin of OpenCode is tried out in the runtime that OpenCode brings, if it brings one', async () => {
-  await using world = new HookWorld()
+  await using world = new HookUser()
   const log = join(world.tmp, 'log')
   // It runs a file as Bun does when asked to be Bun, and is OpenCode otherwise.
   const script = `#!/bin/sh
@@ -187,7 +188,7 @@ if [ "$1" = -e ]; then echo "bun 1.3.14"; else shift; exec '${process.execPath}'
 })
 
 test('the plugin beside the settings: every hook runs twice, and it says so', async () => {
-  await using world = new HookWorld()
+  await using world = new HookUser()
   mkdirSync(dirname(world.file('claude')))
   writeFileSync(world.file('claude'), '{"enabledPlugins": {"stint@stint": true}}')
   await world.change('install', 'claude')
@@ -195,7 +196,7 @@ test('the plugin beside the settings: every hook runs twice, and it says so', as
 })
 
 test('git: a hook that is not executable, or that somebody has replaced', async () => {
-  await using world = new HookWorld()
+  await using world = new HookUser()
   await world.git('init')
   await world.change('install', 'git')
   writeFileSync(join(world.project, '.git/hooks/pre-commit'), '#!/bin/sh\n')
@@ -203,7 +204,7 @@ test('git: a hook that is not executable, or that somebody has replaced', async 
 })
 
 test('the settings of a project: what comes with the project itself is not run for a trial', async () => {
-  await using world = new HookWorld()
+  await using world = new HookUser()
   await world.git('init')
   symlinkSync(hookBin, join(world.bin, 'stint-hook'))
   await world.change('install', 'claude', 'codex', '--project')
@@ -237,7 +238,7 @@ test('the settings of a project: what comes with the project itself is not run f
 })
 
 test('git: a directory with a name of any kind', async () => {
-  await using world = new HookWorld()
+  await using world = new HookUser()
   const installation = join(world.tmp, `sé 'lä\n"ü`)
   cpSync(dirname(hookBin), installation, { recursive: true })
   await world.git('init')
@@ -250,7 +251,7 @@ test('git: a directory with a name of any kind', async () => {
 })
 
 test('what is tried out is the hook before a tool call, wherever it stands', async () => {
-  await using world = new HookWorld()
+  await using world = new HookUser()
   await world.change('install', 'copilot')
   const { version, hooks } = JSON.parse(world.read(world.file('copilot'))) as Record<string, object>
   const turned = Object.fromEntries(Object.entries(hooks ?? {}).toReversed())
@@ -259,13 +260,13 @@ test('what is tried out is the hook before a tool call, wherever it stands', asy
 })
 
 test('an agent that has no hooks, when asked for: exit 3; nothing at all, when not: nothing is wrong', async () => {
-  await using world = new HookWorld()
+  await using world = new HookUser()
   expect(await doctor(world)).toMatchObject({ code: 0, data: { hooks: [] } })
   expect(await doctor(world, 'claude')).toMatchObject({ code: 3, error: { code: 'HOOKS_BROKEN' } })
 })
 
 test('what makes every start slower is measured, and named with what to do', async () => {
-  await using world = new HookWorld()
+  await using world = new HookUser()
   await world.change('install', 'claude')
   const slow = join(world.tmp, 'slow.cjs')
   writeFileSync(slow, 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300)')

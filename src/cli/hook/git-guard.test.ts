@@ -9,11 +9,12 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { contentOf, hookBin, HookWorld } from '../../../test/support/hook-world.ts'
+import { hookBin } from '../../../test/support/hook-host.ts'
+import { contentOf, HookUser } from '../../../test/support/hook-user.ts'
 import type { Finished } from '../../../test/support/world.ts'
 
 /** A repository with one commit. */
-class Repository extends HookWorld {
+class Repository extends HookUser {
   readonly hooks = join(this.project, '.git/hooks')
 
   async make(): Promise<void> {
@@ -304,7 +305,7 @@ test.each([
   [['install', 'git', '--user'], 'NOT_FOUND', 5],
   [['install', 'git', '--local'], 'ARG_ERROR', 2],
 ])('outside of a repository, %j is %s', async (args, error, exit) => {
-  await using world = new HookWorld()
+  await using world = new HookUser()
   const { code, ...finished } = await world.hook(args)
   expect([code, finished.envelope().error?.code]).toEqual([exit, error])
 })

@@ -13,13 +13,7 @@ import {
 import { dirname, join } from 'node:path'
 import { parse } from 'jsonc-parser'
 import { expect, test } from 'vitest'
-import {
-  contentOf,
-  type HookAgent,
-  hookAgents,
-  hookBin,
-  HookWorld,
-} from '../../../test/support/hook-world.ts'
+import { contentOf, type HookAgent, hookAgents, hookBin, HookUser } from '../../../test/support/hook-user.ts'
 import { stintBin } from '../../../test/support/world.ts'
 import { hosts } from '../../hook/hosts.ts'
 
@@ -30,7 +24,7 @@ function plant(path: string, content: string | Buffer): void {
 }
 
 /** What a person at a terminal reads. */
-async function onTerminal(world: HookWorld, command: string): Promise<string> {
+async function onTerminal(world: HookUser, command: string): Promise<string> {
   const line = `${process.execPath} ${stintBin} ${command}`
   const typed = world.start('script', ['-qec', line, '/dev/null'], { cwd: world.project })
   return (await typed.finished).stdout
@@ -41,7 +35,7 @@ const mine = '{\n  // mine\n  "model": "best"\n}\n'
 test.each(hookAgents)(
   '%s: every event of the host is registered, and after uninstall nothing is left',
   async (agent) => {
-    await using world = new HookWorld()
+    await using world = new HookUser()
     mkdirSync(join(world.user, `.${agent}`))
     const before = contentOf(world.user)
     expect(await world.change('install', agent)).toMatchObject([
@@ -73,7 +67,7 @@ test.each<[what: string, content: string | Buffer]>([
 ])(
   'a file with %s: installed twice is once, and uninstalled is as before, to the byte',
   async (_, content) => {
-    await using world = new HookWorld()
+    await using world = new HookUser()
     const path = world.file('claude')
     plant(path, content)
     chmodSync(path, 0o640)
@@ -93,7 +87,7 @@ test.each<[what: string, content: string | Buffer]>([
 )
 
 test('what is edited by hand after the installation is kept, and what was chosen anew goes with the rest', async () => {
-  await using world = new HookWorld()
+  await using world = new HookUser()
   const path = world.file('claude')
   plant(path, mine)
   await world.change('install', 'claude')
@@ -108,7 +102,7 @@ test('what is edited by hand after the installation is kept, and what was chosen
 })
 
 test('an agent that writes its settings anew, in its own way, keeps them; only ours goes', async () => {
-  await using world = new HookWorld()
+  await using world = new HookUser()
   const path = world.file('gemini')
   await world.change('install', 'gemini')
   const rewritten = { ...(JSON.parse(world.read(path)) as object), theme: 'dark' }
@@ -118,7 +112,7 @@ test('an agent that writes its settings anew, in its own way, keeps them; only o
 })
 
 test('a file that was made for us, and has nothing else in it when it is edited, goes', async () => {
-  await using world = new HookWorld()
+  await using world = new HookUser()
   mkdirSync(join(world.user, '.cursor'))
   await world.change('install', 'cursor')
   writeFileSync(world.file('cursor'), `${world.read(world.file('cursor'))}\n\n`)
@@ -127,7 +121,7 @@ test('a file that was made for us, and has nothing else in it when it is edited,
 })
 
 test('settings that are a link: what it leads to is changed, the link stays', async () => {
-  await using world = new HookWorld()
+  await using world = new HookUser()
   const path = world.file('claude')
   const dotfile = join(world.user, 'dotfiles/claude.json')
   plant(dotfile, mine)
@@ -142,7 +136,7 @@ test('settings that are a link: what it leads to is changed, the link stays', as
 })
 
 test('of directories, only those that were made for us go', async () => {
-  await using world = new HookWorld()
+  await using world = new HookUser()
   const beside = join(world.user, '.claude-beside')
   mkdirSync(beside)
   mkdirSync(join(world.user, '.claude'))
@@ -153,7 +147,7 @@ test('of directories, only those that were made for us go', async () => {
 })
 
 test('a link to a file that is not there yet makes that file', async () => {
-  await using world = new HookWorld()
+  await using world = new HookUser()
   const path = world.file('claude')
   mkdirSync(dirname(path))
   symlinkSync(join(world.user, 'elsewhere.json'), path)
@@ -165,7 +159,7 @@ test('a link to a file that is not there yet makes that file', async () => {
 })
 
 test('a directory that is a link, and a link to a link: what was not there is not there afterwards', async () => {
-  await using world = new HookWorld()
+  await using world = new HookUser()
   mkdirSync(join(world.user, 'dotfiles'))
   symlinkSync('dotfiles', join(world.user, '.claude'))
   mkdirSync(join(world.user, '.gemini'))
@@ -190,7 +184,7 @@ test.each<[what: string, content: string | Buffer]>([
   ['bytes that are not UTF-8', Buffer.from([0x7b, 0xff, 0x7d])],
   ['UTF-16', Buffer.from('\uFEFF{}', 'utf16le')],
 ])('a file with %s is refused, and unchanged', async (_, content) => {
-  await using world = new HookWorld()
+  await using world = new HookUser()
   plant(world.file('claude'), content)
   const before = contentOf(world.user)
   const { code, stderr, ...finished } = await world.hook(['install', 'claude'])
@@ -203,7 +197,7 @@ test.each<[what: string, content: string | Buffer]>([
 })
 
 test('a directory in its place, or a file in the place of its directory, is refused', async () => {
-  await using world = new HookWorld()
+  await using world = new HookUser()
   mkdirSync(world.file('claude'), { recursive: true })
   writeFileSync(join(world.user, '.codex'), '')
   for (const agent of ['claude', 'codex'])
@@ -211,7 +205,7 @@ test('a directory in its place, or a file in the place of its directory, is refu
 })
 
 test('a file that nobody may write to is left alone', async () => {
-  await using world = new HookWorld()
+  await using world = new HookUser()
   plant(world.file('claude'), mine)
   chmodSync(world.file('claude'), 0o444)
   const before = contentOf(world.user)
@@ -221,7 +215,7 @@ test('a file that nobody may write to is left alone', async () => {
 })
 
 test('one file that is broken keeps no other agent from its hooks', async () => {
-  await using world = new HookWorld()
+  await using world = new HookUser()
   plant(world.file('claude'), 'not JSON')
   plant(world.file('gemini'), '{}')
   const { code, ...finished } = await world.hook(['install'])
@@ -238,7 +232,7 @@ test('one file that is broken keeps no other agent from its hooks', async () => 
 })
 
 test('ten at the same time install it once', async () => {
-  await using world = new HookWorld()
+  await using world = new HookUser()
   const path = world.file('claude')
   plant(path, mine)
   const finished = await Promise.all(Array.from({ length: 10 }, () => world.hook(['install', 'claude'])))
@@ -255,7 +249,7 @@ test('ten at the same time install it once', async () => {
 })
 
 test('with no name: every agent there is, told by its directory or its program, and only those', async () => {
-  await using world = new HookWorld()
+  await using world = new HookUser()
   mkdirSync(join(world.user, '.codex'))
   plant(join(world.bin, 'gemini'), '#!/bin/sh\n')
   chmodSync(join(world.bin, 'gemini'), 0o755)
@@ -269,14 +263,14 @@ test('with no name: every agent there is, told by its directory or its program, 
 })
 
 test('no agent at all: says which there are', async () => {
-  await using world = new HookWorld()
+  await using world = new HookUser()
   const { code, ...finished } = await world.hook(['install'])
   expect([code, finished.envelope().error?.code]).toEqual([5, 'NOT_FOUND'])
   expect(finished.envelope().error?.suggestion).toContain('claude')
 })
 
 test('a project: by the name of stint-hook, so that it is right for everyone, and with a warning if that is not found', async () => {
-  await using world = new HookWorld()
+  await using world = new HookUser()
   const before = contentOf(world.project)
   const finished = await world.hook([
     'install',
@@ -302,7 +296,7 @@ test('a project: by the name of stint-hook, so that it is right for everyone, an
 })
 
 test('from anywhere in a project, the settings at its top; those of a worktree of Codex in the checkout it came from', async () => {
-  await using world = new HookWorld()
+  await using world = new HookUser()
   await world.git('init')
   await world.git('commit', '--allow-empty', '-m', 'first')
   const worktree = join(world.tmp, 'worktree')
@@ -318,7 +312,7 @@ test('from anywhere in a project, the settings at its top; those of a worktree o
 })
 
 test("--local is one's own, in the project; only Claude Code has that", async () => {
-  await using world = new HookWorld()
+  await using world = new HookUser()
   mkdirSync(join(world.user, '.claude'))
   mkdirSync(join(world.user, '.codex'))
   const path = join(world.project, '.claude/settings.local.json')
@@ -334,14 +328,14 @@ test.each([
   [['install', '--scope', 'all'], 'scope'],
   [['uninstall', '--fail-closed'], 'fail-closed'],
 ])('stint hook %j is refused', async (args, message) => {
-  await using world = new HookWorld()
+  await using world = new HookUser()
   const { code, ...finished } = await world.hook(args)
   expect([code, finished.envelope().error?.code]).toEqual([2, 'ARG_ERROR'])
   expect(finished.envelope().error?.message).toContain(message)
 })
 
 test('--dry-run shows a diff that `patch` can apply, and changes nothing', async () => {
-  await using world = new HookWorld()
+  await using world = new HookUser()
   const path = world.file('claude')
   plant(path, mine)
   const before = contentOf(world.user)
@@ -364,7 +358,7 @@ test('--dry-run shows a diff that `patch` can apply, and changes nothing', async
 })
 
 test('a person reads what was done, where the old file is, and what to do next', async () => {
-  await using world = new HookWorld()
+  await using world = new HookUser()
   plant(world.file('codex'), '{"hooks": {}}\n')
   const stdout = await onTerminal(world, 'hook install')
   expect(stdout).toContain(
@@ -374,7 +368,7 @@ test('a person reads what was done, where the old file is, and what to do next',
 })
 
 test('status: where hooks are, with which choices, and who has none', async () => {
-  await using world = new HookWorld()
+  await using world = new HookUser()
   mkdirSync(join(world.user, '.gemini'))
   await world.change(
     'install',
@@ -403,7 +397,7 @@ test('status: where hooks are, with which choices, and who has none', async () =
 })
 
 test('status: gone, half there, edited by hand, unreadable', async () => {
-  await using world = new HookWorld()
+  await using world = new HookUser()
   const state = async (): Promise<unknown> => {
     const { hooks } = (await world.hook(['status', 'claude'])).envelope().data as {
       hooks: { state: string }[]
@@ -428,7 +422,7 @@ test('status: gone, half there, edited by hand, unreadable', async () => {
 })
 
 test('settings that were rewritten get our hooks again, and a backup of what they are now', async () => {
-  await using world = new HookWorld()
+  await using world = new HookUser()
   const path = world.file('claude')
   plant(path, mine)
   await world.change('install', 'claude')
@@ -439,7 +433,7 @@ test('settings that were rewritten get our hooks again, and a backup of what the
 })
 
 test("OpenCode: a plugin of our own, and nobody else's", async () => {
-  await using world = new HookWorld()
+  await using world = new HookUser()
   const path = join(world.user, '.config/opencode/plugins/stint.js')
   await world.change('install', 'opencode', '--scope', 'paths')
   expect(world.read(path)).toContain('stintPlugin({"scope":"paths"})')
@@ -455,7 +449,7 @@ test("OpenCode: a plugin of our own, and nobody else's", async () => {
 })
 
 test.each<HookAgent>(['claude', 'codex'])('%s: its own variable says where its home is', async (agent) => {
-  await using world = new HookWorld()
+  await using world = new HookUser()
   const home = join(world.tmp, 'agent-home')
   world.env[agent === 'claude' ? 'CLAUDE_CONFIG_DIR' : 'CODEX_HOME'] = home
   const [row] = await world.change('install', agent)

@@ -9,8 +9,9 @@ import {
   type Moment,
   outcome,
   registered,
+  hookBin,
 } from '../../../test/support/hook-host.ts'
-import { hookBin, HookWorld } from '../../../test/support/hook-world.ts'
+import { HookUser } from '../../../test/support/hook-user.ts'
 import type { Finished } from '../../../test/support/world.ts'
 
 interface Handler {
@@ -19,7 +20,7 @@ interface Handler {
 }
 
 /** A user whose stint is a copy that a test may break. */
-class AgentWorld extends HookWorld {
+class AgentWorld extends HookUser {
   readonly installation = join(this.tmp, 'stint')
 
   constructor() {

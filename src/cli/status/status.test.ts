@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { HookWorld } from '../../../test/support/hook-world.ts'
+import { HookUser } from '../../../test/support/hook-user.ts'
 import { deadPid, plant } from '../../../test/support/plant.ts'
 import {
   type Finished,
@@ -17,7 +17,7 @@ import type { StatusData } from './gather.ts'
 import { lastingPart } from './lasting.ts'
 
 /** A user with a home, a workspace, and no agents. */
-class User extends HookWorld {
+class User extends HookUser {
   readonly home = join(this.tmp, 'home')
 
   status(...args: string[]): Promise<Finished> {

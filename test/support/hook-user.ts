@@ -1,8 +1,6 @@
 import { lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { stintBin, type Finished, World } from './world.ts'
-
-export const hookBin = join(dirname(stintBin), 'stint-hook.cjs')
+import { join } from 'node:path'
+import { type Finished, World } from './world.ts'
 
 /** Where each agent keeps its hooks, below the home directory of its user. */
 export const userFiles = {
@@ -43,7 +41,7 @@ export function contentOf(directory: string): Record<string, string> {
 }
 
 /** A user with a home directory and a project of their own, who has no agent yet, and is not inside one. */
-export class HookWorld extends World {
+export class HookUser extends World {
   readonly user = join(this.tmp, 'user')
   readonly project = join(this.tmp, 'project')
   readonly bin = join(this.tmp, 'bin')
