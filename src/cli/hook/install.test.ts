@@ -13,7 +13,8 @@ import {
 import { dirname, join } from 'node:path'
 import { parse } from 'jsonc-parser'
 import { expect, test } from 'vitest'
-import { contentOf, type HookAgent, hookAgents, hookBin, HookUser } from '../../../test/support/hook-user.ts'
+import { hookBin } from '../../../test/support/hook-host.ts'
+import { contentOf, type HookAgent, hookAgents, HookUser } from '../../../test/support/hook-user.ts'
 import { stintBin } from '../../../test/support/world.ts'
 import { hosts } from '../../hook/hosts.ts'
 
