@@ -132,6 +132,18 @@ test('a session is copied from one store to the other, verified, under an id of 
   expect(errorOf(await world.run('copy', 'nobody', '--to', 'files'))).toMatchObject({ code: 'NOT_FOUND' })
 })
 
+test('verify does not pass over a session that the server fails to read', async () => {
+  await using other = await PostgresSessions.on(server)
+  const session = await other.store.create({ id: 'mine' })
+  await session.append({ type: 'note' })
+  await session.close()
+  await other.sql('ALTER TABLE stint.journal RENAME TO kept')
+  await other.sql('CREATE VIEW stint.journal AS SELECT * FROM stint.kept WHERE seq / 0 = 1')
+  const env = { STINT_STORE: server.url({ database: other.database }) }
+  const verified = await world.stint(['sessions', 'verify', '--all', '--json'], { env })
+  expect([verified.code, errorOf(verified)?.message]).toEqual([1, expect.stringContaining('division by zero')])
+})
+
 test('a purge deletes what was removed, if told to', async () => {
   const purge = (...args: string[]) => world.stint(['postgres', 'purge', ...args, '--json'])
   expect(errorOf(await purge())).toMatchObject({ code: 'ARG_ERROR' })
