@@ -23,7 +23,7 @@ export function installPeers() {
 export async function takeStint({ base }) {
   const dist = join(project, 'dist')
   const whole = () => existsSync(join(dist, 'bin/stint.cjs'))
-  // The binary is the last thing a build makes: without it, one may be under way.
+  // A build puts a new dist in the place of the old one: for a moment there is none.
   for (let tries = 0; tries < 15 && !whole(); tries++) await sleep(200)
   if (!whole()) npm(project, 'run', 'build')
   const copy = join(base, 'stint')
