@@ -8,13 +8,13 @@ export interface BareContext {
   readonly signal: AbortSignal
   /** When the timeout ends the run, on `Date.now()`'s clock; undefined without one. */
   readonly deadline: number | undefined
-  /** Is the answer an envelope? Then stdout is not ours to print on. */
+  /** Will the answer be an envelope? Then print nothing to stdout. */
   readonly json: boolean
-  /** Does nobody want to hear anything but errors? Then no progress either. */
+  /** Was --quiet given? Then print nothing but errors, and no progress either. */
   readonly quiet: boolean
   /** Adds a line to the envelope's `warnings` (and to stderr for a person). */
   warn(message: string): void
-  /** Prints for a person what is not the answer itself; nothing where that is an envelope, nor with --quiet. */
+  /** Prints something for a person beside the answer; nothing where the answer is an envelope, or with --quiet. */
   say(text: string): void
   /** With --verbose: a line on stderr that helps to understand what happens. */
   note(message: string): void

@@ -2,7 +2,7 @@ import type { Keep } from '../scratch/keep.ts'
 import type { BareContext, Context } from './context.ts'
 import type { OptionTable, OptionValues } from './option.ts'
 
-/** What of a run can be set from its arguments, before anything is made. */
+/** What a command may decide from its arguments, before anything is made. */
 export interface RunSettings {
   sessionId?: string
   /** What the owner record names as the program. */

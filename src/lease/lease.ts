@@ -17,20 +17,20 @@ export interface LeaseOptions {
   sessionId: string
   /** Any directory in the workspace (the current one), or what `findWorkspace` made of it. */
   workspace?: string | Workspace
-  /** Instead of a workspace: anything that all who use it know by this name, such as `deploy:prod`. */
+  /** A resource instead of a workspace: any name that everybody uses, such as `deploy:prod`. */
   resource?: string
   /** Files or directories to claim, relative to the current directory; by default the whole workspace. */
   paths?: readonly string[]
   mode?: ClaimMode
-  /** How long the claim lasts without a refresh; 5 minutes. */
+  /** How long the claim lasts without a refresh; 5 minutes by default. */
   ttlMs?: number
   busyTtlMs?: number
   /** How long to wait while somebody else holds it; by default not at all. */
   wait?: number
   signal?: AbortSignal
-  /** What you are doing, for whoever is refused. */
+  /** What you are doing; shown to sessions that are refused. */
   purpose?: string
-  /** The process the claim lives by; by default this one. `null`: none, only its time ends it. */
+  /** The process that the claim belongs to; by default this one. `null`: none, so that only its time ends it. */
   pid?: number | null
   /** Where leases are kept; by default the files in `STINT_HOME`. */
   register?: Register
@@ -49,7 +49,7 @@ export async function acquireLease(options: LeaseOptions): Promise<Lease> {
   return new Lease(book, request, granted)
 }
 
-/** The same, without giving way to the event loop. */
+/** The same, synchronously. */
 export function acquireLeaseSync(options: Omit<LeaseOptions, 'signal'>): Lease {
   const { book, request } = prepareLease(options)
   return new Lease(book, request, acquireWithinSync(book, request, options.wait ?? 0))
@@ -58,7 +58,7 @@ export function acquireLeaseSync(options: Omit<LeaseOptions, 'signal'>): Lease {
 /** A claim that is held: see `acquireLease`. */
 export class Lease {
   readonly sessionId: string
-  /** What it is on: a workspace's path, or where others share it, its repository; or a resource's name. */
+  /** What is claimed: the path of a workspace, or its repository where machines share it; or the name of a resource. */
   readonly workspace: string
   readonly workspaceKey: string
   readonly #book: Book
@@ -103,7 +103,7 @@ export class Lease {
     return this.#claim.refreshed_at + this.#claim.ttl_ms
   }
 
-  /** Aborts when the lease is lost: stop writing then. Whoever asks for it is told as soon as it can be known. */
+  /** Aborts when the lease is lost: stop writing then. Once asked for, it aborts as soon as the loss can be known. */
   get signal(): AbortSignal {
     if (!this.#over) this.#unwatch ??= tryWatch(this.#book, () => void this.#lookAgain())
     this.#stop ??= new AbortController()
@@ -111,7 +111,7 @@ export class Lease {
     return this.#stop.signal
   }
 
-  /** False if it is no longer ours: never takes it back. */
+  /** False if the claim was lost. Never takes it back. */
   refresh(): Promise<boolean> {
     return this.#inTurn(async () => this.#settle(await runAsync(this.#book.register, this.#refreshing())))
   }
@@ -120,7 +120,7 @@ export class Lease {
     return !this.#over && this.#settle(runSync(this.#book.register, this.#refreshing()))
   }
 
-  /** Is it still ours? Looks, changes nothing. */
+  /** Is the claim still ours? Changes nothing. */
   check(): Promise<boolean> {
     return this.#inTurn(async () => this.#judge(await runAsync(this.#book.register, this.#checking())))
   }

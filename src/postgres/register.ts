@@ -19,9 +19,9 @@ import { Late, within } from './within.ts'
 
 export interface PostgresRegisterOptions {
   pool: PostgresPool
-  /** How long an answer of the server is waited for; 10 seconds. */
+  /** How long to wait for an answer of the server; 10 seconds by default. */
   timeoutMs?: number
-  /** How often a watcher looks; a second. */
+  /** How often a watcher looks, in milliseconds; 1000 by default. */
   pollMs?: number
 }
 

@@ -41,7 +41,7 @@ export interface ScratchRun {
 }
 
 export interface ContextOptions {
-  /** The test file, say: for whoever finds leftovers. */
+  /** The test file, for example: shown to whoever finds leftovers. */
   file?: string
 }
 
@@ -74,7 +74,7 @@ export class Context {
     this.#makeDirectory = makeDirectory
   }
 
-  /** Its directory, made when somebody asks for it. */
+  /** Its directory, made when it is first asked for. */
   get path(): string {
     if (this.#directory === undefined) {
       this.#enlist()
@@ -111,7 +111,7 @@ export class Context {
     return path
   }
 
-  /** Something elsewhere that must go, too. Track it once it exists: then a sweep can remove it, too. */
+  /** Names something elsewhere that must go, too. Track it once it exists: then a sweep can remove it after a crash. */
   track(path: string): string {
     const { run } = this
     if (run.gone) throw new StintError('NOT_FOUND', 'the scratch that should track it is gone')
@@ -143,7 +143,7 @@ export class Context {
     return inner
   }
 
-  /** A file for as long as `use` takes, whether it succeeds or not. */
+  /** Creates a file, calls `use` with its path, and removes it afterwards, even if `use` throws. */
   async withFile<Result>(
     use: (path: string) => Result | Promise<Result>,
     { name, content }: { name?: string; content?: string | Uint8Array } = {},
@@ -151,7 +151,7 @@ export class Context {
     return await this.#using(this.file(name, content), use)
   }
 
-  /** A directory for as long as `use` takes, whether it succeeds or not. */
+  /** Creates a directory, calls `use` with its path, and removes it afterwards, even if `use` throws. */
   async withDir<Result>(
     use: (path: string) => Result | Promise<Result>,
     { name }: { name?: string } = {},
@@ -168,7 +168,7 @@ export class Context {
     return totalRemoval([this.cleanTracked(options), this.#cleanDirectory(options)])
   }
 
-  /** Keeps what is in its directory, where it outlives the scratch for `keepSeconds` (a day); returns where that is. */
+  /** Moves its directory to where it outlives the scratch for `keepSeconds` (a day); returns the new path. */
   keep(keepSeconds: number = 86_400): string {
     const output = outputDirectoryFor(this.run, keepSeconds)
     const kept = join(output, keptName(this.run.path, this.path))

@@ -92,12 +92,12 @@ export class Scratch extends Context {
     )
   }
 
-  /** The same: of the outermost context nothing is left to use again. */
+  /** The same as `remove`: the outermost context cannot be used again. */
   override clean(): Removal {
     return this.remove()
   }
 
-  /** The same, but what is in the scratch is only moved to the trash, for somebody else to delete. */
+  /** Like `remove`, but the scratch is only moved to the trash, for somebody else to delete. */
   moveToTrash(): Removal {
     return this.#end(() => {
       const moved = moveToTrash(this.root, this.path)

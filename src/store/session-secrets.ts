@@ -3,7 +3,7 @@ import { SecretGate } from '../secrets/gate.ts'
 import type { SecretRef } from '../secrets/reference.ts'
 import { resolveSecret } from '../secrets/resolve.ts'
 
-/** Gives the values of secrets to the program, and keeps them from the disk. */
+/** Gives the values of secrets to the program, and keeps them off the disk. */
 export class SessionSecrets {
   /** Everything on its way to the disk goes through here. */
   readonly gate = new SecretGate()

@@ -45,7 +45,7 @@ const spoolMs = 1000
  * await session.turn()
  */
 export class Session implements AsyncDisposable {
-  /** `secrets.resolve(ref)` gives a value to the program and keeps it from the disk. */
+  /** `secrets.resolve(ref)` gives a value to the program and keeps it off the disk. */
   readonly secrets: SessionSecrets
   readonly #context: SessionContext
   readonly #held: HeldSession
@@ -98,7 +98,7 @@ export class Session implements AsyncDisposable {
     return this.#warnings
   }
 
-  /** Resolves when the event is on disk. With `durable: false` it rides along with the next, within 50 ms. */
+  /** Resolves when the event is on disk. With `durable: false` it may wait up to 50 ms for the next sync. */
   append(event: NewEvent, { durable }: Pick<AppendOptions, 'durable'> = {}): Promise<Receipt> {
     return this.#put(() => eventEntry(event, this.secrets.gate), { durable })
   }
@@ -132,7 +132,7 @@ export class Session implements AsyncDisposable {
     }
   }
 
-  /** Gives up on a slot that cannot be read, so that it can be opened anew. */
+  /** Gives a slot that cannot be read a new value, so that it can be opened again. */
   async resetSlot(ext: string, version: string, value: unknown): Promise<void> {
     checkExtension(ext)
     await this.#setSlot(ext, version, value)
@@ -166,12 +166,12 @@ export class Session implements AsyncDisposable {
     await this.#acts.settle(act, outcome)
   }
 
-  /** Acts that were begun and whose outcome nobody recorded: done, not done, or half. */
+  /** Acts that were begun and have no recorded outcome: done, not done, or half done. */
   unsettled(): UnsettledAct[] {
     return this.#acts.unsettled()
   }
 
-  /** Everything so far is where the next resume begins. */
+  /** The next resume begins here, instead of replaying what came before. */
   async snapshot(): Promise<void> {
     const { state } = this.#held
     const payloadOf = (ext: string): string => this.secrets.gate.stringify(state.slots.get(ext)?.value)
@@ -189,7 +189,7 @@ export class Session implements AsyncDisposable {
     }
   }
 
-  /** A new revision of what the session is called, where it works, or in which mode. */
+  /** Changes what the session is called, where it works, or its mode: a new revision of the manifest. */
   async annotate({
     title,
     workspace,

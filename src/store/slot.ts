@@ -4,7 +4,7 @@ import type { StoredSlot } from './state.ts'
 export interface SlotOptions<T> {
   /** The version of the value's shape. */
   version: string
-  /** What it is before it was ever set. */
+  /** Its value before it was ever set. */
   initial: T
   /**
    * What to do with a value of another version: give it to `migrate` (the default where there is one), take it as it is and warn, or refuse it with
@@ -17,7 +17,7 @@ export interface SlotOptions<T> {
 /** A piece of state of one extension. What was set is there after a resume. */
 export interface Slot<T> {
   readonly ext: string
-  /** As last set; what you change in it yourself is not kept. */
+  /** As last set. Changing it in place keeps nothing: use `set`. */
   readonly value: T
   /** Resolves when it is on disk. */
   set(value: T): Promise<void>

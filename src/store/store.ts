@@ -24,7 +24,7 @@ export interface SessionStore {
   visit<T>(id: string, fn: (visit: Visit) => Promise<T> | T, options?: VisitOptions): Promise<T>
   /** All sessions, newest activity first. */
   list(options?: ListOptions): Promise<SessionSummary[]>
-  /** A session to read, also while another process writes to it. */
+  /** A session to read, even while another process writes to it. */
   inspect(id: string): Promise<Inspection>
   /** A copy of a session up to a record, with a new id; the original stays as it is. */
   fork(id: string, options?: ForkOptions): Promise<Session>
@@ -57,7 +57,7 @@ export interface ResumeOptions extends Pick<CreateOptions, 'snapshots' | 'purpos
 }
 
 export interface VisitOptions {
-  /** How long to wait for other visitors; 2 s by default. Who holds the session for long is not waited for. */
+  /** How long to wait for other visitors; 2 s by default. A writer is not waited for. */
   wait?: string | number
   /** Create the session if there is none. */
   create?: Omit<CreateOptions, 'id'>
@@ -124,7 +124,7 @@ export interface NewAudit {
 export interface SnapshotPolicy {
   /** At every turn, only when it is asked for, or only when the session is closed. */
   at: 'turn' | 'critical' | 'never'
-  /** Not before the journal has grown by so much since the last, or by so many records; either will do. Zeros: at every turn. */
+  /** Only when the journal has grown by this much, or by this many records, since the last. Zeros: at every turn. */
   minBytes: number
   minRecords: number
 }
@@ -220,7 +220,7 @@ export interface RecoveryReport {
   replayed: number
   /** What was torn, and where it was kept. The last group of a session that was not closed cannot be told from a tear: it is possibly acknowledged. */
   cut: { log: string; segment: string; offset: number; bytes: number; kept: string }[]
-  /** What a writer has written that had lost its lock. */
+  /** What a writer wrote after it had lost its lock. */
   ignored: { segment: string; offset: number; bytes: number }[]
   /** Slots that could not be read. */
   brokenSlots: { ext: string; why: string }[]

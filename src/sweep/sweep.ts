@@ -29,14 +29,14 @@ export interface SweepOptions {
   root?: ScratchRoot
   /** What to look at: everything that dead runs leave (`all`), or a part of it. */
   scope?: SweepScope
-  /** Of what may go, only what has not changed for this long. Never makes anything removable. */
+  /** Removes only what has not changed for this long. Never makes anything else removable. */
   olderThanMs?: number
-  /** Say what would go, change nothing. */
+  /** Report what would be removed, and change nothing. */
   dryRun?: boolean
   /** Stop after this many milliseconds; what is left is for the next sweep. */
   budgetMs?: number
   clock?: Clock
-  /** Told every now and then how far it is. */
+  /** Called now and then with how far it is. */
   onProgress?: (progress: SweepProgress) => void
 }
 

@@ -7,13 +7,13 @@ export type Leaks = 'off' | 'warn' | 'fail'
 export const leakPolicies: readonly Leaks[] = ['off', 'warn', 'fail']
 
 export interface TestOptions {
-  /** Whose files outlive the run for a day: nobody's (the default), those of failing tests, or everybody's. */
+  /** Which files outlive the run for a day: none (the default), those of failing tests, or all. */
   keep?: Keep
   /** Default `warn`. */
   leaks?: Leaks
 }
 
-/** What can be said of single tests; `leaks` is for whole files. */
+/** What can be set for a single test; `leaks` is for whole files. */
 export type KeepOptions = Pick<TestOptions, 'keep'>
 
 /** The environment decides over what is written in code: it is what somebody wants of this one run. */

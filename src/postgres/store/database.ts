@@ -8,7 +8,7 @@ import { Late, within } from '../within.ts'
 
 export interface DatabaseOptions {
   pool: PostgresPool
-  /** How long an answer of the server is waited for; 10 seconds. */
+  /** How long to wait for an answer of the server; 10 seconds by default. */
   timeoutMs?: number
   /** For how long a session that is held goes on trying while the server is away; 10 seconds. */
   patienceMs?: number
