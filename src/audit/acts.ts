@@ -43,7 +43,7 @@ export function refuseRepeat(key: string, fate: Fate | undefined, again: boolean
   const begun = new Date(fate.at).toISOString()
   throw new StintError(
     'ACT_UNCERTAIN',
-    `the act with the key ${JSON.stringify(key)} was begun at ${begun}, and nobody recorded how it ended`,
+    `the act with the key ${JSON.stringify(key)} was begun at ${begun}, and no outcome was recorded`,
     { detail: `act=${fate.act} action=${fate.action}` },
   )
 }

@@ -31,7 +31,7 @@ export function answer(args: readonly string[], env: NodeJS.ProcessEnv, load: Lo
   }
   const json = readObject()
   if (json === undefined) {
-    const verdict = fault(options, {}, env, 'what came on stdin is no JSON object')
+    const verdict = fault(options, {}, env, 'what came on stdin is not a JSON object')
     return speak(verdict, { host: configured, kind: 'pre', configured, failClosed })
   }
   const event = readEvent(json, { configured, name: options.event, env })

@@ -117,7 +117,7 @@ const problemsOf = (hook: Examined): string[] =>
   )
 
 function renderDoctor({ hooks, floor, reasons }: DoctorData): string {
-  if (hooks.length === 0) return 'there are no hooks of stint here; `stint hook install` installs them'
+  if (hooks.length === 0) return 'no hooks of stint are installed here; `stint hook install` installs them'
   const times = ({ p50_ms, p95_ms }: Latency): string => `p50 ${p50_ms} ms, p95 ${p95_ms} ms`
   return [
     ...hooks.map((hook) => {

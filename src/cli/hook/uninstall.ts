@@ -24,5 +24,5 @@ export const uninstallCommand = defineBareCommand({
     )
     return { ...data, hooks: data.hooks.filter(({ outcome }) => outcome !== 'absent') }
   },
-  render: (data) => (data.hooks.length === 0 ? 'there are no hooks of stint here' : renderChanges(data)),
+  render: (data) => (data.hooks.length === 0 ? 'no hooks of stint are installed here' : renderChanges(data)),
 })

@@ -25,7 +25,9 @@ export const importCommand = defineBareCommand({
     await openFiles('an import', warn)
     const [file, extra] = positionals
     if (file === undefined || extra !== undefined)
-      throw new StintError('ARG_ERROR', 'which archive?', { hint: 'Give one file, or - for stdin.' })
+      throw new StintError('ARG_ERROR', 'give exactly one archive', {
+        hint: 'Give one file, or - for stdin.',
+      })
     const input = file === '-' ? process.stdin : createReadStream(file)
     const chunks = input as AsyncIterable<Buffer>
     try {

@@ -37,7 +37,9 @@ export const repairCommand = defineBareCommand({
   },
   render({ repaired, kept, ...plan }) {
     if (!plan.needed) return [`${plan.session_id} needs no repair`, ...plan.beyond].join('\n')
-    const end = repaired ? `repaired; as it was: ${kept}` : 'nothing was changed: this is what a repair does'
+    const end = repaired
+      ? `repaired; the old files are in ${kept}`
+      : 'nothing was changed: this is what a repair would do'
     return `${renderPlan(plan)}\n${end}`
   },
 })

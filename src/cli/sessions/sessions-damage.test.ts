@@ -133,7 +133,7 @@ test('on a terminal repair says what it will do before it asks, and no leaves ev
   await using terminal = await Terminal.open(world)
   for (const [answer, end] of [
     ['n', /Nothing was changed\.\n\[1\] ready>$/],
-    ['y', /repaired; as it was: [^]*\n\[0\] ready>$/],
+    ['y', /repaired; the old files are in [^]*\n\[0\] ready>$/],
   ] as const) {
     terminal.enter('clear; stint sessions repair mine')
     await terminal.shows(

@@ -42,24 +42,24 @@ export function formatAge(ms: number): string {
 
 const fates: Record<Entry['reason'], string> = {
   'owner-dead': 'the next sweep takes it: its run is dead',
-  'unknown-and-old': 'the next sweep takes it: nobody can tell whether its run is alive, and it is old',
-  'ownerless-and-old': 'the next sweep takes it: it says nothing of an owner, and is old',
+  'unknown-and-old': 'the next sweep takes it: it is unknown whether its run is alive, and it is old',
+  'ownerless-and-old': 'the next sweep takes it: it names no owner, and is old',
   expired: 'the next sweep takes it: its time is over',
-  trash: 'it is being deleted; if nobody does, the next sweep does',
+  trash: 'it is being deleted; if not, the next sweep deletes it',
   superseded: 'the next sweep takes it: enough newer ones are kept',
   'removed-session': 'a sweep of removed sessions takes it',
   'owner-alive': 'it goes when its run ends',
   'child-alive': 'it stays: its run is dead, but a child of it is alive',
-  'owner-unknown': 'it stays for a day: nobody here can tell whether its run is alive',
-  unreadable: 'a sweep leaves it: it may not be read, and its owner may be alive',
+  'owner-unknown': 'it stays for a day: it is unknown whether its run is alive',
+  unreadable: 'it stays: it cannot be read, and its owner may be alive',
   tracked: 'the next sweep takes it: its run is dead',
-  ownerless: 'it stays for a day: it says nothing of an owner',
-  'kept-on-purpose': 'it is kept on purpose until ten newer ones are',
+  ownerless: 'it stays for a day: it names no owner',
+  'kept-on-purpose': 'it is kept on purpose, until ten newer ones are kept',
   'not-expired': 'it stays until its time is over',
   'too-young': 'it stays: it is too young',
   'foreign-owner': "it stays: it is another user's",
   symlink: 'it stays: a symbolic link is never followed',
-  'not-stint': 'it stays: it is nothing of ours',
+  'not-stint': 'it stays: it does not belong to stint',
 }
 
 /** What becomes of it, in a sentence. */

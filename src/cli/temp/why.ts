@@ -31,7 +31,8 @@ export const whyCommand = defineBareCommand({
 })
 
 /** A sweep deletes what a dead run tracks only if it is still the same file. */
-const changedFate = 'only its own run removes it: a sweep cannot know it for what the run has put there'
+const changedFate =
+  'only its own run removes it: a sweep cannot tell whether it is still what the run tracked'
 
 function onlyPath(positionals: readonly string[]): string {
   const [path, extra] = positionals
@@ -43,7 +44,7 @@ function onlyPath(positionals: readonly string[]): string {
 function notOurs(path: string, root: string | undefined): StintError {
   const where = root === undefined ? 'there is no scratch root' : `it is not in ${root}, and no run tracks it`
   return new StintError('NOT_FOUND', `nothing is known of ${visibleText(path)}: ${where}`, {
-    hint: 'Check the path, and STINT_TMP_ROOT: a root is looked for there, else in the temp directory.',
+    hint: 'Check the path, and STINT_TMP_ROOT: the root is there, or else in the temp directory.',
   })
 }
 

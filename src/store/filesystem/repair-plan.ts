@@ -43,8 +43,8 @@ export function planRepair(id: string, diagnosis: Diagnosis): RepairPlan {
     ...(auditDamaged && rewrite.audit === undefined
       ? ['note in the audit log that it is not the one that was attested']
       : []),
-    ...(torn ? ['cut off what is torn at the end, and keep it'] : []),
-    ...(manifestProblem === undefined ? [] : ['write the manifest anew from what the journal tells']),
+    ...(torn ? ['cut off the torn end, and keep it'] : []),
+    ...(manifestProblem === undefined ? [] : ['rewrite the manifest from what the journal says']),
     ...(marked && findings.length === 0
       ? ['take back the note that it was damaged: nothing is wrong any more']
       : []),
@@ -54,7 +54,9 @@ export function planRepair(id: string, diagnosis: Diagnosis): RepairPlan {
     needed,
     findings,
     steps: steps.length === 0 ? [] : ['keep a copy of every file that changes, in quarantine', ...steps],
-    beyond: health.blobs.map((sha256) => `blob ${sha256} is missing or changed: only a backup has it`),
+    beyond: health.blobs.map(
+      (sha256) => `blob ${sha256} is missing or changed: only a backup can restore it`,
+    ),
     journal: logRepair(rewrite.journal),
     audit: logRepair(rewrite.audit),
     restored: { slots: restoration.slots.map(({ ext }) => ext), turns: restoration.turns },
@@ -69,7 +71,7 @@ function logSteps(log: string, unit: string, { bad, lost, pieces }: Salvage): st
       `${log}: ${countIn(lost)} lost (${rangesText(lost)}): each is marked as lost, so that all others keep their numbers`,
     )
   if (log === 'audit log')
-    steps.push(`${log}: chain the lines after ${unit} ${bad} anew; each names the hash it had`)
+    steps.push(`${log}: chain the lines after ${unit} ${bad} again; each names the hash it had`)
   return steps
 }
 

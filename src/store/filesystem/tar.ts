@@ -75,7 +75,7 @@ export function parseTarHeader(block: Buffer): TarEntry | 'end' {
     return block.toString('latin1', start, start + length).replace(/\0.*$/s, '')
   }
   const magic = text('magic')
-  if (magic.trimEnd() !== 'ustar') throw invalid('it is no tar archive')
+  if (magic.trimEnd() !== 'ustar') throw invalid('it is not a tar archive')
   if (octalOf(text('checksum')) !== checksumOf(block)) throw invalid('the checksum of a header is wrong')
   const size = octalOf(text('size'))
   if (size === undefined) throw invalid('the size of an entry makes no sense')
@@ -84,7 +84,7 @@ export function parseTarHeader(block: Buffer): TarEntry | 'end' {
   const name = prefix === '' ? text('name') : `${prefix}/${text('name')}`
   const type = text('type')
   if (type === '5') return { name, kind: 'directory', size: 0 }
-  if (type !== '0' && type !== '') throw invalid(`${JSON.stringify(name)} is no regular file`)
+  if (type !== '0' && type !== '') throw invalid(`${JSON.stringify(name)} is not a regular file`)
   return { name, kind: 'file', size }
 }
 
