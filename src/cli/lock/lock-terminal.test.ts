@@ -10,11 +10,8 @@ test('break asks: n, Ctrl-D and Ctrl-C change nothing and say so; y breaks', asy
   await using terminal = await Terminal.open(world)
   await world.lock(['acquire', '--session', 'theirs'])
   const answers: [() => void, RegExp][] = [
-    [() => terminal.enter('n'), /the answer was no \(CANCELLED\)\n {2}Nothing was changed\.\n\[1\] ready>$/],
-    [
-      () => terminal.press('C-d'),
-      /the answer was no \(CANCELLED\)\n {2}Nothing was changed\.\n\[1\] ready>$/,
-    ],
+    [() => terminal.enter('n'), /you answered no \(CANCELLED\)\n {2}Nothing was changed\.\n\[1\] ready>$/],
+    [() => terminal.press('C-d'), /you answered no \(CANCELLED\)\n {2}Nothing was changed\.\n\[1\] ready>$/],
     [() => terminal.press('C-c'), /CANCELLED[^]*\n\[130\] ready>$/],
   ]
   for (const [answer, end] of answers) {

@@ -5,7 +5,7 @@ import { askYesOrNo } from './ask.ts'
 export async function confirm(yes: boolean, doing: string, question: string): Promise<void> {
   if (yes) return
   if (!process.stdin.isTTY)
-    throw new StintError('ARG_ERROR', `${doing} needs --yes where nobody can be asked`)
+    throw new StintError('ARG_ERROR', `${doing} needs --yes where there is no terminal to ask on`)
   if (await askYesOrNo(question)) return
-  throw new StintError('CANCELLED', 'the answer was no', { exit: 1, hint: 'Nothing was changed.' })
+  throw new StintError('CANCELLED', 'you answered no', { exit: 1, hint: 'Nothing was changed.' })
 }
