@@ -74,13 +74,16 @@ export function* linesBackwards(read: ReadAt, size: number): Generator<Line> {
     const chunk = Buffer.allocUnsafe(end - start)
     readFully(read, chunk, start)
     held = Buffer.concat([chunk, held])
+    let stop = held.length
     for (;;) {
-      const at = held.lastIndexOf(newline)
+      // Filling, as above.
+      for (; stop > 0 && held[stop - 1] === newline; stop--) ended = true
+      const at = stop === 0 ? -1 : held.lastIndexOf(newline, stop - 1)
       if (at < 0) break
-      if (at + 1 < held.length) yield new Line(held, at + 1, held.length, start + at + 1, ended)
-      held = held.subarray(0, at)
-      ended = true
+      yield new Line(held, at + 1, stop, start + at + 1, ended)
+      stop = at + 1
     }
+    held = held.subarray(0, stop)
     end = start
   }
   if (held.length > 0) yield new Line(held, 0, held.length, 0, ended)

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { replaceFile } from '../primitives/atomic-file.ts'
 import { ensureDirectory, readFully } from '../primitives/disk.ts'
-import type { Leftover, LogPlace, Scanned } from './scan.ts'
+import type { LogPlace } from './log-place.ts'
+import type { Leftover, Scanned } from './scan.ts'
 
 /** A piece that was cut off a log, and where it was kept. */
 export interface Cut extends Leftover {

@@ -1,10 +1,7 @@
-import { join } from 'node:path'
-import { type Disk, listIfThere } from '../primitives/disk.ts'
 import { type Line, linesBackwards, linesFrom, type ReadAt } from './lines.ts'
+import { type LogPlace, openSegment, segmentsOf } from './log-place.ts'
 import { beginning, type Position } from './position.ts'
 import { checkRecord, type CheckedHeader, type LogRecord, parseRecord } from './record.ts'
-import type { LogPlace } from './scan.ts'
-import { inOrder, type Segment } from './segment.ts'
 
 export interface ReadOptions {
   /** The first record; 1 by default. */
@@ -33,8 +30,8 @@ export function* readLines(
     if (segment.until <= from) continue
     if (wanted === undefined ? segment.firstSeq > from : segment.firstSeq !== wanted) return
     wanted ??= from
-    using file = opened(place, segment)
-    for (const line of linesFrom(file.read, seek(file.read, file.size, from))) {
+    using file = openSegment(place, segment.name)
+    for (const line of linesFrom(file.read, seek(file.read, file.size(), from))) {
       const header = line.ended ? checkRecord(line.chunk, line.start, line.end) : undefined
       if (header === undefined || header.seq > wanted || header.seq >= segment.until) break
       if (header.seq < wanted) continue
@@ -51,7 +48,7 @@ export function* readRecords(place: LogPlace, options?: ReadOptions): Generator<
   for (const { line } of readLines(place, options)) yield parseRecord(line.bytes)
 }
 
-/** Just after a record; undefined if there is no such record, or not all before it in its segment are whole. */
+/** Just after a record; undefined if there is no such record. */
 export function positionAfter(place: LogPlace, seq: number): Position | undefined {
   if (seq === 0) return beginning(place.log, place.codec)
   for (const { line, segment } of readLines(place, { from: seq, to: seq }))
@@ -64,8 +61,8 @@ export function* readBackwards(place: LogPlace, before = Number.POSITIVE_INFINIT
   let next: number | undefined
   for (const segment of segmentsOf(place).toReversed()) {
     if (segment.firstSeq >= before) continue
-    using file = opened(place, segment)
-    for (const { bytes, ended } of linesBackwards(file.read, file.size)) {
+    using file = openSegment(place, segment.name)
+    for (const { bytes, ended } of linesBackwards(file.read, file.size())) {
       const header = ended ? checkRecord(bytes) : undefined
       if (header === undefined || header.seq >= Math.min(segment.until, before)) continue
       if (next !== undefined && header.seq !== next) return
@@ -80,8 +77,8 @@ export function isAt(place: LogPlace, { seq, tail, segment: name, offset }: Posi
   const segment = segmentsOf(place).find((each) => each.name === name)
   if (seq === 0) return offset === 0
   if (segment === undefined || seq >= segment.until) return false
-  using file = opened(place, segment)
-  if (offset > file.size) return false
+  using file = openSegment(place, segment.name)
+  if (offset > file.size()) return false
   const line = linesBackwards(file.read, offset).next().value
   if (line === undefined || !line.ended || checkRecord(line.bytes)?.seq !== seq) return false
   return place.codec.tailOf(line.bytes) === tail
@@ -104,25 +101,8 @@ export function isEnd(place: LogPlace, { seq, segment: name, offset }: Position)
   const last = segmentsOf(place).at(-1)
   if (last === undefined) return seq === 0
   if (last.name !== name) return false
-  using file = opened(place, last)
-  return file.size === offset
-}
-
-const segmentsOf = ({ disk, directory, log }: LogPlace): Segment[] =>
-  inOrder(log, listIfThere(disk, directory))
-
-interface OpenFile extends Disposable {
-  read: ReadAt
-  size: number
-}
-
-function opened({ disk, directory }: { disk: Disk; directory: string }, { name }: Segment): OpenFile {
-  const file = disk.openToRead(join(directory, name))
-  return {
-    read: (into, position) => disk.read(file, into, position),
-    size: disk.size(file),
-    [Symbol.dispose]: () => disk.close(file),
-  }
+  using file = openSegment(place, last.name)
+  return file.size() === offset
 }
 
 /** Below this, a file is simply read. */

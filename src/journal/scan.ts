@@ -1,20 +1,12 @@
-import { join } from 'node:path'
-import { type Disk, listIfThere } from '../primitives/disk.ts'
-import { type Line, linesFrom } from './lines.ts'
-import type { Position } from './position.ts'
+import { drain } from '../primitives/steps.ts'
 import type { Codec } from './codec.ts'
+import { type Line, linesFrom } from './lines.ts'
+import { type LogPlace, openSegment, type OpenSegment, segmentsOf } from './log-place.ts'
+import type { Position } from './position.ts'
 import { type CheckedHeader, checkRecord } from './record.ts'
 import { sumText } from './seal.ts'
-import { inOrder, type LogName, type Segment } from './segment.ts'
-import { LogJudge } from './verdict.ts'
-
-/** Where a log is, and how its lines are made. */
-export interface LogPlace {
-  disk: Disk
-  directory: string
-  log: LogName
-  codec: Codec
-}
+import type { Segment } from './segment.ts'
+import { LogJudge, type LogVerdict } from './verdict.ts'
 
 /** Bytes of a file that do not count. */
 export interface Leftover {
@@ -25,11 +17,9 @@ export interface Leftover {
 
 /** What a look at every line of a log has shown. */
 export interface Scanned {
-  state: 'whole' | 'torn' | 'damaged'
+  state: LogVerdict
   /** After the last record that counts. */
   end: Position
-  /** When that was written; undefined if the scan has met no record. */
-  lastAt?: number
   /** Records and bytes that were read. */
   records: number
   bytes: number
@@ -50,64 +40,110 @@ export interface ScanOptions {
   take?: (line: Line, header: CheckedHeader) => void
 }
 
+/** So much is read in one step: a few hundredths of a second. */
+const stepBytes = 16 << 20
+
 /** Reads a log from a position to its end, and judges what it finds. Its memory does not grow with the log. */
-export function scanLog(place: LogPlace, { from, attestedSeq = 0, take }: ScanOptions): Scanned {
-  const { disk, directory, log, codec } = place
-  const segments = inOrder(log, listIfThere(disk, directory))
+export const scanLog = (place: LogPlace, options: ScanOptions): Scanned => drain(scanSteps(place, options))
+
+/** The same in steps, for those who must give way to others meanwhile. */
+export function* scanSteps(
+  place: LogPlace,
+  { from, attestedSeq = 0, take }: ScanOptions,
+): Generator<void, Scanned> {
+  const segments = segmentsOf(place)
   const start = segments.findIndex(({ name }) => name === from.segment)
-  const judge = new LogJudge(from)
-  const scanned: Scanned = { state: 'whole', end: { ...from }, records: 0, bytes: 0, torn: [], ignored: [] }
-  const { end } = scanned
-  let rest: Leftover[] = []
-  let bad: Scanned['bad']
-  let lastCrc: number | undefined
-  segments.slice(Math.max(0, start)).forEach(({ name, until }, i) => {
-    const file = disk.openToRead(join(directory, name))
-    const begin = i === 0 && start >= 0 ? from.offset : 0
-    const restFrom = (offset: number): Leftover => ({
-      segment: name,
-      offset,
-      bytes: disk.size(file) - offset,
-    })
-    try {
-      for (const line of linesFrom((into, at) => disk.read(file, into, at), begin)) {
-        const { offset } = line
-        if (bad === undefined && judge.lastSeq >= until - 1) {
-          scanned.ignored.push(restFrom(offset))
-          return
-        }
-        const header = line.ended ? checkRecord(line.chunk, line.start, line.end) : undefined
-        const intact = header !== undefined && (codec.follows?.(line.bytes, end.tail) ?? true)
-        if (judge.take(intact || bad !== undefined ? header : undefined) && header !== undefined) {
-          end.seq = header.seq
-          end.segment = name
-          end.offset = line.next
-          // Where lines need not follow each other, only the last one's is asked for.
-          if (codec.follows === undefined) lastCrc = header.crc
-          else end.tail = codec.tailOf(line.bytes)
-          scanned.lastAt = header.at
-          scanned.records += 1
-          scanned.bytes += line.next - offset
-          take?.(line, header)
-        } else if (bad === undefined) {
-          bad = { seq: judge.lastSeq + 1, segment: name, offset }
-          rest = [restFrom(offset)]
-        } else if (rest.at(-1)?.segment !== name) {
-          rest.push(restFrom(offset))
-        }
-      }
-    } finally {
-      disk.close(file)
+  const scan = new Scan(place.codec, from, take)
+  for (const [i, segment] of segments.slice(Math.max(0, start)).entries()) {
+    using file = openSegment(place, segment.name)
+    let at = i === 0 && start >= 0 ? from.offset : 0
+    for (;;) {
+      // Each step reads anew: what was in memory before others had their turn may be filled in by now.
+      const next = scan.readOn(file, segment, at, at + stepBytes)
+      if (next === undefined) break
+      at = next
+      yield
     }
-  })
-  if (lastCrc !== undefined) end.tail = sumText(lastCrc)
-  scanned.state = judge.verdict(Math.max(attestedSeq, from.seq, namedSeq(segments)))
-  if (scanned.state === 'torn') scanned.torn = rest
-  if (scanned.state === 'damaged')
-    scanned.bad = bad ?? { seq: end.seq + 1, segment: end.segment, offset: end.offset }
-  return scanned
+  }
+  return scan.judge(Math.max(attestedSeq, from.seq, namedSeq(segments)))
 }
 
+class Scan {
+  readonly #codec: Codec
+  readonly #take: ScanOptions['take']
+  readonly #judge: LogJudge
+  readonly #scanned: Scanned
+  #rest: Leftover[] = []
+  #bad: Scanned['bad']
+  #lastCrc: number | undefined
+
+  constructor(codec: Codec, from: Position, take: ScanOptions['take']) {
+    this.#codec = codec
+    this.#take = take
+    this.#judge = new LogJudge(from)
+    this.#scanned = { state: 'whole', end: { ...from }, records: 0, bytes: 0, torn: [], ignored: [] }
+  }
+
+  /** Takes the lines of a segment from one place on, up to another. Returns where to go on; undefined if there is nothing more in it that matters. */
+  readOn(file: OpenSegment, segment: Segment, from: number, to: number): number | undefined {
+    const { name, until } = segment
+    const judge = this.#judge
+    for (const line of linesFrom(file.read, from)) {
+      if (line.offset >= to) return line.offset
+      if (this.#bad === undefined && judge.lastSeq >= until - 1) {
+        this.#scanned.ignored.push(leftover(file, name, line))
+        return undefined
+      }
+      this.#line(line, name, file)
+    }
+    return undefined
+  }
+
+  #line(line: Line, segment: string, file: OpenSegment): void {
+    const { end } = this.#scanned
+    const { follows } = this.#codec
+    const header = line.ended ? checkRecord(line.chunk, line.start, line.end) : undefined
+    const intact = header !== undefined && (follows === undefined || follows(line.bytes, end.tail))
+    if (this.#judge.take(intact || this.#bad !== undefined ? header : undefined) && header !== undefined) {
+      end.seq = header.seq
+      end.segment = segment
+      end.offset = line.next
+      // Where lines need not follow each other, only the last one's is asked for.
+      if (follows === undefined) this.#lastCrc = header.crc
+      else end.tail = this.#codec.tailOf(line.bytes)
+      this.#scanned.records += 1
+      this.#scanned.bytes += line.next - line.offset
+      this.#take?.(line, header)
+    } else if (this.#bad === undefined) {
+      this.#bad = { seq: this.#judge.lastSeq + 1, segment, offset: line.offset }
+      this.#rest = [leftover(file, segment, line)]
+    } else if (this.#rest.at(-1)?.segment !== segment) {
+      this.#rest.push(leftover(file, segment, line))
+    }
+  }
+
+  judge(attestedSeq: number): Scanned {
+    const scanned = this.#scanned
+    const { end } = scanned
+    if (this.#lastCrc !== undefined) end.tail = sumText(this.#lastCrc)
+    scanned.state = this.#judge.verdict(attestedSeq)
+    if (scanned.state === 'torn') scanned.torn = this.#rest
+    if (scanned.state === 'damaged')
+      scanned.bad = this.#bad ?? { seq: end.seq + 1, segment: end.segment, offset: end.offset }
+    return scanned
+  }
+}
+
+/** A file from a line on. */
+const leftover = (file: OpenSegment, segment: string, { offset }: Line): Leftover => ({
+  segment,
+  offset,
+  bytes: file.size() - offset,
+})
+
 /** A segment is begun only when everything before it is on disk. */
-const namedSeq = (segments: readonly Segment[]): number =>
-  Math.max(0, ...segments.map(({ firstSeq }) => firstSeq - 1))
+const namedSeq = (segments: readonly Segment[]): number => {
+  let highest = 0
+  for (const { firstSeq } of segments) highest = Math.max(highest, firstSeq - 1)
+  return highest
+}

@@ -156,7 +156,7 @@ export const workloads: Workload[] = [
       const session = await simulation.create(id, true)
       for (const n of ['s1', 's2', 's3']) await simulation.visit(id, 'journal', n)
       const turn = session.turn('1')
-      // The turn takes the entries in, one commit after the other; snapshots come in between.
+      // Snapshots come before the turn has taken the entries in, while it does, and before their files are gone.
       for (let n = 0; n < 3; n++) {
         await setImmediate()
         await session.session.snapshot()

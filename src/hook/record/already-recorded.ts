@@ -26,7 +26,7 @@ export async function alreadyIn(
   const paths = pathsIn(join(home, 'sessions', session))
   const found = new Set<Log>()
   for (const name of waiting(nodeDisk, paths))
-    for (const { log, json } of readSpool(nodeDisk, paths, name)?.entries ?? [])
+    for (const { log, json } of readSpool(nodeDisk, paths, name) ?? [])
       if (json.includes(mark)) found.add(log)
   const { events, audit } = await store.inspect(session)
   for await (const { data } of events()) if (markOf(data) === mark) found.add('journal')

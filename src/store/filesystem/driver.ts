@@ -11,7 +11,7 @@ import type { HeldSession, Hold, ReadableSession, SpoolEntry, StoreDriver } from
 import type { Manifest } from '../manifest.ts'
 import { giveBack, SessionLock, type Taken } from '../session-lock.ts'
 import type { Holder, ListOptions, SessionSummary } from '../store.ts'
-import { explain } from './explain.ts'
+import { explaining } from './explain.ts'
 import { assertOurs, filesystemId, findSession, locateSession, readManifest } from './find-session.ts'
 import { attesting, forkFiles, forkPoint } from './fork.ts'
 import { indexDirectory, type Touch } from './index-touch.ts'
@@ -60,7 +60,7 @@ export class FilesystemDriver implements StoreDriver {
   async create(manifest: Manifest, hold: Hold): Promise<HeldSession> {
     const paths = this.#pathsOf(manifest.session_id)
     this.#ensureSessions()
-    return await this.#explained(`create session ${manifest.session_id}`, () => {
+    return explaining(`create session ${manifest.session_id}`, undefined, () => {
       const { filled: lock, touch } = this.#publish(
         manifest,
         paths,
@@ -78,7 +78,7 @@ export class FilesystemDriver implements StoreDriver {
 
   async open(id: string, hold: Hold): Promise<HeldSession> {
     const { paths } = this.#find(id)
-    return await this.#explained(`open session ${id}`, () =>
+    return explaining(`open session ${id}`, paths.root, () =>
       this.#openTaken(id, hold, this.#take(paths, id, hold)),
     )
   }
@@ -89,7 +89,7 @@ export class FilesystemDriver implements StoreDriver {
   }
 
   async list({ workspace, tool }: ListOptions): Promise<SessionSummary[]> {
-    const listed = await this.#explained('list the sessions', () => listSessions(this.#disk, this.#sessions))
+    const listed = explaining('list the sessions', undefined, () => listSessions(this.#disk, this.#sessions))
     if (workspace === undefined && tool === undefined) return listed
     return listed.filter(
       (each) => (workspace ?? each.workspace) === each.workspace && (tool ?? each.tool) === each.tool,
@@ -104,7 +104,7 @@ export class FilesystemDriver implements StoreDriver {
   ): Promise<void> {
     const source = this.#find(from)
     const paths = this.#pathsOf(id)
-    await this.#explained(`fork session ${from}`, () => {
+    explaining(`fork session ${from}`, source.paths.root, () => {
       const recovered = recover({
         logs: logsOf(this.#disk, source.paths),
         snapshots: new Snapshots(this.#disk, source.paths),
@@ -125,26 +125,25 @@ export class FilesystemDriver implements StoreDriver {
 
   async spool(id: string, entries: readonly SpoolEntry[]): Promise<void> {
     const { paths } = this.#find(id)
-    await this.#explained(`leave entries for session ${id}`, () => leave(this.#disk, paths, entries))
+    explaining(`leave entries for session ${id}`, paths.root, () => leave(this.#disk, paths, entries))
   }
 
   /** One that was removed in this moment has none: who has just closed it need not hear of that. */
   async hasSpool(id: string): Promise<boolean> {
-    return await this.#explained(
-      'look into the spool',
-      () => waiting(this.#disk, this.#pathsOf(id)).length > 0,
-    )
+    const paths = this.#pathsOf(id)
+    return explaining('look into the spool', paths.root, () => waiting(this.#disk, paths).length > 0)
   }
 
   async holder(id: string): Promise<Holder | undefined> {
-    return await this.#explained('read the lock', () => SessionLock.look(this.#find(id).paths.root)?.holder)
+    const { root } = this.#find(id).paths
+    return explaining('read the lock', root, () => SessionLock.look(root)?.holder)
   }
 
   async unlock(id: string): Promise<Holder | undefined> {
     const { paths } = this.#find(id)
     if (SessionLock.look(paths.root)?.holder === undefined) return undefined
     const hold: Hold = { kind: 'writer', purpose: 'unlock' }
-    const { session, before } = await this.#explained(`unlock session ${id}`, () => {
+    const { session, before } = explaining(`unlock session ${id}`, paths.root, () => {
       const taken = this.#take(paths, id, hold, true)
       return { session: this.#openTaken(id, hold, taken), before: taken.before }
     })
@@ -160,7 +159,7 @@ export class FilesystemDriver implements StoreDriver {
     if (manifest !== undefined) assertOurs(manifest)
     const trash = join(this.#home, 'trash')
     ensureHomeDirectory(trash)
-    await this.#explained(`remove session ${id}`, () => {
+    explaining(`remove session ${id}`, paths.root, () => {
       const taken = this.#take(paths, id, { kind: 'writer', purpose: 'remove' })
       const name = listIfThere(this.#disk, trash).includes(id) ? `${id}-${ulid()}` : id
       try {
@@ -242,13 +241,5 @@ export class FilesystemDriver implements StoreDriver {
     ensureSessions(this.#home)
     if (!this.#ensured) syncSessionsName(this.#disk, this.#home)
     this.#ensured = true
-  }
-
-  async #explained<T>(doing: string, act: () => T): Promise<T> {
-    try {
-      return act()
-    } catch (error) {
-      throw explain(error, doing)
-    }
   }
 }

@@ -106,6 +106,17 @@ test('a session that is removed while it is forked is not forked, rather than in
   expect(await world.store.list()).toEqual([])
 })
 
+test('a visitor who leaves something for a session that is removed meanwhile hears that it is gone', async () => {
+  const session = await world.store.create({ id: 'gone' })
+  const makeDirectory = (path: string): void => {
+    if (basename(path) === 'spool') rmSync(world.path('gone'), { recursive: true })
+    nodeDisk.makeDirectory(path)
+  }
+  const visiting = storeOn({ makeDirectory }).visit('gone', (visit) => visit.append({ type: 'left' }))
+  await expect(visiting).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  await expect(session.close()).rejects.toMatchObject({ code: 'FENCED' })
+})
+
 test('where no links can be made, a repair keeps copies that are on disk', async () => {
   const id = await world.make('patient')
   const journal = world.path(id, 'journal.log')

@@ -53,5 +53,8 @@ export function assertOurs({ session_id: id, store }: Manifest): void {
   throw new StintError('RESUME_MISMATCH', `session ${id} was written by the store ${JSON.stringify(store)}`)
 }
 
-const notFound = (id: string): StintError =>
-  new StintError('NOT_FOUND', `there is no session ${id}`, { hint: '`stint sessions list` shows all.' })
+export const notFound = (id: string, cause?: unknown): StintError =>
+  new StintError('NOT_FOUND', `there is no session ${id}`, {
+    hint: '`stint sessions list` shows all.',
+    cause,
+  })

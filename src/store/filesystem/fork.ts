@@ -1,8 +1,7 @@
 import { join } from 'node:path'
 import type { Anchor } from '../../journal/anchor.ts'
 import { positionAfter, readBackwards } from '../../journal/read.ts'
-import type { LogPlace } from '../../journal/scan.ts'
-import { inOrder } from '../../journal/segment.ts'
+import { type LogPlace, segmentsOf } from '../../journal/log-place.ts'
 import { replaceFile } from '../../primitives/atomic-file.ts'
 import { type Disk, listIfThere, readFully } from '../../primitives/disk.ts'
 import { StintError } from '../../primitives/stint-error.ts'
@@ -69,7 +68,7 @@ function copyLog(from: LogPlace, seq: number, to: LogPlace): void {
   const incomplete = new StintError('JOURNAL_CORRUPT', `the ${log} cannot be read up to record ${seq}`)
   if (end === undefined) throw incomplete
   if (seq === 0) return
-  for (const { name, firstSeq } of inOrder(log, listIfThere(disk, directory))) {
+  for (const { name, firstSeq } of segmentsOf(from)) {
     if (firstSeq > seq) break
     if (name !== end.segment) {
       if (!linkOrCopy(disk, join(directory, name), join(to.directory, name))) throw incomplete

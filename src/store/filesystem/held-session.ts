@@ -15,11 +15,12 @@ import { type Manifest, type Revision, revised } from '../manifest.ts'
 import type { LogEnds, WriterLock } from '../session-lock.ts'
 import type { SessionState } from '../state.ts'
 import type { RecoveryReport } from '../store.ts'
-import { explain } from './explain.ts'
+import { explaining } from './explain.ts'
 import { type Logs, logsOf } from './logs.ts'
 import type { SessionPaths } from './paths.ts'
 import { readData } from './recover.ts'
 import { Snapshots } from './snapshots.ts'
+import { manifestText } from './stage.ts'
 import { clear, markOf, readSpool, setAside, waiting } from './spool.ts'
 
 /** How a log goes on. */
@@ -154,11 +155,11 @@ export class FilesystemSession implements HeldSession {
     this.#assertOpen()
     const { disk, paths, lock, clock, hold } = this.#options
     const next = revised(this.#manifest, clock.now(), revision)
-    const bytes = Buffer.from(`${JSON.stringify(next, undefined, 2)}\n`)
+    const text = manifestText(next)
     // What the others say is on the disk already: a secret that was registered since must not keep the session from being closed.
     hold.inspect?.(Buffer.from(JSON.stringify(next.revisions.at(-1))))
     lock.assertOurs()
-    coded('write the manifest', () => replaceFile(paths.manifest, bytes, disk))
+    this.#explained('write the manifest', () => replaceFile(paths.manifest, text, disk))
     this.#manifest = next
   }
 
@@ -172,7 +173,7 @@ export class FilesystemSession implements HeldSession {
       hold.inspect?.(Buffer.from(payload))
       return payload
     }
-    coded('write a snapshot', () =>
+    this.#explained('write a snapshot', () =>
       this.#snapshots.write(this.#ends(), state, clock.now(), checked, this.#options.taken),
     )
     this.#snapshotAt = { seq: this.lastSeq, bytes: 0 }
@@ -182,23 +183,24 @@ export class FilesystemSession implements HeldSession {
   async takeSpool(applied: (record: AuditRecord) => void): Promise<void> {
     const { disk, paths, taken, hold } = this.#options
     const done: string[] = []
-    const marks: string[] = []
+    const found: { entry: SpoolEntry; mark: string }[] = []
     for (const name of waiting(disk, paths)) {
-      const file = readSpool(disk, paths, name)
-      if (file === undefined) {
-        coded('set a spool file aside', () => setAside(disk, paths, name))
+      const entries = readSpool(disk, paths, name)
+      if (entries === undefined) {
+        this.#explained('set a spool file aside', () => setAside(disk, paths, name))
         continue
       }
-      for (const [i, entry] of file.entries.entries()) {
-        const mark = markOf(name, i)
-        marks.push(mark)
-        if (!taken.has(mark)) await this.#takeIn(hold.clean?.(entry) ?? entry, mark, applied)
-      }
+      for (const [i, entry] of entries.entries()) found.push({ entry, mark: markOf(name, i) })
       done.push(name)
     }
     if (done.length === 0) return
-    coded('clear the spool', () => clear(disk, paths, done))
-    for (const mark of marks) taken.delete(mark)
+    // All at once: they share a sync.
+    const fresh = found.filter(({ mark }) => !taken.has(mark))
+    await Promise.all(
+      fresh.map(({ entry, mark }) => this.#takeIn(hold.clean?.(entry) ?? entry, mark, applied)),
+    )
+    this.#explained('clear the spool', () => clear(disk, paths, done))
+    for (const { mark } of found) taken.delete(mark)
   }
 
   /** Remembered the moment it counts: until its file is gone, this try or the next may fail, and a snapshot must tell of it. */
@@ -242,7 +244,7 @@ export class FilesystemSession implements HeldSession {
   async release(): Promise<void> {
     if (this.#released) return
     this.#released = true
-    coded('close the session', () => {
+    this.#explained('close the session', () => {
       let ends: LogEnds | undefined
       try {
         ends = this.#closeLogs()
@@ -278,8 +280,8 @@ export class FilesystemSession implements HeldSession {
     this.#assertOpen()
     const { disk, paths } = this.#options
     if (this.#audit !== undefined) return this.#audit
-    coded('make the audit log', () => ensureDirectory(disk, paths.audit))
-    this.#audit = coded('open the audit log', () => this.#writer('audit'))
+    this.#explained('make the audit log', () => ensureDirectory(disk, paths.audit))
+    this.#audit = this.#explained('open the audit log', () => this.#writer('audit'))
     return this.#audit
   }
 
@@ -326,7 +328,7 @@ export class FilesystemSession implements HeldSession {
       json.length > inlineBytes
         ? encodeBlobBody(
             type,
-            coded('write a blob', () => this.#put(json)),
+            this.#explained('write a blob', () => this.#put(json)),
           )
         : encodeBody(type, json)
     return (
@@ -340,12 +342,8 @@ export class FilesystemSession implements HeldSession {
     this.#options.hold.inspect?.(Buffer.from(json))
     return this.#blobs.put(json)
   }
-}
 
-function coded<T>(doing: string, act: () => T): T {
-  try {
-    return act()
-  } catch (error) {
-    throw explain(error, doing)
+  #explained<T>(doing: string, act: () => T): T {
+    return explaining(doing, this.#options.paths.root, act)
   }
 }

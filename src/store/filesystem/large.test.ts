@@ -1,6 +1,23 @@
 import { expect, test } from 'vitest'
 import { resumeLarge } from '../../../test/support/large-resume.ts'
+import { makeLargeSession } from '../../../test/support/large-session.ts'
+import { SessionWorld } from '../../../test/support/session-world.ts'
 
 test('a session of 200 MB is recovered in little memory, and resumed by reading its tail', async () => {
   await expect(resumeLarge(200e6)).resolves.toBeUndefined()
+})
+
+test('others have their turn while a large session is verified, so that a signal is heard', async () => {
+  await using world = new SessionWorld()
+  const { id } = await makeLargeSession(world.home, 64e6)
+  const inspection = await world.store.inspect(id)
+  let [turns, done] = [0, false]
+  const next = (): void => {
+    turns += 1
+    if (!done) setImmediate(next)
+  }
+  setImmediate(next)
+  expect(await inspection.health()).toMatchObject({ ok: true })
+  done = true
+  expect(turns).toBeGreaterThan(2)
 })

@@ -1,6 +1,6 @@
 import { auditCodec, journalCodec } from '../../journal/codec.ts'
-import type { LogPlace } from '../../journal/scan.ts'
-import { inOrder, parseSegmentName } from '../../journal/segment.ts'
+import type { LogPlace } from '../../journal/log-place.ts'
+import { parseSegmentName } from '../../journal/segment.ts'
 import { type Disk, listIfThere } from '../../primitives/disk.ts'
 import type { SessionPaths } from './paths.ts'
 
@@ -22,11 +22,3 @@ export function highestEpoch({ journal, audit }: Logs): number {
   )
   return Math.max(0, ...epochs)
 }
-
-/** Where the last segment that counts begins. */
-export const lastSegment = ({
-  disk,
-  directory,
-  log,
-}: LogPlace): { name: string; firstSeq: number } | undefined =>
-  inOrder(log, listIfThere(disk, directory)).at(-1)

@@ -4,7 +4,8 @@ import { mend, settle } from '../../journal/mend.ts'
 import { beginning, type Position } from '../../journal/position.ts'
 import { isAt, isEnd, readLines } from '../../journal/read.ts'
 import { parseRecord } from '../../journal/record.ts'
-import type { LogPlace, Scanned } from '../../journal/scan.ts'
+import { type LogPlace, segmentsOf } from '../../journal/log-place.ts'
+import type { Scanned } from '../../journal/scan.ts'
 import { laterSegment } from '../../journal/segment.ts'
 import { isStaged, replaceFile } from '../../primitives/atomic-file.ts'
 import type { Clock } from '../../primitives/clock.ts'
@@ -17,7 +18,7 @@ import { emptyState } from '../state.ts'
 import type { RecoveryReport } from '../store.ts'
 import { damageFound, isMarkedDamaged, markDamaged } from './damage.ts'
 import { FilesystemSession, type Onward, type Sizes } from './held-session.ts'
-import { type Logs, lastSegment, logsOf } from './logs.ts'
+import { type Logs, logsOf } from './logs.ts'
 import type { SessionPaths } from './paths.ts'
 import { type Recovered, recover } from './recover.ts'
 import { type Snapshot, Snapshots } from './snapshots.ts'
@@ -122,7 +123,7 @@ const nothingToReport = (): RecoveryReport => ({ replayed: 0, cut: [], ignored: 
 
 /** Where a writer goes on, so that nobody who came before can spoil it. */
 function onward(place: LogPlace, from: Position, standing: Standing, epoch: number): Onward {
-  const last = lastSegment(place)
+  const last = segmentsOf(place).at(-1)
   // It was closed: nobody else has it open. What is added to any but the last segment would not count.
   if (standing === 'released') return { from, continues: last?.name === from.segment, eager: false }
   // Its writer is dead, or it never had one.

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { LogPlace } from '../../journal/scan.ts'
+import type { LogPlace } from '../../journal/log-place.ts'
 import { readFully } from '../../primitives/disk.ts'
 import type { Piece } from './salvage.ts'
 

@@ -4,6 +4,7 @@ import { Blobs } from '../../journal/blobs.ts'
 import { readBackwards, readRecords } from '../../journal/read.ts'
 import type { LogRecord } from '../../journal/record.ts'
 import type { Disk } from '../../primitives/disk.ts'
+import { drainInTurns } from '../../primitives/steps.ts'
 import type { ReadableSession } from '../driver.ts'
 import type { Manifest } from '../manifest.ts'
 import type { SessionState } from '../state.ts'
@@ -15,7 +16,7 @@ import type { SessionPaths } from './paths.ts'
 import { readData, recover } from './recover.ts'
 import { Snapshots } from './snapshots.ts'
 import { summarise } from './summary.ts'
-import { verify } from './verify.ts'
+import { verifySteps } from './verify.ts'
 
 /** A session in plain files, to read: nothing is locked and nothing is changed. */
 export class ReadableFiles implements ReadableSession {
@@ -59,15 +60,20 @@ export class ReadableFiles implements ReadableSession {
 
   /** Against what the last writer says, too: a visitor attests the end nowhere else. */
   async verify(onBytes?: (done: number) => void): Promise<Health> {
-    const released = SessionLock.look(this.#paths.root)?.ends
-    return this.#explained(() => verify({ ...this.#sources(), released, onBytes }))
+    try {
+      const released = SessionLock.look(this.#paths.root)?.ends
+      // In turns: a large session takes seconds, and a signal must be heard meanwhile.
+      return await drainInTurns(verifySteps({ ...this.#sources(), released, onBytes }))
+    } catch (error) {
+      throw this.#explain(error)
+    }
   }
 
   async *#each(read: () => Iterable<LogRecord>): AsyncIterable<LogRecord> {
     try {
       for (const record of read()) yield readData(record, this.#blobs)
     } catch (error) {
-      throw explain(error, `read session ${this.manifest.session_id}`)
+      throw this.#explain(error)
     }
   }
 
@@ -75,8 +81,12 @@ export class ReadableFiles implements ReadableSession {
     try {
       return act()
     } catch (error) {
-      throw explain(error, `read session ${this.manifest.session_id}`)
+      throw this.#explain(error)
     }
+  }
+
+  #explain(error: unknown): unknown {
+    return explain(error, `read session ${this.manifest.session_id}`, this.#paths.root)
   }
 
   #sources(): Parameters<typeof recover>[0] {

@@ -2,14 +2,14 @@ import { join } from 'node:path'
 import { Blobs } from '../../journal/blobs.ts'
 import { mend } from '../../journal/mend.ts'
 import { encodeBody } from '../../journal/codec.ts'
-import type { LogPlace } from '../../journal/scan.ts'
+import type { LogPlace } from '../../journal/log-place.ts'
 import type { Clock } from '../../primitives/clock.ts'
 import { type Disk, makeIfMissing } from '../../primitives/disk.ts'
 import { ulid } from '../../primitives/id.ts'
 import { errnoOf } from '../../primitives/stint-error.ts'
 import { giveBack, SessionLock, type Taken } from '../session-lock.ts'
 import { type Diagnosis, diagnose } from './diagnose.ts'
-import { explain } from './explain.ts'
+import { explaining } from './explain.ts'
 import { locateSession } from './find-session.ts'
 import { linkOrCopy } from './link-or-copy.ts'
 import { highestEpoch, logsOf } from './logs.ts'
@@ -36,11 +36,9 @@ export interface Repaired extends RepairPlan {
 /** What a repair would do. Nothing is locked, and nothing is changed. */
 export function examine({ disk, sessions, id }: RepairOptions): RepairPlan {
   const paths = locateSession(sessions, id)
-  try {
-    return planRepair(id, diagnose(disk, paths, id, SessionLock.look(paths.root)?.ends))
-  } catch (error) {
-    throw explain(error, `examine session ${id}`)
-  }
+  return explaining(`examine session ${id}`, paths.root, () =>
+    planRepair(id, diagnose(disk, paths, id, SessionLock.look(paths.root)?.ends)),
+  )
 }
 
 /**

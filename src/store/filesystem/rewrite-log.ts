@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { encodeBody, encodeLine } from '../../journal/codec.ts'
 import { checkRecord, type RecordHeader } from '../../journal/record.ts'
-import type { LogPlace } from '../../journal/scan.ts'
+import type { LogPlace } from '../../journal/log-place.ts'
 import { laterSegment } from '../../journal/segment.ts'
 import { replaceFileBy } from '../../primitives/atomic-file.ts'
 import { PieceReader } from './piece-reader.ts'

@@ -1,10 +1,9 @@
-import { join } from 'node:path'
 import { linesFrom } from '../../journal/lines.ts'
 import type { Codec } from '../../journal/codec.ts'
 import { checkRecord } from '../../journal/record.ts'
-import type { LogPlace, Scanned } from '../../journal/scan.ts'
-import { inOrder, type Segment } from '../../journal/segment.ts'
-import { listIfThere } from '../../primitives/disk.ts'
+import { type LogPlace, openSegment, segmentsOf } from '../../journal/log-place.ts'
+import type { Scanned } from '../../journal/scan.ts'
+import type { Segment } from '../../journal/segment.ts'
 
 /** Where an intact line is. */
 export interface Piece {
@@ -41,14 +40,13 @@ const largestHole = 1_000_000
 
 /** Reads everything from the damaged segment on. Nothing is changed. Keeps a few numbers for each line in memory. */
 export function salvage(place: LogPlace, { bad, end }: Scanned, attestedSeq: number): Salvage {
-  const { disk, directory, log, codec } = place
   const missing = bad?.seq ?? end.seq + 1
-  const segments = inOrder(log, listIfThere(disk, directory))
+  const segments = segmentsOf(place)
   const damaged = segments.find(({ name }) => name === bad?.segment)
   const from = Math.min(damaged?.firstSeq ?? missing, missing)
   const affected = segments.filter(({ firstSeq }) => firstSeq >= from)
   const pieces = inSequence(
-    affected.flatMap((segment) => intactLines(place, segment, codec)).filter(({ seq }) => seq >= from),
+    affected.flatMap((segment) => intactLines(place, segment)).filter(({ seq }) => seq >= from),
     from,
   )
   const last = Math.max(pieces.at(-1)?.seq ?? from - 1, attestedSeq)
@@ -62,21 +60,17 @@ export function salvage(place: LogPlace, { bad, end }: Scanned, attestedSeq: num
   }
 }
 
-function intactLines({ disk, directory }: LogPlace, { name, until }: Segment, codec: Codec): Piece[] {
+function intactLines(place: LogPlace, { name, until }: Segment): Piece[] {
   const pieces: Piece[] = []
-  const file = disk.openToRead(join(directory, name))
-  try {
-    for (const line of linesFrom((into, at) => disk.read(file, into, at))) {
-      for (const [start, bytes] of linesWithin(line.bytes)) {
-        const header = checkRecord(bytes)
-        if (header === undefined || header.seq >= until || header.group > header.seq) continue
-        if (!isOfItself(bytes, codec)) continue
-        const { seq, at } = header
-        pieces.push({ seq, at, segment: name, offset: line.offset + start, bytes: bytes.length })
-      }
+  using file = openSegment(place, name)
+  for (const line of linesFrom(file.read)) {
+    for (const [start, bytes] of linesWithin(line.bytes)) {
+      const header = checkRecord(bytes)
+      if (header === undefined || header.seq >= until || header.group > header.seq) continue
+      if (!isOfItself(bytes, place.codec)) continue
+      const { seq, at } = header
+      pieces.push({ seq, at, segment: name, offset: line.offset + start, bytes: bytes.length })
     }
-  } finally {
-    disk.close(file)
   }
   return pieces
 }

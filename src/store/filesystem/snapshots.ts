@@ -85,6 +85,15 @@ export class Snapshots {
     }
   }
 
+  /** The turns that the newest one counts: a list needs nothing else of it. */
+  newestTurns(): number {
+    for (const seq of this.#seqs()) {
+      const { turns = -1 } = this.#parse(seq) ?? {}
+      if (Number.isSafeInteger(turns) && turns >= 0) return turns
+    }
+    return 0
+  }
+
   #seqs(): number[] {
     const names = listIfThere(this.#disk, this.#paths.snapshots)
     return names

@@ -6,12 +6,6 @@ import { errnoOf } from '../../primitives/stint-error.ts'
 import type { SpoolEntry } from '../driver.ts'
 import type { SessionPaths } from './paths.ts'
 
-/** What a visitor left at one time. */
-export interface SpoolFile {
-  name: string
-  entries: SpoolEntry[]
-}
-
 /** Leaves entries, whole and on disk, for whoever writes next. Files are taken in by the order of their names, which is the order of time. */
 export function leave(disk: Disk, { spool }: SessionPaths, entries: readonly SpoolEntry[]): void {
   ensureDirectory(disk, spool)
@@ -23,13 +17,13 @@ export const waiting = (disk: Disk, { spool }: SessionPaths): string[] =>
     .filter((name) => /^[0-9A-HJKMNP-TV-Z]{26}\.json$/.test(name))
     .sort()
 
-/** Undefined for one that makes no sense. */
-export function readSpool(disk: Disk, { spool }: SessionPaths, name: string): SpoolFile | undefined {
+/** What a visitor left at one time; undefined if it makes no sense. */
+export function readSpool(disk: Disk, { spool }: SessionPaths, name: string): SpoolEntry[] | undefined {
   const text = readFile(disk, join(spool, name))?.toString()
   if (text === undefined) return undefined
   try {
     const entries = JSON.parse(text) as unknown
-    return Array.isArray(entries) && entries.every(isEntry) ? { name, entries } : undefined
+    return Array.isArray(entries) && entries.every(isEntry) ? entries : undefined
   } catch {
     return undefined
   }

@@ -2,7 +2,7 @@ import { lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { readBackwards } from '../../journal/read.ts'
 import type { LogRecord } from '../../journal/record.ts'
-import type { LogPlace } from '../../journal/scan.ts'
+import type { LogPlace } from '../../journal/log-place.ts'
 import type { Disk } from '../../primitives/disk.ts'
 import { liveness } from '../../primitives/liveness.ts'
 import { factsOf, type Manifest } from '../manifest.ts'
@@ -61,8 +61,7 @@ function lastRecord(place: LogPlace): LogRecord | undefined {
 const hasDamage = (disk: Disk, { root }: SessionPaths): boolean => disk.list(root).includes('damaged.json')
 
 /** As of the newest snapshot: close enough for a list, and close always takes one. */
-const turnsOf = (disk: Disk, paths: SessionPaths): number =>
-  new Snapshots(disk, paths).newestFirst().next().value?.state.turns ?? 0
+const turnsOf = (disk: Disk, paths: SessionPaths): number => new Snapshots(disk, paths).newestTurns()
 
 /**
  * Bytes of all files of a session, but for its lock, which is tidied up even after it was given back, and for what visitors have left and nobody

@@ -3,7 +3,9 @@ import { beginning } from '../../journal/position.ts'
 import type { Line } from '../../journal/lines.ts'
 import type { Blobs } from '../../journal/blobs.ts'
 import { type BlobName, type CheckedHeader, hasBlob, parseRecord } from '../../journal/record.ts'
-import { type LogPlace, type Scanned, scanLog, type ScanOptions } from '../../journal/scan.ts'
+import type { LogPlace } from '../../journal/log-place.ts'
+import { type Scanned, type ScanOptions, scanSteps } from '../../journal/scan.ts'
+import { drain } from '../../primitives/steps.ts'
 import { errnoOf } from '../../primitives/stint-error.ts'
 import { attestedBy } from '../manifest.ts'
 import type { Health, LogHealth } from '../store.ts'
@@ -14,10 +16,11 @@ export interface VerifyOptions extends RecoverFrom {
 }
 
 /**
- * Reads every line of both logs and every blob that a line names. What the logs do not show by themselves, a cut at the end or an audit log that was written anew,
- * is shown by what attests them: each close, each snapshot, and the journal, which says how far the audit log had come.
+ * Reads every line of both logs and every blob that a line names, in steps. The logs alone do not show a cut at their end, or an audit log that was written anew: what
+ * attests them does, that is each close, each snapshot, and the journal, which says how far the audit log had come.
  */
-export function verify({ logs, snapshots, blobs, manifest, released, onBytes }: VerifyOptions): Health {
+export function* verifySteps(options: VerifyOptions): Generator<void, Health> {
+  const { logs, snapshots, blobs, manifest, released, onBytes } = options
   let anchor = furthest(manifest.revisions.map(({ audit }) => audit))
   let [seq, done] = [Math.max(attestedBy(manifest).seq, released?.journal.seq ?? 0), 0]
   for (const { ends } of snapshots.newestFirst()) {
@@ -30,13 +33,13 @@ export function verify({ logs, snapshots, blobs, manifest, released, onBytes }: 
     const blob = hasBlob(line, header) ? parseRecord(line.bytes).blob : undefined
     if (blob !== undefined && !isThere(blobs, blob)) bad.push(String(blob.sha256))
   }
-  const journal = scanAll(logs.journal, seq, (line, header) => {
+  const journal = yield* scanAll(logs.journal, seq, (line, header) => {
     const here = anchorOn(line)
     if (here !== undefined) anchor = furthest([anchor, here])
     look(line, header)
   })
   let headThere: string | undefined
-  const audit = scanAll(
+  const audit = yield* scanAll(
     logs.audit,
     Math.max(anchor?.count ?? 0, released?.audit.seq ?? 0),
     (line, header) => {
@@ -53,8 +56,11 @@ export function verify({ logs, snapshots, blobs, manifest, released, onBytes }: 
   return { ...health, ok: whole && bad.length === 0 }
 }
 
-const scanAll = (place: LogPlace, attestedSeq: number, take: ScanOptions['take']): Scanned =>
-  scanLog(place, { from: beginning(place.log, place.codec), attestedSeq, take })
+/** The same at once. */
+export const verify = (options: VerifyOptions): Health => drain(verifySteps(options))
+
+const scanAll = (place: LogPlace, attestedSeq: number, take: ScanOptions['take']): Generator<void, Scanned> =>
+  scanSteps(place, { from: beginning(place.log, place.codec), attestedSeq, take })
 
 function healthOf({ state, records, bytes, end, torn, ignored, bad }: Scanned): LogHealth {
   const findings: string[] = []
