@@ -49,5 +49,6 @@ export type {
   VisitOptions,
 } from './store/store.ts'
 export type { SweepScope } from './sweep/places.ts'
+export type { SweepReport } from './sweep/report.ts'
 export type { KeepReason, RemoveReason } from './sweep/verdict.ts'
-export { sweep, type SweepOptions, type SweepProgress, type SweepReport, sweepSync } from './sweep/sweep.ts'
+export { sweep, type SweepOptions, type SweepProgress, sweepSync } from './sweep/sweep.ts'

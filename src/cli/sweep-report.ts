@@ -1,6 +1,6 @@
 import { StintError } from '../primitives/stint-error.ts'
 import { visibleText } from '../primitives/visible-text.ts'
-import type { SweepReport } from '../sweep/sweep.ts'
+import type { SweepReport } from '../sweep/report.ts'
 import { type SweepTally, tally } from '../sweep/tally.ts'
 import { formatBytes } from './format-bytes.ts'
 

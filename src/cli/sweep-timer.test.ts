@@ -106,6 +106,13 @@ test('the timer starts what a link leads to, with no home where none is set', as
   expect(line).toContain(`STINT_TMP_ROOT=${system.tmp} ${process.execPath} ${stintBin} sweep`)
 })
 
+test('a path that is not ASCII stands in the crontab as it is', async () => {
+  await using system = new System({ crontab })
+  const home = join(system.tmp, 'jürgen/łódź')
+  await system.stint(['sweep', '--install-timer'], { env: { STINT_HOME: home } })
+  expect(readFileSync(system.crontab, 'utf8')).toContain(` STINT_HOME='${home}' `)
+})
+
 test('a crontab that was made for our line goes with it', async () => {
   await using system = new System({ crontab })
   await system.timer('--install-timer', '--every', '1d')

@@ -5,7 +5,7 @@ import { drainInTurns } from '../primitives/steps.ts'
 import { findRoot } from '../scratch/root.ts'
 import type { Entry, MeasuredEntry } from './entry.ts'
 import { surveySteps } from './survey.ts'
-import type { TrackedLine } from './tracked-record.ts'
+import type { TrackedLine } from './tracked-line.ts'
 
 /**
  * Everything in this user's root with its size, giving way to the event loop; nothing if there is no root. Whoever cannot wait says how long sizes may

@@ -1,12 +1,12 @@
 import type { Liveness } from '../primitives/liveness.ts'
 import type { TreeSize } from '../primitives/measure-tree.ts'
-import type { TrackedLine } from './tracked-record.ts'
+import type { TrackedLine } from './tracked-line.ts'
 import type { Candidate, KeepReason, RemoveReason } from '../sweep/verdict.ts'
 
 /** One entry of the root: what it is, whose it is, and what a sweep would make of it. */
 export interface Entry {
   path: string
-  kind: Candidate['kind'] | 'tracked'
+  kind: Candidate['kind']
   /** Milliseconds since the epoch. */
   created_at: number
   age_ms: number
@@ -21,7 +21,7 @@ export interface Entry {
   liveness: Liveness | null
   /** Would a sweep take it now? */
   orphan: boolean
-  reason: RemoveReason | KeepReason | 'superseded'
+  reason: RemoveReason | KeepReason
   /** Paths elsewhere that go with their run. */
   tracks: TrackedLine[]
 }

@@ -1,10 +1,10 @@
 import { lstatSync, readdirSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { ensureHomeDirectory } from '../primitives/home.ts'
+import { ensureHomeDirectory, homeUnsafe } from '../primitives/home.ts'
 import { readLastLines } from '../primitives/line-file.ts'
 import { ownDirectoryProblem } from '../primitives/own-directory.ts'
 import { appendPrivateFile } from '../primitives/private-file.ts'
-import { codedError, errnoOf, StintError } from '../primitives/stint-error.ts'
+import { codedError, errnoOf } from '../primitives/stint-error.ts'
 import { parseSample, type Sample } from './sample.ts'
 
 /** `$STINT_HOME/stats/<yyyy-mm>.ndjson`: a sample a line, a file a month. */
@@ -50,8 +50,7 @@ export function lastSample(home: string): Sample | undefined {
 function monthsIn(directory: string): string[] {
   try {
     const problem = ownDirectoryProblem(lstatSync(directory))
-    if (problem !== undefined)
-      throw new StintError('HOME_UNSAFE', `${directory} ${problem}`, { detail: `path=${directory}` })
+    if (problem !== undefined) throw homeUnsafe(directory, problem)
     return readdirSync(directory)
       .filter((name) => /^\d{4}-\d\d\.ndjson$/.test(name))
       .sort()

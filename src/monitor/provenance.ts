@@ -8,7 +8,7 @@ import { measureEntry } from './census.ts'
 import { type ContextLine, contextsOf, readContexts } from './context-log.ts'
 import type { Entry, MeasuredEntry } from './entry.ts'
 import { surveySteps, whoIs } from './survey.ts'
-import { readTracked, type TrackedLine } from './tracked-record.ts'
+import { readTracked, type TrackedLine } from './tracked-line.ts'
 
 /** A run that others were started in. */
 export type ParentRun = Pick<Entry, 'request_id' | 'session_id' | 'command' | 'pid' | 'liveness'>

@@ -1,95 +1,82 @@
 import { lstatSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { isRequestId, isSessionId } from '../primitives/id.ts'
+import { isRequestId, isSessionId, requestIdIn } from '../primitives/id.ts'
 import { liveness } from '../primitives/liveness.ts'
 import { ownDirectoryProblem } from '../primitives/own-directory.ts'
+import { isThere } from '../primitives/presence.ts'
 import { visibleText } from '../primitives/visible-text.ts'
-import { keptScratches } from '../scratch/keep.ts'
 import { type Owner, readOwner } from '../scratch/owner.ts'
 import type { ScratchRoot } from '../scratch/root.ts'
-import { examine } from '../sweep/candidate.ts'
-import { namesIn, type Place, placesOf } from '../sweep/places.ts'
-import { type Candidate, verdict } from '../sweep/verdict.ts'
+import { type Judged, judgeEntry } from '../sweep/judge-entry.ts'
+import { type Listing, listPlace, type Place, placesOf } from '../sweep/places.ts'
+import { supersede } from '../sweep/superseded.ts'
 import type { Entry } from './entry.ts'
-import { readTracked } from './tracked-record.ts'
+import { readTracked } from './tracked-line.ts'
 
-/** Every entry of the root, judged as a sweep would judge it. Looks only; yields after each. */
+/** Every entry of the root, judged as a sweep would judge it. Looks only; yields every now and then. */
 export function* surveySteps(root: ScratchRoot, now: number): Generator<void, Entry[]> {
-  const entries: Entry[] = []
-  const rootPlace: Place = { kind: 'root', directory: root.path, root }
-  const look = (place: Place, name: string): void => {
-    const candidate = examine(place, name)
-    if (candidate !== undefined) entries.push(describe(root, join(place.directory, name), candidate, now))
-  }
-  for (const place of placesOf('all', { root, dryRun: true })) {
-    if (place.kind === 'tracked') continue
-    // Where somebody has put a link in its place, it is the link that is shown, not what it leads to.
-    if (!isOwn(place.directory)) look(rootPlace, basename(place.directory))
-    else {
-      for (const name of namesIn(place)) {
-        yield
-        look(place, name)
-      }
-    }
-  }
-  if (!isOwn(root.tracked)) look(rootPlace, basename(root.tracked))
-  else {
-    for (const name of namesIn({ kind: 'out', directory: root.tracked })) {
+  const listings = placesOf('all', { root, dryRun: true }).map((place) => listed(place, root))
+  const seen: Judged[] = []
+  for (const { place, names } of listings.filter(({ place }) => place.kind !== 'tracked')) {
+    for (const name of names) {
       yield
-      const entry = describeTracked(root, name, now)
-      if (entry !== undefined) entries.push(entry)
+      const judged = yield* judgeEntry(place, name, now)
+      if (judged !== undefined) seen.push(judged)
     }
   }
-  return supersede(entries)
+  const judged = supersede(seen)
+  const entries = judged.map((each) => describe(root, each, now))
+  // A record of tracked paths shares the fate of its run's scratch; only one without is judged by itself.
+  const scratches = new Map(judged.filter(isScratch).map((each) => [basename(each.path), each]))
+  for (const { place, names } of listings.filter(({ place }) => place.kind === 'tracked')) {
+    for (const name of names) {
+      yield
+      const fate = scratches.get(name) ?? (yield* judgeEntry(place, name, now))
+      if (isThere(join(root.tracked, name))) entries.push(describeTracked(root, name, fate, now))
+    }
+  }
+  return entries
 }
 
-const isOwn = (directory: string): boolean => {
-  const stat = lstatSync(directory, { throwIfNoEntry: false })
-  return stat === undefined || ownDirectoryProblem(stat) === undefined
+const isScratch = ({ candidate }: Judged): boolean =>
+  candidate.kind === 'scratch' || candidate.kind === 'trash'
+
+/** Where somebody has put a link in the place of a directory, it is the link that is shown, not what it leads to. */
+function listed(place: Place, root: ScratchRoot): Pick<Listing, 'place' | 'names'> {
+  const stat = lstatSync(place.directory, { throwIfNoEntry: false })
+  if (stat === undefined || ownDirectoryProblem(stat) === undefined) return listPlace(place, { dryRun: true })
+  return { place: { kind: 'root', directory: root.path, root }, names: [basename(place.directory)] }
 }
 
-function describe(root: ScratchRoot, path: string, candidate: Candidate, now: number): Entry {
-  const { remove: orphan, reason } = verdict(candidate, now)
-  const known = candidate.kind !== 'other'
-  const name = basename(path)
-  const requestId = /req_[0-9A-Z]{26}/.exec(known ? name : '')?.[0] ?? null
-  const owner =
-    candidate.kind === 'scratch' || candidate.kind === 'trash'
-      ? readOwner(path)
-      : candidate.kind === 'output' && requestId !== null
-        ? readOwner(join(root.path, requestId))
-        : undefined
+function describe(root: ScratchRoot, { path, candidate, verdict }: Judged, now: number): Entry {
+  const { kind } = candidate
+  const requestId = kind === 'other' ? null : (requestIdIn(basename(path)) ?? null)
+  const scratch = kind === 'output' && requestId !== null ? join(root.path, requestId) : path
+  const owner = ['scratch', 'trash', 'output'].includes(kind) ? readOwner(scratch) : undefined
   return {
     path,
-    kind: candidate.kind,
+    kind,
     ...ageOf(path, owner, now),
     ...whoIs(owner, requestId),
     ...(candidate.owner && { liveness: candidate.owner.liveness }),
-    orphan,
-    reason,
+    orphan: verdict.remove,
+    reason: verdict.reason,
     tracks: [],
   }
 }
 
-/** A record of tracked paths shares the fate of its run's scratch. */
-function describeTracked(root: ScratchRoot, name: string, now: number): Entry | undefined {
+function describeTracked(root: ScratchRoot, name: string, fate: Judged | undefined, now: number): Entry {
   const path = join(root.tracked, name)
-  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return undefined
-  const tracks = readTracked(root, name)
   const isRun = isRequestId(name)
-  const scratch = isRun ? examine({ kind: 'root', directory: root.path }, name) : undefined
-  const trashed = isRun ? examine({ kind: 'trash', directory: root.trash }, name) : undefined
-  const candidate = scratch ?? trashed ?? examine({ kind: 'tracked', directory: root.tracked, root }, name)
-  const owner = isRun ? readOwner(join(scratch ? root.path : root.trash, name)) : undefined
-  const judged = candidate && verdict(candidate, now)
+  const owner = fate !== undefined && isScratch(fate) ? readOwner(fate.path) : undefined
   return {
     path,
     kind: 'tracked',
     ...ageOf(path, owner, now),
     ...whoIs(owner, isRun ? name : null),
-    orphan: judged?.remove ?? false,
-    reason: judged?.reason ?? (isRun ? 'ownerless' : 'not-stint'),
-    tracks,
+    orphan: fate?.verdict.remove ?? false,
+    reason: fate?.verdict.reason ?? (isRun ? 'ownerless' : 'not-stint'),
+    tracks: readTracked(root, name),
   }
 }
 
@@ -115,17 +102,4 @@ export function whoIs(owner: Owner | undefined, requestId: string | null): Who {
     pid: owner?.identity.pid ?? null,
     liveness: owner === undefined ? null : liveness(owner.identity),
   }
-}
-
-/** Of the scratches kept on purpose a sweep leaves only the newest. */
-function supersede(entries: Entry[]): Entry[] {
-  const kept = entries
-    .filter(({ kind, reason }) => kind !== 'tracked' && reason === 'kept-on-purpose')
-    .sort((a, b) => b.created_at - a.created_at || basename(b.path).localeCompare(basename(a.path)))
-  const old = new Set(kept.slice(keptScratches).map(({ request_id }) => request_id))
-  return entries.map((entry) =>
-    entry.reason === 'kept-on-purpose' && old.has(entry.request_id)
-      ? { ...entry, orphan: true, reason: 'superseded' }
-      : entry,
-  )
 }

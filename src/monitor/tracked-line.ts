@@ -1,7 +1,8 @@
 import { visibleText } from '../primitives/visible-text.ts'
-import { isSweepable } from '../scratch/dead-tracked.ts'
+import { fateOf } from '../scratch/dead-tracked.ts'
 import type { ScratchRoot } from '../scratch/root.ts'
 import { readTrackedRecord } from '../scratch/tracked-record.ts'
+import { preciousPlaces } from '../scratch/tracked.ts'
 
 /** A line of `tracked/<requestId>`: something elsewhere that must go when its run goes. */
 export interface TrackedLine {
@@ -15,10 +16,11 @@ export interface TrackedLine {
 /** None if the record cannot be read. */
 export function readTracked(root: ScratchRoot, requestId: string): TrackedLine[] {
   try {
+    const precious = preciousPlaces(root)
     return (readTrackedRecord(root, requestId)?.tracked ?? []).map((tracked) => ({
       path: tracked.path,
       context: tracked.context === undefined ? null : visibleText(tracked.context),
-      sweepable: isSweepable(tracked, root),
+      sweepable: fateOf(tracked, root, precious) === 'remove',
     }))
   } catch {
     return []

@@ -45,9 +45,12 @@ export function ensureHomeDirectory(path: string): void {
   } catch (error) {
     throw homeError(error, path)
   }
-  if (problem !== undefined)
-    throw new StintError('HOME_UNSAFE', `${path} ${problem}`, { detail: `path=${path}` })
+  if (problem !== undefined) throw homeUnsafe(path, problem)
 }
+
+/** What is in the place of a directory in the home is not one that we may use. */
+export const homeUnsafe = (path: string, problem: string): StintError =>
+  new StintError('HOME_UNSAFE', `${path} ${problem}`, { detail: `path=${path}` })
 
 function homeError(error: unknown, path: string): unknown {
   const errno = errnoOf(error) ?? ''

@@ -1,13 +1,4 @@
-import {
-  chmodSync,
-  closeSync,
-  constants,
-  existsSync,
-  fchmodSync,
-  fstatSync,
-  lstatSync,
-  openSync,
-} from 'node:fs'
+import { chmodSync, closeSync, constants, existsSync, fstatSync, lstatSync, openSync } from 'node:fs'
 import { geteuid } from './user.ts'
 import { errnoOf } from './stint-error.ts'
 
@@ -31,20 +22,17 @@ const directoryOnly = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (const
 
 let fdPaths: boolean | undefined
 
-/** Opens a directory, never through a symlink; one of ours that we may not read is made readable first, unless `asIs`. */
+/**
+ * Opens a directory, never through a symlink. One of ours that we may not read is made readable first; with `asIs` it stays as it is, and may be one that can
+ * be entered, but not listed.
+ */
 export function openDirectory(path: string | Buffer, { asIs = false } = {}): OpenDirectory {
   fdPaths ??= process.platform === 'linux' && existsSync('/proc/self/fd')
   return fdPaths ? openByDescriptor(path, asIs) : openByPath(String(path), asIs)
 }
 
 function openByDescriptor(path: string | Buffer, asIs: boolean): OpenDirectory {
-  let fd: number
-  try {
-    fd = openSync(path, directoryOnly)
-  } catch (error) {
-    if (asIs || errnoOf(error) !== 'EACCES') throw error
-    fd = openUnreadable(path, error)
-  }
+  const fd = asIs ? openSync(path, O_PATH | directoryOnly) : openReadable(path)
   const { dev, ino, uid } = fstatSync(fd)
   return {
     base: `/proc/self/fd/${fd}`,
@@ -52,10 +40,19 @@ function openByDescriptor(path: string | Buffer, asIs: boolean): OpenDirectory {
     dev,
     makeWritable() {
       if (uid !== geteuid()) return false
-      fchmodSync(fd, 0o700)
+      chmodSync(`/proc/self/fd/${fd}`, 0o700)
       return true
     },
     close: () => closeSync(fd),
+  }
+}
+
+function openReadable(path: string | Buffer): number {
+  try {
+    return openSync(path, directoryOnly)
+  } catch (error) {
+    if (errnoOf(error) !== 'EACCES') throw error
+    return openUnreadable(path, error)
   }
 }
 

@@ -1,6 +1,7 @@
 import { lstatSync, readdirSync, renameSync, rmdirSync, unlinkSync } from 'node:fs'
 import { exactPath, latin1Of, readable } from './exact-path.ts'
 import { type OpenDirectory, openDirectory } from './open-directory.ts'
+import { isDirectory } from './presence.ts'
 import { drain } from './steps.ts'
 import { errnoOf } from './stint-error.ts'
 
@@ -170,13 +171,5 @@ function withPermission(parent: OpenDirectory | undefined, act: () => void): voi
   } catch (error) {
     if (errnoOf(error) !== 'EACCES' || !parent?.makeWritable()) throw error
     act()
-  }
-}
-
-function isDirectory(path: Path): boolean {
-  try {
-    return lstatSync(path).isDirectory()
-  } catch {
-    return false
   }
 }

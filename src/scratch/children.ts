@@ -16,6 +16,7 @@ export const childrenPath = (scratch: string): string => join(scratch, metaDirec
 export class ChildrenRecord {
   readonly #fd: number
   readonly #scratch: string
+  #torn = false
 
   constructor(scratch: string) {
     this.#scratch = scratch
@@ -29,8 +30,11 @@ export class ChildrenRecord {
   add({ pid, started }: Identity, program: string): void {
     const name = basename(program).replace(/\s+/g, ' ')
     try {
-      writeAll(this.#fd, `${pid} ${started ?? '-'} ${name}\n`)
+      // A full disk may have cut off the last line: this one must not be joined to it.
+      writeAll(this.#fd, `${this.#torn ? '\n' : ''}${pid} ${started ?? '-'} ${name}\n`)
+      this.#torn = false
     } catch (error) {
+      this.#torn = true
       throw codedError(error, `record the child ${pid} in ${this.#scratch}`)
     }
   }

@@ -1,7 +1,6 @@
 import { lstatSync, renameSync, rmdirSync } from 'node:fs'
 import { basename, join, relative, sep } from 'node:path'
-import type { Clock } from '../primitives/clock.ts'
-import type { Identity } from '../primitives/liveness.ts'
+import { isDirectory } from '../primitives/presence.ts'
 import { makePrivateDirectory } from '../primitives/private-file.ts'
 import {
   nothingRemoved,
@@ -13,32 +12,13 @@ import {
 import { codedError, StintError } from '../primitives/stint-error.ts'
 import { logContext, makeContextDirectory } from './context-directory.ts'
 import { safeNameParts } from './name.ts'
-import { type OutputDirectory, outputDirectoryFor } from './output.ts'
+import { outputDirectoryFor } from './output.ts'
 import { createFile, place, placeError } from './place.ts'
 import { type ResourceEvent, resourceChannel } from './resource-event.ts'
 import { removeUnlessMounted } from './remove-unless-mounted.ts'
-import type { ScratchRoot } from './root.ts'
+import type { ScratchRun } from './scratch-run.ts'
 import { recordTracked } from './tracked-record.ts'
-import { isDirectory, lookToTrack, removeOwnTracked, type TrackedPath } from './tracked.ts'
-
-/** What all contexts of one scratch share. */
-export interface ScratchRun {
-  root: ScratchRoot
-  requestId: string
-  /** The scratch. */
-  path: string
-  clock: Clock
-  /** Directories that outlive the run until they expire. */
-  outputs: OutputDirectory[]
-  /** How many contexts there were. */
-  contexts: number
-  /** Was anything elsewhere ever tracked? */
-  tracks: boolean
-  /** The process whose run it is: not ours, if we have joined another's. */
-  owner: Identity
-  /** Has it been removed? */
-  gone: boolean
-}
+import { lookToTrack, removeOwnTracked, type TrackedPath } from './tracked.ts'
 
 export interface ContextOptions {
   /** The test file, for example: shown to whoever finds leftovers. */
@@ -79,7 +59,7 @@ export class Context {
     if (this.#directory === undefined) {
       this.#enlist()
       this.#directory = this.#makeDirectory()
-      this.#made = lstatSync(this.#directory)
+      this.#made = lstatSync(this.#directory, { throwIfNoEntry: false })
       this.#filled = false
     }
     return this.#directory
@@ -116,8 +96,7 @@ export class Context {
     const { run } = this
     if (run.gone) throw new StintError('NOT_FOUND', 'the scratch that should track it is gone')
     const tracked = lookToTrack(path, run.root, this.name || undefined)
-    recordTracked(run.root, run.requestId, tracked, run.tracks ? undefined : run.owner)
-    run.tracks = true
+    recordTracked(run, tracked)
     this.#tracked.push(tracked)
     this.#enlist()
     if (resourceChannel.hasSubscribers)
@@ -177,7 +156,7 @@ export class Context {
     } catch (error) {
       throw codedError(error, `keep ${this.path}`)
     }
-    this.#directory = undefined
+    this.#forgetDirectories()
     try {
       logContext(output, kept, this.name, this.#file)
     } catch {
@@ -197,7 +176,7 @@ export class Context {
   /** @internal What is elsewhere, its own and that of the contexts within, which have nothing left then. */
   protected cleanTracked(options: RemovalOptions = {}): Removal {
     const inner = [...this.#inner].map((each) => each.cleanTracked(options))
-    for (const each of this.#inner) each.#directory = undefined
+    for (const each of this.#inner) each.#forgetDirectories()
     this.#inner.clear()
     const tracked = this.#tracked
     this.#tracked = []
@@ -240,6 +219,12 @@ export class Context {
     if (!resourceChannel.hasSubscribers) return
     const { requestId } = this.run
     resourceChannel.publish({ event, path, type, requestId, context: this.name, ...(error && { error }) })
+  }
+
+  /** They are gone or moved, with those within: whoever is used again makes a new one. */
+  #forgetDirectories(): void {
+    this.#directory = undefined
+    for (const each of this.#inner) each.#forgetDirectories()
   }
 
   /** From now on there is something to clean here. */

@@ -1,9 +1,17 @@
-import { lstatSync } from 'node:fs'
+import { isDirectory } from '../primitives/presence.ts'
 import { nothingRemoved, type Removal, type RemovalOptions } from '../primitives/remove-tree.ts'
 import { errnoOf } from '../primitives/stint-error.ts'
 import type { ScratchRoot } from './root.ts'
 import { readTrackedRecord, rewriteTracked, type TrackedRecord } from './tracked-record.ts'
-import { inOrder, isDirectory, isSame, isTooMuch, removeTracked, type TrackedPath } from './tracked.ts'
+import {
+  inOrder,
+  isSame,
+  isTooMuch,
+  preciousPlaces,
+  removeTracked,
+  statOf,
+  type TrackedPath,
+} from './tracked.ts'
 
 /** What became of one path that a dead run tracked. */
 export interface DeadTracked {
@@ -12,13 +20,22 @@ export interface DeadTracked {
   removal: Removal
 }
 
-/** What of it a sweep may remove: what is still the same, and takes nothing else along. */
-export const isSweepable = (tracked: TrackedPath, root: ScratchRoot): boolean =>
-  !isTooMuch(tracked.path, root) && isStill(tracked)
+/**
+ * What a sweep does about a tracked path. `forget`: it is gone, or something else is there. `spare`: this sweep must not remove it, such as a directory that
+ * it works in; another one may. What cannot be looked at is tried.
+ */
+export function fateOf(
+  { path, file }: TrackedPath,
+  root: ScratchRoot,
+  precious: readonly string[],
+): 'remove' | 'spare' | 'forget' {
+  return isGone(path, file) ? 'forget' : isTooMuch(path, root, precious) ? 'spare' : 'remove'
+}
 
-function isStill({ path, file }: TrackedPath): boolean {
+function isGone(path: string, file: TrackedPath['file']): boolean {
   try {
-    return isSame(file, lstatSync(path))
+    const there = statOf(path)
+    return there === undefined || !isSame(file, there)
   } catch {
     return false
   }
@@ -27,13 +44,15 @@ function isStill({ path, file }: TrackedPath): boolean {
 /** The paths of a record that a sweep would remove. */
 export function sweepableOf(root: ScratchRoot, requestId: string): TrackedPath[] {
   try {
-    return (readTrackedRecord(root, requestId)?.tracked ?? []).filter((each) => isSweepable(each, root))
+    const precious = preciousPlaces(root)
+    const tracked = readTrackedRecord(root, requestId)?.tracked ?? []
+    return tracked.filter((each) => fateOf(each, root, precious) === 'remove')
   } catch {
     return []
   }
 }
 
-/** Removes what a run that is over has tracked. What could not be removed stays in its record, for the next sweep. Never throws. */
+/** Removes what a run that is over has tracked. What could not or must not be removed stays in its record, for another sweep. Never throws. */
 export function* removeDeadTracked(
   root: ScratchRoot,
   requestId: string,
@@ -50,9 +69,12 @@ export function* removeDeadTracked(
   if (record === undefined) return []
   const gone: DeadTracked[] = []
   const left: TrackedPath[] = []
+  const precious = preciousPlaces(root)
   for (const tracked of inOrder(record.tracked)) {
     yield
-    if (!isSweepable(tracked, root)) continue
+    const fate = fateOf(tracked, root, precious)
+    if (fate === 'spare') left.push(tracked)
+    if (fate !== 'remove') continue
     const type = isDirectory(tracked.path) ? 'directory' : 'file'
     const removal = removeTracked(tracked, { ...options, onlyIfSame: true })
     gone.push({ path: tracked.path, type, removal })

@@ -1,11 +1,12 @@
 import { lstatSync, renameSync, rmdirSync, unlinkSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { mountsBeneath } from '../primitives/mounts.ts'
 import { openDirectory } from '../primitives/open-directory.ts'
+import { isThere } from '../primitives/presence.ts'
 import { removalSteps, type Removal, type RemovalOptions } from '../primitives/remove-tree.ts'
 import { drain } from '../primitives/steps.ts'
 import { errnoOf } from '../primitives/stint-error.ts'
 import { metaDirectory, ownerFile } from './owner.ts'
+import { mountFailure } from './remove-unless-mounted.ts'
 import { ensureScratchDirectory, type ScratchRoot } from './root.ts'
 
 /** Removes an entry of the root by way of `trash/` (or from it): from the rename on, nobody sees it any more. */
@@ -71,11 +72,9 @@ export function moveToTrash(
 }
 
 function unlessMounted(path: string): string | Pick<Removal, 'failures'> {
-  const [mount] = mountsBeneath(path)
-  return mount === undefined ? path : { failures: [{ path: mount, type: 'directory', error: 'MOUNT_POINT' }] }
+  const failure = mountFailure(path)
+  return failure === undefined ? path : { failures: [failure] }
 }
-
-const isThere = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined
 
 /** What a program can do that stands in the way: remove the trash, or close its scratch (to move it, it must be writable). */
 function repair(root: Pick<ScratchRoot, 'trash'>, path: string, errno: string | undefined): boolean {

@@ -1,5 +1,4 @@
 import { basename, dirname, join } from 'node:path'
-import { systemClock } from '../primitives/clock.ts'
 import { ulid } from '../primitives/id.ts'
 import { liveness } from '../primitives/liveness.ts'
 import { makePrivateDirectory } from '../primitives/private-file.ts'
@@ -7,6 +6,7 @@ import { codedError } from '../primitives/stint-error.ts'
 import { Context } from './context.ts'
 import { readOwner } from './owner.ts'
 import { findRoot, type ScratchRoot } from './root.ts'
+import { scratchRun } from './scratch-run.ts'
 
 /**
  * A part of a scratch that another process owns, such as the parent of a test worker: that process removes it, whatever becomes of us.
@@ -17,18 +17,7 @@ export function joinScratch(path: string): Context | undefined {
   const root = owner && rootAbove(path)
   if (owner === undefined || root === undefined || owner.request_id !== basename(path)) return undefined
   if (liveness(owner.identity) === 'dead') return undefined
-  const { request_id: requestId } = owner
-  const run = {
-    root,
-    requestId,
-    path,
-    clock: systemClock,
-    outputs: [],
-    contexts: 0,
-    tracks: false,
-    owner: owner.identity,
-    gone: false,
-  }
+  const run = scratchRun(root, owner.request_id, owner.identity)
   return new Context(run, '', () => makePart(path))
 }
 

@@ -1,6 +1,7 @@
 import { utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '../primitives/clock.ts'
+import { isRequestId } from '../primitives/id.ts'
 import { shellWord } from '../primitives/shell-word.ts'
 import { StintError } from '../primitives/stint-error.ts'
 import { ensureScratchDirectory, type ScratchRoot } from './root.ts'
@@ -60,8 +61,8 @@ export function beginExpiry(directories: readonly OutputDirectory[], now: number
 
 /** When an entry of `out/` expires, in milliseconds; undefined if its name is not one of ours. */
 export function outputExpiry(name: string): number | undefined {
-  const match = /^(\d{1,12})-req_[0-9A-Z]{26}$/.exec(name)
-  return match ? Number(match[1]) * 1000 : undefined
+  const [, seconds, requestId = ''] = /^(\d{1,12})-(.*)$/.exec(name) ?? []
+  return isRequestId(requestId) ? Number(seconds) * 1000 : undefined
 }
 
 /** What the caller can run, verbatim, to be rid of the files before they expire. */

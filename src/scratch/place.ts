@@ -26,8 +26,15 @@ export function createFile(path: string, content: string | Uint8Array): void {
   }
 }
 
-/** What went wrong where something new was to be. */
+/** What went wrong where something new was to be. Directories on the way are made: only the one that it is placed in can be missing. */
 export function placeError(error: unknown, path: string): unknown {
-  if (errnoOf(error) !== 'EEXIST') return codedError(error, `create ${path}`)
-  return new StintError('NAME_TAKEN', `${path} already exists`, { cause: error })
+  const errno = errnoOf(error)
+  if (errno === 'EEXIST') return new StintError('NAME_TAKEN', `${path} already exists`, { cause: error })
+  if (errno === 'ENOENT')
+    return new StintError('NOT_FOUND', `cannot create ${path}: its directory is gone`, { cause: error })
+  if (errno === 'ENAMETOOLONG')
+    return new StintError('NAME_INVALID', `cannot create ${path.slice(0, 80)}…: the path is too long`, {
+      cause: error,
+    })
+  return codedError(error, `create ${path}`)
 }

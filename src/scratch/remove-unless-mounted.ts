@@ -1,9 +1,20 @@
 import { mountsBeneath } from '../primitives/mounts.ts'
-import { nothingRemoved, removeTree, type Removal, type RemovalOptions } from '../primitives/remove-tree.ts'
+import {
+  nothingRemoved,
+  type Removal,
+  type RemovalFailure,
+  type RemovalOptions,
+  removeTree,
+} from '../primitives/remove-tree.ts'
 
-/** Removes what is there, unless something is mounted beneath it: a recursive delete would go through. */
-export function removeUnlessMounted(path: string, options: RemovalOptions): Removal {
+/** Why this stays, if something is mounted on it or beneath it: a recursive delete would go through. */
+export function mountFailure(path: string): RemovalFailure | undefined {
   const [mount] = mountsBeneath(path)
-  if (mount === undefined) return removeTree(path, options)
-  return { ...nothingRemoved(), failures: [{ path: mount, type: 'directory', error: 'MOUNT_POINT' }] }
+  return mount === undefined ? undefined : { path: mount, type: 'directory', error: 'MOUNT_POINT' }
+}
+
+/** Removes what is there, unless something is mounted beneath it. */
+export function removeUnlessMounted(path: string, options: RemovalOptions): Removal {
+  const failure = mountFailure(path)
+  return failure === undefined ? removeTree(path, options) : { ...nothingRemoved(), failures: [failure] }
 }

@@ -1,36 +1,18 @@
-import { existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import { World } from '../../test/support/world.ts'
-import { StintError } from '../primitives/stint-error.ts'
+import { expect, test } from 'vitest'
+import { codeOf, useScratchWorld } from '../../test/support/scratch-world.ts'
+import { newRequestId } from '../primitives/id.ts'
+import { sweepSync } from '../sweep/sweep.ts'
 import { cleanupCommand } from './output.ts'
 import { openRoot } from './root.ts'
-import { createScratch, type Scratch } from './scratch.ts'
+import { createScratch } from './scratch.ts'
 
-let world: World
-let scratch: Scratch
-
-beforeEach(() => {
-  world = new World()
-  scratch = createScratch({ root: openRoot({ STINT_TMP_ROOT: world.tmp }) })
-})
-afterEach(async () => {
-  scratch.remove()
-  await world[Symbol.asyncDispose]()
-})
-
-const codeOf = (act: () => unknown): string => {
-  try {
-    act()
-  } catch (error) {
-    if (error instanceof StintError) return error.code
-    throw error
-  }
-  return 'none'
-}
+const here = useScratchWorld()
 const mode = (path: string): number => statSync(path).mode & 0o777
 
 test('files are 0600 with their content, directories 0700, nested names made on the way', () => {
+  const { scratch } = here
   const file = scratch.file('a/b/c.txt', 'text')
   expect(file).toBe(join(scratch.path, 'a/b/c.txt'))
   expect([readFileSync(file, 'utf8'), mode(file), mode(dirname(file))]).toEqual(['text', 0o600, 0o700])
@@ -39,6 +21,7 @@ test('files are 0600 with their content, directories 0700, nested names made on 
 })
 
 test('without a name each file and directory gets one of its own', () => {
+  const { scratch } = here
   const paths = [scratch.file(), scratch.file(), scratch.dir(), scratch.dir()]
   expect(new Set(paths).size).toBe(4)
   for (const path of paths) expect(dirname(path)).toBe(scratch.path)
@@ -58,12 +41,14 @@ test.each([
   './x',
   `${'x'.repeat(256)}`,
 ])('the name %j is refused with NAME_INVALID, for files, directories and outputs', (name) => {
+  const { scratch } = here
   expect(codeOf(() => scratch.file(name))).toBe('NAME_INVALID')
   expect(codeOf(() => scratch.dir(name))).toBe('NAME_INVALID')
   expect(codeOf(() => scratch.output(name))).toBe('NAME_INVALID')
 })
 
 test('a name that is taken is refused, not overwritten', () => {
+  const { scratch } = here
   scratch.file('x', 'first')
   expect(codeOf(() => scratch.file('x', 'second'))).toBe('NAME_TAKEN')
   expect(codeOf(() => scratch.dir('x'))).toBe('NAME_TAKEN')
@@ -71,6 +56,7 @@ test('a name that is taken is refused, not overwritten', () => {
 })
 
 test('a link inside the scratch does not lead a new file out', () => {
+  const { world, scratch } = here
   symlinkSync(world.tmp, join(scratch.path, 'out'))
   expect(codeOf(() => scratch.file('out/file'))).toBe('NAME_TAKEN')
   symlinkSync(join(world.tmp, 'target'), join(scratch.path, 'dangling'))
@@ -79,6 +65,7 @@ test('a link inside the scratch does not lead a new file out', () => {
 })
 
 test('an output outlives the scratch, and its command removes it', async () => {
+  const { world, scratch } = here
   const a = scratch.output('report.txt', { content: 'data' })
   const b = scratch.output('other.txt')
   const c = scratch.output('later.txt', { keepSeconds: 3600 })
@@ -92,6 +79,22 @@ test('an output outlives the scratch, and its command removes it', async () => {
   expect(codeOf(() => scratch.output('x', { keepSeconds: -1 }))).toBe('ARG_ERROR')
 })
 
+test('the time to keep an output counts from the end of the scratch, not from when it was made', () => {
+  const { root } = here.scratch
+  let now = Date.now()
+  const clock = { now: () => now, mono: () => 0 }
+  const scratch = createScratch({ root, clock })
+  const output = scratch.output('report.txt', { keepSeconds: 60 })
+  now += 600_000
+  scratch.remove()
+  now += 59_000
+  sweepSync({ root, clock })
+  expect(existsSync(output)).toBe(true)
+  now += 2000
+  sweepSync({ root, clock })
+  expect(existsSync(output)).toBe(false)
+})
+
 test('the cleanup command is safe in a shell, whatever the path', () => {
   expect(cleanupCommand([{ path: `/tmp/it's $(here)/x`, keepSeconds: 1 }])).toBe(
     `rm -rf -- '/tmp/it'\\''s $(here)/x'`,
@@ -99,6 +102,7 @@ test('the cleanup command is safe in a shell, whatever the path', () => {
 })
 
 test('what is tracked elsewhere goes too; what would be too much is refused', () => {
+  const { world, scratch } = here
   const file = join(world.tmp, 'elsewhere')
   writeFileSync(file, '')
   expect(scratch.track(file)).toBe(file)
@@ -119,7 +123,26 @@ test('what is tracked elsewhere goes too; what would be too much is refused', ()
   expect([existsSync(file), existsSync(scratch.path)]).toEqual([false, false])
 })
 
+test('a request id that is none is refused, and so is one that is taken', () => {
+  const { scratch } = here
+  const make = (requestId: string) => codeOf(() => createScratch({ root: scratch.root, requestId }))
+  for (const id of ['', '../../outside', 'req_x', `${newRequestId()}/..`]) expect(make(id)).toBe('ARG_ERROR')
+  expect(make(scratch.requestId)).toBe('NAME_TAKEN')
+  expect(readdirSync(scratch.root.path).sort()).toEqual([scratch.requestId, 'trash'].sort())
+})
+
+test('a scratch that somebody else has removed is no error at its end, and one when it is used', () => {
+  const { scratch, world } = here
+  rmSync(world.root, { recursive: true })
+  expect(codeOf(() => scratch.file('x'))).toBe('NOT_FOUND')
+  expect(codeOf(() => scratch.dir())).toBe('NOT_FOUND')
+  const unused = createScratch({ root: openRoot({ STINT_TMP_ROOT: world.tmp }) })
+  rmSync(world.root, { recursive: true })
+  for (const each of [scratch, unused]) expect(each.remove()).toMatchObject({ failures: [] })
+})
+
 test('removing twice is fine; a disposed scratch is gone', async () => {
+  const { scratch } = here
   let path: string
   {
     await using other = createScratch({ root: scratch.root })
@@ -137,6 +160,7 @@ test('removing twice is fine; a disposed scratch is gone', async () => {
 })
 
 test('a process that forgets to remove its scratch leaves none when it exits', async () => {
+  const { world, scratch } = here
   const program = `
     import { createScratch } from ${JSON.stringify(join(import.meta.dirname, '../../dist/index.js'))}
     console.log(createScratch().file('x', 'y'))`
@@ -149,6 +173,7 @@ test('a process that forgets to remove its scratch leaves none when it exits', a
 })
 
 test('the owner record says whose it is', () => {
+  const { scratch } = here
   const owner = JSON.parse(readFileSync(join(scratch.path, '.stint/owner.json'), 'utf8')) as Record<
     string,
     unknown

@@ -1,23 +1,24 @@
 import { lstatSync, renameSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { type Clock, systemClock } from '../primitives/clock.ts'
-import { newRequestId } from '../primitives/id.ts'
+import type { Clock } from '../primitives/clock.ts'
+import { isRequestId, newRequestId } from '../primitives/id.ts'
 import { ownIdentity } from '../primitives/liveness.ts'
 import { displayHostname } from '../primitives/platform.ts'
 import { makePrivateDirectory } from '../primitives/private-file.ts'
 import { nothingRemoved, removeTree, type Removal, totalRemoval } from '../primitives/remove-tree.ts'
 import { drain } from '../primitives/steps.ts'
-import { codedError, StintError } from '../primitives/stint-error.ts'
-import { Context, type ScratchRun } from './context.ts'
+import { codedError, errnoOf, StintError } from '../primitives/stint-error.ts'
+import { Context } from './context.ts'
 import { discard, discardBare, moveToTrash } from './discard.ts'
 import type { Keep } from './keep.ts'
 import { safeNameParts } from './name.ts'
-import { defaultKeepSeconds, type OutputDirectory, outputDirectoryFor } from './output.ts'
+import { beginExpiry, defaultKeepSeconds, type OutputDirectory, outputDirectoryFor } from './output.ts'
 import { metaDirectory, writeOwner } from './owner.ts'
 import { removeDeadTracked } from './dead-tracked.ts'
 import { createFile, place } from './place.ts'
 import { resourceChannel } from './resource-event.ts'
 import { openRoot, type ScratchRoot } from './root.ts'
+import { type ScratchRun, scratchRun } from './scratch-run.ts'
 import { stagingName } from './staging.ts'
 
 export interface ScratchOptions {
@@ -41,7 +42,7 @@ export interface ScratchOptions {
  */
 export class Scratch extends Context {
   readonly #metaInode: number
-  #gone = false
+  #released = false
 
   /** @internal */
   constructor(run: ScratchRun, metaInode: number) {
@@ -63,7 +64,7 @@ export class Scratch extends Context {
     return this.run.outputs
   }
 
-  /** Creates a file for the caller, which stays for `keepSeconds` (5 minutes) after the run; if that fails, it goes. */
+  /** Creates a file for the caller, which stays for `keepSeconds` (5 minutes) after the scratch is gone. If a command fails, it goes with the scratch. */
   output(name: string, options: { keepSeconds?: number; content?: string | Uint8Array } = {}): string {
     const parts = safeNameParts(name)
     const directory = outputDirectoryFor(this.run, options.keepSeconds ?? defaultKeepSeconds)
@@ -107,12 +108,14 @@ export class Scratch extends Context {
 
   /** Leaves the scratch where it is: nobody removes it but a sweep. */
   release(): void {
-    this.#gone = true
+    if (this.#released) return
+    this.#released = true
     live.delete(this)
+    beginExpiry(this.outputs, this.run.clock.now())
   }
 
   #end(discardScratch: () => Removal): Removal {
-    if (this.#gone) return nothingRemoved()
+    if (this.#released) return nothingRemoved()
     this.release()
     this.run.gone = true
     // First what lies elsewhere: if we are killed in between, the scratch is still there, and a sweep begins again.
@@ -129,10 +132,14 @@ export class Scratch extends Context {
 
 /** Makes a scratch: exclusive, private, its owner record inside before it is visible. */
 export function createScratch(options: ScratchOptions = {}): Scratch {
-  const clock = options.clock ?? systemClock
   const root = options.root ?? openRoot()
   const requestId = options.requestId ?? newRequestId()
+  if (!isRequestId(requestId))
+    throw new StintError('ARG_ERROR', `${JSON.stringify(requestId.slice(0, 80))} is not a request id`, {
+      hint: 'Leave it out, or make one with `newRequestId()`.',
+    })
   const identity = ownIdentity()
+  const run = scratchRun(root, requestId, identity, options.clock)
   const staging = join(root.path, stagingName(requestId, identity))
   let metaInode: number
   try {
@@ -146,28 +153,22 @@ export function createScratch(options: ScratchOptions = {}): Scratch {
       parent_request_id: options.parentRequestId ?? null,
       identity,
       hostname: displayHostname(),
-      created_at: clock.now(),
+      created_at: run.clock.now(),
       command: options.command ?? null,
       keep: options.keep ?? 'never',
     })
-    const path = join(root.path, requestId)
-    renameSync(staging, path)
+    renameSync(staging, run.path)
   } catch (error) {
     removeTree(staging)
-    throw codedError(error, `make a scratch in ${root.path}`)
-  }
-  const run = {
-    root,
-    requestId,
-    path: join(root.path, requestId),
-    clock,
-    outputs: [],
-    contexts: 0,
-    tracks: false,
-    owner: identity,
-    gone: false,
+    throw creationError(error, run)
   }
   return new Scratch(run, metaInode)
+}
+
+function creationError(error: unknown, { root, path }: ScratchRun): unknown {
+  if (!['ENOTEMPTY', 'EEXIST'].includes(errnoOf(error) ?? ''))
+    return codedError(error, `make a scratch in ${root.path}`)
+  return new StintError('NAME_TAKEN', `${path} already exists`, { cause: error })
 }
 
 const live = new Set<Scratch>()

@@ -1,4 +1,5 @@
-import { type Identity } from '../primitives/liveness.ts'
+import { isRequestId } from '../primitives/id.ts'
+import type { Identity } from '../primitives/liveness.ts'
 
 /**
  * A scratch is made under a staging name and renamed when its owner record is inside, so that none is ever
@@ -9,9 +10,9 @@ export const stagingName = (requestId: string, by: Identity): string =>
 
 /** Who is making this, as far as the name tells; undefined if it is no staging name. */
 export function parseStagingName(name: string, here: Identity): Identity | undefined {
-  const match = /^\.new-req_[0-9A-Z]{26}-(\d{1,10})-(\d*)-(\d*)-([0-9a-f-]*)$/.exec(name)
-  if (match === null) return undefined
-  const [, pid, started, pidns = '', boot = ''] = match
+  const [, requestId = '', pid, started, pidns = '', boot = ''] =
+    /^\.new-(\w+)-(\d{1,10})-(\d*)-(\d*)-([0-9a-f-]*)$/.exec(name) ?? []
+  if (!isRequestId(requestId)) return undefined
   return {
     pid: Number(pid),
     started: started ? Number(started) : null,

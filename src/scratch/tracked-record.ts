@@ -1,21 +1,14 @@
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  lstatSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmdirSync,
-  unlinkSync,
-} from 'node:fs'
+import { closeSync, lstatSync, readFileSync, rmdirSync, unlinkSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
-import { ulid } from '../primitives/id.ts'
+import { replaceFile } from '../primitives/atomic-file.ts'
 import { type Identity, parseIdentity } from '../primitives/liveness.ts'
+import { noRegularFile, openRegular } from '../primitives/open-regular.ts'
 import { ownDirectoryProblem } from '../primitives/own-directory.ts'
-import { appendPrivateFile, createPrivateFile } from '../primitives/private-file.ts'
+import { parseObject } from '../primitives/parse-object.ts'
+import { appendPrivateFile } from '../primitives/private-file.ts'
 import { codedError, errnoOf, StintError } from '../primitives/stint-error.ts'
 import { ensureScratchDirectory, type ScratchRoot } from './root.ts'
+import type { ScratchRun } from './scratch-run.ts'
 import type { TrackedPath } from './tracked.ts'
 
 /**
@@ -33,13 +26,16 @@ const recordPath = (root: ScratchRoot, requestId: string): string => join(root.t
 const lineOf = (value: unknown): string => `${JSON.stringify(value)}\n`
 
 /** Adds a path, and, if it is our first, whose run it is. */
-export function recordTracked(
-  root: ScratchRoot,
-  requestId: string,
-  tracked: TrackedPath,
-  firstOf: Identity | undefined,
-): void {
-  const lines = `${firstOf === undefined ? '' : lineOf({ owner: firstOf })}${lineOf(tracked)}`
+export function recordTracked(run: ScratchRun, tracked: TrackedPath): void {
+  const { root, requestId } = run
+  // The last line may be half of one that a full disk has cut off: ours must not be joined to it.
+  const lines = `${run.recorded ? '' : `\n${lineOf({ owner: run.owner })}`}${lineOf(tracked)}`
+  run.recorded = false
+  append(root, requestId, lines)
+  run.recorded = true
+}
+
+function append(root: ScratchRoot, requestId: string, lines: string): void {
   // The last run to forget what it tracks removes the directory: perhaps just after we have seen it there.
   for (let tries = 0; ; tries++) {
     try {
@@ -53,21 +49,19 @@ export function recordTracked(
   }
 }
 
-const readFlags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
-
 /** Undefined if there is none, or what is there cannot be one. Throws if it cannot be read. */
 export function readTrackedRecord(root: ScratchRoot, requestId: string): TrackedRecord | undefined {
   const directory = lstatSync(root.tracked, { throwIfNoEntry: false })
   if (directory === undefined || ownDirectoryProblem(directory) !== undefined) return undefined
   let fd: number
   try {
-    fd = openSync(recordPath(root, requestId), readFlags)
+    fd = openRegular(recordPath(root, requestId)).fd
   } catch (error) {
-    if (['ENOENT', 'ELOOP', 'ENXIO'].includes(errnoOf(error) ?? '')) return undefined
+    if (noRegularFile.has(errnoOf(error))) return undefined
     throw error
   }
   try {
-    return fstatSync(fd).isFile() ? parseRecord(readFileSync(fd, 'utf8')) : undefined
+    return parseRecord(readFileSync(fd, 'utf8'))
   } finally {
     closeSync(fd)
   }
@@ -84,15 +78,6 @@ export function parseRecord(text: string): TrackedRecord {
     else if (tracked !== undefined) record.tracked.push(tracked)
   }
   return record
-}
-
-function parseObject(line: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(line)
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
-  } catch {
-    return undefined
-  }
 }
 
 function parseTracked({ path, parent, file, context }: Record<string, unknown>): TrackedPath | undefined {
@@ -119,19 +104,15 @@ function fileOf(value: unknown): TrackedPath['file'] {
 
 /** What is left to do of it; nothing left: there is no record any more. */
 export function rewriteTracked(root: ScratchRoot, requestId: string, left: TrackedRecord): void {
-  const path = recordPath(root, requestId)
   if (left.tracked.length === 0) return forgetTracked(root, requestId)
-  const staged = join(root.tracked, `.new-${ulid()}`)
-  createPrivateFile(
-    staged,
-    [...left.owners.map((owner) => ({ owner })), ...left.tracked].map(lineOf).join(''),
-  )
-  renameSync(staged, path)
+  const lines = [...left.owners.map((owner) => ({ owner })), ...left.tracked].map(lineOf)
+  replaceFile(recordPath(root, requestId), lines.join(''))
 }
 
-export function forgetTracked(root: ScratchRoot, requestId: string): void {
+/** Removes a record, or one that was never finished, and, after the last, their directory. */
+export function forgetTracked(root: ScratchRoot, name: string): void {
   try {
-    unlinkSync(recordPath(root, requestId))
+    unlinkSync(recordPath(root, name))
     rmdirSync(root.tracked)
   } catch {
     // There was none, or other runs have theirs.

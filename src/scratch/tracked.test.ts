@@ -1,4 +1,5 @@
 import {
+  chmodSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -10,33 +11,16 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import { isRoot, World } from '../../test/support/world.ts'
-import { openRoot } from './root.ts'
-import { createScratch, type Scratch } from './scratch.ts'
+import { expect, test } from 'vitest'
+import { useScratchWorld } from '../../test/support/scratch-world.ts'
+import { isRoot } from '../../test/support/world.ts'
 import { parseRecord } from './tracked-record.ts'
 
-let world: World
-let scratch: Scratch
-
-beforeEach(() => {
-  world = new World()
-  scratch = createScratch({ root: openRoot({ STINT_TMP_ROOT: world.tmp }) })
-})
-afterEach(async () => {
-  scratch.remove()
-  await world[Symbol.asyncDispose]()
-})
-
-const make = (name: string, content = 'x'): string => {
-  const path = join(world.tmp, name)
-  mkdirSync(join(path, '..'), { recursive: true })
-  writeFileSync(path, content)
-  return path
-}
+const here = useScratchWorld()
 
 /** Runs a program with these variables that tracks each path given, and says which were accepted. */
 async function accepted(env: Record<string, string>, cwd: string, paths: string[]): Promise<string[]> {
+  const { world } = here
   const library = JSON.stringify(join(import.meta.dirname, '../../dist/index.js'))
   const program = `
     import { createScratch } from ${library}
@@ -55,6 +39,7 @@ async function accepted(env: Record<string, string>, cwd: string, paths: string[
 }
 
 test('a home, the root, where we work, and what holds them are refused, however they are spelt', async () => {
+  const { world, scratch } = here
   const [home, stintHome, project] = ['place/home', 'place/stint-home', 'place/project/src'].map((name) => {
     mkdirSync(join(world.tmp, name), { recursive: true })
     return join(world.tmp, name)
@@ -83,16 +68,18 @@ test('a home, the root, where we work, and what holds them are refused, however 
 })
 
 test('what was tracked through a link is found by its real place', () => {
+  const { world, scratch, outside } = here
   mkdirSync(join(world.tmp, 'real'))
   symlinkSync(join(world.tmp, 'real'), join(world.tmp, 'link'))
-  const file = make('real/file')
+  const file = outside('real/file')
   expect(scratch.track(join(world.tmp, 'link/file'))).toBe(file)
   scratch.remove()
   expect(existsSync(file)).toBe(false)
 })
 
 test('a link is tracked as a link: what it leads to stays', () => {
-  const target = make('target/file')
+  const { world, scratch, outside } = here
+  const target = outside('target/file')
   symlinkSync(join(world.tmp, 'target'), join(world.tmp, 'link'))
   scratch.track(join(world.tmp, 'link'))
   expect(scratch.remove().failures).toEqual([])
@@ -100,9 +87,10 @@ test('a link is tracked as a link: what it leads to stays', () => {
 })
 
 test('when another directory is where its parent was, nothing there is touched', () => {
+  const { world, scratch, outside } = here
   const context = scratch.context('c')
-  context.track(make('parent/x/f').replace(/\/f$/, ''))
-  const victim = make('victim/x/f', 'precious')
+  context.track(outside('parent/x/f').replace(/\/f$/, ''))
+  const victim = outside('victim/x/f', 'precious')
   renameSync(join(world.tmp, 'parent'), join(world.tmp, 'moved'))
   symlinkSync(join(world.tmp, 'victim'), join(world.tmp, 'parent'))
   expect(context.clean().failures).toEqual([])
@@ -110,44 +98,78 @@ test('when another directory is where its parent was, nothing there is touched',
 })
 
 test('a parent that became a file, or is gone, is no error: what was tracked is not there any more', () => {
+  const { world, scratch, outside } = here
   const context = scratch.context('c')
-  context.track(make('a/b'))
-  context.track(make('c/d'))
+  context.track(outside('a/b'))
+  context.track(outside('c/d'))
   rmSync(join(world.tmp, 'a'), { recursive: true })
   rmSync(join(world.tmp, 'c'), { recursive: true })
   writeFileSync(join(world.tmp, 'a'), '')
   expect(context.clean()).toMatchObject({ removed: 2, failures: [] })
 })
 
-test.runIf(isRoot)(
-  'a mount beneath is never walked through, also when it was tracked through a link',
-  async () => {
-    const victim = make('victim/precious')
-    mkdirSync(join(world.tmp, 'real/dir/m'), { recursive: true })
-    symlinkSync(join(world.tmp, 'real'), join(world.tmp, 'link'))
-    const program = `
+test('a mount beneath is never walked through, also when it was tracked through a link', async () => {
+  const { world, outside } = here
+  const victim = outside('victim/precious')
+  mkdirSync(join(world.tmp, 'real/dir/m'), { recursive: true })
+  symlinkSync(join(world.tmp, 'real'), join(world.tmp, 'link'))
+  const program = `
     import { createScratch } from ${JSON.stringify(join(import.meta.dirname, '../../dist/index.js'))}
     const scratch = createScratch()
     scratch.track(process.argv[1])
     console.log(JSON.stringify(scratch.remove().failures))`
-    const script = 'mount --bind "$0" "$1" && exec "$2" --input-type=module -e "$3" "$4"'
-    const result = await world.unshare(['--mount'], 'sh', [
-      '-c',
-      script,
-      join(world.tmp, 'victim'),
-      join(world.tmp, 'real/dir/m'),
-      process.execPath,
-      program,
-      join(world.tmp, 'link/dir'),
-    ])
-    expect(JSON.parse(result.stdout)).toMatchObject([{ error: 'MOUNT_POINT' }])
-    expect(existsSync(victim)).toBe(true)
-  },
-)
+  const script = 'mount --bind "$0" "$1" && exec "$2" --input-type=module -e "$3" "$4"'
+  const result = await world.unshare(['--mount'], 'sh', [
+    '-c',
+    script,
+    join(world.tmp, 'victim'),
+    join(world.tmp, 'real/dir/m'),
+    process.execPath,
+    program,
+    join(world.tmp, 'link/dir'),
+  ])
+  expect(JSON.parse(result.stdout)).toMatchObject([{ error: 'MOUNT_POINT' }])
+  expect(existsSync(victim)).toBe(true)
+})
+
+test('the directory that a tracked path was in keeps its mode, also if it cannot be listed', async () => {
+  const { world } = here
+  const program = `
+    import { createScratch } from ${JSON.stringify(join(import.meta.dirname, '../../dist/index.js'))}
+    import { chmodSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
+    mkdirSync('parent')
+    writeFileSync('parent/file', '')
+    const scratch = createScratch()
+    scratch.track('parent/file')
+    chmodSync('parent', 0o311)
+    const { failures } = scratch.remove()
+    console.log(JSON.stringify([failures, existsSync('parent/file'), statSync('parent').mode & 0o777]))`
+  // As a user who can be refused: root never is.
+  const as = isRoot ? { uid: 65534, gid: 65534 } : {}
+  chmodSync(world.tmp, 0o777)
+  const { stdout } = await world.start(process.execPath, ['--input-type=module', '-e', program], {
+    cwd: world.tmp,
+    ...as,
+  }).finished
+  expect(JSON.parse(stdout)).toEqual([[], false, 0o311])
+})
+
+test('what is tracked after a line was cut off by a full disk is on record', () => {
+  const { world, scratch, outside } = here
+  const [one, two] = [outside('one'), outside('two')]
+  const record = join(world.root, 'tracked', scratch.requestId)
+  mkdirSync(join(world.root, 'tracked'), { mode: 0o700 })
+  writeFileSync(record, '{"path":"/torn')
+  scratch.track(one)
+  scratch.track(two)
+  const { owners, tracked } = parseRecord(readFileSync(record, 'utf8'))
+  expect([owners.length, tracked.map(({ path }) => path)]).toEqual([1, [one, two]])
+})
 
 test('a scratch that is gone tracks nothing more', () => {
+  const { world, scratch, outside } = here
   scratch.remove()
-  expect(() => scratch.context('late').track(make('late'))).toThrow('gone')
+  expect(() => scratch.context('late').track(outside('late'))).toThrow('gone')
   expect(readdirSync(world.root)).not.toContain('tracked')
 })
 

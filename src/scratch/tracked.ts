@@ -1,10 +1,11 @@
 import { lstatSync, realpathSync, type Stats } from 'node:fs'
 import { homedir } from 'node:os'
-import { basename, dirname, join, resolve, sep } from 'node:path'
+import { basename, dirname, resolve, sep } from 'node:path'
 import { stintHome } from '../primitives/home.ts'
 import { isWithin } from '../primitives/is-within.ts'
-import { mountsBeneath } from '../primitives/mounts.ts'
-import { openDirectory } from '../primitives/open-directory.ts'
+import { type OpenDirectory, openDirectory } from '../primitives/open-directory.ts'
+import { isDirectory } from '../primitives/presence.ts'
+import { realPlace } from '../primitives/real-place.ts'
 import {
   nothingRemoved,
   removeTree,
@@ -14,6 +15,7 @@ import {
   totalRemoval,
 } from '../primitives/remove-tree.ts'
 import { errnoOf, StintError } from '../primitives/stint-error.ts'
+import { mountFailure } from './remove-unless-mounted.ts'
 import type { ScratchRoot } from './root.ts'
 
 /** A path outside the scratch that must go with it. */
@@ -53,43 +55,37 @@ export function lookToTrack(path: string, root: ScratchRoot, context?: string): 
   }
 }
 
-/** The real path of its parent, and its name in there: a link is tracked as a link, however one got to it. */
-function realPlace(absolute: string): string {
-  const [parent, name] = [dirname(absolute), basename(absolute)]
-  if (parent === absolute) return absolute
+/** Would the removal of this path take too much along? The root and what is in it have other rules. */
+export const isTooMuch = (
+  path: string,
+  root: ScratchRoot,
+  precious: readonly string[] = preciousPlaces(root),
+): boolean => isWithin(path, root.path) || precious.some((place) => isWithin(place, path))
+
+/** What must not go by mistake, by its real path: the root, a home, the user's or our own, and where we work. */
+export const preciousPlaces = (root: ScratchRoot): string[] =>
+  [() => root.path, homedir, stintHome, () => process.cwd()].flatMap((find) => realPath(find) ?? [])
+
+function realPath(find: () => string): string | undefined {
   try {
-    return join(realpathSync.native(parent), name)
+    const path = find()
+    return realpathIfThere(path) ?? path
   } catch {
-    return join(realPlace(parent), name)
+    // No home, or a current directory that is gone: nothing can be lost there.
+    return undefined
   }
 }
 
-/** The root and what is in it have other rules; a home, our own or the user's, or where we work must not go by mistake. */
-export function isTooMuch(path: string, root: ScratchRoot): boolean {
-  if (isWithin(path, root.path)) return true
-  return [() => root.path, homedir, stintHome, () => process.cwd()].some((place) => holds(path, place))
-}
-
-/** Is that place the path itself, or somewhere below it? */
-function holds(path: string, place: () => string): boolean {
-  try {
-    return isWithin(realOf(place()), path)
-  } catch {
-    // No home, or a current directory that is gone: then nothing can be lost there.
-    return false
-  }
-}
-
-function realOf(path: string): string {
+function realpathIfThere(path: string): string | undefined {
   try {
     return realpathSync.native(path)
   } catch {
-    return path
+    return undefined
   }
 }
 
 /** What is there; undefined if nothing is. Throws if that cannot be told. */
-function statOf(path: string): Stats | undefined {
+export function statOf(path: string): Stats | undefined {
   try {
     return lstatSync(path)
   } catch (error) {
@@ -112,14 +108,6 @@ export function inOrder(all: readonly TrackedPath[]): TrackedPath[] {
   ].map(({ tracked }) => tracked)
 }
 
-export function isDirectory(path: string): boolean {
-  try {
-    return lstatSync(path).isDirectory()
-  } catch {
-    return false
-  }
-}
-
 /**
  * Removes it by its name in the directory it was in, held open, and never through a mount. Already gone counts as removed. Never throws. With
  * `onlyIfSame`, only what is still the same file.
@@ -138,8 +126,9 @@ export function removeTracked(
       const there = statOf(place)
       if (there === undefined) return { ...nothingRemoved(), removed: 1 }
       if (options.onlyIfSame && !isSame(file, there)) return nothingRemoved()
-      const [mount] = mountsBeneath(path)
-      if (mount !== undefined) return failed({ path: mount, type: 'directory', error: 'MOUNT_POINT' })
+      // Only a directory can be walked through: what is mounted on a file cannot be removed, and says so.
+      const mounted = there.isDirectory() ? mountFailure(path) : undefined
+      if (mounted !== undefined) return failed(mounted)
       return removeTree(place, { ...options, shownAs: path, inode: there.ino })
     } finally {
       parent.close()
@@ -149,11 +138,11 @@ export function removeTracked(
   }
 }
 
-/** Undefined if the directory is gone, or another is in its place: then what was tracked is no longer there. */
-function openParent({ path, parent }: TrackedPath): ReturnType<typeof openDirectory> | undefined {
-  let opened: ReturnType<typeof openDirectory>
+/** Undefined if the directory is gone, or another is in its place: then what was tracked is no longer there. It is the user's: its mode stays. */
+function openParent({ path, parent }: TrackedPath): OpenDirectory | undefined {
+  let opened: OpenDirectory
   try {
-    opened = openDirectory(dirname(path))
+    opened = openDirectory(dirname(path), { asIs: true })
   } catch (error) {
     if (['ENOENT', 'ENOTDIR', 'ELOOP'].includes(errnoOf(error) ?? '')) return undefined
     throw error

@@ -1,7 +1,9 @@
 import { lstatSync, type Stats } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { isStaged } from '../primitives/atomic-file.ts'
 import { isRequestId } from '../primitives/id.ts'
 import { liveness, ownIdentity } from '../primitives/liveness.ts'
+import { isThere } from '../primitives/presence.ts'
 import { geteuid } from '../primitives/user.ts'
 import { readChildren } from '../scratch/children.ts'
 import { outputExpiry } from '../scratch/output.ts'
@@ -24,14 +26,13 @@ export function examine({ directory, kind, root }: Place, name: string): Candida
     ours: stat.uid === geteuid(),
     // The modification time of an output is when it expires, in the future.
     changedAt: kind === 'out' ? stat.ctimeMs : Math.max(stat.mtimeMs, stat.ctimeMs),
-    modifiedAt: stat.mtimeMs,
     children: [],
   }
   if (kind === 'trash') return { ...candidate, kind: 'trash' }
   if (kind === 'sessions')
     return isTrashedSession(name, directory) ? { ...candidate, kind: 'session' } : candidate
   if (kind === 'tracked' && root !== undefined) return withTracker(candidate, name, root)
-  if (kind === 'out') return withExpiry(candidate, name, directory)
+  if (kind === 'out') return withExpiry(candidate, name, directory, stat.mtimeMs)
   return candidate.type === 'directory' && candidate.ours ? withOwner(candidate, name, path) : candidate
 }
 
@@ -49,8 +50,10 @@ function ownerOf(scratch: string): Owner | 'unreadable' | undefined {
 
 /** A record shares the fate of its scratch; only one whose scratch is gone is judged by itself. Undefined for any other. */
 function withTracker(candidate: Candidate, name: string, root: ScratchRoot): Candidate | undefined {
-  if (!isRequestId(name) || candidate.type !== 'file' || !candidate.ours) return candidate
-  const isThere = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined
+  if (candidate.type !== 'file' || !candidate.ours) return candidate
+  // A record that was being rewritten: it says nothing of an owner.
+  if (isStaged(name)) return { ...candidate, kind: 'tracked' }
+  if (!isRequestId(name)) return candidate
   if (isThere(join(root.path, name)) || isThere(join(root.trash, name))) return undefined
   const tracked = { ...candidate, kind: 'tracked' as const }
   try {
@@ -64,10 +67,10 @@ function withTracker(candidate: Candidate, name: string, root: ScratchRoot): Can
 }
 
 /** The time to keep it counts from the end of its run: as long as that lives, nothing expires. */
-function withExpiry(candidate: Candidate, name: string, directory: string): Candidate {
+function withExpiry(candidate: Candidate, name: string, directory: string, modifiedAt: number): Candidate {
   const earliest = outputExpiry(name)
   if (earliest === undefined) return candidate
-  const expiresAt = Math.max(earliest, candidate.modifiedAt)
+  const expiresAt = Math.max(earliest, modifiedAt)
   const owner = readOwner(join(dirname(directory), name.replace(/^\d+-/, '')))
   const seen = owner && { liveness: liveness(owner.identity), keep: owner.keep, createdAt: owner.created_at }
   return { ...candidate, kind: 'output', expiresAt, owner: seen }

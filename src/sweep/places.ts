@@ -1,8 +1,9 @@
 import { lstatSync, readdirSync } from 'node:fs'
+import { homeUnsafe } from '../primitives/home.ts'
 import { ownDirectoryProblem } from '../primitives/own-directory.ts'
 import { codedError, errnoOf, StintError } from '../primitives/stint-error.ts'
 import { ensureScratchDirectory, findRoot, type ScratchRoot } from '../scratch/root.ts'
-import { givePlainNames } from './odd-names.ts'
+import { givePlainName, sortNames } from './odd-names.ts'
 import { findSessionTrash } from './session-trash.ts'
 
 /** What a sweep looks at. Sessions do not expire: the trash of removed ones is never part of `all`. */
@@ -31,10 +32,7 @@ export function placesOf(scope: SweepScope, options: PlacesOptions): Place[] {
   }
   const root = options.root ?? findRoot()
   if (root === undefined) return []
-  if (!options.dryRun) {
-    ensureScratchDirectory(root.trash)
-    givePlainNames(root.trash)
-  }
+  if (!options.dryRun) ensureScratchDirectory(root.trash)
   // Trash and outputs first: they need no look at processes.
   const places: Record<Exclude<SweepScope, 'sessions' | 'all'>, Place> = {
     trash: { kind: 'trash', directory: root.trash, root },
@@ -59,12 +57,33 @@ const fixtures: Readonly<Record<Place['kind'], readonly string[]>> = {
   sessions: [],
 }
 
-/** The names of what may be there to sweep. A place that is not a directory of ours is an error: a link leads elsewhere. */
-export function namesIn({ directory, kind }: Place): string[] {
+/** What may be there to sweep. */
+export interface Listing {
+  place: Place
+  names: string[]
+  /** Names in Latin-1 that are no UTF-8. */
+  odd: string[]
+}
+
+/** Lists a place. One that is not a directory of ours is an error: a link leads elsewhere. */
+export function listPlace(place: Place, { dryRun }: Pick<PlacesOptions, 'dryRun'>): Listing {
+  const { directory, kind } = place
+  const { names, odd } = sortNames(entriesOf(place))
+  const own = names.filter((name) => !fixtures[kind].includes(name))
+  if (kind !== 'trash' || dryRun) return { place, names: own, odd }
+  const renamed = odd.map((name) => givePlainName(directory, name))
+  return {
+    place,
+    names: [...own, ...renamed.flatMap((name) => name ?? [])],
+    odd: odd.filter((_, index) => renamed[index] === undefined),
+  }
+}
+
+function entriesOf({ directory, kind }: Place): string[] {
   try {
     const problem = ownDirectoryProblem(lstatSync(directory))
     if (problem !== undefined) throw unsafe(directory, kind, problem)
-    return readdirSync(directory).filter((name) => !fixtures[kind].includes(name))
+    return readdirSync(directory, 'latin1')
   } catch (error) {
     if (errnoOf(error) === 'ENOENT') return []
     throw codedError(error, `list ${directory}`)
@@ -72,6 +91,6 @@ export function namesIn({ directory, kind }: Place): string[] {
 }
 
 const unsafe = (path: string, kind: Place['kind'], problem: string): StintError =>
-  new StintError(kind === 'sessions' ? 'HOME_UNSAFE' : 'TEMP_DIR_UNSAFE', `${path} ${problem}`, {
-    detail: `path=${path}`,
-  })
+  kind === 'sessions'
+    ? homeUnsafe(path, problem)
+    : new StintError('TEMP_DIR_UNSAFE', `${path} ${problem}`, { detail: `path=${path}` })

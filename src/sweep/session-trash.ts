@@ -1,9 +1,8 @@
 import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
-import { stintHome } from '../primitives/home.ts'
+import { homeUnsafe, stintHome } from '../primitives/home.ts'
 import { isSessionId } from '../primitives/id.ts'
 import { ownDirectoryProblem } from '../primitives/own-directory.ts'
-import { StintError } from '../primitives/stint-error.ts'
 
 /**
  * `$STINT_HOME/trash`, where removed sessions wait to be deleted; undefined if there is none. What is not a directory of ours is
@@ -14,8 +13,7 @@ export function findSessionTrash(home: string = stintHome()): string | undefined
     const stat = lstatSync(path, { throwIfNoEntry: false })
     if (stat === undefined) return undefined
     const problem = ownDirectoryProblem(stat)
-    if (problem !== undefined)
-      throw new StintError('HOME_UNSAFE', `${path} ${problem}`, { detail: `path=${path}` })
+    if (problem !== undefined) throw homeUnsafe(path, problem)
   }
   return join(home, 'trash')
 }

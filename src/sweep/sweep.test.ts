@@ -6,6 +6,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   symlinkSync,
   utimesSync,
@@ -19,7 +20,6 @@ import { treeHash } from '../../test/support/tree-hash.ts'
 import { isRoot, isRunning, stintBin, until, World } from '../../test/support/world.ts'
 import { identify, ownIdentity } from '../primitives/liveness.ts'
 import { newRequestId, ulid } from '../primitives/id.ts'
-import { parseOwner } from '../scratch/owner.ts'
 import { openRoot } from '../scratch/root.ts'
 import { stagingName } from '../scratch/staging.ts'
 import { sweepSync } from './sweep.ts'
@@ -91,6 +91,9 @@ test('an owner whose main thread is a zombie while another thread runs is alive;
   const parent = world.start('sh', ['-c', 'sleep 300 & echo $!; exec sleep 301'])
   await until('the child has a pid', () => parent.output().stdout.endsWith('\n'))
   const childPid = Number(parent.output().stdout)
+  await until('nobody is left who would wait', () =>
+    readFileSync(`/proc/${parent.pid}/comm`, 'utf8').startsWith('sleep'),
+  )
   const unreaped = plant(world, identify(childPid))
   process.kill(childPid, 'SIGKILL')
   await until('it is a zombie', () => readFileSync(`/proc/${childPid}/stat`, 'utf8').includes(') Z '))
@@ -122,13 +125,13 @@ test('a reused pid, another boot and a missing pid are dead; another host or nam
   expect(kept).toContainEqual({ path: alive, reason: 'owner-alive' })
 })
 
-test('without an owner that makes sense, only what is older than a day goes', async () => {
+test('a young scratch without an owner that makes sense stays', async () => {
   await using world = new World()
-  const forged = [{ pid: -1 }, { pid: 0 }, { pid: 'x' }, { pid: 1e12 }, {}].map((bad) => ({
+  const forged = [{ pid: -1 }, { pid: 0 }, { pid: 'x' }, { pid: 1e12 }, { boot: 7 }].map((bad) => ({
     ...ownIdentity(),
     ...bad,
   }))
-  const young = [undefined, {}, ...forged.slice(0, 4)].map((identity) => plant(world, identity))
+  const young = [undefined, {}, ...forged].map((identity) => plant(world, identity))
   writeFileSync(join(young[0] ?? '', '.stint/owner.json'), '{"torn')
   const { removed, kept } = await sweep(world)
   expect(removed).toEqual([])
@@ -295,14 +298,15 @@ test.each(['', '{"path":"/torn'])(
   },
 )
 
-/** A dead run that tracked these. */
-async function deadTracker(world: World, ...paths: string[]): Promise<void> {
+/** A dead run that tracked these, by their names in a directory. */
+async function deadTracker(world: World, directory: string, ...names: string[]): Promise<void> {
   const program = `
     import { createScratch } from ${JSON.stringify(join(import.meta.dirname, '../../dist/index.js'))}
     const scratch = createScratch()
-    for (const path of process.argv.slice(1)) scratch.track(path)
+    const [directory, ...names] = process.argv.slice(1)
+    for (const name of names) scratch.track(directory + '/' + name)
     process.kill(process.pid, 'SIGKILL')`
-  await world.start(process.execPath, ['--input-type=module', '-e', program, ...paths]).finished
+  await world.start(process.execPath, ['--input-type=module', '-e', program, directory, ...names]).finished
 }
 
 test('a dry run names what would go elsewhere; a sweep does, too', async () => {
@@ -310,7 +314,7 @@ test('a dry run names what would go elsewhere; a sweep does, too', async () => {
   const tracked = join(world.tmp, 'elsewhere')
   mkdirSync(tracked)
   writeFileSync(join(tracked, 'x'), '12345')
-  await deadTracker(world, tracked)
+  await deadTracker(world, world.tmp, 'elsewhere')
   const named = { path: tracked, type: 'directory', bytes: 5, reason: 'tracked' }
   expect((await sweep(world, '--dry-run')).removed).toContainEqual(named)
   expect(existsSync(tracked)).toBe(true)
@@ -318,12 +322,50 @@ test('a dry run names what would go elsewhere; a sweep does, too', async () => {
   expect(existsSync(tracked)).toBe(false)
 })
 
+test('a sweep that works in a tracked directory leaves it to another one', async () => {
+  await using world = new World()
+  const tracked = join(world.tmp, 'elsewhere')
+  mkdirSync(join(tracked, 'inside'), { recursive: true })
+  await deadTracker(world, world.tmp, 'elsewhere')
+  const within = await world.stint(['sweep', '--json'], { cwd: join(tracked, 'inside') })
+  expect(within.envelope().data).toMatchObject({ removed: [{ reason: 'owner-dead' }], failures: [] })
+  expect(existsSync(tracked)).toBe(true)
+  expect((await sweep(world)).removed).toMatchObject([{ path: tracked, reason: 'tracked' }])
+  expect([existsSync(tracked), ...world.leftovers()]).toEqual([false])
+})
+
+test('a tracked path that may not be looked at is a failure, and stays on record until it may', async () => {
+  await using world = new World()
+  const other = isRoot ? { uid: 65534, gid: 65534 } : {}
+  const root = join(world.tmp, `stint-${other.uid ?? process.geteuid?.()}`)
+  chmodSync(world.tmp, 0o777)
+  const start = (args: string[]) => world.start(process.execPath, args, { cwd: '/', ...other }).finished
+  const closed = join(world.tmp, 'closed')
+  const program = `
+    import { createScratch } from ${JSON.stringify(join(import.meta.dirname, '../../dist/index.js'))}
+    import { mkdirSync, writeFileSync } from 'node:fs'
+    const [closed] = process.argv.slice(1)
+    mkdirSync(closed)
+    writeFileSync(closed + '/x', '')
+    createScratch().track(closed + '/x')
+    process.kill(process.pid, 'SIGKILL')`
+  await start(['--input-type=module', '-e', program, closed])
+  chmodSync(closed, 0)
+  const refused = (await start([stintBin, 'sweep', '--json'])).envelope()
+  expect(refused.data).toMatchObject({ failures: [{ path: join(closed, 'x'), error: 'EACCES' }] })
+  expect(readdirSync(join(root, 'tracked'))).toHaveLength(1)
+  chmodSync(closed, 0o311)
+  const swept = (await start([stintBin, 'sweep', '--json'])).envelope()
+  expect(swept.data).toMatchObject({ removed: [{ path: join(closed, 'x') }], failures: [] })
+  expect([lstatSync(closed).mode & 0o777, readdirSync(root)]).toEqual([0o311, ['trash']])
+})
+
 test('one run whose tracked path cannot be looked at does not stop the sweep of the others', async () => {
   await using world = new World()
   const parent = join(world.tmp, 'parent')
   mkdirSync(parent)
   writeFileSync(join(parent, 'x'), '')
-  await deadTracker(world, join(parent, 'x'))
+  await deadTracker(world, parent, 'x')
   rmSync(parent, { recursive: true })
   writeFileSync(parent, 'now a file')
   const others = [1, 2, 3].map(() => plant(world, { ...ownIdentity(), pid: deadPid }))
@@ -338,7 +380,7 @@ test('a record whose scratch is gone is swept by itself, when its run is dead', 
   await using world = new World()
   const tracked = join(world.tmp, 'elsewhere')
   writeFileSync(tracked, '')
-  await deadTracker(world, tracked)
+  await deadTracker(world, world.tmp, 'elsewhere')
   const scratch = world.leftovers().find((name) => name.startsWith('req_')) ?? ''
   rmSync(join(world.root, scratch), { recursive: true })
   const record = join(world.root, 'tracked', scratch)
@@ -354,23 +396,37 @@ test('a record whose scratch is gone is swept by itself, when its run is dead', 
   expect(world.leftovers()).toEqual([])
 })
 
-test('thousands of tracked paths go with their run', async () => {
+test('a record that names no owner, or was never finished, goes when it is a day old', async () => {
   await using world = new World()
-  const many = join(world.tmp, 'many')
-  mkdirSync(many)
-  const program = `
-    import { createScratch } from ${JSON.stringify(join(import.meta.dirname, '../../dist/index.js'))}
-    import { writeFileSync } from 'node:fs'
-    const scratch = createScratch()
-    const [many] = process.argv.slice(1)
-    for (let i = 0; i < 9000; i++) { writeFileSync(many + '/' + i, ''); scratch.track(many + '/' + i) }
-    process.kill(process.pid, 'SIGKILL')`
-  await world.start(process.execPath, ['--input-type=module', '-e', program, many]).finished
-  expect((await sweep(world)).removed).toHaveLength(9001)
-  expect([readdirSync(many), world.leftovers()]).toEqual([[], []])
+  plant(world, ownIdentity())
+  const tracked = join(world.root, 'tracked')
+  mkdirSync(tracked, { mode: 0o700 })
+  for (const name of [newRequestId(), `.4711-${ulid()}.tmp`]) writeFileSync(join(tracked, name), '{"torn')
+  const root = openRoot({ STINT_TMP_ROOT: world.tmp })
+  const later = (hours: number) => ({ now: () => Date.now() + hours * 3_600_000, mono: () => 0 })
+  const reasons = sweepSync({ root, clock: later(23) }).kept.map(({ reason }) => reason)
+  expect(reasons).toEqual(['owner-alive', 'ownerless', 'ownerless'])
+  expect(sweepSync({ root, dryRun: true, clock: later(25) }).failures).toEqual([])
+  expect(readdirSync(tracked)).toHaveLength(2)
+  expect(sweepSync({ root, clock: later(25) }).failures).toEqual([])
+  expect(existsSync(tracked)).toBe(false)
 })
 
-test('what nobody can prove dead stays while anything in it is young, and what may not be read stays', async () => {
+test('a record of more than a mebibyte is read to its end', async () => {
+  await using world = new World()
+  // Long paths make a long record of few files.
+  const deep = join(world.tmp, ...Array<string>(14).fill('x'.repeat(250)))
+  mkdirSync(deep, { recursive: true })
+  const paths = Array.from({ length: 310 }, (_, i) => join(deep, String(i)))
+  for (const path of paths) writeFileSync(path, '')
+  await deadTracker(world, deep, ...Array.from({ length: 310 }, (_, i) => String(i)))
+  const [record = ''] = readdirSync(join(world.root, 'tracked'))
+  expect(lstatSync(join(world.root, 'tracked', record)).size).toBeGreaterThan(1 << 20)
+  expect((await sweep(world)).removed).toHaveLength(311)
+  expect([readdirSync(deep), world.leftovers()]).toEqual([[], []])
+})
+
+test('what nobody can prove dead stays while anything in it is young', async () => {
   await using world = new World()
   const unproven = plant(world, { ...ownIdentity(), pidns: '1' })
   mkdirSync(join(unproven, 'deep/er'), { recursive: true })
@@ -412,6 +468,28 @@ test('what nobody can prove dead goes when nothing has touched it for a day', as
   const { removed } = sweepSync({ root, clock: later(25) })
   expect(removed.map(({ path }) => path).sort()).toEqual(unproven.sort())
   expect(world.leftovers()).toEqual([basename(alive)])
+})
+
+test('an owner record that may not be read protects the scratch, however old it is', async () => {
+  await using world = new World()
+  const path = plant(world, { ...ownIdentity(), pid: deadPid })
+  chmodSync(join(path, '.stint/owner.json'), 0)
+  const script = `
+    import { sweepSync } from ${JSON.stringify(join(import.meta.dirname, '../../dist/index.js'))}
+    const clock = { now: () => Date.now() + 48 * 3_600_000, mono: () => 0 }
+    console.log(JSON.stringify(sweepSync({ clock }).kept))`
+  // Root may read everything, so it gives the files to a user who may not.
+  const other = isRoot ? { uid: 65534, gid: 65534 } : {}
+  if (isRoot) {
+    for (const name of ['', ...readdirSync(world.tmp, { recursive: true, encoding: 'utf8' })])
+      chownSync(join(world.tmp, name), 65534, 65534)
+    renameSync(world.root, join(world.tmp, 'stint-65534'))
+  }
+  const { stdout } = await world.start(process.execPath, ['--input-type=module', '-e', script], {
+    cwd: '/',
+    ...other,
+  }).finished
+  expect(JSON.parse(stdout)).toMatchObject([{ reason: 'unreadable' }])
 })
 
 test('a record of children that cannot be read protects the scratch: one of them may be alive', async () => {
@@ -457,20 +535,4 @@ test('every invocation sweeps at its start, at most once a minute', async () => 
   expect(existsSync(next)).toBe(true)
   await invokeUntilGone(next)
   expect(existsSync(next)).toBe(false)
-})
-
-test('owner records: what is not one is none, whatever the bytes', () => {
-  for (const text of [
-    '',
-    'null',
-    '[]',
-    '1',
-    '"x"',
-    '{}',
-    '{"schema_version":2}',
-    '{"schema_version":1,"request_id":"r"}',
-    '\0',
-  ]) {
-    expect(parseOwner(text)).toBeUndefined()
-  }
 })

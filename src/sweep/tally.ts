@@ -1,4 +1,4 @@
-import type { SweepReport } from './sweep.ts'
+import type { SweepReport } from './report.ts'
 
 /** What a sweep did, in numbers: for whoever counts over time, and for a person who has no use for ten thousand lines. */
 export interface SweepTally {

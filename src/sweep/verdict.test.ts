@@ -10,25 +10,26 @@ const candidates: fc.Arbitrary<Candidate> = fc.record(
       'staging' as const,
       'output' as const,
       'trash' as const,
+      'tracked' as const,
       'session' as const,
       'other' as const,
     ),
     type: fc.constantFrom('directory' as const, 'symlink' as const, 'file' as const),
     ours: fc.boolean(),
     changedAt: fc.integer({ min: 0, max: 3 * unprovenAgeMs }),
-    modifiedAt: fc.nat(),
     owner: fc.record({
       liveness,
       keep: fc.constantFrom('never' as const, 'on-failure' as const, 'always' as const),
       createdAt: fc.nat(),
     }),
+    unreadable: fc.boolean(),
     children: fc.array(liveness, { maxLength: 3 }),
     expiresAt: fc.integer({ min: 0, max: 3 * unprovenAgeMs }),
   },
-  { requiredKeys: ['kind', 'type', 'ours', 'changedAt', 'modifiedAt', 'children'] },
+  { requiredKeys: ['kind', 'type', 'ours', 'changedAt', 'children'] },
 )
 const times = fc.integer({ min: 0, max: 3 * unprovenAgeMs })
-const isRun = ({ kind }: Candidate) => kind === 'scratch' || kind === 'staging'
+const isRun = ({ kind }: Candidate) => kind === 'scratch' || kind === 'staging' || kind === 'tracked'
 
 test('nothing foreign, linked or unknown is ever removed', () => {
   fc.assert(
@@ -41,10 +42,12 @@ test('nothing foreign, linked or unknown is ever removed', () => {
   )
 })
 
-test('a run is removed only if owner and every child are dead, or if nothing is proven and it is over a day old', () => {
+test('a run, or its record, is removed only if owner and every child are dead, or if nothing is proven and it is over a day old; never if its owner may not be read', () => {
   fc.assert(
     fc.property(candidates.filter(isRun), times, (candidate, now) => {
       if (!verdict(candidate, now).remove) return
+      expect(candidate.unreadable ?? false).toBe(false)
+      expect(candidate.type).toBe(candidate.kind === 'tracked' ? 'file' : 'directory')
       const all = [candidate.owner?.liveness ?? 'unknown', ...candidate.children]
       expect(candidate.owner?.liveness).not.toBe('alive')
       if (candidate.owner) expect(candidate.children).not.toContain('alive')
@@ -61,7 +64,6 @@ test('a dead run is always removed, unless it was to be kept', () => {
     type: 'directory',
     ours: true,
     changedAt: 5,
-    modifiedAt: 5,
     owner: dead,
     children: ['dead'],
   }
@@ -73,7 +75,7 @@ test('a dead run is always removed, unless it was to be kept', () => {
 })
 
 test('the boundaries: exactly a day old is not old, exactly at its expiry is not expired', () => {
-  const base = { type: 'directory', ours: true, changedAt: 0, modifiedAt: 0, children: [] } as const
+  const base = { type: 'directory', ours: true, changedAt: 0, children: [] } as const
   expect(verdict({ ...base, kind: 'scratch', children: [] }, unprovenAgeMs)).toMatchObject({ remove: false })
   expect(verdict({ ...base, kind: 'scratch', children: [] }, unprovenAgeMs + 1)).toMatchObject({
     remove: true,
@@ -103,7 +105,6 @@ test('a removed session goes only as a directory of ours', () => {
     type: 'directory',
     ours: true,
     changedAt: 0,
-    modifiedAt: 0,
     children: [],
   }
   expect(verdict(session, 0)).toEqual({ remove: true, reason: 'removed-session' })

@@ -10,12 +10,11 @@ export interface Candidate {
   ours: boolean
   /** Last change of the entry itself, milliseconds since the epoch. */
   changedAt: number
-  modifiedAt: number
   /** Undefined if there is no owner record that makes sense. */
   owner?: { liveness: Liveness; keep: Keep; createdAt: number }
   /** Is there an owner record that we may not read? */
   unreadable?: boolean
-  /** Is any recorded child alive, or may it be? */
+  /** Of each recorded child. */
   children: Liveness[]
   /** When an output expires. */
   expiresAt?: number
@@ -29,6 +28,7 @@ export type RemoveReason =
   | 'trash'
   | 'tracked'
   | 'removed-session'
+  | 'superseded'
 export type KeepReason =
   | 'owner-alive'
   | 'child-alive'

@@ -1,0 +1,19 @@
+import { lstatSync } from 'node:fs'
+
+/** Is there anything by this name? No link is followed; what cannot be looked at may be there. */
+export function isThere(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined
+  } catch {
+    return true
+  }
+}
+
+/** Is it a directory, and no link to one? */
+export function isDirectory(path: string | Buffer): boolean {
+  try {
+    return lstatSync(path).isDirectory()
+  } catch {
+    return false
+  }
+}

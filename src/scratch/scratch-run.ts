@@ -1,0 +1,41 @@
+import { join } from 'node:path'
+import { type Clock, systemClock } from '../primitives/clock.ts'
+import type { Identity } from '../primitives/liveness.ts'
+import type { OutputDirectory } from './output.ts'
+import type { ScratchRoot } from './root.ts'
+
+/** What all contexts of one scratch share. */
+export interface ScratchRun {
+  readonly root: ScratchRoot
+  readonly requestId: string
+  /** The scratch. */
+  readonly path: string
+  readonly clock: Clock
+  /** The process whose run it is: not ours, if we have joined another's. */
+  readonly owner: Identity
+  /** Directories that outlive the run until they expire. */
+  readonly outputs: OutputDirectory[]
+  /** How many contexts there were. */
+  contexts: number
+  /** Has the record of tracked paths our owner, and all that we wrote to it? */
+  recorded: boolean
+  /** Has it been removed? */
+  gone: boolean
+}
+
+export const scratchRun = (
+  root: ScratchRoot,
+  requestId: string,
+  owner: Identity,
+  clock: Clock = systemClock,
+): ScratchRun => ({
+  root,
+  requestId,
+  path: join(root.path, requestId),
+  clock,
+  owner,
+  outputs: [],
+  contexts: 0,
+  recorded: false,
+  gone: false,
+})

@@ -1,0 +1,68 @@
+import { basename, join } from 'node:path'
+import { isRequestId } from '../primitives/id.ts'
+import { measureSteps } from '../primitives/measure-tree.ts'
+import { isDirectory, isThere } from '../primitives/presence.ts'
+import { nothingRemoved, type Removal } from '../primitives/remove-tree.ts'
+import { removeDeadTracked, sweepableOf } from '../scratch/dead-tracked.ts'
+import { discardSteps } from '../scratch/discard.ts'
+import { forgetTracked } from '../scratch/tracked-record.ts'
+import type { Judged } from './judge-entry.ts'
+import type { Place } from './places.ts'
+import { note, type SweepReport } from './report.ts'
+import type { RemoveReason } from './verdict.ts'
+
+export interface DisposeOptions {
+  /** Say what would go, change nothing. */
+  dryRun?: boolean
+  /** In a hurry: of a large tree only so many entries go now, and the rest waits in the trash. */
+  limit?: number
+}
+
+/** Removes an entry, and first what its run tracks elsewhere: as long as the scratch is there, a sweep that was ended here begins again. */
+export function* dispose(
+  { place, path, candidate }: Omit<Judged, 'verdict'>,
+  reason: RemoveReason,
+  options: DisposeOptions,
+  report: SweepReport,
+): Generator<void> {
+  yield* disposeTracked(place, basename(path), options, report)
+  if (place.kind === 'tracked') {
+    // What was tracked is gone, and the record with it; one that was never finished names nothing.
+    if (!options.dryRun && !isRequestId(basename(path)) && place.root !== undefined)
+      forgetTracked(place.root, basename(path))
+    return
+  }
+  const removal = options.dryRun
+    ? yield* wouldRemove(path)
+    : yield* discardSteps(place.root ?? { trash: place.directory }, path, {
+        measure: true,
+        limit: options.limit,
+      })
+  note(report, { path, type: candidate.type, reason }, removal)
+}
+
+function* disposeTracked(
+  { kind, root }: Place,
+  name: string,
+  { dryRun, limit }: DisposeOptions,
+  report: SweepReport,
+): Generator<void> {
+  if (root === undefined || !isRequestId(name)) return
+  // Something in the trash by the name of a run that is still there: what that run tracks is not ours to take.
+  if (kind === 'trash' && isThere(join(root.path, name))) return
+  const reason = 'tracked'
+  if (dryRun) {
+    for (const { path } of sweepableOf(root, name)) {
+      const type = isDirectory(path) ? 'directory' : 'file'
+      note(report, { path, type, reason }, yield* wouldRemove(path))
+    }
+    return
+  }
+  const gone = yield* removeDeadTracked(root, name, { measure: true, limit })
+  for (const { path, type, removal } of gone) note(report, { path, type, reason }, removal)
+}
+
+function* wouldRemove(path: string): Generator<void, Removal> {
+  const { bytes } = yield* measureSteps(path)
+  return { ...nothingRemoved(), bytes }
+}
