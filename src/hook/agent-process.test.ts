@@ -1,10 +1,6 @@
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { hookBin, hookEvent, HookWorld } from '../../test/support/hook-host.ts'
 import { until, World } from '../../test/support/world.ts'
-import { look } from '../lease/book.ts'
-import { fileRegister } from '../lease/file-register.ts'
-import { runSync } from '../lease/register.ts'
 import { readProcessStat } from '../primitives/platform.ts'
 import { agentProcess, ancestorsOf, chooseAgent } from './agent-process.ts'
 
@@ -58,8 +54,5 @@ test('where /proc shows the processes of another namespace, nobody there is take
     agent,
   ])
   expect(code).toBe(0)
-  const register = fileRegister(join(world.home, 'locks'))
-  const { key, workspace } = world
-  const [claim] = runSync(register, look({ register, key, workspace })).claims.claims
-  expect(claim?.holders).toMatchObject([{ pid: Number(stdout), started: null }])
+  expect(world.claims[0]?.holders).toMatchObject([{ pid: Number(stdout), started: null }])
 })

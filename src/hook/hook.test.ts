@@ -1,7 +1,6 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { dataOf } from '../../test/support/lock-world.ts'
 import {
   type CommandHost,
   commandHosts,
@@ -12,12 +11,11 @@ import {
 } from '../../test/support/hook-host.ts'
 import { until } from '../../test/support/world.ts'
 
-const held = async (world: HookWorld) => {
-  const [claim] = dataOf(await world.lock(['status'])).claims as Record<string, unknown>[]
-  return claim
-}
+const held = ({ claims: [claim] }: HookWorld) => claim
 
-const holders = async (world: HookWorld): Promise<unknown> => (await held(world))?.holders
+/** Which processes hold the workspace, and how many calls each has in flight. */
+const holders = (world: HookWorld) =>
+  held(world)?.holders.map(({ pid, calls }) => ({ pid, calls: calls.length }))
 
 const hookLog = (world: HookWorld): string => {
   const path = join(world.home, 'hook.log')
@@ -30,7 +28,7 @@ test.each(commandHosts)(
     await using world = new HookWorld()
     const first = await world.hook(host, 'pre', { session: 'first' })
     expect(first).toMatchObject({ allowed: true, ended: { code: 0, stdout: '', stderr: '' } })
-    expect(await held(world)).toMatchObject({ session_id: 'first', standing: 'busy', paths: ['**'] })
+    expect(held(world)).toMatchObject({ session_id: 'first', standing: 'busy', paths: ['**'] })
     const second = await world.hook(host, 'pre', { session: 'second' })
     expect(second.allowed).toBe(false)
     expect(second.reason).toMatch(
@@ -50,24 +48,24 @@ test.each(commandHosts)(
   async (host) => {
     await using world = new HookWorld()
     await world.hook(host, 'start', { session: 'first' })
-    expect(await held(world)).toBeUndefined()
+    expect(held(world)).toBeUndefined()
     await world.hook(host, 'pre', { session: 'first', call: 'one' })
     await world.hook(host, 'pre', { session: 'first', call: 'two' })
-    expect(await holders(world)).toEqual([{ pid: process.pid, calls: 2 }])
+    expect(holders(world)).toEqual([{ pid: process.pid, calls: 2 }])
     await world.hook(host, 'post', { session: 'first', call: 'one' })
-    expect(await holders(world)).toEqual([{ pid: process.pid, calls: 1 }])
+    expect(holders(world)).toEqual([{ pid: process.pid, calls: 1 }])
     await world.hook(host, 'failure', { session: 'first', call: 'two' })
     // Codex says nothing of a call that failed; its user breaking off the turn ends that.
-    if (host === 'codex') expect(await held(world)).toBeUndefined()
-    else expect(await held(world)).toMatchObject({ session_id: 'first', standing: 'fresh' })
+    if (host === 'codex') expect(held(world)).toBeUndefined()
+    else expect(held(world)).toMatchObject({ session_id: 'first', standing: 'fresh' })
     await world.hook(host, 'pre', { session: 'first', call: 'three' })
     await world.hook(host, 'prompt', { session: 'first' })
-    expect(await holders(world)).toEqual([{ pid: process.pid, calls: 0 }])
+    expect(holders(world)).toEqual([{ pid: process.pid, calls: 0 }])
     await world.hook(host, 'stop', { session: 'first' })
-    expect(await held(world)).toBeUndefined()
+    expect(held(world)).toBeUndefined()
     expect(await world.hook(host, 'pre', { session: 'second' })).toMatchObject({ allowed: true })
     await world.hook(host, 'end', { session: 'second' })
-    expect(await held(world)).toBeUndefined()
+    expect(held(world)).toBeUndefined()
     expect(hookLog(world)).toBe('')
   },
 )
@@ -80,7 +78,7 @@ test.each(commandHosts)('%s: events of another session change nothing', async (h
       allowed: true,
       ended: { code: 0, stdout: '' },
     })
-  expect(await held(world)).toMatchObject({ session_id: 'first', standing: 'busy' })
+  expect(held(world)).toMatchObject({ session_id: 'first', standing: 'busy' })
 })
 
 test.each(commandHosts)(
@@ -90,10 +88,10 @@ test.each(commandHosts)(
     const choices = { hold: 'session' } as const
     await world.hook(host, 'pre', { session: 'first', choices })
     await world.hook(host, 'stop', { session: 'first', choices })
-    expect(await held(world)).toMatchObject({ session_id: 'first', standing: 'fresh' })
+    expect(held(world)).toMatchObject({ session_id: 'first', standing: 'fresh' })
     expect(await world.hook(host, 'pre', { session: 'second', choices })).toMatchObject({ allowed: false })
     await world.hook(host, 'end', { session: 'first', choices })
-    expect(await held(world)).toBeUndefined()
+    expect(held(world)).toBeUndefined()
   },
 )
 
@@ -127,22 +125,27 @@ const nonsense = {
     '{"session_id": 7, "cwd": [], "tool_name": {}, "tool_input": 3, "hook_event_name": {"toString": 0, "valueOf": 0}}',
 }
 
-test.each(
-  commandHosts.flatMap((host) =>
-    Object.entries(nonsense).map(([what, input]) => [host, what, input] as const),
-  ),
-)('%s: %s on stdin blocks nobody', async (host, _, input) => {
+test.each(commandHosts)('%s: nonsense on stdin blocks nobody', async (host) => {
   await using world = new HookWorld()
   await world.hook(host, 'pre', { session: 'first' })
-  const { allowed, ended } = await world.hook(host, 'pre', { input })
-  expect(allowed).toBe(true)
-  expect(ended).toMatchObject({ code: 0, stdout: '', stderr: '' })
-  // What is an object may be an event of a later version: it is none of ours.
-  if (!input.endsWith('}'))
-    expect(JSON.parse(hookLog(world))).toMatchObject({
-      agent: host,
-      warning: expect.stringContaining('no JSON'),
+  for (const [what, input] of Object.entries(nonsense)) {
+    rmSync(join(world.home, 'hook.log'), { force: true })
+    const { allowed, ended } = await world.hook(host, 'pre', { input })
+    expect({ what, allowed, ...ended }).toMatchObject({
+      what,
+      allowed: true,
+      code: 0,
+      stdout: '',
+      stderr: '',
     })
+    // What is an object may be an event of a later version: it is none of ours.
+    if (!input.endsWith('}'))
+      expect(JSON.parse(hookLog(world)), what).toMatchObject({
+        agent: host,
+        warning: expect.stringContaining('no JSON'),
+      })
+  }
+  expect(held(world)).toMatchObject({ session_id: 'first' })
 })
 
 test.each(commandHosts)('%s: with --fail-closed, what cannot be understood is refused', async (host) => {
@@ -294,7 +297,7 @@ test('a model calls its command what it likes: no secret of the environment gets
     tool_use_id: 'c',
   })
   await world.hook('claude', 'pre', { input })
-  expect(await held(world)).toMatchObject({
+  expect(held(world)).toMatchObject({
     purpose: 'Claude Code: Bash (Deploy with <secret:env:DEPLOY_KEY>)',
   })
 })
@@ -305,7 +308,7 @@ test('a secret in a description that is cut, or has several lines, does not get 
   const event = hookEvent('claude', 'pre', { cwd: world.workspace })
   const tool_input = { command: 'x', description: `${'d'.repeat(80)} ${world.env.DEPLOY_KEY}` }
   await world.hook('claude', 'pre', { input: JSON.stringify({ ...event, tool_input }) })
-  expect(JSON.stringify(await held(world))).not.toContain('abc')
+  expect(JSON.stringify(held(world))).not.toContain('abc')
 })
 
 test('what only reads needs no claim, and STINT_BYPASS=1 asks for none', async () => {

@@ -3,6 +3,11 @@ import { closeSync, openSync, readFileSync, writeFileSync, writeSync } from 'nod
 import { join } from 'node:path'
 import { commandLine, type HookChoices } from '../../src/hook/command-line.ts'
 import { type EventKind, type HostEvent, hosts } from '../../src/hook/hosts.ts'
+import { look } from '../../src/lease/book.ts'
+import type { Claim } from '../../src/lease/claim.ts'
+import { fileRegister } from '../../src/lease/file-register.ts'
+import { runSync } from '../../src/lease/register.ts'
+import { type Standing, standing } from '../../src/lease/staleness.ts'
 import { LockWorld } from './lock-world.ts'
 import { type Finished, projectRoot, type Running } from './world.ts'
 
@@ -120,6 +125,14 @@ function parse(text: string): Record<string, unknown> | undefined {
 
 /** A workspace, a home, and hosts that call hooks. */
 export class HookWorld extends LockWorld {
+  /** Who holds the workspace now, and how each claim stands. */
+  get claims(): (Claim & { standing: Standing })[] {
+    const register = fileRegister(join(this.home, 'locks'))
+    const { key, workspace } = this
+    const { claims, witness } = runSync(register, look({ register, key, workspace }))
+    return claims.claims.map((claim) => ({ ...claim, standing: standing(claim, witness) }))
+  }
+
   constructor() {
     super()
     // What a session of an agent around the tests has left there.
