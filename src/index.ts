@@ -1,3 +1,8 @@
+/**
+ * Scratches, leases, sessions, sweeps, and the liveness of processes.
+ *
+ * @module stint
+ */
 export type { AuditRecord, UnsettledAct } from './audit/entry.ts'
 export { acquireLease, acquireLeaseSync, type Lease, type LeaseOptions } from './lease/lease.ts'
 export type { ClaimMode } from './lease/claim.ts'

@@ -1,13 +1,17 @@
+/**
+ * Runs a handler as a well-behaved command: a scratch, children, signals, teardown, one envelope, an exit code.
+ *
+ * @module stint/command
+ */
 export { type Envelope, type EnvelopeError, type EnvelopeMeta } from './envelope.ts'
 export type { BareContext, ChildExit, Context, RunChild } from './context.ts'
-export type { OptionSpec, OptionTable, OptionValues } from './option.ts'
+export type { OptionSpec, OptionTable, OptionValues, ParsedArgs } from './option.ts'
 export { runMain, type RunMainOptions } from './run-main.ts'
 export {
   type Command,
   type CommandGroup,
   defineBareCommand,
   defineCommand,
-  type ParsedArgs,
   type ParserCommand,
   type RunSettings,
   type TableCommand,

@@ -1,3 +1,10 @@
+/**
+ * A lock of one record and one holder: pure functions with the I/O injected. They decide by the same rules as
+ * leases do. But reading and writing are two steps, so two callers that read before either writes both get the lock.
+ * Use `acquireLease` wherever you can.
+ *
+ * @module stint/lock
+ */
 import type { Claims } from './claim.ts'
 import { defaultTtlMs, parseClaims } from './claim.ts'
 import { acquire as acquireClaim, refresh as refreshClaim, release as releaseClaim } from './rules.ts'
@@ -5,11 +12,9 @@ import type { Witness } from './staleness.ts'
 
 export { computeWorkspaceHash } from './workspace.ts'
 
-/**
- * A lock of one record and one holder: pure functions with the I/O injected. They decide by the same rules as
- * leases do; what they cannot have is a swap, so two callers that read before either writes both get it. Use `acquireLease`.
- */
+/** The version of the lock record. */
 export const LOCK_SCHEMA_VERSION = 1
+/** How long a lock lasts without a refresh: 5 minutes. */
 export const LOCK_DEFAULT_TTL_MS = defaultTtlMs
 
 export interface LockRecord {

@@ -1,3 +1,8 @@
+/**
+ * Leases and sessions in PostgreSQL, for more than one machine.
+ *
+ * @module stint/postgres
+ */
 export { migrate, type MigrateReport } from './migrate.ts'
 export { migrationScript } from './migrations.ts'
 export type { PostgresClient, PostgresPool } from './pool.ts'

@@ -1,3 +1,8 @@
+/**
+ * What every register and store must do, for any test runner.
+ *
+ * @module stint/testing
+ */
 export type { ConformanceCase } from './conformance-case.ts'
 export { registerConformance } from './register-conformance.ts'
 export { storeConformance } from './store-conformance.ts'

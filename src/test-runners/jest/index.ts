@@ -1,3 +1,8 @@
+/**
+ * A scratch for every test of Jest.
+ *
+ * @module stint/jest
+ */
 import { StintError } from '../../primitives/stint-error.ts'
 import type { Context } from '../../scratch/context.ts'
 import { scratchKey } from './scratch-key.ts'

@@ -1,3 +1,8 @@
+/**
+ * A scratch for every test of node:test.
+ *
+ * @module stint/node-test
+ */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Context } from '../../scratch/context.ts'
 import { type KeepOptions, keepOf } from '../options.ts'

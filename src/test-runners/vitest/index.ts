@@ -1,3 +1,8 @@
+/**
+ * A scratch for every test of Vitest.
+ *
+ * @module stint/vitest
+ */
 import { test as base, type TestAPI } from 'vitest'
 import type { Context } from '../../scratch/context.ts'
 import { type KeepOptions, keepOf } from '../options.ts'
