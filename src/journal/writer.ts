@@ -1,11 +1,12 @@
 import { join } from 'node:path'
 import type { Clock } from '../primitives/clock.ts'
 import { type Disk, writeFully } from '../primitives/disk.ts'
-import { codedError, errnoOf, StintError } from '../primitives/stint-error.ts'
+import { codedError, errnoOf } from '../primitives/stint-error.ts'
 import type { Codec } from './codec.ts'
 import { LineBuffer } from './line-buffer.ts'
 import type { Position } from './position.ts'
 import { firstSegment, inOrder, laterSegment, type LogName } from './segment.ts'
+import { sessionClosed } from './session-closed.ts'
 
 export interface WriterOptions {
   disk: Disk
@@ -155,10 +156,7 @@ export class LogWriter {
   /** Commits, cuts the filling off and closes; returns where the log ends. */
   close(): Position {
     this.commit()
-    this.#broken ??= new StintError(
-      'SESSION_CLOSED',
-      'the session is closed: nothing more can be written to it',
-    )
+    this.#broken ??= sessionClosed()
     this.#sealCurrent()
     return this.#position
   }

@@ -1,4 +1,5 @@
-import { parseIdentity } from '../primitives/liveness.ts'
+import { type Liveness, parseIdentity } from '../primitives/liveness.ts'
+import { StintError } from '../primitives/stint-error.ts'
 import type { Holder } from './store.ts'
 
 /** A holder from a file somebody may have damaged, or undefined. */
@@ -20,3 +21,19 @@ export function parseHolder(value: unknown, epoch: number): Holder | undefined {
 /** One that a date can be made of. */
 const isTime = (value: unknown): value is number =>
   typeof value === 'number' && !Number.isNaN(new Date(value).getTime())
+
+/** A holder whose life cannot be seen says every 30 s that it lives. It has lost the session when it was silent for so long. */
+export const silenceMs = 5 * 60_000
+
+/** - `dead`: it writes no more. `silent`: it may write, but has lost the session. `held`: the session is its own. */
+export type HolderStanding = 'dead' | 'silent' | 'held'
+
+/** Over plain data: does this holder keep its session? */
+export function holderStanding({ beat }: Pick<Holder, 'beat'>, life: Liveness, now: number): HolderStanding {
+  if (life === 'dead') return 'dead'
+  return life === 'unknown' && now - beat > silenceMs ? 'silent' : 'held'
+}
+
+/** For a writer that has lost its session, whatever keeps it. */
+export const sessionFenced = (id: string): StintError =>
+  new StintError('FENCED', `session ${id} was taken over by another process: nothing more is written`)

@@ -1,5 +1,7 @@
 import type { TakenHold } from '../../src/store/filesystem/open-session.ts'
-import { type LockRecord, type LogEnds, locked, standingOf } from '../../src/store/session-lock.ts'
+import { type LockRecord, standingOf } from '../../src/store/filesystem/lock-record.ts'
+import type { LogEnds } from '../../src/store/filesystem/logs.ts'
+import { locked } from '../../src/store/filesystem/session-lock.ts'
 import { StintError } from '../../src/primitives/stint-error.ts'
 import type { Holder } from '../../src/store/store.ts'
 

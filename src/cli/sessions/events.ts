@@ -2,7 +2,7 @@ import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/spec.ts'
 import { attestedBy } from '../../store/manifest.ts'
 import type { EventOptions, Inspection } from '../../store/store.ts'
-import { damageFound } from '../../store/filesystem/damage.ts'
+import { damageFound } from '../../store/damage-found.ts'
 import { findId, idArgument, openSessions, sessionOptions } from './open-store.ts'
 import { printLines } from '../terminal/print.ts'
 

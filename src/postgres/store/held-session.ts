@@ -1,14 +1,16 @@
 import type { AuditRecord } from '../../audit/entry.ts'
 import { auditRecordOf } from '../../audit/record.ts'
 import type { LogRecord } from '../../journal/record.ts'
+import { sessionClosed } from '../../journal/session-closed.ts'
 import type { Clock } from '../../primitives/clock.ts'
-import { StintError } from '../../primitives/stint-error.ts'
+import type { StintError } from '../../primitives/stint-error.ts'
 import type { AppendOptions, Entry, HeldSession, Hold, Receipt } from '../../store/driver.ts'
 import { factsOf, type Manifest, type Revision, revised } from '../../store/manifest.ts'
 import type { SessionState } from '../../store/state.ts'
 import type { RecoveryReport } from '../../store/store.ts'
 import type { Database } from './database.ts'
-import { fenced, release } from './hold.ts'
+import { sessionFenced } from '../../store/holder.ts'
+import { release } from './hold.ts'
 import { readAudit, readEvents, readEventsBackwards } from './read-records.ts'
 import { reviseStatement } from './revise-statement.ts'
 import type { SessionRow } from './session-row.ts'
@@ -104,7 +106,7 @@ export class PostgresSession implements HeldSession {
         const [done] = await database.query(
           ...reviseStatement(row.key, token, latest.rev, body, factsOf(next)),
         )
-        if (done?.revised !== true) throw this.#shut(fenced(row.id))
+        if (done?.revised !== true) throw this.#shut(sessionFenced(row.id))
       })
       this.#manifest = next
     })
@@ -165,7 +167,7 @@ export class PostgresSession implements HeldSession {
       row.key,
       token,
     )
-    if (ours === undefined && !this.#released) this.#shut(fenced(row.id))
+    if (ours === undefined && !this.#released) this.#shut(sessionFenced(row.id))
   }
 
   async release(): Promise<void> {
@@ -173,7 +175,7 @@ export class PostgresSession implements HeldSession {
     this.#released = true
     const { database, row, token } = this.#options
     await this.#writer.flush()
-    this.#shut(new StintError('SESSION_CLOSED', 'the session is closed: nothing more can be written to it'))
+    this.#shut(sessionClosed())
     await release(database, row, token)
   }
 

@@ -4,12 +4,12 @@ import { ulid } from '../../primitives/id.ts'
 import { type Liveness, liveness, ownIdentity } from '../../primitives/liveness.ts'
 import { StintError } from '../../primitives/stint-error.ts'
 import type { Hold } from '../../store/driver.ts'
-import { silenceMs } from '../../store/session-lock.ts'
+import { holderStanding, type HolderStanding, sessionFenced, silenceMs } from '../../store/holder.ts'
 import type { Database } from './database.ts'
 import { findRow, type RemoteHolder, type SessionRow } from './session-row.ts'
 
 /** - `free`: nobody holds it. `dead`: its holder has died. `silent`: nobody can see whether it lives, and it has not said so for too long. */
-export type Standing = 'free' | 'dead' | 'silent' | 'held'
+export type Standing = 'free' | HolderStanding
 
 /** Over plain data: may a session with this row be taken? By the server's clock. */
 export function standingOf(
@@ -19,9 +19,7 @@ export function standingOf(
   if (token === undefined) return 'free'
   // Who cannot be named cannot be asked either.
   if (holder === undefined) return 'dead'
-  const life = alive(holder)
-  if (life === 'dead') return 'dead'
-  return life === 'unknown' && now - holder.beat > silenceMs ? 'silent' : 'held'
+  return holderStanding(holder, alive(holder), now)
 }
 
 /** Tells this hold from any other, before and after. */
@@ -93,7 +91,7 @@ async function hasToken(database: Database, key: string, token: string): Promise
 /** From now on nobody else changes it. */
 async function currentRow(database: Database, id: string, token: string): Promise<SessionRow> {
   const row = await database.insist(() => findRow(database, id))
-  if (row.token !== token) throw fenced(id)
+  if (row.token !== token) throw sessionFenced(id)
   return row
 }
 
@@ -123,12 +121,9 @@ export async function release(database: Database, { id, key }: SessionRow, token
     )
     if (row !== undefined) return
     const [now] = await database.query('SELECT token FROM stint.session WHERE key = $1', key)
-    if (now === undefined || now.token !== null) throw fenced(id)
+    if (now === undefined || now.token !== null) throw sessionFenced(id)
   })
 }
-
-export const fenced = (id: string): StintError =>
-  new StintError('FENCED', `session ${id} was taken over by another process: nothing more is written`)
 
 export function locked({ id, holder, now }: SessionRow): StintError {
   if (holder === undefined) return new StintError('SESSION_LOCKED', `session ${id} is in use`)

@@ -1,8 +1,9 @@
 import type { Clock } from '../../primitives/clock.ts'
 import { StintError } from '../../primitives/stint-error.ts'
 import type { Hold } from '../../store/driver.ts'
-import { damageFound } from '../../store/filesystem/damage.ts'
+import { damageFound } from '../../store/damage-found.ts'
 import type { Manifest } from '../../store/manifest.ts'
+import { brokenSlots, nothingToReport } from '../../store/recovery-report.ts'
 import { emptyState } from '../../store/state.ts'
 import type { RecoveryReport } from '../../store/store.ts'
 import type { Database } from './database.ts'
@@ -72,9 +73,7 @@ async function openRow({ database, clock, hold }: OpenContext, taken: Taken): Pr
     replayed: journal.records,
     cut: [],
     ignored: [],
-    brokenSlots: [...state.slots].flatMap(([ext, { broken: why }]) =>
-      why === undefined ? [] : [{ ext, why }],
-    ),
+    brokenSlots: brokenSlots(state),
     tookOverFrom: standing === 'free' ? undefined : before.holder,
   }
   return new PostgresSession({
@@ -91,5 +90,3 @@ async function assertRepaired(database: Database, { id, key }: SessionRow, token
   if (damage !== undefined) throw damage
   await database.query('UPDATE stint.session SET damage = NULL WHERE key = $1 AND token = $2', key, token)
 }
-
-const nothingToReport = (): RecoveryReport => ({ replayed: 0, cut: [], ignored: [], brokenSlots: [] })

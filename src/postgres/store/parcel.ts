@@ -1,7 +1,7 @@
 import { parseRecord } from '../../journal/record.ts'
 import { newSessionId } from '../../primitives/id.ts'
 import { StintError } from '../../primitives/stint-error.ts'
-import { damageFound } from '../../store/filesystem/damage.ts'
+import { damageFound } from '../../store/damage-found.ts'
 import { arrivedManifest, type Parcel } from '../../store/parcel.ts'
 import type { PostgresClient } from '../pool.ts'
 import { readBlob } from './content.ts'

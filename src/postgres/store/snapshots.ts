@@ -4,7 +4,7 @@ import { emptyState, type SessionState } from '../../store/state.ts'
 import type { Row } from '../pool.ts'
 import { type Content, contentOf } from './content.ts'
 import type { Database } from './database.ts'
-import { fenced } from './hold.ts'
+import { sessionFenced } from '../../store/holder.ts'
 import type { Ends, SessionRow } from './session-row.ts'
 
 /** The state of a session at one position of its logs. */
@@ -78,7 +78,7 @@ export async function writeSnapshot(
       key,
       token,
     )
-    if (held.length === 0) throw fenced(id)
+    if (held.length === 0) throw sessionFenced(id)
     const there = await query(
       'SELECT sha256 FROM stint.state WHERE session = $1 AND sha256 = ANY ($2::text[])',
       key,

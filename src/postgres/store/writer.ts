@@ -5,7 +5,7 @@ import { sqlStateOf } from '../explain.ts'
 import { appendStatement } from './append-statement.ts'
 import { type Batch, type Body, bodyOf, encodeBatch } from './batch.ts'
 import { causeOf, type Database, isUnknown } from './database.ts'
-import { fenced } from './hold.ts'
+import { sessionFenced } from '../../store/holder.ts'
 import { type LogName, tailOf } from './log-lines.ts'
 import { type Ends, rowOf, selectRows, type SessionRow } from './session-row.ts'
 
@@ -171,7 +171,7 @@ export class SessionWriter {
     if (now?.token !== token) {
       const landed = await this.#findLanded(candidates)
       if (landed !== undefined) this.#acknowledge(landed)
-      this.#broken = fenced(row.id)
+      this.#broken = sessionFenced(row.id)
       if (landed !== undefined && landed === attempt) return true
       throw this.#broken
     }

@@ -5,14 +5,15 @@ import { encodeBlobBody, encodeBody, encodeField } from '../../journal/codec.ts'
 import type { Position } from '../../journal/position.ts'
 import { readBackwards, readRecords } from '../../journal/read.ts'
 import type { LogRecord } from '../../journal/record.ts'
+import { sessionClosed } from '../../journal/session-closed.ts'
 import { LogWriter } from '../../journal/writer.ts'
 import { replaceFile } from '../../primitives/atomic-file.ts'
 import type { Clock } from '../../primitives/clock.ts'
 import { type Disk, ensureDirectory } from '../../primitives/disk.ts'
-import { StintError } from '../../primitives/stint-error.ts'
 import type { AppendOptions, Entry, HeldSession, Hold, Receipt, SpoolEntry } from '../driver.ts'
 import { type Manifest, type Revision, revised } from '../manifest.ts'
-import type { LogEnds, WriterLock } from '../session-lock.ts'
+import type { LogEnds } from './logs.ts'
+import type { WriterLock } from './session-lock.ts'
 import type { SessionState } from '../state.ts'
 import type { RecoveryReport } from '../store.ts'
 import { explaining } from './explain.ts'
@@ -268,8 +269,7 @@ export class FilesystemSession implements HeldSession {
 
   /** The lock still looks like ours after it was given back. */
   #assertOpen(): void {
-    if (this.#released)
-      throw new StintError('SESSION_CLOSED', 'the session is closed: nothing more can be written to it')
+    if (this.#released) throw sessionClosed()
   }
 
   #ends(): LogEnds {

@@ -1,8 +1,15 @@
 import { auditCodec, journalCodec } from '../../journal/codec.ts'
 import type { LogPlace } from '../../journal/log-place.ts'
+import type { Position } from '../../journal/position.ts'
 import { parseSegmentName } from '../../journal/segment.ts'
 import { type Disk, listIfThere } from '../../primitives/disk.ts'
 import type { SessionPaths } from './paths.ts'
+
+/** Where both logs of a session end. */
+export interface LogEnds {
+  journal: Position
+  audit: Position
+}
 
 /** The two logs of a session. */
 export interface Logs {

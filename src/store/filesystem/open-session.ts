@@ -13,10 +13,14 @@ import { type Disk, listIfThere, readFully } from '../../primitives/disk.ts'
 import { StintError } from '../../primitives/stint-error.ts'
 import type { Hold } from '../driver.ts'
 import type { Manifest } from '../manifest.ts'
-import type { LogEnds, Standing, Taken, WriterLock } from '../session-lock.ts'
+import { brokenSlots, nothingToReport } from '../recovery-report.ts'
+import type { Standing } from './lock-record.ts'
+import type { LogEnds } from './logs.ts'
+import type { Taken, WriterLock } from './session-lock.ts'
 import { emptyState } from '../state.ts'
 import type { RecoveryReport } from '../store.ts'
-import { damageFound, isMarkedDamaged, markDamaged } from './damage.ts'
+import { damageFound } from '../damage-found.ts'
+import { isMarkedDamaged, markDamaged } from './damage.ts'
 import { FilesystemSession, type Onward, type Sizes } from './held-session.ts'
 import { type Logs, logsOf } from './logs.ts'
 import type { SessionPaths } from './paths.ts'
@@ -86,9 +90,7 @@ export function openTaken(context: OpenContext, taken: TakenHold): FilesystemSes
     replayed: journal.records,
     cut,
     ignored: [...journal.ignored, ...audit.ignored],
-    brokenSlots: [...state.slots].flatMap(([ext, { broken: why }]) =>
-      why === undefined ? [] : [{ ext, why }],
-    ),
+    brokenSlots: brokenSlots(state),
     tookOverFrom: before?.holder,
   }
   return new FilesystemSession({
@@ -118,8 +120,6 @@ const openAt = (context: OpenContext, { lock }: TakenHold, logs: Logs, ends: Log
     snapshotAt: { seq: ends.journal.seq, bytes: 0 },
     taken: takenMarks(context, logs, undefined),
   })
-
-const nothingToReport = (): RecoveryReport => ({ replayed: 0, cut: [], ignored: [], brokenSlots: [] })
 
 /** Where a writer goes on, so that nobody who came before can spoil it. */
 function onward(place: LogPlace, from: Position, standing: Standing, epoch: number): Onward {

@@ -6,7 +6,7 @@ import { sealed, unsealed } from '../../journal/seal.ts'
 import { replaceFile } from '../../primitives/atomic-file.ts'
 import { type Disk, listIfThere, makeIfMissing, readFile } from '../../primitives/disk.ts'
 import type { UnsettledAct } from '../../audit/entry.ts'
-import type { LogEnds } from '../session-lock.ts'
+import type { LogEnds } from './logs.ts'
 import { emptyState, type SessionState } from '../state.ts'
 import type { SessionPaths } from './paths.ts'
 

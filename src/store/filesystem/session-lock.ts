@@ -1,51 +1,15 @@
 import { hostname } from 'node:os'
-import { fileRegister } from '../lease/file-register.ts'
-import { type Held, runSync } from '../lease/register.ts'
-import { parsePosition, type Position } from '../journal/position.ts'
-import { codedError, StintError } from '../primitives/stint-error.ts'
-import { type Identity, type Liveness, liveness, ownIdentity } from '../primitives/liveness.ts'
-import { thisMachine } from '../primitives/platform.ts'
-import { formatDuration } from '../primitives/duration.ts'
-import { ulid } from '../primitives/id.ts'
-import { confirmTouch, type Touch, touchSession } from './filesystem/index-touch.ts'
-import { parseHolder } from './holder.ts'
-import type { Holder } from './store.ts'
-
-/** Where both logs of a session end. */
-export interface LogEnds {
-  journal: Position
-  audit: Position
-}
-
-/** What the lock of a session says. */
-export interface LockRecord {
-  /** Undefined once it was released. */
-  holder: Holder | undefined
-  /** The epoch with which its writer marks what it writes. */
-  epoch: number
-  /** How it was left by a writer that released it. */
-  ends: LogEnds | undefined
-}
-
-/** A holder whose life cannot be seen says every 30 s that it lives, and has lost the session when it did not for so long. */
-export const silenceMs = 5 * 60_000
-
-/** - `released`: nobody can be writing. `dead`: neither, but it was not closed. `silent`: somebody may be, and must be fenced. */
-export type Standing = 'never' | 'released' | 'dead' | 'silent' | 'held'
-
-/** Over plain data: may a session with this lock be taken? */
-export function standingOf(
-  record: LockRecord | undefined,
-  now: number,
-  alive: (holder: Holder) => Liveness,
-): Standing {
-  if (record === undefined) return 'never'
-  // Without its ends nobody has closed it.
-  if (record.holder === undefined) return record.ends === undefined ? 'dead' : 'released'
-  const life = alive(record.holder)
-  if (life === 'dead') return 'dead'
-  return life === 'unknown' && now - record.holder.beat > silenceMs ? 'silent' : 'held'
-}
+import { fileRegister } from '../../lease/file-register.ts'
+import { type Held, runSync } from '../../lease/register.ts'
+import { formatDuration } from '../../primitives/duration.ts'
+import { type Identity, liveness, ownIdentity } from '../../primitives/liveness.ts'
+import { thisMachine } from '../../primitives/platform.ts'
+import { codedError, StintError } from '../../primitives/stint-error.ts'
+import { sessionFenced } from '../holder.ts'
+import type { Holder } from '../store.ts'
+import { confirmTouch, type Touch, touchSession } from './index-touch.ts'
+import { isEpoch, lockText, type LockRecord, parseLock, type Standing, standingOf } from './lock-record.ts'
+import type { LogEnds } from './logs.ts'
 
 /** In the directory of its session. */
 export const lockName = 'lock'
@@ -97,7 +61,7 @@ export class SessionLock {
       const holder: Holder = { process: ownIdentity(), since: now, beat: now, kind, purpose, epoch }
       const record = { holder, epoch, ends: undefined }
       const touch = touchSession(directory, epoch)
-      const won = swapLock(register, held.epoch, write(session, record))
+      const won = swapLock(register, held.epoch, lockText(session, record))
       if (won === undefined) continue
       confirmTouch(touch)
       return { lock: new SessionLock(directory, session, won, record), touch, standing, before }
@@ -128,7 +92,7 @@ export class SessionLock {
   /** Throws `FENCED` if somebody else has taken it. */
   assertOurs(): void {
     const top = runSync(this.#register, this.#register.read(lockName, this.#held))
-    if (top.epoch !== this.#held.epoch || top.text !== this.#held.text) throw fenced(this.#session)
+    if (top.epoch !== this.#held.epoch || top.text !== this.#held.text) throw sessionFenced(this.#session)
   }
 
   /** Says that the holder lives. */
@@ -156,11 +120,11 @@ export class SessionLock {
   }
 
   #change(record: LockRecord): void {
-    if (!this.#try(record)) throw fenced(this.#session)
+    if (!this.#try(record)) throw sessionFenced(this.#session)
   }
 
   #try(record: LockRecord): boolean {
-    const won = swapLock(this.#register, this.#held.epoch, write(this.#session, record))
+    const won = swapLock(this.#register, this.#held.epoch, lockText(this.#session, record))
     if (won === undefined) return false
     this.#held = won
     this.#record = record
@@ -198,50 +162,6 @@ function swapLock(register: FileRegister, expected: number, text: string): Held 
     throw codedError(error, 'write the lock of the session')
   }
 }
-
-/** No two texts are alike: by its text an epoch of the register is known again. */
-const write = (session: string, { holder, epoch, ends }: LockRecord): string =>
-  JSON.stringify({ schema_version: 1, session_id: session, nonce: ulid(), epoch, holder, ends })
-
-/** What does not make sense was torn by a power cut: nobody holds it, but it was not released either. */
-function parseLock(text: string | undefined, registerEpoch: number): LockRecord | undefined {
-  if (text === undefined) return undefined
-  const unclear: LockRecord = { holder: deadHolder, epoch: registerEpoch, ends: undefined }
-  let value: Record<string, unknown>
-  try {
-    value = JSON.parse(text) as Record<string, unknown>
-  } catch {
-    return unclear
-  }
-  if (typeof value !== 'object' || value === null || !isEpoch(value.epoch)) return unclear
-  const { epoch } = value
-  if (value.holder === undefined) return { holder: undefined, epoch, ends: parseEnds(value.ends) }
-  const holder = parseHolder(value.holder, epoch)
-  return holder === undefined ? unclear : { holder, epoch, ends: undefined }
-}
-
-/** What the name of a segment can have, and the next one's. */
-const isEpoch = (value: unknown): value is number =>
-  Number.isSafeInteger(value) && (value as number) > 0 && (value as number) < 999_999_999_999_999
-
-function parseEnds(value: unknown): LogEnds | undefined {
-  if (typeof value !== 'object' || value === null) return undefined
-  const { journal, audit } = value as Record<string, unknown>
-  const [one, other] = [parsePosition(journal), parsePosition(audit)]
-  return one === undefined || other === undefined ? undefined : { journal: one, audit: other }
-}
-
-/** Stands for a holder that nobody can name any more. */
-const deadHolder: Holder = {
-  process: { pid: 0x7fffffff, started: 0, boot: '', host: '', pidns: '', timens: '' },
-  since: 0,
-  beat: 0,
-  kind: 'writer',
-  epoch: 0,
-}
-
-const fenced = (session: string): StintError =>
-  new StintError('FENCED', `session ${session} was taken over by another process: nothing more is written`)
 
 export function locked(session: string, holder: Holder | undefined): StintError {
   if (holder === undefined) return new StintError('SESSION_LOCKED', `session ${session} is in use`)
