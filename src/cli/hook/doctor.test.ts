@@ -1,4 +1,13 @@
-import { cpSync, existsSync, mkdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { hookBin } from '../../../test/support/hook-host.ts'
@@ -22,7 +31,8 @@ async function doctor(
   world: HookUser,
   ...args: string[]
 ): Promise<{ code: number | null; data: Data; error: unknown }> {
-  const finished = await world.hook(['doctor', '--runs', '2', ...args])
+  const runs = args.includes('--runs') ? [] : ['--runs', '1']
+  const finished = await world.hook(['doctor', ...runs, ...args])
   const { data, error } = finished.envelope()
   return { code: finished.code, data: data as Data, error }
 }
@@ -37,7 +47,7 @@ test('every hook that is installed is tried out and measured, and nothing is cha
   // Somebody works here: the trial must neither see nor disturb that.
   await world.stint(['lock', 'acquire', '--session', 'somebody'], { cwd: world.project })
   const before = [contentOf(world.user), contentOf(world.project), contentOf(world.env.STINT_HOME ?? '')]
-  const { code, data } = await doctor(world)
+  const { code, data } = await doctor(world, '--runs', '2')
   expect(problemsOf({ data })).toBe('')
   expect([code, data.hooks.map(({ agent, ok }) => [agent, ok])]).toEqual([
     0,
@@ -201,6 +211,9 @@ test('git: a hook that is not executable, or that somebody has replaced', async 
   await world.change('install', 'git')
   writeFileSync(join(world.project, '.git/hooks/pre-commit'), '#!/bin/sh\n')
   expect(problemsOf(await doctor(world, 'git'))).toContain('there is no guard in pre-commit')
+  await world.change('install', 'git')
+  chmodSync(join(world.project, '.git/hooks/pre-commit'), 0o644)
+  expect(problemsOf(await doctor(world, 'git'))).toContain('git does not run what is not executable')
 })
 
 test('the settings of a project: what comes with the project itself is not run for a trial', async () => {
@@ -269,7 +282,7 @@ test('what makes every start slower is measured, and named with what to do', asy
   await using world = new HookUser()
   await world.change('install', 'claude')
   const slow = join(world.tmp, 'slow.cjs')
-  writeFileSync(slow, 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300)')
+  writeFileSync(slow, 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 150)')
   world.env.NODE_OPTIONS = `--require ${slow}`
   const { data } = await doctor(world, 'claude')
   expect(data.reasons).toContainEqual({
