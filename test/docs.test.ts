@@ -1,32 +1,22 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type ErrorEntry, errorTable } from '../src/primitives/error-table.ts'
+import { blocksOf, readPage } from './support/doc-blocks.ts'
 import { validEnvelope } from './support/envelope.ts'
 import { projectRoot, stintBin, World } from './support/world.ts'
 
-const read = (path: string): string => readFileSync(join(projectRoot, path), 'utf8')
-const pages = [
-  'README.md',
-  ...readdirSync(join(projectRoot, 'docs'))
+const pagesIn = (directory: string): string[] =>
+  readdirSync(join(projectRoot, directory))
     .filter((name) => name.endsWith('.md'))
-    .map((name) => `docs/${name}`),
-]
+    .map((name) => join(directory, name))
 
-interface Block {
-  page: string
-  language: string
-  code: string
-}
+const examples = readdirSync(join(projectRoot, 'examples')).flatMap((name) => pagesIn(`examples/${name}`))
+const pages = [...pagesIn('.'), ...pagesIn('docs'), ...pagesIn('bench'), ...examples]
 
-const blocks: Block[] = pages.flatMap((page) =>
-  [...read(page).matchAll(/^```(\w*)\n(.*?)^```$/gms)].map(([, language = '', code = '']) => ({
-    page,
-    language,
-    code,
-  })),
-)
-const ofLanguage = (language: string) => blocks.filter((block) => block.language === language)
+const blocks = pages.flatMap(blocksOf)
+const ofLanguage = (language: string) =>
+  blocks.filter((block) => block.language === language && !block.page.startsWith('bench/'))
 
 /** A directory where `stint` is installed as a user would have it. */
 class UserWorld extends World {
@@ -53,12 +43,14 @@ const shellLines = ofLanguage('sh').flatMap(({ page, code }) =>
 const repositoryLines = ['npm ci && npm test']
 const installAndRun = 'npm install && npx stint'
 
-test.each(shellLines.filter(([, line = '']) => !repositoryLines.includes(line)))(
+test.concurrent.each(shellLines.filter(([, line = '']) => !repositoryLines.includes(line)))(
   '%s: `%s` works',
-  async (_, line = '') => {
+  async (page = '', line = '') => {
     await using world = new UserWorld()
     const command = line.replace(installAndRun, 'stint')
-    const { code, stderr } = await world.start('sh', ['-c', command], { cwd: world.tmp }).finished
+    // An example is tried in a clone.
+    const cwd = examples.includes(page) ? projectRoot : world.tmp
+    const { code, stderr } = await world.start('sh', ['-c', command], { cwd }).finished
     expect(stderr).not.toMatch(/error|not found/i)
     expect(code).toBe(0)
   },
@@ -68,18 +60,18 @@ test('the README begins with the demo and the tests, and CI runs the second', ()
   const [first, second] = shellLines.filter(([page]) => page === 'README.md').map(([, line]) => line)
   expect(first).toBe(`${installAndRun} demo`)
   expect(second).toBe(repositoryLines[0])
-  expect(read('.ci/run')).toContain(`\n${second}\n`)
+  expect(readPage('.ci/run')).toContain(`\n${second}\n`)
 })
 
 test('every test that the guarantees name is there', () => {
-  const named = [...read('docs/guarantees.md').matchAll(/`((?:src|test)\/[\w./-]+\.ts)`/g)].map(
+  const named = [...readPage('docs/guarantees.md').matchAll(/`((?:src|test)\/[\w./-]+\.ts)`/g)].map(
     ([, path]) => path,
   )
   expect(named.length).toBeGreaterThan(20)
   for (const path of named) expect(existsSync(join(projectRoot, path ?? '')), path).toBe(true)
 })
 
-test.each(ofLanguage('js'))('$page: the program works (%#)', async ({ code }) => {
+test.concurrent.each(ofLanguage('js'))('$page: the program works (%#)', async ({ code }) => {
   await using world = new UserWorld()
   const file = join(world.tmp, 'program.mjs')
   writeFileSync(file, code)
@@ -103,7 +95,7 @@ test('every JSON in the docs is JSON, and envelopes are valid', () => {
 
 test('every error code has its section in docs/errors.md, with exit code and hint, and no other has', () => {
   const sections = new Map(
-    read('docs/errors.md')
+    readPage('docs/errors.md')
       .split(/^## /m)
       .slice(1)
       .map((text) => [text.slice(0, text.indexOf('\n')), text] as const),
@@ -127,7 +119,7 @@ const anchorsOf = (text: string): string[] =>
   )
 
 const links = pages.flatMap((page) =>
-  [...read(page).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)].map(([, target = '', anchor]) => ({
+  [...readPage(page).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)].map(([, target = '', anchor]) => ({
     page,
     path: target === '' ? page : join(page, '..', target),
     anchor,
@@ -135,7 +127,7 @@ const links = pages.flatMap((page) =>
 )
 
 test.each(links)('$page: the link to $path leads somewhere', ({ path, anchor }) => {
-  const text = read(path)
+  const text = readPage(path)
   expect(text).not.toBe('')
   if (anchor !== undefined) expect(anchorsOf(text)).toContain(anchor)
 })

@@ -1,17 +1,22 @@
-import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { blocksOf } from './support/doc-blocks.ts'
 import { LockWorld } from './support/lock-world.ts'
 import { PostgresServer } from './support/postgres.ts'
-import { projectRoot, stintBin } from './support/world.ts'
+import { type Finished, projectRoot, stintBin } from './support/world.ts'
 
-const page = readFileSync(join(projectRoot, 'docs/postgres.md'), 'utf8')
 const blocks = (language: string): string[] =>
-  [...page.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\`$`, 'gms'))].map(([, code = '']) => code)
+  blocksOf('docs/postgres.md')
+    .filter((block) => block.language === language)
+    .map(({ code }) => code)
 
 let server: PostgresServer
 let world: LockWorld
 let database: string
+let followed: Record<'setUp' | 'use' | 'useSessions', Finished>
+
+/** The team of the page does what the page says, in its order; the tests look at what came of it. */
 beforeAll(async () => {
   server = await PostgresServer.start()
   database = await server.createDatabase()
@@ -25,6 +30,12 @@ beforeAll(async () => {
   world.env.PATH = `${join(modules, '.bin')}:${world.env.PATH ?? ''}`
   writeScript('deploy.sh', 'exec test "$STINT_FENCE" -gt 0')
   writeScript('build.sh', 'exec test "$STINT_SESSION_ID" = nightly')
+
+  const [setUp = '', use = '', useSessions = ''] = blocks('bash')
+  const set = await run('sh', ['-e', '-c', here(setUp)])
+  await server.admin(grants, database)
+  const used = await run('sh', ['-e', '-c', here(use)])
+  followed = { setUp: set, use: used, useSessions: await run('sh', ['-e', '-c', useSessions], asTeam()) }
 })
 
 function writeScript(name: string, command: string): void {
@@ -46,73 +57,83 @@ const here = (code: string): string =>
       return `'${server.url({ user, password, database })}'`
     })
 
-const [setUp = '', use = '', useSessions = ''] = blocks('bash')
 const [grants = '', look = ''] = blocks('sql')
+const [program = '', sessionsProgram = ''] = blocks('javascript')
+
+const team = () => ({ user: 'stint_team', password: 'change-me', database })
+const asTeam = () => ({ STINT_STORE: server.url(team()) })
+
+const run = (command: string, args: string[], env: NodeJS.ProcessEnv = {}): Promise<Finished> =>
+  world.start(command, args, { cwd: world.workspace, env }).finished
+
+const stint = (line: string, env: NodeJS.ProcessEnv): Promise<Finished> =>
+  world.stint([...line.split(' '), '--json'], { cwd: world.workspace, env })
+
+function runProgram(name: string, source: string): Promise<Finished> {
+  writeFileSync(join(world.workspace, name), source)
+  return run(process.execPath, [name], asTeam())
+}
 
 test('the page can be followed: migrate, make a role that may do only this, and use it', async () => {
-  const run = (code: string) => world.start('sh', ['-e', '-c', here(code)], { cwd: world.workspace }).finished
-  expect(await run(setUp)).toMatchObject({ code: 0, stderr: '' })
-  await server.admin(grants, database)
-  const used = await run(use)
-  expect(used).toMatchObject({ code: 0, stderr: '' })
-  expect(used.stdout).toContain('"resource":"deploy:prod"')
-
-  const role = { user: 'stint_team', password: 'change-me', database }
-  const pool = server.pool(role)
-  await expect(pool.query('DELETE FROM stint.register')).rejects.toThrow('permission denied')
-  await expect(pool.query('CREATE TABLE stint.other ()')).rejects.toThrow('permission denied')
-  world.env.STINT_STORE = server.url(role)
-  for (const command of ['acquire', 'refresh', 'check', 'status', 'list', 'release']) {
-    const on = command === 'list' ? [] : ['--resource', 'other']
-    const flags = ['status', 'list'].includes(command) ? on : ['--session', 'a', ...on]
-    expect((await world.lock([command, ...flags])).code).toBe(0)
-  }
-
-  const [program = ''] = blocks('javascript')
-  writeFileSync(join(world.workspace, 'program.mjs'), program)
-  const ran = await world.start(process.execPath, ['program.mjs'], { cwd: world.workspace }).finished
-  expect(ran).toMatchObject({
+  expect(followed.setUp).toMatchObject({ code: 0, stderr: '' })
+  expect(followed.use).toMatchObject({ code: 0, stderr: '' })
+  expect(followed.use.stdout).toContain('"resource":"deploy:prod"')
+  expect(await runProgram('program.mjs', program)).toMatchObject({
     code: 0,
     stderr: '',
     stdout: expect.stringMatching(/^mine, fence \d+\n$/) as string,
   })
 })
 
+test('the role of the page may do everything with leases, and nothing else', async () => {
+  const pool = server.pool(team())
+  await expect(pool.query('DELETE FROM stint.register')).rejects.toThrow('permission denied')
+  await expect(pool.query('CREATE TABLE stint.other ()')).rejects.toThrow('permission denied')
+  for (const line of [
+    'acquire --resource other --session a',
+    'refresh --resource other --session a',
+    'check --resource other --session a',
+    'status --resource other',
+    'list',
+    'release --resource other --session a',
+  ])
+    expect((await stint(`lock ${line}`, asTeam())).code, line).toBe(0)
+})
+
 test('the part about sessions can be followed, as the role that may do only this', async () => {
-  const role = { user: 'stint_team', password: 'change-me', database }
-  const STINT_STORE = server.url(role)
-  const options = { cwd: world.workspace, env: { STINT_STORE } }
-  const ran = await world.start('sh', ['-e', '-c', useSessions], options).finished
-  expect(ran).toMatchObject({ code: 0, stderr: '' })
-  expect(ran.stdout).toContain('"store":"filesystem"')
+  expect(followed.useSessions).toMatchObject({ code: 0, stderr: '' })
+  expect(followed.useSessions.stdout).toContain('"store":"filesystem"')
   expect(await server.admin(look, database)).toMatchObject([
     { type: 'started', data: { branch: 'main' } },
     { type: 'run.start' },
     { type: 'run.end', data: { exit_code: 0 } },
   ])
-  const [, program = ''] = blocks('javascript')
-  writeFileSync(join(world.workspace, 'sessions.mjs'), program)
-  expect(await world.start(process.execPath, ['sessions.mjs'], options).finished).toMatchObject({
+  expect(await runProgram('sessions.mjs', sessionsProgram)).toMatchObject({
     code: 0,
     stderr: '',
     stdout: 'record 1, ok, true\n',
   })
-  const refused = await world.stint(['postgres', 'purge', '--older-than', '0s', '--yes', '--json'], options)
-  expect(refused.code).toBe(7)
+  expect((await stint('postgres purge --older-than 0s --yes', asTeam())).code).toBe(7)
 })
 
-test('who may only read can look', async () => {
+test('a role that may only read can look', async () => {
   await server.admin(
     `CREATE ROLE onlooker LOGIN PASSWORD 'look'; GRANT USAGE ON SCHEMA stint TO onlooker; GRANT SELECT ON ALL TABLES IN SCHEMA stint TO onlooker`,
     database,
   )
-  world.env.STINT_STORE = server.url({ user: 'onlooker', password: 'look', database })
-  for (const command of [['status'], ['list'], ['check', '--session', 'a']])
-    expect((await world.lock(command)).code).toBe(0)
-  for (const command of ['show', 'events', 'tail', 'verify'])
-    expect((await world.stint(['sessions', command, 'nightly'])).code).toBe(0)
-  expect((await world.stint(['sessions', 'list'])).code).toBe(0)
-  expect((await world.stint(['audit', 'show', 'nightly'])).code).toBe(0)
-  expect((await world.stint(['sessions', 'append', 'nightly', '--type', 'note'])).code).toBe(7)
-  expect((await world.lock(['acquire', '--session', 'a', '--resource', 'free'])).code).toBe(7)
+  const env = { STINT_STORE: server.url({ user: 'onlooker', password: 'look', database }) }
+  for (const line of [
+    'lock status',
+    'lock list',
+    'lock check --session a',
+    'sessions show nightly',
+    'sessions events nightly',
+    'sessions tail nightly',
+    'sessions verify nightly',
+    'sessions list',
+    'audit show nightly',
+  ])
+    expect((await stint(line, env)).code, line).toBe(0)
+  for (const line of ['sessions append nightly --type note', 'lock acquire --session a --resource free'])
+    expect((await stint(line, env)).code, line).toBe(7)
 })

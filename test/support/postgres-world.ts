@@ -1,15 +1,11 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readPage } from './doc-blocks.ts'
 import { LockWorld } from './lock-world.ts'
 import type { PostgresServer } from './postgres.ts'
 import { migrate } from '../../src/postgres/migrate.ts'
-import { projectRoot } from './world.ts'
-
-const page = readFileSync(join(projectRoot, 'docs/postgres.md'), 'utf8')
 
 /** Everything that the role of a team needs: what docs/postgres.md says. */
 export const grants = (role: string): string =>
-  (page.match(/^GRANT .*;$/gm) ?? []).join('\n').replaceAll('stint_team', role)
+  (readPage('docs/postgres.md').match(/^GRANT .*;$/gm) ?? []).join('\n').replaceAll('stint_team', role)
 
 /** A world whose leases are kept on a server, in a database of its own with the schema in it. */
 export async function postgresWorld(server: PostgresServer): Promise<LockWorld & { database: string }> {
