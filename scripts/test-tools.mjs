@@ -6,7 +6,9 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const packageOf = {
+  bash: 'bash',
   cc: 'gcc',
+  git: 'git',
   tmux: 'tmux',
   less: 'less',
   python3: 'python3',
