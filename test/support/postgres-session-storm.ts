@@ -1,12 +1,9 @@
-import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { judge, readClaims } from './postgres-session-storm-verdict.ts'
 import type { PostgresSessions } from './postgres-sessions.ts'
 import type { PostgresServer } from './postgres.ts'
-import { projectRoot, until } from './world.ts'
+import { type StormProcess, StormProcesses } from './storm-processes.ts'
+import { until } from './world.ts'
 
 export interface SessionStormOptions {
   server: PostgresServer
@@ -30,11 +27,6 @@ export interface SessionStormReport {
   faults: string[]
 }
 
-interface Writer {
-  id: string
-  child: ChildProcess
-}
-
 const shared = 'shared'
 const answersLost = 5
 
@@ -49,13 +41,13 @@ export async function sessionStorm(options: SessionStormOptions): Promise<Sessio
 
 class Field implements AsyncDisposable {
   readonly #options: SessionStormOptions
-  readonly #directory = mkdtempSync(join(tmpdir(), 'stint-session-storm-'))
-  readonly #writers: Writer[] = []
-  readonly #counts = { serverKills: 0, cuts: 0, lostAnswers: 0, kills: 0 }
-  #logs = 0
+  readonly #writers: StormProcesses
+  #lostAnswers = 0
 
   constructor(options: SessionStormOptions) {
     this.#options = options
+    const { server, sessions } = options
+    this.#writers = new StormProcesses('postgres-session-writer.mjs', server, sessions.database)
   }
 
   async rage(): Promise<SessionStormReport> {
@@ -65,55 +57,43 @@ class Field implements AsyncDisposable {
     for (let round = 0; round < strikes; round++) {
       for (const strike of [
         () => this.#loseAnswers(),
-        () => this.#cut(),
+        () => this.#writers.cut(),
         () => this.#stop(),
         () => this.#kill(),
-        () => this.#killServer(),
+        () => this.#writers.killServer(),
       ]) {
         await this.#moreAcknowledged(processes * 2)
         await strike()
       }
     }
-    await until('all is acknowledged', () => this.#living() && this.#acknowledged() >= appends, 600_000)
-    await this.#end()
-    return { acknowledged: this.#acknowledged(), ...this.#counts, ...(await this.#verdict([...ids, shared])) }
+    await until('all is acknowledged', () => this.#hasAcknowledged(appends), 600_000)
+    await this.#writers.end()
+    return {
+      acknowledged: this.#acknowledged(),
+      ...this.#writers.counts,
+      lostAnswers: this.#lostAnswers,
+      ...(await this.#verdict([...ids, shared])),
+    }
   }
 
   async #start(id: string): Promise<void> {
     const { server, sessions, naive = false } = this.#options
-    const logPath = join(this.#directory, String(this.#logs++))
     const [good, bad] = [server.directory, sessions.proxy.directory].map(encodeURIComponent) as [
       string,
       string,
     ]
     const url = server.url({ database: sessions.database }).replace(good, bad)
-    const plan = { url, id, shared, logPath, callers: 4, naive }
-    const file = join(projectRoot, 'test/fixtures/postgres-session-writer.mjs')
-    const child = fork(file, [JSON.stringify(plan)], {
-      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-      env: { ...process.env, NODE_OPTIONS: '' },
-      execArgv: [],
-    })
-    this.#writers.push({ id, child })
-    await once(child, 'message')
+    await this.#writers.start(id, { url, id, shared, callers: 4, naive })
   }
 
-  /** What goes wrong with a writer ends the storm. */
-  #living(): Writer[] {
-    const failed = this.#writers.find(({ child }) => child.exitCode !== null && child.exitCode !== 0)
-    if (failed !== undefined)
-      throw new Error(`the writer of ${failed.id} ended with ${failed.child.exitCode}`)
-    return this.#writers.filter(({ child }) => child.exitCode === null && child.signalCode === null)
-  }
-
-  #anybody(): Writer {
-    const living = this.#living()
-    return living[Math.floor(Math.random() * living.length)] as Writer
+  #anybody(): StormProcess {
+    const living = this.#writers.living()
+    return living[Math.floor(Math.random() * living.length)] as StormProcess
   }
 
   async #moreAcknowledged(more: number): Promise<void> {
-    const before = this.#acknowledged()
-    await until('more is acknowledged', () => this.#living() && this.#acknowledged() >= before + more)
+    const goal = this.#acknowledged() + more
+    await until('more is acknowledged', () => this.#hasAcknowledged(goal))
   }
 
   /** The server carries it out, and nobody hears of it. */
@@ -123,63 +103,38 @@ class Field implements AsyncDisposable {
       const before = proxy.faults
       proxy.strike('head_sum = $6', 'cut after')
       await until('an answer is lost', () => proxy.faults > before)
-      this.#counts.lostAnswers += 1
+      this.#lostAnswers += 1
     }
-  }
-
-  async #cut(): Promise<void> {
-    const { server, sessions } = this.#options
-    await server.admin(
-      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${sessions.database}' AND random() < 0.7`,
-    )
-    this.#counts.cuts += 1
   }
 
   /** Until somebody else has its session: when it wakes up, it must write nothing more. */
   async #stop(): Promise<void> {
-    const { id, child } = this.#anybody()
+    const { name, child } = this.#anybody()
     child.kill('SIGSTOP')
-    await this.#options.sessions.store.unlock(id)
-    await this.#start(id)
+    await this.#options.sessions.store.unlock(name)
+    await this.#start(name)
     const ended = once(child, 'exit')
     child.kill('SIGCONT')
     await ended
   }
 
   async #kill(): Promise<void> {
-    const { id, child } = this.#anybody()
-    const ended = once(child, 'exit')
-    child.kill('SIGKILL')
-    await ended
-    this.#counts.kills += 1
-    await this.#start(id)
+    const victim = this.#anybody()
+    await this.#writers.kill(victim)
+    await this.#start(victim.name)
   }
 
-  async #killServer(): Promise<void> {
-    await this.#options.server.kill()
-    await this.#options.server.start()
-    this.#counts.serverKills += 1
-  }
-
-  async #end(): Promise<void> {
-    const living = this.#living()
-    const ended = Promise.all(living.map(({ child }) => once(child, 'exit')))
-    for (const { child } of living) child.send('stop')
-    await ended
-    this.#living()
-  }
-
-  #texts(): string[] {
-    return readdirSync(this.#directory).map((name) => readFileSync(join(this.#directory, name), 'utf8'))
+  #hasAcknowledged(count: number): boolean {
+    return this.#writers.living().length > 0 && this.#acknowledged() >= count
   }
 
   #acknowledged(): number {
-    return this.#texts().reduce((sum, text) => sum + text.split('ack ').length - 1, 0)
+    return this.#writers.logs().reduce((sum, { text }) => sum + text.split('ack ').length - 1, 0)
   }
 
   async #verdict(ids: readonly string[]): Promise<Pick<SessionStormReport, 'fenced' | 'faults'>> {
     const { sessions } = this.#options
-    const claims = readClaims(this.#texts())
+    const claims = readClaims(this.#writers.logs().map(({ text }) => text))
     const faults: string[] = []
     // What is still in the spool comes in.
     await (await sessions.store.resume(shared)).close()
@@ -197,7 +152,6 @@ class Field implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const { child } of this.#writers) child.kill('SIGKILL')
-    rmSync(this.#directory, { recursive: true, force: true })
+    await this.#writers[Symbol.asyncDispose]()
   }
 }

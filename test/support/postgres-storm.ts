@@ -1,11 +1,8 @@
-import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { judgeHolds, type StormVerdict } from './postgres-storm-verdict.ts'
+import { fenceFaults, overlapsOf, readHoldLog } from './hold-log.ts'
 import type { PostgresServer } from './postgres.ts'
-import { projectRoot, until } from './world.ts'
+import { readIfThere } from './read-if-there.ts'
+import { type StormProcess, StormProcesses } from './storm-processes.ts'
+import { until } from './world.ts'
 
 export interface PostgresStormOptions {
   server: PostgresServer
@@ -18,6 +15,17 @@ export interface PostgresStormOptions {
   enough?: (verdict: StormVerdict) => boolean
 }
 
+/** What a storm has shown. */
+export interface StormVerdict {
+  grants: number
+  /** Leases that ran out, and whose holder learned it. */
+  lapses: number
+  /** Pairs of holders at one time. */
+  overlaps: string[]
+  /** Fences that do not grow, and leases that were called lost before their time. */
+  faults: string[]
+}
+
 export interface PostgresStormReport extends StormVerdict {
   serverKills: number
   cuts: number
@@ -25,17 +33,13 @@ export interface PostgresStormReport extends StormVerdict {
   kills: number
 }
 
-interface Contender {
-  child: ChildProcess
-  log: string
-  /** On the clock that all processes share. */
-  killedAt?: bigint
-}
-
 const ttlMs = 400
 
 /** An hour ahead, an hour behind, right. */
 const skews = [0, 3_600_000, -3_600_000, 90_000]
+
+/** A timer may be that early. */
+const slack = 2_000_000n
 
 /**
  * Processes with clocks that disagree contend for one lease, without pause, while the server is killed and started again, their connections are
@@ -48,62 +52,46 @@ export async function postgresStorm(options: PostgresStormOptions): Promise<Post
 
 class Field implements AsyncDisposable {
   readonly #options: PostgresStormOptions
-  readonly #directory = mkdtempSync(join(tmpdir(), 'stint-pg-storm-'))
-  readonly #contenders: Contender[] = []
-  readonly #counts = { serverKills: 0, cuts: 0, stops: 0, kills: 0 }
+  readonly #contenders: StormProcesses
+  #stops = 0
 
   constructor(options: PostgresStormOptions) {
     this.#options = options
+    this.#contenders = new StormProcesses('postgres-contender.mjs', options.server, options.database)
   }
 
   async rage(): Promise<PostgresStormReport> {
     const { processes, strikes, enough } = this.#options
     await Promise.all(Array.from({ length: processes }, () => this.#start()))
     await this.#somebodyGetsIt(processes)
-    const goOn = (): boolean => !enough?.(this.#verdict())
-    for (let round = 0; round < strikes && goOn(); round++) {
+    const isEnough = (): boolean => enough?.(this.#verdict()) === true
+    for (let round = 0; round < strikes && !isEnough(); round++) {
       for (const strike of [
-        () => this.#cut(),
+        () => this.#contenders.cut(),
         () => this.#stop(),
         () => this.#kill(),
-        () => this.#killServer(),
+        () => this.#contenders.killServer(),
       ]) {
         await strike()
         await this.#somebodyGetsIt(3)
+        if (isEnough()) break
       }
     }
-    await this.#end()
-    return { ...this.#verdict(), ...this.#counts }
+    await this.#contenders.end()
+    return { ...this.#verdict(), ...this.#contenders.counts, stops: this.#stops }
   }
 
   async #start(): Promise<void> {
     const { server, database, broken = false } = this.#options
-    const number = this.#contenders.length
-    const log = join(this.#directory, String(number))
-    const skewMs = skews[number % skews.length]
-    const plan = { url: server.url({ database }), logPath: log, ttlMs, skewMs, broken }
-    const file = join(projectRoot, 'test/fixtures/postgres-contender.mjs')
-    const child = fork(file, [JSON.stringify(plan)], {
-      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-      env: { ...process.env, NODE_OPTIONS: '' },
-      execArgv: [],
-    })
-    this.#contenders.push({ child, log })
-    await once(child, 'message')
-  }
-
-  /** What goes wrong with a contender ends the storm. */
-  #living(): Contender[] {
-    const failed = this.#contenders.find(({ child }) => child.exitCode !== null && child.exitCode !== 0)
-    if (failed !== undefined) throw new Error(`a contender ended with ${failed.child.exitCode}`)
-    return this.#contenders.filter(({ child }) => child.exitCode === null && child.signalCode === null)
+    const skewMs = skews[this.#contenders.started % skews.length]
+    await this.#contenders.start('a contender', { url: server.url({ database }), ttlMs, skewMs, broken })
   }
 
   /** Who holds it, by what it has written last; a moment later it may have let go. */
-  async #holder(): Promise<Contender> {
-    let holder: Contender | undefined
+  async #holder(): Promise<StormProcess> {
+    let holder: StormProcess | undefined
     await until('somebody holds it', () => {
-      holder = this.#living().find(({ log }) => /(?:enter|fresh) [^\n]*\n$/.test(readIfThere(log)))
+      holder = this.#contenders.living().find(({ log }) => /(?:enter|fresh) [^\n]*\n$/.test(readIfThere(log)))
       return holder
     })
     if (holder === undefined) throw new Error('somebody does')
@@ -112,22 +100,14 @@ class Field implements AsyncDisposable {
 
   async #somebodyGetsIt(times: number): Promise<void> {
     const before = this.#grants()
-    await until('the lease is had again', () => this.#living() && this.#grants() >= before + times)
-  }
-
-  async #cut(): Promise<void> {
-    const { server, database } = this.#options
-    await server.admin(
-      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${database}' AND random() < 0.7`,
-    )
-    this.#counts.cuts += 1
+    await until('the lease is had again', () => this.#contenders.living() && this.#grants() >= before + times)
   }
 
   /** For longer than its lease lasts, if it has one: by then somebody else does. */
   async #stop(): Promise<void> {
     const { child } = await this.#holder()
     child.kill('SIGSTOP')
-    this.#counts.stops += 1
+    this.#stops += 1
     const end = Date.now() + ttlMs * 1.5
     await until('its lease is over', () => Date.now() > end)
     await this.#somebodyGetsIt(1)
@@ -135,51 +115,26 @@ class Field implements AsyncDisposable {
   }
 
   async #kill(): Promise<void> {
-    const contender = await this.#holder()
-    const ended = once(contender.child, 'exit')
-    contender.killedAt = process.hrtime.bigint()
-    contender.child.kill('SIGKILL')
-    await ended
-    this.#counts.kills += 1
+    await this.#contenders.kill(await this.#holder())
     await this.#start()
   }
 
-  async #killServer(): Promise<void> {
-    await this.#options.server.kill()
-    await this.#options.server.start()
-    this.#counts.serverKills += 1
-  }
-
-  async #end(): Promise<void> {
-    const living = this.#living()
-    const ended = Promise.all(living.map(({ child }) => once(child, 'exit')))
-    for (const { child } of living) child.send('stop')
-    await ended
-    this.#living()
-  }
-
   #grants(): number {
-    return this.#logs().reduce((sum, { text }) => sum + text.split('enter ').length - 1, 0)
+    return this.#contenders.logs().reduce((sum, { text }) => sum + text.split('enter ').length - 1, 0)
   }
 
   #verdict(): StormVerdict {
-    return judgeHolds(this.#logs())
-  }
-
-  #logs(): { text: string; killedAt?: bigint }[] {
-    return this.#contenders.map(({ log, killedAt }) => ({ text: readIfThere(log), killedAt }))
+    const logs = this.#contenders.logs().map(({ text, killedAt }) => readHoldLog(text, { killedAt, slack }))
+    const holds = logs.flatMap((log) => log.holds)
+    return {
+      grants: holds.length,
+      lapses: logs.reduce((sum, { lapses }) => sum + lapses, 0),
+      overlaps: overlapsOf(holds),
+      faults: [...fenceFaults(holds).faults, ...logs.flatMap(({ faults }) => faults)],
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const { child } of this.#contenders) child.kill('SIGKILL')
-    rmSync(this.#directory, { recursive: true, force: true })
-  }
-}
-
-function readIfThere(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return ''
+    await this.#contenders[Symbol.asyncDispose]()
   }
 }
