@@ -1,6 +1,8 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
+import { openRoot } from '../src/scratch/root.ts'
+import { sweepSync } from '../src/sweep/sweep.ts'
 import { isRunning, killIfThere, projectRoot, type Running, until, World } from './support/world.ts'
 
 const awkward = (world: World, ...args: string[]): Running =>
@@ -115,14 +117,17 @@ test('a sweep leaves the output of a living run alone, however late it is', asyn
   await using world = new World()
   const running = awkward(world, 'expired-output', world.tmp)
   await until('the output is there', () => existsSync(inWorld(world, 'ready')))
-  const expired = Date.now() + 1100
-  await until('it has expired', () => Date.now() > expired)
-  await world.stint(['sweep'])
+  const sweepLater = () =>
+    sweepSync({
+      root: openRoot({ STINT_TMP_ROOT: world.tmp }),
+      clock: { now: () => Date.now() + 3_600_000, mono: () => 0 },
+    })
+  sweepLater()
   writeFileSync(inWorld(world, 'go'), '')
   const { output } = (await running.finished).envelope().data as { output: string }
   expect(existsSync(output)).toBe(true)
   expect(basename(dirname(dirname(output)))).toBe('out')
-  await world.stint(['sweep'])
+  sweepLater()
   expect(existsSync(output)).toBe(false)
 })
 

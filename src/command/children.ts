@@ -4,7 +4,7 @@ import { constants } from 'node:os'
 import { systemClock } from '../primitives/clock.ts'
 import { type Identity, identify, liveness, ownIdentity } from '../primitives/liveness.ts'
 import { type Found, processesOf, signalProcess } from '../primitives/process-tree.ts'
-import { sleep } from '../primitives/sleep.ts'
+import { after, sleep } from '../primitives/sleep.ts'
 import { codedError, errnoOf, StintError } from '../primitives/stint-error.ts'
 import { textOf } from '../primitives/text-of.ts'
 import { childrenPath, ChildrenRecord } from '../scratch/children.ts'
@@ -68,7 +68,7 @@ export class Children {
         if (child.pid === undefined) resolve({ code: null, signal: null })
       })
     })
-    if (child.pid !== undefined) this.#note(child.pid, command)
+    this.#note(child, command)
     await started(child, command, options.cwd)
     return { pid: child.pid ?? 0, process: child, exited }
   }
@@ -104,12 +104,18 @@ export class Children {
     }
   }
 
-  #note(pid: number, command: string): void {
-    const identity = identify(pid)
+  #note(child: ChildProcess, command: string): void {
+    const identity = child.pid === undefined ? undefined : identify(child.pid)
     if (identity === undefined) return
     this.#identities.push(identity)
     this.#options.onStarted(identity)
-    this.#record?.add(identity, command)
+    try {
+      this.#record?.add(identity, command)
+    } catch (error) {
+      // A child that is on no record must not go on: after a kill -9 nobody would know of it.
+      child.kill('SIGKILL')
+      throw error
+    }
   }
 
   #markVariable(): Record<string, string> {
@@ -143,7 +149,7 @@ export class Children {
       if (living.length === 0) return true
       if (systemClock.mono() >= end) return false
       if (again !== undefined) for (const each of living) signalProcess(each, again)
-      await new Promise((resolve) => setTimeout(resolve, lookEveryMs))
+      await after(lookEveryMs)
     }
   }
 }

@@ -8,6 +8,7 @@ import type { Interruptions } from './interruption.ts'
 import { armGuard, exportEnvironment, makeScratch, readSettings, reserveStdout } from './prepare.ts'
 import type { Invocation } from './runtime-flags.ts'
 import type { Command } from './spec.ts'
+import { StopSignal } from './stop-signal.ts'
 import { type RunParts, teardown, teardownAtOnce } from './teardown.ts'
 import { dieOfInterrupt, hasControllingTerminal, leaveTerminalAsItIs, stopAfter } from './terminal.ts'
 
@@ -24,7 +25,7 @@ export async function execute(
   const interruption = interruptions.follow({
     timeoutMs: invocation.timeoutMs,
     // Before there is one, while a lease is waited for, they are ours. A child that has died of one has had it.
-    interruptIsChilds: behindChild ? () => children.pids.length > 0 : undefined,
+    childHasInterrupts: behindChild ? () => children.pids.length > 0 : undefined,
     forward: (signal) => children.forward(signal),
     onImpatient: (error) => process.exit(teardownAtOnce(run, { error })),
     onLater: (error) => answer.warn(`CLEANUP_FAILED: ${error.message}`),
@@ -58,17 +59,13 @@ export async function execute(
     releases: [],
   }
 
-  // Made when somebody asks for it: a handler that never does cannot listen, and need not be waited for.
-  let stop: AbortController | undefined
-  let stopped: StintError | undefined
+  const stop = new StopSignal()
   const context: Context = {
     requestId: scratch.requestId,
     sessionId: settings.sessionId,
     tmpDir: scratch.path,
     scratch,
     get signal() {
-      stop ??= new AbortController()
-      if (stopped !== undefined) stop.abort(stopped)
       return stop.signal
     },
     deadline: invocation.timeoutMs === undefined ? undefined : Date.now() + invocation.timeoutMs,
@@ -92,14 +89,8 @@ export async function execute(
     return exit
   }
   answer.meta.partial = true
-  stopped = first.error
-  stop?.abort(stopped)
-  const exit = await teardown(
-    run,
-    { error: first.error },
-    first.signal,
-    stop === undefined ? undefined : handler,
-  )
+  stop.stop(first.error)
+  const exit = await teardown(run, { error: first.error }, first.signal, stop.isHeard ? handler : undefined)
   if (behindChild && first.signal === 'SIGINT') dieOfInterrupt()
   return exit
 }

@@ -14,7 +14,7 @@ export interface Interruption {
 export interface InterruptionPolicy {
   timeoutMs?: number
   /** On a terminal, Ctrl-C and Ctrl-\ go to the child in the foreground, if there is one; we wait for what it makes of them. */
-  interruptIsChilds?: () => boolean
+  childHasInterrupts?: () => boolean
   /** Passes on a signal that does not end the run. */
   forward?: (signal: NodeJS.Signals) => void
   /** A second Ctrl-C: the user will not wait. */
@@ -28,15 +28,15 @@ export interface InterruptionPolicy {
  * made, which is the first thing a command does: a signal that comes before there is a run ends it as soon as there is one.
  */
 export class Interruptions {
-  /** The first of them; later ones change nothing any more. */
-  readonly first: Promise<Interruption>
+  /** Later ones change nothing any more. */
+  readonly #first: Promise<Interruption>
   #resolve: (interruption: Interruption) => void = () => {}
   #policy: InterruptionPolicy = {}
   #happened = false
   #impatience = 0
 
   constructor() {
-    this.first = new Promise((resolve) => {
+    this.#first = new Promise((resolve) => {
       this.#resolve = resolve
     })
     for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, () => this.#cancel(signal))
@@ -48,23 +48,23 @@ export class Interruptions {
     process.once('beforeExit', () => this.#happen({ error: stuck(), signal: 'SIGTERM' }))
   }
 
-  /** From here on there is a run: this is how it wants to be interrupted. */
+  /** From here on there is a run, and this is how it wants to be interrupted. Resolves with the first that comes. */
   follow(policy: InterruptionPolicy): Promise<Interruption> {
     this.#policy = policy
     const { timeoutMs, forward } = policy
     if (timeoutMs !== undefined && timeoutMs === timerMs(timeoutMs)) {
       setTimeout(() => this.#happen({ error: timedOut(timeoutMs), signal: 'SIGTERM' }), timeoutMs).unref()
     }
-    if (policy.interruptIsChilds !== undefined) process.on('SIGQUIT', () => this.#interrupt('SIGQUIT'))
+    if (policy.childHasInterrupts !== undefined) process.on('SIGQUIT', () => this.#interrupt('SIGQUIT'))
     else if (forward !== undefined) process.on('SIGQUIT', () => forward('SIGQUIT'))
     // Left to itself, Node opens its debugger at SIGUSR1.
     if (forward !== undefined)
       for (const signal of ['SIGUSR1', 'SIGUSR2'] as const) process.on(signal, () => forward(signal))
-    return this.first
+    return this.#first
   }
 
   #interrupt(signal: NodeJS.Signals): void {
-    if (this.#policy.interruptIsChilds?.()) return
+    if (this.#policy.childHasInterrupts?.()) return
     this.#impatience += 1
     if (this.#impatience > 1) this.#policy.onImpatient?.(cancelled(signal))
     this.#cancel(signal)

@@ -1,8 +1,8 @@
-import { timerMs } from '../primitives/duration.ts'
+import { after } from '../primitives/sleep.ts'
 import { textOf } from '../primitives/text-of.ts'
 import { discard, moveToTrash } from '../scratch/discard.ts'
 import { shouldKeep } from '../scratch/keep.ts'
-import { beginExpiry, cleanupCommand } from '../scratch/output.ts'
+import { cleanupCommand } from '../scratch/output.ts'
 import type { Scratch } from '../scratch/scratch.ts'
 import type { Answer } from './answer.ts'
 import type { Children } from './children.ts'
@@ -42,7 +42,8 @@ export async function teardown(
   if (handler !== undefined) await Promise.race([handler, after(run.graceMs)])
   await childrenEnded
   await runCleanupHooks(run.hooks, run.graceMs, (message) => run.answer.warn(message))
-  settleOutputs(run.scratch, outcome)
+  // Nobody will be told of what a run that failed made for its caller.
+  if ('error' in outcome) for (const { path } of run.scratch.outputs) discard(run.scratch.root, path)
   removeScratch(run, outcome)
   await runCleanupHooks(run.releases.splice(0), run.graceMs, (message) => run.answer.warn(message))
   const exit = answer(run, outcome)
@@ -53,12 +54,16 @@ export async function teardown(
 
 /** The same in the moment that is left when nobody will wait: synchronous, the scratch only out of sight. */
 export function teardownAtOnce(run: RunParts, outcome: Outcome): number {
+  const { scratch, settings } = run
+  const failed = 'error' in outcome
   run.children.kill()
-  if (!shouldKeep(run.settings.keep ?? 'never', 'error' in outcome))
-    moveToTrash(run.scratch.root, run.scratch.path)
-  run.scratch.release()
+  if (failed) for (const { path } of scratch.outputs) moveToTrash(scratch.root, path)
+  if (!shouldKeep(settings.keep ?? 'never', failed)) moveToTrash(scratch.root, scratch.path)
+  scratch.release()
   releaseAtOnce(run)
-  return answer(run, outcome)
+  // A handler that has not returned has no answer that its command could show to a person.
+  const isRenderable = run.outcome !== undefined
+  return answer(run, outcome, isRenderable)
 }
 
 function releaseAtOnce({ releases, answer }: RunParts): void {
@@ -72,17 +77,12 @@ function releaseAtOnce({ releases, answer }: RunParts): void {
   }
 }
 
-function answer(run: RunParts, outcome: Outcome): number {
+function answer(run: RunParts, outcome: Outcome, isRenderable = true): number {
   const { pidFile } = run.children
   if (pidFile !== undefined) run.answer.meta.session_pid_file = pidFile
   const full = withOutputs(outcome, run.scratch)
-  return run.answer.give(full, 'error' in full ? undefined : run.command.render?.(full.data as never))
-}
-
-/** What a run that failed made for its caller, nobody will be told of. */
-function settleOutputs({ outputs, root }: Scratch, outcome: Outcome): void {
-  if ('error' in outcome) for (const { path } of outputs) discard(root, path)
-  else beginExpiry(outputs, Date.now())
+  const render = isRenderable && !('error' in full)
+  return run.answer.give(full, render ? run.command.render?.(full.data as never) : undefined)
 }
 
 /** Files handed to the caller come with the command that removes them. */
@@ -123,5 +123,3 @@ async function flushStreams(): Promise<void> {
   )
   await Promise.race([Promise.all(flushed), after(flushPatienceMs)])
 }
-
-const after = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, timerMs(ms)))

@@ -1,0 +1,23 @@
+import type { StintError } from '../primitives/stint-error.ts'
+
+/** The signal by which a handler learns that it must stop. Made when it is asked for: a handler that never does cannot listen, and need not be waited for. */
+export class StopSignal {
+  #controller: AbortController | undefined
+  #reason: StintError | undefined
+
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController()
+    if (this.#reason !== undefined) this.#controller.abort(this.#reason)
+    return this.#controller.signal
+  }
+
+  /** Has anybody asked for it? */
+  get isHeard(): boolean {
+    return this.#controller !== undefined
+  }
+
+  stop(reason: StintError): void {
+    this.#reason = reason
+    this.#controller?.abort(reason)
+  }
+}

@@ -1,0 +1,69 @@
+import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { expect, test } from 'vitest'
+import { projectRoot, World } from '../../test/support/world.ts'
+
+/** A tool whose handler is this code, with `ctx`. Its answer is shown as text. */
+function toolIn(world: World, handler: string): string {
+  const path = join(world.tmp, 'tool.mjs')
+  writeFileSync(
+    path,
+    `import { readFileSync, writeFileSync } from 'node:fs'
+    import { defineCommand, runMain } from ${JSON.stringify(join(projectRoot, 'dist/command/index.js'))}
+    await runMain(defineCommand({
+      name: 'tool',
+      envelope: 'on-request',
+      async run(ctx) { ${handler} },
+      render: ({ files }) => files.length + ' files',
+    }))`,
+  )
+  return path
+}
+
+test('a handler that leaves by process.exit(0) has no answer to show, and that is no error', async () => {
+  await using world = new World()
+  const tool = toolIn(world, 'process.exit(0)')
+  expect(await world.start(process.execPath, [tool]).finished).toMatchObject({
+    code: 0,
+    stdout: '',
+    stderr: '',
+  })
+})
+
+test('the answer of a handler is shown, also if a cleanup hook leaves by process.exit', async () => {
+  await using world = new World()
+  const tool = toolIn(world, `ctx.onCleanup(() => process.exit(0)); return { files: [1, 2] }`)
+  expect(await world.start(process.execPath, [tool]).finished).toMatchObject({ code: 0, stdout: '2 files\n' })
+})
+
+test('outputs of a handler that leaves by process.exit: kept from then on if it succeeds, gone if it fails', async () => {
+  await using world = new World()
+  const leave = (code: number): string =>
+    toolIn(world, `console.error(ctx.scratch.output('x', { keepSeconds: 3600 })); process.exit(${code})`)
+  const before = Date.now()
+  const succeeded = await world.start(process.execPath, [leave(0)]).finished
+  const expiresAt = statSync(dirname(succeeded.stderr.trim())).mtimeMs
+  expect(expiresAt).toBeGreaterThan(before + 3_590_000)
+  const failed = await world.start(process.execPath, [leave(3)]).finished
+  const [output = ''] = failed.stderr.split('\n')
+  expect([failed.code, output.endsWith('/x'), existsSync(output)]).toEqual([3, true, false])
+})
+
+test('a child that cannot be put on record is killed, and the handler told', async () => {
+  await using world = new World()
+  const disk = join(world.tmp, 'disk')
+  mkdirSync(disk)
+  const tool = toolIn(
+    world,
+    `try { writeFileSync(process.env.STINT_TMP_ROOT + '/filler', Buffer.alloc(1 << 20)) } catch {}
+    const { code } = await ctx.spawn('sleep', ['300'], { stdio: 'ignore' }).catch((error) => error)
+    const children = () => readFileSync('/proc/self/task/' + process.pid + '/children', 'utf8').trim()
+    while (children() !== '') await new Promise((resolve) => setTimeout(resolve, 5))
+    console.error(code)
+    return { files: [] }`,
+  )
+  const script = `export STINT_TMP_ROOT='${disk}'
+    mount -t tmpfs -o size=64k,mode=1777 tmpfs "$STINT_TMP_ROOT" && exec "$0" "$1" --timeout 60s`
+  const { stderr, code } = await world.unshare(['--mount'], 'sh', ['-c', script, process.execPath, tool])
+  expect([code, stderr]).toEqual([0, 'DISK_FULL\n'])
+})
