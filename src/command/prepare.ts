@@ -1,6 +1,7 @@
 import { isSessionId } from '../primitives/id.ts'
 import { StintError } from '../primitives/stint-error.ts'
 import { createScratch, type Scratch } from '../scratch/scratch.ts'
+import { scratchVariables } from '../scratch/variables.ts'
 import type { Answer } from './answer.ts'
 import { type Guard, startGuard } from './guard.ts'
 import type { Invocation } from './runtime-flags.ts'
@@ -11,9 +12,10 @@ export function readSettings(command: Command, { args }: Invocation): RunSetting
   const settings = command.settings?.(args as never) ?? {}
   const sessionId = settings.sessionId ?? (process.env.STINT_SESSION_ID || undefined)
   if (sessionId !== undefined && !isSessionId(sessionId)) {
-    throw new StintError('ARG_ERROR', `${JSON.stringify(sessionId.slice(0, 140))} cannot be a session id`, {
-      hint: 'A session id starts with a letter or digit and has at most 128 letters, digits, ".", "_" or "-".',
-    })
+    throw new StintError(
+      'SESSION_ID_INVALID',
+      `${JSON.stringify(sessionId.slice(0, 140))} cannot be a session id`,
+    )
   }
   return { ...settings, sessionId }
 }
@@ -29,7 +31,6 @@ export function makeScratch(command: Command, settings: RunSettings, answer: Ans
   answer.meta.session_tmp_dir = scratch.path
   answer.note(`scratch ${scratch.path}`)
   if (settings.sessionId !== undefined) answer.meta.session_id = settings.sessionId
-  if (process.env.STINT_TRACE_ID) answer.meta.trace_id = process.env.STINT_TRACE_ID
   return scratch
 }
 
@@ -37,17 +38,12 @@ export function makeScratch(command: Command, settings: RunSettings, answer: Ans
  * Into our own environment: what this process and all its children take for the temp directory is the scratch.
  * Returns the mark by which any of them can be found again.
  */
-export function exportEnvironment({ path, requestId, root }: Scratch, { sessionId }: RunSettings): string {
+export function exportEnvironment(scratch: Scratch, { sessionId }: RunSettings): string {
   Object.assign(process.env, {
-    TMPDIR: path,
-    TEMP: path,
-    TMP: path,
-    STINT_TMP_DIR: path,
-    STINT_TMP_ROOT: root.tmp,
-    STINT_REQUEST_ID: requestId,
+    ...scratchVariables(scratch),
     ...(sessionId === undefined ? {} : { STINT_SESSION_ID: sessionId }),
   })
-  return `STINT_REQUEST_ID=${requestId}`
+  return `STINT_REQUEST_ID=${scratch.requestId}`
 }
 
 export function armGuard(

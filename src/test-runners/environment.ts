@@ -8,10 +8,3 @@ export function setEnvironment(variables: Readonly<Record<string, string>>): () 
       else process.env[name] = value
   }
 }
-
-/** What programs take for the temp directory, by whichever name they know it. */
-export const tmpdirVariables = (path: string): Record<string, string> => ({
-  TMPDIR: path,
-  TEMP: path,
-  TMP: path,
-})

@@ -4,7 +4,7 @@ import { type Keep, keepPolicies } from '../scratch/keep.ts'
 /** What happens when a test leaves files in `TMPDIR`, outside its scratch. */
 export type Leaks = 'off' | 'warn' | 'fail'
 
-export const leakPolicies: readonly Leaks[] = ['off', 'warn', 'fail']
+const leakPolicies: readonly Leaks[] = ['off', 'warn', 'fail']
 
 export interface TestOptions {
   /** Which files outlive the run for a day: none (the default), those of failing tests, or all. */

@@ -1,8 +1,9 @@
 import { isSessionId } from '../primitives/id.ts'
 import { StintError } from '../primitives/stint-error.ts'
 import { createScratch } from '../scratch/scratch.ts'
+import { scratchVariables } from '../scratch/variables.ts'
 import { sweepAtStart } from '../sweep/sweep-at-start.ts'
-import { setEnvironment, tmpdirVariables } from './environment.ts'
+import { setEnvironment } from './environment.ts'
 import { type Say, tellLeak } from './leak-report.ts'
 import { listLeft } from './leak-watch.ts'
 import { keepOf, leaksOf, type TestOptions } from './options.ts'
@@ -45,15 +46,9 @@ function makeRunRoot(runner: string): RunRoot {
     parentRequestId,
     sessionId: isSessionId(sessionId) ? sessionId : undefined,
   })
-  const { path, root, requestId } = scratch
-  sweepAtStart(root)
+  sweepAtStart(scratch.root)
   const tmp = scratch.dir('tmp')
-  const restoreEnvironment = setEnvironment({
-    ...tmpdirVariables(tmp),
-    STINT_TMP_DIR: path,
-    STINT_TMP_ROOT: root.tmp,
-    STINT_REQUEST_ID: requestId,
-  })
+  const restoreEnvironment = setEnvironment(scratchVariables(scratch, tmp))
   const close = (options: TestOptions, say: Say): void => {
     restoreEnvironment()
     const entries = listLeft(tmp)

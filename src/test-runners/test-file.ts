@@ -1,9 +1,11 @@
 import { relative } from 'node:path'
+import { textOf } from '../primitives/text-of.ts'
 import type { Context } from '../scratch/context.ts'
 import { joinScratch } from '../scratch/join.ts'
 import { shouldKeep } from '../scratch/keep.ts'
 import { createScratch } from '../scratch/scratch.ts'
-import { setEnvironment, tmpdirVariables } from './environment.ts'
+import { tmpdirVariables } from '../scratch/variables.ts'
+import { setEnvironment } from './environment.ts'
 import { type Say, tellLeak } from './leak-report.ts'
 import { LeakWatch } from './leak-watch.ts'
 import { keepOf, type TestOptions } from './options.ts'
@@ -74,7 +76,7 @@ function keepFiles(context: Context, test: string): string {
   try {
     return `stint: kept the files of ${test} for a day: ${context.keep()}`
   } catch (error) {
-    return `stint: the files of ${test} could not be kept: ${(error as Error).message}`
+    return `stint: the files of ${test} could not be kept: ${textOf(error)}`
   }
 }
 
