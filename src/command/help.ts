@@ -9,7 +9,7 @@ export function commandHelp(command: Command, called: string = command.name): st
     command.summary,
     titled('Usage', [usage]),
     titled('Options', columns(optionRows(optionsOf(command)))),
-    titled('Examples', columns((command.examples ?? []).map(([line, what]) => [line, what]))),
+    titled('Examples', columns(command.examples ?? [])),
   ])
 }
 
@@ -19,7 +19,7 @@ export function groupHelp(group: CommandGroup, called: string = group.name): str
     group.summary,
     titled('Usage', [`${called} <command> [options]`]),
     titled('Commands', columns(rows)),
-    titled('Examples', columns((group.examples ?? []).map(([line, what]) => [line, what]))),
+    titled('Examples', columns(group.examples ?? [])),
     `Run \`${called} <command> --help\` for the options of a command.`,
   ])
 }

@@ -21,6 +21,12 @@ type ValueOf<Spec extends OptionSpec> = Spec['type'] extends 'boolean'
         ? Choice | undefined
         : string | undefined
 
+/** Arguments of a command that leaves parsing to us. */
+export interface ParsedArgs<Table extends OptionTable> {
+  options: OptionValues<Table>
+  positionals: string[]
+}
+
 /** What a command's handler gets for its option table: durations in milliseconds, sizes in bytes, flags as booleans. */
 export type OptionValues<Table extends OptionTable> = {
   -readonly [Name in keyof Table]: ValueOf<Table[Name]>

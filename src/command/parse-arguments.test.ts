@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { StintError } from '../primitives/stint-error.ts'
-import { closest, parseArguments } from './parse-arguments.ts'
+import { parseArguments } from './parse-arguments.ts'
 
 const table = {
   flag: { type: 'boolean', short: 'f', help: '' },
@@ -77,12 +77,6 @@ test('whatever the arguments: parsed, or ARG_ERROR', () => {
       }
     }),
   )
-})
-
-test('a near miss is recognised, a far one is not', () => {
-  expect(closest('tiemout', ['timeout', 'grace', 'json'])).toBe('timeout')
-  expect(closest('xyz', ['timeout', 'grace', 'json'])).toBeUndefined()
-  expect(closest('', [])).toBeUndefined()
 })
 
 test('sizes and counts are numbers, or refused with how to write them', () => {

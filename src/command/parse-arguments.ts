@@ -1,14 +1,10 @@
 import { parseDuration } from '../primitives/duration.ts'
 import { parseSize } from '../primitives/size.ts'
 import { StintError } from '../primitives/stint-error.ts'
-import type { OptionSpec, OptionTable, OptionValues } from './option.ts'
+import { closest } from './closest.ts'
+import type { OptionSpec, OptionTable, OptionValues, ParsedArgs } from './option.ts'
 
-export interface ParsedArguments<Table extends OptionTable> {
-  options: OptionValues<Table>
-  positionals: string[]
-}
-
-export interface ParseStyle {
+interface ParseStyle {
   /** From the first positional on, everything is the command of somebody else. */
   stopAtPositional?: boolean
   /** Leave options that are not in the table where they are, for another parser. */
@@ -20,7 +16,7 @@ export function parseArguments<Table extends OptionTable>(
   argv: readonly string[],
   table: Table,
   style: ParseStyle = {},
-): ParsedArguments<Table> {
+): ParsedArgs<Table> {
   const values: Record<string, unknown> = {}
   for (const [name, spec] of Object.entries(table)) values[name] = emptyValue(spec)
   const positionals: string[] = []
@@ -107,26 +103,4 @@ function unknownOption(flag: string, table: OptionTable): StintError {
   const near = closest(flag.replace(/^-+/, ''), Object.keys(table))
   const hint = near === undefined ? undefined : `Did you mean --${near}?`
   return new StintError('ARG_ERROR', `unknown option ${flag}`, hint === undefined ? {} : { hint })
-}
-
-/** The word nearest to a misspelt one, if it is near enough to be what was meant. */
-export function closest(word: string, words: readonly string[]): string | undefined {
-  const ranked = words.map((each) => ({ each, distance: editDistance(word, each) }))
-  ranked.sort((a, b) => a.distance - b.distance)
-  const best = ranked[0]
-  return best !== undefined && best.distance <= Math.max(1, Math.floor(word.length / 3))
-    ? best.each
-    : undefined
-}
-
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i)
-  for (const [i, char] of [...a].entries()) {
-    const next = [i + 1]
-    for (const [j, other] of [...b].entries()) {
-      next.push(Math.min((row[j] ?? 0) + (char === other ? 0 : 1), (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1))
-    }
-    row = next
-  }
-  return row.at(-1) ?? 0
 }

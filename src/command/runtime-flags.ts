@@ -1,4 +1,5 @@
 import { StintError } from '../primitives/stint-error.ts'
+import { textOf } from '../primitives/text-of.ts'
 import type { OptionTable, OptionValues } from './option.ts'
 import { parseArguments } from './parse-arguments.ts'
 import type { Command } from './spec.ts'
@@ -10,7 +11,7 @@ const talkOptions = {
 } as const satisfies OptionTable
 
 /** Every command has these, whatever parses the rest. */
-export const runtimeOptions = {
+const runtimeOptions = {
   json: { type: 'boolean', help: 'answer with one JSON envelope on stdout' },
   timeout: { type: 'duration', value: 'D', help: 'stop after this long (exit 10)' },
   grace: { type: 'duration', value: 'D', help: 'time between asking children to end and killing them (5s)' },
@@ -43,7 +44,7 @@ export function readInvocation(command: Command, argv: readonly string[]): Invoc
   if (command.parse !== undefined) {
     const { options, positionals } = parseArguments(argv, runtimeOptions, { passUnknown: true })
     const args = options.help ? undefined : parseWith(command, positionals)
-    return { ...settingsOf(options), ...settled, stream: isStream(command, args), args }
+    return { ...settingsOf(options), ...asUsual, stream: isStream(command, args), args }
   }
   const parsed = parseArguments(argv, optionsOf(command), { stopAtPositional: command.stopAtPositional })
   const settings = settingsOf(parsed.options as unknown as RuntimeValues)
@@ -61,7 +62,7 @@ const isStream = ({ stream }: Command, args: unknown): boolean =>
 
 type Talk = Pick<Invocation, 'quiet' | 'verbose'>
 
-const settled: Talk = { quiet: false, verbose: false }
+const asUsual: Talk = { quiet: false, verbose: false }
 
 function talkOf({ options = {} }: Command, given: Readonly<Record<string, unknown>>): Talk {
   const isOn = (name: keyof Talk): boolean => !Object.hasOwn(options, name) && given[name] === true
@@ -85,7 +86,7 @@ function parseWith(command: Command, argv: string[]): unknown {
     return command.parse?.(argv)
   } catch (error) {
     if (error instanceof StintError) throw error
-    throw new StintError('ARG_ERROR', error instanceof Error ? error.message : String(error), {
+    throw new StintError('ARG_ERROR', textOf(error), {
       cause: error,
     })
   }

@@ -1,5 +1,5 @@
 import { StintError } from '../primitives/stint-error.ts'
-import { closest } from './parse-arguments.ts'
+import { closest } from './closest.ts'
 import type { Command, CommandGroup } from './spec.ts'
 
 /** Which command a command line calls, and what is left of the line for it. */

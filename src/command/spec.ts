@@ -1,6 +1,6 @@
 import type { Keep } from '../scratch/keep.ts'
 import type { BareContext, Context } from './context.ts'
-import type { OptionTable, OptionValues } from './option.ts'
+import type { OptionTable, ParsedArgs } from './option.ts'
 
 /** What a command may decide from its arguments, before anything is made. */
 export interface RunSettings {
@@ -29,12 +29,6 @@ interface CommandBase<Args, Data, Given = Context> {
   run(context: Given, args: Args): Data | Promise<Data>
   /** What a person reads instead of the envelope. */
   render?(data: Data): string
-}
-
-/** Arguments of a command that leaves parsing to us. */
-export interface ParsedArgs<Table extends OptionTable> {
-  options: OptionValues<Table>
-  positionals: string[]
 }
 
 export interface TableCommand<Table extends OptionTable, Data, Given = Context> extends CommandBase<

@@ -1,0 +1,8 @@
+import { expect, test } from 'vitest'
+import { closest } from './closest.ts'
+
+test('a near miss is recognised, a far one is not', () => {
+  expect(closest('tiemout', ['timeout', 'grace', 'json'])).toBe('timeout')
+  expect(closest('xyz', ['timeout', 'grace', 'json'])).toBeUndefined()
+  expect(closest('', [])).toBeUndefined()
+})

@@ -1,0 +1,21 @@
+/** The word nearest to a misspelt one, if it is near enough to be what was meant. */
+export function closest(word: string, words: readonly string[]): string | undefined {
+  const ranked = words.map((each) => ({ each, distance: editDistance(word, each) }))
+  ranked.sort((a, b) => a.distance - b.distance)
+  const best = ranked[0]
+  return best !== undefined && best.distance <= Math.max(1, Math.floor(word.length / 3))
+    ? best.each
+    : undefined
+}
+
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i)
+  for (const [i, char] of [...a].entries()) {
+    const next = [i + 1]
+    for (const [j, other] of [...b].entries()) {
+      next.push(Math.min((row[j] ?? 0) + (char === other ? 0 : 1), (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1))
+    }
+    row = next
+  }
+  return row.at(-1) ?? 0
+}
