@@ -1,6 +1,8 @@
-import { lstatSync, readdirSync, realpathSync } from 'node:fs'
-import { basename, dirname, join, relative, resolve } from 'node:path'
+import { readdirSync } from 'node:fs'
+import { join, relative, resolve } from 'node:path'
 import { isWithin } from '../primitives/is-within.ts'
+import { isThere } from '../primitives/presence.ts'
+import { realPlace } from '../primitives/real-place.ts'
 import { drainInTurns } from '../primitives/steps.ts'
 import { readOwner } from '../scratch/owner.ts'
 import type { ScratchRoot } from '../scratch/root.ts'
@@ -33,7 +35,8 @@ export async function traceOrigin(
   path: string,
   now: number,
 ): Promise<Provenance | undefined> {
-  const target = realLocation(path)
+  // The root is known by its real path.
+  const target = realPlace(resolve(path))
   const entries = await drainInTurns(surveySteps(root, now))
   const inside = entries.find((entry) => isWithin(target, entry.path))
   const tracked = inside === undefined ? findTracked(root, target) : undefined
@@ -49,33 +52,12 @@ export async function traceOrigin(
   }
 }
 
-/** The root is known by its real path; the last part stays as it is, since a link itself may be asked about. */
-function realLocation(path: string): string {
-  const absolute = resolve(path)
-  const parent = dirname(absolute)
-  if (parent === absolute) return absolute
-  try {
-    return join(realpathSync.native(parent), basename(absolute))
-  } catch {
-    // It is gone, perhaps with its directory.
-    return join(realLocation(parent), basename(absolute))
-  }
-}
-
-function isThere(path: string): boolean {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false }) !== undefined
-  } catch {
-    return false
-  }
-}
-
 /** The record that covers a path most closely. */
 function findTracked(root: ScratchRoot, target: string): { record: string; line: TrackedLine } | undefined {
   const found = namesIn(root.tracked).flatMap((name) => {
     const record = join(root.tracked, name)
     return readTracked(root, name)
-      .filter((line) => isWithin(target, realLocation(line.path)))
+      .filter((line) => isWithin(target, realPlace(line.path)))
       .map((line) => ({ record, line }))
   })
   // What stands there now comes before what has stood there once.

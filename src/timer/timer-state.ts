@@ -35,7 +35,7 @@ function readCrontab(): string | undefined {
   return status !== null && /no crontab|no such file/i.test(stderr) ? '' : undefined
 }
 
-export interface ToolResult {
+interface ToolResult {
   /** Null if it could not be started, or not be waited for. */
   status: number | null
   stdout: string
