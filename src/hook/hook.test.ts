@@ -142,7 +142,7 @@ test.each(commandHosts)('%s: nonsense on stdin blocks nobody', async (host) => {
     if (!input.endsWith('}'))
       expect(JSON.parse(hookLog(world)), what).toMatchObject({
         agent: host,
-        warning: expect.stringContaining('no JSON'),
+        warning: expect.stringContaining('not a JSON object'),
       })
   }
   expect(held(world)).toMatchObject({ session_id: 'first' })
