@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { formatBytes } from '../cli/format-bytes.ts'
-import { parseSize } from './size.ts'
+import { formatBytes, parseSize } from './size.ts'
 
 test.each([
   ['0', 0],

@@ -1,5 +1,5 @@
 import type { MeasuredEntry } from '../../monitor/entry.ts'
-import { formatBytes } from '../format-bytes.ts'
+import { formatBytes } from '../../primitives/size.ts'
 import { plural } from '../plural.ts'
 import { type Check, fine, poor } from './check.ts'
 

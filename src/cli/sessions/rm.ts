@@ -1,7 +1,7 @@
 import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/spec.ts'
+import { formatBytes } from '../../primitives/size.ts'
 import { visibleText } from '../../primitives/visible-text.ts'
-import { formatBytes } from '../format-bytes.ts'
 import { plural } from '../plural.ts'
 import { confirm } from '../terminal/confirm.ts'
 import { findId, idArgument, openSessions, sessionOptions } from './open-store.ts'

@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import type { Paint } from '../../command/colour.ts'
+import { formatBytes } from '../../primitives/size.ts'
 import { visibleText } from '../../primitives/visible-text.ts'
-import { formatBytes } from '../format-bytes.ts'
 import { titleOf } from '../health/hook-title.ts'
 import { renderCheck } from '../health/render.ts'
 import { lineLength, renderClaim } from '../lock/describe.ts'

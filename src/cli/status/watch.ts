@@ -1,7 +1,8 @@
 import type { BareContext } from '../../command/context.ts'
 import { type Paint, paintFor } from '../../command/colour.ts'
 import { isTerminal } from '../../command/is-terminal.ts'
-import { formatDuration, timerMs } from '../../primitives/duration.ts'
+import { formatDuration } from '../../primitives/duration.ts'
+import { after } from '../../primitives/sleep.ts'
 import { wantsProgress } from '../progress.ts'
 import { print } from '../terminal/print.ts'
 import { gatherStatus, type StatusData } from './gather.ts'
@@ -28,8 +29,6 @@ interface Shown {
   next(data: StatusData): boolean
   pause(ms: number): Promise<void>
 }
-
-const after = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, timerMs(ms)))
 
 function printChanges(json: boolean, paint: Paint): Shown {
   let last = ''

@@ -4,11 +4,12 @@ import { takeCensus } from '../../monitor/census.ts'
 import { type MeasuredEntry, sortEntries } from '../../monitor/entry.ts'
 import { totalsOf } from '../../monitor/totals.ts'
 import { systemClock } from '../../primitives/clock.ts'
+import { formatBytes } from '../../primitives/size.ts'
+import { after } from '../../primitives/sleep.ts'
 import { StintError } from '../../primitives/stint-error.ts'
 import { findRoot } from '../../scratch/root.ts'
 import { budgetOf, budgetOptions } from '../budget.ts'
 import { warnOfBudget } from '../budget-text.ts'
-import { formatBytes } from '../format-bytes.ts'
 import { plural } from '../plural.ts'
 import { renderEntries } from './describe.ts'
 
@@ -53,6 +54,6 @@ async function settled(withinMs: number, signal: AbortSignal): Promise<MeasuredE
   for (;;) {
     const entries = await takeCensus()
     if (!entries.some(isOrphan) || systemClock.mono() >= end || signal.aborted) return entries
-    await new Promise((resolve) => setTimeout(resolve, lookEveryMs))
+    await after(lookEveryMs)
   }
 }

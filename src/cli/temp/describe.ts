@@ -1,8 +1,8 @@
 import { relative } from 'node:path'
 import type { Entry, MeasuredEntry } from '../../monitor/entry.ts'
 import { formatDuration } from '../../primitives/duration.ts'
+import { formatBytes } from '../../primitives/size.ts'
 import { visibleText } from '../../primitives/visible-text.ts'
-import { formatBytes } from '../format-bytes.ts'
 import { table } from './table.ts'
 
 /** What a person reads of entries, a line each. */

@@ -2,7 +2,7 @@ import type { Activity } from '../../monitor/activity.ts'
 import type { MeasuredEntry } from '../../monitor/entry.ts'
 import { sparkline } from '../../monitor/sparkline.ts'
 import type { Totals } from '../../monitor/totals.ts'
-import { formatBytes } from '../format-bytes.ts'
+import { formatBytes } from '../../primitives/size.ts'
 import { plural } from '../plural.ts'
 import { formatAge, renderEntries } from './describe.ts'
 

@@ -5,10 +5,10 @@ import { takeCensus } from '../../monitor/census.ts'
 import { recordSample } from '../../monitor/record-sample.ts'
 import { type Totals, totalsOf } from '../../monitor/totals.ts'
 import { systemClock } from '../../primitives/clock.ts'
-import { timerMs } from '../../primitives/duration.ts'
+import { formatBytes } from '../../primitives/size.ts'
+import { after } from '../../primitives/sleep.ts'
 import { budgetOf, budgetOptions } from '../budget.ts'
 import { warnOfBudget } from '../budget-text.ts'
-import { formatBytes } from '../format-bytes.ts'
 import { intervalOption, readInterval } from '../interval.ts'
 import { plural } from '../plural.ts'
 import { print } from '../terminal/print.ts'
@@ -56,7 +56,7 @@ export const watchCommand = defineBareCommand({
       before = total
       const restMs = Math.min(intervalMs, end - systemClock.mono())
       if (restMs <= 0) return
-      await new Promise((resolve) => setTimeout(resolve, timerMs(restMs)))
+      await after(restMs)
     }
   },
 })

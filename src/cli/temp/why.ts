@@ -1,9 +1,9 @@
 import { defineBareCommand } from '../../command/spec.ts'
 import { type Provenance, traceOrigin } from '../../monitor/provenance.ts'
+import { formatBytes } from '../../primitives/size.ts'
 import { StintError } from '../../primitives/stint-error.ts'
 import { visibleText } from '../../primitives/visible-text.ts'
 import { findRoot } from '../../scratch/root.ts'
-import { formatBytes } from '../format-bytes.ts'
 import { describeFate, describeOwner, formatAge } from './describe.ts'
 
 export const whyCommand = defineBareCommand({
