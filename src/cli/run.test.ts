@@ -234,7 +234,7 @@ test.each([
   [['run', '--tiemout', '3', '--', 'true'], 'unknown option --tiemout'],
   [['sweep', 'everything'], 'takes no argument'],
   [['rnu'], 'unknown command'],
-  [[], 'which command of stint?'],
+  [[], 'no command given'],
 ])('bad arguments %j: exit 2, a sentence, and nothing has happened', async (args, message) => {
   await using world = new World()
   const { code, stderr, stdout } = await world.stint(args)

@@ -3,6 +3,8 @@ import { closest } from './closest.ts'
 
 test('a near miss is recognised, a far one is not', () => {
   expect(closest('tiemout', ['timeout', 'grace', 'json'])).toBe('timeout')
+  expect(closest('rnu', ['lock', 'run'])).toBe('run')
+  expect(closest('lst', ['show', 'list'])).toBe('list')
   expect(closest('xyz', ['timeout', 'grace', 'json'])).toBeUndefined()
   expect(closest('', [])).toBeUndefined()
 })

@@ -8,13 +8,18 @@ export function closest(word: string, words: readonly string[]): string | undefi
     : undefined
 }
 
+/** Letters added, left out, mistaken, or exchanged with their neighbour. */
 function editDistance(a: string, b: string): number {
+  let last: number[] = []
   let row = Array.from({ length: b.length + 1 }, (_, i) => i)
   for (const [i, char] of [...a].entries()) {
     const next = [i + 1]
     for (const [j, other] of [...b].entries()) {
-      next.push(Math.min((row[j] ?? 0) + (char === other ? 0 : 1), (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1))
+      const exchanged = char === b[j - 1] && other === a[i - 1] ? (last[j - 1] ?? 0) + 1 : Infinity
+      const mistaken = (row[j] ?? 0) + (char === other ? 0 : 1)
+      next.push(Math.min(mistaken, exchanged, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1))
     }
+    last = row
     row = next
   }
   return row.at(-1) ?? 0

@@ -28,11 +28,10 @@ export async function selectCommand(
 function unknownCommand(group: CommandGroup, called: string, name: string): StintError {
   const names = Object.keys(group.commands)
   const near = closest(name, names)
-  const message =
-    name === '' || name.startsWith('-')
-      ? `which command of ${called}?`
-      : `unknown command ${JSON.stringify(name)}`
-  return new StintError('ARG_ERROR', message, {
+  const message = name.startsWith('-')
+    ? `a command of ${called} must come before ${name}`
+    : `unknown command ${JSON.stringify(name)}`
+  return new StintError('ARG_ERROR', name === '' ? 'no command given' : message, {
     hint: near === undefined ? `Commands: ${names.join(', ')}.` : `Did you mean ${called} ${near}?`,
   })
 }
