@@ -47,5 +47,5 @@ export async function openRegister(
 function hidePassword(url: string, warn: (message: string) => void): void {
   if (!/:\/\/[^@]*:[^@]*@|[?&]password=/i.test(url)) return
   process.title = 'stint'
-  warn('a password in --store is in the list of processes, for all to see: put the URL into STINT_STORE')
+  warn('the process list shows a password in --store to every user: put the URL in STINT_STORE')
 }

@@ -20,7 +20,7 @@ test('--quiet leaves nothing but the error and the exit code, also in a pipe', a
   plant(world, { ...ownIdentity(), pid: deadPid })
   const { code, stdout, stderr } = await world.stint(['temp', 'check', '--wait', '0s', '--quiet'])
   expect({ code, stdout }).toEqual({ code: 3, stdout: '' })
-  expect(stderr).toMatch(/^stint temp check: dead runs have left 1 behind.*\(ORPHANS_FOUND\)\n.*sweep/)
+  expect(stderr).toMatch(/^stint temp check: dead runs have left 1 entry.*\(ORPHANS_FOUND\)\n.*sweep/)
 })
 
 test('--quiet takes the warnings, too, and nothing of what the program itself says', async () => {

@@ -64,7 +64,7 @@ function inspectSettings({ agent, path }: Extract<Target, { kind: 'settings' }>)
   )
   const [first] = ours
   if (first === undefined)
-    return { state: 'edited', problem: 'it names stint-hook, but not in a command as stint writes it' }
+    return { state: 'edited', problem: 'it names stint-hook, but not in a command that stint writes' }
   const found = {
     commands: ours.map(({ event, text }) => ({ event, text })),
     program: first.command.program,
@@ -103,7 +103,7 @@ function inspectGuard(directory: string): Part {
   if (dead.length > 0)
     return {
       state: 'incomplete',
-      problem: `git does not run what is not executable: ${dead.map(({ path }) => path).join(', ')}`,
+      problem: `git does not run hooks that are not executable: ${dead.map(({ path }) => path).join(', ')}`,
       ...found,
     }
   return { state: 'installed', ...found }

@@ -10,7 +10,7 @@ export function tellLeak(leak: Leak | undefined, otherwise: string, options: Tes
   if (leak === undefined || policy === 'off') return
   const message = `left in TMPDIR by ${suspects(leak.tests) ?? otherwise}: ${shorten(leak.entries)}`
   if (policy === 'fail') throw withoutStack(new Error(message))
-  say(`stint: ${message} (goes with the run; see "leaks" in docs/testing.md)`)
+  say(`stint: ${message} (removed with the run; see "leaks" in docs/testing.md)`)
 }
 
 /** Where we looked says nothing of where it was left. */

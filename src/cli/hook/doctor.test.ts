@@ -213,7 +213,7 @@ test('git: a hook that is not executable, or that somebody has replaced', async 
   expect(problemsOf(await doctor(world, 'git'))).toContain('there is no guard in pre-commit')
   await world.change('install', 'git')
   chmodSync(join(world.project, '.git/hooks/pre-commit'), 0o644)
-  expect(problemsOf(await doctor(world, 'git'))).toContain('git does not run what is not executable')
+  expect(problemsOf(await doctor(world, 'git'))).toContain('git does not run hooks that are not executable')
 })
 
 test('the settings of a project: what comes with the project itself is not run for a trial', async () => {

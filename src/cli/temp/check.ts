@@ -39,7 +39,7 @@ export const checkCommand = defineBareCommand({
     say(renderEntries(orphans, findRoot()?.path ?? '/').join('\n'))
     throw new StintError(
       'ORPHANS_FOUND',
-      `dead runs have left ${orphans.length} behind, ${formatBytes(bytes)} in ${plural(files, 'file')}`,
+      `dead runs have left ${plural(orphans.length, 'entry', 'entries')}, ${formatBytes(bytes)} in ${plural(files, 'file')}`,
       { data, detail: `orphans=${orphans.length} bytes=${bytes} files=${files}` },
     )
   },

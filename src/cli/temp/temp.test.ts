@@ -560,7 +560,7 @@ test('on a terminal: tables, sentences and sparklines', async () => {
   )
   await terminal.shows(/^1 in .*: \d+ B in 2 files; 0 live, 1 orphan$/m)
   terminal.enter('clear; stint temp check --wait 0')
-  await terminal.shows(/^stint temp check: dead runs have left 1 behind.*\(ORPHANS_FOUND\)/m)
+  await terminal.shows(/^stint temp check: dead runs have left 1 entry.*\(ORPHANS_FOUND\)/m)
   await terminal.shows(/^\[3\] ready>$/m)
   terminal.enter(`clear; stint temp why ${basename(world.root)}/${basename(path)}/work`)
   await terminal.shows(/^ {2}by +make \(pid \d+, dead\)/m)

@@ -70,7 +70,7 @@ const looks: Partial<Record<AgentName, (installation: Installation, workspace: s
 
 const untrusted: Switch = {
   state: 'ask',
-  problem: 'Codex has not been told to trust these hooks, and skips them until it is',
+  problem: 'Codex skips these hooks until you trust them',
   fix: 'enter /hooks in Codex',
 }
 
