@@ -1,3 +1,4 @@
+import type { Anchor } from './anchor.ts'
 import type { Line } from './lines.ts'
 import { isThere, sealBytes, sumAt, sumOf } from './seal.ts'
 
@@ -10,7 +11,7 @@ export interface LogRecord extends RecordHeader {
   /** A slot's record: which slot was set; its data is the value. */
   slot?: { ext: string; version: string }
   /** How far the audit log had come: on the first record of a group, when it has changed. */
-  audit?: { count: number; head: string }
+  audit?: Anchor
   /** The entry of a spool file that this came from. */
   spool?: string
   /** Audit: the hash of the line before, and its own. */

@@ -1,4 +1,5 @@
 import type { AuditRecord } from '../audit/entry.ts'
+import type { Anchor } from '../journal/anchor.ts'
 import type { LogRecord } from '../journal/record.ts'
 import type { Manifest, Revision } from './manifest.ts'
 import type { SessionState } from './state.ts'
@@ -83,7 +84,6 @@ export interface ReadableSession {
 /** A session held for writing. */
 export interface HeldSession {
   readonly manifest: Manifest
-  readonly epoch: number
   /** As recovered; the session keeps it up from here. */
   readonly state: SessionState
   readonly report: RecoveryReport
@@ -102,7 +102,7 @@ export interface HeldSession {
   /** Takes in what visitors have left; `applied` hears of the audit records among it. */
   takeSpool(applied: (record: AuditRecord) => void): Promise<void>
   /** Where both logs end. */
-  ends(): { seq: number; crc: string; audit: { count: number; head: string } }
+  ends(): { seq: number; crc: string; audit: Anchor }
   events(range?: { from?: number; to?: number }): AsyncIterable<LogRecord>
   eventsBackwards(): AsyncIterable<LogRecord>
   auditRecords(): AsyncIterable<AuditRecord>

@@ -1,3 +1,4 @@
+import { type Anchor, furthest } from '../journal/anchor.ts'
 import type { SecretRef } from '../secrets/reference.ts'
 
 /** The identity of a session, and everything that has happened to it as a whole, oldest first. Keys that are not ours survive. */
@@ -26,7 +27,7 @@ export interface Revision {
   /** A close's: where the logs end. */
   seq?: number
   crc?: string
-  audit?: { count: number; head: string }
+  audit?: Anchor
   turns?: number
   /** A fork's: what it was forked from. Of one that came from elsewhere: what it was there, and in which store. */
   from?: { session_id: string; seq: number; store?: string }
@@ -69,14 +70,11 @@ export function factsOf({ revisions }: Manifest): Facts {
   return facts
 }
 
-/** How far the journal is known to have come, and the audit log: each close attests it. */
-export function attestedBy({ revisions }: Manifest): { seq: number; audit: number } {
-  const most = { seq: 0, audit: 0 }
-  for (const { seq = 0, audit } of revisions) {
-    most.seq = Math.max(most.seq, seq)
-    most.audit = Math.max(most.audit, audit?.count ?? 0)
-  }
-  return most
+/** How far the journal is known to have come, and the audit log: each close attests it, and each fork, repair and import. */
+export function attestedBy({ revisions }: Manifest): { seq: number; audit: Anchor | undefined } {
+  let most = 0
+  for (const { seq = 0 } of revisions) most = Math.max(most, seq)
+  return { seq: most, audit: furthest(revisions.map(({ audit }) => audit)) }
 }
 
 /** A manifest from a file somebody may have damaged; undefined if it is none. */

@@ -1,7 +1,6 @@
-import type { LogRecord } from '../journal/record.ts'
-import type { SecretRef } from '../secrets/reference.ts'
 import type { AuditRecord, UnsettledAct } from '../audit/entry.ts'
 import type { Identity } from '../primitives/liveness.ts'
+import type { SecretRef } from '../secrets/reference.ts'
 import type { Manifest } from './manifest.ts'
 import type { Session } from './session.ts'
 
@@ -227,5 +226,3 @@ export interface RecoveryReport {
   /** The writer that was taken over from. */
   tookOverFrom?: Holder
 }
-
-export type { LogRecord, Manifest }

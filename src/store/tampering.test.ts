@@ -1,16 +1,14 @@
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { decodeRecord } from '../../test/support/decode-record.ts'
 import type { CrashDisk } from '../../test/support/crash-disk.ts'
 import { emptyDisk, pathsOf, SimulatedDriver } from '../../test/support/crash-driver.ts'
 import { SimulatedLocks } from '../../test/support/crash-locks.ts'
 import { Simulation } from '../../test/support/crash-simulation.ts'
 import { id } from '../../test/support/crash-workloads.ts'
-import { Blobs } from '../journal/blobs.ts'
+import { decodeRecord } from '../../test/support/decode-record.ts'
 import { auditCodec, encodeLine, journalCodec } from '../journal/codec.ts'
 import { readFile, writeFully } from '../primitives/disk.ts'
-import { logsOf } from './filesystem/logs.ts'
-import { Snapshots } from './filesystem/snapshots.ts'
+import { sourcesIn } from './filesystem/recover.ts'
 import { verify } from './filesystem/verify.ts'
 import type { Health } from './store.ts'
 
@@ -40,12 +38,8 @@ function verdict(disk: CrashDisk, path: string, content: Buffer): Health {
   const was = contentOf(disk, path)
   put(disk, path, content)
   const paths = pathsOf(id)
-  const health = verify({
-    logs: logsOf(disk, paths),
-    snapshots: new Snapshots(disk, paths),
-    blobs: new Blobs(disk, paths.blobs),
-    manifest: new SimulatedDriver(disk, new SimulatedLocks(), {}).manifestOf(id),
-  })
+  const manifest = new SimulatedDriver(disk, new SimulatedLocks(), {}).manifestOf(id)
+  const health = verify(sourcesIn(disk, paths, manifest))
   put(disk, path, was)
   return health
 }

@@ -1,6 +1,4 @@
 import { join } from 'node:path'
-import { Blobs } from '../../src/journal/blobs.ts'
-import { readBackwards } from '../../src/journal/read.ts'
 import { replaceFile } from '../../src/primitives/atomic-file.ts'
 import type { Clock } from '../../src/primitives/clock.ts'
 import { type Disk, readFile } from '../../src/primitives/disk.ts'
@@ -17,8 +15,7 @@ import {
 } from '../../src/store/filesystem/open-session.ts'
 import { pathsIn, type SessionPaths } from '../../src/store/filesystem/paths.ts'
 import { ReadableFiles } from '../../src/store/filesystem/readable-session.ts'
-import { recover } from '../../src/store/filesystem/recover.ts'
-import { Snapshots } from '../../src/store/filesystem/snapshots.ts'
+import { recover, sourcesIn } from '../../src/store/filesystem/recover.ts'
 import { leave, waiting } from '../../src/store/filesystem/spool.ts'
 import { manifestText, publishSession, stageSession } from '../../src/store/filesystem/stage.ts'
 import { type Manifest, parseManifest } from '../../src/store/manifest.ts'
@@ -40,6 +37,13 @@ let ticks = 0
 const clock: Clock = { now: () => 1_700_000_000_000 + ticks++, mono: () => ticks }
 
 export const pathsOf = (id: string): SessionPaths => pathsIn(join(sessions, id))
+
+/** Its summary would look past the simulated disk, at sizes and locks. */
+class SimulatedReading extends ReadableFiles {
+  override get summary(): SessionSummary {
+    throw new Error('not simulated')
+  }
+}
 
 /** The sessions of a simulated disk: the filesystem store's own code, but for its lock, and for what it asks the kernel past its disk. */
 export class SimulatedDriver implements StoreDriver {
@@ -84,11 +88,7 @@ export class SimulatedDriver implements StoreDriver {
   }
 
   async read(id: string): Promise<ReadableSession> {
-    const manifest = this.manifestOf(id)
-    const paths = pathsOf(id)
-    const records = readBackwards(logsOf(this.#disk, paths).journal).next().value?.seq ?? 0
-    const summary = { id, store: this.id, records } as SessionSummary
-    return new ReadableFiles(this.#disk, paths, manifest, summary)
+    return new SimulatedReading(this.#disk, pathsOf(id), this.manifestOf(id))
   }
 
   async list(): Promise<SessionSummary[]> {
@@ -103,12 +103,7 @@ export class SimulatedDriver implements StoreDriver {
   ): Promise<void> {
     coded(() => {
       const paths = pathsOf(from)
-      const recovered = recover({
-        logs: logsOf(this.#disk, paths),
-        snapshots: new Snapshots(this.#disk, paths),
-        blobs: new Blobs(this.#disk, paths.blobs),
-        manifest: this.manifestOf(from),
-      })
+      const recovered = recover(sourcesIn(this.#disk, paths, this.manifestOf(from)))
       const seq = forkPoint(recovered, at)
       const manifest = manifestAt(seq)
       const staged = stageSession(this.#disk, sessions, manifest)

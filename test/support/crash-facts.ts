@@ -4,8 +4,7 @@ import { readRecords } from '../../src/journal/read.ts'
 import type { LogRecord } from '../../src/journal/record.ts'
 import type { Disk } from '../../src/primitives/disk.ts'
 import { logsOf } from '../../src/store/filesystem/logs.ts'
-import { readData } from '../../src/store/filesystem/recover.ts'
-import { Snapshots } from '../../src/store/filesystem/snapshots.ts'
+import { readData, sourcesIn } from '../../src/store/filesystem/recover.ts'
 import { verify } from '../../src/store/filesystem/verify.ts'
 import type { Manifest } from '../../src/store/manifest.ts'
 import { emptyState, type SessionState, slotType, takeAudit, turnType } from '../../src/store/state.ts'
@@ -42,9 +41,7 @@ export function factsOf(disk: Disk, id: string, manifest: Manifest, state: Sessi
 
 /** What verification has to say against it. */
 export function sicknessOf(disk: Disk, id: string, manifest: Manifest): string[] {
-  const paths = pathsOf(id)
-  const [snapshots, blobs] = [new Snapshots(disk, paths), new Blobs(disk, paths.blobs)]
-  const { ok, ...health } = verify({ logs: logsOf(disk, paths), snapshots, blobs, manifest })
+  const { ok, ...health } = verify(sourcesIn(disk, pathsOf(id), manifest))
   const findings = [...health.journal.findings, ...health.audit.findings, ...health.blobs]
   return ok ? [] : findings.map((what) => `verify: ${what}`)
 }

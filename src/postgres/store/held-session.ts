@@ -55,10 +55,6 @@ export class PostgresSession implements HeldSession {
     return this.#manifest
   }
 
-  get epoch(): number {
-    return this.#options.row.epoch
-  }
-
   get lastSeq(): number {
     return this.#writer.ends.journal.seq
   }
@@ -140,7 +136,7 @@ export class PostgresSession implements HeldSession {
     }
   }
 
-  ends(): { seq: number; crc: string; audit: { count: number; head: string } } {
+  ends(): ReturnType<HeldSession['ends']> {
     const { journal, audit } = this.#writer.ends
     return { seq: journal.seq, crc: journal.tail, audit: { count: audit.seq, head: audit.tail } }
   }

@@ -1,5 +1,5 @@
-import { isSessionId } from '../../primitives/id.ts'
 import { parseSegmentName } from '../../journal/segment.ts'
+import { isSessionId } from '../../primitives/id.ts'
 import { invalid } from './tar.ts'
 
 /**
@@ -34,8 +34,8 @@ export type ArchiveMember =
   | { kind: 'audit'; name: string }
   | { kind: 'blob'; sha256: string }
 
-/** A higher number nobody reaches, and the next ones would not be read again. */
-const largestNumber = 1e12
+/** Nobody reaches a higher number of a record or of an epoch. Those that follow it must still fit a name. */
+export const largestNumber = 1e12
 
 /** The member with this name in the session's directory; undefined if it is none. Only what is named here ever becomes a part of a path. */
 export function memberOf(name: string): ArchiveMember | undefined {

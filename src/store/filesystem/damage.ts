@@ -1,8 +1,11 @@
+import type { Scanned } from '../../journal/scan.ts'
 import { replaceFile } from '../../primitives/atomic-file.ts'
 import { type Disk, readFile } from '../../primitives/disk.ts'
-import { SessionLock } from './session-lock.ts'
+import { StintError } from '../../primitives/stint-error.ts'
 import { touchSession } from './index-touch.ts'
 import type { SessionPaths } from './paths.ts'
+import type { Recovered } from './recover.ts'
+import { SessionLock } from './session-lock.ts'
 
 /** So that lists show it: in the session, and in the index, which must not be believed about it any more. */
 export function noteDamage(disk: Disk, paths: SessionPaths, what: string, now: number): void {
@@ -22,3 +25,26 @@ export function markDamaged(disk: Disk, { damaged }: SessionPaths, what: string,
 
 export const isMarkedDamaged = (disk: Disk, { damaged }: SessionPaths): boolean =>
   readFile(disk, damaged) !== undefined
+
+/** What a recovery has found, as the error it is. */
+export function damageOf(id: string, { journal, audit, auditMismatch }: Recovered): StintError | undefined {
+  if (journal.bad !== undefined) return damaged('JOURNAL_CORRUPT', `the journal of ${id}`, journal)
+  if (audit.bad !== undefined) return damaged('AUDIT_CORRUPT', `the audit log of ${id}`, audit)
+  if (auditMismatch === undefined) return undefined
+  const { count } = auditMismatch
+  return new StintError(
+    'AUDIT_CORRUPT',
+    `the audit log of ${id} is not the one that its journal attests at line ${count}`,
+  )
+}
+
+function damaged(code: 'JOURNAL_CORRUPT' | 'AUDIT_CORRUPT', what: string, { bad, end }: Scanned): StintError {
+  const { seq, segment, offset } = bad ?? end
+  return new StintError(
+    code,
+    `${what} is damaged: record ${seq} is missing or changed, in ${segment} at byte ${offset}`,
+    {
+      detail: `seq=${seq} segment=${segment} offset=${offset} readable=${end.seq}`,
+    },
+  )
+}

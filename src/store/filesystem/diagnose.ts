@@ -1,24 +1,22 @@
-import { Blobs } from '../../journal/blobs.ts'
 import { anchorOn } from '../../journal/anchor.ts'
+import type { LogPlace } from '../../journal/log-place.ts'
 import { beginning } from '../../journal/position.ts'
 import { readLines } from '../../journal/read.ts'
 import { type LogRecord, parseRecord } from '../../journal/record.ts'
-import type { LogPlace } from '../../journal/log-place.ts'
-import { type Scanned, scanLog } from '../../journal/scan.ts'
-import { type Disk, listIfThere, readFile } from '../../primitives/disk.ts'
+import { scanLog, type Scanned } from '../../journal/scan.ts'
+import { type Disk, readFile } from '../../primitives/disk.ts'
 import { StintError } from '../../primitives/stint-error.ts'
 import { attestedBy, type Manifest, newManifest, parseManifest } from '../manifest.ts'
-import type { LogEnds } from './logs.ts'
 import { emptyState, slotType } from '../state.ts'
 import type { Health } from '../store.ts'
+import { isMarkedDamaged } from './damage.ts'
 import { assertOurs, filesystemId } from './find-session.ts'
-import { logsOf } from './logs.ts'
+import { type LogEnds, logsOf } from './logs.ts'
 import type { SessionPaths } from './paths.ts'
 import { PieceReader } from './piece-reader.ts'
-import { takeOwn } from './recover.ts'
+import { sourcesIn, takeOwn } from './recover.ts'
 import { type Restoration, restorationOf } from './restoration.ts'
 import { type Salvage, salvage } from './salvage.ts'
-import { Snapshots } from './snapshots.ts'
 import { verify } from './verify.ts'
 
 /** What is wrong with a session, and what can be saved of it. */
@@ -39,16 +37,15 @@ export interface Diagnosis {
 
 /** Reads everything a session has. Nothing is changed. */
 export function diagnose(disk: Disk, paths: SessionPaths, id: string, released?: LogEnds): Diagnosis {
-  const logs = logsOf(disk, paths)
-  const snapshots = new Snapshots(disk, paths)
-  const blobs = new Blobs(disk, paths.blobs)
+  const { manifest, manifestProblem } = manifestOf(disk, paths, id)
+  const sources = sourcesIn(disk, paths, manifest, released)
+  const { logs, snapshots, blobs } = sources
   const state = emptyState()
   const newest = snapshots.newestFirst().next().value
-  const { manifest, manifestProblem } = manifestOf(disk, paths, id, () => firstAt(logs.journal))
-  const health = verify({ logs, snapshots, blobs, manifest, released })
+  const health = verify(sources)
   const attested = attestedBy(manifest)
   const attestedSeq = Math.max(attested.seq, newest?.ends.journal.seq ?? 0, released?.journal.seq ?? 0)
-  let audited = Math.max(attested.audit, newest?.ends.audit.seq ?? 0, released?.audit.seq ?? 0)
+  let audited = Math.max(attested.audit?.count ?? 0, newest?.ends.audit.seq ?? 0, released?.audit.seq ?? 0)
   const journal = scanLog(logs.journal, {
     from: beginning('journal'),
     attestedSeq,
@@ -73,7 +70,7 @@ export function diagnose(disk: Disk, paths: SessionPaths, id: string, released?:
   }
   const audit = scanLog(logs.audit, { from: beginning('audit', logs.audit.codec), attestedSeq: audited })
   if (audit.state === 'damaged') rewrite.audit = checked(id, salvage(logs.audit, audit, audited))
-  const marked = listIfThere(disk, paths.root).includes('damaged.json')
+  const marked = isMarkedDamaged(disk, paths)
   return { manifest, manifestProblem, health, journal, audit, rewrite, restoration, marked }
 }
 
@@ -99,13 +96,12 @@ function manifestOf(
   disk: Disk,
   paths: SessionPaths,
   id: string,
-  createdAt: () => number,
 ): Pick<Diagnosis, 'manifest' | 'manifestProblem'> {
   const text = readFile(disk, paths.manifest)?.toString()
   const manifest = text === undefined ? undefined : parseManifest(text)
   if (manifest === undefined) {
     const manifestProblem = text === undefined ? 'the manifest is missing' : 'the manifest makes no sense'
-    return { manifest: newManifest(id, filesystemId, createdAt()), manifestProblem }
+    return { manifest: newManifest(id, filesystemId, firstAt(logsOf(disk, paths).journal)), manifestProblem }
   }
   assertOurs(manifest)
   if (manifest.session_id === id) return { manifest }

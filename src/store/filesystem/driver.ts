@@ -1,6 +1,5 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { Blobs } from '../../journal/blobs.ts'
 import { replaceFile } from '../../primitives/atomic-file.ts'
 import { type Clock, systemClock } from '../../primitives/clock.ts'
 import { type Disk, listIfThere, nodeDisk } from '../../primitives/disk.ts'
@@ -9,7 +8,6 @@ import { ulid } from '../../primitives/id.ts'
 import { StintError } from '../../primitives/stint-error.ts'
 import type { HeldSession, Hold, ReadableSession, SpoolEntry, StoreDriver } from '../driver.ts'
 import type { Manifest } from '../manifest.ts'
-import { SessionLock, type Taken, giveBack } from './session-lock.ts'
 import type { Holder, ListOptions, SessionSummary } from '../store.ts'
 import { explaining } from './explain.ts'
 import { assertOurs, filesystemId, findSession, locateSession, readManifest } from './find-session.ts'
@@ -20,12 +18,12 @@ import { highestEpoch, logsOf } from './logs.ts'
 import { type OpenContext, openNew, openTaken } from './open-session.ts'
 import { checkSessionId, pathsIn, type SessionPaths } from './paths.ts'
 import { ReadableFiles } from './readable-session.ts'
-import { recover } from './recover.ts'
+import { recover, sourcesIn } from './recover.ts'
+import { SessionIndex } from './session-index.ts'
+import { giveBack, SessionLock, type Taken } from './session-lock.ts'
 import { ensureSessions, sessionsIn, syncSessionsName } from './sessions-directory.ts'
-import { Snapshots } from './snapshots.ts'
 import { leave, waiting } from './spool.ts'
 import { manifestText, publishSession, stageSession } from './stage.ts'
-import { SessionIndex } from './session-index.ts'
 import { lookAt } from './summary.ts'
 
 export interface FilesystemOptions {
@@ -105,12 +103,7 @@ export class FilesystemDriver implements StoreDriver {
     const source = this.#find(from)
     const paths = this.#pathsOf(id)
     explaining(`fork session ${from}`, source.paths.root, () => {
-      const recovered = recover({
-        logs: logsOf(this.#disk, source.paths),
-        snapshots: new Snapshots(this.#disk, source.paths),
-        blobs: new Blobs(this.#disk, source.paths.blobs),
-        manifest: source.manifest,
-      })
+      const recovered = recover(sourcesIn(this.#disk, source.paths, source.manifest))
       const seq = forkPoint(recovered, at)
       const manifest = manifestAt(seq)
       this.#publish(manifest, paths, (staged) => {

@@ -1,17 +1,15 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
-import { Blobs } from '../../journal/blobs.ts'
+import type { LogPlace } from '../../journal/log-place.ts'
 import { readLines } from '../../journal/read.ts'
 import { hasBlob, parseRecord } from '../../journal/record.ts'
-import type { LogPlace } from '../../journal/log-place.ts'
 import { type Disk, readFully } from '../../primitives/disk.ts'
 import { StintError } from '../../primitives/stint-error.ts'
-import { SessionLock } from './session-lock.ts'
-import { aboutName, archiveFormat, formatSums, sumsName } from './archive.ts'
 import { damageFound } from '../damage-found.ts'
+import { aboutName, archiveFormat, formatSums, sumsName } from './archive.ts'
 import { findSession } from './find-session.ts'
-import { logsOf } from './logs.ts'
-import { Snapshots } from './snapshots.ts'
+import { sourcesIn } from './recover.ts'
+import { SessionLock } from './session-lock.ts'
 import { manifestText } from './stage.ts'
 import { paddingAfter, tarEnd, tarHeader } from './tar.ts'
 import { verify } from './verify.ts'
@@ -46,9 +44,9 @@ const pieceBytes = 1 << 20
 export function exportSession({ disk, sessions, id, now, write }: ExportOptions): Exported {
   const { paths, manifest } = findSession(disk, sessions, id)
   const released = SessionLock.look(paths.root)?.ends
-  const logs = logsOf(disk, paths)
-  const blobs = new Blobs(disk, paths.blobs)
-  const health = verify({ logs, snapshots: new Snapshots(disk, paths), blobs, manifest, released })
+  const sources = sourcesIn(disk, paths, manifest, released)
+  const { logs } = sources
+  const health = verify(sources)
   const damage = damageFound(id, health)
   if (damage !== undefined) throw damage
   const { records } = health.journal

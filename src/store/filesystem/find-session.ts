@@ -1,6 +1,7 @@
 import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Disk, listIfThere, readFile } from '../../primitives/disk.ts'
+import { homeUnsafe } from '../../primitives/home.ts'
 import { isSessionId } from '../../primitives/id.ts'
 import { ownDirectoryProblem } from '../../primitives/own-directory.ts'
 import { StintError } from '../../primitives/stint-error.ts'
@@ -21,7 +22,7 @@ export function locateSession(sessions: string, id: string): SessionPaths {
   const stat = lstatSync(paths.root, { throwIfNoEntry: false })
   if (stat === undefined) throw notFound(id)
   const problem = ownDirectoryProblem(stat)
-  if (problem !== undefined) throw new StintError('HOME_UNSAFE', `${paths.root} ${problem}`)
+  if (problem !== undefined) throw homeUnsafe(paths.root, problem)
   return paths
 }
 

@@ -1,37 +1,28 @@
 import type { AuditRecord } from '../../audit/entry.ts'
 import { auditRecordOf } from '../../audit/record.ts'
-import { Blobs, maxInlineBytes } from '../../journal/blobs.ts'
-import { encodeBlobBody, encodeBody, encodeField } from '../../journal/codec.ts'
-import type { Position } from '../../journal/position.ts'
+import { Blobs } from '../../journal/blobs.ts'
+import { encodeField } from '../../journal/codec.ts'
 import { readBackwards, readRecords } from '../../journal/read.ts'
-import type { LogRecord } from '../../journal/record.ts'
+import type { BlobName, LogRecord } from '../../journal/record.ts'
 import { sessionClosed } from '../../journal/session-closed.ts'
 import { LogWriter } from '../../journal/writer.ts'
 import { replaceFile } from '../../primitives/atomic-file.ts'
 import type { Clock } from '../../primitives/clock.ts'
 import { type Disk, ensureDirectory } from '../../primitives/disk.ts'
 import type { AppendOptions, Entry, HeldSession, Hold, Receipt, SpoolEntry } from '../driver.ts'
-import { type Manifest, type Revision, revised } from '../manifest.ts'
-import type { LogEnds } from './logs.ts'
-import type { WriterLock } from './session-lock.ts'
+import { type Manifest, revised, type Revision } from '../manifest.ts'
 import type { SessionState } from '../state.ts'
 import type { RecoveryReport } from '../store.ts'
+import { bodyOf } from './body-of.ts'
 import { explaining } from './explain.ts'
-import { type Logs, logsOf } from './logs.ts'
+import { type LogEnds, type Logs, logsOf } from './logs.ts'
+import type { Onward } from './onward.ts'
 import type { SessionPaths } from './paths.ts'
 import { readData } from './recover.ts'
+import type { WriterLock } from './session-lock.ts'
 import { Snapshots } from './snapshots.ts'
 import { manifestText } from './stage.ts'
-import { clear, markOf, readSpool, setAside, waiting } from './spool.ts'
-
-/** How a log goes on. */
-export interface Onward {
-  from: Position
-  /** In the segment that ends there, or in a new one. */
-  continues: boolean
-  /** At once, even if nothing is ever written: what an earlier writer adds from now on must not count. */
-  eager: boolean
-}
+import { takeSpool } from './take-spool.ts'
 
 /** Where things become large; by default, what suits a real disk. */
 export interface Sizes {
@@ -58,8 +49,8 @@ export interface HeldOptions {
   audit: Onward
   /** What the logs had when the newest snapshot was taken. */
   snapshotAt: { seq: number; bytes: number }
-  /** The entries of spool files that are in the logs already, and whose files may still be there. */
-  taken: Set<string>
+  /** The entries of visitors that are in the logs already, and whose files may still be there: their marks. */
+  spooled: Set<string>
   /** After the lock was given back. */
   onReleased?: () => void
   sizes?: Sizes
@@ -100,10 +91,6 @@ export class FilesystemSession implements HeldSession {
 
   get manifest(): Manifest {
     return this.#manifest
-  }
-
-  get epoch(): number {
-    return this.#options.lock.epoch
   }
 
   get lastSeq(): number {
@@ -175,50 +162,34 @@ export class FilesystemSession implements HeldSession {
       return payload
     }
     this.#explained('write a snapshot', () =>
-      this.#snapshots.write(this.#ends(), state, clock.now(), checked, this.#options.taken),
+      this.#snapshots.write(this.#ends(), state, clock.now(), checked, this.#options.spooled),
     )
     this.#snapshotAt = { seq: this.lastSeq, bytes: 0 }
     this.#bytes = 0
   }
 
   async takeSpool(applied: (record: AuditRecord) => void): Promise<void> {
-    const { disk, paths, taken, hold } = this.#options
-    const done: string[] = []
-    const found: { entry: SpoolEntry; mark: string }[] = []
-    for (const name of waiting(disk, paths)) {
-      const entries = readSpool(disk, paths, name)
-      if (entries === undefined) {
-        this.#explained('set a spool file aside', () => setAside(disk, paths, name))
-        continue
-      }
-      for (const [i, entry] of entries.entries()) found.push({ entry, mark: markOf(name, i) })
-      done.push(name)
-    }
-    if (done.length === 0) return
-    // All at once: they share a sync.
-    const fresh = found.filter(({ mark }) => !taken.has(mark))
-    await Promise.all(
-      fresh.map(({ entry, mark }) => this.#takeIn(hold.clean?.(entry) ?? entry, mark, applied)),
+    const { disk, paths, spooled, hold } = this.#options
+    await takeSpool(disk, paths, spooled, (entry, mark) =>
+      this.#takeIn(hold.clean?.(entry) ?? entry, mark, applied),
     )
-    this.#explained('clear the spool', () => clear(disk, paths, done))
-    for (const { mark } of found) taken.delete(mark)
   }
 
   /** Remembered the moment it counts: until its file is gone, this try or the next may fail, and a snapshot must tell of it. */
   async #takeIn(entry: SpoolEntry, mark: string, applied: (record: AuditRecord) => void): Promise<void> {
-    const { taken } = this.#options
+    const { spooled } = this.#options
     if (entry.log === 'journal') {
-      await this.#append(entry, { applied: () => taken.add(mark) }, mark)
+      await this.#append(entry, { applied: () => spooled.add(mark) }, mark)
       return
     }
     const remember = (record: AuditRecord): void => {
-      taken.add(mark)
+      spooled.add(mark)
       applied(record)
     }
     await this.#appendAudit(entry, remember, mark)
   }
 
-  ends(): { seq: number; crc: string; audit: { count: number; head: string } } {
+  ends(): ReturnType<HeldSession['ends']> {
     const { journal, audit } = this.#ends()
     return { seq: journal.seq, crc: journal.tail, audit: { count: audit.seq, head: audit.tail } }
   }
@@ -322,23 +293,12 @@ export class FilesystemSession implements HeldSession {
     return seq === 0 ? '' : encodeField('audit', { count: seq, head: tail })
   }
 
-  #bodyOf({ type, json, slot }: Entry, mark: string | undefined): string {
-    const { inlineBytes = maxInlineBytes } = this.#options.sizes ?? {}
-    const body =
-      json.length > inlineBytes
-        ? encodeBlobBody(
-            type,
-            this.#explained('write a blob', () => this.#put(json)),
-          )
-        : encodeBody(type, json)
-    return (
-      body +
-      (slot === undefined ? '' : encodeField('slot', slot)) +
-      (mark === undefined ? '' : encodeField('spool', mark))
-    )
+  #bodyOf(entry: Entry, mark: string | undefined): string {
+    const put = (json: string): BlobName => this.#explained('write a blob', () => this.#put(json))
+    return bodyOf(entry, put, { mark, inlineBytes: this.#options.sizes?.inlineBytes })
   }
 
-  #put(json: string): ReturnType<Blobs['put']> {
+  #put(json: string): BlobName {
     this.#options.hold.inspect?.(Buffer.from(json))
     return this.#blobs.put(json)
   }

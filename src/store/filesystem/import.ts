@@ -1,24 +1,25 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { Blobs } from '../../journal/blobs.ts'
 import { readLines } from '../../journal/read.ts'
 import { parseRecord } from '../../journal/record.ts'
+import { replaceFile } from '../../primitives/atomic-file.ts'
 import type { Disk } from '../../primitives/disk.ts'
 import { newSessionId } from '../../primitives/id.ts'
 import { errnoOf } from '../../primitives/stint-error.ts'
 import { checkSecretRef } from '../../secrets/reference.ts'
-import { replaceFile } from '../../primitives/atomic-file.ts'
-import { type Manifest, parseManifest, revised } from '../manifest.ts'
 import { damageFound } from '../damage-found.ts'
+import { type Manifest, parseManifest } from '../manifest.ts'
+import { arrivedManifest } from '../parcel.ts'
+import { largestNumber } from './archive.ts'
 import { filesystemId } from './find-session.ts'
-import { type Logs, logsOf } from './logs.ts'
+import type { Logs } from './logs.ts'
 import { checkSessionId, pathsIn, type SessionPaths } from './paths.ts'
-import { recover, type Recovered } from './recover.ts'
+import { recover, type Recovered, sourcesIn } from './recover.ts'
 import { ensureSessions, syncSessionsName } from './sessions-directory.ts'
 import { Snapshots } from './snapshots.ts'
 import { manifestText, publishSession, stageDirectory } from './stage.ts'
 import { invalid } from './tar.ts'
-import { type Unpacked, unpack } from './unpack.ts'
+import { unpack, type Unpacked } from './unpack.ts'
 import { verify } from './verify.ts'
 
 export interface ImportOptions {
@@ -86,18 +87,12 @@ function isSecretRef(value: unknown): boolean {
 }
 
 function checkLogs(disk: Disk, staged: SessionPaths, manifest: Manifest, { id }: Unpacked): Recovered {
-  const logs = logsOf(disk, staged)
-  const sources = {
-    logs,
-    snapshots: new Snapshots(disk, staged),
-    blobs: new Blobs(disk, staged.blobs),
-    manifest,
-  }
+  const sources = sourcesIn(disk, staged, manifest)
   const health = verify(sources)
   const damage = damageFound(id, health)
   if (damage !== undefined) throw invalid(damage.message)
   if (!health.ok) throw invalid([...health.journal.findings, ...health.audit.findings].join('; '))
-  checkRecords(logs)
+  checkRecords(sources.logs)
   return recover(sources)
 }
 
@@ -111,14 +106,11 @@ function checkRecords(logs: Logs): void {
       } catch {
         // Told below.
       }
-      if (typeof type !== 'string' || header.epoch > largestEpoch)
+      if (typeof type !== 'string' || header.epoch > largestNumber)
         throw invalid(`record ${header.seq} of its ${log} makes no sense`)
     }
   }
 }
-
-/** The next writer's epoch is a higher one, and must fit a name. */
-const largestEpoch = 1e12
 
 /** With its new identity, and a snapshot: the first resume need not read all of it. */
 function finish(
@@ -130,21 +122,9 @@ function finish(
   now: number,
 ): void {
   const ends = { journal: journal.end, audit: audit.end }
-  if (journal.end.seq > 0)
-    new Snapshots(disk, staged).write(
-      ends,
-      state,
-      now,
-      (ext) => JSON.stringify(state.slots.get(ext)?.value) ?? 'null',
-    )
-  const next = revised({ ...manifest, session_id: id, store: filesystemId }, now, {
-    kind: 'import',
-    from: { session_id: manifest.session_id, seq: journal.end.seq, store: manifest.store },
-    seq: journal.end.seq,
-    crc: journal.end.tail,
-    audit: { count: audit.end.seq, head: audit.end.tail },
-    turns: state.turns,
-  })
+  if (journal.end.seq > 0) new Snapshots(disk, staged).write(ends, state, now)
+  const { turns } = state
+  const next = arrivedManifest({ manifest, ends, turns }, { id, store: filesystemId, now })
   replaceFile(staged.manifest, manifestText(next), disk)
   for (const path of [staged.audit, staged.blobs]) syncIfThere(disk, path)
 }

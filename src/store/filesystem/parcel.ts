@@ -7,16 +7,15 @@ import { type Disk, ensureDirectory, writeFully } from '../../primitives/disk.ts
 import { newSessionId } from '../../primitives/id.ts'
 import { liveness } from '../../primitives/liveness.ts'
 import { StintError } from '../../primitives/stint-error.ts'
-import { arrivedManifest, type Parcel } from '../parcel.ts'
-import { standingOf } from './lock-record.ts'
-import { SessionLock, locked } from './session-lock.ts'
 import { damageFound } from '../damage-found.ts'
+import { arrivedManifest, type Parcel } from '../parcel.ts'
 import { filesystemId, findSession } from './find-session.ts'
+import { standingOf } from './lock-record.ts'
 import { logsOf } from './logs.ts'
 import { checkSessionId, pathsIn, type SessionPaths } from './paths.ts'
-import { recover, type RecoverFrom } from './recover.ts'
+import { recover, sourcesIn } from './recover.ts'
+import { locked, SessionLock } from './session-lock.ts'
 import { ensureSessions, syncSessionsName } from './sessions-directory.ts'
-import { Snapshots } from './snapshots.ts'
 import { publishSession, stageSession } from './stage.ts'
 import { verify } from './verify.ts'
 
@@ -26,7 +25,7 @@ export function pack(disk: Disk, sessions: string, id: string): Parcel {
   const lock = SessionLock.look(paths.root)
   if (standingOf(lock, Date.now(), ({ process }) => liveness(process)) === 'held')
     throw locked(id, lock?.holder)
-  const sources: RecoverFrom = { ...sourcesIn(disk, paths), manifest, released: lock?.ends }
+  const sources = sourcesIn(disk, paths, manifest, lock?.ends)
   const health = verify(sources)
   const damage = damageFound(id, health)
   if (damage !== undefined) throw damage
@@ -66,7 +65,7 @@ export async function unpack(
   try {
     await writeLog(disk, staged, 'journal', parcel)
     await writeLog(disk, staged, 'audit', parcel)
-    const sources: RecoverFrom = { ...sourcesIn(disk, staged), manifest }
+    const sources = sourcesIn(disk, staged, manifest)
     const health = verify(sources)
     const { journal, audit } = parcel.ends
     if (!health.ok || health.journal.head !== journal.tail || health.audit.head !== audit.tail)
@@ -74,9 +73,7 @@ export async function unpack(
     const { state, ...scanned } = recover(sources)
     // The first resume need not read all of it.
     if (journal.seq > 0)
-      sources.snapshots.write({ journal: scanned.journal.end, audit: scanned.audit.end }, state, now, (ext) =>
-        JSON.stringify(state.slots.get(ext)?.value),
-      )
+      sources.snapshots.write({ journal: scanned.journal.end, audit: scanned.audit.end }, state, now)
     publishSession(disk, staged, pathsIn(join(sessions, id)))
     return id
   } catch (error) {
@@ -84,12 +81,6 @@ export async function unpack(
     throw error
   }
 }
-
-const sourcesIn = (disk: Disk, paths: SessionPaths): Omit<RecoverFrom, 'manifest'> => ({
-  logs: logsOf(disk, paths),
-  snapshots: new Snapshots(disk, paths),
-  blobs: new Blobs(disk, paths.blobs),
-})
 
 const pieceBytes = 1 << 20
 

@@ -9,13 +9,12 @@ import type { ReadableSession } from '../driver.ts'
 import type { Manifest } from '../manifest.ts'
 import type { SessionState } from '../state.ts'
 import type { Health, SessionSummary } from '../store.ts'
-import { SessionLock } from './session-lock.ts'
 import { explain } from './explain.ts'
 import { type Logs, logsOf } from './logs.ts'
 import type { SessionPaths } from './paths.ts'
-import { readData, recover } from './recover.ts'
-import { Snapshots } from './snapshots.ts'
-import { summarise } from './summary.ts'
+import { readData, recover, sourcesIn } from './recover.ts'
+import { SessionLock } from './session-lock.ts'
+import { lookAt } from './summary.ts'
 import { verifySteps } from './verify.ts'
 
 /** A session in plain files, to read: nothing is locked and nothing is changed. */
@@ -27,9 +26,8 @@ export class ReadableFiles implements ReadableSession {
   readonly #blobs: Blobs
   #summary: SessionSummary | undefined
 
-  constructor(disk: Disk, paths: SessionPaths, manifest: Manifest, summary?: SessionSummary) {
+  constructor(disk: Disk, paths: SessionPaths, manifest: Manifest) {
     this.manifest = manifest
-    this.#summary = summary
     this.#disk = disk
     this.#paths = paths
     this.#logs = logsOf(disk, paths)
@@ -38,7 +36,7 @@ export class ReadableFiles implements ReadableSession {
 
   /** Made when it is asked for: whoever wants the manifest alone need not wait for it. */
   get summary(): SessionSummary {
-    this.#summary ??= this.#explained(() => summarise(this.#disk, this.#paths, this.manifest))
+    this.#summary ??= this.#explained(() => lookAt(this.#disk, this.#paths, this.manifest).summary)
     return this.#summary
   }
 
@@ -55,7 +53,7 @@ export class ReadableFiles implements ReadableSession {
   }
 
   async state(): Promise<SessionState> {
-    return this.#explained(() => recover(this.#sources()).state)
+    return this.#explained(() => recover(sourcesIn(this.#disk, this.#paths, this.manifest)).state)
   }
 
   /** Against what the last writer says, too: a visitor attests the end nowhere else. */
@@ -63,7 +61,8 @@ export class ReadableFiles implements ReadableSession {
     try {
       const released = SessionLock.look(this.#paths.root)?.ends
       // In turns: a large session takes seconds, and a signal must be heard meanwhile.
-      return await drainInTurns(verifySteps({ ...this.#sources(), released, onBytes }))
+      const sources = sourcesIn(this.#disk, this.#paths, this.manifest, released)
+      return await drainInTurns(verifySteps({ ...sources, onBytes }))
     } catch (error) {
       throw this.#explain(error)
     }
@@ -87,10 +86,5 @@ export class ReadableFiles implements ReadableSession {
 
   #explain(error: unknown): unknown {
     return explain(error, `read session ${this.manifest.session_id}`, this.#paths.root)
-  }
-
-  #sources(): Parameters<typeof recover>[0] {
-    const snapshots = new Snapshots(this.#disk, this.#paths)
-    return { logs: this.#logs, snapshots, blobs: this.#blobs, manifest: this.manifest }
   }
 }

@@ -1,15 +1,16 @@
 import { auditRecordOf } from '../../audit/record.ts'
 import { type Anchor, anchorOn, furthest } from '../../journal/anchor.ts'
-import type { Blobs } from '../../journal/blobs.ts'
+import { Blobs } from '../../journal/blobs.ts'
 import { beginning } from '../../journal/position.ts'
 import { locate } from '../../journal/read.ts'
 import { hasPrefix, type LogRecord, parseRecord } from '../../journal/record.ts'
-import { type Scanned, scanLog } from '../../journal/scan.ts'
+import { scanLog, type Scanned } from '../../journal/scan.ts'
+import type { Disk } from '../../primitives/disk.ts'
 import { attestedBy, type Manifest } from '../manifest.ts'
-import type { LogEnds } from './logs.ts'
 import { emptyState, ownPrefix, type SessionState, takeAudit, takeRecord } from '../state.ts'
-import type { Logs } from './logs.ts'
-import type { Snapshot, Snapshots } from './snapshots.ts'
+import { type LogEnds, type Logs, logsOf } from './logs.ts'
+import type { SessionPaths } from './paths.ts'
+import { type Snapshot, Snapshots } from './snapshots.ts'
 
 /** What the files of a session say: its state, and how its logs look. */
 export interface Recovered {
@@ -30,6 +31,20 @@ export interface RecoverFrom {
   released?: LogEnds
 }
 
+/** Where all of that lies in the directory of a session. */
+export const sourcesIn = (
+  disk: Disk,
+  paths: SessionPaths,
+  manifest: Manifest,
+  released?: LogEnds,
+): RecoverFrom => ({
+  logs: logsOf(disk, paths),
+  snapshots: new Snapshots(disk, paths),
+  blobs: new Blobs(disk, paths.blobs),
+  manifest,
+  released,
+})
+
 /**
  * The newest snapshot that fits the logs, and what came after it. Nothing is changed. It costs what came after the snapshot: without one,
  * everything.
@@ -37,10 +52,10 @@ export interface RecoverFrom {
 export function recover({ logs, snapshots, blobs, manifest, released }: RecoverFrom): Recovered {
   const { snapshot, passed } = fitting(logs, snapshots)
   const state = snapshot?.state ?? emptyState()
-  const closed = attestedBy(manifest)
+  const revised = attestedBy(manifest)
   const attested = {
-    seq: Math.max(closed.seq, passed?.journal.seq ?? 0),
-    audit: Math.max(closed.audit, passed?.audit.seq ?? 0),
+    seq: Math.max(revised.seq, passed?.journal.seq ?? 0),
+    audit: Math.max(revised.audit?.count ?? 0, passed?.audit.seq ?? 0),
   }
   let anchor: Anchor | undefined
   const journal = scanLog(logs.journal, {
@@ -57,7 +72,7 @@ export function recover({ logs, snapshots, blobs, manifest, released }: RecoverF
     take: (line) => takeAudit(state, auditRecordOf(readData(parseRecord(line.bytes), blobs))),
   })
   // The manifest first: a fork and a repair attest what the journal, which is older, does not know.
-  const head = furthest([lastClose(manifest), anchor])
+  const head = furthest([revised.audit, anchor])
   const auditMismatch = head !== undefined && head.count === audit.end.seq && head.head !== audit.end.tail
   return { state, snapshot, journal, audit, auditMismatch: auditMismatch ? head : undefined }
 }
@@ -76,9 +91,6 @@ function fitting(logs: Logs, snapshots: Snapshots): { snapshot?: Snapshot; passe
   }
   return { passed }
 }
-
-const lastClose = ({ revisions }: Manifest): Anchor | undefined =>
-  furthest(revisions.map(({ audit }) => audit))
 
 const ownMark = Buffer.from(ownPrefix)
 

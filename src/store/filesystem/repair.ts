@@ -1,14 +1,13 @@
 import { join } from 'node:path'
 import { Blobs } from '../../journal/blobs.ts'
-import { mend } from '../../journal/mend.ts'
 import { encodeBody } from '../../journal/codec.ts'
 import type { LogPlace } from '../../journal/log-place.ts'
+import { mend } from '../../journal/mend.ts'
 import type { Clock } from '../../primitives/clock.ts'
 import { type Disk, makeIfMissing } from '../../primitives/disk.ts'
 import { ulid } from '../../primitives/id.ts'
 import { errnoOf } from '../../primitives/stint-error.ts'
-import { SessionLock, type Taken, giveBack } from './session-lock.ts'
-import { type Diagnosis, diagnose } from './diagnose.ts'
+import { diagnose, type Diagnosis } from './diagnose.ts'
 import { explaining } from './explain.ts'
 import { locateSession } from './find-session.ts'
 import { linkOrCopy } from './link-or-copy.ts'
@@ -19,6 +18,8 @@ import { planRepair, type RepairPlan } from './repair-plan.ts'
 import { restoringBodies } from './restoration.ts'
 import { rewriteLog } from './rewrite-log.ts'
 import type { Salvage } from './salvage.ts'
+import { giveBack, SessionLock, type Taken } from './session-lock.ts'
+import { plainPayloads } from './snapshots.ts'
 
 export interface RepairOptions {
   disk: Disk
@@ -141,7 +142,7 @@ async function openAndRecord(
   const held = openTaken({ disk, clock, paths, manifest, hold, repairing: true }, taken)
   const { journal, audit, restored } = plan
   const { state } = held
-  await held.snapshot(state, (ext) => JSON.stringify(state.slots.get(ext)?.value) ?? 'null')
+  await held.snapshot(state, plainPayloads(state))
   await held.revise({
     kind: 'repair',
     ...(manifestProblem === undefined ? {} : { manifest: manifestProblem }),

@@ -1,6 +1,7 @@
-import { type Blobs, maxInlineBytes } from '../../journal/blobs.ts'
-import { encodeBlobBody, encodeBody, encodeField } from '../../journal/codec.ts'
+import type { Blobs } from '../../journal/blobs.ts'
+import { encodeBody } from '../../journal/codec.ts'
 import { type SessionState, slotType, turnType } from '../state.ts'
+import { bodyOf } from './body-of.ts'
 
 /** What is known of lost records from a snapshot that was taken after them. */
 export interface Restoration {
@@ -32,10 +33,8 @@ export function restorationOf(
 export function restoringBodies({ slots, turns }: Restoration, blobs: Blobs): string[] {
   return [
     ...Array.from({ length: turns }, () => encodeBody(turnType, '{"restored":true}')),
-    ...slots.map(({ ext, version, json }) => {
-      const body =
-        json.length > maxInlineBytes ? encodeBlobBody(slotType, blobs.put(json)) : encodeBody(slotType, json)
-      return body + encodeField('slot', { ext, version })
-    }),
+    ...slots.map(({ ext, version, json }) =>
+      bodyOf({ type: slotType, json, slot: { ext, version } }, (text) => blobs.put(text)),
+    ),
   ]
 }

@@ -1,13 +1,13 @@
 import { join } from 'node:path'
+import type { UnsettledAct } from '../../audit/entry.ts'
 import { Blobs } from '../../journal/blobs.ts'
 import { parsePosition } from '../../journal/position.ts'
 import type { BlobName } from '../../journal/record.ts'
 import { sealed, unsealed } from '../../journal/seal.ts'
 import { replaceFile } from '../../primitives/atomic-file.ts'
 import { type Disk, listIfThere, makeIfMissing, readFile } from '../../primitives/disk.ts'
-import type { UnsettledAct } from '../../audit/entry.ts'
-import type { LogEnds } from './logs.ts'
 import { emptyState, type SessionState } from '../state.ts'
+import type { LogEnds } from './logs.ts'
 import type { SessionPaths } from './paths.ts'
 
 /** The state of a session at one position of its logs. */
@@ -52,7 +52,7 @@ export class Snapshots {
     { journal, audit }: LogEnds,
     state: SessionState,
     at: number,
-    payloadOf: (ext: string) => string,
+    payloadOf: (ext: string) => string = plainPayloads(state),
     spooled: Iterable<string> = [],
   ): void {
     const slots: SnapshotFile['slots'] = {}
@@ -146,3 +146,9 @@ export class Snapshots {
     this.#payloads.keepOnly(new Set(named.flatMap((slot) => ('sha256' in slot ? [slot.sha256] : []))))
   }
 }
+
+/** The values as they are: what was read from a session is free of secrets. */
+export const plainPayloads =
+  ({ slots }: SessionState) =>
+  (ext: string): string =>
+    JSON.stringify(slots.get(ext)?.value) ?? 'null'

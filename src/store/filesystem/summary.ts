@@ -1,16 +1,17 @@
 import { lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import type { LogPlace } from '../../journal/log-place.ts'
 import { readBackwards } from '../../journal/read.ts'
 import type { LogRecord } from '../../journal/record.ts'
-import type { LogPlace } from '../../journal/log-place.ts'
 import type { Disk } from '../../primitives/disk.ts'
 import { liveness } from '../../primitives/liveness.ts'
 import { factsOf, type Manifest } from '../manifest.ts'
-import { type LockRecord, standingOf } from './lock-record.ts'
-import { SessionLock, lockName } from './session-lock.ts'
 import type { SessionState, SessionSummary } from '../store.ts'
+import { isMarkedDamaged } from './damage.ts'
+import { type LockRecord, standingOf } from './lock-record.ts'
 import { logsOf } from './logs.ts'
 import type { SessionPaths } from './paths.ts'
+import { lockName, SessionLock } from './session-lock.ts'
 import { Snapshots } from './snapshots.ts'
 
 /** What a list shows of a session, and the epoch of its lock when that was read: what comes with a later one is not in it. */
@@ -19,9 +20,7 @@ export interface Look {
   epoch: number
 }
 
-/** What a list shows of a session, read from its own files. */
-export const summarise = (...of: Parameters<typeof lookAt>): SessionSummary => lookAt(...of).summary
-
+/** Reads it from the session's own files. */
 export function lookAt(disk: Disk, paths: SessionPaths, manifest: Manifest): Look {
   const lock = SessionLock.look(paths.root)
   const { tool, title, workspace } = factsOf(manifest)
@@ -30,7 +29,7 @@ export function lookAt(disk: Disk, paths: SessionPaths, manifest: Manifest): Loo
   const summary: SessionSummary = {
     id: manifest.session_id,
     store: manifest.store,
-    state: stateOf(lock, hasDamage(disk, paths)),
+    state: stateOf(lock, isMarkedDamaged(disk, paths)),
     tool,
     title,
     workspace,
@@ -58,8 +57,6 @@ function lastRecord(place: LogPlace): LogRecord | undefined {
   for (const record of readBackwards(place)) return record
   return undefined
 }
-
-const hasDamage = (disk: Disk, { root }: SessionPaths): boolean => disk.list(root).includes('damaged.json')
 
 /** As of the newest snapshot: close enough for a list, and close always takes one. */
 const turnsOf = (disk: Disk, paths: SessionPaths): number => new Snapshots(disk, paths).newestTurns()

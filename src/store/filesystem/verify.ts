@@ -1,9 +1,9 @@
 import { anchorOn, furthest } from '../../journal/anchor.ts'
-import { beginning } from '../../journal/position.ts'
-import type { Line } from '../../journal/lines.ts'
 import type { Blobs } from '../../journal/blobs.ts'
-import { type BlobName, type CheckedHeader, hasBlob, parseRecord } from '../../journal/record.ts'
+import type { Line } from '../../journal/lines.ts'
 import type { LogPlace } from '../../journal/log-place.ts'
+import { beginning } from '../../journal/position.ts'
+import { type BlobName, type CheckedHeader, hasBlob, parseRecord } from '../../journal/record.ts'
 import { type Scanned, type ScanOptions, scanSteps } from '../../journal/scan.ts'
 import { drain } from '../../primitives/steps.ts'
 import { errnoOf } from '../../primitives/stint-error.ts'
@@ -21,8 +21,9 @@ export interface VerifyOptions extends RecoverFrom {
  */
 export function* verifySteps(options: VerifyOptions): Generator<void, Health> {
   const { logs, snapshots, blobs, manifest, released, onBytes } = options
-  let anchor = furthest(manifest.revisions.map(({ audit }) => audit))
-  let [seq, done] = [Math.max(attestedBy(manifest).seq, released?.journal.seq ?? 0), 0]
+  const attested = attestedBy(manifest)
+  let anchor = attested.audit
+  let [seq, done] = [Math.max(attested.seq, released?.journal.seq ?? 0), 0]
   for (const { ends } of snapshots.newestFirst()) {
     seq = Math.max(seq, ends.journal.seq)
     anchor = furthest([anchor, { count: ends.audit.seq, head: ends.audit.tail }])
