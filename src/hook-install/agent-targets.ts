@@ -1,13 +1,7 @@
-import { type AgentName, hosts } from '../hook/hosts.ts'
-import { type Place, settingsPath } from './place.ts'
+import { type Agent, allAgents } from './agent.ts'
+import { settingsPath } from './agent-home.ts'
+import { allPlaces, type Place } from './place.ts'
 import type { Target } from './target.ts'
-
-/** git is no agent: its hooks are installed where somebody asks for it by name. */
-export type Agent = Exclude<AgentName, 'git'>
-
-export const allAgents = Object.keys(hosts).filter((name): name is Agent => name !== 'git')
-
-export const allPlaces: readonly Place[] = ['user', 'project', 'local']
 
 /** Where agents could have hooks, each in every place it has. Without git, which would have to be asked. */
 export const agentTargets = (workspace: string): Target[] =>

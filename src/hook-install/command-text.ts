@@ -1,5 +1,6 @@
 import { basename, isAbsolute } from 'node:path'
-import { commandLine, type HookChoices } from '../hook/command-line.ts'
+import type { HookChoices } from '../hook/choices.ts'
+import { commandLine, onlyNo } from '../hook/command-line.ts'
 import { type AgentName, type Host, type HostEvent, isAgentName } from '../hook/hosts.ts'
 import type { Place } from './place.ts'
 
@@ -37,9 +38,8 @@ const withoutCertificates = 'NODE_EXTRA_CA_CERTS='
 /** The words that start the program, in front of its arguments. */
 export const started = (program: readonly string[]): string[] => [withoutCertificates, ...program]
 
-const onlyNo = ' || [ $? -ne 2 ] || exit 2'
 const orNo = ' || exit 2'
-const tails = [' || exit 0', onlyNo, orNo]
+const tails = [onlyNo, orNo]
 
 /** Reads a command back; undefined if it is not one of ours, or is no longer as we write them. */
 export function readCommand(text: string): HookCommand | undefined {
@@ -68,7 +68,7 @@ export function choicesOf({ flags }: HookCommand): HookChoices {
 }
 
 /** Splits a line of plain and single-quoted words, which is all we write; undefined for anything a shell would do more with. */
-export function shellWords(line: string): string[] | undefined {
+function shellWords(line: string): string[] | undefined {
   const word = /(?:[\w@%+=:,./-]|'[^']*'|\\')+/y
   const words: string[] = []
   for (let at = 0; at < line.length; at = word.lastIndex) {

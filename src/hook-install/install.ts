@@ -1,9 +1,10 @@
-import type { HookChoices } from '../hook/command-line.ts'
+import type { HookChoices } from '../hook/choices.ts'
 import type { Change } from './change.ts'
 import { installGuard } from './git/guard.ts'
 import { installSettings } from './install-settings.ts'
 import { installPlugin } from './opencode-plugin.ts'
-import { hookProgram, isShared } from './program.ts'
+import { isShared } from './place.ts'
+import { hookProgram } from './program.ts'
 import { unreadBy } from './strict-json.ts'
 import type { Target } from './target.ts'
 

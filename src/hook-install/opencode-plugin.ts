@@ -1,6 +1,6 @@
 import { pathToFileURL } from 'node:url'
 import { dirname, join } from 'node:path'
-import type { HookChoices } from '../hook/command-line.ts'
+import type { HookChoices } from '../hook/choices.ts'
 import { StintError } from '../primitives/stint-error.ts'
 import type { Change } from './change.ts'
 import { exclusively } from './exclusive.ts'
@@ -29,7 +29,7 @@ export const isAsWritten = (text: string): boolean =>
   )
 
 /** OpenCode loads every file in its directory of plugins; ours is a few lines that load the rest. */
-export function pluginText(program: readonly string[], choices: HookChoices): string {
+function pluginText(program: readonly string[], choices: HookChoices): string {
   const chosen = Object.fromEntries(Object.entries(choices).filter(([, value]) => value))
   const plugin = pathToFileURL(join(dirname(program.at(-1) ?? ''), 'opencode-plugin.mjs')).href
   return `${mark}import { stintPlugin } from ${JSON.stringify(plugin)}

@@ -1,8 +1,10 @@
 import type { AgentName } from '../hook/hosts.ts'
 import { StintError } from '../primitives/stint-error.ts'
-import { agentTarget, allAgents, allPlaces } from './agent-targets.ts'
+import { allAgents, type SettingsAgent } from './agent.ts'
+import { isFound, requiredPath, settingsPath } from './agent-home.ts'
+import { agentTarget } from './agent-targets.ts'
 import { hooksDirectory } from './git/hooks-directory.ts'
-import { isFound, type Place, requiredPath, type SettingsAgent, settingsPath } from './place.ts'
+import { allPlaces, type Place } from './place.ts'
 
 /** One place where hooks can be: a settings file, the hooks of a repository, a plugin's file. */
 export type Target =

@@ -5,7 +5,7 @@ import { type Shape, shapes } from './entry.ts'
 import { exclusively } from './exclusive.ts'
 import { backupOf, type SettingsTarget } from './install-settings.ts'
 import { type JsonPath, nodeAt, parseJson } from './json/parse.ts'
-import { readRecord, removeRecord, sha256 } from './record.ts'
+import { readRecord, removeRecord, sha256 } from './install-record.ts'
 import {
   checkWritable,
   isUnchanged,

@@ -1,7 +1,7 @@
 import type { Change } from './change.ts'
 import { uninstallGuard } from './git/guard.ts'
 import { uninstallPlugin } from './opencode-plugin.ts'
-import { agentHome } from './place.ts'
+import { agentHome } from './agent-home.ts'
 import type { Target } from './target.ts'
 import { uninstallSettings } from './uninstall-settings.ts'
 

@@ -1,16 +1,9 @@
 import { shellWord } from '../primitives/shell-word.ts'
+import type { HookChoices } from './choices.ts'
 import type { Host, HostEvent } from './hosts.ts'
 
-/** What a person chooses when installing; what is not said is the default of `stint-hook`. */
-export interface HookChoices {
-  scope?: 'workspace' | 'paths'
-  hold?: 'turn' | 'session'
-  failClosed?: boolean
-  record?: boolean
-}
-
 /** The words after `stint-hook`, always in the same order: hosts know an entry by its command, and trust it by its text. */
-export const hookArguments = (host: Host, event: HostEvent, choices: HookChoices = {}): string[] => [
+const hookArguments = (host: Host, event: HostEvent, choices: HookChoices = {}): string[] => [
   host.name,
   ...(host.namesEvent || host.name === 'git' ? [] : ['--event', event.name]),
   ...(choices.scope === undefined ? [] : ['--scope', choices.scope]),
@@ -20,8 +13,8 @@ export const hookArguments = (host: Host, event: HostEvent, choices: HookChoices
 ]
 
 /**
- * The command for hosts that take a line of shell. `program` is how stint-hook is started: `['/usr/bin/node', '/…/stint-hook.cjs']`. Where the
- * host would block on an exit code that is not ours (127: no such command), the line lets only that pass that means "no".
+ * The command for hosts that take a line of shell. `program` is how stint-hook is started: `['/usr/bin/node', '/…/stint-hook.cjs']`. If the
+ * host would also block on other exit codes (127: no such command), the line lets only ours through.
  */
 export function commandLine(
   host: Host,
@@ -33,8 +26,8 @@ export function commandLine(
   return host.onCrash === 'closed' && !choices.failClosed ? `${words}${onlyNo}` : words
 }
 
-/** Whatever else goes wrong, a node that does not start included, has another exit code. */
-const onlyNo = ' || [ $? -ne 2 ] || exit 2'
+/** Lets only exit code 2 through, which means "no". Every other failure, such as a node that does not start, has another one. */
+export const onlyNo = ' || [ $? -ne 2 ] || exit 2'
 
 /**
  * The line for a git hook, a POSIX script: it refuses when stint-hook does, with exit code 2, and not when that cannot even be started.

@@ -54,7 +54,7 @@ export function changesBranch({ hook, state, lines }: GitCall): boolean {
 const sessionVariables = ['STINT_SESSION_ID', 'CLAUDE_CODE_SESSION_ID', 'GEMINI_SESSION_ID']
 
 /** A git process is the holder's if it says so, or if a holder started it. A person at a terminal is another session. */
-export function belongsTo(claim: Claim, { env, ancestors }: Pick<GitCaller, 'env' | 'ancestors'>): boolean {
+function belongsTo(claim: Claim, { env, ancestors }: Pick<GitCaller, 'env' | 'ancestors'>): boolean {
   if (sessionVariables.some((name) => env[name] === claim.session_id)) return true
   return claim.holders.some((holder) =>
     ancestors.some(({ pid, started }) => pid === holder.pid && started === holder.started),

@@ -1,4 +1,4 @@
-import type { HookChoices } from './command-line.ts'
+import type { HookChoices } from './choices.ts'
 import type { HookEvent } from './event.ts'
 import { endSession, endTurn, hearPrompt, startSession } from './session-life.ts'
 import { sessionName } from './session-name.ts'

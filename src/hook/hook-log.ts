@@ -16,7 +16,7 @@ const maxBytes = 256 << 10
 /** Of each field: an event may have anything in it. */
 const maxLength = 2000
 
-export const hookLogPath = (home: string): string => join(home, 'hook.log')
+const hookLogPath = (home: string): string => join(home, 'hook.log')
 
 /** Notes it in `hook.log` in the home, a line of JSON; the last two times 256 KiB are kept. Never fails: it is about failures. */
 export function noteWarning(warning: HookWarning, env: NodeJS.ProcessEnv = process.env): void {

@@ -25,7 +25,7 @@ export interface HostEvent {
   readonly kind: EventKind
   /** The tools it is for, in the host's own syntax; absent where the host takes none. */
   readonly matcher?: string
-  /** In the host's own unit. */
+  /** In the host's own unit: Gemini counts milliseconds, the others seconds. */
   readonly timeout?: number
 }
 
@@ -34,7 +34,6 @@ export interface Host {
   /** As people call it. */
   readonly title: string
   readonly events: readonly HostEvent[]
-  readonly timeoutUnit: 's' | 'ms'
   /** False: the event's name is not in its JSON, and goes onto the command line (`--event`). */
   readonly namesEvent: boolean
   /**
@@ -60,7 +59,6 @@ const geminiTools = '^(run_shell_command|write_file|replace)$'
 const claude: Host = {
   name: 'claude',
   title: 'Claude Code',
-  timeoutUnit: 's',
   namesEvent: true,
   onCrash: 'open',
   failClosed: { onFailure: 'block' },
@@ -81,7 +79,6 @@ const claude: Host = {
 const codex: Host = {
   name: 'codex',
   title: 'Codex',
-  timeoutUnit: 's',
   namesEvent: true,
   onCrash: 'open',
   edits: ['apply_patch', 'Edit', 'Write'],
@@ -102,7 +99,6 @@ const codex: Host = {
 const git: Host = {
   name: 'git',
   title: 'git',
-  timeoutUnit: 's',
   namesEvent: false,
   onCrash: 'closed',
   edits: [],
@@ -116,7 +112,6 @@ const git: Host = {
 const cursor: Host = {
   name: 'cursor',
   title: 'Cursor',
-  timeoutUnit: 's',
   namesEvent: true,
   onCrash: 'open',
   failClosed: { failClosed: true },
@@ -136,7 +131,6 @@ const cursor: Host = {
 const copilot: Host = {
   name: 'copilot',
   title: 'Copilot CLI',
-  timeoutUnit: 's',
   namesEvent: false,
   onCrash: 'closed',
   edits: ['edit', 'create', 'apply_patch', 'str_replace_editor', ...claude.edits],
@@ -155,7 +149,6 @@ const copilot: Host = {
 const gemini: Host = {
   name: 'gemini',
   title: 'Gemini CLI',
-  timeoutUnit: 'ms',
   namesEvent: true,
   onCrash: 'closed',
   edits: ['write_file', 'replace'],
@@ -174,7 +167,6 @@ const gemini: Host = {
 const opencode: Host = {
   name: 'opencode',
   title: 'OpenCode',
-  timeoutUnit: 's',
   namesEvent: true,
   onCrash: 'open',
   edits: ['edit', 'write', 'multiedit', 'patch', 'apply_patch'],

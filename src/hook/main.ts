@@ -9,7 +9,7 @@ import { noteWarning } from './hook-log.ts'
 import { type HookOptions, parseOptions, usage } from './options.ts'
 import { readObject, readText } from './read-input.ts'
 import type { RecordRequest } from './record/record.ts'
-import type { Verdict } from './verdict.ts'
+import { onFault, type Verdict } from './verdict.ts'
 
 /** Recording is rare, and a file of its own: it is loaded when it is asked for. */
 export type LoadRecord = () => { record: (request: RecordRequest) => void }
@@ -56,7 +56,7 @@ function judgeGit({ words: [hook, state] }: HookOptions, env: NodeJS.ProcessEnv)
   return guardGit(call, { env, ancestors, cwd: process.cwd(), register: homeRegister(env) })
 }
 
-/** A lock that stands in the way because it is itself broken is worse than none: it is noted, and the agent goes on. */
+/** The verdict, or what a fault comes to. */
 function orFault(
   options: HookOptions,
   event: Partial<Pick<HookEvent, 'name' | 'sessionId'>>,
@@ -77,9 +77,5 @@ function fault(
   warning: string,
 ): Verdict {
   noteWarning({ agent, event: name, session: sessionId, warning }, env)
-  if (!failClosed) return { block: false }
-  return {
-    block: true,
-    reason: `stint-hook could not find out whether another session holds this workspace (${warning}), and --fail-closed says to refuse then. Tell the user: \`stint hook doctor\` shows what is wrong.`,
-  }
+  return onFault(failClosed, '--fail-closed', warning)
 }

@@ -1,7 +1,7 @@
 import { homeRegister } from '../lease/lock-home.ts'
 import { ownIdentity } from '../primitives/liveness.ts'
 import { textOf } from '../primitives/text-of.ts'
-import type { HookChoices } from './command-line.ts'
+import type { HookChoices } from './choices.ts'
 import { type HookEvent, useOf } from './event.ts'
 import { handleEvent } from './handle-event.ts'
 import { noteWarning } from './hook-log.ts'
@@ -10,7 +10,7 @@ import { Lineage, type SessionSource } from './opencode-lineage.ts'
 import { recordCall } from './record/record.ts'
 import { drainQueue } from './record/recorder.ts'
 import { sessionName } from './session-name.ts'
-import type { Verdict } from './verdict.ts'
+import { onFault, pass, type Verdict } from './verdict.ts'
 
 /** As much of what OpenCode gives a plugin as we use. */
 export interface PluginInput {
@@ -59,7 +59,7 @@ export function stintPlugin(choices: HookChoices = {}): (input: PluginInput) => 
 
     const handle = (kind: EventKind, sessionId: string, more: Partial<HookEvent> = {}): Verdict => {
       const event: HookEvent = { ...blank, name: kind, kind, sessionId, cwd: directory, ...more }
-      let verdict: Verdict = { block: false }
+      let verdict = pass
       try {
         sessions.add(sessionId)
         const around = { register: homeRegister(), agent: ownIdentity(), env: process.env }
@@ -70,8 +70,7 @@ export function stintPlugin(choices: HookChoices = {}): (input: PluginInput) => 
         note(kind, sessionId, error)
         // What could not be recorded is refused all the same.
         if (verdict.block) return verdict
-        const reason = `stint could not find out whether another session holds this workspace (${textOf(error)}), and failClosed says to refuse then.`
-        return failClosed ? { block: true, reason } : { block: false }
+        return onFault(failClosed, 'failClosed', textOf(error))
       }
     }
 

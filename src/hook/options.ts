@@ -1,4 +1,4 @@
-import type { HookChoices } from './command-line.ts'
+import type { HookChoices } from './choices.ts'
 import { type AgentName, isAgentName } from './hosts.ts'
 
 /** What `stint-hook` was started with. */

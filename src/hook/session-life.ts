@@ -1,11 +1,9 @@
 import type { Claim } from '../lease/claim.ts'
 import type { Decision } from '../lease/rules.ts'
-import type { HookChoices } from './command-line.ts'
+import type { Hold } from './choices.ts'
 import { forgetCalls, isMovingOn, leave, moveOn, type Party, takeUp } from './decide.ts'
 import type { HookEvent } from './event.ts'
 import { changeNow, forEachBook, isOfSession, type Surroundings } from './surroundings.ts'
-
-type Hold = Required<HookChoices>['hold']
 
 /** The user has spoken: earlier calls have ended or were broken off, except in the background. */
 export function hearPrompt(party: Party, around: Surroundings): void {

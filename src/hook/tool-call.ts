@@ -1,14 +1,13 @@
 import type { Book } from '../lease/book.ts'
+import type { Scope } from './choices.ts'
 import { beginCall, endCall, type EndedCall, type Party } from './decide.ts'
 import { denial } from './denial.ts'
 import type { HookEvent, Tool } from './event.ts'
-import { type Place, placeOfCall } from './place-of-call.ts'
+import { type PlaceOfCall, placeOfCall } from './place-of-call.ts'
 import { purposeOf } from './purpose.ts'
 import { withoutSecrets } from './secrets-of-environment.ts'
 import { bookOf, changeNow, forEachBook, isOfSession, type Surroundings } from './surroundings.ts'
 import { pass, type Verdict } from './verdict.ts'
-
-type Scope = 'workspace' | 'paths'
 
 /** A tool is about to run: it gets what it needs, or hears who has it. */
 export function beginToolCall(event: HookEvent, party: Party, scope: Scope, around: Surroundings): Verdict {
@@ -44,7 +43,7 @@ let calls = 0
 /** For hosts that do not name their calls. */
 const newCallId = (): string => `${Date.now().toString(36)}-${process.pid.toString(36)}-${calls++}`
 
-function placeNow(event: HookEvent, tool: Tool, scope: Scope): Place | undefined {
+function placeNow(event: HookEvent, tool: Tool, scope: Scope): PlaceOfCall | undefined {
   try {
     return placeOfCall(event, tool, scope)
   } catch {

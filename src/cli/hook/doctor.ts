@@ -17,7 +17,7 @@ import {
 } from '../../hook-install/doctor/trial.ts'
 import { trialEvent } from '../../hook-install/doctor/trial-event.ts'
 import { type Installation, inspect } from '../../hook-install/inspect.ts'
-import type { SettingsAgent } from '../../hook-install/place.ts'
+import type { SettingsAgent } from '../../hook-install/agent.ts'
 import { targetsToLookAt } from '../../hook-install/target.ts'
 import { hosts } from '../../hook/hosts.ts'
 import { findWorkspace } from '../../lease/workspace.ts'

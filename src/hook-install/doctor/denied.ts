@@ -1,4 +1,6 @@
 import type { AgentName } from '../../hook/hosts.ts'
+import { parseObject } from '../../primitives/parse-object.ts'
+import { objectOr } from '../json/parse.ts'
 
 /** How a hook that an agent has started has ended. */
 export interface Ended {
@@ -12,8 +14,8 @@ export interface Ended {
 export function isDenied(agent: AgentName, { code, stdout, stderr }: Ended): boolean {
   if (agent === 'git') return code !== 0
   if (agent === 'opencode') return code === 2
-  const said = parse(stdout)
-  const output = objectAt(said, 'hookSpecificOutput')
+  const said = parseObject(stdout) ?? {}
+  const output = objectOr(said.hookSpecificOutput)
   if (code === 2) return stderr.trim() !== ''
   if (agent === 'copilot' && code !== 0) return true
   if (agent === 'gemini') return said.decision === 'deny' || ((code ?? 0) > 2 && stdout + stderr !== '')
@@ -21,16 +23,3 @@ export function isDenied(agent: AgentName, { code, stdout, stderr }: Ended): boo
   if (agent === 'copilot') return said.permissionDecision === 'deny'
   return output.permissionDecision === 'deny'
 }
-
-type Json = Readonly<Record<string, unknown>>
-
-function parse(text: string): Json {
-  try {
-    return object(JSON.parse(text))
-  } catch {
-    return {}
-  }
-}
-
-const object = (value: unknown): Json => (typeof value === 'object' && value !== null ? (value as Json) : {})
-const objectAt = (json: Json, name: string): Json => object(json[name])

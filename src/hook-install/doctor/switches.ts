@@ -2,8 +2,8 @@ import { join } from 'node:path'
 import { getNodeValue } from 'jsonc-parser'
 import type { AgentName } from '../../hook/hosts.ts'
 import type { Installation } from '../inspect.ts'
-import { parseJson } from '../json/parse.ts'
-import { agentHome, settingsPath } from '../place.ts'
+import { type JsonObject, objectOr, parseJson } from '../json/parse.ts'
+import { agentHome, settingsPath } from '../agent-home.ts'
 import { readSettings } from '../settings-file.ts'
 import { decode } from '../settings-text.ts'
 import { unreadBy } from '../strict-json.ts'
@@ -15,8 +15,6 @@ export interface Switch {
   problem: string
   fix: string
 }
-
-type Json = Readonly<Record<string, unknown>>
 
 /** What keeps the agent from running hooks that are installed. */
 export function switchesOf(installation: Installation, workspace: string): Switch[] {
@@ -55,7 +53,7 @@ const looks: Partial<Record<AgentName, (installation: Installation, workspace: s
   gemini: (_, workspace) =>
     (['user', 'project'] as const).flatMap((place) => {
       const path = settingsPath('gemini', place, workspace) ?? ''
-      const config = object(jsonOf(path).hooksConfig)
+      const config = objectOr(jsonOf(path).hooksConfig)
       const disabled = Array.isArray(config.disabled) ? config.disabled : []
       const ours = disabled.some((name) => /^stint-|stint-hook/.test(String(name)))
       return [
@@ -83,7 +81,7 @@ const allDisabled = (path: string): Switch[] =>
 
 /** A plugin's hooks run beside those in the settings: twice the time, no more safety. */
 function pluginToo(path: string): Switch[] {
-  const enabled = Object.entries(object(jsonOf(path).enabledPlugins))
+  const enabled = Object.entries(objectOr(jsonOf(path).enabledPlugins))
   const plugin = enabled.find(([name, on]) => name.startsWith('stint@') && on === true)
   if (plugin === undefined) return []
   return [
@@ -125,8 +123,6 @@ export function codexTrust(toml: string, paths: readonly string[]): 'trusted' | 
   return /\benabled\s*=\s*false\b/.test(entry) ? 'disabled' : 'trusted'
 }
 
-const object = (value: unknown): Json => (typeof value === 'object' && value !== null ? (value as Json) : {})
-
 function textOf(path: string): string {
   try {
     return decode(readSettings(path).bytes).text
@@ -136,9 +132,9 @@ function textOf(path: string): string {
 }
 
 /** What cannot be read has no switch in it: that it cannot be read is told elsewhere. */
-function jsonOf(path: string): Json {
+function jsonOf(path: string): JsonObject {
   try {
-    return object(getNodeValue(parseJson(textOf(path))))
+    return objectOr(getNodeValue(parseJson(textOf(path))))
   } catch {
     return {}
   }

@@ -1,4 +1,4 @@
-import type { SettingsAgent } from '../place.ts'
+import type { SettingsAgent } from '../agent.ts'
 
 /** An event as the agent would send it before it runs a command in its shell. */
 export function trialEvent(agent: SettingsAgent, cwd: string, session: string): string {

@@ -1,4 +1,5 @@
-import { gitCheckLine, type HookChoices } from '../../hook/command-line.ts'
+import type { HookChoices } from '../../hook/choices.ts'
+import { gitCheckLine } from '../../hook/command-line.ts'
 import { hosts, type HostEvent } from '../../hook/hosts.ts'
 import { type HookCommand, readCommand, started } from '../command-text.ts'
 

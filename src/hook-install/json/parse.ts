@@ -48,3 +48,9 @@ function placeOf(text: string, offset: number): { line: number; column: number }
   const before = text.slice(0, offset).split('\n')
   return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 }
 }
+
+export type JsonObject = Readonly<Record<string, unknown>>
+
+/** The value if it is an object; an empty one if not. */
+export const objectOr = (value: unknown): JsonObject =>
+  typeof value === 'object' && value !== null ? (value as JsonObject) : {}

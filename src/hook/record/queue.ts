@@ -18,7 +18,7 @@ export interface Waiting extends Entries {
   workspace: string | undefined
 }
 
-export const queueOf = (home: string): string => join(home, 'hook-queue')
+const queueOf = (home: string): string => join(home, 'hook-queue')
 
 /** A process that lives on, as OpenCode does, may have two in a millisecond, or a clock that is set back. */
 let lastAt = 0

@@ -2,7 +2,7 @@ import { acquireLease, type Lease } from '../../lease/lease.ts'
 import { homeRegister } from '../../lease/lock-home.ts'
 import { stintHome } from '../../primitives/home.ts'
 import { newSessionId } from '../../primitives/id.ts'
-import { errnoOf } from '../../primitives/stint-error.ts'
+import { StintError } from '../../primitives/stint-error.ts'
 import { textOf } from '../../primitives/text-of.ts'
 import { secretsFromEnvironment } from '../../secrets/environment.ts'
 import { filesystemStore } from '../../store/filesystem/store.ts'
@@ -41,7 +41,7 @@ async function tryLease(env: NodeJS.ProcessEnv): Promise<Lease | undefined> {
       register: homeRegister(env),
     })
   } catch (error) {
-    if (errnoOf(error) === 'LOCK_HELD') return undefined
+    if (error instanceof StintError && error.code === 'LOCK_HELD') return undefined
     throw error
   }
 }
