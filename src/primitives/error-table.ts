@@ -13,6 +13,7 @@ export interface ErrorEntry {
 
 const entry = (exit: number, hint: string, retryable = false): ErrorEntry => ({ exit, retryable, hint })
 
+/** All errors by their code, ordered by exit code; `docs/errors.md` has a section for each. */
 export const errorTable = {
   ARG_ERROR: entry(2, 'Run the command with --help to see what it takes.'),
   NAME_INVALID: entry(2, 'Use a relative name without "..", empty parts or NUL.'),

@@ -28,6 +28,13 @@ export function ownIdentity(): Identity {
   return self
 }
 
+/**
+ * Looks at the table of processes: is this process alive? `unknown` for one of another machine or namespace.
+ *
+ * @example
+ * const child = identify(pid)
+ * if (child === undefined || liveness(child) === 'dead') restart()
+ */
 export function liveness(identity: Identity): Liveness {
   return judge(identity, thisMachine(), sight)
 }
