@@ -246,9 +246,9 @@ test('threads of one process, and copies of the library, are as apart as process
   expect(faults.flat()).toEqual([])
 })
 
-test.each<[what: string, bad: object]>([
-  ['a session id that is no name', { sessionId: '..' }],
-  ['a session id that is no text', { sessionId: 42 }],
+test.each<[what: string, bad: object, code?: string]>([
+  ['a session id that is no name', { sessionId: '..' }, 'SESSION_ID_INVALID'],
+  ['a session id that is no text', { sessionId: 42 }, 'SESSION_ID_INVALID'],
   ['no time at all', { ttlMs: 0 }],
   ['a time that is no number', { ttlMs: Number.NaN }],
   ['more than 30 days', { ttlMs: 31 * 24 * 3_600_000 }],
@@ -264,8 +264,8 @@ test.each<[what: string, bad: object]>([
   ['too many paths', { paths: Array.from({ length: 1001 }, (_, i) => `${i}`) }],
   ['a purpose that is no text', { purpose: 5 }],
   ['a purpose that is too long', { purpose: 'x'.repeat(10_001) }],
-])('%s: ARG_ERROR, and nothing is claimed', async (_, bad) => {
+])('%s is refused, and nothing is claimed', async (_, bad, code = 'ARG_ERROR') => {
   const given = { ...options('a'), ...bad } as LeaseOptions
-  await expect(acquireLease(given)).rejects.toMatchObject({ code: 'ARG_ERROR' })
+  await expect(acquireLease(given)).rejects.toMatchObject({ code })
   expect(await runAsync(register, register.keys())).toEqual([])
 })

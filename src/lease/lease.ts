@@ -272,7 +272,7 @@ export class Lease {
 function prepareLease(options: LeaseOptions): { book: Book; request: AcquireRequest } {
   const { sessionId, ttlMs = defaultTtlMs, pid = process.pid } = options
   if (!isSessionId(sessionId))
-    throw new StintError('ARG_ERROR', `${JSON.stringify(sessionId)} cannot be a session id`)
+    throw new StintError('SESSION_ID_INVALID', `${JSON.stringify(sessionId)} cannot be a session id`)
   assertOptions({ ...options, ttlMs })
   const register = options.register ?? homeRegister()
   const { resource } = options

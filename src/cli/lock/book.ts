@@ -57,7 +57,10 @@ export const describeSubject = (key: string, name: string) =>
 export function readSession(given: string | undefined): string | undefined {
   const session = given ?? (process.env.STINT_SESSION_ID || undefined)
   if (session === undefined || isSessionId(session)) return session
-  throw new StintError('ARG_ERROR', `${JSON.stringify(session.slice(0, 140))} cannot be a session id`)
+  throw new StintError(
+    'SESSION_ID_INVALID',
+    `${JSON.stringify(session.slice(0, 140))} cannot be a session id`,
+  )
 }
 
 export function needSession(given: string | undefined): string {
