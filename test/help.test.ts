@@ -1,7 +1,10 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { stint } from '../src/cli/stint.ts'
 import { isGroup } from '../src/command/select.ts'
 import type { Command, CommandGroup } from '../src/command/spec.ts'
+import { projectRoot } from './support/world.ts'
 
 /** Every command, as a user would call it. */
 async function allCommands(
@@ -25,4 +28,13 @@ test('every command says in one line what it does, and shows how it is called', 
     expect(examples?.length ?? 0, `examples of ${called}`).toBeGreaterThan(0)
     for (const [line] of examples ?? []) expect(line, `an example of ${called}`).toContain('stint')
   }
+})
+
+test('every command is in the documentation', async () => {
+  const pages = readdirSync(join(projectRoot, 'docs')).filter((name) => name.endsWith('.md'))
+  const text = ['README.md', ...pages.map((name) => join('docs', name))]
+    .map((path) => readFileSync(join(projectRoot, path), 'utf8'))
+    .join('\n')
+  const missing = (await allCommands(stint, 'stint')).filter(([called]) => !text.includes(called))
+  expect(missing.map(([called]) => called)).toEqual([])
 })
