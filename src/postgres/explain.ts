@@ -94,6 +94,9 @@ function wordsOf(error: unknown): string {
   return message || errors?.[0]?.message || errnoOf(error) || 'no reason given'
 }
 
+/** What `pg` has thrown, behind our words for it. Undefined for an error of ours that has no cause: that is a decision, not a mishap. */
+export const causeOf = (error: unknown): unknown => (error instanceof StintError ? error.cause : error)
+
 /** May the same statement, tried again, succeed? Nothing of it has been done. */
 export const isConflict = (error: unknown): boolean => ['40001', '40P01'].includes(sqlStateOf(error) ?? '')
 

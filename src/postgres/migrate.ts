@@ -1,7 +1,7 @@
 import { explainPostgres, sqlStateOf } from './explain.ts'
 import { groundwork, knownVersion, migrations, recordMigration } from './migrations.ts'
 import { inTransaction, type PostgresClient, type PostgresPool } from './pool.ts'
-import { assertSchema, readSchemaVersion } from './schema-version.ts'
+import { assertKnown, readSchemaVersion } from './schema-version.ts'
 
 export interface MigrateReport {
   /** The version the schema had: 0 if there was none. */
@@ -17,9 +17,10 @@ export interface MigrateReport {
  */
 export async function migrate({ pool }: { pool: PostgresPool }): Promise<MigrateReport> {
   try {
-    const { version: from, needs } = await readSchemaVersion(pool)
-    assertSchema({ version: Math.max(from, knownVersion), needs }, knownVersion)
-    // Whoever may not change anything can still learn that there is nothing to change.
+    const schema = await readSchemaVersion(pool)
+    assertKnown(schema)
+    const { version: from } = schema
+    // A role that may not change anything can still learn that there is nothing to change.
     if (from >= knownVersion) return { from, to: from }
     return await untilNobodyInterferes(() => inTransaction(pool, apply))
   } catch (error) {
@@ -31,8 +32,9 @@ async function apply(client: PostgresClient): Promise<MigrateReport> {
   for (const statement of groundwork) await client.query(statement)
   // From here on one at a time; released by the end of the transaction.
   await client.query('LOCK TABLE stint.migration IN SHARE ROW EXCLUSIVE MODE')
-  const { version: from, needs } = await readSchemaVersion(client)
-  assertSchema({ version: Math.max(from, knownVersion), needs }, knownVersion)
+  const schema = await readSchemaVersion(client)
+  assertKnown(schema)
+  const { version: from } = schema
   for (const migration of migrations.slice(from)) {
     for (const statement of migration.statements) await client.query(statement)
     await client.query(recordMigration(migration))

@@ -1,11 +1,10 @@
 import { systemClock } from '../primitives/clock.ts'
-import { StintError } from '../primitives/stint-error.ts'
 import type { Held, Now, Register, Steps } from '../lease/register.ts'
 import { repositoryOf } from '../lease/repository.ts'
-import { explainPostgres, isConflict, isUncertain, sqlStateOf } from './explain.ts'
-import type { PostgresPool, Row } from './pool.ts'
+import { causeOf, isConflict, isUncertain, sqlStateOf } from './explain.ts'
+import { Gateway, type GatewayOptions } from './gateway.ts'
+import type { Row } from './pool.ts'
 import { pollEpoch } from './poll-epoch.ts'
-import { assertSchema, readSchemaVersion } from './schema-version.ts'
 import {
   milliseconds,
   nowSql,
@@ -15,12 +14,9 @@ import {
   timelineOfServer,
   withoutTimeline,
 } from './statements.ts'
-import { Late, within } from './within.ts'
+import { Late } from './within.ts'
 
-export interface PostgresRegisterOptions {
-  pool: PostgresPool
-  /** How long to wait for an answer of the server; 10 seconds by default. */
-  timeoutMs?: number
+export interface PostgresRegisterOptions extends GatewayOptions {
   /** How often a watcher looks, in milliseconds; 1000 by default. */
   pollMs?: number
 }
@@ -47,19 +43,10 @@ const resolveMs = 5000
  * await using lease = await acquireLease({ register, resource: 'deploy:prod', sessionId: 'ses_1' })
  */
 export function postgresRegister(options: PostgresRegisterOptions): Register<PostgresStep> {
-  const { pool, timeoutMs = 10_000, pollMs = 1000 } = options
+  const { pool, pollMs = 1000 } = options
+  const gateway = new Gateway(options, wantedVersion)
   const readings = new Map<string, { now: Now; at: number }>()
   let timeline: string = timelineOfServer
-  let ready: Promise<void> | undefined
-
-  /** Once a register: until it has succeeded. */
-  const checkSchema = (): Promise<void> => {
-    ready ??= readSchemaVersion(pool).then((version) => assertSchema(version, wantedVersion))
-    ready.catch(() => {
-      ready = undefined
-    })
-    return ready
-  }
 
   function* query(sql: string, ...values: unknown[]): Queries<Row[]> {
     return (yield { sql, values }) as Row[]
@@ -126,14 +113,7 @@ export function postgresRegister(options: PostgresRegisterOptions): Register<Pos
 
   async function perform(step: PostgresStep): Promise<unknown> {
     if ('pause' in step) return await new Promise((resolve) => setTimeout(resolve, step.pause))
-    try {
-      return await within(timeoutMs, async () => {
-        await checkSchema()
-        return (await pool.query(step.sql, step.values)).rows
-      })
-    } catch (error) {
-      throw explainPostgres(error)
-    }
+    return await gateway.ask(async () => (await pool.query(step.sql, step.values)).rows)
   }
 
   return {
@@ -164,5 +144,4 @@ const nowOf = ({ now, timeline }: Row): Now => {
   return { wall, mono: wall, clock: 'postgres', era: `pg${String(timeline)}` }
 }
 
-const causeOf = (error: unknown): unknown => (error instanceof StintError ? error.cause : error)
 const stateBehind = (error: unknown): string | undefined => sqlStateOf(causeOf(error))

@@ -19,7 +19,8 @@ export async function readSchemaVersion(client: PostgresPool | PostgresClient): 
 }
 
 /** Refuses a schema that lacks what `wanted` brought, and one that has moved on beyond us. */
-export function assertSchema({ version, needs }: SchemaVersion, wanted: number): void {
+export function assertSchema(schema: SchemaVersion, wanted: number): void {
+  const { version } = schema
   if (version < wanted) {
     const what =
       version === 0
@@ -29,14 +30,18 @@ export function assertSchema({ version, needs }: SchemaVersion, wanted: number):
       detail: `schema_version=${version} wanted=${wanted}`,
     })
   }
-  if (needs > knownVersion) {
-    throw new StintError(
-      'POSTGRES_SCHEMA',
-      `the schema "stint" has version ${version}, which needs a newer stint`,
-      {
-        detail: `schema_version=${version} needs=${needs} known=${knownVersion}`,
-        hint: 'Install a newer version of stint.',
-      },
-    )
-  }
+  assertKnown(schema)
+}
+
+/** Refuses a schema that has moved on beyond us. */
+export function assertKnown({ version, needs }: SchemaVersion): void {
+  if (needs <= knownVersion) return
+  throw new StintError(
+    'POSTGRES_SCHEMA',
+    `the schema "stint" has version ${version}, which needs a newer stint`,
+    {
+      detail: `schema_version=${version} needs=${needs} known=${knownVersion}`,
+      hint: 'Install a newer version of stint.',
+    },
+  )
 }

@@ -1,6 +1,9 @@
 /** A time of the server, in milliseconds since the epoch, as a number that JavaScript has. */
 export const milliseconds = (time: string): string => `(extract(epoch FROM ${time}) * 1000)::float8`
 
+/** Asks a server that acknowledges before a record is on disk (`synchronous_commit = off`) not to, for this transaction. */
+export const untilOnDisk = `CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END`
+
 /** What a server that takes over from another counts up: after that, what was written last may be lost. */
 export const timelineOfServer = `CASE WHEN pg_is_in_recovery() THEN '' ELSE substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) END`
 export const noTimeline = `''`

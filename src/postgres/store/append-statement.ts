@@ -1,4 +1,4 @@
-import { genesis } from './log-lines.ts'
+import { untilOnDisk } from '../statements.ts'
 import type { Batch } from './batch.ts'
 
 const logRows = (log: 'journal' | 'audit', head: string, lines: string, blobs: string): string =>
@@ -11,8 +11,6 @@ const logRows = (log: 'journal' | 'audit', head: string, lines: string, blobs: s
 /**
  * Everything that a batch brings, in one statement, which is one transaction: no connection has to remember anything. The first part is the fence: only whoever
  * holds the session, and knows where it ends, changes the row, and without that row nothing else is written.
- *
- * A server that acknowledges before a record is on disk (`synchronous_commit = off`) is asked not to, for this transaction.
  */
 const appendSql = `WITH held AS (
     UPDATE stint.session SET head_seq = $5, head_sum = $6, audit_seq = $7, audit_head = $8, turns = turns + $9, bytes = bytes + $10,
@@ -27,7 +25,7 @@ const appendSql = `WITH held AS (
   ), spool AS (
     UPDATE stint.spool SET taken_at = clock_timestamp(), entry = '' FROM held WHERE session = held.key AND mark = ANY ($18::text[])
   )
-  SELECT CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END FROM held`
+  SELECT ${untilOnDisk} FROM held`
 
 /** The statement and its values; it gives a row if it was carried out. */
 export function appendStatement(key: string, token: string, batch: Batch): [string, ...unknown[]] {
@@ -54,6 +52,3 @@ export function appendStatement(key: string, token: string, batch: Batch): [stri
     marks,
   ]
 }
-
-/** Of a session that has nothing yet. */
-export const noEnds = { journal: genesis('journal'), audit: genesis('audit') }

@@ -1,16 +1,9 @@
 import { maxInlineBytes } from '../../journal/blobs.ts'
-import {
-  auditCodec,
-  encodeBlobBody,
-  encodeBody,
-  encodeField,
-  encodeLine,
-  journalCodec,
-} from '../../journal/codec.ts'
+import { encodeBlobBody, encodeBody, encodeField, encodeLine } from '../../journal/codec.ts'
 import type { Entry } from '../../store/driver.ts'
 import { turnType } from '../../store/state.ts'
 import { type Content, contentOf } from './content.ts'
-import type { LogName } from './log-lines.ts'
+import { codecs, type LogName } from './log-lines.ts'
 import type { Ends } from './session-row.ts'
 
 /** A record on its way: all of it that does not depend on when it is written. */
@@ -85,8 +78,6 @@ export function encodeBatch(bodies: readonly Body[], from: Ends, epoch: number, 
   if (batch.journal.lines.length === 0) batch.stamp = stamped
   return batch
 }
-
-const codecs = { journal: journalCodec, audit: auditCodec }
 
 function encodeLog(log: LogName, bodies: readonly Body[], batch: Batch, epoch: number, stamp = ''): void {
   let { seq, tail } = batch.from[log]

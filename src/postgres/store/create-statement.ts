@@ -1,4 +1,5 @@
 import { factsOf, type Manifest } from '../../store/manifest.ts'
+import { untilOnDisk } from '../statements.ts'
 import type { Claim } from './hold.ts'
 import { factColumns } from './revise-statement.ts'
 import { type Ends, manifestText, postgresId } from './session-row.ts'
@@ -15,7 +16,7 @@ const createSql = `WITH made AS (
     INSERT INTO stint.revision (session, rev, body)
     SELECT made.key, new.rev, new.body FROM made, unnest($18::integer[], $19::text[]) AS new (rev, body)
   )
-  SELECT key, CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END FROM made`
+  SELECT key, ${untilOnDisk} FROM made`
 
 /** What a new session has from the beginning. */
 export interface Dowry {

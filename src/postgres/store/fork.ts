@@ -1,12 +1,11 @@
 import { parseRecord } from '../../journal/record.ts'
 import { StintError } from '../../primitives/stint-error.ts'
 import type { Manifest } from '../../store/manifest.ts'
-import type { PostgresClient, Row } from '../pool.ts'
 import { createStatement } from './create-statement.ts'
-import type { Database } from './database.ts'
+import type { Ask, Database } from './database.ts'
 import { genesis, tailOf, type LogName } from './log-lines.ts'
 import { recover } from './recover.ts'
-import { findRow, type LogEnd, manifestText, type SessionRow } from './session-row.ts'
+import { findRow, type LogEnd, manifestText, nameTaken, type SessionRow } from './session-row.ts'
 
 /**
  * A new session, held by nobody, with everything that another has up to a record: its own rows, so that neither needs the other. In one transaction, and without
@@ -28,8 +27,7 @@ export async function forkRows(
   const manifest = manifestAt(seq)
   const fork = (): Promise<void> =>
     database.transaction(
-      async (client) => {
-        const ask = asking(client)
+      async (ask) => {
         const audited =
           seq === source.ends.journal.seq
             ? audit.end.seq
@@ -63,13 +61,6 @@ async function assertOurs(ask: Ask, manifest: Manifest): Promise<void> {
   )
   if (ours.length === 0) throw nameTaken(manifest.session_id)
 }
-
-type Ask = (sql: string, ...values: unknown[]) => Promise<Row[]>
-
-const asking =
-  (client: PostgresClient): Ask =>
-  async (sql, ...values) =>
-    (await client.query(sql, values)).rows
 
 /** How far the audit log had come when a record was written: the last time the journal says so. */
 async function auditedAt(ask: Ask, { key }: SessionRow, seq: number): Promise<number> {
@@ -173,6 +164,3 @@ const incomplete = ({ id }: SessionRow, log: LogName, seq: number): StintError =
     `the ${log} of ${id} cannot be read up to record ${seq}`,
     { hint: 'Fork it at an earlier record; `stint sessions verify` shows how far it is intact.' },
   )
-
-export const nameTaken = (id: string): StintError =>
-  new StintError('NAME_TAKEN', `session ${id} exists already`)

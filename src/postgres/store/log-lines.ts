@@ -1,7 +1,7 @@
 import { auditCodec, journalCodec } from '../../journal/codec.ts'
 import { checkRecord, type LogRecord, parseRecord } from '../../journal/record.ts'
 import type { Database } from './database.ts'
-import type { LogEnd } from './session-row.ts'
+import type { Ends, LogEnd } from './session-row.ts'
 
 export type LogName = 'journal' | 'audit'
 
@@ -47,12 +47,16 @@ export async function* linesOf(
   }
 }
 
-const codecs = { journal: journalCodec, audit: auditCodec }
+/** How each log is written. */
+export const codecs = { journal: journalCodec, audit: auditCodec }
 
 /** What the last line of a log leaves for the next. */
 export const tailOf = (log: LogName, line: string): string => codecs[log].tailOf(Buffer.from(line))
 
 export const genesis = (log: LogName): LogEnd => ({ seq: 0, tail: codecs[log].genesis })
+
+/** Of a session that has nothing yet. */
+export const noEnds: Ends = { journal: genesis('journal'), audit: genesis('audit') }
 
 /** Is this, to the byte, the record that follows? Its end if it is. */
 export function follow(log: LogName, { seq, line }: LogLine, after: LogEnd): LogEnd | undefined {

@@ -3,14 +3,12 @@ import { newSessionId } from '../../primitives/id.ts'
 import { StintError } from '../../primitives/stint-error.ts'
 import { damageFound } from '../../store/damage-found.ts'
 import { arrivedManifest, type Parcel } from '../../store/parcel.ts'
-import type { PostgresClient } from '../pool.ts'
 import { readBlob } from './content.ts'
 import { createStatement } from './create-statement.ts'
-import type { Database } from './database.ts'
-import { nameTaken } from './fork.ts'
+import type { Ask, Database } from './database.ts'
 import { locked, standingOf } from './hold.ts'
 import { follow, genesis, linesOf, type LogName } from './log-lines.ts'
-import { checkId, findRow, type LogEnd, postgresId, readManifest } from './session-row.ts'
+import { checkId, findRow, type LogEnd, nameTaken, postgresId, readManifest } from './session-row.ts'
 import { verify } from './verify.ts'
 
 /** A session to be taken along: `SESSION_LOCKED` if somebody holds it, and what its damage is if it has any. */
@@ -45,13 +43,12 @@ export async function unpack(
   checkId(id)
   const manifest = arrivedManifest(parcel, { id, store: postgresId, now })
   await database.transaction(
-    async (client) => {
+    async (ask) => {
       const { ends, turns } = parcel
       const dowry = { epoch: 1, ends, turns, bytes: 0, lastAt: Date.parse(manifest.created_at) }
-      const [sql, ...values] = createStatement(manifest, undefined, dowry)
-      const [made] = (await client.query(sql, values)).rows
+      const [made] = await ask(...createStatement(manifest, undefined, dowry))
       if (made === undefined) throw nameTaken(id)
-      const unpacking = new Unpacking(client, parcel, String(made.key))
+      const unpacking = new Unpacking(ask, parcel, String(made.key))
       await unpacking.log('journal')
       await unpacking.log('audit')
       await unpacking.finish()
@@ -65,7 +62,7 @@ export async function unpack(
 const most = { lines: 2000, bytes: 4 << 20 }
 
 class Unpacking {
-  readonly #client: PostgresClient
+  readonly #ask: Ask
   readonly #parcel: Parcel
   readonly #key: string
   readonly #blobs = new Set<string>()
@@ -73,8 +70,8 @@ class Unpacking {
   #epoch = 0
   #lastAt: number | undefined
 
-  constructor(client: PostgresClient, parcel: Parcel, key: string) {
-    this.#client = client
+  constructor(ask: Ask, parcel: Parcel, key: string) {
+    this.#ask = ask
     this.#parcel = parcel
     this.#key = key
   }
@@ -110,15 +107,19 @@ class Unpacking {
     for (const sha256 of this.#blobs) {
       const content = await this.#parcel.blob({ sha256, bytes: 0 })
       this.#bytes += Buffer.byteLength(content)
-      await this.#client.query('INSERT INTO stint.blob (session, sha256, content) VALUES ($1, $2, $3)', [
+      await this.#ask(
+        'INSERT INTO stint.blob (session, sha256, content) VALUES ($1, $2, $3)',
         this.#key,
         sha256,
         content,
-      ])
+      )
     }
-    await this.#client.query(
+    await this.#ask(
       `UPDATE stint.session SET bytes = $2, epoch = $3, last_at = coalesce(to_timestamp($4::float8 / 1000), last_at) WHERE key = $1`,
-      [this.#key, this.#bytes, Math.max(1, this.#epoch), this.#lastAt ?? null],
+      this.#key,
+      this.#bytes,
+      Math.max(1, this.#epoch),
+      this.#lastAt ?? null,
     )
   }
 
@@ -126,10 +127,13 @@ class Unpacking {
     log: LogName,
     rows: readonly { seq: number; line: string; blob: string | null }[],
   ): Promise<void> {
-    await this.#client.query(
+    await this.#ask(
       `INSERT INTO stint.${log} (session, seq, line, blob)
       SELECT $1, new.* FROM unnest($2::bigint[], $3::text[], $4::text[]) AS new`,
-      [this.#key, rows.map(({ seq }) => seq), rows.map(({ line }) => line), rows.map(({ blob }) => blob)],
+      this.#key,
+      rows.map(({ seq }) => seq),
+      rows.map(({ line }) => line),
+      rows.map(({ blob }) => blob),
     )
   }
 }

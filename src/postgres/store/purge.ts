@@ -28,18 +28,15 @@ export async function purge({ pool, olderThanMs = purgeAfterMs }: PurgeOptions):
   // One at a time: however much there is, nobody waits for long.
   for (;;) {
     const records = await database.transaction(
-      async (client) => {
-        const [session] = (
-          await client.query(
-            `DELETE FROM stint.session WHERE key = (SELECT key FROM stint.session
-              WHERE removed_at <= clock_timestamp() - $1::float8 * interval '1 millisecond' ORDER BY key LIMIT 1)
-            RETURNING key, head_seq`,
-            [olderThanMs],
-          )
-        ).rows
+      async (ask) => {
+        const [session] = await ask(
+          `DELETE FROM stint.session WHERE key = (SELECT key FROM stint.session
+            WHERE removed_at <= clock_timestamp() - $1::float8 * interval '1 millisecond' ORDER BY key LIMIT 1)
+          RETURNING key, head_seq`,
+          olderThanMs,
+        )
         if (session === undefined) return undefined
-        for (const table of tables)
-          await client.query(`DELETE FROM stint.${table} WHERE session = $1`, [session.key])
+        for (const table of tables) await ask(`DELETE FROM stint.${table} WHERE session = $1`, session.key)
         return Number(session.head_seq)
       },
       { long: true },

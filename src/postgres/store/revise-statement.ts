@@ -1,4 +1,5 @@
 import type { Facts } from '../../store/manifest.ts'
+import { untilOnDisk } from '../statements.ts'
 
 /**
  * One more revision, and what the revisions say now, for lists. Sent again it finds its own revision: nobody else could have written it, and it is
@@ -12,7 +13,7 @@ const reviseSql = `WITH held AS (
     INSERT INTO stint.revision (session, rev, body) SELECT held.key, $3, $4 FROM held
   )
   SELECT EXISTS (SELECT FROM held) OR EXISTS (SELECT FROM stint.revision WHERE session = $1 AND rev = $3 AND body = $4) AS revised,
-    CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END`
+    ${untilOnDisk}`
 
 export const reviseStatement = (
   key: string,

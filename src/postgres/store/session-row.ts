@@ -113,6 +113,9 @@ export async function findRow(database: Database, id: string): Promise<SessionRo
   return found
 }
 
+export const nameTaken = (id: string): StintError =>
+  new StintError('NAME_TAKEN', `session ${id} exists already`)
+
 export const notFound = (id: string): StintError =>
   new StintError('NOT_FOUND', `there is no session ${id}`, { hint: '`stint sessions list` shows all.' })
 

@@ -1,7 +1,6 @@
 import { sealed, unsealed } from '../../journal/seal.ts'
-import type { UnsettledAct } from '../../audit/entry.ts'
-import { emptyState, type SessionState } from '../../store/state.ts'
-import type { Row } from '../pool.ts'
+import type { UnsettledAct } from '../../audit/record.ts'
+import { emptyState, type FoldedState } from '../../store/state.ts'
 import { type Content, contentOf } from './content.ts'
 import type { Database } from './database.ts'
 import { sessionFenced } from '../../store/holder.ts'
@@ -11,7 +10,7 @@ import type { Ends, SessionRow } from './session-row.ts'
 export interface Snapshot {
   seq: number
   ends: Ends
-  state: SessionState
+  state: FoldedState
 }
 
 interface SnapshotBody extends Ends {
@@ -34,7 +33,7 @@ const kept = 3
 /** `payloadOf` gives the text of a slot's value; it is not asked for one that is broken. */
 export function draftSnapshot(
   ends: Ends,
-  state: SessionState,
+  state: FoldedState,
   at: number,
   payloadOf: (ext: string) => string,
 ): Draft {
@@ -61,7 +60,7 @@ export function draftSnapshot(
   return { ends, body: sealed(JSON.stringify(body).slice(0, -1)), payloads: [...payloads.values()] }
 }
 
-/** Only as long as the session is ours and ends there: until it is written nobody can take it. What is there already costs nothing. */
+/** Only as long as the session is ours: until it is written nobody can take it. A payload that is there already costs nothing. */
 export async function writeSnapshot(
   database: Database,
   { id, key }: SessionRow,
@@ -70,42 +69,40 @@ export async function writeSnapshot(
 ): Promise<void> {
   const { seq } = ends.journal
   const names = payloads.map(({ sha256 }) => sha256)
-  await database.transaction(async (client) => {
-    const query = async (sql: string, ...values: unknown[]): Promise<Row[]> =>
-      (await client.query(sql, values)).rows
-    const held = await query(
+  await database.transaction(async (ask) => {
+    const held = await ask(
       'UPDATE stint.session SET beat = clock_timestamp() WHERE key = $1 AND token = $2 RETURNING key',
       key,
       token,
     )
     if (held.length === 0) throw sessionFenced(id)
-    const there = await query(
+    const there = await ask(
       'SELECT sha256 FROM stint.state WHERE session = $1 AND sha256 = ANY ($2::text[])',
       key,
       names,
     )
     const known = new Set(there.map(({ sha256 }) => sha256))
     const fresh = payloads.filter(({ sha256 }) => !known.has(sha256))
-    await query(
+    await ask(
       `INSERT INTO stint.state (session, sha256, content) SELECT $1, new.* FROM unnest($2::text[], $3::text[]) AS new`,
       key,
       fresh.map(({ sha256 }) => sha256),
       fresh.map(({ content }) => content),
     )
-    await query('DELETE FROM stint.snapshot WHERE session = $1 AND seq = $2', key, seq)
-    await query(
+    await ask('DELETE FROM stint.snapshot WHERE session = $1 AND seq = $2', key, seq)
+    await ask(
       'INSERT INTO stint.snapshot (session, seq, body, payloads) VALUES ($1, $2, $3, $4::text[])',
       key,
       seq,
       body,
       names,
     )
-    await query(
+    await ask(
       `DELETE FROM stint.snapshot WHERE session = $1 AND seq NOT IN
         (SELECT seq FROM stint.snapshot WHERE session = $1 ORDER BY seq DESC LIMIT ${kept})`,
       key,
     )
-    await query(
+    await ask(
       `DELETE FROM stint.state AS state WHERE session = $1 AND NOT EXISTS
         (SELECT FROM stint.snapshot AS named WHERE named.session = $1 AND state.sha256 = ANY (named.payloads))`,
       key,
@@ -137,7 +134,7 @@ async function stateOf(
   database: Database,
   key: string,
   body: SnapshotBody,
-): Promise<SessionState | undefined> {
+): Promise<FoldedState | undefined> {
   const names = Object.values(body.slots).flatMap(({ sha256 }) => sha256 ?? [])
   const rows = await database.query(
     'SELECT content FROM stint.state WHERE session = $1 AND sha256 = ANY ($2::text[])',

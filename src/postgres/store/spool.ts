@@ -1,5 +1,6 @@
 import { ulid } from '../../primitives/id.ts'
 import type { SpoolEntry } from '../../store/driver.ts'
+import { untilOnDisk } from '../statements.ts'
 import type { Database } from './database.ts'
 import { notFound } from './session-row.ts'
 
@@ -22,7 +23,7 @@ export async function leave(database: Database, id: string, entries: readonly Sp
         INSERT INTO stint.spool (session, mark, entry)
         SELECT found.key, new.mark, new.entry FROM found, unnest($2::text[], $3::text[]) AS new (mark, entry)
         ON CONFLICT DO NOTHING
-      ) SELECT CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END FROM found`,
+      ) SELECT ${untilOnDisk} FROM found`,
       id,
       marks,
       entries.map((entry) => JSON.stringify(entry)),
