@@ -1,16 +1,25 @@
 // Ways to put a record on disk so that it is there when the promise resolves. Each opens a fresh store in a directory.
-import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs'
+import { closeSync, fdatasyncSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 
 const require = createRequire(import.meta.url)
 
-/** `append(object)` resolves when it is on disk. */
+/** `append(object)` resolves when it is on disk; `read()` tells what is there, after `close()`. */
 export const appendKinds = {
   async stint(directory, library) {
     const { filesystemStore } = await import(library)
-    const session = await filesystemStore({ home: directory }).create({ tool: 'bench' })
-    return { append: (data) => session.append({ type: 'message', data }), close: () => session.close() }
+    const store = filesystemStore({ home: directory })
+    const session = await store.create({ tool: 'bench' })
+    return {
+      append: (data) => session.append({ type: 'message', data }),
+      close: () => session.close(),
+      async read() {
+        const all = []
+        for await (const { data } of (await store.inspect(session.id)).events()) all.push(data)
+        return all
+      },
+    }
   },
 
   /** One transaction for whatever gathers until the event loop comes round: the best that can be made of it. */
@@ -24,7 +33,16 @@ export const appendKinds = {
     const commit = database.transaction((pending) => {
       for (const { json } of pending) insert.run(Date.now(), 'message', json)
     })
-    return { append: grouped((pending) => commit(pending)), close: () => database.close() }
+    return {
+      append: grouped((pending) => commit(pending)),
+      close: () => database.close(),
+      read() {
+        const again = new Database(join(directory, 'sessions.db'), { readonly: true })
+        const rows = again.prepare('SELECT data FROM journal ORDER BY seq').all()
+        again.close()
+        return rows.map(({ data }) => JSON.parse(data))
+      },
+    }
   },
 
   async lmdb(directory) {
@@ -37,6 +55,12 @@ export const appendKinds = {
         await database.flushed
       },
       close: () => database.close(),
+      async read() {
+        const again = open({ path: join(directory, 'lmdb'), encoding: 'json' })
+        const all = [...again.getRange()].map(({ value }) => value.data)
+        await again.close()
+        return all
+      },
     }
   },
 
@@ -64,6 +88,12 @@ export const appendKinds = {
           running ??= flush()
         }),
       close: () => database.close(),
+      async read() {
+        await database.open()
+        const all = await database.values().all()
+        await database.close()
+        return all.map(({ data }) => data)
+      },
     }
   },
 
@@ -74,7 +104,15 @@ export const appendKinds = {
       writeSync(fd, pending.map(({ json }) => `${json}\n`).join(''))
       fdatasyncSync(fd)
     })
-    return { append, close: () => closeSync(fd) }
+    return {
+      append,
+      close: () => closeSync(fd),
+      read: () =>
+        readFileSync(join(directory, 'raw.log'), 'utf8')
+          .split('\n')
+          .slice(0, -1)
+          .map((line) => JSON.parse(line)),
+    }
   },
 }
 

@@ -42,8 +42,9 @@ function bench(callers, bytes, faster) {
       async check(state) {
         const store = await open(state, kind)
         await store.append({ hello: 1 })
+        await store.append({ hello: 2 })
         await store.close()
-        assert.ok(true)
+        assert.deepEqual(await store.read(), [{ hello: 1 }, { hello: 2 }])
       },
       async run(state) {
         const store = await open(state, kind)

@@ -62,9 +62,25 @@ async function flush(state) {
   }
 }
 
-const contender = (name, append, more = {}) => ({
+/** The data of every record, as the server has it. */
+async function inSession({ session }) {
+  const all = []
+  for await (const event of session.events()) all.push(event.data)
+  return all
+}
+
+async function inLog({ pool }) {
+  const { rows } = await pool.query('SELECT line FROM log ORDER BY seq')
+  return rows.map(({ line }) => JSON.parse(line).data)
+}
+
+const contender = (name, append, records, more = {}) => ({
   name,
-  check: async (state) => assert.notEqual(await append(state), null),
+  async check(state) {
+    const before = await records(state)
+    await append(state)
+    assert.deepEqual(await records(state), [...before, data])
+  },
   run: (state) => costOfAppends(state, append),
   ...more,
 })
@@ -88,8 +104,8 @@ export default [1, 8, 64].map((callers) => ({
     await server[Symbol.asyncDispose]()
   },
   contenders: [
-    contender('stint', ours),
-    contender(names.insert, insert),
-    contender(names.grouped, grouped, { floor: true }),
+    contender('stint', ours, inSession),
+    contender(names.insert, insert, inLog),
+    contender(names.grouped, grouped, inLog, { floor: true }),
   ],
 }))
