@@ -3,8 +3,9 @@
  *
  * @module stint
  */
-export type { AuditRecord, UnsettledAct } from './audit/entry.ts'
-export { acquireLease, acquireLeaseSync, type Lease, type LeaseOptions } from './lease/lease.ts'
+export type { AuditRecord, UnsettledAct } from './audit/record.ts'
+export { acquireLease, acquireLeaseSync, type Lease } from './lease/lease.ts'
+export type { LeaseOptions } from './lease/lease-request.ts'
 export type { ClaimMode } from './lease/claim.ts'
 export { memoryRegister } from './lease/memory-register.ts'
 export type { Held, Now, Register, Steps } from './lease/register.ts'

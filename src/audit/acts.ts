@@ -1,5 +1,5 @@
 import { StintError } from '../primitives/stint-error.ts'
-import type { AuditRecord } from './entry.ts'
+import type { AuditRecord } from './record.ts'
 
 /** What is known of the act with a key. */
 export type Fate =

@@ -1,5 +1,36 @@
 import type { LogRecord } from '../journal/record.ts'
-import type { AuditRecord } from './entry.ts'
+
+/** A line of the audit log. */
+export interface AuditRecord {
+  seq: number
+  /** Milliseconds since the epoch. */
+  at: number
+  /** An intent is recorded before an act, its outcome after; a note stands alone. */
+  type: 'intent' | 'outcome' | 'note'
+  /** Names the act; an outcome has its intent's. */
+  act?: string
+  action: string
+  subject?: string
+  key?: string
+  /** An outcome's: did it succeed? */
+  ok?: boolean
+  /** An outcome's: what the act returned. */
+  result?: unknown
+  /** An outcome's: why it failed. */
+  error?: { code?: string; message: string }
+  detail?: unknown
+  hash: string
+}
+
+/** An intent without an outcome: the act was done, or not, or half. */
+export interface UnsettledAct {
+  act: string
+  seq: number
+  at: number
+  action: string
+  subject?: string
+  key?: string
+}
 
 type AuditLine = Pick<LogRecord, 'seq' | 'at' | 'type' | 'data' | 'hash'>
 

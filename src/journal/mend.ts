@@ -11,10 +11,7 @@ export interface Cut extends Leftover {
   kept: string
 }
 
-/**
- * Cuts off what a tear has left, after it was copied to `quarantine`. Only the holder of the session's lock may do so. Everything that was
- * accepted is synced first: recovery may have read what the disk does not have yet.
- */
+/** Cuts off what a tear has left, after it was copied to `quarantine`. Only the holder of the session's lock may do so. */
 export function mend(place: LogPlace, scanned: Scanned, quarantine: string): Cut[] {
   const { disk, directory, log } = place
   const cuts: Cut[] = []
@@ -35,8 +32,8 @@ export function mend(place: LogPlace, scanned: Scanned, quarantine: string): Cut
   return cuts
 }
 
-/** Puts on disk what a scan has read and accepted: it may have been only in memory when its writer died. */
-export function settle(place: LogPlace, { end }: Scanned): void {
+/** Puts on disk what a scan has read and accepted: when its writer died, it may have been in memory only. */
+export function syncAccepted(place: LogPlace, { end }: Scanned): void {
   const { disk, directory } = place
   if (end.seq === 0) return
   const file = disk.open(join(directory, end.segment))

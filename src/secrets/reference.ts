@@ -17,17 +17,6 @@ const unprintable = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/
 /** `env:NAME`, `file:/path`: the reference as text. */
 export const formatSecretRef = ({ kind, name }: SecretRef): string => `${kind}:${name}`
 
-/**
- * Reads `env:NAME`, `file:/path` or `keyring:NAME`.
- *
- * @example
- * parseSecretRef('env:GITHUB_TOKEN') // { kind: 'env', name: 'GITHUB_TOKEN' }
- */
-export function parseSecretRef(text: string): SecretRef {
-  const colon = text.indexOf(':')
-  return checkSecretRef({ kind: text.slice(0, Math.max(0, colon)), name: text.slice(colon + 1) })
-}
-
 /** The reference, if that is what it is: one read from a file or handed over by plain JavaScript may be anything. */
 export function checkSecretRef(value: unknown): SecretRef {
   const { kind, name } = Object(value) as Record<keyof SecretRef, unknown>

@@ -1,5 +1,9 @@
-const [quote, backslash, colon, minus, zero, nine] = [...'"\\:-09'].map((it) => it.charCodeAt(0))
-const [opens, closes] = [...'{}'].map((it) => it.charCodeAt(0))
+const quote = 0x22
+const backslash = 0x5c
+const colon = 0x3a
+const minus = 0x2d
+const opens = 0x7b
+const closes = 0x7d
 const number = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 
 /**
@@ -33,7 +37,7 @@ export function rewriteJson(json: string, rewrite: (text: string) => string): st
   return result + json.slice(done)
 }
 
-const isDigit = (code: number): boolean => code >= (zero ?? 0) && code <= (nine ?? 0)
+const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39
 
 /** The end of the string or number that begins here; of anything else, a single character. */
 function endOfToken(json: string, at: number, code: number): number {

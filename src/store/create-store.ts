@@ -7,8 +7,8 @@ import type { HeldSession, StoreDriver } from './driver.ts'
 import { takeLatest, visibleEvents } from './events.ts'
 import { factsOf, type Manifest, newManifest, revised } from './manifest.ts'
 import { checkTexts, holdFor, learnSecrets, manifestFor, waitMs } from './opening.ts'
-import { Session } from './session.ts'
 import { SessionSecrets } from './session-secrets.ts'
+import { Session } from './session.ts'
 import { defaultPolicy } from './snapshot-policy.ts'
 import type { ForkOptions, Inspection, ResumeOptions, SessionStore, SnapshotPolicy } from './store.ts'
 import { takeInLeftovers, visitSession } from './visit.ts'
@@ -125,14 +125,14 @@ async function openWaiting(
   { wait = 0, purpose, signal }: ResumeOptions,
   secrets: SessionSecrets,
 ): Promise<HeldSession> {
-  const deadline = Date.now() + waitMs(wait)
+  const deadline = systemClock.mono() + waitMs(wait)
   for (;;) {
     signal?.throwIfAborted()
     try {
       return await driver.open(id, holdFor('writer', purpose, secrets))
     } catch (error) {
-      if (errnoOf(error) !== 'SESSION_LOCKED' || Date.now() >= deadline) throw error
+      if (errnoOf(error) !== 'SESSION_LOCKED' || systemClock.mono() >= deadline) throw error
     }
-    await delay(Math.min(lookMs, Math.max(1, deadline - Date.now())), undefined, { signal })
+    await delay(Math.min(lookMs, Math.max(1, deadline - systemClock.mono())), undefined, { signal })
   }
 }

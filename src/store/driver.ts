@@ -1,8 +1,8 @@
-import type { AuditRecord } from '../audit/entry.ts'
+import type { AuditRecord } from '../audit/record.ts'
 import type { Anchor } from '../journal/anchor.ts'
 import type { LogRecord } from '../journal/record.ts'
 import type { Manifest, Revision } from './manifest.ts'
-import type { SessionState } from './state.ts'
+import type { FoldedState } from './state.ts'
 import type { Health, Holder, ListOptions, RecoveryReport, SessionSummary } from './store.ts'
 
 /**
@@ -76,7 +76,7 @@ export interface ReadableSession {
   eventsBackwards(): AsyncIterable<LogRecord>
   audit(): AsyncIterable<AuditRecord>
   /** The state as it is now, from the newest snapshot on. */
-  state(): Promise<SessionState>
+  state(): Promise<FoldedState>
   /** Reads all of it; `onBytes` hears how far it has come. */
   verify(onBytes?: (done: number) => void): Promise<Health>
 }
@@ -85,7 +85,7 @@ export interface ReadableSession {
 export interface HeldSession {
   readonly manifest: Manifest
   /** As recovered; the session keeps it up from here. */
-  readonly state: SessionState
+  readonly state: FoldedState
   readonly report: RecoveryReport
   /** Acknowledged so far. */
   readonly lastSeq: number
@@ -98,7 +98,7 @@ export interface HeldSession {
   flush(): Promise<void>
   revise(revision: Omit<Revision, 'rev' | 'at'>): Promise<void>
   /** Everything so far is on disk, and the next recovery begins here. */
-  snapshot(state: SessionState, payloadOf: (ext: string) => string): Promise<void>
+  snapshot(state: FoldedState, payloadOf: (ext: string) => string): Promise<void>
   /** Takes in what visitors have left; `applied` hears of the audit records among it. */
   takeSpool(applied: (record: AuditRecord) => void): Promise<void>
   /** Where both logs end. */

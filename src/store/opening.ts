@@ -42,16 +42,19 @@ export function checkTexts(facts: Readonly<Record<string, unknown>>): void {
 /** It is written at every heartbeat. */
 const maxPurposeLength = 500
 
-export const holdFor = (kind: Hold['kind'], purpose: string | undefined, { gate }: SessionSecrets): Hold => ({
-  kind,
-  purpose: purpose === undefined ? undefined : gate.text(purpose).slice(0, maxPurposeLength),
-  inspect: (bytes) => gate.assertClean(bytes, 'a record of the session'),
-  clean: (entry) => ({
-    ...entry,
-    type: gate.text(entry.type),
-    json: gate.stringify(JSON.parse(entry.json)),
-  }),
-})
+export function holdFor(kind: Hold['kind'], purpose: string | undefined, { gate }: SessionSecrets): Hold {
+  checkTexts({ purpose })
+  return {
+    kind,
+    purpose: purpose === undefined ? undefined : gate.text(purpose).slice(0, maxPurposeLength),
+    inspect: (bytes) => gate.assertClean(bytes, 'a record of the session'),
+    clean: (entry) => ({
+      ...entry,
+      type: gate.text(entry.type),
+      json: gate.stringify(JSON.parse(entry.json)),
+    }),
+  }
+}
 
 /** What the session's manifest refers to is kept off the disk before anything of ours is on it. There may be no session yet. */
 export async function learnSecrets(driver: StoreDriver, id: string, secrets: SessionSecrets): Promise<void> {

@@ -1,11 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { Acts, failureOf, refuseRepeat, waitsForItself } from '../audit/acts.ts'
-import type { AuditRecord, UnsettledAct } from '../audit/entry.ts'
+import type { AuditRecord, UnsettledAct } from '../audit/record.ts'
 import { ulid } from '../primitives/id.ts'
 import { StintError } from '../primitives/stint-error.ts'
 import type { SecretGate } from '../secrets/gate.ts'
 import type { HeldSession } from './driver.ts'
-import { auditEntry, type AuditFields } from './new-record.ts'
+import { auditEntry, type AuditFields } from './new-entry.ts'
 import { takeAudit } from './state.ts'
 import type { NewAudit } from './store.ts'
 

@@ -1,9 +1,9 @@
-import type { AuditRecord, UnsettledAct } from '../audit/entry.ts'
+import type { AuditRecord, UnsettledAct } from '../audit/record.ts'
 import type { LogRecord } from '../journal/record.ts'
 import { errnoOf } from '../primitives/stint-error.ts'
 
 /** What a session's logs add up to: the fold of its records. A snapshot is this, at one position. */
-export interface SessionState {
+export interface FoldedState {
   turns: number
   slots: Map<string, StoredSlot>
   /** Intents without an outcome, by act. */
@@ -18,7 +18,7 @@ export interface StoredSlot {
   broken?: string
 }
 
-export const emptyState = (): SessionState => ({ turns: 0, slots: new Map(), unsettled: new Map() })
+export const emptyState = (): FoldedState => ({ turns: 0, slots: new Map(), unsettled: new Map() })
 
 /** The records that count for the state; all others are only kept. */
 export const ownPrefix = 'stint.'
@@ -26,7 +26,7 @@ export const slotType = 'stint.slot'
 export const turnType = 'stint.turn'
 
 /** Takes a record of ours in. `read` gives its data, which may lie elsewhere and be unreadable. */
-export function takeRecord(state: SessionState, { type, slot }: LogRecord, read: () => unknown): void {
+export function takeRecord(state: FoldedState, { type, slot }: LogRecord, read: () => unknown): void {
   if (type === turnType) state.turns += 1
   if (type !== slotType || slot === undefined) return
   const { ext, version } = slot
@@ -40,7 +40,7 @@ export function takeRecord(state: SessionState, { type, slot }: LogRecord, read:
 }
 
 /** Takes a line of the audit log in. */
-export function takeAudit(state: SessionState, record: AuditRecord): void {
+export function takeAudit(state: FoldedState, record: AuditRecord): void {
   const { type, act, seq, at, action, subject, key } = record
   if (act === undefined) return
   if (type === 'intent') state.unsettled.set(act, { act, seq, at, action, subject, key })

@@ -1,4 +1,4 @@
-import type { AuditRecord, UnsettledAct } from '../audit/entry.ts'
+import type { AuditRecord, UnsettledAct } from '../audit/record.ts'
 import type { Identity } from '../primitives/liveness.ts'
 import type { SecretRef } from '../secrets/reference.ts'
 import type { Manifest } from './manifest.ts'
@@ -121,7 +121,7 @@ export interface NewAudit {
 }
 
 export interface SnapshotPolicy {
-  /** At every turn, only when it is asked for, or only when the session is closed. */
+  /** At every turn, or only when `snapshot` is called. A close always takes one. `critical` and `never` mean the same. */
   at: 'turn' | 'critical' | 'never'
   /** Only when the journal has grown by this much, or by this many records, since the last. Zeros: at every turn. */
   minBytes: number

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Clock, systemClock } from '../primitives/clock.ts'
 import { errnoOf } from '../primitives/stint-error.ts'
-import type { Entry, HeldSession, SpoolEntry, StoreDriver } from './driver.ts'
-import { auditEntry, eventEntry } from './new-record.ts'
-import { factsOf } from './manifest.ts'
+import type { Entry, HeldSession, Hold, SpoolEntry, StoreDriver } from './driver.ts'
+import { factsOf, type Manifest } from './manifest.ts'
+import { auditEntry, eventEntry } from './new-entry.ts'
 import { holdFor, learnSecrets, manifestFor, waitMs } from './opening.ts'
 import { SessionSecrets } from './session-secrets.ts'
 import type { Visit, VisitOptions } from './store.ts'
@@ -38,7 +38,7 @@ export async function visitSession<T>(
   }
 }
 
-/** What was left while its holder went: who leaves, and who goes, each look once more, so that one of them sees it. */
+/** Takes in what was left while its holder went: whoever leaves something and whoever goes look once more, so that one of them sees it. */
 export async function takeInLeftovers(
   driver: StoreDriver,
   id: string,
@@ -68,7 +68,7 @@ async function enter(
   secrets: SessionSecrets,
   clock: Clock,
 ): Promise<HeldSession | undefined> {
-  const deadline = Date.now() + waitMs(wait)
+  const deadline = systemClock.mono() + waitMs(wait)
   const hold = holdFor('visitor', purpose, secrets)
   for (;;) {
     try {
@@ -76,18 +76,15 @@ async function enter(
     } catch (error) {
       const code = errnoOf(error)
       if (code === 'NOT_FOUND' && create !== undefined) {
-        const made = await createOnce(
-          driver,
-          manifestFor(driver.id, { ...create, id }, secrets, clock.now()),
-          hold,
-        )
+        const manifest = manifestFor(driver.id, { ...create, id }, secrets, clock.now())
+        const made = await createOnce(driver, manifest, hold)
         if (made !== undefined) return made
         continue
       }
       if (code !== 'SESSION_LOCKED') throw error
     }
     const holder = await driver.holder(id)
-    if (holder?.kind === 'writer' || Date.now() >= deadline) return undefined
+    if (holder?.kind === 'writer' || systemClock.mono() >= deadline) return undefined
     await delay(lookMs)
   }
 }
@@ -95,7 +92,8 @@ async function enter(
 /** Undefined if another visitor was faster. */
 async function createOnce(
   driver: StoreDriver,
-  ...[manifest, hold]: Parameters<StoreDriver['create']>
+  manifest: Manifest,
+  hold: Hold,
 ): Promise<HeldSession | undefined> {
   try {
     return await driver.create(manifest, hold)

@@ -7,7 +7,7 @@ import { logsOf } from '../../src/store/filesystem/logs.ts'
 import { readData, sourcesIn } from '../../src/store/filesystem/recover.ts'
 import { verify } from '../../src/store/filesystem/verify.ts'
 import type { Manifest } from '../../src/store/manifest.ts'
-import { emptyState, type SessionState, slotType, takeAudit, turnType } from '../../src/store/state.ts'
+import { emptyState, type FoldedState, slotType, takeAudit, turnType } from '../../src/store/state.ts'
 import { pathsOf } from './crash-driver.ts'
 
 /** What a session's files say, in the words of the workloads: each record is known by a name of its own. */
@@ -20,7 +20,7 @@ export interface Facts {
   replayed: string
 }
 
-export function factsOf(disk: Disk, id: string, manifest: Manifest, state: SessionState): Facts {
+export function factsOf(disk: Disk, id: string, manifest: Manifest, state: FoldedState): Facts {
   const paths = pathsOf(id)
   const logs = logsOf(disk, paths)
   const blobs = new Blobs(disk, paths.blobs)
@@ -49,11 +49,11 @@ export function sicknessOf(disk: Disk, id: string, manifest: Manifest): string[]
 const nameOf = ({ data }: LogRecord): string => String((data as { n?: unknown } | null)?.n)
 
 /** Told here once more, so that what recovery makes of the logs is not compared with itself. */
-function replay(state: SessionState, { type, data, slot }: LogRecord): void {
+function replay(state: FoldedState, { type, data, slot }: LogRecord): void {
   if (type === turnType) state.turns += 1
   if (type === slotType && slot !== undefined)
     state.slots.set(slot.ext, { version: slot.version, value: data })
 }
 
-const written = ({ turns, slots, unsettled }: SessionState): string =>
+const written = ({ turns, slots, unsettled }: FoldedState): string =>
   JSON.stringify({ turns, slots: [...slots].sort(), unsettled: [...unsettled.keys()].sort() })

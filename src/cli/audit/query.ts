@@ -1,4 +1,4 @@
-import type { AuditRecord } from '../../audit/entry.ts'
+import type { AuditRecord } from '../../audit/record.ts'
 import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/spec.ts'
 import { StintError } from '../../primitives/stint-error.ts'

@@ -1,4 +1,4 @@
-import type { AuditRecord } from '../../audit/entry.ts'
+import type { AuditRecord } from '../../audit/record.ts'
 import { auditRecordOf } from '../../audit/record.ts'
 import type { LogRecord } from '../../journal/record.ts'
 import { sessionClosed } from '../../journal/session-closed.ts'
@@ -6,7 +6,7 @@ import type { Clock } from '../../primitives/clock.ts'
 import type { StintError } from '../../primitives/stint-error.ts'
 import type { AppendOptions, Entry, HeldSession, Hold, Receipt } from '../../store/driver.ts'
 import { factsOf, type Manifest, type Revision, revised } from '../../store/manifest.ts'
-import type { SessionState } from '../../store/state.ts'
+import type { FoldedState } from '../../store/state.ts'
 import type { RecoveryReport } from '../../store/store.ts'
 import type { Database } from './database.ts'
 import { sessionFenced } from '../../store/holder.ts'
@@ -25,7 +25,7 @@ export interface HeldOptions {
   row: SessionRow
   token: string
   manifest: Manifest
-  state: SessionState
+  state: FoldedState
   report: RecoveryReport
   /** What the journal had when the newest snapshot was taken, and how much came after it. */
   snapshotAt: { seq: number; bytes: number }
@@ -33,7 +33,7 @@ export interface HeldOptions {
 
 /** A session in PostgreSQL, held for writing. */
 export class PostgresSession implements HeldSession {
-  readonly state: SessionState
+  readonly state: FoldedState
   readonly report: RecoveryReport
   readonly #options: HeldOptions
   readonly #writer: SessionWriter
@@ -108,7 +108,7 @@ export class PostgresSession implements HeldSession {
     })
   }
 
-  async snapshot(state: SessionState, payloadOf: (ext: string) => string): Promise<void> {
+  async snapshot(state: FoldedState, payloadOf: (ext: string) => string): Promise<void> {
     const { database, row, token, clock, hold } = this.#options
     await this.#writer.flush()
     await this.#writer.exclusively(async () => {

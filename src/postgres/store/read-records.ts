@@ -1,4 +1,4 @@
-import type { AuditRecord } from '../../audit/entry.ts'
+import type { AuditRecord } from '../../audit/record.ts'
 import { auditRecordOf } from '../../audit/record.ts'
 import { checkRecord, type LogRecord, parseRecord } from '../../journal/record.ts'
 import { readData } from './content.ts'

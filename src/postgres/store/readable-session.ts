@@ -1,8 +1,8 @@
-import type { AuditRecord } from '../../audit/entry.ts'
+import type { AuditRecord } from '../../audit/record.ts'
 import type { LogRecord } from '../../journal/record.ts'
 import type { ReadableSession } from '../../store/driver.ts'
 import type { Manifest } from '../../store/manifest.ts'
-import type { SessionState } from '../../store/state.ts'
+import type { FoldedState } from '../../store/state.ts'
 import type { Health, SessionSummary } from '../../store/store.ts'
 import type { Database } from './database.ts'
 import { readAudit, readEvents, readEventsBackwards, type RecordRange } from './read-records.ts'
@@ -37,7 +37,7 @@ export class ReadableRows implements ReadableSession {
     return readAudit(this.#database, this.#row.key)
   }
 
-  async state(): Promise<SessionState> {
+  async state(): Promise<FoldedState> {
     return (await recover(this.#database, await findRow(this.#database, this.#row.id))).state
   }
 

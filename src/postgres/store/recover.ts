@@ -1,7 +1,7 @@
 import { auditRecordOf } from '../../audit/record.ts'
 import { checkRecord, type LogRecord } from '../../journal/record.ts'
 import { StintError } from '../../primitives/stint-error.ts'
-import { emptyState, ownPrefix, type SessionState, takeAudit, takeRecord } from '../../store/state.ts'
+import { emptyState, ownPrefix, type FoldedState, takeAudit, takeRecord } from '../../store/state.ts'
 import { readData } from './content.ts'
 import type { Database } from './database.ts'
 import { genesis, type LogName, type LogScan, scanLog, tailOf } from './log-lines.ts'
@@ -10,7 +10,7 @@ import type { Ends, LogEnd, SessionRow } from './session-row.ts'
 
 /** What the rows of a session say: its state, and how its logs look. */
 export interface Recovered {
-  state: SessionState
+  state: FoldedState
   snapshot: Snapshot | undefined
   journal: LogScan
   audit: LogScan
@@ -73,7 +73,7 @@ function endsWith(log: LogName, { seq, tail }: LogEnd, line: unknown): boolean {
 async function takeOwn(
   database: Database,
   key: string,
-  state: SessionState,
+  state: FoldedState,
   record: LogRecord,
 ): Promise<void> {
   let read = (): unknown => record.data

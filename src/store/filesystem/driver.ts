@@ -200,17 +200,17 @@ export class FilesystemDriver implements StoreDriver {
       paths,
       manifest,
       hold,
-      onReleased: () => this.#settle(paths, hold, touch),
+      onReleased: () => this.#noteAtRest(paths, hold, touch),
     }
   }
 
   /** So that a list need not look at it; a visitor has no time for that, and what it has written is not the last. */
-  #settle(paths: SessionPaths, { kind }: Hold, touch: Touch | undefined): void {
+  #noteAtRest(paths: SessionPaths, { kind }: Hold, touch: Touch | undefined): void {
     if (kind === 'visitor' || touch === undefined) return
     try {
       const manifest = readManifest(this.#disk, paths)
       if (manifest === undefined) return
-      new SessionIndex(indexDirectory(this.#sessions)).settle(touch, lookAt(this.#disk, paths, manifest))
+      new SessionIndex(indexDirectory(this.#sessions)).noteAtRest(touch, lookAt(this.#disk, paths, manifest))
     } catch {
       // The session is closed. A list looks at it itself.
     }

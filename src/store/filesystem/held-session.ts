@@ -1,5 +1,4 @@
-import type { AuditRecord } from '../../audit/entry.ts'
-import { auditRecordOf } from '../../audit/record.ts'
+import { type AuditRecord, auditRecordOf } from '../../audit/record.ts'
 import { Blobs } from '../../journal/blobs.ts'
 import { encodeField } from '../../journal/codec.ts'
 import { readBackwards, readRecords } from '../../journal/read.ts'
@@ -11,7 +10,7 @@ import type { Clock } from '../../primitives/clock.ts'
 import { type Disk, ensureDirectory } from '../../primitives/disk.ts'
 import type { AppendOptions, Entry, HeldSession, Hold, Receipt, SpoolEntry } from '../driver.ts'
 import { type Manifest, revised, type Revision } from '../manifest.ts'
-import type { SessionState } from '../state.ts'
+import type { FoldedState } from '../state.ts'
 import type { RecoveryReport } from '../store.ts'
 import { bodyOf } from './body-of.ts'
 import { explaining } from './explain.ts'
@@ -43,7 +42,7 @@ export interface HeldOptions {
   lock: WriterLock
   hold: Hold
   manifest: Manifest
-  state: SessionState
+  state: FoldedState
   report: RecoveryReport
   journal: Onward
   audit: Onward
@@ -61,7 +60,7 @@ const spareAuditBytes = 8 << 10
 
 /** A session in plain files, held for writing. */
 export class FilesystemSession implements HeldSession {
-  readonly state: SessionState
+  readonly state: FoldedState
   readonly report: RecoveryReport
   readonly #options: HeldOptions
   readonly #logs: Logs
@@ -151,7 +150,7 @@ export class FilesystemSession implements HeldSession {
     this.#manifest = next
   }
 
-  async snapshot(state: SessionState, payloadOf: (ext: string) => string): Promise<void> {
+  async snapshot(state: FoldedState, payloadOf: (ext: string) => string): Promise<void> {
     this.#assertOpen()
     const { lock, clock, hold } = this.#options
     this.#journal.commit()

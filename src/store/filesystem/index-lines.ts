@@ -1,6 +1,6 @@
 import { sealed, unsealed } from '../../journal/seal.ts'
 import { parseHolder } from '../holder.ts'
-import { type SessionSummary, sessionStates } from '../store.ts'
+import { sessionStates, type SessionSummary } from '../store.ts'
 
 /**
  * The lines of the index. A session is touched before it is taken, with a token and the epoch that is tried for; a row of `rest` tells how it was found at rest, and
@@ -49,10 +49,10 @@ export class IndexFold {
 
   take(line: IndexLine): void {
     if ('touched' in line) for (const row of line.touched) this.#touch(row)
-    if ('rest' in line) line.rest.forEach((row, i) => this.#settle(row, line.tokens[i] ?? untouched.token))
+    if ('rest' in line) line.rest.forEach((row, i) => this.#takeRow(row, line.tokens[i] ?? untouched.token))
     if (!('base' in line)) return
     this.replaces = { name: line.from, at: line.at }
-    for (const row of line.base) this.#settle(row, untouched.token)
+    for (const row of line.base) this.#takeRow(row, untouched.token)
   }
 
   touchedOf(id: string): Touched {
@@ -75,7 +75,7 @@ export class IndexFold {
     this.#rows.delete(id)
   }
 
-  #settle(row: SessionSummary, token: string): void {
+  #takeRow(row: SessionSummary, token: string): void {
     this.taken += 1
     if (this.touchedOf(row.id).token === token) this.#rows.set(row.id, row)
   }

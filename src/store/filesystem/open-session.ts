@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { mend, settle } from '../../journal/mend.ts'
+import { mend, syncAccepted } from '../../journal/mend.ts'
 import { beginning } from '../../journal/position.ts'
 import { isAt, isEnd, readLines } from '../../journal/read.ts'
 import { parseRecord } from '../../journal/record.ts'
@@ -70,8 +70,8 @@ export function openTaken(context: OpenContext, taken: TakenHold): FilesystemSes
   refuseDamage(context, recovered)
   const { journal, audit, state, snapshot } = recovered
   const cut = [...mend(logs.journal, journal, paths.quarantine), ...mend(logs.audit, audit, paths.quarantine)]
-  settle(logs.journal, journal)
-  settle(logs.audit, audit)
+  syncAccepted(logs.journal, journal)
+  syncAccepted(logs.audit, audit)
   if (standing === 'dead') removeStaged(disk, paths)
   const report: RecoveryReport = {
     snapshot: snapshot?.seq,

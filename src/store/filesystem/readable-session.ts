@@ -1,5 +1,4 @@
-import type { AuditRecord } from '../../audit/entry.ts'
-import { auditRecordOf } from '../../audit/record.ts'
+import { type AuditRecord, auditRecordOf } from '../../audit/record.ts'
 import { Blobs } from '../../journal/blobs.ts'
 import { readBackwards, readRecords } from '../../journal/read.ts'
 import type { LogRecord } from '../../journal/record.ts'
@@ -7,7 +6,7 @@ import type { Disk } from '../../primitives/disk.ts'
 import { drainInTurns } from '../../primitives/steps.ts'
 import type { ReadableSession } from '../driver.ts'
 import type { Manifest } from '../manifest.ts'
-import type { SessionState } from '../state.ts'
+import type { FoldedState } from '../state.ts'
 import type { Health, SessionSummary } from '../store.ts'
 import { explain } from './explain.ts'
 import { type Logs, logsOf } from './logs.ts'
@@ -52,7 +51,7 @@ export class ReadableFiles implements ReadableSession {
     for await (const record of this.#each(() => readRecords(this.#logs.audit))) yield auditRecordOf(record)
   }
 
-  async state(): Promise<SessionState> {
+  async state(): Promise<FoldedState> {
     return this.#explained(() => recover(sourcesIn(this.#disk, this.#paths, this.manifest)).state)
   }
 

@@ -7,14 +7,14 @@ import { hasPrefix, type LogRecord, parseRecord } from '../../journal/record.ts'
 import { scanLog, type Scanned } from '../../journal/scan.ts'
 import type { Disk } from '../../primitives/disk.ts'
 import { attestedBy, type Manifest } from '../manifest.ts'
-import { emptyState, ownPrefix, type SessionState, takeAudit, takeRecord } from '../state.ts'
+import { emptyState, type FoldedState, ownPrefix, takeAudit, takeRecord } from '../state.ts'
 import { type LogEnds, type Logs, logsOf } from './logs.ts'
 import type { SessionPaths } from './paths.ts'
 import { type Snapshot, Snapshots } from './snapshots.ts'
 
 /** What the files of a session say: its state, and how its logs look. */
 export interface Recovered {
-  state: SessionState
+  state: FoldedState
   snapshot: Snapshot | undefined
   journal: Scanned
   audit: Scanned
@@ -95,7 +95,7 @@ function fitting(logs: Logs, snapshots: Snapshots): { snapshot?: Snapshot; passe
 const ownMark = Buffer.from(ownPrefix)
 
 /** Takes a record of ours into the state. */
-export function takeOwn(state: SessionState, record: LogRecord, blobs: Blobs): void {
+export function takeOwn(state: FoldedState, record: LogRecord, blobs: Blobs): void {
   takeRecord(state, record, () => readData(record, blobs).data)
 }
 

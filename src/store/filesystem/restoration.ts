@@ -1,6 +1,6 @@
 import type { Blobs } from '../../journal/blobs.ts'
 import { encodeBody } from '../../journal/codec.ts'
-import { type SessionState, slotType, turnType } from '../state.ts'
+import { type FoldedState, slotType, turnType } from '../state.ts'
 import { bodyOf } from './body-of.ts'
 
 /** What is known of lost records from a snapshot that was taken after them. */
@@ -15,8 +15,8 @@ export interface Restoration {
  * restoring.
  */
 export function restorationOf(
-  left: SessionState,
-  snapshot: SessionState,
+  left: FoldedState,
+  snapshot: FoldedState,
   setAgain: ReadonlySet<string>,
 ): Restoration {
   const slots: Restoration['slots'] = []

@@ -3,7 +3,7 @@ import { liveness } from '../../primitives/liveness.ts'
 import { thisMachine } from '../../primitives/platform.ts'
 import { sleep } from '../../primitives/sleep.ts'
 import type { SessionSummary } from '../store.ts'
-import { IndexFiles, type IndexFile } from './index-files.ts'
+import { type IndexFile, IndexFiles } from './index-files.ts'
 import { encodeIndexLine, IndexFold, type TouchedRow } from './index-lines.ts'
 import type { Touch } from './index-touch.ts'
 import { type Look, stateOf } from './summary.ts'
@@ -28,7 +28,7 @@ export class SessionIndex {
   }
 
   /** After it has come to rest: what a look at it shows counts unless somebody else has touched it since. */
-  settle({ row: [, token] }: Touch, { summary }: Look): void {
+  noteAtRest({ row: [, token] }: Touch, { summary }: Look): void {
     if (!isAtRest(summary)) return
     try {
       if (this.#files.prepare()) this.#files.append(encodeIndexLine({ rest: [summary], tokens: [token] }))

@@ -1,12 +1,12 @@
 import { join } from 'node:path'
-import type { UnsettledAct } from '../../audit/entry.ts'
+import type { UnsettledAct } from '../../audit/record.ts'
 import { Blobs } from '../../journal/blobs.ts'
 import { parsePosition } from '../../journal/position.ts'
 import type { BlobName } from '../../journal/record.ts'
 import { sealed, unsealed } from '../../journal/seal.ts'
 import { replaceFile } from '../../primitives/atomic-file.ts'
 import { type Disk, listIfThere, makeIfMissing, readFile } from '../../primitives/disk.ts'
-import { emptyState, type SessionState } from '../state.ts'
+import { emptyState, type FoldedState } from '../state.ts'
 import type { LogEnds } from './logs.ts'
 import type { SessionPaths } from './paths.ts'
 
@@ -14,7 +14,7 @@ import type { SessionPaths } from './paths.ts'
 export interface Snapshot {
   seq: number
   ends: LogEnds
-  state: SessionState
+  state: FoldedState
   /** Entries of visitors that were in the logs by then, and whose files were not gone yet. */
   spooled: readonly string[]
 }
@@ -50,7 +50,7 @@ export class Snapshots {
   /** `payloadOf` gives the text of a slot's value; it is not asked for one that is broken. */
   write(
     { journal, audit }: LogEnds,
-    state: SessionState,
+    state: FoldedState,
     at: number,
     payloadOf: (ext: string) => string = plainPayloads(state),
     spooled: Iterable<string> = [],
@@ -149,6 +149,6 @@ export class Snapshots {
 
 /** The values as they are: what was read from a session is free of secrets. */
 export const plainPayloads =
-  ({ slots }: SessionState) =>
+  ({ slots }: FoldedState) =>
   (ext: string): string =>
     JSON.stringify(slots.get(ext)?.value) ?? 'null'

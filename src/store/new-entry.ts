@@ -1,4 +1,4 @@
-import type { AuditRecord } from '../audit/entry.ts'
+import type { AuditRecord } from '../audit/record.ts'
 import { StintError } from '../primitives/stint-error.ts'
 import type { SecretGate } from '../secrets/gate.ts'
 import type { Entry } from './driver.ts'
