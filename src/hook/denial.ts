@@ -1,5 +1,5 @@
 import type { Claim } from '../lease/claim.ts'
-import { blockReason } from '../lease/seed-lock.ts'
+import { blockReason } from '../lease/plain-lock.ts'
 import { ageOf, remainingMs, standing, type Witness } from '../lease/staleness.ts'
 import { formatDuration } from '../primitives/duration.ts'
 import { visibleText } from '../primitives/visible-text.ts'

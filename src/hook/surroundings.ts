@@ -1,5 +1,6 @@
 import { type Book, change, type Decide } from '../lease/book.ts'
-import { type Claim, parseClaims } from '../lease/claim.ts'
+import type { Claim } from '../lease/claim.ts'
+import { parseClaims } from '../lease/claims-text.ts'
 import { type Register, runSync } from '../lease/register.ts'
 import { isWorkspaceKey, type Workspace } from '../lease/workspace.ts'
 import type { Identity } from '../primitives/liveness.ts'

@@ -1,17 +1,11 @@
 import { systemClock } from '../primitives/clock.ts'
 import { ulid } from '../primitives/id.ts'
-import { type Identity, type Liveness, liveness, ownIdentity } from '../primitives/liveness.ts'
+import { type Identity, type Liveness, ownIdentity } from '../primitives/liveness.ts'
 import { thisMachine } from '../primitives/platform.ts'
 import { StintError } from '../primitives/stint-error.ts'
-import {
-  type Claim,
-  type Claims,
-  defaultBusyTtlMs,
-  defaultTtlMs,
-  parseClaims,
-  wholeWorkspace,
-  writeClaims,
-} from './claim.ts'
+import { type Claim, type Claims, defaultBusyTtlMs, defaultTtlMs, noClaims, wholeWorkspace } from './claim.ts'
+import { parseClaims, writeClaims } from './claims-text.ts'
+import { nearbyLiveness, recentLiveness } from './recent-liveness.ts'
 import type { Now, Register, Steps } from './register.ts'
 import type { Decision } from './rules.ts'
 import type { Witness } from './staleness.ts'
@@ -58,11 +52,15 @@ function writtenJustNow(book: Book): Page | undefined {
   return page?.writtenAt !== undefined && systemClock.mono() - page.writtenAt < justNowMs ? page : undefined
 }
 
-export interface Changed<Answer> {
-  answer: Answer
+/** What stood in a book at some moment. */
+export interface Seen {
   epoch: number
   claims: Claims
   witness: Witness
+}
+
+export interface Changed<Answer> extends Seen {
+  answer: Answer
   /** Before the register's time was asked, on our own monotonic clock. */
   at: number
 }
@@ -119,7 +117,7 @@ function unlikeAnyOther(): { writer: string; count: number } {
 }
 
 /** What stands in the book now, without changing it. */
-export function* look(book: Book): Steps<unknown, Omit<Changed<never>, 'answer' | 'at'>> {
+export function* look(book: Book): Steps<unknown, Seen> {
   const { epoch, claims } = yield* readPage(book)
   return { epoch, claims, witness: yield* witnessOf(book) }
 }
@@ -132,32 +130,11 @@ function* witnessOf(book: Book): Steps<unknown, Witness> {
   }
 }
 
-/** Who was alive when. A page that has not changed has the same objects in it. */
-const seenAlive = new WeakMap<Identity, number>()
-
-/** A judgement asks several times after the same process, and so does who tries again and again. */
-function recentLiveness(process: Identity): Liveness {
-  const now = systemClock.mono()
-  if (now - (seenAlive.get(process) ?? Number.NEGATIVE_INFINITY) < justNowMs) return 'alive'
-  const answer = liveness(process)
-  if (answer === 'alive') seenAlive.set(process, now)
-  return answer
-}
-
-/**
- * Where other machines write, too: only of this very boot can a death be known. A machine-id proves little, machines that were made from one
- * image have the same.
- */
-function nearbyLiveness(process: Identity): Liveness {
-  const { boot } = thisMachine()
-  return boot !== '' && process.boot === boot ? recentLiveness(process) : 'unknown'
-}
-
 function* readPage(book: Book): Steps<unknown, Page> {
   const known = recall(book)
   const { epoch, text } = yield* book.register.read(book.key, known)
   if (known !== undefined && epoch === known.epoch && text === known.text) return known
-  if (text === undefined) return { epoch, text, claims: emptyClaims(book.workspace) }
+  if (text === undefined) return { epoch, text, claims: noClaims(book.workspace) }
   const claims = parseClaims(text, book.workspace)
   if (claims === undefined) return { epoch, text, claims: yield* unreadable(book) }
   if (claims.workspace === book.workspace) return remember(book, { epoch, text, claims })
@@ -165,10 +142,6 @@ function* readPage(book: Book): Steps<unknown, Page> {
   throw new StintError('LOCK_KEY_COLLISION', `${both} have the same key ${book.key}`, {
     detail: `key=${book.key} theirs=${claims.workspace}`,
   })
-}
-
-const emptyClaims = (workspace: string): Claims => {
-  return { schema_version: 1, workspace, generation: 0, boot: '', claims: [], breaks: [] }
 }
 
 /** Enough of the boot id to tell this boot from the last. */
@@ -195,12 +168,12 @@ const minuteOf = (now: Now): number => Math.floor(now.wall / 60_000)
 function* unreadable(book: Book): Steps<unknown, Claims> {
   const now = yield* book.register.now(book.key)
   const writtenAt = yield* book.register.writtenAt(book.key)
-  const empty = { ...emptyClaims(book.workspace), boot: bootOf(now), generation: minuteOf(now) }
+  const empty = { ...noClaims(book.workspace), boot: bootOf(now), generation: minuteOf(now) }
   if (writtenAt === undefined || writtenAt < bootedAt(now)) return empty
   return { ...empty, claims: [unreadableClaim(writtenAt)] }
 }
 
-export const unreadableSession = '(a record this version cannot read)'
+const unreadableSession = '(a record this version cannot read)'
 
 const unreadableClaim = (writtenAt: number): Claim => ({
   session_id: unreadableSession,

@@ -1,8 +1,4 @@
-import { lstatSync, promises, readdirSync, readlinkSync, symlinkSync, unlinkSync, watch } from 'node:fs'
-import { monotonicIsShared, systemClock } from '../primitives/clock.ts'
-import { thisMachine } from '../primitives/platform.ts'
-import { createPrivateFile, makePrivateDirectories } from '../primitives/private-file.ts'
-import { readSmallFile } from '../primitives/small-file.ts'
+import { watch } from 'node:fs'
 import { errnoOf, StintError } from '../primitives/stint-error.ts'
 import {
   abandonedAfterMs,
@@ -13,21 +9,8 @@ import {
   splitText,
   writeTarget,
 } from './attachment.ts'
+import { type FileStep, perform, performSync } from './file-step.ts'
 import type { Held, Now, Register, Steps } from './register.ts'
-
-/**
- * A register in plain files. Epoch N of a key is a symlink `<directory>/<key>/<N>` whose target is the text itself: it is published
- * whole by one exclusive create, the only primitive used, and `ls -l` shows it. A text that is long, or whose rest stays the
- * same, may keep that rest in a file beside it (`attachment.ts`).
- *
- * The highest epoch is the truth, and is never deleted. Old ones are (`compact`), which opens one trap: a slow writer whose
- * next number has come and gone can create it again. So a swap is won only if a listing after the create shows it on top; and a read lists again
- * after reading, or it could be shown such a number.
- */
-export type FileStep =
-  | { call: 'list' | 'exists' | 'readlink' | 'unlink' | 'mkdir' | 'readText' | 'mtime'; path: string }
-  | { call: 'symlink' | 'write'; path: string; text: string }
-  | { call: 'now' }
 
 type Files<Result> = Steps<FileStep, Result>
 
@@ -37,7 +20,17 @@ const maxLinkBytes = 4000
 /** Attachments that nobody needs are looked for at every so many epochs. */
 const tidyEvery = 8
 
-/** `keptEpochs`: how many epochs of a key stay when a new one is written. */
+/**
+ * A register in plain files. Epoch N of a key is a symlink `<directory>/<key>/<N>` whose target is the text itself: it is published
+ * whole by one exclusive create, the only primitive used, and `ls -l` shows it. A text that is long, or whose rest stays the
+ * same, may keep that rest in a file beside it (`attachment.ts`).
+ *
+ * The highest epoch is the truth, and is never deleted. Old ones are (`compact`), which opens one trap: a slow writer whose
+ * next number has come and gone can create it again. So a swap is won only if a listing after the create shows it on top; and a read lists again
+ * after reading, or it could be shown such a number.
+ *
+ * @param keptEpochs how many epochs of a key stay when a new one is written
+ */
 export function fileRegister(directory: string, keptEpochs = 4): Register<FileStep> {
   const pathOf = (key: string, name: number | string): string => `${directory}/${key}/${name}`
   const attachments = new Attachments()
@@ -266,52 +259,4 @@ function top(names: readonly string[]): number {
     if (epoch > highest) highest = epoch
   }
   return highest
-}
-
-function performSync(step: FileStep): unknown {
-  switch (step.call) {
-    case 'list':
-      return readdirSync(step.path)
-    case 'exists':
-      return lstatSync(step.path, { throwIfNoEntry: false }) !== undefined
-    case 'readlink':
-      return readlinkSync(step.path)
-    case 'symlink':
-      return symlinkSync(step.text, step.path)
-    case 'unlink':
-      return unlinkSync(step.path)
-    case 'mkdir':
-      return makePrivateDirectories(step.path)
-    case 'write':
-      return createPrivateFile(step.path, step.text)
-    case 'readText':
-      return readSmallFile(step.path, 'insist')
-    case 'mtime':
-      return lstatSync(step.path, { throwIfNoEntry: false })?.mtimeMs
-    case 'now':
-      return fileNow()
-  }
-}
-
-async function perform(step: FileStep): Promise<unknown> {
-  switch (step.call) {
-    case 'list':
-      return await promises.readdir(step.path)
-    case 'readlink':
-      return await promises.readlink(step.path)
-    case 'symlink':
-      return await promises.symlink(step.text, step.path)
-    case 'unlink':
-      return await promises.unlink(step.path)
-    default:
-      // What is rare, or takes no time, is not worth a second way to do it.
-      return performSync(step)
-  }
-}
-
-/** All processes of one boot share a monotonic clock, unless they live in different time namespaces. */
-function fileNow(): Now {
-  const { boot, timens } = thisMachine()
-  const clock = monotonicIsShared ? `${boot}/${timens}` : `process ${process.pid}`
-  return { wall: systemClock.now(), mono: systemClock.mono(), clock }
 }

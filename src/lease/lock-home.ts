@@ -2,7 +2,8 @@ import { statSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
 import { ensureHomeDirectory, stintHome } from '../primitives/home.ts'
 import { errnoOf, codedError, StintError } from '../primitives/stint-error.ts'
-import { fileRegister, type FileStep } from './file-register.ts'
+import { fileRegister } from './file-register.ts'
+import type { FileStep } from './file-step.ts'
 import type { Register } from './register.ts'
 
 const registers = new Map<string, Register<FileStep>>()

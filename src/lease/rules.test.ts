@@ -1,73 +1,22 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Identity, Liveness } from '../primitives/liveness.ts'
 import {
-  type Claim,
-  type Claims,
-  defaultBusyTtlMs,
-  type Holder,
-  parseClaims,
-  sameProcess,
-  writeClaims,
-} from './claim.ts'
-import { conflict, covers, pathsOverlap, union } from './overlap.ts'
-import { acquire, type AcquireRequest, breakClaim, check, refresh, release, withHolder } from './rules.ts'
-import { ageOf, standing, stands, type Witness } from './staleness.ts'
-
-const identity = (pid: number): Identity => ({
-  pid,
-  started: pid,
-  boot: 'b',
-  host: 'h',
-  pidns: '1',
-  timens: '1',
-})
-const holder = (pid: number, ...calls: string[]): Holder => ({
-  ...identity(pid),
-  calls: calls.map((id) => ({ id, since: 0 })),
-})
-
-const minute = 60_000
-const at = (ms: number, others: Partial<Witness> = {}): Witness => ({
-  now: { wall: 1e12 + ms, mono: ms, clock: 'boot' },
-  liveness: () => 'alive',
-  ...others,
-})
-const lives =
-  (table: Record<number, Liveness>) =>
-  ({ pid }: Identity): Liveness =>
-    table[pid] ?? 'alive'
-
-const empty: Claims = {
-  schema_version: 1,
-  workspace: '/w',
-  generation: 0,
-  boot: 'b',
-  claims: [],
-  breaks: [],
-}
-const wants = (sessionId: string, more: Partial<AcquireRequest> = {}): AcquireRequest => ({
-  sessionId,
-  holder: identity(sessionId.charCodeAt(0)),
-  paths: ['**'],
-  mode: 'exclusive',
-  ttlMs: 5 * minute,
-  ...more,
-})
-
-/** The claims after a grant; fails if it is refused. */
-function granted(claims: Claims, request: AcquireRequest, witness: Witness, fence = 1): Claims {
-  const { next, answer } = acquire(claims, request, witness, fence)
-  if (!answer.granted || next === undefined) throw new Error('refused')
-  return next
-}
-const isGranted = (claims: Claims, request: AcquireRequest, witness: Witness): boolean =>
-  acquire(claims, request, witness, 99).answer.granted
-const only = ({ claims }: Claims): Claim => {
-  const [claim, ...more] = claims
-  if (claim === undefined || more.length > 0) throw new Error(`${claims.length} claims`)
-  return claim
-}
+  anyPaths,
+  at,
+  empty,
+  granted,
+  identity,
+  isGranted,
+  lives,
+  minute,
+  only,
+  wants,
+} from '../../test/support/claim-samples.ts'
+import type { Liveness } from '../primitives/liveness.ts'
+import { type Claims, defaultBusyTtlMs } from './claim.ts'
+import { conflict } from './overlap.ts'
+import { acquire, breakClaim, check, refresh, release, withHolder } from './rules.ts'
+import { stands, type Witness } from './staleness.ts'
 
 test('free: granted, with a fence', () => {
   expect(only(granted(empty, wants('a'), at(0), 7))).toMatchObject({
@@ -261,23 +210,6 @@ test('check: the claim stands, and was never lost since the given fence', () => 
   expect(check(held, 'b', undefined, at(1))).toBeUndefined()
 })
 
-test('age: on the monotonic clock within one boot, on the wall across boots; the future locks nobody out for good', () => {
-  const claim = only(granted(empty, wants('a'), at(1000)))
-  const wallJumped = { wall: 1e12 + 1e9, mono: 2000, clock: 'boot' }
-  expect(ageOf(claim, wallJumped)).toBe(1000)
-  expect(ageOf(claim, { wall: 1e12 + 61_000, mono: 5, clock: 'next boot' })).toBe(60_000)
-  const future = { ...claim, clock: 'elsewhere', refreshed_at: 1e12 + 4 * minute }
-  expect(standing(future, at(0))).toBe('fresh')
-  expect(standing({ ...future, refreshed_at: 1e12 + 6 * minute }, at(0))).toBe('expired')
-})
-
-test('where liveness is unknown, a waiter that has outlasted the claim may take it; where a holder lives, it may not', () => {
-  const claim = only(granted(empty, wants('a'), at(0)))
-  const outlasted = () => true
-  expect(standing(claim, at(1, { outlasted, liveness: () => 'unknown' }))).toBe('expired')
-  expect(standing(claim, at(1, { outlasted, liveness: () => 'alive' }))).toBe('fresh')
-})
-
 test('paths: src/api and src/ui at once, src refused while either is held; shared with shared, not with exclusive', () => {
   const api = granted(empty, wants('a', { paths: ['src/api'] }), at(0))
   const both = granted(api, wants('b', { paths: ['src/ui'] }), at(0))
@@ -291,37 +223,18 @@ test('paths: src/api and src/ui at once, src refused while either is held; share
   expect(isGranted(granted(empty, wants('a'), at(0)), wants('b', { mode: 'shared' }), at(0))).toBe(false)
 })
 
-const path = fc
-  .array(fc.constantFrom('a', 'b', 'ab'), { minLength: 1, maxLength: 3 })
-  .map((parts) => parts.join('/'))
-const paths = fc.oneof(fc.constant(['**']), fc.array(path, { minLength: 1, maxLength: 3 }))
-
-test('overlap is symmetric, a path covers itself and what is below it, and a union says the same in fewer words', () => {
-  fc.assert(
-    fc.property(paths, paths, path, (one, two, probe) => {
-      expect(pathsOverlap(one, two)).toBe(pathsOverlap(two, one))
-      expect(covers(probe, `${probe}/x`) && covers(probe, probe) && covers('**', probe)).toBe(true)
-      const both = union(one, two)
-      expect(both.some((each) => covers(each, probe))).toBe(
-        [...one, ...two].some((each) => covers(each, probe)),
-      )
-      for (const each of both) expect(both.filter((other) => covers(other, each))).toEqual([each])
-    }),
-  )
-})
-
 test("whatever happens, two standing claims never conflict, and nobody changes or ends another's claim but by taking it over", () => {
   const session = fc.constantFrom('a', 'b', 'c')
   const step = fc.oneof(
     fc.record({
       do: fc.constant('acquire' as const),
       session,
-      paths,
+      paths: anyPaths,
       mode: fc.constantFrom('exclusive' as const, 'shared' as const),
       call: fc.boolean(),
     }),
     fc.record({ do: fc.constantFrom('refresh' as const, 'release' as const), session }),
-    fc.record({ do: fc.constant('narrow' as const), session, paths }),
+    fc.record({ do: fc.constant('narrow' as const), session, paths: anyPaths }),
     fc.record({ do: fc.constant('wait' as const), ms: fc.nat({ max: 10 * minute }) }),
     fc.record({ do: fc.constant('die' as const), session }),
   )
@@ -369,43 +282,4 @@ test("whatever happens, two standing claims never conflict, and nobody changes o
     }),
     { numRuns: 500 },
   )
-})
-
-test('claims are read back as they were written, and no text breaks the reader', () => {
-  const by = { writer: '2i8g0.zzzzz', count: 1295 }
-  const held = granted(
-    granted(empty, wants('a', { call: 'x', paths: ['y'] }), at(0)),
-    wants('b', { paths: ['x'], mode: 'shared', holder: null }),
-    at(6 * minute),
-  )
-  expect(parseClaims(writeClaims(held, by), '/other')).toEqual(held)
-  const one = granted(empty, wants('a', { paths: ['y'] }), at(0))
-  const refreshed = granted(one, wants('a', { paths: ['z'] }), at(2 * minute))
-  for (const claims of [one, refreshed]) {
-    const text = writeClaims(claims, by)
-    expect(parseClaims(text, '/other')).toEqual(claims)
-    expect(text.indexOf('\n')).toBeLessThan(37)
-  }
-  expect(parseClaims(writeClaims(empty, by), '/w')).toEqual(empty)
-  expect(writeClaims({ ...empty, generation: 12, boot: '01234567' }, by).length).toBeLessThan(60)
-  fc.assert(
-    fc.property(
-      fc.oneof(
-        fc.string(),
-        fc.json(),
-        fc
-          .anything()
-          .map((value) => JSON.stringify({ schema_version: 1, workspace: 'w', claims: [value] }) ?? ''),
-        fc
-          .tuple(fc.string(), fc.anything())
-          .map(([line, value]) => `${line}\n${JSON.stringify({ schema_version: 1, claims: [value] }) ?? ''}`),
-      ),
-      (text) => {
-        const claims = parseClaims(text, '/w')
-        for (const claim of claims?.claims ?? [])
-          expect(stands(claim, at(Number.MAX_SAFE_INTEGER))).toBe(false)
-      },
-    ),
-  )
-  expect(sameProcess(holder(1), identity(1))).toBe(true)
 })

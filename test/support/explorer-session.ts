@@ -1,6 +1,7 @@
 import { type Book, change } from '../../src/lease/book.ts'
 import type { Claim } from '../../src/lease/claim.ts'
-import { fileRegister, type FileStep } from '../../src/lease/file-register.ts'
+import { fileRegister } from '../../src/lease/file-register.ts'
+import type { FileStep } from '../../src/lease/file-step.ts'
 import { giveUp } from '../../src/lease/give-up.ts'
 import type { Now, Steps } from '../../src/lease/register.ts'
 import { acquire, type AcquireAnswer, type AcquireRequest, type refresh } from '../../src/lease/rules.ts'

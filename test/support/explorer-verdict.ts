@@ -1,5 +1,6 @@
 import { parseTarget } from '../../src/lease/attachment.ts'
-import { type Claim, parseClaims } from '../../src/lease/claim.ts'
+import type { Claim } from '../../src/lease/claim.ts'
+import { parseClaims } from '../../src/lease/claims-text.ts'
 import type { Directory } from './explorer-directory.ts'
 import { type Outcome, ttlMs, workspace } from './explorer-session.ts'
 

@@ -1,4 +1,5 @@
-import { fileRegister, type FileStep } from '../../src/lease/file-register.ts'
+import { fileRegister } from '../../src/lease/file-register.ts'
+import type { FileStep } from '../../src/lease/file-step.ts'
 import type { Held, Steps } from '../../src/lease/register.ts'
 import {
   type Answer,

@@ -5,8 +5,8 @@
  *
  * @module stint/lock
  */
-import type { Claims } from './claim.ts'
-import { defaultTtlMs, parseClaims } from './claim.ts'
+import { type Claims, defaultTtlMs, noClaims } from './claim.ts'
+import { parseClaims } from './claims-text.ts'
 import { acquire as acquireClaim, refresh as refreshClaim, release as releaseClaim } from './rules.ts'
 import type { Witness } from './staleness.ts'
 
@@ -94,15 +94,7 @@ export const blockReason = (sessionId: string, pid: number | null): string =>
 /** A lock record as the claims of a workspace: none if it makes no sense. */
 function claimsOf(record: LockRecord | null | undefined): Claims {
   const claims = [{ ...record, pid: null, detached: true, paths: ['**'] }]
-  const empty: Claims = {
-    schema_version: 1,
-    workspace: '',
-    generation: 0,
-    boot: '',
-    claims: [],
-    breaks: [],
-  }
-  return parseClaims(JSON.stringify({ ...empty, claims }), '') ?? empty
+  return parseClaims(JSON.stringify({ ...noClaims(''), claims }), '') ?? noClaims('')
 }
 
 const holderOf = (record: LockRecord | null | undefined): LockHolder | undefined =>

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { beforeEach, expect, test } from 'vitest'
-import * as lock from './seed-lock.ts'
+import * as lock from './plain-lock.ts'
 
 let record: lock.LockRecord | null
 const io = {

@@ -1,0 +1,99 @@
+import { isSessionId } from '../primitives/id.ts'
+import { type Identity, identify, ownIdentity } from '../primitives/liveness.ts'
+import { StintError } from '../primitives/stint-error.ts'
+import type { Book } from './book.ts'
+import { type ClaimMode, defaultTtlMs, maxTtlMs, wholeWorkspace } from './claim.ts'
+import { homeRegister } from './lock-home.ts'
+import type { Register } from './register.ts'
+import type { AcquireRequest } from './rules.ts'
+import { resourceSubject, subjectPaths, workspaceSubject } from './subject.ts'
+import type { Workspace } from './workspace.ts'
+
+export interface LeaseOptions {
+  sessionId: string
+  /** Any directory in the workspace (the current one), or what `findWorkspace` made of it. */
+  workspace?: string | Workspace
+  /** A resource instead of a workspace: any name that everybody uses, such as `deploy:prod`. */
+  resource?: string
+  /** Files or directories to claim, relative to the current directory; by default the whole workspace. */
+  paths?: readonly string[]
+  mode?: ClaimMode
+  /** How long the claim lasts without a refresh; 5 minutes by default. */
+  ttlMs?: number
+  busyTtlMs?: number
+  /** How long to wait while somebody else holds it; by default not at all. */
+  wait?: number
+  signal?: AbortSignal
+  /** What you are doing; shown to sessions that are refused. */
+  purpose?: string
+  /** The process that the claim belongs to; by default this one. `null`: none, so that only its time ends it. */
+  pid?: number | null
+  /** Where leases are kept; by default the files in `STINT_HOME`. */
+  register?: Register
+}
+
+/** Checks the options, and makes of them what is asked, and of which book. */
+export function prepareLease(options: LeaseOptions): { book: Book; request: AcquireRequest } {
+  const { sessionId, ttlMs = defaultTtlMs, pid = process.pid } = options
+  if (!isSessionId(sessionId))
+    throw new StintError('SESSION_ID_INVALID', `${JSON.stringify(sessionId)} cannot be a session id`)
+  assertOptions({ ...options, ttlMs })
+  const register = options.register ?? homeRegister()
+  const { resource } = options
+  const subject =
+    resource === undefined
+      ? workspaceSubject(options.workspace, register)
+      : resourceSubject(resource, register)
+  const paths = options.paths?.length ? subjectPaths(subject, register, options.paths) : wholeWorkspace
+  return {
+    book: { register, key: subject.key, workspace: subject.name },
+    request: {
+      sessionId,
+      holder: pid === null ? null : holderOf(pid),
+      paths,
+      mode: options.mode ?? 'exclusive',
+      ttlMs,
+      busyTtlMs: options.busyTtlMs,
+      purpose: options.purpose,
+    },
+  }
+}
+
+/** At most: a record must stay small enough to be read again. */
+const maxPaths = 1000
+const maxPurposeLength = 10_000
+
+/** Whoever writes no TypeScript can give anything. */
+function assertOptions(options: Omit<LeaseOptions, 'sessionId'> & { ttlMs: number }): void {
+  const {
+    ttlMs,
+    busyTtlMs = ttlMs,
+    wait = 0,
+    mode = 'exclusive',
+    pid = null,
+    paths = [],
+    purpose = '',
+  } = options
+  const list = Array.isArray(paths) ? (paths as unknown[]) : undefined
+  const problems: [boolean, string][] = [
+    [!(ttlMs > 0 && ttlMs <= maxTtlMs), `ttlMs must be more than 0 and at most 30 days, not ${ttlMs}`],
+    [
+      !(busyTtlMs > 0 && busyTtlMs <= maxTtlMs),
+      `busyTtlMs must be more than 0 and at most 30 days, not ${busyTtlMs}`,
+    ],
+    [!(wait >= 0), `wait must be a number of milliseconds, not ${wait}`],
+    [mode !== 'exclusive' && mode !== 'shared', `mode must be exclusive or shared, not ${String(mode)}`],
+    [pid !== null && !(Number.isSafeInteger(pid) && pid > 0), `pid must be that of a process, not ${pid}`],
+    [list?.every((path) => typeof path === 'string') !== true, 'paths must be a list of paths'],
+    [(list?.length ?? 0) > maxPaths, `at most ${maxPaths} paths can be claimed; claim their directory`],
+    [typeof purpose !== 'string' || purpose.length > maxPurposeLength, 'purpose must be a short text'],
+  ]
+  const problem = problems.find(([wrong]) => wrong)
+  if (problem !== undefined) throw new StintError('ARG_ERROR', problem[1])
+}
+
+function holderOf(pid: number): Identity {
+  const holder = pid === process.pid ? ownIdentity() : identify(pid)
+  if (holder === undefined) throw new StintError('NOT_FOUND', `there is no process ${pid} to hold the lease`)
+  return holder
+}
