@@ -3,14 +3,15 @@ import { liveness, ownIdentity } from '../primitives/liveness.ts'
 import { md5 } from '../primitives/md5.ts'
 import { thisMachine } from '../primitives/platform.ts'
 
-/**
- * A text's first line is what changes from one to the next; the rest may stay the same. A file register may keep the rest in a file
- * beside the link, an attachment, which the target `@<name> <first line>` then names: because the text is too long for a link, or because the
- * link without it is short enough for the inode. Where a longer one costs a block, that makes a lease several times as fast.
- *
- * An attachment is named after its writer, `<where>-<pid>-<start>-<token>-<count>`, and only its writer ever names it in a link. It never changes.
+/*
+ * A text's first line changes from one to the next; the rest may stay the same. A file register may keep the rest in a file beside the link, an
+ * attachment: because the text is too long for a link, or because the link without it is short enough for the inode. Where a longer
+ * link costs a block, that makes a lease several times as fast.
  */
+
+/** The target `@<name> <first line>` of a link whose rest is an attachment. */
 export interface Target {
+  /** `<where>-<pid>-<start>-<token>-<count>`: named after its writer. Only its writer ever names it in a link, and it never changes. */
   name: string
   head: string
 }

@@ -15,7 +15,7 @@ const retryAtMostMs = 3000
 export function heldError(
   book: Book,
   { answer, epoch, witness }: Changed<Refused>,
-  waitedMs = 0,
+  waitedMs: number,
 ): StintError {
   const { by } = answer
   const age = Math.round(ageOf(by, witness.now))

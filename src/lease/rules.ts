@@ -12,11 +12,9 @@ import {
 import { conflict, covers, union } from './overlap.ts'
 import { remainingMs, standing, stands, type Witness } from './staleness.ts'
 
-/**
- * The rules of claims, as pure functions: who may have what, given the claims, a request, the time and which processes live. Each
- * returns what to write (`next`, absent if nothing changes) and what to say.
- */
+/** What a rule decides. The rules are pure functions over the claims, a request, the time and which processes live. */
 export interface Decision<Answer> {
+  /** What is to be written; absent if nothing changes. */
   next?: Claims
   answer: Answer
 }
@@ -64,13 +62,13 @@ export function acquire(
   const widened = mine === undefined || wanted.mode !== mine.mode || !sameList(wanted.paths, mine.paths)
   const fence = widened ? nextFence : mine.fence
   const holders = joinHolders(mine?.holders ?? [], request, witness)
-  const shared = mine !== undefined && (mine.detached || holders.length > 1)
+  const isJoint = mine !== undefined && (mine.detached || holders.length > 1)
   const claim: Claim = {
     session_id: request.sessionId,
     pid: holders[0]?.pid ?? null,
     acquired_at: mine?.acquired_at ?? Math.round(witness.now.wall),
     // Those who hold it with us go on refreshing it by their own time.
-    ttl_ms: shared ? Math.max(mine.ttl_ms, request.ttlMs) : request.ttlMs,
+    ttl_ms: isJoint ? Math.max(mine.ttl_ms, request.ttlMs) : request.ttlMs,
     busy_ttl_ms: request.busyTtlMs ?? mine?.busy_ttl_ms ?? defaultBusyTtlMs,
     ...touched(witness),
     ...wanted,

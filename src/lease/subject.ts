@@ -47,8 +47,6 @@ export function subjectPaths(
   return claimPaths(path, paths.map(plainPath), from, shared === undefined ? undefined : true)
 }
 
-export type SubjectKind = 'workspace' | 'resource'
-
 /** Which of the two a record is about, from what a register has. */
-export const kindOf = (key: string, name: string): SubjectKind =>
+export const kindOf = (key: string, name: string): 'workspace' | 'resource' =>
   key.startsWith('resource:') || key === computeWorkspaceHash(`resource:${name}`) ? 'resource' : 'workspace'
