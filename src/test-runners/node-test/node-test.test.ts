@@ -1,9 +1,8 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { filesInSection } from './support/doc-blocks.ts'
-import { printedValues, TestProject } from './support/test-project.ts'
-import { testRunsBeside } from './support/runs-beside.ts'
+import { printedValues, TestProject } from '../../../test/support/test-project.ts'
+import { oneRoot, placesOf, testRunner } from '../../../test/support/runner-suite.ts'
 
 const imports = `
 import assert from 'node:assert/strict'
@@ -24,18 +23,8 @@ const prints = `${imports}
 
 test('every test has a place of its own in one run root, which is TMPDIR for all; nothing is left', async () => {
   await using project = new TestProject('node-test', { 'a.test.js': prints, 'b.test.js': prints })
-  const { code, printed } = await project.test()
-  expect({ code, remains: project.remains(), kept: project.kept() }).toEqual({
-    code: 0,
-    remains: [],
-    kept: [],
-  })
-  expect(printed).not.toContain('stint:')
-  const paths = printedValues(printed, 'scratch')
-  expect(new Set(paths).size).toBe(4)
-  const runs = [...paths, ...printedValues(printed, 'tmpdir')].map((path) => dirname(dirname(path)))
-  expect(new Set(runs).size).toBe(1)
-  expect(dirname(runs[0] ?? '')).toBe(project.root)
+  const result = await project.test()
+  expect(placesOf(project, result)).toEqual(oneRoot(project, 4))
 })
 
 test('a test file whose process is killed in the middle of a test leaves nothing behind after the run', async () => {
@@ -189,26 +178,13 @@ const held = `${imports}
     assert(existsSync(file))
   })`
 
-testRunsBeside('node-test', held)
+testRunner('node-test', { held, guide: { 'node:test': 1 } })
 
-test('a misspelt option is told, and nothing is made', async () => {
-  await using project = new TestProject('node-test')
-  const { code, printed } = await project.test([], { STINT_TEST_KEEP: 'sometimes' })
-  expect(code).not.toBe(0)
-  expect(printed).toContain('STINT_TEST_KEEP must be one of never, on-failure, always, not "sometimes"')
-  expect(existsSync(project.root)).toBe(false)
+test('a misspelt option in the code is told, and nothing is left', async () => {
   const source = `${imports} test('x', (t) => void scratch(t, { keep: 'sometimes' }))`
-  writeFileSync(join(project.path, 'misspelt.test.js'), source)
-  const inCode = await project.test()
-  expect(inCode.printed).toContain('keep must be one of never, on-failure, always, not "sometimes"')
-  expect({ remains: project.remains(), kept: project.kept() }).toEqual({ remains: [], kept: [] })
-})
-
-test('the guide: what it shows works', async () => {
-  const files = filesInSection('docs/testing.md', 'node:test')
-  expect(Object.keys(files)).toHaveLength(1)
-  await using project = new TestProject('node-test', files)
+  await using project = new TestProject('node-test', { 'misspelt.test.js': source })
   const { code, printed } = await project.test()
-  expect(printed).not.toContain('stint:')
-  expect({ code, remains: project.remains() }).toEqual({ code: 0, remains: [] })
+  expect(code).not.toBe(0)
+  expect(printed).toContain('keep must be one of never, on-failure, always, not "sometimes"')
+  expect({ remains: project.remains(), kept: project.kept() }).toEqual({ remains: [], kept: [] })
 })

@@ -1,9 +1,8 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { filesInSection } from './support/doc-blocks.ts'
-import { printedValues, TestProject } from './support/test-project.ts'
-import { testRunsBeside } from './support/runs-beside.ts'
+import { printedValues, TestProject } from '../../../test/support/test-project.ts'
+import { oneRoot, placesOf, testRunner } from '../../../test/support/runner-suite.ts'
 
 const imports = `
 const { existsSync, mkdtempSync, rmSync, writeFileSync } = require('node:fs')
@@ -38,18 +37,8 @@ test('every test has a place of its own in one run root, which is TMPDIR for all
   })
   const modules = { NODE_OPTIONS: '--experimental-vm-modules' }
   const everyFile = ['--testMatch', '**/*.test.js', '--testMatch', '**/*.test.mjs']
-  const { code, printed } = await project.test(everyFile, modules)
-  expect({ code, remains: project.remains(), kept: project.kept() }).toEqual({
-    code: 0,
-    remains: [],
-    kept: [],
-  })
-  expect(printed).not.toContain('stint:')
-  const paths = printedValues(printed, 'scratch')
-  expect(new Set(paths).size).toBe(6)
-  const runs = [...paths, ...printedValues(printed, 'tmpdir')].map((path) => dirname(dirname(path)))
-  expect(new Set(runs).size).toBe(1)
-  expect(dirname(runs[0] ?? '')).toBe(project.root)
+  const result = await project.test(everyFile, modules)
+  expect(placesOf(project, result)).toEqual(oneRoot(project, 6))
 })
 
 test('a worker that is killed in the middle of a test leaves nothing behind after the run', async () => {
@@ -189,21 +178,4 @@ const held = `${imports}
     expect(existsSync(file)).toBe(true)
   }, 100_000)`
 
-testRunsBeside('jest', held)
-
-test('a misspelt option is told, and nothing is made', async () => {
-  await using project = new TestProject('jest')
-  const { code, printed } = await project.test([], { STINT_TEST_LEAKS: 'sometimes' })
-  expect(code).toBe(1)
-  expect(printed).toContain('STINT_TEST_LEAKS must be one of off, warn, fail, not "sometimes"')
-  expect(existsSync(project.root)).toBe(false)
-})
-
-test('the guide: what it shows works', async () => {
-  const files = filesInSection('docs/testing.md', 'Jest')
-  expect(Object.keys(files)).toHaveLength(2)
-  await using project = new TestProject('jest', files)
-  const { code, printed } = await project.test()
-  expect(printed).not.toContain('stint:')
-  expect({ code, remains: project.remains() }).toEqual({ code: 0, remains: [] })
-})
+testRunner('jest', { held, guide: { Jest: 2 } })

@@ -1,9 +1,8 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { filesInSection } from './support/doc-blocks.ts'
-import { printedValues, TestProject } from './support/test-project.ts'
-import { testRunsBeside } from './support/runs-beside.ts'
+import { printedValues, TestProject } from '../../../test/support/test-project.ts'
+import { oneRoot, placesOf, testRunner } from '../../../test/support/runner-suite.ts'
 
 const imports = `
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -25,18 +24,8 @@ test.each(['forks', 'threads', 'vmThreads', 'forks --no-isolate --maxWorkers 1']
         })
       })`
     await using project = new TestProject('vitest', { 'a.test.js': prints, 'b.test.js': prints })
-    const { code, printed } = await project.test(['--pool', ...pool.split(' ')])
-    expect({ code, remains: project.remains(), kept: project.kept() }).toEqual({
-      code: 0,
-      remains: [],
-      kept: [],
-    })
-    expect(printed).not.toContain('stint:')
-    const paths = printedValues(printed, 'scratch')
-    expect(new Set(paths).size).toBe(4)
-    const runs = [...paths, ...printedValues(printed, 'tmpdir')].map((path) => dirname(dirname(path)))
-    expect(new Set(runs).size).toBe(1)
-    expect(dirname(runs[0] ?? '')).toBe(project.root)
+    const result = await project.test(['--pool', ...pool.split(' ')])
+    expect(placesOf(project, result)).toEqual(oneRoot(project, 4))
   },
 )
 
@@ -193,7 +182,7 @@ const held = `${imports}
     expect(existsSync(file)).toBe(true)
   }, 100_000)`
 
-testRunsBeside('vitest', held)
+testRunner('vitest', { held, guide: { Vitest: 3, 'Moving from something else': 3 } })
 
 test('in `stint run` a run without a global setup is part of that run', async () => {
   const prints = `${imports}
@@ -209,26 +198,3 @@ test('in `stint run` a run without a global setup is part of that run', async ()
   expect([dirname(dirname(scratch))]).toEqual(printedValues(stdout, 'run'))
   expect(project.remains()).toEqual([])
 })
-
-test.each([
-  ['STINT_TEST_KEEP', 'STINT_TEST_KEEP must be one of never, on-failure, always, not "sometimes"'],
-  ['STINT_TEST_LEAKS', 'STINT_TEST_LEAKS must be one of off, warn, fail, not "sometimes"'],
-])('a misspelt %s is told before anything runs', async (name, message) => {
-  await using project = new TestProject('vitest')
-  const { code, printed } = await project.test([], { [name]: 'sometimes' })
-  expect(code).toBe(1)
-  expect(printed).toContain(message)
-  expect(existsSync(project.root)).toBe(false)
-})
-
-test.each(['Vitest', 'Moving from something else'])(
-  'the guide: what it shows under "%s" works',
-  async (title) => {
-    const files = filesInSection('docs/testing.md', title)
-    expect(Object.keys(files)).toHaveLength(3)
-    await using project = new TestProject('vitest', files)
-    const { code, printed } = await project.test()
-    expect(printed).not.toContain('stint:')
-    expect({ code, remains: project.remains() }).toEqual({ code: 0, remains: [] })
-  },
-)

@@ -1,0 +1,93 @@
+import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { expect, test } from 'vitest'
+import { filesInSection } from './doc-blocks.ts'
+import type { TestRunner } from './runner-packages.ts'
+import { printedValues, TestProject } from './test-project.ts'
+import { isRunning, until } from './world.ts'
+
+export interface RunnerSuite {
+  /** A test file whose test says that it is running (a file `running-…`) and waits for the file `go`. */
+  held: string
+  /** The sections of docs/testing.md about it, and how many files each shows. */
+  guide: Record<string, number>
+}
+
+/** What holds for every runner. */
+export function testRunner(runner: TestRunner, { held, guide }: RunnerSuite): void {
+  testRunsBeside(runner, held)
+
+  test.each([
+    ['STINT_TEST_KEEP', 'STINT_TEST_KEEP must be one of never, on-failure, always, not "sometimes"'],
+    ['STINT_TEST_LEAKS', 'STINT_TEST_LEAKS must be one of off, warn, fail, not "sometimes"'],
+  ])('a misspelt %s is told, and nothing is made', async (name, message) => {
+    await using project = new TestProject(runner)
+    const { code, printed } = await project.test([], { [name]: 'sometimes' })
+    expect(code).not.toBe(0)
+    expect(printed).toContain(message)
+    expect(existsSync(project.root)).toBe(false)
+  })
+
+  test.each(Object.entries(guide))('the guide: what it shows under "%s" works', async (title, count) => {
+    const files = filesInSection('docs/testing.md', title)
+    expect(Object.keys(files)).toHaveLength(count)
+    await using project = new TestProject(runner, files)
+    const { code, printed } = await project.test()
+    expect(printed).not.toContain('stint:')
+    expect({ code, remains: project.remains() }).toEqual({ code: 0, remains: [] })
+  })
+}
+
+function testRunsBeside(runner: TestRunner, held: string): void {
+  const open = (): TestProject => new TestProject(runner, { 'held.test.js': held })
+  const only = [runner === 'node-test' ? 'held.test.js' : 'held']
+  const running = (project: TestProject): string[] =>
+    readdirSync(project.path).filter((name) => name.startsWith('running-'))
+
+  test('two runs at once do not see each other, and a sweep beside them takes nothing', async () => {
+    await using project = open()
+    const runs = [project.startTests(only), project.startTests(only)]
+    await until('both are in their test', () => running(project).length === 2)
+    expect(project.leftovers()).toHaveLength(2)
+    expect((await project.stint(['sweep'])).code).toBe(0)
+    writeFileSync(join(project.path, 'go'), '')
+    const finished = await Promise.all(runs.map((run) => run.finished))
+    expect(finished.map(({ code }) => code)).toEqual([0, 0])
+    expect(project.remains()).toEqual([])
+  })
+
+  test(`if ${runner} itself is killed, the next sweep takes everything`, async () => {
+    await using project = open()
+    const run = project.startTests(only)
+    await until('the test runs', () => running(project).length === 1)
+    run.child.kill('SIGKILL')
+    await until('it is gone', () => !isRunning(run.pid))
+    expect(project.leftovers()).toHaveLength(1)
+    expect((await project.stint(['sweep'])).code).toBe(0)
+    expect(project.leftovers()).toEqual([])
+  })
+}
+
+/** What a run has left, and where its tests had their places, by what they have printed. */
+export function placesOf(project: TestProject, { code, printed }: { code: number | null; printed: string }) {
+  const scratches = new Set(printedValues(printed, 'scratch'))
+  const runs = [...scratches, ...printedValues(printed, 'tmpdir')].map((path) => dirname(dirname(path)))
+  return {
+    code,
+    remains: project.remains(),
+    kept: project.kept(),
+    complains: printed.includes('stint:'),
+    scratches: scratches.size,
+    under: [...new Set(runs)].map((run) => dirname(run)),
+  }
+}
+
+/** Every test has a place of its own, all in one run root, which is TMPDIR for all; nothing is left. */
+export const oneRoot = (project: TestProject, scratches: number): ReturnType<typeof placesOf> => ({
+  code: 0,
+  remains: [],
+  kept: [],
+  complains: false,
+  scratches,
+  under: [project.root],
+})
