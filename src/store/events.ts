@@ -39,7 +39,8 @@ function checkedRange({ from, to }: { from?: number; to?: number }): { from?: nu
 const noNumber = (what: string, value: unknown): StintError =>
   new StintError('ARG_ERROR', `the ${what} must be a whole number, not ${String(value).slice(0, 60)}`)
 
-const isVisible = (record: LogRecord, type: string | undefined, all: boolean): boolean =>
+/** Does a reader see it? Of what stint itself has journaled only what is asked for by its type, or all. */
+export const isVisible = (record: Pick<LogRecord, 'type'>, type: string | undefined, all: boolean): boolean =>
   type === undefined ? all || !record.type.startsWith(ownPrefix) : record.type === type
 
 const eventOf = ({ seq, at, type, data, slot }: LogRecord): SessionEvent =>

@@ -5,8 +5,8 @@ import { World } from '../../../test/support/world.ts'
 import { type Disk, nodeDisk } from '../../primitives/disk.ts'
 import { createStore } from '../create-store.ts'
 import { FilesystemDriver } from './driver.ts'
-import { exportSession } from './export.ts'
-import { importSession } from './import.ts'
+import { exportSession } from './archive/export.ts'
+import { importSession } from './archive/import.ts'
 
 let world: World
 let home: string

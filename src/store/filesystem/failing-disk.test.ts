@@ -7,7 +7,7 @@ import { type Disk, nodeDisk } from '../../primitives/disk.ts'
 import { createStore } from '../create-store.ts'
 import type { SessionStore } from '../store.ts'
 import { FilesystemDriver } from './driver.ts'
-import { repairSession } from './repair.ts'
+import { repairSession } from './repair/repair.ts'
 
 let world: SessionWorld
 beforeEach(() => {

@@ -18,9 +18,9 @@ import { nodeDisk } from '../../primitives/disk.ts'
 import { StintError } from '../../primitives/stint-error.ts'
 import type { SessionStore } from '../store.ts'
 import { diskUseOf } from './disk-use.ts'
-import { exportSession } from './export.ts'
+import { exportSession } from './archive/export.ts'
 import { pack } from './parcel.ts'
-import { examine } from './repair.ts'
+import { examine } from './repair/repair.ts'
 import { filesystemStore } from './store.ts'
 
 let world: World

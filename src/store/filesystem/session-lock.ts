@@ -7,8 +7,8 @@ import { thisMachine } from '../../primitives/platform.ts'
 import { codedError, StintError } from '../../primitives/stint-error.ts'
 import { sessionFenced } from '../holder.ts'
 import type { Holder } from '../store.ts'
-import { confirmTouch, type Touch, touchSession } from './index-touch.ts'
-import { isEpoch, lockText, type LockRecord, parseLock, type Standing, standingOf } from './lock-record.ts'
+import { confirmTouch, type Touch, touchSession } from './index/index-touch.ts'
+import { isEpoch, type LockRecord, lockText, parseLock, type Standing, standingOf } from './lock-record.ts'
 import type { LogEnds } from './logs.ts'
 
 /** In the directory of its session. */

@@ -5,7 +5,7 @@ import type { Disk } from '../../primitives/disk.ts'
 import { ulid } from '../../primitives/id.ts'
 import { errnoOf, StintError } from '../../primitives/stint-error.ts'
 import type { Manifest } from '../manifest.ts'
-import { confirmTouch, type Touch, touchSession } from './index-touch.ts'
+import { confirmTouch, type Touch, touchSession } from './index/index-touch.ts'
 import { pathsIn, type SessionPaths } from './paths.ts'
 
 /** A session comes into being whole: it is made under a name that nobody looks at, and renamed. */

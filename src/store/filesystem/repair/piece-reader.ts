@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import type { LogPlace } from '../../journal/log-place.ts'
-import { readFully } from '../../primitives/disk.ts'
+import type { LogPlace } from '../../../journal/log-place.ts'
+import { readFully } from '../../../primitives/disk.ts'
 import type { Piece } from './salvage.ts'
 
 /** Reads intact lines of a damaged log again. Each of its files is opened once. */

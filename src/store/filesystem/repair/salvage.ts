@@ -1,9 +1,9 @@
-import { linesFrom } from '../../journal/lines.ts'
-import type { Codec } from '../../journal/codec.ts'
-import { checkRecord } from '../../journal/record.ts'
-import { type LogPlace, openSegment, segmentsOf } from '../../journal/log-place.ts'
-import type { Scanned } from '../../journal/scan.ts'
-import type { Segment } from '../../journal/segment.ts'
+import type { Codec } from '../../../journal/codec.ts'
+import { linesFrom } from '../../../journal/lines.ts'
+import { type LogPlace, openSegment, segmentsOf } from '../../../journal/log-place.ts'
+import { checkRecord } from '../../../journal/record.ts'
+import type { Scanned } from '../../../journal/scan.ts'
+import type { Segment } from '../../../journal/segment.ts'
 
 /** Where an intact line is. */
 export interface Piece {

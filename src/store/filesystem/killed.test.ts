@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { stormSessions } from '../../test/support/killed-sessions.ts'
-import { World } from '../../test/support/world.ts'
-import { filesystemStore } from './filesystem/store.ts'
+import { stormSessions } from '../../../test/support/killed-sessions.ts'
+import { World } from '../../../test/support/world.ts'
+import { filesystemStore } from './store.ts'
 
 test('60 writers killed at any moment: nothing they were told is safe is lost, and every session resumes', async () => {
   await using world = new World()

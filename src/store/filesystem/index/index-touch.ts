@@ -1,5 +1,5 @@
 import { basename, dirname, join } from 'node:path'
-import { isSessionId, ulid } from '../../primitives/id.ts'
+import { isSessionId, ulid } from '../../../primitives/id.ts'
 import { type IndexFile, IndexFiles } from './index-files.ts'
 import { encodeIndexLine, type TouchedRow } from './index-lines.ts'
 

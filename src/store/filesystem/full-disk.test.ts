@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { projectRoot, World } from '../../test/support/world.ts'
+import { projectRoot, World } from '../../../test/support/world.ts'
 
 interface Report {
   safe: number[]

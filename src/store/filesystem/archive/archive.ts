@@ -1,5 +1,5 @@
-import { parseSegmentName } from '../../journal/segment.ts'
-import { isSessionId } from '../../primitives/id.ts'
+import { parseSegmentName } from '../../../journal/segment.ts'
+import { isSessionId } from '../../../primitives/id.ts'
 import { invalid } from './tar.ts'
 
 /**

@@ -1,6 +1,6 @@
-import { sealed, unsealed } from '../../journal/seal.ts'
-import { parseHolder } from '../holder.ts'
-import { sessionStates, type SessionSummary } from '../store.ts'
+import { sealed, unsealed } from '../../../journal/seal.ts'
+import { parseHolder } from '../../holder.ts'
+import { sessionStates, type SessionSummary } from '../../store.ts'
 
 /**
  * The lines of the index. A session is touched before it is taken, with a token and the epoch that is tried for; a row of `rest` tells how it was found at rest, and

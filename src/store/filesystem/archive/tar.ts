@@ -1,4 +1,4 @@
-import { StintError } from '../../primitives/stint-error.ts'
+import { StintError } from '../../../primitives/stint-error.ts'
 
 /** The format of `tar` as POSIX has it (ustar): a block with name and size, then the content, in blocks. */
 export const blockBytes = 512

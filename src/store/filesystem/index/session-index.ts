@@ -1,12 +1,12 @@
-import { ulid } from '../../primitives/id.ts'
-import { liveness } from '../../primitives/liveness.ts'
-import { thisMachine } from '../../primitives/platform.ts'
-import { sleep } from '../../primitives/sleep.ts'
-import type { SessionSummary } from '../store.ts'
+import { ulid } from '../../../primitives/id.ts'
+import { liveness } from '../../../primitives/liveness.ts'
+import { thisMachine } from '../../../primitives/platform.ts'
+import { sleep } from '../../../primitives/sleep.ts'
+import type { SessionSummary } from '../../store.ts'
+import { type Look, stateOf } from '../summary.ts'
 import { type IndexFile, IndexFiles } from './index-files.ts'
 import { encodeIndexLine, IndexFold, type TouchedRow } from './index-lines.ts'
 import type { Touch } from './index-touch.ts'
-import { type Look, stateOf } from './summary.ts'
 
 /** So many rows for each session, and some more, make it worth to write the index anew. */
 export interface Waste {

@@ -1,15 +1,15 @@
 import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { allOf } from '../../../test/support/all-of.ts'
-import { changingCalls } from '../../../test/support/crash-disk.ts'
-import { World } from '../../../test/support/world.ts'
-import { auditCodec, encodeBody, encodeLine, journalCodec } from '../../journal/codec.ts'
-import { systemClock } from '../../primitives/clock.ts'
-import { type Disk, nodeDisk } from '../../primitives/disk.ts'
-import type { SessionEvent, SessionStore } from '../store.ts'
+import { allOf } from '../../../../test/support/all-of.ts'
+import { changingCalls } from '../../../../test/support/crash-disk.ts'
+import { World } from '../../../../test/support/world.ts'
+import { auditCodec, encodeBody, encodeLine, journalCodec } from '../../../journal/codec.ts'
+import { systemClock } from '../../../primitives/clock.ts'
+import { type Disk, nodeDisk } from '../../../primitives/disk.ts'
+import type { SessionEvent, SessionStore } from '../../store.ts'
 import { examine, type RepairOptions, repairSession } from './repair.ts'
-import { filesystemStore } from './store.ts'
+import { filesystemStore } from '../store.ts'
 
 let world: World
 let store: SessionStore

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { mutations } from '../../test/support/crash-mutations.ts'
-import { searchKilled } from '../../test/support/crash-nested.ts'
-import { search } from '../../test/support/crash-search.ts'
-import { workloadNamed } from '../../test/support/crash-workloads.ts'
+import { mutations } from '../../../test/support/crash-mutations.ts'
+import { searchKilled } from '../../../test/support/crash-nested.ts'
+import { search } from '../../../test/support/crash-search.ts'
+import { workloadNamed } from '../../../test/support/crash-workloads.ts'
 
 const bounds = { allSubsetsOf: 3, tearEvery: 61, combinations: 8 }
 

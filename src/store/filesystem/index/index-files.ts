@@ -13,13 +13,13 @@ import {
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { isStaged } from '../../primitives/atomic-file.ts'
-import { ulid } from '../../primitives/id.ts'
-import { ownDirectoryProblem } from '../../primitives/own-directory.ts'
-import { thisMachine } from '../../primitives/platform.ts'
-import { createPrivateFile, makePrivateDirectory } from '../../primitives/private-file.ts'
-import { removeTree } from '../../primitives/remove-tree.ts'
-import { errnoOf } from '../../primitives/stint-error.ts'
+import { isStaged } from '../../../primitives/atomic-file.ts'
+import { ulid } from '../../../primitives/id.ts'
+import { ownDirectoryProblem } from '../../../primitives/own-directory.ts'
+import { thisMachine } from '../../../primitives/platform.ts'
+import { createPrivateFile, makePrivateDirectory } from '../../../primitives/private-file.ts'
+import { removeTree } from '../../../primitives/remove-tree.ts'
+import { errnoOf } from '../../../primitives/stint-error.ts'
 
 /** A file of the index, as it was read. */
 export interface IndexFile {

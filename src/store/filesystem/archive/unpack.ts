@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
-import { type Disk, makeIfMissing, writeFully } from '../../primitives/disk.ts'
+import { type Disk, makeIfMissing, writeFully } from '../../../primitives/disk.ts'
+import type { SessionPaths } from '../paths.ts'
 import {
   aboutName,
   type ArchiveAbout,
@@ -11,7 +12,6 @@ import {
   splitEntryName,
   sumsName,
 } from './archive.ts'
-import type { SessionPaths } from './paths.ts'
 import { type ReadEntry, readTar } from './read-tar.ts'
 import { invalid } from './tar.ts'
 
@@ -29,7 +29,7 @@ const maxTextBytes = 64 << 20
  * Writes the files of an archive into the directory of a staged session. No name of the archive is ever used as a path: each must be one of the few that a session
  * has. Everything is checked against the sums: what is missing, too much, twice there or changed is `ARCHIVE_INVALID`.
  */
-export async function unpack(
+export async function unpackArchive(
   disk: Disk,
   chunks: AsyncIterable<Buffer>,
   staged: SessionPaths,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { searchKilled, searchResumed, searchTakeovers } from '../../test/support/crash-nested.ts'
-import { type Found, report, search } from '../../test/support/crash-search.ts'
-import type { Bounds } from '../../test/support/crash-states.ts'
+import { searchKilled, searchResumed, searchTakeovers } from '../../../test/support/crash-nested.ts'
+import { type Found, report, search } from '../../../test/support/crash-search.ts'
+import type { Bounds } from '../../../test/support/crash-states.ts'
 import {
   afterResume,
   closedAtOnce,
@@ -9,7 +9,7 @@ import {
   unwatched,
   type Workload,
   workloads,
-} from '../../test/support/crash-workloads.ts'
+} from '../../../test/support/crash-workloads.ts'
 
 // What is simulated here, and what it assumes of a disk, is told in test/support/crash-disk.ts. `npm run torture` searches wider.
 const bounds: Bounds = { allSubsetsOf: 2, tearEvery: 71, combinations: 4 }

@@ -1,26 +1,26 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { readLines } from '../../journal/read.ts'
-import { parseRecord } from '../../journal/record.ts'
-import { replaceFile } from '../../primitives/atomic-file.ts'
-import type { Disk } from '../../primitives/disk.ts'
-import { newSessionId } from '../../primitives/id.ts'
-import { errnoOf } from '../../primitives/stint-error.ts'
-import { checkSecretRef } from '../../secrets/reference.ts'
-import { damageFound } from '../damage-found.ts'
-import { type Manifest, parseManifest } from '../manifest.ts'
-import { arrivedManifest } from '../parcel.ts'
+import { readLines } from '../../../journal/read.ts'
+import { parseRecord } from '../../../journal/record.ts'
+import { replaceFile } from '../../../primitives/atomic-file.ts'
+import type { Disk } from '../../../primitives/disk.ts'
+import { newSessionId } from '../../../primitives/id.ts'
+import { errnoOf } from '../../../primitives/stint-error.ts'
+import { checkSecretRef } from '../../../secrets/reference.ts'
+import { damageFound } from '../../damage-found.ts'
+import { type Manifest, parseManifest } from '../../manifest.ts'
+import { arrivedManifest } from '../../parcel.ts'
+import { filesystemId } from '../find-session.ts'
+import type { Logs } from '../logs.ts'
+import { checkSessionId, pathsIn, type SessionPaths } from '../paths.ts'
+import { recover, type Recovered, sourcesIn } from '../recover.ts'
+import { ensureSessions, syncSessionsName } from '../sessions-directory.ts'
+import { Snapshots } from '../snapshots.ts'
+import { manifestText, publishSession, stageDirectory } from '../stage.ts'
+import { verify } from '../verify.ts'
 import { largestNumber } from './archive.ts'
-import { filesystemId } from './find-session.ts'
-import type { Logs } from './logs.ts'
-import { checkSessionId, pathsIn, type SessionPaths } from './paths.ts'
-import { recover, type Recovered, sourcesIn } from './recover.ts'
-import { ensureSessions, syncSessionsName } from './sessions-directory.ts'
-import { Snapshots } from './snapshots.ts'
-import { manifestText, publishSession, stageDirectory } from './stage.ts'
 import { invalid } from './tar.ts'
-import { unpack, type Unpacked } from './unpack.ts'
-import { verify } from './verify.ts'
+import { unpackArchive, type Unpacked } from './unpack.ts'
 
 export interface ImportOptions {
   disk: Disk
@@ -45,7 +45,7 @@ export async function importSession({ disk, home, now, id, chunks }: ImportOptio
   syncSessionsName(disk, home)
   const staged = stageDirectory(disk, sessions)
   try {
-    const unpacked = await unpack(disk, chunks, staged)
+    const unpacked = await unpackArchive(disk, chunks, staged)
     const manifest = checkManifest(unpacked)
     const recovered = checkLogs(disk, staged, manifest, unpacked)
     const publish = (as: string): Imported => {

@@ -1,7 +1,7 @@
-import type { Blobs } from '../../journal/blobs.ts'
-import { encodeBody } from '../../journal/codec.ts'
-import { type FoldedState, slotType, turnType } from '../state.ts'
-import { bodyOf } from './body-of.ts'
+import type { Blobs } from '../../../journal/blobs.ts'
+import { encodeBody } from '../../../journal/codec.ts'
+import { type FoldedState, slotType, turnType } from '../../state.ts'
+import { bodyOf } from '../body-of.ts'
 
 /** What is known of lost records from a snapshot that was taken after them. */
 export interface Restoration {
