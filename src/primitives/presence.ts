@@ -1,11 +1,12 @@
 import { lstatSync } from 'node:fs'
+import { errnoOf } from './stint-error.ts'
 
 /** Is there anything by this name? No link is followed; what cannot be looked at may be there. */
 export function isThere(path: string): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) !== undefined
-  } catch {
-    return true
+  } catch (error) {
+    return errnoOf(error) !== 'ENOTDIR'
   }
 }
 
