@@ -28,7 +28,7 @@ export interface InterruptionPolicy {
  * made, which is the first thing a command does: a signal that comes before there is a run ends it as soon as there is one.
  */
 export class Interruptions {
-  /** Later ones change nothing any more. */
+  /** The first interruption; later ones change nothing. */
   readonly #first: Promise<Interruption>
   #resolve: (interruption: Interruption) => void = () => {}
   #policy: InterruptionPolicy = {}
@@ -48,7 +48,7 @@ export class Interruptions {
     process.once('beforeExit', () => this.#happen({ error: stuck(), signal: 'SIGTERM' }))
   }
 
-  /** From here on there is a run, and this is how it wants to be interrupted. Resolves with the first that comes. */
+  /** From here on there is a run, which wants to be interrupted like this. Resolves with the first interruption. */
   follow(policy: InterruptionPolicy): Promise<Interruption> {
     this.#policy = policy
     const { timeoutMs, forward } = policy

@@ -1,6 +1,6 @@
 import type { StintError } from '../primitives/stint-error.ts'
 
-/** The signal by which a handler learns that it must stop. Made when it is asked for: a handler that never does cannot listen, and need not be waited for. */
+/** Tells a handler that it must stop. Its signal is made on demand: a handler that never asks for it cannot listen, and need not be waited for. */
 export class StopSignal {
   #controller: AbortController | undefined
   #reason: StintError | undefined

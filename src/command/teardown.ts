@@ -42,7 +42,7 @@ export async function teardown(
   if (handler !== undefined) await Promise.race([handler, after(run.graceMs)])
   await childrenEnded
   await runCleanupHooks(run.hooks, run.graceMs, (message) => run.answer.warn(message))
-  // Nobody will be told of what a run that failed made for its caller.
+  // A run that failed names no outputs to its caller.
   if ('error' in outcome) for (const { path } of run.scratch.outputs) discard(run.scratch.root, path)
   removeScratch(run, outcome)
   await runCleanupHooks(run.releases.splice(0), run.graceMs, (message) => run.answer.warn(message))
@@ -61,7 +61,7 @@ export function teardownAtOnce(run: RunParts, outcome: Outcome): number {
   if (!shouldKeep(settings.keep ?? 'never', failed)) moveToTrash(scratch.root, scratch.path)
   scratch.release()
   releaseAtOnce(run)
-  // A handler that has not returned has no answer that its command could show to a person.
+  // A handler that has not returned has no answer to render.
   const isRenderable = run.outcome !== undefined
   return answer(run, outcome, isRenderable)
 }

@@ -26,7 +26,7 @@ export function* surveySteps(root: ScratchRoot, now: number): Generator<void, En
   }
   const judged = supersede(seen)
   const entries = judged.map((each) => describe(root, each, now))
-  // A record of tracked paths shares the fate of its run's scratch; only one without is judged by itself.
+  // A record of tracked paths shares the fate of its run's scratch. A record without a scratch is judged by itself.
   const scratches = new Map(judged.filter(isScratch).map((each) => [basename(each.path), each]))
   for (const { place, names } of listings.filter(({ place }) => place.kind === 'tracked')) {
     for (const name of names) {
@@ -41,7 +41,7 @@ export function* surveySteps(root: ScratchRoot, now: number): Generator<void, En
 const isScratch = ({ candidate }: Judged): boolean =>
   candidate.kind === 'scratch' || candidate.kind === 'trash'
 
-/** Where somebody has put a link in the place of a directory, it is the link that is shown, not what it leads to. */
+/** Lists a place. If somebody has put a link in its place, the link itself is listed, not what it leads to. */
 function listed(place: Place, root: ScratchRoot): Pick<Listing, 'place' | 'names'> {
   const stat = lstatSync(place.directory, { throwIfNoEntry: false })
   if (stat === undefined || ownDirectoryProblem(stat) === undefined) return listPlace(place, { dryRun: true })

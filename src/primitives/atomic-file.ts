@@ -66,7 +66,7 @@ function stage(path: string, fill: Fill, disk: Disk): string {
   return staged
 }
 
-/** Never throws: it must neither hide the error that led here, nor make a file look unpublished that is. */
+/** Never throws: a failure here must not hide the error that led here, nor make a published file look unpublished. */
 function discardStaged(disk: Disk, staged: string): void {
   try {
     disk.unlink(staged)

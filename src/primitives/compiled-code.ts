@@ -30,6 +30,6 @@ function discard(path: string): void {
   try {
     unlinkSync(path)
   } catch {
-    // There is none, or it cannot be helped.
+    // There is none, or it cannot be removed.
   }
 }

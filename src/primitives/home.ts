@@ -48,7 +48,7 @@ export function ensureHomeDirectory(path: string): void {
   if (problem !== undefined) throw homeUnsafe(path, problem)
 }
 
-/** What is in the place of a directory in the home is not one that we may use. */
+/** Something in the home is not a directory that we may use. */
 export const homeUnsafe = (path: string, problem: string): StintError =>
   new StintError('HOME_UNSAFE', `${path} ${problem}`, { detail: `path=${path}` })
 

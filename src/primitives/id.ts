@@ -32,7 +32,7 @@ export function ulid(now: number = Date.now(), random: Uint8Array = randomAt(now
 
 let last: { now: number; random: Uint8Array } | undefined
 
-/** Random bits; in the same millisecond those of before, and one more. */
+/** Random bits. Within a millisecond, the ones before plus one. */
 function randomAt(now: number): Uint8Array {
   if (last?.now === now) increment(last.random)
   else last = { now, random: randomBytes(10) }
@@ -80,7 +80,7 @@ export const newSessionId = (): string => `ses_${ulid()}`
 /** Is this the id of a run, as stint makes them? */
 export const isRequestId = (text: string): boolean => requestIdIn(text) === text
 
-/** The id of a run that a longer name holds, if it does. */
+/** The id of a run within a longer name, if there is one. */
 export const requestIdIn = (name: string): string | undefined => /req_[0-9A-HJKMNP-TV-Z]{26}/.exec(name)?.[0]
 
 /** An agent's own session id is accepted as long as it is safe as a file name. */

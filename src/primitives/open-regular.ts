@@ -3,7 +3,7 @@ import { closeSync, constants, fstatSync, openSync } from 'node:fs'
 /** No link is followed. Without O_NONBLOCK, opening a FIFO that somebody planted would wait for its other end for ever. */
 export const careful = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
 
-/** What opening says where there is no regular file: nothing, a link, a FIFO, and whatever else. Anything else may be over in a moment. */
+/** The errors of opening something that is no regular file, or is not there. Any other error may be temporary. */
 export const noRegularFile: ReadonlySet<string | undefined> = new Set([
   'ENOENT',
   'ENOTDIR',

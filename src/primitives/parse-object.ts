@@ -1,4 +1,4 @@
-/** The JSON object that a text is, or undefined: it may be torn, damaged or forged. */
+/** Parses a JSON object; undefined if the text is none: it may be torn, damaged or forged. */
 export function parseObject(text: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text)

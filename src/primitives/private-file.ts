@@ -40,7 +40,7 @@ export function makePrivateDirectories(path: string): void {
   } catch (error) {
     if (errnoOf(error) === 'EEXIST' && statSync(path).isDirectory()) return
     if (errnoOf(error) !== 'ENOENT' || dirname(path) === path) throw error
-    // One after the other, not by `recursive`: what an odd umask has closed, nothing can be made in.
+    // One after the other, not with `recursive`: nothing can be made in a directory that an odd umask has closed.
     makePrivateDirectories(dirname(path))
     makePrivateDirectories(path)
   }
@@ -61,7 +61,7 @@ export function appendPrivateFile(path: string, content: string): void {
 const { O_APPEND, O_CREAT, O_EXCL, O_WRONLY } = constants
 const openFlags = { wx: O_WRONLY | O_CREAT | O_EXCL, a: O_WRONLY | O_CREAT | O_APPEND | careful }
 
-/** Opens a file to write to: a new one, or one to append to, which is never a link or a FIFO that somebody planted. Close it. */
+/** Opens a file for writing: a new one, or one to append to, but never through a link or into a FIFO. Close it. */
 export function openPrivateFile(path: string, how: 'wx' | 'a'): number {
   const fd = openSync(path, openFlags[how], 0o600)
   // The mode of a file that was there before says nothing about the umask.

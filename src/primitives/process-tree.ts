@@ -33,7 +33,7 @@ export function descendants(
       .filter((root) => processes.some(({ pid, started }) => pid === root.pid && started === root.started))
       .map(({ pid }) => pid),
   )
-  // No line of ancestors is longer than the table. One that seems to be is a ring, made by a pid that was reused while the table was read.
+  // No line of ancestors is longer than the table. A longer one is a ring, made by a pid that was reused while the table was read.
   const belongs = (pid: number): boolean => {
     let at: number | undefined = pid
     for (let steps = 0; at !== undefined && steps <= processes.length; steps++) {

@@ -1,3 +1,3 @@
-/** Quotes a text as one word for a POSIX shell; a plain one stays as it is. */
+/** Quotes a text as one word for a POSIX shell. A plain word stays as it is. */
 export const shellWord = (text: string): string =>
   /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`

@@ -7,5 +7,5 @@ export function sleep(ms: number): void {
   Atomics.wait(cell, 0, 0, ms)
 }
 
-/** Resolves after so many milliseconds. */
+/** Resolves after this many milliseconds. */
 export const after = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, timerMs(ms)))

@@ -7,7 +7,7 @@ import { openPrivateFile } from './private-file.ts'
  */
 export function takeTurn(stamp: string, everyMs: number, now: number): boolean {
   const age = now - (lstatSync(stamp, { throwIfNoEntry: false })?.mtimeMs ?? 0)
-  // A stamp from the future (a clock that was set back) must not end it for good.
+  // A stamp from the future (a clock that was set back) must not stop this for good.
   if (age >= 0 && age < everyMs) return false
   const fd = openPrivateFile(stamp, 'a')
   try {

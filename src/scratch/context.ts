@@ -221,7 +221,7 @@ export class Context {
     resourceChannel.publish({ event, path, type, requestId, context: this.name, ...(error && { error }) })
   }
 
-  /** They are gone or moved, with those within: whoever is used again makes a new one. */
+  /** The directories of this context and those within it are gone or moved: each makes a new one when it is used again. */
   #forgetDirectories(): void {
     this.#directory = undefined
     for (const each of this.#inner) each.#forgetDirectories()

@@ -26,7 +26,7 @@ export function createFile(path: string, content: string | Uint8Array): void {
   }
 }
 
-/** What went wrong where something new was to be. Directories on the way are made: only the one that it is placed in can be missing. */
+/** The error of creating something. Directories on the way are made, so only the one at the beginning can be missing. */
 export function placeError(error: unknown, path: string): unknown {
   const errno = errnoOf(error)
   if (errno === 'EEXIST') return new StintError('NAME_TAKEN', `${path} already exists`, { cause: error })

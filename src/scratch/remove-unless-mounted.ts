@@ -7,7 +7,7 @@ import {
   removeTree,
 } from '../primitives/remove-tree.ts'
 
-/** Why this stays, if something is mounted on it or beneath it: a recursive delete would go through. */
+/** The failure to report if something is mounted on a path or beneath it: a recursive delete would go through the mount. */
 export function mountFailure(path: string): RemovalFailure | undefined {
   const [mount] = mountsBeneath(path)
   return mount === undefined ? undefined : { path: mount, type: 'directory', error: 'MOUNT_POINT' }

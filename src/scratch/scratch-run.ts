@@ -17,7 +17,7 @@ export interface ScratchRun {
   readonly outputs: OutputDirectory[]
   /** How many contexts there were. */
   contexts: number
-  /** Has the record of tracked paths our owner, and all that we wrote to it? */
+  /** Does the record of tracked paths have our owner, and everything that we wrote to it? */
   recorded: boolean
   /** Has it been removed? */
   gone: boolean

@@ -64,7 +64,7 @@ export class Scratch extends Context {
     return this.run.outputs
   }
 
-  /** Creates a file for the caller, which stays for `keepSeconds` (5 minutes) after the scratch is gone. If a command fails, it goes with the scratch. */
+  /** Creates a file for the caller. It stays for `keepSeconds` (5 minutes) after the scratch is gone; if the command fails, it goes with the scratch. */
   output(name: string, options: { keepSeconds?: number; content?: string | Uint8Array } = {}): string {
     const parts = safeNameParts(name)
     const directory = outputDirectoryFor(this.run, options.keepSeconds ?? defaultKeepSeconds)

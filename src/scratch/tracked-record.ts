@@ -109,7 +109,7 @@ export function rewriteTracked(root: ScratchRoot, requestId: string, left: Track
   replaceFile(recordPath(root, requestId), lines.join(''))
 }
 
-/** Removes a record, or one that was never finished, and, after the last, their directory. */
+/** Removes a record, finished or not, and the directory of the records if it was the last. */
 export function forgetTracked(root: ScratchRoot, name: string): void {
   try {
     unlinkSync(recordPath(root, name))

@@ -55,14 +55,14 @@ export function lookToTrack(path: string, root: ScratchRoot, context?: string): 
   }
 }
 
-/** Would the removal of this path take too much along? The root and what is in it have other rules. */
+/** Would removing this path remove too much? The root and everything in it have other rules. */
 export const isTooMuch = (
   path: string,
   root: ScratchRoot,
   precious: readonly string[] = preciousPlaces(root),
 ): boolean => isWithin(path, root.path) || precious.some((place) => isWithin(place, path))
 
-/** What must not go by mistake, by its real path: the root, a home, the user's or our own, and where we work. */
+/** Real paths of what must not be removed by mistake: the root, the user's home, our own, and the current directory. */
 export const preciousPlaces = (root: ScratchRoot): string[] =>
   [() => root.path, homedir, stintHome, () => process.cwd()].flatMap((find) => realPath(find) ?? [])
 
@@ -126,7 +126,7 @@ export function removeTracked(
       const there = statOf(place)
       if (there === undefined) return { ...nothingRemoved(), removed: 1 }
       if (options.onlyIfSame && !isSame(file, there)) return nothingRemoved()
-      // Only a directory can be walked through: what is mounted on a file cannot be removed, and says so.
+      // Only a directory can be walked through. A file with a mount on it cannot be removed, and the removal says so.
       const mounted = there.isDirectory() ? mountFailure(path) : undefined
       if (mounted !== undefined) return failed(mounted)
       return removeTree(place, { ...options, shownAs: path, inode: there.ino })
@@ -138,7 +138,7 @@ export function removeTracked(
   }
 }
 
-/** Undefined if the directory is gone, or another is in its place: then what was tracked is no longer there. It is the user's: its mode stays. */
+/** Opens the directory of a tracked path, and leaves its mode alone: it is the user's. Undefined if it is gone or replaced; then so is the path. */
 function openParent({ path, parent }: TrackedPath): OpenDirectory | undefined {
   let opened: OpenDirectory
   try {

@@ -7,7 +7,7 @@ export const tmpdirVariables = (path: string): Record<string, string> => ({
   TMP: path,
 })
 
-/** What a run says of its scratch to all that it starts. The temp directory is the scratch, unless it is one in it. */
+/** The environment that a run gives to its children. `tmp` is their temp directory: the scratch itself, or a directory in it. */
 export const scratchVariables = (
   { path, root, requestId }: Scratch,
   tmp: string = path,

@@ -51,7 +51,7 @@ function ownerOf(scratch: string): Owner | 'unreadable' | undefined {
 /** A record shares the fate of its scratch; only one whose scratch is gone is judged by itself. Undefined for any other. */
 function withTracker(candidate: Candidate, name: string, root: ScratchRoot): Candidate | undefined {
   if (candidate.type !== 'file' || !candidate.ours) return candidate
-  // A record that was being rewritten: it says nothing of an owner.
+  // An unfinished rewrite of a record: it names no owner.
   if (isStaged(name)) return { ...candidate, kind: 'tracked' }
   if (!isRequestId(name)) return candidate
   if (isThere(join(root.path, name)) || isThere(join(root.trash, name))) return undefined

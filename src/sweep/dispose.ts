@@ -14,11 +14,11 @@ import type { RemoveReason } from './verdict.ts'
 export interface DisposeOptions {
   /** Say what would go, change nothing. */
   dryRun?: boolean
-  /** In a hurry: of a large tree only so many entries go now, and the rest waits in the trash. */
+  /** Remove at most this many entries of a tree now; the rest waits in the trash. */
   limit?: number
 }
 
-/** Removes an entry, and first what its run tracks elsewhere: as long as the scratch is there, a sweep that was ended here begins again. */
+/** Removes what a run tracks elsewhere, then the entry itself. In this order: while the scratch is there, a sweep that was interrupted here can begin again. */
 export function* dispose(
   { place, path, candidate }: Omit<Judged, 'verdict'>,
   reason: RemoveReason,
@@ -27,7 +27,7 @@ export function* dispose(
 ): Generator<void> {
   yield* disposeTracked(place, basename(path), options, report)
   if (place.kind === 'tracked') {
-    // What was tracked is gone, and the record with it; one that was never finished names nothing.
+    // The record has gone with what it names. An unfinished one names nothing, and goes by itself.
     if (!options.dryRun && !isRequestId(basename(path)) && place.root !== undefined)
       forgetTracked(place.root, basename(path))
     return

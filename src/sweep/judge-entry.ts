@@ -4,7 +4,7 @@ import type { Place } from './places.ts'
 import { touchedSince } from './recently-touched.ts'
 import { type Candidate, type KeepReason, unprovenAgeMs, type Verdict, verdict } from './verdict.ts'
 
-/** An entry of a place, what is known of it, and what a sweep makes of it. */
+/** An entry of a place, with what is known of it and the verdict of a sweep. */
 export interface Judged {
   place: Place
   path: string

@@ -4,7 +4,7 @@ import { exactPath, latin1Of, readable } from '../primitives/exact-path.ts'
 import { ulid } from '../primitives/id.ts'
 import { geteuid } from '../primitives/user.ts'
 
-/** Names in Latin-1, apart: those that are UTF-8, as text; and the odd ones, as they are, which no path that is text can reach. */
+/** Sorts names in Latin-1 into those that are UTF-8, as text, and odd ones, as they are: no path that is text can reach those. */
 export function sortNames(latin1: readonly string[]): { names: string[]; odd: string[] } {
   const names: string[] = []
   const odd: string[] = []
@@ -14,7 +14,7 @@ export function sortNames(latin1: readonly string[]): { names: string[]; odd: st
   return { names, odd }
 }
 
-/** In the trash a name means nothing any more: with a plain one, an odd entry goes as all the others do. The new name, or undefined if it has none. */
+/** Renames an odd entry of the trash, where names mean nothing, so that it can go like all the others. Returns the new name, or undefined if it cannot be renamed. */
 export function givePlainName(trash: string, odd: string): string | undefined {
   const path = exactPath(`${latin1Of(trash)}/${odd}`)
   const name = `odd-${ulid()}`

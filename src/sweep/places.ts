@@ -57,7 +57,7 @@ const fixtures: Readonly<Record<Place['kind'], readonly string[]>> = {
   sessions: [],
 }
 
-/** What may be there to sweep. */
+/** The entries of a place that a sweep looks at. */
 export interface Listing {
   place: Place
   names: string[]

@@ -2,7 +2,7 @@ import { basename } from 'node:path'
 import { keptScratches } from '../scratch/keep.ts'
 import type { Judged } from './judge-entry.ts'
 
-/** Judges the scratches that are kept on purpose, which only all of them together can tell: the newest stay, the others are superseded. */
+/** Of the scratches that are kept on purpose the newest stay, and the others are superseded. Takes all entries: a single one cannot tell. */
 export function supersede(all: readonly Judged[]): Judged[] {
   const createdAt = ({ candidate }: Judged): number => candidate.owner?.createdAt ?? 0
   const newestFirst = all

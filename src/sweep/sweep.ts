@@ -33,7 +33,7 @@ export interface SweepProgress {
   bytesFreed: number
 }
 
-/** How many entries of one tree a sweep with a budget removes: a large one must not use up the time of all the others. */
+/** A sweep with a budget removes at most this many entries of one tree: a large one must not use up all the time. */
 const limitInAHurry = 500
 
 /**

@@ -7,7 +7,7 @@ import { runTool } from './timer-state.ts'
 
 type Write = Extract<Step, { write: string }>
 
-/** Does what was planned, in order. If a step fails, the files that were written become what they were. */
+/** Carries out a plan, in order. If a step fails, the files that were written are restored. */
 export function carryOut(steps: readonly Step[]): void {
   const written: Write[] = []
   try {
