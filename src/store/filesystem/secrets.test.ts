@@ -1,22 +1,24 @@
 import { lstatSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { World } from '../../../test/support/world.ts'
+import { SessionWorld } from '../../../test/support/session-world.ts'
 import type { SessionStore } from '../store.ts'
-import { filesystemStore } from './store.ts'
-
-let world: World
-let home: string
-let store: SessionStore
-beforeEach(() => {
-  world = new World()
-  home = join(world.tmp, 'home')
-  store = filesystemStore({ home })
-})
-afterEach(() => world[Symbol.asyncDispose]())
 
 const name = 'STINT_PLANTED_SECRET'
 const value = 'pl4nted/S3cret+value=1234567890&x"y\\z ü'
+
+let world: SessionWorld
+let home: string
+let store: SessionStore
+beforeEach(() => {
+  world = new SessionWorld()
+  ;({ home, store } = world)
+  process.env[name] = value
+})
+afterEach(async () => {
+  delete process.env[name]
+  await world[Symbol.asyncDispose]()
+})
 
 /** Everything under a directory, as one text: names, targets of links, and what is in the files. */
 function everythingIn(directory: string): string {
@@ -60,46 +62,41 @@ const telltales = [
 ]
 
 test('a secret that a session has resolved is in no file of the home, whatever the form and wherever it was put', async () => {
-  process.env[name] = value
-  try {
-    const session = await store.create({
-      secrets: [{ kind: 'env', name }],
-      purpose: `use ${value}`,
-      title: value,
+  const session = await store.create({
+    secrets: [{ kind: 'env', name }],
+    purpose: `use ${value}`,
+    title: value,
+  })
+  const slot = session.slot<unknown>('plant', { version: '1', initial: 0 })
+  for (const [what, form] of forms) {
+    await session.append({ type: 'message', data: { what, form, [form]: [form, `x${form}y`] } })
+    await session.append({ type: form.slice(0, 200) })
+    await slot.set({ [form]: form })
+    await session.annotate({ title: form, workspace: `/w/${form}`, mode: form })
+    await session.audit({ action: form.slice(0, 200), subject: form, detail: { form } })
+    const failing = session.act({ action: 'shell', subject: `curl ${form}`, key: form }, () => {
+      throw Object.assign(new Error(`refused: ${form}`), { code: form })
     })
-    const slot = session.slot<unknown>('plant', { version: '1', initial: 0 })
-    for (const [what, form] of forms) {
-      await session.append({ type: 'message', data: { what, form, [form]: [form, `x${form}y`] } })
-      await session.append({ type: form.slice(0, 200) })
-      await slot.set({ [form]: form })
-      await session.annotate({ title: form, workspace: `/w/${form}`, mode: form })
-      await session.audit({ action: form.slice(0, 200), subject: form, detail: { form } })
-      const failing = session.act({ action: 'shell', subject: `curl ${form}`, key: form }, () => {
-        throw Object.assign(new Error(`refused: ${form}`), { code: form })
-      })
-      await expect(failing).rejects.toThrow('refused')
-      await session.act({ action: 'shell', subject: form }, () => ({ output: form }))
-      await session.turn({ said: form })
-    }
-    await session.append({ type: 'big', data: `${'x'.repeat(300_000)}${value}${'y'.repeat(300_000)}` })
-    await slot.set(`${'x'.repeat(300_000)}${value}`)
-    await session.snapshot()
-    await store.visit(session.id, (visit) => visit.append({ type: 'left', data: value }), {
-      secrets: [{ ref: { kind: 'env', name }, value }],
-    })
-    await session.close()
-    const fork = await store.fork(session.id, { title: value, purpose: value })
-    await fork.append({ type: 'note', data: value })
-    await fork.close()
-    await store.list()
-    await store.remove(fork.id)
-    const all = everythingIn(home)
-    for (const telltale of telltales) expect(all.includes(telltale), telltale).toBe(false)
-    expect(all).toContain(`<secret:env:${name}>`)
-    expect(all.length).toBeGreaterThan(600_000)
-  } finally {
-    delete process.env[name]
+    await expect(failing).rejects.toThrow('refused')
+    await session.act({ action: 'shell', subject: form }, () => ({ output: form }))
+    await session.turn({ said: form })
   }
+  await session.append({ type: 'big', data: `${'x'.repeat(300_000)}${value}${'y'.repeat(300_000)}` })
+  await slot.set(`${'x'.repeat(300_000)}${value}`)
+  await session.snapshot()
+  await store.visit(session.id, (visit) => visit.append({ type: 'left', data: value }), {
+    secrets: [{ ref: { kind: 'env', name }, value }],
+  })
+  await session.close()
+  const fork = await store.fork(session.id, { title: value, purpose: value })
+  await fork.append({ type: 'note', data: value })
+  await fork.close()
+  await store.list()
+  await store.remove(fork.id)
+  const all = everythingIn(home)
+  for (const telltale of telltales) expect(all.includes(telltale), telltale).toBe(false)
+  expect(all).toContain(`<secret:env:${name}>`)
+  expect(all.length).toBeGreaterThan(600_000)
 })
 
 test('a secret from a file is kept out as well, line by line', async () => {
@@ -121,71 +118,51 @@ test('a secret from a file is kept out as well, line by line', async () => {
 })
 
 test('an event whose type becomes too long by the name of a secret is written all the same', async () => {
-  process.env[name] = value
-  try {
-    await using session = await store.create()
-    session.secrets.resolve({ kind: 'env', name })
-    const { seq } = await session.append({ type: `${value}${'x'.repeat(200 - value.length)}` })
-    expect((await session.tail(1))[0]).toMatchObject({
-      seq,
-      type: expect.stringContaining('<secret:env:') as string,
-    })
-  } finally {
-    delete process.env[name]
-  }
+  await using session = await store.create()
+  session.secrets.resolve({ kind: 'env', name })
+  const { seq } = await session.append({ type: `${value}${'x'.repeat(200 - value.length)}` })
+  expect((await session.tail(1))[0]).toMatchObject({
+    seq,
+    type: expect.stringContaining('<secret:env:') as string,
+  })
 })
 
 test('a visitor keeps out what the manifest refers to, whoever holds the session, and so do purposes', async () => {
-  process.env[name] = value
-  try {
-    const session = await store.create({ secrets: [{ kind: 'env', name }] })
-    const visit = (): Promise<void> =>
-      store.visit(session.id, (visit) => visit.append({ type: 'left', data: value }), { purpose: value })
-    await visit()
-    expect(everythingIn(home)).not.toContain(value)
-    await session.close()
-    await visit()
-    const resumed = await store.resume(session.id, { purpose: `use ${value}` })
-    expect(everythingIn(home)).not.toContain(value)
-    await resumed.close()
-    const made = { secrets: [{ kind: 'env' as const, name }] }
-    await store.visit('made', (visit) => visit.append({ type: 'left', data: value }), { create: made })
-    expect(everythingIn(home)).not.toContain(value)
-  } finally {
-    delete process.env[name]
-  }
+  const session = await store.create({ secrets: [{ kind: 'env', name }] })
+  const visit = (): Promise<void> =>
+    store.visit(session.id, (visit) => visit.append({ type: 'left', data: value }), { purpose: value })
+  await visit()
+  expect(everythingIn(home)).not.toContain(value)
+  await session.close()
+  await visit()
+  const resumed = await store.resume(session.id, { purpose: `use ${value}` })
+  expect(everythingIn(home)).not.toContain(value)
+  await resumed.close()
+  const made = { secrets: [{ kind: 'env' as const, name }] }
+  await store.visit('made', (visit) => visit.append({ type: 'left', data: value }), { create: made })
+  expect(everythingIn(home)).not.toContain(value)
 })
 
 test('what a visitor has left who did not know a secret is taken in without it, and nothing else is kept up', async () => {
-  process.env[name] = value
-  try {
-    const session = await store.create()
-    session.secrets.resolve({ kind: 'env', name })
-    await store.visit(session.id, async (visit) => {
-      expect(visit.direct).toBe(false)
-      await visit.append({ type: 'left', data: { said: value } })
-      await visit.audit({ action: 'shell', subject: value })
-    })
-    await session.turn()
-    expect(await session.tail(1)).toMatchObject([{ type: 'left', data: { said: `<secret:env:${name}>` } }])
-    await session.close()
-    expect(everythingIn(home)).not.toContain(value)
-  } finally {
-    delete process.env[name]
-  }
+  const session = await store.create()
+  session.secrets.resolve({ kind: 'env', name })
+  await store.visit(session.id, async (visit) => {
+    expect(visit.direct).toBe(false)
+    await visit.append({ type: 'left', data: { said: value } })
+    await visit.audit({ action: 'shell', subject: value })
+  })
+  await session.turn()
+  expect(await session.tail(1)).toMatchObject([{ type: 'left', data: { said: `<secret:env:${name}>` } }])
+  await session.close()
+  expect(everythingIn(home)).not.toContain(value)
 })
 
 test('a fork that a session makes keeps out what the session has resolved', async () => {
-  process.env[name] = value
-  try {
-    await using session = await store.create()
-    session.secrets.resolve({ kind: 'env', name })
-    await using fork = await session.fork({ title: value, purpose: value })
-    await fork.append({ type: 'note', data: value })
-    expect(everythingIn(home)).not.toContain(value)
-  } finally {
-    delete process.env[name]
-  }
+  await using session = await store.create()
+  session.secrets.resolve({ kind: 'env', name })
+  await using fork = await session.fork({ title: value, purpose: value })
+  await fork.append({ type: 'note', data: value })
+  expect(everythingIn(home)).not.toContain(value)
 })
 
 test('a secret handed over in place of a reference is refused, and written nowhere', async () => {
@@ -203,18 +180,13 @@ test('a secret handed over in place of a reference is refused, and written nowhe
 })
 
 test('what a title said before the secret was known does not keep a session from being closed', async () => {
-  process.env[name] = value
-  try {
-    const session = await store.create({ title: value })
-    session.secrets.resolve({ kind: 'env', name })
-    await session.annotate({ title: `not ${value}` })
-    await session.close()
-    expect(session.manifest.revisions.map(({ title }) => title)).toEqual([
-      value,
-      `not <secret:env:${name}>`,
-      undefined,
-    ])
-  } finally {
-    delete process.env[name]
-  }
+  const session = await store.create({ title: value })
+  session.secrets.resolve({ kind: 'env', name })
+  await session.annotate({ title: `not ${value}` })
+  await session.close()
+  expect(session.manifest.revisions.map(({ title }) => title)).toEqual([
+    value,
+    `not <secret:env:${name}>`,
+    undefined,
+  ])
 })

@@ -175,6 +175,7 @@ export const slotCases: StoreCase[] = [
 ]
 
 async function doAnything(session: Session, random: (below: number) => number): Promise<void> {
+  const lazy: Promise<unknown>[] = []
   for (let i = 0; i < 30; i++) {
     const what = random(6)
     const ext = `slot-${random(3)}`
@@ -185,6 +186,8 @@ async function doAnything(session: Session, random: (below: number) => number): 
     if (what === 3) await session.act({ action: 'act', key: `key-${i}` }, () => i)
     if (what === 4)
       await session.audit({ action: 'begun', phase: 'intent', act: `act-${i}`, key: `open-${i}` })
-    if (what === 5) await session.append({ type: 'lazy', data: i }, { durable: false })
+    // Not waited for: it rides along with the next.
+    if (what === 5) lazy.push(session.append({ type: 'lazy', data: i }, { durable: false }))
   }
+  await Promise.all(lazy)
 }

@@ -167,10 +167,10 @@ test('an archive that was changed anywhere is refused, unless the change means n
   expect(readdirSync(join(into, 'sessions')).filter((name) => name.startsWith('.new'))).toEqual([])
 })
 
-/** An archive with these entries, as somebody else might make it. */
 const lineOf = (epoch: number, body: string): string =>
   `${encodeLine(journalCodec, { seq: 1, at: 1, group: 1, epoch }, body, '').line}\n`
 
+/** An archive with these entries, as somebody else might make it. */
 function hostile(entries: [name: string, text: string, change?: (header: Buffer) => void][]): Buffer {
   const blocks = entries.flatMap(([name, text, change]) => {
     const header = tarHeader({ name, kind: 'file', size: Buffer.byteLength(text) }, 0)
