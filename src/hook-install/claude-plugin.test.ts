@@ -7,7 +7,7 @@ import { projectRoot } from '../../test/support/world.ts'
 import { version } from '../cli/version.ts'
 import { hosts } from '../hook/hosts.ts'
 import { claudePlugin } from './claude-plugin.ts'
-import { entriesOf } from './entry.ts'
+import { entriesOf } from './settings/entry.ts'
 
 const built = join(projectRoot, 'dist/claude-plugin')
 const read = (path: string): string => readFileSync(join(built, path), 'utf8')

@@ -1,4 +1,4 @@
-import { entriesOf } from './entry.ts'
+import { entriesOf } from './settings/entry.ts'
 
 /**
  * The files of a plugin for Claude Code: the same hooks as in its settings, and a command. Made by the build, next to a copy of the hook itself, since a plugin is

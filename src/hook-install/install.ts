@@ -1,11 +1,11 @@
 import type { HookChoices } from '../hook/choices.ts'
 import type { Change } from './change.ts'
 import { installGuard } from './git/guard.ts'
-import { installSettings } from './install-settings.ts'
+import { installSettings } from './settings/install-settings.ts'
 import { installPlugin } from './opencode-plugin.ts'
 import { isShared } from './place.ts'
 import { hookProgram } from './program.ts'
-import { unreadBy } from './strict-json.ts'
+import { unreadBy } from './settings/strict-json.ts'
 import type { Target } from './target.ts'
 
 export interface InstallOptions extends HookChoices {

@@ -11,7 +11,7 @@ import {
   removeEmptyAbove,
   unlinkIfThere,
   writeSettings,
-} from './settings-file.ts'
+} from './settings/settings-file.ts'
 
 interface PluginTarget {
   place: Place

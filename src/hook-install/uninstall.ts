@@ -3,7 +3,7 @@ import { uninstallGuard } from './git/guard.ts'
 import { uninstallPlugin } from './opencode-plugin.ts'
 import { agentHome } from './agent-home.ts'
 import type { Target } from './target.ts'
-import { uninstallSettings } from './uninstall-settings.ts'
+import { uninstallSettings } from './settings/uninstall-settings.ts'
 
 export interface UninstallOptions {
   dryRun: boolean

@@ -3,7 +3,7 @@ import { isAbsolute } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Installation } from '../inspect.ts'
 import { onPath } from '../on-path.ts'
-import { readSettings } from '../settings-file.ts'
+import { readSettings } from '../settings/settings-file.ts'
 import { foreignFile } from './foreign.ts'
 import { switchesOf } from './switches.ts'
 

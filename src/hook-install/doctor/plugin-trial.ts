@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { onPath } from '../on-path.ts'
-import { readSettings } from '../settings-file.ts'
+import { readSettings } from '../settings/settings-file.ts'
 import type { Ended } from './denied.ts'
 import { ended } from './start.ts'
 

@@ -4,9 +4,9 @@ import type { AgentName } from '../../hook/hosts.ts'
 import type { Installation } from '../inspect.ts'
 import { type JsonObject, objectOr, parseJson } from '../json/parse.ts'
 import { agentHome, settingsPath } from '../agent-home.ts'
-import { readSettings } from '../settings-file.ts'
-import { decode } from '../settings-text.ts'
-import { unreadBy } from '../strict-json.ts'
+import { readSettings } from '../settings/settings-file.ts'
+import { decode } from '../settings/settings-text.ts'
+import { unreadBy } from '../settings/strict-json.ts'
 
 /** Something in an agent's settings that decides whether its hooks run. */
 export interface Switch {

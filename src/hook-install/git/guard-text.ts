@@ -1,7 +1,7 @@
 import type { HookChoices } from '../../hook/choices.ts'
 import { gitCheckLine } from '../../hook/command-line.ts'
 import { hosts, type HostEvent } from '../../hook/hosts.ts'
-import { type HookCommand, readCommand, started } from '../command-text.ts'
+import { type HookCommand, readCommand, started } from '../settings/command-text.ts'
 
 /** Around what we put into a hook: all between them, and they themselves, is ours. */
 const begin =

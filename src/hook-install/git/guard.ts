@@ -6,7 +6,7 @@ import { codedError, StintError } from '../../primitives/stint-error.ts'
 import type { Change } from '../change.ts'
 import { exclusively } from '../exclusive.ts'
 import type { Place } from '../place.ts'
-import { checkWritable, readSettings, unlinkIfThere, writeSettings } from '../settings-file.ts'
+import { checkWritable, readSettings, unlinkIfThere, writeSettings } from '../settings/settings-file.ts'
 import {
   asideName,
   guardEvents,

@@ -1,10 +1,10 @@
 import { getNodeValue } from 'jsonc-parser'
-import { about, type Change } from './change.ts'
+import { about, type Change } from '../change.ts'
 import { findOurs, withoutEntries } from './edit-hooks.ts'
 import { type Shape, shapes } from './entry.ts'
-import { exclusively } from './exclusive.ts'
+import { exclusively } from '../exclusive.ts'
 import { backupOf, type SettingsTarget } from './install-settings.ts'
-import { type JsonPath, nodeAt, parseJson } from './json/parse.ts'
+import { type JsonPath, nodeAt, parseJson } from '../json/parse.ts'
 import { readRecord, removeRecord, sha256 } from './install-record.ts'
 import {
   checkWritable,

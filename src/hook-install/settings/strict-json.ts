@@ -1,4 +1,4 @@
-import { type AgentName, hosts } from '../hook/hosts.ts'
+import { type AgentName, hosts } from '../../hook/hosts.ts'
 import { decode } from './settings-text.ts'
 
 /** Those that take nothing but JSON: one comment, and they do without the whole file, hooks and all. */

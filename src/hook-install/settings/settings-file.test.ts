@@ -1,7 +1,7 @@
 import { chmodSync, chownSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { isRoot, World } from '../../test/support/world.ts'
+import { isRoot, World } from '../../../test/support/world.ts'
 import { readSettings, writeSettings } from './settings-file.ts'
 
 /** A group of ours that new files do not get by themselves; root may give files to any. */

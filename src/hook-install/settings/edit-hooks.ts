@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import { getNodeValue, type Node } from 'jsonc-parser'
-import { StintError } from '../primitives/stint-error.ts'
+import { StintError } from '../../primitives/stint-error.ts'
 import { type HookCommand, readCommand } from './command-text.ts'
 import type { Entry, Shape } from './entry.ts'
-import { addProperty, append, removeAt, replaceAt } from './json/edit.ts'
-import { type JsonPath, nodeAt, parseJson, propertyOf } from './json/parse.ts'
+import { addProperty, append, removeAt, replaceAt } from '../json/edit.ts'
+import { type JsonPath, nodeAt, parseJson, propertyOf } from '../json/parse.ts'
 
 /** One of our handlers as it stands in the settings. */
 export interface Found {

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type AgentName, hosts } from '../hook/hosts.ts'
+import { type AgentName, hosts } from '../../hook/hosts.ts'
 import { choicesOf, commandText, readCommand } from './command-text.ts'
 
 const agents = (Object.keys(hosts) as AgentName[]).filter((name) => hosts[name].events.length > 0)

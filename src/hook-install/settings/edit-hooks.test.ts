@@ -3,7 +3,7 @@ import { parse } from 'jsonc-parser'
 import { expect, test } from 'vitest'
 import { findOurs, withEntries, withoutEntries } from './edit-hooks.ts'
 import { entriesOf, shapes } from './entry.ts'
-import type { SettingsAgent } from './agent.ts'
+import type { SettingsAgent } from '../agent.ts'
 
 const agents = Object.keys(shapes) as SettingsAgent[]
 const program = ['/usr/bin/node', '/opt/stint/stint-hook.cjs']
