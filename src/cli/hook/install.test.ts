@@ -121,6 +121,15 @@ test('a file that was made for us, and has nothing else in it when it is edited,
   expect(readdirSync(join(world.user, '.cursor'))).toEqual([])
 })
 
+test('a file that was made for us stays if anything else is in it, whatever its name', async () => {
+  await using world = new HookUser()
+  mkdirSync(join(world.user, '.cursor'))
+  await world.change('install', 'cursor')
+  writeFileSync(world.file('cursor'), world.read(world.file('cursor')).replace('{', '{\n  "__proto__": [],'))
+  await world.change('uninstall')
+  expect(world.read(world.file('cursor'))).toContain('"__proto__": []')
+})
+
 test('settings that are a link: what it leads to is changed, the link stays', async () => {
   await using world = new HookUser()
   const path = world.file('claude')

@@ -139,6 +139,7 @@ test('whatever else stands in the settings: refused, or kept whole', () => {
     fc.property(
       fc.constantFrom(...agents),
       fc.oneof(
+        fc.constant('{"__proto__": []}'),
         anyJson,
         odd.map((value) => JSON.stringify(value, null, 2)),
       ),
@@ -151,7 +152,8 @@ test('whatever else stands in the settings: refused, or kept whole', () => {
           return
         }
         const before = JSON.parse(text) as Record<string, unknown>
-        const { hooks: _, ...after } = parse(now) as Record<string, unknown>
+        // Not with jsonc-parser, which loses a key `__proto__`.
+        const { hooks: _, ...after } = JSON.parse(now) as Record<string, unknown>
         expect({ ...shapes[agent].root, ...after }).toEqual({
           ...shapes[agent].root,
           ...before,

@@ -1,4 +1,3 @@
-import { getNodeValue } from 'jsonc-parser'
 import { about, type Change } from '../change.ts'
 import { findOurs, withoutEntries } from './edit-hooks.ts'
 import { type Shape, shapes } from './entry.ts'
@@ -89,4 +88,6 @@ function existedIn(backup: Buffer | undefined): (path: JsonPath) => boolean {
 }
 
 const isOnlyOurs = (text: string, shape: Shape): boolean =>
-  Object.keys(getNodeValue(parseJson(text)) as object).every((name) => name in shape.root)
+  (parseJson(text).children ?? []).every(({ children }) =>
+    Object.hasOwn(shape.root, String(children?.[0]?.value)),
+  )
