@@ -6,7 +6,7 @@ import { type Finished, projectRoot, type Running, World } from './world.ts'
 const commands: Record<TestRunner, string[]> = {
   vitest: ['node_modules/vitest/vitest.mjs', 'run'],
   'node-test': ['--require', 'stint/node-test/register', '--test', '--test-reporter', 'spec'],
-  jest: ['node_modules/jest/bin/jest.js', '--maxWorkers', '2'],
+  jest: ['node_modules/jest/bin/jest.js', '--maxWorkers', '2', '--watchman=false'],
 }
 
 /** One of the example projects as a user would have it, with stint installed, and with the test files a test adds. */
