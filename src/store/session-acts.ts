@@ -22,6 +22,9 @@ export interface ActOutcome {
 
 type Deed<T> = () => Promise<T> | T
 
+/** The acts within which the caller runs. One for all sessions: every promise of the process pays for each that there ever was. */
+const underWay = new AsyncLocalStorage<readonly { acts: SessionActs; key: string }[]>()
+
 /** The acts of a session, and its audit log, which has each of them before and after it is done. An act with a key is done once. */
 export class SessionActs {
   readonly #held: HeldSession
@@ -29,8 +32,6 @@ export class SessionActs {
   /** Read from the audit log when the first act with a key is done. */
   #known: Promise<Acts> | undefined
   readonly #running = new Map<string, Promise<unknown>>()
-  /** The keys of the acts within which the caller runs. */
-  readonly #within = new AsyncLocalStorage<readonly string[]>()
 
   constructor(held: HeldSession, gate: SecretGate) {
     this.#held = held
@@ -40,11 +41,13 @@ export class SessionActs {
   async act<T>(act: Act, deed: Deed<T>, again: boolean): Promise<T> {
     const { key } = act
     if (key === undefined) return await this.#perform(act, deed)
-    const within = this.#within.getStore() ?? []
-    if (within.includes(key)) throw waitsForItself(key)
+    const within = underWay.getStore() ?? []
+    if (within.some(({ acts, key: other }) => acts === this && other === key)) throw waitsForItself(key)
     const running = this.#running.get(key) as Promise<T> | undefined
     if (running !== undefined) return await running
-    const performing = this.#within.run([...within, key], () => this.#performOnce(key, act, deed, again))
+    const performing = underWay.run([...within, { acts: this, key }], () =>
+      this.#performOnce(key, act, deed, again),
+    )
     this.#running.set(key, performing)
     try {
       return await performing
