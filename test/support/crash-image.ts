@@ -50,8 +50,9 @@ export class CrashImage {
     return ['nsenter', `--mount=/proc/${this.#keeper.pid}/ns/mnt`]
   }
 
-  async cutPower(): Promise<void> {
-    await this.#run(`"${this.#powerCut}" "${this.#mounted}"`)
+  /** Returns when that began, by the clock of `process.hrtime`: only what was safe before must be there afterwards. */
+  async cutPower(): Promise<bigint> {
+    return BigInt((await this.#run(`"${this.#powerCut}" "${this.#mounted}"`)).trim())
   }
 
   /** Mounts a copy of what the cut has left, once nobody uses the old one any more. */
@@ -70,9 +71,10 @@ export class CrashImage {
     await this.#run(`mount -o loop "${this.#image}" "${this.#mounted}"`)
   }
 
-  async #run(script: string): Promise<void> {
+  async #run(script: string): Promise<string> {
     const [command = '', ...args] = [...this.within, 'sh', '-c', script]
-    const { code, stderr } = await this.#world.start(command, args).finished
+    const { code, stdout, stderr } = await this.#world.start(command, args).finished
     if (code !== 0) throw new Error(`${script}: ${stderr}`)
+    return stdout
   }
 }

@@ -30,24 +30,27 @@ export class StormedSession {
     return this.#created
   }
 
-  /** Lets a worker work, up to some moment. It is killed, or its disk is: of that it may die by itself. */
-  async storm(worker: Running, endDisk?: () => Promise<void>): Promise<void> {
+  /** Lets a worker work, up to some moment. Then it is killed, or its disk is, and `endDisk` says when: the worker may die of that by itself. */
+  async storm(worker: Running, endDisk?: () => Promise<bigint>): Promise<void> {
     const { child, output, finished } = worker
     const order = { id: this.id, resume: this.#created, records: this.#records, acts: this.#acts }
     child.send(order)
     await until('it is up, or has failed', () => output().stdout !== '' || child.exitCode !== null)
-    this.#created ||= output().stdout.startsWith('up\n')
+    this.#created ||= output().stdout.startsWith('up ')
     const heard = Math.random() * 20
     await until(
       'it was told something',
       () => output().stdout.split('\n').length > heard || child.exitCode !== null,
     )
     await delay(Math.random() * 10)
-    await endDisk?.()
+    const endedAt = await endDisk?.()
     child.kill('SIGKILL')
     const { code, stdout, stderr } = await finished
     if (code !== null && endDisk === undefined) throw new Error(`it ended by itself, with ${code}: ${stderr}`)
-    for (const line of stdout.split('\n').slice(0, -1)) this.safe.add(line)
+    for (const line of stdout.split('\n').slice(0, -1)) {
+      const [, name = '', at = ''] = /^(.*) (\d+)$/.exec(line) ?? []
+      if (endedAt === undefined || BigInt(at) < endedAt) this.safe.add(name)
+    }
   }
 
   /** What is wrong with the session, as a reader without a lock finds it, or as one who resumes it. */

@@ -11,8 +11,8 @@ async function cutPower(world: World, rounds: number, wrapped: string[] = []): P
   const sessions = Array.from({ length: 4 }, (_, n) => new StormedSession(`storm-${n}`))
   const faults: string[] = []
   for (let round = 0; round < rounds; round++) {
-    let cut: Promise<void> | undefined
-    const cutOnce = (): Promise<void> => (cut ??= image.cutPower())
+    let cut: Promise<bigint> | undefined
+    const cutOnce = (): Promise<bigint> => (cut ??= image.cutPower())
     // Two at once: what one syncs drags along, or leaves behind, what the other writes.
     const stormed = sessions.filter((_, n) => n === round % 4 || n === (round + 1) % 4)
     const within = [...image.within, ...wrapped]
