@@ -5,7 +5,7 @@ import { errnoOf } from '../primitives/stint-error.ts'
 import { textOf } from '../primitives/text-of.ts'
 import type { VisitOptions } from '../store/store.ts'
 import { environmentSecrets } from './environment-secrets.ts'
-import { openSessions } from './sessions/open-store.ts'
+import { openSessions } from './sessions/open-sessions.ts'
 
 /** How the program ended. */
 export type RunEnd = ChildExit | { error: unknown }

@@ -11,14 +11,22 @@ export const storeOption = {
   },
 } as const satisfies OptionTable
 
+/** The URL of the PostgreSQL server that `STINT_STORE` names; undefined for files. */
+export const storeOfEnvironment = (): string | undefined =>
+  serverIn(process.env.STINT_STORE ?? '', 'STINT_STORE')
+
 /** The URL of the PostgreSQL server to use, as given or as `STINT_STORE` says; undefined for files. */
 export function readStore(given: string | undefined, warn: (message: string) => void): string | undefined {
-  if (given !== undefined) hidePassword(given, warn)
-  const store = given ?? process.env.STINT_STORE ?? ''
+  if (given === undefined) return storeOfEnvironment()
+  hidePassword(given, warn)
+  return serverIn(given, '--store')
+}
+
+function serverIn(store: string, name: string): string | undefined {
   if (store === '' || store === 'files') return undefined
   if (/^postgres(ql)?:\/\//i.test(store)) return store
-  // Not shown: whatever it is, a password may be in it.
-  throw new StintError('ARG_ERROR', `${given === undefined ? 'STINT_STORE' : '--store'} is not a store`, {
+  // Not shown: a password may be in it.
+  throw new StintError('ARG_ERROR', `${name} is not a store`, {
     hint: 'It is files, or the URL of a PostgreSQL server: postgres://user@host:5432/database',
   })
 }
@@ -39,8 +47,8 @@ export async function openRegister(
 ): Promise<Register> {
   const url = readStore(given, warn)
   if (url === undefined) return homeRegister()
-  const { openPostgres } = await import('./postgres/open-postgres.ts')
-  return openPostgres(url)
+  const { openPostgresRegister } = await import('./postgres/open-postgres.ts')
+  return openPostgresRegister(url)
 }
 
 /** The list of processes shows every argument to every user of the machine. */

@@ -18,7 +18,8 @@ export interface ScratchRoot {
   readonly tracked: string
 }
 
-const rootOf = (tmp: string): ScratchRoot => {
+/** Where the root of this user is, below a temp directory. Makes nothing and looks at nothing. */
+export const rootOf = (tmp: string): ScratchRoot => {
   const path = join(tmp, `stint-${geteuid()}`)
   return { tmp, path, trash: join(path, 'trash'), out: join(path, 'out'), tracked: join(path, 'tracked') }
 }

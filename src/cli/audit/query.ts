@@ -4,7 +4,8 @@ import { defineBareCommand } from '../../command/spec.ts'
 import { StintError } from '../../primitives/stint-error.ts'
 import { visibleText } from '../../primitives/visible-text.ts'
 import { timeText } from '../sessions/describe.ts'
-import { findId, idArgument, openSessions, sessionOptions } from '../sessions/open-store.ts'
+import { openSession } from '../sessions/which-session.ts'
+import { storeOption } from '../store.ts'
 import { Newest } from './newest.ts'
 import { readAudit } from './read-audit.ts'
 
@@ -17,7 +18,7 @@ const options = {
   key: { type: 'string', value: 'KEY', help: 'only acts with this key' },
   failed: { type: 'boolean', help: 'only outcomes that failed' },
   limit: { type: 'count', value: 'N', help: `the newest N (${defaultLimit})` },
-  ...sessionOptions,
+  ...storeOption,
 } as const satisfies OptionTable
 
 export const queryCommand = defineBareCommand({
@@ -30,9 +31,8 @@ export const queryCommand = defineBareCommand({
     ['stint audit query mine --failed --json', 'what went wrong'],
   ],
   async run({ say, warn }, { options, positionals }) {
-    const sessions = await openSessions(options.store, warn)
-    const id = await findId(sessions, idArgument(positionals))
-    const inspection = await sessions.store.inspect(id)
+    const { id, store } = await openSession(options.store, positionals, warn)
+    const inspection = await store.inspect(id)
     const { since, action, type, key, failed, limit = defaultLimit } = options
     const from = since === undefined ? 0 : Date.now() - since
     const keyed = new Set<string>()

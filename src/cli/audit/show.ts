@@ -5,7 +5,8 @@ import { StintError } from '../../primitives/stint-error.ts'
 import { visibleText } from '../../primitives/visible-text.ts'
 import { plural } from '../plural.ts'
 import { timeText } from '../sessions/describe.ts'
-import { findId, idArgument, openSessions, sessionOptions } from '../sessions/open-store.ts'
+import { openSession } from '../sessions/which-session.ts'
+import { storeOption } from '../store.ts'
 import { ActTable, type ShownAct } from './acts.ts'
 import { readAudit } from './read-audit.ts'
 
@@ -18,7 +19,7 @@ const options = {
     help: `how many of the newest (${defaultLimit}); unsettled ones are always shown`,
   },
   all: { type: 'boolean', help: 'all of them' },
-  ...sessionOptions,
+  ...storeOption,
 } as const satisfies OptionTable
 
 export const showCommand = defineBareCommand({
@@ -31,9 +32,8 @@ export const showCommand = defineBareCommand({
     ['stint audit show mine --all --json', 'for scripts'],
   ],
   async run({ say, warn }, { options, positionals }) {
-    const sessions = await openSessions(options.store, warn)
-    const id = await findId(sessions, idArgument(positionals))
-    const inspection = await sessions.store.inspect(id)
+    const { id, store } = await openSession(options.store, positionals, warn)
+    const inspection = await store.inspect(id)
     const acts = new ActTable(options.all ? Number.MAX_SAFE_INTEGER : (options.limit ?? defaultLimit))
     const damage = await readAudit(id, inspection, (record) => acts.take(record))
     const data = { session_id: id, acts: acts.acts, total: acts.total }

@@ -2,20 +2,20 @@ import { defineBareCommand } from '../../command/spec.ts'
 import { StintError } from '../../primitives/stint-error.ts'
 import { plural } from '../plural.ts'
 import { openProgressBar } from '../progress-bar.ts'
-import { findId, idArgument, openSessions, sessionOptions } from '../sessions/open-store.ts'
+import { openSession } from '../sessions/which-session.ts'
+import { storeOption } from '../store.ts'
 import { auditDamage } from './read-audit.ts'
 
 export const verifyCommand = defineBareCommand({
   name: 'verify',
   summary:
     'Follows the chain of an audit log from its first line to its last, and compares it with what the journal, the snapshots and the manifest attest: exit 4 if a line was changed, removed, moved or cut off.',
-  options: sessionOptions,
+  options: storeOption,
   positionals: 'ID',
   examples: [['stint audit verify mine', 'prints the head of the chain: keep it somewhere else']],
   async run({ signal, quiet, warn }, { options, positionals }) {
-    const sessions = await openSessions(options.store, warn)
-    const id = await findId(sessions, idArgument(positionals))
-    const inspection = await sessions.store.inspect(id)
+    const { id, store } = await openSession(options.store, positionals, warn)
+    const inspection = await store.inspect(id)
     const bar = await openProgressBar('verifying', { signal, quiet })
     const health = await inspection.health((bytes) => bar?.update({ bytes })).finally(() => bar?.clear())
     const { records, head, findings, state } = health.audit

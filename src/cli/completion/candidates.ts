@@ -12,7 +12,7 @@ export interface Candidate {
 /** What stands at the cursor: candidates, or whatever the shell itself completes there. */
 export type Completion = { candidates: Candidate[] } | { files: true }
 
-/** What is named by a positional or an option's value: the ids of sessions, for example. */
+/** What a positional names: the ids of sessions, for example. */
 export type Source = (kind: string) => Promise<Candidate[]>
 
 /** What can stand at the end of a command line, of which the last word is being typed. */

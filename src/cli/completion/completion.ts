@@ -3,7 +3,7 @@ import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/spec.ts'
 import { writeOut } from '../../command/write-out.ts'
 import { StintError } from '../../primitives/stint-error.ts'
-import { readStore } from '../store.ts'
+import { storeOfEnvironment } from '../store.ts'
 import { type Candidate, complete } from './candidates.ts'
 import { isShell, scripts, shells } from './scripts.ts'
 
@@ -53,9 +53,9 @@ async function named(positionals: string): Promise<Candidate[]> {
   if (positionals.includes('bash|zsh|fish')) return shells.map((text) => ({ text, help: '' }))
   if (!/\bID\b/.test(positionals)) return []
   try {
+    // A server may be far away, or not there: nobody who presses a key should wait for that.
+    if (storeOfEnvironment() !== undefined) return []
     const { filesystemStore } = await import('../../store/filesystem/store.ts')
-    // A server may be far away, or not there: whoever presses a key must not wait for that.
-    if (readStore(undefined, () => {}) !== undefined) return []
     const sessions = await filesystemStore().list()
     return sessions.map(({ id, state, title, tool }) => ({
       text: id,

@@ -20,9 +20,9 @@ export const doctorCommand = defineBareCommand({
     ['stint doctor --json', 'for scripts'],
     ['stint doctor --quiet', 'only the exit code, and what has failed'],
   ],
-  async run({ warn, say, note }): Promise<DoctorData> {
+  async run({ say, note }): Promise<DoctorData> {
     const checks: Check[] = []
-    for await (const check of examineAll(warn)) {
+    for await (const check of examineAll()) {
       note(`${check.name} looked at`)
       checks.push(check)
     }

@@ -1,24 +1,21 @@
 import { realpathSync } from 'node:fs'
 import { join } from 'node:path'
-import { type AllClaims, allClaims } from '../../lease/all-claims.ts'
-import { homeRegister } from '../../lease/lock-home.ts'
-import type { Register } from '../../lease/register.ts'
+import type { AllClaims } from '../../lease/all-claims.ts'
 import { findWorkspace } from '../../lease/workspace.ts'
 import { takeCensus } from '../../monitor/census.ts'
-import { nodeDisk } from '../../primitives/disk.ts'
 import { stintHome } from '../../primitives/home.ts'
 import { ownIdentity } from '../../primitives/liveness.ts'
 import { mountHolding } from '../../primitives/mounts.ts'
-import { findTmp } from '../../scratch/root.ts'
-import { listSessions } from '../../store/filesystem/list-sessions.ts'
+import { findTmp, rootOf } from '../../scratch/root.ts'
 import { attempt } from '../health/attempt.ts'
 import type { Check } from '../health/check.ts'
 import { judgeHooks, lookAtHooks } from '../health/hooks.ts'
+import { claimsIn, sessionsIn } from '../health/in-home.ts'
 import { judgeLeases } from '../health/leases.ts'
 import { judgeOrphans, orphansAmong } from '../health/orphans.ts'
-import { inFiles, judgeSessions } from '../health/sessions.ts'
+import { filesFlag, judgeSessions } from '../health/sessions.ts'
 import { judgeSpace, readSpace } from '../health/space.ts'
-import { readStore } from '../store.ts'
+import { storeOfEnvironment } from '../store.ts'
 import { judgeClock, newestIn, setBackSince } from './clock.ts'
 import { judgeDirectory, readDirectory } from './directory.ts'
 import { judgeMount, type Role } from './mount.ts'
@@ -33,7 +30,7 @@ const measureWithinMs = 2000
 type Looks = () => Check | readonly Check[] | Promise<Check | readonly Check[]>
 
 /** Looks at one thing after another, each on its own: what cannot even be looked at is a finding, too. */
-export async function* examineAll(warn: (message: string) => void): AsyncGenerator<Check> {
+export async function* examineAll(): AsyncGenerator<Check> {
   const home = await attempt('home', () => stintHome())
   const tmp = await attempt('temp', () => findTmp())
   let claims: AllClaims = { subjects: [], unreadable: [] }
@@ -47,7 +44,7 @@ export async function* examineAll(warn: (message: string) => void): AsyncGenerat
     const path = home.found
     yield* lookAtPlace('home', path)
     yield* look('leases', async () => {
-      claims = await allClaims(homeRegister() as Register)
+      claims = await claimsIn(path)
       return judgeLeases(claims, (key) => join(path, 'locks', key))
     })
     const trial = await attempt('home files', () => tryHome(path))
@@ -61,11 +58,11 @@ export async function* examineAll(warn: (message: string) => void): AsyncGenerat
         setBackMs: setBackSince(claims.subjects),
       }),
     )
-    yield* look('sessions', () => judgeSessions(listSessions(nodeDisk, join(path, 'sessions')), inFiles()))
+    yield* look('sessions', async () => judgeSessions(await sessionsIn(path), filesFlag()))
   }
   if ('check' in tmp) yield tmp.check
   else {
-    yield* lookAtPlace('temp', join(tmp.found, `stint-${process.geteuid?.() ?? 0}`))
+    yield* lookAtPlace('temp', rootOf(tmp.found).path)
     yield* look('temp files', tryTemp)
     yield* look('orphans', async () =>
       judgeOrphans(orphansAmong(await takeCensus(Date.now(), measureWithinMs))),
@@ -73,7 +70,7 @@ export async function* examineAll(warn: (message: string) => void): AsyncGenerat
   }
   yield* look('hooks', async () => judgeHooks(await lookAtHooks(findWorkspace().path, true)))
   yield* look('timer', () => judgeTimer(readTimer()))
-  yield* look('postgres', () => lookAtPostgres(warn))
+  yield* look('postgres', lookAtPostgres)
 }
 
 async function* look(name: string, looks: Looks): AsyncGenerator<Check> {
@@ -89,8 +86,8 @@ async function* lookAtPlace(role: Role, path: string): AsyncGenerator<Check> {
 }
 
 /** Only where one is meant to be used. */
-async function lookAtPostgres(warn: (message: string) => void): Promise<readonly Check[]> {
-  const url = readStore(undefined, warn)
+async function lookAtPostgres(): Promise<readonly Check[]> {
+  const url = storeOfEnvironment()
   if (url === undefined) return []
   const { checkPostgres } = await import('./postgres.ts')
   const { openPool } = await import('../postgres/open-pool.ts')

@@ -1,11 +1,5 @@
 import { existsSync } from 'node:fs'
-import {
-  idle,
-  measure,
-  type SlowingVariable,
-  slowingVariables,
-  slowReasons,
-} from '../../hook-install/doctor/latency.ts'
+import { emptyNodes, measure, slowingVariables, slowReasons } from '../../hook-install/doctor/latency.ts'
 import type { Identity } from '../../primitives/liveness.ts'
 import { bad, type Check, fine, poor } from '../health/check.ts'
 
@@ -25,11 +19,7 @@ const runs = 5
 export function checkStart(env: NodeJS.ProcessEnv = process.env): Check[] {
   const set = slowingVariables.filter((name) => env[name])
   if (set.length === 0) return [fine('start', 'nothing in the environment slows Node down')]
-  const bare = { ...env, NODE_OPTIONS: undefined, NODE_EXTRA_CA_CERTS: undefined }
-  const start = (extra: NodeJS.ProcessEnv) => () => idle(process.execPath, ['-e', '0'], { ...bare, ...extra })
-  const acts: Partial<Record<SlowingVariable | 'node', () => void>> = { node: start({}) }
-  for (const name of set) acts[name] = start({ [name]: env[name] })
-  const measured = measure(runs, acts as Required<typeof acts>)
+  const measured = measure(runs, emptyNodes(env) as Required<ReturnType<typeof emptyNodes>>)
   // How busy the machine is says nothing about the environment.
   const reasons = slowReasons({ node: measured.node, withVariable: measured }, 0)
   if (reasons.length === 0) return [fine('start', `${set.join(' and ')} cost next to nothing`)]

@@ -11,7 +11,7 @@ import { stintHome } from '../../primitives/home.ts'
 import { readSmallFile } from '../../primitives/small-file.ts'
 import { visibleText } from '../../primitives/visible-text.ts'
 import { bad, type Check, fine, poor } from './check.ts'
-import { titleOf } from './hook-title.ts'
+import { titleOf } from '../hook/agent-title.ts'
 
 export type HookHealth = Pick<Installation, 'agent' | 'place' | 'path' | 'state'> & Finding
 

@@ -11,7 +11,7 @@ export function countStates(sessions: readonly Pick<SessionSummary, 'state'>[]):
 }
 
 /** What commands need to be told so that they work on sessions in files: where a server is named, they mean that. */
-export const inFiles = (env: NodeJS.ProcessEnv = process.env): string =>
+export const filesFlag = (env: NodeJS.ProcessEnv = process.env): string =>
   env.STINT_STORE && env.STINT_STORE !== 'files' ? ' --store files' : ''
 
 /** Each state that somebody should do something about, the worst first. `flag` leads commands to where they are kept. */

@@ -1,10 +1,10 @@
 import { defineCommand } from '../../command/spec.ts'
 import { examine, type Finding } from '../../hook-install/doctor/examine.ts'
 import {
+  emptyNodes,
   idle,
   type Latency,
   measure,
-  slowingVariables,
   type SlowReason,
   slowReasons,
 } from '../../hook-install/doctor/latency.ts'
@@ -19,10 +19,10 @@ import { trialEvent } from '../../hook-install/doctor/trial-event.ts'
 import { type Installation, inspect } from '../../hook-install/inspect.ts'
 import type { SettingsAgent } from '../../hook-install/agent.ts'
 import { targetsToLookAt } from '../../hook-install/target.ts'
-import { hosts } from '../../hook/hosts.ts'
 import { findWorkspace } from '../../lease/workspace.ts'
 import { StintError } from '../../primitives/stint-error.ts'
 import { visibleText } from '../../primitives/visible-text.ts'
+import { titleOf } from './agent-title.ts'
 import { agentPositionals, placeOptions, readAgents, readPlace } from './options.ts'
 
 type Examined = Pick<Installation, 'agent' | 'place' | 'path' | 'state'> &
@@ -60,11 +60,12 @@ export const doctorCommand = defineCommand({
       })
     if (installed.length === 0) return { hooks: [], reasons: [] }
     const ground = prepareGround(scratch.dir('doctor'))
-    const found = installed.map((hook) => ({
-      hook,
-      finding: examine(hook, workspace, (it) => tryOut(it, ground)),
-    }))
-    const hooks = found.map(({ hook, finding }) => described(hook, finding))
+    const hooks = installed.map((hook) =>
+      described(
+        hook,
+        examine(hook, workspace, (it) => tryOut(it, ground)),
+      ),
+    )
     const data = timed(hooks, installed, ground, options.runs ?? 20)
     const broken = data.hooks.filter(({ ok }) => !ok)
     if (broken.length === 0) return data
@@ -85,13 +86,10 @@ const described = ({ agent, place, path, state }: Installation, finding: Finding
 /** Measures what works: of the rest, the time says nothing. */
 function timed(hooks: Examined[], installed: Installation[], ground: TrialGround, runs: number): DoctorData {
   const env = trialEnv(ground)
-  const bare = { ...env, NODE_OPTIONS: undefined, NODE_EXTRA_CA_CERTS: undefined }
-  const emptyNode = (env: NodeJS.ProcessEnv) => () => idle(process.execPath, ['-e', '0'], env)
   const acts: Record<string, () => unknown> = {
-    node: emptyNode(bare),
+    ...emptyNodes(env),
     sh: () => idle('/bin/sh', ['-c', ':'], env),
   }
-  for (const name of slowingVariables) if (env[name]) acts[name] = emptyNode({ ...bare, [name]: env[name] })
   for (const [index, { agent, commands }] of installed.entries()) {
     const line = commands[0]?.text
     if (!hooks[index]?.ok || line === undefined || agent === 'git' || agent === 'opencode') continue
@@ -108,12 +106,10 @@ function timed(hooks: Examined[], installed: Installation[], ground: TrialGround
   return { hooks: withLatency, floor: { node, sh }, reasons: slowReasons({ node, withVariable: measured }) }
 }
 
-const titleOf = ({ agent }: Pick<Examined, 'agent'>): string => hosts[agent].title
-
 const problemsOf = (hook: Examined): string[] =>
   hook.problems.map(
     ({ problem, fix }) =>
-      `${titleOf(hook)} (${visibleText(hook.path)}): ${visibleText(problem)}; ${visibleText(fix)}`,
+      `${titleOf(hook.agent)} (${visibleText(hook.path)}): ${visibleText(problem)}; ${visibleText(fix)}`,
   )
 
 function renderDoctor({ hooks, floor, reasons }: DoctorData): string {
@@ -123,7 +119,7 @@ function renderDoctor({ hooks, floor, reasons }: DoctorData): string {
     ...hooks.map((hook) => {
       const speed = hook.latency === undefined ? '' : `; ${times(hook.latency)}`
       const notes = hook.notes.map(({ problem, fix }) => `\n  ${visibleText(problem)}: ${visibleText(fix)}`)
-      return `${titleOf(hook)}: lets pass and refuses as it should${speed}\n  ${visibleText(hook.path)}${notes.join('')}`
+      return `${titleOf(hook.agent)}: lets pass and refuses as it should${speed}\n  ${visibleText(hook.path)}${notes.join('')}`
     }),
     ...(floor === undefined
       ? []

@@ -1,9 +1,9 @@
 import { createTwoFilesPatch, FILE_HEADERS_ONLY } from 'diff'
 import type { Change } from '../../hook-install/change.ts'
 import type { Target } from '../../hook-install/target.ts'
-import { hosts } from '../../hook/hosts.ts'
 import { StintError } from '../../primitives/stint-error.ts'
 import { visibleText } from '../../primitives/visible-text.ts'
+import { titleOf } from './agent-title.ts'
 
 /** What the commands that change something answer. */
 export interface ChangesData {
@@ -89,8 +89,7 @@ const words: Record<Change['outcome'], readonly [did: string, would: string]> = 
 /** A line a file, for a person. */
 export function renderChanges({ dry_run, hooks }: ChangesData): string {
   const lines = hooks.map(({ agent, path, outcome, backup, diff }) => {
-    const title = hosts[agent as keyof typeof hosts].title
-    const what = `${title}: ${words[outcome][dry_run ? 1 : 0]} ${visibleText(path)}`
+    const what = `${titleOf(agent)}: ${words[outcome][dry_run ? 1 : 0]} ${visibleText(path)}`
     const kept = backup !== undefined && !dry_run ? ` (as it was: ${visibleText(backup)})` : ''
     return diff === undefined ? `${what}${kept}` : `${what}\n${visibleLines(diff)}`
   })

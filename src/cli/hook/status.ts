@@ -3,9 +3,9 @@ import { type Installation, inspect } from '../../hook-install/inspect.ts'
 import { isFound } from '../../hook-install/agent-home.ts'
 import { allAgents } from '../../hook-install/agent.ts'
 import { targetsToLookAt } from '../../hook-install/target.ts'
-import { hosts } from '../../hook/hosts.ts'
 import { findWorkspace } from '../../lease/workspace.ts'
 import { visibleText } from '../../primitives/visible-text.ts'
+import { titleOf } from './agent-title.ts'
 import { agentPositionals, placeOptions, readAgents, readPlace } from './options.ts'
 
 interface StatusData {
@@ -35,9 +35,7 @@ export const statusCommand = defineBareCommand({
     ].join('\n') || 'no agent was found here, and no hooks',
 })
 
-const titleOf = (agent: string): string => hosts[agent as keyof typeof hosts].title
-
-export function renderInstallation({ agent, path, state, problem, choices }: Installation): string {
+function renderInstallation({ agent, path, state, problem, choices }: Installation): string {
   const chosen = [
     choices.scope && `scope ${choices.scope}`,
     choices.hold && `hold ${choices.hold}`,

@@ -66,4 +66,5 @@ test('lock acquire --wait --quiet waits without a word', async () => {
     `clear; stint lock acquire --session me --wait 1h --quiet --workspace ${world.workspace}; echo got it`,
   )
   await terminal.shows(/^got it\n\[0\] ready>$/)
+  expect(terminal.screen()).not.toContain('waiting for')
 })

@@ -18,8 +18,17 @@ interface PostgresModule {
   Pool: new (config: PoolConfig) => PostgresPool & { on(event: 'error', listener: () => void): unknown }
 }
 
-/** A few connections to the server: a command asks one thing at a time, and refreshes a lease beside it. */
+const pools = new Map<string, PostgresPool>()
+
+/** The connections of this process to a server, the same for everything that asks it. */
 export function openPool(url: string): PostgresPool {
+  const pool = pools.get(url) ?? connect(url)
+  pools.set(url, pool)
+  return pool
+}
+
+/** A few: a command asks one thing at a time, and refreshes a lease beside it. */
+function connect(url: string): PostgresPool {
   const { Pool } = loadPostgres()
   const pool = new Pool({
     connectionString: url,

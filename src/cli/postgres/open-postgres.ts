@@ -2,11 +2,12 @@ import type { Register } from '../../lease/register.ts'
 import { postgresRegister } from '../../postgres/register.ts'
 import { PostgresDriver } from '../../postgres/store/driver.ts'
 import { createStore } from '../../store/create-store.ts'
-import type { OpenSessions } from '../sessions/open-store.ts'
+import type { OpenSessions } from '../sessions/open-sessions.ts'
 import { openPool } from './open-pool.ts'
 
 /** The register on a server. Loaded only where one is named. */
-export const openPostgres = (url: string): Register => postgresRegister({ pool: openPool(url) }) as Register
+export const openPostgresRegister = (url: string): Register =>
+  postgresRegister({ pool: openPool(url) }) as Register
 
 /** The sessions on a server. */
 export function openPostgresSessions(url: string): OpenSessions {

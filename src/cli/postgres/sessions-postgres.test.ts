@@ -141,7 +141,10 @@ test('verify does not pass over a session that the server fails to read', async 
   await other.sql('CREATE VIEW stint.journal AS SELECT * FROM stint.kept WHERE seq / 0 = 1')
   const env = { STINT_STORE: server.url({ database: other.database }) }
   const verified = await world.stint(['sessions', 'verify', '--all', '--json'], { env })
-  expect([verified.code, errorOf(verified)?.message]).toEqual([1, expect.stringContaining('division by zero')])
+  expect([verified.code, errorOf(verified)?.message]).toEqual([
+    1,
+    expect.stringContaining('division by zero'),
+  ])
 })
 
 test('a purge deletes what was removed, if told to', async () => {

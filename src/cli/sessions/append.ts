@@ -5,7 +5,9 @@ import { StintError } from '../../primitives/stint-error.ts'
 import { checkSessionId } from '../../store/filesystem/paths.ts'
 import { checkEventType } from '../../store/new-entry.ts'
 import { environmentSecrets } from '../environment-secrets.ts'
-import { findId, idArgument, openSessions, sessionOptions } from './open-store.ts'
+import { storeOption } from '../store.ts'
+import { openSessions } from './open-sessions.ts'
+import { findId, idArgument } from './which-session.ts'
 import { readData } from './read-data.ts'
 
 const options = {
@@ -14,7 +16,7 @@ const options = {
   create: { type: 'boolean', help: 'make the session if there is none with this id' },
   tool: { type: 'string', value: 'NAME', help: 'with --create: the program it belongs to' },
   title: { type: 'string', value: 'TEXT', help: 'with --create: what it is about' },
-  ...sessionOptions,
+  ...storeOption,
 } as const satisfies OptionTable
 
 export const appendCommand = defineBareCommand({
@@ -40,8 +42,8 @@ export const appendCommand = defineBareCommand({
     // Before anything is made.
     checkEventType(type)
     if (create) checkSessionId(given)
-    // A new session has the id it was given, whatever others begin with it.
     const sessions = await openSessions(options.store, warn)
+    // A new session has exactly the id it was given, also if others begin with it.
     const id = create ? given : await findId(sessions, given)
     const data = await readData(options.data)
     return await sessions.store.visit(

@@ -2,7 +2,8 @@ import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/spec.ts'
 import { StintError } from '../../primitives/stint-error.ts'
 import { plural } from '../plural.ts'
-import { findId, idArgument, openSessions } from './open-store.ts'
+import { openSessions } from './open-sessions.ts'
+import { findId, idArgument } from './which-session.ts'
 
 const options = {
   from: { type: 'string', value: 'STORE', help: 'where it is: postgres://… or files (STINT_STORE, files)' },

@@ -10,7 +10,7 @@ import { type DiskUse, diskUseOf, useKinds } from '../../store/filesystem/disk-u
 import { sessionIdsIn } from '../../store/filesystem/find-session.ts'
 import { plural } from '../plural.ts'
 import { table } from '../temp/table.ts'
-import { openFiles, sessionsDirectory } from './open-store.ts'
+import { openFiles, sessionsDirectory } from './open-sessions.ts'
 
 const defaultLimit = 20
 
@@ -27,8 +27,8 @@ export const duCommand = defineBareCommand({
     ['stint sessions du', 'what fills the disk'],
     ['stint sessions du --all --json', 'for scripts'],
   ],
-  async run({ warn }, { options }) {
-    await openFiles('du', warn)
+  run(_, { options }) {
+    openFiles('du')
     const sessions = sessionsDirectory()
     const seen = new Set<string>()
     const uses: DiskUse[] = []

@@ -1,9 +1,11 @@
 import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/spec.ts'
+import { isVisible } from '../../store/events.ts'
 import { attestedBy } from '../../store/manifest.ts'
 import type { EventOptions, Inspection } from '../../store/store.ts'
 import { damageFound } from '../../store/damage-found.ts'
-import { findId, idArgument, openSessions, sessionOptions } from './open-store.ts'
+import { storeOption } from '../store.ts'
+import { openSession } from './which-session.ts'
 import { printLines } from '../terminal/print.ts'
 
 const options = {
@@ -11,7 +13,7 @@ const options = {
   to: { type: 'count', value: 'SEQ', help: 'the last one' },
   type: { type: 'string', value: 'T', help: 'only events of this type' },
   all: { type: 'boolean', help: "also stint's own records: turns, slots, lost records" },
-  ...sessionOptions,
+  ...storeOption,
 } as const satisfies OptionTable
 
 export const eventsCommand = defineBareCommand({
@@ -27,9 +29,8 @@ export const eventsCommand = defineBareCommand({
     ['stint sessions events mine --from 100 --to 200', 'a part'],
   ],
   async run({ warn }, { options, positionals }) {
-    const sessions = await openSessions(options.store, warn)
-    const id = await findId(sessions, idArgument(positionals))
-    const inspection = await sessions.store.inspect(id)
+    const { id, store } = await openSession(options.store, positionals, warn)
+    const inspection = await store.inspect(id)
     const { from, to, type, all } = options
     const reading = new Reading(inspection, { from, to, type, all })
     if (!(await printLines(reading.lines()))) return
@@ -50,11 +51,10 @@ class Reading {
   }
 
   async *lines(): AsyncGenerator<string> {
-    const { from, to, type, all } = this.#options
+    const { from, to, type, all = false } = this.#options
     for await (const event of this.#inspection.events({ from, to, all: true })) {
       this.#next = event.seq + 1
-      const wanted = type === undefined ? all || !event.type.startsWith('stint.') : event.type === type
-      if (wanted) yield JSON.stringify(event)
+      if (isVisible(event, type, all)) yield JSON.stringify(event)
     }
   }
 

@@ -6,9 +6,10 @@ import { nodeDisk } from '../../primitives/disk.ts'
 import { openPrivateFile, writeAll } from '../../primitives/private-file.ts'
 import { formatBytes } from '../../primitives/size.ts'
 import { codedError, errnoOf, StintError } from '../../primitives/stint-error.ts'
-import { type Exported, exportSession } from '../../store/filesystem/export.ts'
+import { type Exported, exportSession } from '../../store/filesystem/archive/export.ts'
 import { plural } from '../plural.ts'
-import { findId, idArgument, openFiles, sessionsDirectory } from './open-store.ts'
+import { openFiles, sessionsDirectory } from './open-sessions.ts'
+import { findId, idArgument } from './which-session.ts'
 import { print } from '../terminal/print.ts'
 
 const options = {
@@ -27,8 +28,8 @@ export const exportCommand = defineBareCommand({
     ['stint sessions export mine | zstd > mine.tar.zst', 'in a pipe'],
     ['stint sessions export mine | ssh there stint sessions import -', 'to another machine'],
   ],
-  async run({ json, warn }, { options, positionals }) {
-    const id = await findId(await openFiles('an export', warn), idArgument(positionals))
+  async run({ json }, { options, positionals }) {
+    const id = await findId(openFiles('an export'), idArgument(positionals))
     const { output } = options
     if (output === undefined) {
       if (isatty(1))

@@ -1,5 +1,5 @@
 import type { Inspection, SessionEvent } from '../../store/store.ts'
-import type { OpenSessions } from './open-store.ts'
+import type { OpenSessions } from './open-sessions.ts'
 
 /** How often to look for more. */
 const lookMs = 200

@@ -1,12 +1,13 @@
 import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/spec.ts'
-import { findId, idArgument, openSessions, sessionOptions } from './open-store.ts'
+import { storeOption } from '../store.ts'
+import { openSession } from './which-session.ts'
 
 const options = {
   at: { type: 'count', value: 'SEQ', help: 'the last record the copy has (all)' },
   id: { type: 'string', value: 'ID', help: 'the id of the copy (a new one)' },
   title: { type: 'string', value: 'TEXT', help: 'its title (that of the original)' },
-  ...sessionOptions,
+  ...storeOption,
 } as const satisfies OptionTable
 
 export const forkCommand = defineBareCommand({
@@ -20,10 +21,8 @@ export const forkCommand = defineBareCommand({
     ['stint sessions fork mine --at 120 --title "try again"', 'as it was after record 120'],
   ],
   async run({ warn }, { options, positionals }) {
-    const sessions = await openSessions(options.store, warn)
-    const from = await findId(sessions, idArgument(positionals))
+    const { id: from, store } = await openSession(options.store, positionals, warn)
     const { at, id, title } = options
-    const { store } = sessions
     const { records } = (await store.inspect(from)).summary
     const fork = await store.fork(from, { at, id, title, purpose: 'fork' })
     const answer = { session_id: fork.id, from, records: fork.lastSeq }

@@ -4,9 +4,9 @@ import { defineBareCommand } from '../../command/spec.ts'
 import { nodeDisk } from '../../primitives/disk.ts'
 import { stintHome } from '../../primitives/home.ts'
 import { codedError, errnoOf, StintError } from '../../primitives/stint-error.ts'
-import { importSession } from '../../store/filesystem/import.ts'
+import { importSession } from '../../store/filesystem/archive/import.ts'
 import { plural } from '../plural.ts'
-import { openFiles } from './open-store.ts'
+import { openFiles } from './open-sessions.ts'
 
 const options = {
   id: { type: 'string', value: 'ID', help: 'the id it gets (its own if that is free, else a new one)' },
@@ -21,8 +21,8 @@ export const importCommand = defineBareCommand({
     ['stint sessions import mine.tar', 'from a file'],
     ['zstd -dc mine.tar.zst | stint sessions import - --id copy', 'from a pipe, under another id'],
   ],
-  async run({ warn }, { options, positionals }) {
-    await openFiles('an import', warn)
+  async run(_, { options, positionals }) {
+    openFiles('an import')
     const [file, extra] = positionals
     if (file === undefined || extra !== undefined)
       throw new StintError('ARG_ERROR', 'give exactly one archive', {

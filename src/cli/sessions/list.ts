@@ -3,13 +3,14 @@ import { defineBareCommand } from '../../command/spec.ts'
 import { findWorkspace } from '../../lease/workspace.ts'
 import { formatBytes } from '../../primitives/size.ts'
 import { StintError } from '../../primitives/stint-error.ts'
+import { sessionStates } from '../../store/store.ts'
 import { plural } from '../plural.ts'
 import { formatAge } from '../temp/describe.ts'
 import { table } from '../temp/table.ts'
+import { storeOption } from '../store.ts'
 import { cell, describeSession, pathCell, type SessionDescription } from './describe.ts'
-import { openSessions, sessionOptions } from './open-store.ts'
+import { openSessions } from './open-sessions.ts'
 
-const states = ['active', 'closed', 'crashed', 'locked', 'damaged'] as const
 const defaultLimit = 20
 
 const options = {
@@ -21,8 +22,8 @@ const options = {
     help: 'only sessions of this workspace; . is the current one',
   },
   tool: { type: 'string', value: 'NAME', help: 'only sessions of this program' },
-  state: { type: 'string', choices: states, help: 'only sessions in this state' },
-  ...sessionOptions,
+  state: { type: 'string', choices: sessionStates, help: 'only sessions in this state' },
+  ...storeOption,
 } as const satisfies OptionTable
 
 export const listCommand = defineBareCommand({

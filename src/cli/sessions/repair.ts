@@ -3,11 +3,12 @@ import { defineBareCommand } from '../../command/spec.ts'
 import { systemClock } from '../../primitives/clock.ts'
 import { nodeDisk } from '../../primitives/disk.ts'
 import { visibleText } from '../../primitives/visible-text.ts'
-import { examine, repairSession } from '../../store/filesystem/repair.ts'
-import type { RepairPlan } from '../../store/filesystem/repair-plan.ts'
+import { examine, repairSession } from '../../store/filesystem/repair/repair.ts'
+import type { RepairPlan } from '../../store/filesystem/repair/repair-plan.ts'
 import { writeOut } from '../../command/write-out.ts'
 import { confirm } from '../terminal/confirm.ts'
-import { findId, idArgument, openFiles, sessionsDirectory } from './open-store.ts'
+import { openFiles, sessionsDirectory } from './open-sessions.ts'
+import { findId, idArgument } from './which-session.ts'
 
 const options = {
   'dry-run': { type: 'boolean', help: 'show what would be done; change nothing' },
@@ -24,8 +25,8 @@ export const repairCommand = defineBareCommand({
     ['stint sessions repair mine --dry-run', 'what would be done'],
     ['stint sessions repair mine --yes', 'do it'],
   ],
-  async run({ json, warn }, { options, positionals }) {
-    const id = await findId(await openFiles('a repair', warn), idArgument(positionals))
+  async run({ json }, { options, positionals }) {
+    const id = await findId(openFiles('a repair'), idArgument(positionals))
     const repair = { disk: nodeDisk, clock: systemClock, sessions: sessionsDirectory(), id }
     const plan = examine(repair)
     if (!plan.needed || options['dry-run']) return { repaired: false, kept: null, ...plan }

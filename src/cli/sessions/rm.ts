@@ -4,11 +4,12 @@ import { formatBytes } from '../../primitives/size.ts'
 import { visibleText } from '../../primitives/visible-text.ts'
 import { plural } from '../plural.ts'
 import { confirm } from '../terminal/confirm.ts'
-import { findId, idArgument, openSessions, sessionOptions } from './open-store.ts'
+import { storeOption } from '../store.ts'
+import { openSession } from './which-session.ts'
 
 const options = {
   yes: { type: 'boolean', help: 'do not ask' },
-  ...sessionOptions,
+  ...storeOption,
 } as const satisfies OptionTable
 
 export const rmCommand = defineBareCommand({
@@ -18,9 +19,7 @@ export const rmCommand = defineBareCommand({
   positionals: 'ID',
   examples: [['stint sessions rm mine --yes', 'until the trash is emptied it can be moved back']],
   async run({ warn }, { options, positionals }) {
-    const sessions = await openSessions(options.store, warn)
-    const id = await findId(sessions, idArgument(positionals))
-    const { store, trash } = sessions
+    const { id, store, trash } = await openSession(options.store, positionals, warn)
     if (!options.yes) {
       const { title, records, bytes } = (await store.inspect(id)).summary
       const what = `${title === undefined ? '' : `${visibleText(title)}: `}${plural(records, 'record')}, ${formatBytes(bytes)}`

@@ -81,4 +81,5 @@ test('unlock takes only the hold it has shown: a process that came meanwhile kee
   terminal.enter('y')
   await terminal.shows(/is held by another process now[^]*\(SESSION_LOCKED\)[^]*\n\[4\] ready>$/)
   await second.write(1)
+  expect(dataOf(await world.run('show', 'mine'))).toMatchObject({ holder: { purpose: 'the second' } })
 })

@@ -4,27 +4,27 @@ import { formatBytes } from '../../primitives/size.ts'
 import { visibleText } from '../../primitives/visible-text.ts'
 import type { Inspection } from '../../store/store.ts'
 import { plural } from '../plural.ts'
+import { storeOption } from '../store.ts'
 import { describeSession, timeText } from './describe.ts'
-import { findId, idArgument, type OpenSessions, openSessions, sessionOptions } from './open-store.ts'
+import { type OpenSession, openSession } from './which-session.ts'
 
 export const showCommand = defineBareCommand({
   name: 'show',
   summary: 'One session: what it is, who holds it, its slots, acts without an outcome, and its history.',
-  options: sessionOptions,
+  options: storeOption,
   positionals: 'ID',
   examples: [
     ['stint sessions show ses_01J9', 'an id may be shortened as long as it is unique'],
     ['stint sessions show mine --json', 'with all revisions of its manifest'],
   ],
   async run({ warn }, { options, positionals }) {
-    const sessions = await openSessions(options.store, warn)
-    const id = await findId(sessions, idArgument(positionals))
-    return await describe(await sessions.store.inspect(id), await sessions.beside(id))
+    const { id, store, beside } = await openSession(options.store, positionals, warn)
+    return await describe(await store.inspect(id), await beside(id))
   },
   render: (data) => renderSession(data),
 })
 
-async function describe(inspection: Inspection, beside: Awaited<ReturnType<OpenSessions['beside']>>) {
+async function describe(inspection: Inspection, beside: Awaited<ReturnType<OpenSession['beside']>>) {
   const slots = await inspection.slots()
   return {
     ...describeSession(inspection.summary),

@@ -1,9 +1,11 @@
 import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/spec.ts'
+import { isVisible } from '../../store/events.ts'
 import type { SessionEvent } from '../../store/store.ts'
+import { storeOption } from '../store.ts'
 import { renderEvent } from './describe.ts'
 import { follow } from './follow.ts'
-import { findId, idArgument, openSessions, sessionOptions } from './open-store.ts'
+import { openSession } from './which-session.ts'
 import { printLines } from '../terminal/print.ts'
 
 const defaultCount = 10
@@ -13,7 +15,7 @@ const options = {
   follow: { type: 'boolean', short: 'f', help: 'follow what is written, until stopped' },
   type: { type: 'string', value: 'T', help: 'only events of this type' },
   all: { type: 'boolean', help: "also stint's own records: turns and slots" },
-  ...sessionOptions,
+  ...storeOption,
 } as const satisfies OptionTable
 
 export const tailCommand = defineBareCommand({
@@ -29,9 +31,9 @@ export const tailCommand = defineBareCommand({
     ['stint sessions tail mine -n 100 --json', 'one JSON object a line'],
   ],
   async run({ signal, json, warn }, { options, positionals }) {
-    const sessions = await openSessions(options.store, warn)
-    const id = await findId(sessions, idArgument(positionals))
-    const inspection = await sessions.store.inspect(id)
+    const session = await openSession(options.store, positionals, warn)
+    const { id, store } = session
+    const inspection = await store.inspect(id)
     const { type, all } = options
     const { state, records } = inspection.summary
     if (state === 'damaged') warn(`${id} is damaged: stint sessions verify ${id} shows where`)
@@ -41,12 +43,10 @@ export const tailCommand = defineBareCommand({
       for (const event of newest) yield lineOf(event)
     }
     if (!(await printLines(shown())) || !options.follow) return
-    const isWanted = (event: SessionEvent): boolean =>
-      type === undefined ? all || !event.type.startsWith('stint.') : event.type === type
     const from = Math.max(newest.at(-1)?.seq ?? 0, records) + 1
     const coming = async function* (): AsyncGenerator<string> {
-      for await (const event of follow(inspection, sessions, from, signal))
-        if (isWanted(event)) yield lineOf(event)
+      for await (const event of follow(inspection, session, from, signal))
+        if (isVisible(event, type, all)) yield lineOf(event)
     }
     await printLines(coming(), { atOnce: true })
   },

@@ -6,12 +6,13 @@ import { StintError } from '../../primitives/stint-error.ts'
 import { visibleText } from '../../primitives/visible-text.ts'
 import type { Holder, SessionStore } from '../../store/store.ts'
 import { confirm } from '../terminal/confirm.ts'
+import { storeOption } from '../store.ts'
 import { describeHolder } from './describe.ts'
-import { findId, idArgument, openSessions, sessionOptions } from './open-store.ts'
+import { openSession } from './which-session.ts'
 
 const options = {
   yes: { type: 'boolean', help: 'do not ask' },
-  ...sessionOptions,
+  ...storeOption,
 } as const satisfies OptionTable
 
 export const unlockCommand = defineBareCommand({
@@ -22,9 +23,7 @@ export const unlockCommand = defineBareCommand({
   positionals: 'ID',
   examples: [['stint sessions unlock mine --yes', 'its holder gets FENCED if it is alive']],
   async run({ warn }, { options, positionals }) {
-    const sessions = await openSessions(options.store, warn)
-    const id = await findId(sessions, idArgument(positionals))
-    const { store } = sessions
+    const { id, store } = await openSession(options.store, positionals, warn)
     const { holder } = (await store.inspect(id)).summary
     if (holder === undefined) return { session_id: id, unlocked: false, holder: null }
     if (!options.yes) {

@@ -6,11 +6,13 @@ import { damageFound } from '../../store/damage-found.ts'
 import type { Health } from '../../store/store.ts'
 import { plural } from '../plural.ts'
 import { openProgressBar } from '../progress-bar.ts'
-import { findId, idArgument, type OpenSessions, openSessions, sessionOptions } from './open-store.ts'
+import { storeOption } from '../store.ts'
+import { type OpenSessions, openSessions } from './open-sessions.ts'
+import { findId, idArgument } from './which-session.ts'
 
 const options = {
   all: { type: 'boolean', help: 'every session' },
-  ...sessionOptions,
+  ...storeOption,
 } as const satisfies OptionTable
 
 interface Verified {

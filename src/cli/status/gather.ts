@@ -8,14 +8,14 @@ import type { SessionSummary } from '../../store/store.ts'
 import { attempt } from '../health/attempt.ts'
 import { type Check, isFinding } from '../health/check.ts'
 import { judgeHooks, lookAtHooks } from '../health/hooks.ts'
+import { claimsIn, sessionsIn } from '../health/in-home.ts'
 import { judgeLeases } from '../health/leases.ts'
 import { judgeOrphans, orphansAmong } from '../health/orphans.ts'
-import { countStates, inFiles, judgeSessions } from '../health/sessions.ts'
+import { countStates, filesFlag, judgeSessions } from '../health/sessions.ts'
 import { judgeSpace, readSpace } from '../health/space.ts'
 import { describeSession } from '../sessions/describe.ts'
-import { readStore } from '../store.ts'
+import { storeOfEnvironment } from '../store.ts'
 import { describeRun, describeWorkspace } from './describe.ts'
-import { claimsIn, sessionsIn } from './in-files.ts'
 import type { OnServer } from './on-server.ts'
 
 /** How long sizes may take: what is larger than can be counted in this time is large enough. */
@@ -27,11 +27,14 @@ const namedSessions = 100
 export type StatusData = Awaited<ReturnType<typeof gatherStatus>>
 
 /** Looks at everything; what is wrong with one part is found and said, and the rest is there all the same. */
-export async function gatherStatus(warn: (message: string) => void) {
+export async function gatherStatus() {
   const at = Date.now()
   const findings: Check[] = []
-  const look = async <Found>(name: string, at: () => Found | Promise<Found>): Promise<Found | undefined> => {
-    const attempted = await attempt(name, at)
+  const look = async <Found>(
+    name: string,
+    find: () => Found | Promise<Found>,
+  ): Promise<Found | undefined> => {
+    const attempted = await attempt(name, find)
     if ('found' in attempted) return attempted.found
     findings.push(attempted.check)
     return undefined
@@ -42,7 +45,7 @@ export async function gatherStatus(warn: (message: string) => void) {
     tmp === undefined ? undefined : await look('temp directory', () => ({ path: findRoot()?.path }))
   const claims = home === undefined ? undefined : await look('leases', () => claimsIn(home))
   const sessions = (home === undefined ? undefined : await look('sessions', () => sessionsIn(home))) ?? []
-  const server = await look('store', () => onServer(warn))
+  const server = await look('store', onServer)
   const entries = (root && (await look('runs', () => takeCensus(at, measureWithinMs)))) ?? []
   const homeSpace = home === undefined ? undefined : await look('home disk', () => spaceOf('home', home))
   const tempSpace = tmp === undefined ? undefined : await look('temp disk', () => spaceOf('temp', tmp))
@@ -55,7 +58,7 @@ export async function gatherStatus(warn: (message: string) => void) {
     ...disk.map((space) => judgeSpace(`${space.name} disk`, space)),
     ...(claims ? [judgeLeases(claims, (key) => join(home ?? '', 'locks', key))] : []),
     ...(server ? [judgeLeases(server, (key) => `the row ${key} of stint.register`)] : []),
-    ...judgeSessions(sessions, inFiles()),
+    ...judgeSessions(sessions, filesFlag()),
     ...judgeSessions(server?.sessions ?? []),
     judgeOrphans(orphans),
     ...(hooks ? judgeHooks(hooks) : []),
@@ -95,7 +98,7 @@ const newestFirst = (a: SessionSummary, b: SessionSummary): number =>
 const spaceOf = (name: 'home' | 'temp', path: string) => ({ name, ...readSpace(path) })
 
 /** Undefined where everything is in files. Hooks keep their claims there in any case: so both are looked at. */
-async function onServer(warn: (message: string) => void): Promise<OnServer | undefined> {
-  const url = readStore(undefined, warn)
+async function onServer(): Promise<OnServer | undefined> {
+  const url = storeOfEnvironment()
   return url === undefined ? undefined : (await import('./on-server.ts')).lookAtServer(url)
 }

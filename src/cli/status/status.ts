@@ -30,7 +30,7 @@ export const statusCommand = defineBareCommand({
     const intervalMs = readInterval(options.interval)
     if (!options.watch) {
       if (options.interval !== undefined) throw new StintError('ARG_ERROR', '--interval goes with --watch')
-      return gatherStatus(context.warn)
+      return gatherStatus()
     }
     const { watchStatus } = await import('./watch.ts')
     await watchStatus(context, intervalMs)

@@ -10,7 +10,7 @@ import { lastingPart } from './lasting.ts'
 import { renderStatus } from './render.ts'
 import { fit, Screen } from './screen.ts'
 
-type Watcher = Pick<BareContext, 'signal' | 'json' | 'warn'>
+type Watcher = Pick<BareContext, 'signal' | 'json'>
 
 /** Shows the status again and again: on a terminal over itself, elsewhere a block for each change. Until it is stopped, or nobody looks. */
 export async function watchStatus(context: Watcher, intervalMs: number): Promise<void> {
@@ -19,7 +19,7 @@ export async function watchStatus(context: Watcher, intervalMs: number): Promise
   const over = !context.json && wantsProgress(onTerminal, process.env)
   const show = over ? drawOver(intervalMs, paint) : printChanges(context.json, paint)
   while (!context.signal.aborted) {
-    if (!show.next(await gatherStatus(context.warn))) return
+    if (!show.next(await gatherStatus())) return
     await show.pause(intervalMs)
   }
 }

@@ -62,6 +62,17 @@ const remedies: Readonly<Record<SlowingVariable, string>> = {
   NODE_EXTRA_CA_CERTS: 'stint starts its hooks without it; the agent need not',
 }
 
+/** Starts of an empty node: without what the environment adds to it, and with each variable that can make it slower, where that is set. */
+export function emptyNodes(env: NodeJS.ProcessEnv): EmptyNodes {
+  const bare = { ...env, ...Object.fromEntries(slowingVariables.map((name) => [name, undefined])) }
+  const start = (extra: NodeJS.ProcessEnv) => () => idle(process.execPath, ['-e', '0'], { ...bare, ...extra })
+  const starts: EmptyNodes = { node: start({}) }
+  for (const name of slowingVariables) if (env[name]) starts[name] = start({ [name]: env[name] })
+  return starts
+}
+
+type EmptyNodes = { node: () => void } & Partial<Record<SlowingVariable, () => void>>
+
 /** Over plain data: why starting a hook takes the time it takes. */
 export function slowReasons(
   { node, withVariable }: Timing,

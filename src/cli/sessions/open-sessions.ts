@@ -1,5 +1,4 @@
 import { join } from 'node:path'
-import type { OptionTable } from '../../command/option.ts'
 import { systemClock } from '../../primitives/clock.ts'
 import { listIfThere, nodeDisk } from '../../primitives/disk.ts'
 import { stintHome } from '../../primitives/home.ts'
@@ -7,15 +6,12 @@ import { StintError } from '../../primitives/stint-error.ts'
 import { noteDamage } from '../../store/filesystem/damage.ts'
 import { filesystemId, locateSession, sessionIdsIn } from '../../store/filesystem/find-session.ts'
 import { pack, unpack } from '../../store/filesystem/parcel.ts'
-import { checkSessionId, pathsIn } from '../../store/filesystem/paths.ts'
+import { pathsIn } from '../../store/filesystem/paths.ts'
 import { waiting } from '../../store/filesystem/spool.ts'
 import { filesystemStore } from '../../store/filesystem/store.ts'
 import type { Parcel } from '../../store/parcel.ts'
 import type { SessionStore } from '../../store/store.ts'
-import { readStore, storeOption } from '../store.ts'
-
-/** For every command that works on sessions, wherever they are kept. */
-export const sessionOptions = storeOption satisfies OptionTable
+import { readStore, storeOfEnvironment } from '../store.ts'
 
 /** The sessions that commands work on, and what only the place where they are kept can tell. */
 export interface OpenSessions {
@@ -77,48 +73,11 @@ const idPrefix = 'ses_'
 /** The directory of all sessions. */
 export const sessionsDirectory = (): string => join(stintHome(), 'sessions')
 
-/** For what is about files, whatever the store: nobody should take one for the other. */
-export async function openFiles(what: string, warn: (message: string) => void): Promise<OpenSessions> {
-  if (readStore(undefined, warn) === undefined) return sessionsInFiles()
+/** For commands that only know sessions in files. Refused where `STINT_STORE` names a server: nobody should take one for the other. */
+export function openFiles(what: string): OpenSessions {
+  if (storeOfEnvironment() === undefined) return sessionsInFiles()
   throw new StintError('ARG_ERROR', `${what} works on sessions in files, and STINT_STORE names a server`, {
     hint: 'Set STINT_STORE=files for it; `stint sessions copy ID --to files` brings a session there.',
     detail: `store=${filesystemId}`,
   })
-}
-
-const shownCandidates = 10
-
-/** The one id that a command takes, as it was typed. */
-export function idArgument(positionals: readonly string[]): string {
-  const [id, extra] = positionals
-  if (id === undefined)
-    throw new StintError('ARG_ERROR', 'no session given', {
-      hint: 'Give its id; `stint sessions list` shows all.',
-    })
-  if (extra !== undefined)
-    throw new StintError(
-      'ARG_ERROR',
-      `one session at a time: ${JSON.stringify(extra.slice(0, 140))} is one too many`,
-    )
-  return id
-}
-
-/** The session that is meant: by its id, or by any beginning of it that no other has; `ses_` may be left out. */
-export async function findId({ ids }: Pick<OpenSessions, 'ids'>, given: string): Promise<string> {
-  checkSessionId(given)
-  const candidates = await ids(given)
-  if (candidates.includes(given)) return given
-  const [only, other] = candidates
-  if (only !== undefined && other === undefined) return only
-  if (only === undefined)
-    throw new StintError('NOT_FOUND', `there is no session ${given}`, {
-      hint: '`stint sessions list` shows all.',
-    })
-  const shown = candidates.slice(0, shownCandidates)
-  const more = candidates.length > shown.length ? ` and ${candidates.length - shown.length} more` : ''
-  throw new StintError(
-    'ARG_ERROR',
-    `${given} matches ${candidates.length} sessions: ${shown.join(', ')}${more}`,
-    { hint: 'Give more of the id.', facts: { candidates } },
-  )
 }

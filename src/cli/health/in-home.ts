@@ -6,7 +6,7 @@ import { nodeDisk } from '../../primitives/disk.ts'
 import { hasEntries } from '../../primitives/has-entries.ts'
 import type { SessionSummary } from '../../store/store.ts'
 
-/** All claims in a home. Whoever has none need not load what reads them. */
+/** All claims in a home. Where there are none, what reads them is not loaded. */
 export const claimsIn = async (home: string): Promise<AllClaims> =>
   hasEntries(join(home, 'locks'))
     ? await allClaims(homeRegister() as Register)
@@ -16,6 +16,6 @@ export const claimsIn = async (home: string): Promise<AllClaims> =>
 export async function sessionsIn(home: string): Promise<SessionSummary[]> {
   const directory = join(home, 'sessions')
   if (!hasEntries(directory)) return []
-  const { listSessions } = await import('../../store/filesystem/list-sessions.ts')
+  const { listSessions } = await import('../../store/filesystem/index/list-sessions.ts')
   return listSessions(nodeDisk, directory)
 }
