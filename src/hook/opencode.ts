@@ -1,3 +1,8 @@
+/**
+ * The hooks as a plugin for OpenCode, in its own process.
+ *
+ * @module stint/opencode
+ */
 import { homeRegister } from '../lease/lock-home.ts'
 import { ownIdentity } from '../primitives/liveness.ts'
 import { textOf } from '../primitives/text-of.ts'
