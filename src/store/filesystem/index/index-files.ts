@@ -15,6 +15,7 @@ import {
 import { join } from 'node:path'
 import { isStaged } from '../../../primitives/atomic-file.ts'
 import { ulid } from '../../../primitives/id.ts'
+import { careful } from '../../../primitives/open-regular.ts'
 import { ownDirectoryProblem } from '../../../primitives/own-directory.ts'
 import { thisMachine } from '../../../primitives/platform.ts'
 import { createPrivateFile, makePrivateDirectory } from '../../../primitives/private-file.ts'
@@ -32,7 +33,6 @@ export interface IndexFile {
 const maxBytes = 512 << 20
 /** Nobody needs so long to replace a file. */
 const stagedForMs = 3_600_000
-const careful = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
 
 /**
  * The files of an index: `<number>-<boot>.ndjson`, to which everybody appends. The highest number counts. Nothing is synced: after a power cut, lines may be
