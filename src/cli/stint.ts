@@ -9,7 +9,7 @@ export const stint: CommandGroup = {
   commands: {
     run: {
       summary: 'run any program in its own temp directory',
-      load: async () => (await import('./run.ts')).run,
+      load: async () => (await import('./run/run.ts')).run,
     },
     lock: {
       summary: 'claim a workspace, so that nobody else edits it',
@@ -37,7 +37,7 @@ export const stint: CommandGroup = {
     },
     sweep: {
       summary: 'remove what dead runs left behind',
-      load: async () => (await import('./sweep.ts')).sweepCommand,
+      load: async () => (await import('./sweep/sweep.ts')).sweepCommand,
     },
     temp: {
       summary: 'show what is in the temp directory: sizes, owners, orphans, history',

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { systemClock } from '../../primitives/clock.ts'
 import { identify, liveness } from '../../primitives/liveness.ts'
 import { filesystemStore } from '../../store/filesystem/store.ts'
-import { plural } from '../plural.ts'
+import { plural } from '../text/plural.ts'
 import { assertShown, type Stage } from './stage.ts'
 
 /** What a scene has shown, in figures. */

@@ -3,7 +3,7 @@ import { defineBareCommand } from '../../command/spec.ts'
 import { StintError } from '../../primitives/stint-error.ts'
 import { type Check, countLevels, type Level } from '../health/check.ts'
 import { renderCheck } from '../health/render.ts'
-import { plural } from '../plural.ts'
+import { plural } from '../text/plural.ts'
 import { examineAll } from './examine.ts'
 
 interface DoctorData {

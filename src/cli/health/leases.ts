@@ -1,7 +1,7 @@
 import type { AllClaims } from '../../lease/all-claims.ts'
 import { stands } from '../../lease/staleness.ts'
 import { visibleText } from '../../primitives/visible-text.ts'
-import { plural } from '../plural.ts'
+import { plural } from '../text/plural.ts'
 import { bad, type Check, fine, poor } from './check.ts'
 
 /** Claims that nobody can count on any more, and records that make no sense. `where`: how to find those. */

@@ -1,6 +1,6 @@
 import type { MeasuredEntry } from '../../monitor/entry.ts'
 import { formatBytes } from '../../primitives/size.ts'
-import { plural } from '../plural.ts'
+import { plural } from '../text/plural.ts'
 import { type Check, fine, poor } from './check.ts'
 
 /** What dead runs have left. */

@@ -1,5 +1,5 @@
 import { type SessionState, type SessionSummary, sessionStates } from '../../store/store.ts'
-import { plural } from '../plural.ts'
+import { plural } from '../text/plural.ts'
 import { bad, type Check, fine, poor } from './check.ts'
 
 export type StateCounts = Record<SessionState, number>

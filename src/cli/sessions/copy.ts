@@ -1,7 +1,7 @@
 import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/spec.ts'
 import { StintError } from '../../primitives/stint-error.ts'
-import { plural } from '../plural.ts'
+import { plural } from '../text/plural.ts'
 import { openSessions } from './open-sessions.ts'
 import { findId, idArgument } from './which-session.ts'
 

@@ -1,7 +1,7 @@
 import { liveness } from '../../primitives/liveness.ts'
 import { visibleText } from '../../primitives/visible-text.ts'
 import type { Holder, SessionEvent, SessionSummary } from '../../store/store.ts'
-import { shortPath } from '../short-path.ts'
+import { shortPath } from '../text/short-path.ts'
 
 /** A session as answers show it. */
 export const describeSession = (summary: SessionSummary) => ({

@@ -8,8 +8,8 @@ import { formatBytes } from '../../primitives/size.ts'
 import { codedError } from '../../primitives/stint-error.ts'
 import { type DiskUse, diskUseOf, useKinds } from '../../store/filesystem/disk-use.ts'
 import { sessionIdsIn } from '../../store/filesystem/find-session.ts'
-import { plural } from '../plural.ts'
-import { table } from '../temp/table.ts'
+import { plural } from '../text/plural.ts'
+import { table } from '../text/table.ts'
 import { openFiles, sessionsDirectory } from './open-sessions.ts'
 
 const defaultLimit = 20

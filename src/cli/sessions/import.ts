@@ -5,7 +5,7 @@ import { nodeDisk } from '../../primitives/disk.ts'
 import { stintHome } from '../../primitives/home.ts'
 import { codedError, errnoOf, StintError } from '../../primitives/stint-error.ts'
 import { importSession } from '../../store/filesystem/archive/import.ts'
-import { plural } from '../plural.ts'
+import { plural } from '../text/plural.ts'
 import { openFiles } from './open-sessions.ts'
 
 const options = {

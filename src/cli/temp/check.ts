@@ -10,7 +10,7 @@ import { StintError } from '../../primitives/stint-error.ts'
 import { findRoot } from '../../scratch/root.ts'
 import { budgetOf, budgetOptions } from '../budget.ts'
 import { warnOfBudget } from '../budget-text.ts'
-import { plural } from '../plural.ts'
+import { plural } from '../text/plural.ts'
 import { renderEntries } from './describe.ts'
 
 const options = {

@@ -3,7 +3,7 @@ import type { Entry, MeasuredEntry } from '../../monitor/entry.ts'
 import { formatDuration } from '../../primitives/duration.ts'
 import { formatBytes } from '../../primitives/size.ts'
 import { visibleText } from '../../primitives/visible-text.ts'
-import { table } from './table.ts'
+import { table } from '../text/table.ts'
 
 /** What a person reads of entries, a line each. */
 export function renderEntries(entries: readonly MeasuredEntry[], rootPath: string): string[] {

@@ -7,7 +7,7 @@ import { formatBytes } from '../../primitives/size.ts'
 import { findRoot } from '../../scratch/root.ts'
 import { budgetOf, budgetOptions } from '../budget.ts'
 import { warnOfBudget } from '../budget-text.ts'
-import { plural } from '../plural.ts'
+import { plural } from '../text/plural.ts'
 import { renderEntries } from './describe.ts'
 
 const options = {

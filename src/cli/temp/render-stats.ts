@@ -3,7 +3,7 @@ import type { MeasuredEntry } from '../../monitor/entry.ts'
 import { sparkline } from '../../monitor/sparkline.ts'
 import type { Totals } from '../../monitor/totals.ts'
 import { formatBytes } from '../../primitives/size.ts'
-import { plural } from '../plural.ts'
+import { plural } from '../text/plural.ts'
 import { formatAge, renderEntries } from './describe.ts'
 
 /** What `stint temp stats` answers. */

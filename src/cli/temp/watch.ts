@@ -10,7 +10,7 @@ import { after } from '../../primitives/sleep.ts'
 import { budgetOf, budgetOptions } from '../budget.ts'
 import { warnOfBudget } from '../budget-text.ts'
 import { intervalOption, readInterval } from '../interval.ts'
-import { plural } from '../plural.ts'
+import { plural } from '../text/plural.ts'
 import { print } from '../terminal/print.ts'
 import { CsvFile } from './csv.ts'
 

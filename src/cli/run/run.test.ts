@@ -9,7 +9,7 @@ import {
 } from 'node:fs'
 import { basename, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { isRoot, isRunning, stintBin, until, World } from '../../test/support/world.ts'
+import { isRoot, isRunning, stintBin, until, World } from '../../../test/support/world.ts'
 
 const pidsIn = (path: string): number[] => readFileSync(path, 'utf8').trim().split(/\s+/).map(Number)
 

@@ -1,11 +1,11 @@
-import type { ChildExit, Context } from '../command/context.ts'
-import { findWorkspace } from '../lease/workspace.ts'
-import { shellWord } from '../primitives/shell-word.ts'
-import { errnoOf } from '../primitives/stint-error.ts'
-import { textOf } from '../primitives/text-of.ts'
-import type { VisitOptions } from '../store/store.ts'
-import { environmentSecrets } from './environment-secrets.ts'
-import { openSessions } from './sessions/open-sessions.ts'
+import type { ChildExit, Context } from '../../command/context.ts'
+import { findWorkspace } from '../../lease/workspace.ts'
+import { shellWord } from '../../primitives/shell-word.ts'
+import { errnoOf } from '../../primitives/stint-error.ts'
+import { textOf } from '../../primitives/text-of.ts'
+import type { VisitOptions } from '../../store/store.ts'
+import { environmentSecrets } from '../environment-secrets.ts'
+import { openSessions } from '../sessions/open-sessions.ts'
 
 /** How the program ended. */
 export type RunEnd = ChildExit | { error: unknown }

@@ -1,12 +1,12 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { LockWorld } from '../../test/support/lock-world.ts'
-import type { Context } from '../command/context.ts'
-import { giveUp } from '../lease/give-up.ts'
-import { acquireLeaseSync } from '../lease/lease.ts'
-import { runSync } from '../lease/register.ts'
+import { LockWorld } from '../../../test/support/lock-world.ts'
+import type { Context } from '../../command/context.ts'
+import { giveUp } from '../../lease/give-up.ts'
+import { acquireLeaseSync } from '../../lease/lease.ts'
+import { runSync } from '../../lease/register.ts'
 import { holdLease } from './hold-lease.ts'
-import { openBook } from './lock/book.ts'
+import { openBook } from '../lock/book.ts'
 
 test('a program that cannot join the lease has lost it, at once', async () => {
   await using world = new LockWorld()

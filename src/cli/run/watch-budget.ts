@@ -1,13 +1,13 @@
 import { join } from 'node:path'
-import type { Context } from '../command/context.ts'
-import { type Budget, budgetLevel } from '../monitor/budget.ts'
-import { systemClock } from '../primitives/clock.ts'
-import { timerMs } from '../primitives/duration.ts'
-import { measureSteps, type TreeSize } from '../primitives/measure-tree.ts'
-import { drainInTurns } from '../primitives/steps.ts'
-import { StintError } from '../primitives/stint-error.ts'
-import { metaDirectory } from '../scratch/owner.ts'
-import { describeUse, warnOfBudget } from './budget-text.ts'
+import type { Context } from '../../command/context.ts'
+import { type Budget, budgetLevel } from '../../monitor/budget.ts'
+import { systemClock } from '../../primitives/clock.ts'
+import { timerMs } from '../../primitives/duration.ts'
+import { measureSteps, type TreeSize } from '../../primitives/measure-tree.ts'
+import { drainInTurns } from '../../primitives/steps.ts'
+import { StintError } from '../../primitives/stint-error.ts'
+import { metaDirectory } from '../../scratch/owner.ts'
+import { describeUse, warnOfBudget } from '../budget-text.ts'
 
 export interface BudgetWatch {
   /** Rejects with `BUDGET_EXCEEDED` while the program runs. */

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { isRunning, type Running, stintBin, until, World } from '../../test/support/world.ts'
+import { isRunning, type Running, stintBin, until, World } from '../../../test/support/world.ts'
 
 /** A child with a grandchild and a daemon, all of which write down their pids; `stubborn` ones ignore SIGTERM. */
 function family(world: World, stubborn: boolean): string[] {

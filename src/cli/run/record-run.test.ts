@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { dataOf, jsonLines, SessionWorld } from '../../test/support/session-world.ts'
-import { until } from '../../test/support/world.ts'
+import { dataOf, jsonLines, SessionWorld } from '../../../test/support/session-world.ts'
+import { until } from '../../../test/support/world.ts'
 
 const record = (world: SessionWorld, ...args: string[]) =>
   world.stint(['run', '--record', '--session', 'mine', ...args], { cwd: world.tmp })

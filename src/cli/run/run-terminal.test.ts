@@ -1,9 +1,9 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { readIfThere } from '../../test/support/read-if-there.ts'
-import { Terminal } from '../../test/support/terminal.ts'
-import { isRunning, isStopped, until, World } from '../../test/support/world.ts'
+import { readIfThere } from '../../../test/support/read-if-there.ts'
+import { Terminal } from '../../../test/support/terminal.ts'
+import { isRunning, isStopped, until, World } from '../../../test/support/world.ts'
 
 const write = (world: World, name: string, ...lines: string[]): void =>
   writeFileSync(join(world.tmp, name), `${lines.join('\n')}\n`)

@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { type Finished, isRoot, isRunning, until, World } from '../../test/support/world.ts'
+import { type Finished, isRoot, isRunning, until, World } from '../../../test/support/world.ts'
 
 const run = (world: World, flags: string[], script: string): Promise<Finished> =>
   world.stint(['run', ...flags, '--', 'sh', '-c', script])

@@ -1,12 +1,12 @@
-import type { OptionTable } from '../command/option.ts'
-import { defineBareCommand } from '../command/spec.ts'
-import { recordSweep } from '../monitor/record-sample.ts'
-import { StintError } from '../primitives/stint-error.ts'
-import { sweepScopes } from '../sweep/places.ts'
-import { sweep } from '../sweep/sweep.ts'
-import { openProgressBar } from './progress-bar.ts'
-import { renderSweep, type SweepData, sweepData, sweepFailure } from './sweep-report.ts'
-import { manageTimer, renderTimer, type TimerData } from './sweep-timer.ts'
+import type { OptionTable } from '../../command/option.ts'
+import { defineBareCommand } from '../../command/spec.ts'
+import { recordSweep } from '../../monitor/record-sample.ts'
+import { StintError } from '../../primitives/stint-error.ts'
+import { sweepScopes } from '../../sweep/places.ts'
+import { sweep } from '../../sweep/sweep.ts'
+import { openProgressBar } from '../terminal/progress-bar.ts'
+import { renderSweep, type SweepData, sweepData, sweepFailure } from './report.ts'
+import { manageTimer, renderTimer, type TimerData } from './timer.ts'
 
 const options = {
   'dry-run': { type: 'boolean', help: 'show what would be done; change nothing' },

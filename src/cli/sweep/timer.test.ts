@@ -11,8 +11,8 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { treeHash } from '../../test/support/tree-hash.ts'
-import { type Finished, stintBin, World } from '../../test/support/world.ts'
+import { treeHash } from '../../../test/support/tree-hash.ts'
+import { type Finished, stintBin, World } from '../../../test/support/world.ts'
 
 /** A system with the given tools, and no others: real programs that write down what they are told. */
 class System extends World {

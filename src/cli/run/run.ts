@@ -1,12 +1,12 @@
-import { exitCodeOf } from '../command/children.ts'
-import type { ChildExit } from '../command/context.ts'
-import type { OptionTable } from '../command/option.ts'
-import { defineCommand } from '../command/spec.ts'
-import { newSessionId } from '../primitives/id.ts'
-import { StintError } from '../primitives/stint-error.ts'
-import { keepPolicies } from '../scratch/keep.ts'
-import { budgetOf } from './budget.ts'
-import { assertTtl } from './lock/ttl.ts'
+import { exitCodeOf } from '../../command/children.ts'
+import type { ChildExit } from '../../command/context.ts'
+import type { OptionTable } from '../../command/option.ts'
+import { defineCommand } from '../../command/spec.ts'
+import { newSessionId } from '../../primitives/id.ts'
+import { StintError } from '../../primitives/stint-error.ts'
+import { keepPolicies } from '../../scratch/keep.ts'
+import { budgetOf } from '../budget.ts'
+import { assertTtl } from '../lock/ttl.ts'
 
 const options = {
   session: { type: 'string', value: 'ID', help: 'the session this run belongs to' },

@@ -1,8 +1,8 @@
-import { formatBytes } from '../primitives/size.ts'
-import { StintError } from '../primitives/stint-error.ts'
-import { visibleText } from '../primitives/visible-text.ts'
-import type { SweepReport } from '../sweep/report.ts'
-import { type SweepTally, tally } from '../sweep/tally.ts'
+import { formatBytes } from '../../primitives/size.ts'
+import { StintError } from '../../primitives/stint-error.ts'
+import { visibleText } from '../../primitives/visible-text.ts'
+import type { SweepReport } from '../../sweep/report.ts'
+import { type SweepTally, tally } from '../../sweep/tally.ts'
 
 /** What the envelope of `stint sweep` has as `data`. */
 export interface SweepData extends Pick<SweepReport, 'removed' | 'kept' | 'failures'> {
