@@ -35,7 +35,7 @@ const outputs = (world: World): string[] => {
   return existsSync(out) ? readdirSync(out) : []
 }
 
-test('a bundle is one envelope; the file outlives the run, everything else is gone', async () => {
+test.concurrent('a bundle is one envelope; the file outlives the run, everything else is gone', async () => {
   await using world = new World()
   const result = await bundle(world, inputs).finished
   const { data, warnings, meta } = result.envelope()
@@ -54,7 +54,7 @@ test('a bundle is one envelope; the file outlives the run, everything else is go
   expect(world.leftovers()).toEqual([])
 })
 
-test('the cleanup command removes the bundle when it is run as it is, whatever is in the path', async () => {
+test.concurrent('the cleanup command removes the bundle when it is run as it is, whatever is in the path', async () => {
   await using world = new World()
   const tmp = join(world.tmp, `it's "a" $dir`)
   mkdirSync(tmp)
@@ -67,7 +67,7 @@ test('the cleanup command removes the bundle when it is run as it is, whatever i
   expect(existsSync(dirname(dirname(output_file)))).toBe(true)
 })
 
-test('--keep says how long the bundle stays, and a sweep before that leaves it alone', async () => {
+test.concurrent('--keep says how long the bundle stays, and a sweep before that leaves it alone', async () => {
   await using world = new World()
   const before = Date.now() / 1000
   const { output_file, cleanup } = (await bundle(world, ['--keep', '2m', ...inputs]).finished).envelope()
@@ -81,7 +81,7 @@ test('--keep says how long the bundle stays, and a sweep before that leaves it a
   expect(existsSync(output_file)).toBe(true)
 })
 
-test('an input that is not there is NOT_FOUND, exit 5, and no bundle is made', async () => {
+test.concurrent('an input that is not there is NOT_FOUND, exit 5, and no bundle is made', async () => {
   await using world = new World()
   const result = await bundle(world, [...inputs, 'no-such.css']).finished
   expect(result.code).toBe(5)
@@ -93,7 +93,7 @@ test('an input that is not there is NOT_FOUND, exit 5, and no bundle is made', a
   expect(world.leftovers()).toEqual([])
 })
 
-test('a worker that fails says why on stderr, and the run is CHILD_FAILED', async () => {
+test.concurrent('a worker that fails says why on stderr, and the run is CHILD_FAILED', async () => {
   await using world = new World()
   const result = await bundle(world, [inputs[0] ?? '', world.tmp]).finished
   expect(result.code).toBe(1)
@@ -103,7 +103,7 @@ test('a worker that fails says why on stderr, and the run is CHILD_FAILED', asyn
   expect(world.leftovers()).toEqual([])
 })
 
-test('a bundle name that leads elsewhere is refused', async () => {
+test.concurrent('a bundle name that leads elsewhere is refused', async () => {
   await using world = new World()
   const result = await bundle(world, ['--name', '../../bundle.css', ...inputs]).finished
   expect(result.code).toBe(2)
@@ -112,7 +112,7 @@ test('a bundle name that leads elsewhere is refused', async () => {
   expect(world.leftovers()).toEqual([])
 })
 
-test.each([
+test.concurrent.each([
   ['bundle.mjs', [], 'no files to bundle'],
   ['bundle.mjs', ['--nmae', 'x', 'a.css'], 'unknown option --nmae'],
   ['bundle-parse-args.mjs', [], 'no files to bundle'],
@@ -128,7 +128,7 @@ test.each([
   expect(readdirSync(world.tmp)).toEqual([])
 })
 
-test('any parser fits: the same answer behind parseArgs, which never sees our own flags', async () => {
+test.concurrent('any parser fits: the same answer behind parseArgs, which never sees our own flags', async () => {
   await using world = new World()
   const args = ['--grace', '1s', '--name', 'all.css', '--json', ...inputs, '--timeout=5m']
   const result = await start(world, example('bundle-parse-args.mjs'), args).finished
@@ -139,7 +139,7 @@ test('any parser fits: the same answer behind parseArgs, which never sees our ow
   expect(existsSync(output_file)).toBe(true)
 })
 
-test('--help and --version make nothing', async () => {
+test.concurrent('--help and --version make nothing', async () => {
   await using world = new World()
   const help = await bundle(world, ['--help']).finished
   expect(help).toMatchObject({ code: 0, stdout: expect.stringContaining('bundle [options] FILE…') as string })
@@ -147,7 +147,7 @@ test('--help and --version make nothing', async () => {
   expect(readdirSync(world.tmp)).toEqual([])
 })
 
-test('eight bundles at once share no path', async () => {
+test.concurrent('eight bundles at once share no path', async () => {
   await using world = new World()
   const results = await Promise.all(Array.from({ length: 8 }, () => bundle(world, inputs).finished))
   const paths = results.flatMap((result) => {
@@ -197,7 +197,7 @@ async function startSlowBundle(
   return [running, worker]
 }
 
-test.each([
+test.concurrent.each([
   ['SIGTERM', 143],
   ['SIGINT', 130],
   ['SIGHUP', 129],
@@ -220,7 +220,7 @@ test.each([
   expect(world.leftovers()).toEqual([])
 })
 
-test('a timeout in the middle of a bundle: exit 10, one envelope, nothing left', async () => {
+test.concurrent('a timeout in the middle of a bundle: exit 10, one envelope, nothing left', async () => {
   await using world = new World()
   using slow = new SlowInput(world)
   const result = await bundle(world, ['--timeout', '300ms', slow.path]).finished
@@ -233,7 +233,7 @@ test('a timeout in the middle of a bundle: exit 10, one envelope, nothing left',
   expect(world.leftovers()).toEqual([])
 })
 
-test('kill -9 in the middle of a bundle: the guard ends the worker and removes the scratch', async () => {
+test.concurrent('kill -9 in the middle of a bundle: the guard ends the worker and removes the scratch', async () => {
   await using world = new World()
   using slow = new SlowInput(world)
   const [running, worker] = await startSlowBundle(world, slow)
