@@ -2,12 +2,17 @@ import { chmodSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { version } from '../src/cli/version.ts'
-import { PackageConsumer, succeeded } from './support/package-consumer.ts'
+import { manifest, PackageConsumer, succeeded } from './support/package-consumer.ts'
 import { projectRoot } from './support/world.ts'
 
 const consumer = new PackageConsumer()
 beforeAll(() => consumer.install())
 afterAll(() => consumer[Symbol.asyncDispose]())
+
+test('it has no runtime dependency, so that installing it needs nothing else', () => {
+  expect(manifest.dependencies ?? {}).toEqual({})
+  expect(consumer.dependencies).toEqual([manifest.name])
+})
 
 test('the installed binary runs, by npx and by its link in .bin', async () => {
   expect(await consumer.run('npx', ['--no-install', 'stint', '--version'])).toMatchObject({

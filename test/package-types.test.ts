@@ -9,7 +9,7 @@ const tool = (path: string): string => join(projectRoot, 'node_modules', path)
 
 const consumer = new PackageConsumer()
 beforeAll(async () => {
-  await consumer.install()
+  await consumer.unpack()
   // Who tests with Vitest has it.
   symlinkSync(tool('vitest'), join(consumer.path, 'node_modules/vitest'))
 })

@@ -53,13 +53,26 @@ export class PackageConsumer extends World {
     writeFileSync(join(this.path, 'package.json'), '{"name": "consumer", "private": true, "type": "module"}')
   }
 
+  /** Puts the package where npm would put it, without asking npm. */
+  async unpack(): Promise<void> {
+    await this.#pack()
+    const place = this.installed('.')
+    mkdirSync(place, { recursive: true })
+    const args = ['-xzf', this.tarball, '--strip-components', '1', '-C', place]
+    succeeded(await this.run('tar', args))
+  }
+
   async install(): Promise<void> {
+    await this.#pack()
+    succeeded(await this.run('npm', ['install', this.tarball]))
+    this.dependencies = readdirSync(join(this.path, 'node_modules')).filter((name) => !name.startsWith('.'))
+  }
+
+  async #pack(): Promise<void> {
     const pack = ['pack', '--json', '--pack-destination', this.tmp]
     const { stdout } = succeeded(await this.start('npm', pack, { cwd: projectRoot }).finished)
     ;[this.packed] = JSON.parse(stdout) as [Packed]
     this.tarball = join(this.tmp, this.packed.filename)
-    succeeded(await this.run('npm', ['install', this.tarball]))
-    this.dependencies = readdirSync(join(this.path, 'node_modules')).filter((name) => !name.startsWith('.'))
   }
 
   run(command: string, args: readonly string[]): Promise<Finished> {
