@@ -91,6 +91,8 @@ export interface HeldSession {
   readonly lastSeq: number
   /** Written since the last snapshot. */
   readonly sinceSnapshot: { records: number; bytes: number }
+  /** Has so much been written since the last snapshot that a visitor should take one? */
+  readonly snapshotDue: boolean
   /** Resolves when it is on disk; data over 256 KiB is kept apart. */
   append(entry: Entry, options?: AppendOptions): Promise<Receipt>
   audit(entry: Entry, applied?: (record: AuditRecord) => void): Promise<{ seq: number; hash: string }>

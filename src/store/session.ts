@@ -10,6 +10,7 @@ import { type Act, type ActOutcome, SessionActs } from './session-acts.ts'
 import type { SessionSecrets } from './session-secrets.ts'
 import { checkExtension, openSlot, type Slot, type SlotOptions } from './slot.ts'
 import { isWorthIt } from './snapshot-policy.ts'
+import { takeSnapshot, trySnapshot } from './take-snapshot.ts'
 import { slotType, turnType } from './state.ts'
 import type {
   EventOptions,
@@ -112,7 +113,7 @@ export class Session implements AsyncDisposable {
     const { seq } = await this.#put(entry, { applied: () => (turn = ++state.turns) })
     const { snapshots } = this.#context
     const worthIt = snapshots.at === 'turn' && isWorthIt(snapshots, this.#held.sinceSnapshot)
-    return { turn, seq, snapshot: worthIt && (await this.#trySnapshot()) }
+    return { turn, seq, snapshot: worthIt && (await trySnapshot(this.#held, this.secrets.gate)) }
   }
 
   /** The state of one extension; see `SlotOptions` for what happens when its version has changed. */
@@ -173,20 +174,7 @@ export class Session implements AsyncDisposable {
 
   /** The next resume begins here, instead of replaying what came before. */
   async snapshot(): Promise<void> {
-    const { state } = this.#held
-    const payloadOf = (ext: string): string => this.secrets.gate.stringify(state.slots.get(ext)?.value)
-    await this.#held.snapshot(state, payloadOf)
-  }
-
-  /** It is a cache: without it, the next resume only takes longer. */
-  async #trySnapshot(): Promise<boolean> {
-    try {
-      await this.snapshot()
-      return true
-    } catch (error) {
-      if (errnoOf(error) === 'FENCED') throw error
-      return false
-    }
+    await takeSnapshot(this.#held, this.secrets.gate)
   }
 
   /** Changes what the session is called, where it works, or its mode: a new revision of the manifest. */
@@ -233,7 +221,7 @@ export class Session implements AsyncDisposable {
       await this.#takeSpool()
       // Records that nobody has waited for count, too: the revision says where the logs end.
       await held.flush()
-      if (held.sinceSnapshot.records > 0) await this.#trySnapshot()
+      if (held.sinceSnapshot.records > 0) await trySnapshot(this.#held, this.secrets.gate)
       await held.revise({ kind: 'close', ...held.ends(), turns: held.state.turns })
     } finally {
       await held.release()

@@ -19,7 +19,7 @@ export interface SessionStore {
   create(options?: CreateOptions): Promise<Session>
   /** A session as it was left, held for writing. `SESSION_LOCKED` if somebody who lives holds it. */
   resume(id: string, options?: ResumeOptions): Promise<Session>
-  /** A short entry by a script or hook: no revision, no snapshot. Works also while another process holds the session. */
+  /** A short entry by a script or hook, without a revision. Works also while another process holds the session. */
   visit<T>(id: string, fn: (visit: Visit) => Promise<T> | T, options?: VisitOptions): Promise<T>
   /** All sessions, newest activity first. */
   list(options?: ListOptions): Promise<SessionSummary[]>

@@ -6,7 +6,9 @@ import { factsOf, type Manifest } from './manifest.ts'
 import { auditEntry, eventEntry } from './new-entry.ts'
 import { holdFor, learnSecrets, manifestFor, waitMs } from './opening.ts'
 import { SessionSecrets } from './session-secrets.ts'
+import { takeAudit } from './state.ts'
 import type { Visit, VisitOptions } from './store.ts'
+import { trySnapshot } from './take-snapshot.ts'
 
 const defaultWaitMs = 2000
 const lookMs = 10
@@ -30,7 +32,8 @@ export async function visitSession<T>(
       return await fn(spooling(driver, id, secrets))
     }
     secrets.resolveAll(factsOf(held.manifest).secrets)
-    await held.takeSpool(() => {})
+    await held.takeSpool((record) => takeAudit(held.state, record))
+    if (held.snapshotDue) await trySnapshot(held, secrets.gate)
     return await fn(direct(held, secrets))
   } finally {
     await held?.release()

@@ -150,6 +150,19 @@ export const workloads: Workload[] = [
     },
   },
   {
+    name: 'visitors alone, who take snapshots',
+    sizes: { ...small, visitedRecords: 2 },
+    async run(simulation) {
+      const session = await simulation.create(id)
+      await session.act('a')
+      await session.set('x', '1')
+      await session.close()
+      for (const n of ['s1', 's2', 's3']) await simulation.visit(id, 'journal', n)
+      await simulation.visit(id, 'audit', 's4')
+      for (const n of ['s5', 's6']) await simulation.visit(id, 'journal', n)
+    },
+  },
+  {
     name: 'entries of visitors, snapshots meanwhile, and a disk that fails in between',
     sizes: small,
     async run(simulation) {

@@ -6,6 +6,7 @@ import type { Clock } from '../../primitives/clock.ts'
 import type { StintError } from '../../primitives/stint-error.ts'
 import type { AppendOptions, Entry, HeldSession, Hold, Receipt } from '../../store/driver.ts'
 import { factsOf, type Manifest, type Revision, revised } from '../../store/manifest.ts'
+import { visitedRecords } from '../../store/snapshot-policy.ts'
 import type { FoldedState } from '../../store/state.ts'
 import type { RecoveryReport } from '../../store/store.ts'
 import type { Database } from './database.ts'
@@ -61,6 +62,10 @@ export class PostgresSession implements HeldSession {
 
   get sinceSnapshot(): { records: number; bytes: number } {
     return { records: this.lastSeq - this.#snapshotAt.seq, bytes: this.#snapshotAt.bytes + this.#bytes }
+  }
+
+  get snapshotDue(): boolean {
+    return this.sinceSnapshot.records >= visitedRecords
   }
 
   append(entry: Entry, options?: AppendOptions): Promise<Receipt> {

@@ -4,6 +4,7 @@ import type { Hold } from '../../store/driver.ts'
 import { damageFound } from '../../store/damage-found.ts'
 import type { Manifest } from '../../store/manifest.ts'
 import { brokenSlots, nothingToReport } from '../../store/recovery-report.ts'
+import { visitedRecords } from '../../store/snapshot-policy.ts'
 import { emptyState } from '../../store/state.ts'
 import type { RecoveryReport } from '../../store/store.ts'
 import type { Database } from './database.ts'
@@ -56,8 +57,9 @@ async function openRow({ database, clock, hold }: OpenContext, taken: Taken): Pr
   const manifest = await readManifest(database, row)
   const common = { database, clock, hold, row, token, manifest }
   if (row.damage !== undefined) await assertRepaired(database, row, token)
-  // A visitor needs no state: the row says where the logs end.
-  if (hold.kind === 'visitor' && (await isAt(database, key, ends)))
+  // A visitor needs no state, unless it must take a snapshot: the row says where the logs end.
+  const needsNothing = hold.kind === 'visitor' && !(await isSnapshotDue(database, row))
+  if (needsNothing && (await isAt(database, key, ends)))
     return new PostgresSession({
       ...common,
       state: emptyState(),
@@ -82,6 +84,13 @@ async function openRow({ database, clock, hold }: OpenContext, taken: Taken): Pr
     report,
     snapshotAt: { seq: snapshot?.seq ?? 0, bytes: journal.bytes },
   })
+}
+
+async function isSnapshotDue(database: Database, { key, ends }: SessionRow): Promise<boolean> {
+  // In a young session none can be due, and nobody need ask.
+  if (ends.journal.seq < visitedRecords) return false
+  const [newest] = await database.query('SELECT max(seq) AS seq FROM stint.snapshot WHERE session = $1', key)
+  return ends.journal.seq - Number(newest?.seq ?? 0) >= visitedRecords
 }
 
 /** Damage that was found may lie where a recovery does not look, before the last snapshot: until somebody has put it right nothing is written. */

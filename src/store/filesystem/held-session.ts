@@ -11,6 +11,7 @@ import { type Disk, ensureDirectory } from '../../primitives/disk.ts'
 import type { AppendOptions, Entry, HeldSession, Hold, Receipt, SpoolEntry } from '../driver.ts'
 import { type Manifest, revised, type Revision } from '../manifest.ts'
 import type { FoldedState } from '../state.ts'
+import { visitedRecords } from '../snapshot-policy.ts'
 import type { RecoveryReport } from '../store.ts'
 import { bodyOf } from './body-of.ts'
 import { explaining } from './explain.ts'
@@ -33,6 +34,8 @@ export interface Sizes {
   growBytes?: number
   /** What an audit log keeps free for the moment when the disk is full. */
   spareBytes?: number
+  /** After so many records a visitor takes a snapshot. */
+  visitedRecords?: number
 }
 
 export interface HeldOptions {
@@ -98,6 +101,10 @@ export class FilesystemSession implements HeldSession {
 
   get sinceSnapshot(): { records: number; bytes: number } {
     return { records: this.lastSeq - this.#snapshotAt.seq, bytes: this.#snapshotAt.bytes + this.#bytes }
+  }
+
+  get snapshotDue(): boolean {
+    return this.sinceSnapshot.records >= (this.#options.sizes?.visitedRecords ?? visitedRecords)
   }
 
   append(entry: Entry, options?: AppendOptions): Promise<Receipt> {

@@ -10,6 +10,7 @@ import { damageFound } from '../damage-found.ts'
 import type { Hold } from '../driver.ts'
 import type { Manifest } from '../manifest.ts'
 import { brokenSlots, nothingToReport } from '../recovery-report.ts'
+import { visitedRecords } from '../snapshot-policy.ts'
 import { emptyState } from '../state.ts'
 import type { RecoveryReport } from '../store.ts'
 import { damageOf, isMarkedDamaged, markDamaged } from './damage.ts'
@@ -19,7 +20,7 @@ import { onward } from './onward.ts'
 import type { SessionPaths } from './paths.ts'
 import { recover, type Recovered, sourcesIn } from './recover.ts'
 import type { Taken, WriterLock } from './session-lock.ts'
-import type { Snapshot } from './snapshots.ts'
+import { type Snapshot, Snapshots } from './snapshots.ts'
 import { idOf, waiting } from './spool.ts'
 import { verify } from './verify.ts'
 
@@ -63,9 +64,10 @@ export function openTaken(context: OpenContext, taken: TakenHold): FilesystemSes
   const { lock, standing, before } = taken
   const logs = logsOf(disk, paths)
   if (!context.repairing) refuseMarked(context)
-  // A visitor needs no state: where a session was closed, it can go on without reading it.
-  if (hold.kind === 'visitor' && before?.ends !== undefined && isAsLeft(logs, before.ends))
-    return openAt(context, taken, logs, before.ends)
+  // A visitor needs no state, unless it must take a snapshot: where a session was closed, it can go on without reading it.
+  const ends = hold.kind === 'visitor' ? before?.ends : undefined
+  if (ends !== undefined && !isSnapshotDue(context, ends) && isAsLeft(logs, ends))
+    return openAt(context, taken, logs, ends)
   const recovered = recover(sourcesIn(disk, paths, manifest, before?.ends))
   refuseDamage(context, recovered)
   const { journal, audit, state, snapshot } = recovered
@@ -92,6 +94,10 @@ export function openTaken(context: OpenContext, taken: TakenHold): FilesystemSes
     spooled: spooledMarks(context, logs, snapshot),
   })
 }
+
+/** By the names of the snapshots alone. */
+const isSnapshotDue = ({ disk, paths, sizes }: OpenContext, { journal }: LogEnds): boolean =>
+  journal.seq - new Snapshots(disk, paths).newestSeq() >= (sizes?.visitedRecords ?? visitedRecords)
 
 /** Do the logs end where the last writer says that it left them? */
 const isAsLeft = (logs: Logs, ends: LogEnds): boolean =>

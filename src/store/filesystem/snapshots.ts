@@ -85,6 +85,11 @@ export class Snapshots {
     }
   }
 
+  /** The last record of the newest one; 0 if there is none. */
+  newestSeq(): number {
+    return this.#seqs()[0] ?? 0
+  }
+
   /** The turns that the newest one counts: a list needs nothing else of it. */
   newestTurns(): number {
     for (const seq of this.#seqs()) {

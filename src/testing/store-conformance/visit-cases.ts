@@ -118,6 +118,26 @@ export const visitCases: StoreCase[] = [
     },
   ],
   [
+    'a session that only visitors write to is resumed from a snapshot that one of them has taken',
+    async (store) => {
+      await store.visit(
+        'visited',
+        async (visit) => {
+          await visit.audit({ action: 'pay', phase: 'intent', act: 'act_1' })
+          await Promise.all(Array.from({ length: 5000 }, (_, n) => visit.append({ type: 'note', data: n })))
+        },
+        { create: {} },
+      )
+      for (const type of ['more', 'most']) await store.visit('visited', (visit) => visit.append({ type }))
+      await using session = await store.resume('visited')
+      deepEqual([session.report.snapshot, session.report.replayed, session.lastSeq], [5000, 2, 5002])
+      deepEqual(
+        session.unsettled().map(({ act }) => act),
+        ['act_1'],
+      )
+    },
+  ],
+  [
     'a visitor that fails gives the session back',
     async (store) => {
       const id = await closedSession(store)
