@@ -6,7 +6,7 @@ import { shellWord } from '../../primitives/shell-word.ts'
 import { geteuid } from '../../primitives/user.ts'
 import { visibleText } from '../../primitives/visible-text.ts'
 import { bad, type Check, fine, poor } from '../health/check.ts'
-import { type Role, variableOf } from './mount.ts'
+import { type Role, variableOf } from './place.ts'
 import { statIfThere } from './stat-if-there.ts'
 
 /** Who can do what in a directory and to it. */

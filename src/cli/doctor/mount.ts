@@ -1,11 +1,7 @@
 import type { Mount } from '../../primitives/mounts.ts'
 import { visibleText } from '../../primitives/visible-text.ts'
 import { bad, type Check, fine, poor } from '../health/check.ts'
-
-/** One of the two places that stint keeps things in. */
-export type Role = 'home' | 'temp'
-
-export const variableOf: Readonly<Record<Role, string>> = { home: 'STINT_HOME', temp: 'STINT_TMP_ROOT' }
+import { type Role, variableOf } from './place.ts'
 
 /** What several machines may have mounted, each with its own idea of what is in a directory just now. */
 const network =

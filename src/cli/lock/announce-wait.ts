@@ -4,8 +4,8 @@ import { type Book, look } from '../../lease/book.ts'
 import { runAsync } from '../../lease/register.ts'
 import { acquire, type AcquireRequest } from '../../lease/rules.ts'
 import { ageOf } from '../../lease/staleness.ts'
-import { formatDuration } from '../../primitives/duration.ts'
 import { visibleText } from '../../primitives/visible-text.ts'
+import { formatAge } from '../text/times.ts'
 
 /** A shorter wait is not worth a word. */
 const momentMs = 1000
@@ -33,7 +33,7 @@ async function tell(wanted: () => { book: Book; request: AcquireRequest }): Prom
     const { answer } = acquire(claims, request, witness, 0)
     if (answer.granted) return
     const { session_id, purpose } = answer.by
-    const age = formatDuration(Math.floor(ageOf(answer.by, witness.now) / 1000) * 1000)
+    const age = formatAge(ageOf(answer.by, witness.now))
     const what = purpose === null ? '' : `, ${JSON.stringify(purpose)}`
     const line = `stint: waiting for ${session_id}${what}, refreshed ${age} ago`
     writeOut(2, `${visibleText(line, 500)}\n`)

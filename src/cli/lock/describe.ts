@@ -1,8 +1,9 @@
 import type { Claim } from '../../lease/claim.ts'
 import { claimLiveness } from '../../lease/refusal.ts'
 import { ageOf, remainingMs, standing, type Witness } from '../../lease/staleness.ts'
-import { formatDuration } from '../../primitives/duration.ts'
 import { visibleText } from '../../primitives/visible-text.ts'
+import { lineLength } from '../text/cell.ts'
+import { formatAge } from '../text/times.ts'
 
 /** A claim as status, list and watch show it. */
 export const describeClaim = (claim: Claim, witness: Witness) => ({
@@ -22,16 +23,13 @@ export const describeClaim = (claim: Claim, witness: Witness) => ({
 
 export type ClaimDescription = ReturnType<typeof describeClaim>
 
-/** Enough for any line that makes sense: others write what is in it. */
-export const lineLength = 2000
-
 export function renderClaim(claim: ClaimDescription): string {
   const what = claim.paths.join(' ') === '**' ? 'all of it' : claim.paths.join(' ')
   const who =
     claim.pid === null ? claim.session_id : `${claim.session_id} (pid ${claim.pid}, ${claim.liveness})`
   const how = claim.mode === 'shared' ? ', shared' : ''
   const why = claim.purpose === null ? '' : `  ${JSON.stringify(claim.purpose)}`
-  const age = formatDuration(Math.floor(claim.age_ms / 1000) * 1000)
+  const age = formatAge(claim.age_ms)
   return visibleText(
     `  ${who}  ${what}${how}  ${claim.standing}, refreshed ${age} ago, fence ${claim.fence}${why}`,
     lineLength,

@@ -1,9 +1,10 @@
 import { defineBareCommand } from '../../command/spec.ts'
 import { allClaims } from '../../lease/all-claims.ts'
 import { visibleText } from '../../primitives/visible-text.ts'
+import { lineLength } from '../text/cell.ts'
 import { openRegister, storeOption } from '../store.ts'
 import { describeSubject } from './book.ts'
-import { describeClaim, lineLength, renderClaim } from './describe.ts'
+import { describeClaim, renderClaim } from './describe.ts'
 
 export const listCommand = defineBareCommand({
   name: 'list',

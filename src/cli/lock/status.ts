@@ -2,8 +2,9 @@ import { defineBareCommand } from '../../command/spec.ts'
 import { look } from '../../lease/book.ts'
 import { runAsync } from '../../lease/register.ts'
 import { visibleText } from '../../primitives/visible-text.ts'
+import { lineLength } from '../text/cell.ts'
 import { describeSubject, openBook, subjectOptions } from './book.ts'
-import { describeClaim, lineLength, renderClaim } from './describe.ts'
+import { describeClaim, renderClaim } from './describe.ts'
 
 export const statusCommand = defineBareCommand({
   name: 'status',

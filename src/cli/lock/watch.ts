@@ -4,8 +4,9 @@ import { runAsync } from '../../lease/register.ts'
 import { tryWatch } from '../../lease/wait.ts'
 import { visibleText } from '../../primitives/visible-text.ts'
 import { print } from '../terminal/print.ts'
+import { lineLength } from '../text/cell.ts'
 import { openBook, subjectOptions } from './book.ts'
-import { type ClaimDescription, describeClaim, lineLength } from './describe.ts'
+import { type ClaimDescription, describeClaim } from './describe.ts'
 
 /** How often to look where nothing tells of a change: a claim can end by time or death alone. */
 const lookEveryMs = 500

@@ -1,7 +1,8 @@
 import { liveness } from '../../primitives/liveness.ts'
 import { visibleText } from '../../primitives/visible-text.ts'
 import type { Holder, SessionEvent, SessionSummary } from '../../store/store.ts'
-import { shortPath } from '../text/short-path.ts'
+import { lineLength } from '../text/cell.ts'
+import { timeText } from '../text/times.ts'
 
 /** A session as answers show it. */
 export const describeSession = (summary: SessionSummary) => ({
@@ -28,24 +29,6 @@ export const describeHolder = ({ process: owner, since, beat, kind, purpose }: H
   kind,
   purpose: purpose ?? null,
 })
-
-/** Enough for any line that makes sense: others write what is in it. */
-const lineLength = 2000
-
-/** A text that somebody else has chosen, in a cell of a table. */
-export function cell(text: string | null, width: number): string {
-  const visible = visibleText(text ?? '', lineLength)
-  return visible.length > width ? `${visible.slice(0, width - 1)}…` : visible
-}
-
-/** A path as people write it; of a long one the end tells more. */
-export function pathCell(path: string | null, width: number): string {
-  const visible = visibleText(shortPath(path ?? ''), lineLength)
-  return visible.length > width ? `…${visible.slice(1 - width)}` : visible
-}
-
-export const timeText = (at: number): string =>
-  new Date(at).toISOString().replace('T', ' ').replace(/\..*$/, 'Z')
 
 /** An event on a line for a person. */
 export const renderEvent = ({ seq, at, type, data }: SessionEvent): string =>

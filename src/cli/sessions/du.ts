@@ -51,7 +51,7 @@ export const duCommand = defineBareCommand({
   },
   render({ sessions, total, trash_bytes }) {
     const size = (bytes: number): string => (bytes === 0 ? '' : formatBytes(bytes))
-    const titles = ['SIZE', ...useKinds.map((kind) => kind.toUpperCase()), 'ID']
+    const titles = ['>SIZE', ...useKinds.map((kind) => `>${kind.toUpperCase()}`), 'ID']
     const rows = sessions.map((use) => [
       formatBytes(use.bytes),
       ...useKinds.map((kind) => size(use[kind])),

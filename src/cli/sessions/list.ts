@@ -5,10 +5,11 @@ import { formatBytes } from '../../primitives/size.ts'
 import { StintError } from '../../primitives/stint-error.ts'
 import { sessionStates } from '../../store/store.ts'
 import { plural } from '../text/plural.ts'
-import { formatAge } from '../temp/describe.ts'
+import { cell, pathCell } from '../text/cell.ts'
 import { table } from '../text/table.ts'
+import { formatAge } from '../text/times.ts'
 import { storeOption } from '../store.ts'
-import { cell, describeSession, pathCell, type SessionDescription } from './describe.ts'
+import { describeSession, type SessionDescription } from './describe.ts'
 import { openSessions } from './open-sessions.ts'
 
 const defaultLimit = 20
@@ -52,7 +53,7 @@ export const listCommand = defineBareCommand({
 
 function renderList(sessions: readonly SessionDescription[], total: number, now: number): string {
   if (total === 0) return 'no sessions'
-  const titles = ['ID', 'STATE', 'TOOL', 'TURNS', 'SIZE', 'AGE', 'WORKSPACE', 'TITLE']
+  const titles = ['ID', 'STATE', 'TOOL', '>TURNS', '>SIZE', '>AGE', 'WORKSPACE', 'TITLE']
   const rows = sessions.map(({ session_id, state, tool, turns, bytes, last_at, workspace, title }) => [
     session_id,
     state,

@@ -1,11 +1,11 @@
 import { defineBareCommand } from '../../command/spec.ts'
-import { formatDuration } from '../../primitives/duration.ts'
 import { formatBytes } from '../../primitives/size.ts'
 import { visibleText } from '../../primitives/visible-text.ts'
 import type { Inspection } from '../../store/store.ts'
 import { plural } from '../text/plural.ts'
 import { storeOption } from '../store.ts'
-import { describeSession, timeText } from './describe.ts'
+import { formatAge, timeText } from '../text/times.ts'
+import { describeSession } from './describe.ts'
 import { type OpenSession, openSession } from './which-session.ts'
 
 export const showCommand = defineBareCommand({
@@ -84,6 +84,6 @@ function renderSession(data: Shown): string {
 }
 
 function holderText({ pid, liveness, since, kind, purpose }: NonNullable<Shown['holder']>): string {
-  const age = formatDuration(Math.max(0, Math.floor((Date.now() - since) / 1000) * 1000))
+  const age = formatAge(Date.now() - since)
   return `pid ${pid} (${liveness}), a ${kind}, for ${age}${purpose === null ? '' : `, ${JSON.stringify(purpose)}`}`
 }

@@ -1,12 +1,12 @@
 import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/spec.ts'
-import { formatDuration } from '../../primitives/duration.ts'
 import { liveness } from '../../primitives/liveness.ts'
 import { StintError } from '../../primitives/stint-error.ts'
 import { visibleText } from '../../primitives/visible-text.ts'
 import type { Holder, SessionStore } from '../../store/store.ts'
 import { confirm } from '../terminal/confirm.ts'
 import { storeOption } from '../store.ts'
+import { formatAge } from '../text/times.ts'
 import { describeHolder } from './describe.ts'
 import { openSession } from './which-session.ts'
 
@@ -54,7 +54,7 @@ async function assertStillHeldBy(store: SessionStore, id: string, { epoch, since
 
 function holderText({ process: owner, beat, purpose }: Holder): string {
   const life = { alive: 'alive on this machine: better end it', dead: 'dead', unknown: 'out of sight' }
-  const silent = formatDuration(Math.max(0, Math.floor((Date.now() - beat) / 1000) * 1000))
+  const silent = formatAge(Date.now() - beat)
   const doing = purpose === undefined ? '' : `, ${JSON.stringify(visibleText(purpose))}`
   return `pid ${owner.pid}${doing} (${life[liveness(owner)]}), last heard of ${silent} ago`
 }

@@ -4,12 +4,13 @@ import { formatBytes } from '../../primitives/size.ts'
 import { visibleText } from '../../primitives/visible-text.ts'
 import { titleOf } from '../hook/agent-title.ts'
 import { renderCheck } from '../health/render.ts'
-import { lineLength, renderClaim } from '../lock/describe.ts'
+import { renderClaim } from '../lock/describe.ts'
+import { cell, lineLength, pathCell } from '../text/cell.ts'
 import { plural } from '../text/plural.ts'
-import { cell, pathCell } from '../sessions/describe.ts'
 import { shortPath } from '../text/short-path.ts'
-import { describeOwner, formatAge } from '../temp/describe.ts'
+import { describeOwner } from '../temp/describe.ts'
 import { table } from '../text/table.ts'
+import { formatAge } from '../text/times.ts'
 import type { StatusData } from './gather.ts'
 
 /** What a person reads: how things are, and what is to be done about it. */
@@ -98,7 +99,7 @@ function cappedTable(
 /** The largest first. */
 const runRows = ({ runs, root }: StatusData): string[] =>
   cappedTable(
-    ['SIZE', 'FILES', 'AGE', 'OWNER', 'SESSION', 'SCRATCH'],
+    ['>SIZE', '>FILES', '>AGE', 'OWNER', 'SESSION', 'SCRATCH'],
     runs
       .toSorted((a, b) => b.bytes - a.bytes)
       .map((run) => [
@@ -114,7 +115,7 @@ const runRows = ({ runs, root }: StatusData): string[] =>
 
 const sessionRows = ({ sessions, at }: StatusData): string[] =>
   cappedTable(
-    ['STATE', 'AGE', 'SIZE', 'TURNS', 'TOOL', 'ID', 'WORKSPACE', 'TITLE'],
+    ['STATE', '>AGE', '>SIZE', '>TURNS', 'TOOL', 'ID', 'WORKSPACE', 'TITLE'],
     sessions.open.map((session) => [
       session.state,
       formatAge(Math.max(0, at - session.last_at)),

@@ -1,13 +1,13 @@
 import { relative } from 'node:path'
 import type { Entry, MeasuredEntry } from '../../monitor/entry.ts'
-import { formatDuration } from '../../primitives/duration.ts'
 import { formatBytes } from '../../primitives/size.ts'
 import { visibleText } from '../../primitives/visible-text.ts'
 import { table } from '../text/table.ts'
+import { formatAge } from '../text/times.ts'
 
 /** What a person reads of entries, a line each. */
 export function renderEntries(entries: readonly MeasuredEntry[], rootPath: string): string[] {
-  const titles = ['KIND', 'SIZE', 'FILES', 'AGE', 'OWNER', 'SESSION', 'SWEEP', 'NAME']
+  const titles = ['KIND', '>SIZE', '>FILES', '>AGE', 'OWNER', 'SESSION', 'SWEEP', 'NAME']
   const rows = entries.map((entry) => [
     entry.kind,
     formatBytes(entry.bytes),
@@ -32,12 +32,6 @@ export function describeOwner({
 }: Pick<Entry, 'command' | 'pid' | 'liveness'>): string {
   if (pid === null) return liveness === null ? '-' : liveness
   return `${command ?? '?'} (pid ${pid}, ${liveness ?? 'unknown'})`
-}
-
-/** As exact as an age need be: two units. */
-export function formatAge(ms: number): string {
-  const grain = ms >= 86_400_000 ? 3_600_000 : ms >= 3_600_000 ? 60_000 : 1000
-  return formatDuration(Math.floor(ms / grain) * grain)
 }
 
 const fates: Record<Entry['reason'], string> = {

@@ -4,7 +4,8 @@ import { sparkline } from '../../monitor/sparkline.ts'
 import type { Totals } from '../../monitor/totals.ts'
 import { formatBytes } from '../../primitives/size.ts'
 import { plural } from '../text/plural.ts'
-import { formatAge, renderEntries } from './describe.ts'
+import { formatAge } from '../text/times.ts'
+import { renderEntries } from './describe.ts'
 
 /** What `stint temp stats` answers. */
 export interface StatsData {

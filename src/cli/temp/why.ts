@@ -4,7 +4,8 @@ import { formatBytes } from '../../primitives/size.ts'
 import { StintError } from '../../primitives/stint-error.ts'
 import { visibleText } from '../../primitives/visible-text.ts'
 import { findRoot } from '../../scratch/root.ts'
-import { describeFate, describeOwner, formatAge } from './describe.ts'
+import { formatAge } from '../text/times.ts'
+import { describeFate, describeOwner } from './describe.ts'
 
 export const whyCommand = defineBareCommand({
   name: 'why',

@@ -1,31 +1,24 @@
-/** Text in columns under their titles; a column that is empty in every row is left out. */
+/**
+ * Text in columns under their titles. A column that is empty in every row is left out. A title that begins with `>` stands over
+ * amounts, which are aligned on the right.
+ */
 export function table(titles: readonly string[], rows: readonly (readonly string[])[]): string[] {
-  const shown = titles.map((_, column) => column).filter((column) => rows.some((row) => row[column] !== ''))
-  const lines = [titles, ...rows].map((row) => shown.map((column) => row[column] ?? ''))
-  const widths = shown.map((_, index) => Math.max(...lines.map((line) => line[index]?.length ?? 0)))
-  return lines.map((line) =>
-    line
-      .map((cell, index) =>
-        isAmount(titles[shown[index] ?? 0])
-          ? cell.padStart(widths[index] ?? 0)
-          : cell.padEnd(widths[index] ?? 0),
-      )
+  const columns = titles.flatMap((title, index) => {
+    const cells = rows.map((row) => row[index] ?? '')
+    return cells.every((cell) => cell === '') ? [] : [aligned(title, cells)]
+  })
+  return ['', ...rows].map((_, line) =>
+    columns
+      .map((column) => column[line] ?? '')
       .join('  ')
       .trimEnd(),
   )
 }
 
-const amounts: ReadonlySet<string> = new Set([
-  'SIZE',
-  'FILES',
-  'AGE',
-  'TURNS',
-  'JOURNAL',
-  'AUDIT',
-  'BLOBS',
-  'SNAPSHOTS',
-  'QUARANTINE',
-  'OTHER',
-])
-
-const isAmount = (title = ''): boolean => amounts.has(title)
+/** A column: its title, then its cells, all equally wide. */
+function aligned(title: string, cells: readonly string[]): string[] {
+  const isAmount = title.startsWith('>')
+  const column = [isAmount ? title.slice(1) : title, ...cells]
+  const width = Math.max(...column.map(({ length }) => length))
+  return column.map((cell) => (isAmount ? cell.padStart(width) : cell.padEnd(width)))
+}
