@@ -13,7 +13,7 @@ export class AnchorSearch {
   /** Each of two characters or more. */
   constructor(anchors: readonly string[]) {
     this.#anchors = anchors
-    this.#shortest = Math.min(255, ...anchors.map((anchor) => anchor.length))
+    this.#shortest = anchors.reduce((shortest, { length }) => Math.min(shortest, length), 255)
     // A table that is nearly full lets nothing jump.
     this.#mask = (anchors.length > 512 ? 1 << 16 : 1 << 12) - 1
     this.#jumps = new Uint8Array(this.#mask + 1).fill(this.#shortest - 1)
