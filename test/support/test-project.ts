@@ -6,7 +6,7 @@ import { type Finished, projectRoot, type Running, World } from './world.ts'
 const commands: Record<TestRunner, string[]> = {
   vitest: ['node_modules/vitest/vitest.mjs', 'run'],
   'node-test': ['--require', 'stint/node-test/register', '--test', '--test-reporter', 'spec'],
-  jest: ['node_modules/jest/bin/jest.js', '--maxWorkers', '2', '--watchman=false'],
+  jest: ['node_modules/jest/bin/jest.js', '--watchman=false'],
 }
 
 /** One of the example projects as a user would have it, with stint installed, and with the test files a test adds. */
@@ -32,10 +32,8 @@ export class TestProject extends World {
 
   /** Starts the runner, on all test files or on those named. */
   startTests(args: readonly string[] = [], env: NodeJS.ProcessEnv = {}): Running {
-    // Jest keeps what it knows of the files in the temp directory, for the next run.
-    const cache =
-      this.#runner === 'jest' ? [`--cacheDirectory=${join(packagesFor('jest'), '.cache/jest')}`] : []
-    return this.start(process.execPath, [...commands[this.#runner], ...cache, ...args], {
+    const options = this.#runner === 'jest' ? jestOptions(args) : []
+    return this.start(process.execPath, [...commands[this.#runner], ...options, ...args], {
       cwd: this.path,
       env,
     })
@@ -66,6 +64,12 @@ export class TestProject extends World {
     )
   }
 }
+
+/** Jest keeps what it knows of the files, for the next run; and on a small machine it would not start a worker by itself. */
+const jestOptions = (args: readonly string[]): string[] => [
+  `--cacheDirectory=${join(packagesFor('jest'), '.cache/jest')}`,
+  ...(args.includes('--runInBand') ? [] : ['--maxWorkers=2']),
+]
 
 /** The values a test file has printed as `name=value`. */
 export const printedValues = (printed: string, name: string): string[] =>

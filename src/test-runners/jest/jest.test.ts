@@ -72,7 +72,7 @@ const outcomes = `${imports}
 
 test('keep on-failure: the files of a failing test are kept and their place printed with its name', async () => {
   await using project = new TestProject('jest', { 'outcomes.test.js': outcomes })
-  const { code, printed } = await project.test([], { STINT_TEST_KEEP: 'on-failure' })
+  const { code, printed } = await project.test(['outcomes'], { STINT_TEST_KEEP: 'on-failure' })
   const [kept = '', ...more] = project.kept()
   expect({ code, more, remains: project.remains() }).toEqual({ code: 1, more: [], remains: [] })
   expect(printed).toContain(`stint: kept the files of "outcomes > fails" for a day: ${kept}\n`)
@@ -118,7 +118,7 @@ const leaks = `${imports}
 
 test('leaks warn, the default: whoever leaves something in TMPDIR is named, and nobody else', async () => {
   await using project = new TestProject('jest', { 'leaks.test.js': leaks, 'outside.test.js': outside })
-  const { code, printed } = await project.test()
+  const { code, printed } = await project.test(['--runInBand'])
   expect(code).toBe(0)
   const told = printed
     .match(/stint: left in TMPDIR by [^(\n]*/g)
@@ -133,7 +133,7 @@ test('leaks warn, the default: whoever leaves something in TMPDIR is named, and 
 
 test('leaks fail: the test that leaves something fails, the clean ones do not', async () => {
   await using project = new TestProject('jest', { 'leaks.test.js': leaks, 'outside.test.js': outside })
-  const { code, printed } = await project.test(['--verbose'], { STINT_TEST_LEAKS: 'fail' })
+  const { code, printed } = await project.test(['--runInBand', '--verbose'], { STINT_TEST_LEAKS: 'fail' })
   expect(code).toBe(1)
   expect(printed).toContain('✕ leaves a directory')
   expect(printed).toContain('left in TMPDIR by the test "leaves a directory": forgotten-')
