@@ -12,8 +12,8 @@ export interface Candidate {
 /** What stands at the cursor: candidates, or whatever the shell itself completes there. */
 export type Completion = { candidates: Candidate[] } | { files: true }
 
-/** What a positional names: the ids of sessions, for example. */
-export type Source = (kind: string) => Promise<Candidate[]>
+/** What a positional names: the ids of sessions, for example. Undefined if nothing but the shell knows. */
+export type Source = (kind: string) => Promise<Candidate[] | undefined>
 
 /** What can stand at the end of a command line, of which the last word is being typed. */
 export async function complete(
@@ -70,7 +70,7 @@ async function completeCommand(
   if (typed.startsWith('-')) return startingWith(typed, optionNames(table))
   if (command.positionals === undefined) return { candidates: [] }
   const named = await source(command.positionals)
-  return named.length > 0 ? startingWith(typed, named) : { files: true }
+  return named === undefined ? { files: true } : startingWith(typed, named)
 }
 
 const startingWith = (typed: string, candidates: readonly Candidate[]): Completion => ({

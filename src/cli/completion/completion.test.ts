@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { symlinkSync } from 'node:fs'
+import { existsSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { World, stintBin } from '../../../test/support/world.ts'
@@ -35,7 +35,9 @@ const tool: CommandGroup = {
 
 async function candidatesFor(...words: string[]): Promise<string[] | 'files'> {
   const named = (kind: string) =>
-    Promise.resolve(kind === 'ID' ? ['ses_1', 'ses_2', 'other'].map((text) => ({ text, help: '' })) : [])
+    Promise.resolve(
+      kind === 'ID' ? ['ses_1', 'ses_2', 'other'].map((text) => ({ text, help: '' })) : undefined,
+    )
   const completion = await complete(tool, words, named)
   return 'files' in completion ? 'files' : completion.candidates.map(({ text }) => text)
 }
@@ -68,7 +70,8 @@ afterEach(() => world[Symbol.asyncDispose]())
 
 /** What bash offers for a line, by its own completion machinery. */
 function inBash(words: readonly string[]): string[] {
-  symlinkSync(stintBin, join(world.tmp, 'stint'))
+  const link = join(world.tmp, 'stint')
+  if (!existsSync(link)) symlinkSync(stintBin, link)
   const script = `
     eval "$(stint completion bash)"
     COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
@@ -76,19 +79,21 @@ function inBash(words: readonly string[]): string[] {
     printf '%s\\n' "\${COMPREPLY[@]}"
   `
   const path = `${world.tmp}:${dirname(process.execPath)}:${process.env.PATH}`
-  const output = execFileSync('bash', ['-c', script, 'bash', ...words], {
+  const output = execFileSync('bash', ['-ec', script, 'bash', ...words], {
     env: { ...world.env, PATH: path },
     encoding: 'utf8',
   })
   return output.split('\n').filter((line) => line !== '')
 }
 
-test('bash completes a command and an option of the real stint', () => {
+test('bash completes a command, an option and its value of the real stint; ids, where there are none, are not files', () => {
   expect(inBash(['stint', 'swe'])).toEqual(['sweep'])
+  expect(inBash(['stint', 'sweep', '--dry'])).toEqual(['--dry-run'])
+  expect(inBash(['stint', 'sweep', '--scope', 'o'])).toEqual(['outputs'])
+  expect(inBash(['stint', 'sessions', 'show', ''])).toEqual([])
 })
 
-test('every script is one that its shell can have written into its start-up file', () => {
-  execFileSync('bash', ['-n'], { input: scripts.bash })
+test('every script asks stint itself, and says how it is loaded', () => {
   for (const [shell, script] of Object.entries(scripts)) {
     expect(script, shell).toContain('stint completion --for -- ')
     expect(script, shell).toContain(`stint completion ${shell}`)

@@ -48,10 +48,10 @@ async function answer(words: readonly string[]): Promise<string> {
 
 const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ')
 
-/** The things that a positional names; none if it is not known to name anything. */
-async function named(positionals: string): Promise<Candidate[]> {
+/** The things that a positional names; undefined if it is not known to name anything. */
+async function named(positionals: string): Promise<Candidate[] | undefined> {
   if (positionals.includes('bash|zsh|fish')) return shells.map((text) => ({ text, help: '' }))
-  if (!/\bID\b/.test(positionals)) return []
+  if (!/\bID\b/.test(positionals)) return undefined
   try {
     // A server may be far away, or not there: nobody who presses a key should wait for that.
     if (storeOfEnvironment() !== undefined) return []
