@@ -1,10 +1,10 @@
 import { defineBareCommand } from '../../command/spec.ts'
 import { StintError } from '../../primitives/stint-error.ts'
+import { auditDamage } from '../../store/damage-found.ts'
 import { plural } from '../text/plural.ts'
 import { openProgressBar } from '../terminal/progress-bar.ts'
 import { openSession } from '../sessions/which-session.ts'
 import { storeOption } from '../store.ts'
-import { auditDamage } from './read-audit.ts'
 
 export const verifyCommand = defineBareCommand({
   name: 'verify',
@@ -20,7 +20,7 @@ export const verifyCommand = defineBareCommand({
     const health = await inspection.health((bytes) => bar?.update({ bytes })).finally(() => bar?.clear())
     const { records, head, findings, state } = health.audit
     const data = { session_id: id, lines: records, head, state, findings }
-    const damage = auditDamage(id, health)
+    const damage = auditDamage(id, health.audit)
     if (damage !== undefined) throw new StintError(damage.code, damage.message, { ...damage.options, data })
     for (const finding of findings) warn(finding)
     return data
