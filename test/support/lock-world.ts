@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { computeWorkspaceHash } from '../../src/lease/workspace.ts'
 import { ownIdentity } from '../../src/primitives/liveness.ts'
-import { type Finished, World } from './world.ts'
+import { type Finished, stintBin, World } from './world.ts'
 
 /** A world with a home and a workspace of its own. */
 export class LockWorld extends World {
@@ -25,6 +25,13 @@ export class LockWorld extends World {
 
   lock(args: string[], cwd: string = this.workspace): Promise<Finished> {
     return this.stint(['lock', ...args, '--json'], { cwd })
+  }
+
+  /** As a user whose number, 54321, has no name, in a user namespace where that user owns our files. */
+  lockUnnamed(args: string[], env: NodeJS.ProcessEnv = {}): Promise<Finished> {
+    const user = ['--user', '--map-user=54321', '--map-group=54321']
+    const stint = [process.execPath, stintBin, 'lock', ...args, '--json']
+    return this.start('unshare', [...user, ...stint], { cwd: this.workspace, env }).finished
   }
 
   /** Plants a record as the newest epoch. */

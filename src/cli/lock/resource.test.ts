@@ -52,7 +52,7 @@ test.each([
   expect(dataOf(await world.lock(['list']))).toMatchObject({ workspaces: [] })
 })
 
-test('in a program, too', () => {
+test('a program claims a resource as the command does: one at a time, without paths', () => {
   const register = memoryRegister()
   const lease = acquireLeaseSync({ register, resource: 'deploy:prod', sessionId: 'a' })
   expect(lease.workspace).toBe('deploy:prod')
