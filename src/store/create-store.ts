@@ -39,7 +39,7 @@ export function createStore(driver: StoreDriver, clock: Clock = systemClock): Se
     { at, id: forkId = newSessionId(), title, purpose }: ForkOptions = {},
     secrets = new SessionSecrets(),
   ): Promise<Session> {
-    checkTexts({ title })
+    checkTexts({ title, purpose })
     const source = await driver.read(id)
     const { secrets: refs, ...facts } = factsOf(source.manifest)
     secrets.resolveAll(refs)

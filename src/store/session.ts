@@ -10,7 +10,6 @@ import { type Act, type ActOutcome, SessionActs } from './session-acts.ts'
 import type { SessionSecrets } from './session-secrets.ts'
 import { checkExtension, openSlot, type Slot, type SlotOptions } from './slot.ts'
 import { isWorthIt } from './snapshot-policy.ts'
-import { takeSnapshot, trySnapshot } from './take-snapshot.ts'
 import { slotType, turnType } from './state.ts'
 import type {
   EventOptions,
@@ -21,6 +20,7 @@ import type {
   SessionEvent,
   SnapshotPolicy,
 } from './store.ts'
+import { takeSnapshot, trySnapshot } from './take-snapshot.ts'
 
 /** What a session asks of its store. */
 export interface SessionContext {

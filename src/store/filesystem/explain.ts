@@ -1,7 +1,7 @@
 import { lstatSync } from 'node:fs'
 import { basename } from 'node:path'
 import { codedError, errnoOf, StintError } from '../../primitives/stint-error.ts'
-import { notFound } from './find-session.ts'
+import { sessionNotFound } from '../session-id.ts'
 
 /** A file where a directory should be, a directory or a link where a file should be, a device. */
 const misplaced = new Set(['ENOTDIR', 'EISDIR', 'ELOOP', 'ENXIO'])
@@ -20,7 +20,7 @@ export function explain(error: unknown, doing: string, root?: string): unknown {
   const errno = errnoOf(error)
   if (errno === undefined || error instanceof StintError) return error
   const missing = errno === 'ENOENT' && root !== undefined
-  if (missing && isGone(root)) return notFound(basename(root), error)
+  if (missing && isGone(root)) return sessionNotFound(basename(root), error)
   if (!missing && !misplaced.has(errno)) return codedError(error, doing)
   const { path = 'something in its directory' } = error as { path?: string }
   const wrong = missing ? 'is missing' : 'is not what stint put there'

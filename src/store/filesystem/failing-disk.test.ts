@@ -42,7 +42,7 @@ test('an audit log that once could not be read does not fail the acts after it',
   await using again = await storeOn(disk).resume(session.id)
   disk.failing = true
   const pay = (): Promise<number> => again.act({ action: 'pay', key: 'a' }, () => 2)
-  await expect(pay()).rejects.toMatchObject({ code: 'EMFILE' })
+  await expect(pay()).rejects.toMatchObject({ code: 'TOO_MANY_FILES' })
   disk.failing = false
   expect(await pay()).toBe(1)
   await again.audit({ action: 'note' })

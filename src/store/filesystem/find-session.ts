@@ -6,7 +6,8 @@ import { isSessionId } from '../../primitives/id.ts'
 import { ownDirectoryProblem } from '../../primitives/own-directory.ts'
 import { StintError } from '../../primitives/stint-error.ts'
 import { type Manifest, parseManifest } from '../manifest.ts'
-import { checkSessionId, pathsIn, type SessionPaths } from './paths.ts'
+import { assertWrittenBy, checkSessionId, sessionNotFound } from '../session-id.ts'
+import { pathsIn, type SessionPaths } from './paths.ts'
 
 /** What every manifest of this store names as the store that wrote it. */
 export const filesystemId = 'filesystem'
@@ -20,7 +21,7 @@ export function locateSession(sessions: string, id: string): SessionPaths {
   checkSessionId(id)
   const paths = pathsIn(join(sessions, id))
   const stat = lstatSync(paths.root, { throwIfNoEntry: false })
-  if (stat === undefined) throw notFound(id)
+  if (stat === undefined) throw sessionNotFound(id)
   const problem = ownDirectoryProblem(stat)
   if (problem !== undefined) throw homeUnsafe(paths.root, problem)
   return paths
@@ -34,7 +35,7 @@ export function findSession(
 ): { paths: SessionPaths; manifest: Manifest } {
   const paths = locateSession(sessions, id)
   const text = readFile(disk, paths.manifest)?.toString()
-  if (text === undefined) throw notFound(id)
+  if (text === undefined) throw sessionNotFound(id)
   const manifest = parseManifest(text)
   if (manifest === undefined || manifest.session_id !== id)
     throw new StintError('JOURNAL_CORRUPT', `the manifest of ${id} makes no sense: ${paths.manifest}`)
@@ -49,13 +50,5 @@ export function readManifest(disk: Disk, { manifest }: SessionPaths): Manifest |
 }
 
 /** A session is resumed only through the store that wrote it. */
-export function assertOurs({ session_id: id, store }: Manifest): void {
-  if (store === filesystemId) return
-  throw new StintError('RESUME_MISMATCH', `session ${id} was written by the store ${JSON.stringify(store)}`)
-}
-
-export const notFound = (id: string, cause?: unknown): StintError =>
-  new StintError('NOT_FOUND', `there is no session ${id}`, {
-    hint: '`stint sessions list` shows all.',
-    cause,
-  })
+export const assertOurs = ({ session_id: id, store }: Manifest): void =>
+  assertWrittenBy(filesystemId, id, store)

@@ -10,15 +10,15 @@ import type { Clock } from '../../primitives/clock.ts'
 import { type Disk, ensureDirectory } from '../../primitives/disk.ts'
 import type { AppendOptions, Entry, HeldSession, Hold, Receipt, SpoolEntry } from '../driver.ts'
 import { type Manifest, revised, type Revision } from '../manifest.ts'
-import type { FoldedState } from '../state.ts'
 import { visitedRecords } from '../snapshot-policy.ts'
+import type { FoldedState } from '../state.ts'
 import type { RecoveryReport } from '../store.ts'
 import { bodyOf } from './body-of.ts'
+import { eachRecord } from './each-record.ts'
 import { explaining } from './explain.ts'
 import { type LogEnds, type Logs, logsOf } from './logs.ts'
 import type { Onward } from './onward.ts'
 import type { SessionPaths } from './paths.ts'
-import { readData } from './recover.ts'
 import type { WriterLock } from './session-lock.ts'
 import { Snapshots } from './snapshots.ts'
 import { manifestText } from './stage.ts'
@@ -200,18 +200,20 @@ export class FilesystemSession implements HeldSession {
     return { seq: journal.seq, crc: journal.tail, audit: { count: audit.seq, head: audit.tail } }
   }
 
-  async *events(range?: { from?: number; to?: number }): AsyncIterable<LogRecord> {
-    for (const record of readRecords(this.#logs.journal, { to: this.lastSeq, ...range }))
-      yield readData(record, this.#blobs)
+  events(range?: { from?: number; to?: number }): AsyncIterable<LogRecord> {
+    return this.#each(() => readRecords(this.#logs.journal, { to: this.lastSeq, ...range }))
   }
 
-  async *eventsBackwards(): AsyncIterable<LogRecord> {
-    for (const record of readBackwards(this.#logs.journal, this.lastSeq + 1))
-      yield readData(record, this.#blobs)
+  eventsBackwards(): AsyncIterable<LogRecord> {
+    return this.#each(() => readBackwards(this.#logs.journal, this.lastSeq + 1))
   }
 
   async *auditRecords(): AsyncIterable<AuditRecord> {
-    for (const record of readRecords(this.#logs.audit)) yield auditRecordOf(readData(record, this.#blobs))
+    for await (const record of this.#each(() => readRecords(this.#logs.audit))) yield auditRecordOf(record)
+  }
+
+  #each(read: () => Iterable<LogRecord>): AsyncIterable<LogRecord> {
+    return eachRecord(this.#options.paths.root, this.#blobs, read)
   }
 
   beat(): void {

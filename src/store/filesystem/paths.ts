@@ -1,6 +1,4 @@
 import { join } from 'node:path'
-import { isSessionId } from '../../primitives/id.ts'
-import { StintError } from '../../primitives/stint-error.ts'
 
 /** Where everything of one session lies. */
 export interface SessionPaths {
@@ -27,10 +25,3 @@ export const pathsIn = (root: string): SessionPaths => ({
   state: join(root, 'state'),
   damaged: join(root, 'damaged.json'),
 })
-
-/** An id from outside is checked before it becomes a part of a path. */
-export function checkSessionId(id: unknown): asserts id is string {
-  if (isSessionId(id)) return
-  const shown = JSON.stringify(String(id).slice(0, 60))
-  throw new StintError('SESSION_ID_INVALID', `${shown} is not a session id`)
-}

@@ -8,10 +8,11 @@ import type { ReadableSession } from '../driver.ts'
 import type { Manifest } from '../manifest.ts'
 import type { FoldedState } from '../state.ts'
 import type { Health, SessionSummary } from '../store.ts'
+import { eachRecord } from './each-record.ts'
 import { explain } from './explain.ts'
 import { type Logs, logsOf } from './logs.ts'
 import type { SessionPaths } from './paths.ts'
-import { readData, recover, sourcesIn } from './recover.ts'
+import { recover, sourcesIn } from './recover.ts'
 import { SessionLock } from './session-lock.ts'
 import { lookAt } from './summary.ts'
 import { verifySteps } from './verify.ts'
@@ -67,12 +68,8 @@ export class ReadableFiles implements ReadableSession {
     }
   }
 
-  async *#each(read: () => Iterable<LogRecord>): AsyncIterable<LogRecord> {
-    try {
-      for (const record of read()) yield readData(record, this.#blobs)
-    } catch (error) {
-      throw this.#explain(error)
-    }
+  #each(read: () => Iterable<LogRecord>): AsyncIterable<LogRecord> {
+    return eachRecord(this.#paths.root, this.#blobs, read)
   }
 
   #explained<T>(act: () => T): T {

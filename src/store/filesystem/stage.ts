@@ -3,8 +3,9 @@ import { dirname, join } from 'node:path'
 import { replaceFile } from '../../primitives/atomic-file.ts'
 import type { Disk } from '../../primitives/disk.ts'
 import { ulid } from '../../primitives/id.ts'
-import { errnoOf, StintError } from '../../primitives/stint-error.ts'
+import { errnoOf } from '../../primitives/stint-error.ts'
 import type { Manifest } from '../manifest.ts'
+import { sessionExists } from '../session-id.ts'
 import { confirmTouch, type Touch, touchSession } from './index/index-touch.ts'
 import { pathsIn, type SessionPaths } from './paths.ts'
 
@@ -36,10 +37,7 @@ export function publishSession(disk: Disk, staged: SessionPaths, paths: SessionP
   } catch (error) {
     if (!['EEXIST', 'ENOTEMPTY', 'ENOTDIR'].includes(errnoOf(error) ?? '')) throw error
     const id = paths.root.slice(dirname(paths.root).length + 1)
-    throw new StintError('NAME_TAKEN', `session ${id} exists already`, {
-      cause: error,
-      hint: 'Resume it, or choose another id.',
-    })
+    throw sessionExists(id, error)
   }
   confirmTouch(touch)
   disk.syncDirectory(dirname(paths.root))

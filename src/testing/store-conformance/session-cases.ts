@@ -10,7 +10,13 @@ export const sessionCases: StoreCase[] = [
     'an annotation is a text, and says nothing but what a session is called, where it works and how',
     async (store) => {
       const session = await store.create()
-      await rejects('ARG_ERROR', session.annotate({ title: 5 as never }), session.fork({ title: 5 as never }))
+      await rejects(
+        'ARG_ERROR',
+        session.annotate({ title: 5 as never }),
+        session.fork({ title: 5 as never }),
+        session.fork({ purpose: 5 as never }),
+      )
+      equal((await store.list()).length, 1)
       await session.annotate({ title: 'new', seq: 1e9, kind: 'close' } as never)
       const { kind, title, seq } = session.manifest.revisions.at(-1) ?? {}
       deepEqual([kind, title, seq], ['annotate', 'new', undefined])
@@ -69,7 +75,7 @@ export const sessionCases: StoreCase[] = [
     'facts that are no texts are refused before anything is made',
     async (store) => {
       const odd = { title: 1 } as unknown as { title: string }
-      await rejects('ARG_ERROR', store.create(odd))
+      await rejects('ARG_ERROR', store.create(odd), store.create({ purpose: 1 as never }))
       deepEqual(await store.list(), [])
     },
   ],
