@@ -3,6 +3,7 @@ import type { HeldSession, Hold, ReadableSession, SpoolEntry, StoreDriver } from
 import type { Manifest } from '../../store/manifest.ts'
 import type { Parcel } from '../../store/parcel.ts'
 import type { Holder, ListOptions, SessionSummary } from '../../store/store.ts'
+import { checkSessionId, sessionExists } from '../../store/session-id.ts'
 import { createStatement } from './create-statement.ts'
 import { Database, type DatabaseOptions } from './database.ts'
 import { forkRows } from './fork.ts'
@@ -11,7 +12,7 @@ import { noEnds } from './log-lines.ts'
 import { openNew, openTaken } from './open-session.ts'
 import { type Arrival, pack, unpack } from './parcel.ts'
 import { ReadableRows } from './readable-session.ts'
-import { checkId, findRow, nameTaken, postgresId, readManifest, rowOf, selectRows } from './session-row.ts'
+import { findRow, postgresId, readManifest, rowOf, selectRows } from './session-row.ts'
 import { countWaiting, leave } from './spool.ts'
 import { summaryOf } from './summary.ts'
 
@@ -32,7 +33,7 @@ export class PostgresDriver implements StoreDriver {
 
   async create(manifest: Manifest, hold: Hold): Promise<HeldSession> {
     const { session_id: id } = manifest
-    checkId(id)
+    checkSessionId(id)
     const claim = newClaim(hold)
     const lastAt = Date.parse(manifest.created_at)
     const statement = createStatement(manifest, claim, { epoch: 1, ends: noEnds, turns: 0, bytes: 0, lastAt })
@@ -42,7 +43,7 @@ export class PostgresDriver implements StoreDriver {
     await database.insist(() => database.query(...statement))
     const [row] = await database.insist(() => database.query(selectRows('id = $1'), id))
     // What is there with our token is ours, whichever try has made it.
-    if (row === undefined || row.token !== claim.token) throw nameTaken(id)
+    if (row === undefined || row.token !== claim.token) throw sessionExists(id)
     return openNew(this.#context(hold), rowOf(row), claim.token, manifest)
   }
 
@@ -71,12 +72,12 @@ export class PostgresDriver implements StoreDriver {
     id: string,
     manifestAt: (seq: number) => Manifest,
   ): Promise<void> {
-    checkId(id)
+    checkSessionId(id)
     await forkRows(this.#database, from, at, manifestAt)
   }
 
   async spool(id: string, entries: readonly SpoolEntry[]): Promise<void> {
-    checkId(id)
+    checkSessionId(id)
     await leave(this.#database, id, entries)
   }
 

@@ -1,11 +1,12 @@
 import { parseRecord } from '../../journal/record.ts'
 import { StintError } from '../../primitives/stint-error.ts'
 import type { Manifest } from '../../store/manifest.ts'
+import { sessionExists } from '../../store/session-id.ts'
 import { createStatement } from './create-statement.ts'
 import type { Ask, Database } from './database.ts'
 import { genesis, tailOf, type LogName } from './log-lines.ts'
 import { recover } from './recover.ts'
-import { findRow, type LogEnd, manifestText, nameTaken, type SessionRow } from './session-row.ts'
+import { findRow, type LogEnd, manifestText, type SessionRow } from './session-row.ts'
 
 /**
  * A new session, held by nobody, with everything that another has up to a record: its own rows, so that neither needs the other. In one transaction, and without
@@ -59,7 +60,7 @@ async function assertOurs(ask: Ask, manifest: Manifest): Promise<void> {
     manifestText(manifest),
     JSON.stringify(manifest.revisions.at(-1)),
   )
-  if (ours.length === 0) throw nameTaken(manifest.session_id)
+  if (ours.length === 0) throw sessionExists(manifest.session_id)
 }
 
 /** How far the audit log had come when a record was written: the last time the journal says so. */

@@ -3,12 +3,13 @@ import { newSessionId } from '../../primitives/id.ts'
 import { StintError } from '../../primitives/stint-error.ts'
 import { damageFound } from '../../store/damage-found.ts'
 import { arrivedManifest, type Parcel } from '../../store/parcel.ts'
+import { checkSessionId, sessionExists } from '../../store/session-id.ts'
 import { readBlob } from './content.ts'
 import { createStatement } from './create-statement.ts'
 import type { Ask, Database } from './database.ts'
 import { locked, standingOf } from './hold.ts'
 import { follow, genesis, linesOf, type LogName } from './log-lines.ts'
-import { checkId, findRow, type LogEnd, nameTaken, postgresId, readManifest } from './session-row.ts'
+import { findRow, type LogEnd, postgresId, readManifest } from './session-row.ts'
 import { verify } from './verify.ts'
 
 /** A session to be taken along: `SESSION_LOCKED` if somebody holds it, and what its damage is if it has any. */
@@ -40,14 +41,14 @@ export async function unpack(
   parcel: Parcel,
   { id = newSessionId(), now }: Arrival,
 ): Promise<string> {
-  checkId(id)
+  checkSessionId(id)
   const manifest = arrivedManifest(parcel, { id, store: postgresId, now })
   await database.transaction(
     async (ask) => {
       const { ends, turns } = parcel
       const dowry = { epoch: 1, ends, turns, bytes: 0, lastAt: Date.parse(manifest.created_at) }
       const [made] = await ask(...createStatement(manifest, undefined, dowry))
-      if (made === undefined) throw nameTaken(id)
+      if (made === undefined) throw sessionExists(id)
       const unpacking = new Unpacking(ask, parcel, String(made.key))
       await unpacking.log('journal')
       await unpacking.log('audit')

@@ -1,9 +1,9 @@
 import type { Row } from '../pool.ts'
 import { milliseconds } from '../statements.ts'
-import { isSessionId } from '../../primitives/id.ts'
 import { StintError } from '../../primitives/stint-error.ts'
 import { parseHolder } from '../../store/holder.ts'
 import { type Manifest, parseManifest } from '../../store/manifest.ts'
+import { assertWrittenBy, checkSessionId, sessionNotFound } from '../../store/session-id.ts'
 import type { Holder } from '../../store/store.ts'
 import type { Database } from './database.ts'
 
@@ -101,28 +101,12 @@ function holderOf({ holder, since, beat }: Row, epoch: number): RemoteHolder | u
 
 /** The row of a session of ours: `NOT_FOUND`, `RESUME_MISMATCH`. */
 export async function findRow(database: Database, id: string): Promise<SessionRow> {
-  checkId(id)
+  checkSessionId(id)
   const [row] = await database.query(selectRows('id = $1'), id)
-  if (row === undefined) throw notFound(id)
+  if (row === undefined) throw sessionNotFound(id)
   const found = rowOf(row)
-  if (found.store !== postgresId)
-    throw new StintError(
-      'RESUME_MISMATCH',
-      `session ${id} was written by the store ${JSON.stringify(found.store)}`,
-    )
+  assertWrittenBy(postgresId, id, found.store)
   return found
-}
-
-export const nameTaken = (id: string): StintError =>
-  new StintError('NAME_TAKEN', `session ${id} exists already`)
-
-export const notFound = (id: string): StintError =>
-  new StintError('NOT_FOUND', `there is no session ${id}`, { hint: '`stint sessions list` shows all.' })
-
-/** Whatever comes from outside is what an id may be, everywhere. */
-export function checkId(id: unknown): asserts id is string {
-  if (isSessionId(id)) return
-  throw new StintError('SESSION_ID_INVALID', `${JSON.stringify(String(id).slice(0, 60))} is not a session id`)
 }
 
 /** The manifest with its revisions. */

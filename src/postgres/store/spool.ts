@@ -1,8 +1,8 @@
 import { ulid } from '../../primitives/id.ts'
 import type { SpoolEntry } from '../../store/driver.ts'
+import { sessionNotFound } from '../../store/session-id.ts'
 import { untilOnDisk } from '../statements.ts'
 import type { Database } from './database.ts'
-import { notFound } from './session-row.ts'
 
 /** What a visitor has left. */
 export interface Waiting {
@@ -28,7 +28,7 @@ export async function leave(database: Database, id: string, entries: readonly Sp
       marks,
       entries.map((entry) => JSON.stringify(entry)),
     )
-    if (row === undefined) throw notFound(id)
+    if (row === undefined) throw sessionNotFound(id)
   })
 }
 
