@@ -6,7 +6,7 @@ import { build } from 'esbuild'
 
 export const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 
-/** `stint run` does not need these. They are files of their own, because compiling a bundle is a good part of the time it takes to start. */
+/** Not needed by `stint run`, so files of their own: compiling a bundle is a good part of the time it takes to start. */
 export const apart = {
   status: 'src/cli/status/status.ts',
   doctor: 'src/cli/doctor/doctor.ts',

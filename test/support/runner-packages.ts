@@ -23,8 +23,8 @@ afterAll(() => {
 })
 
 /**
- * A `node_modules` with stint and a runner in it, as `npm install` makes it. Stint is a copy, for the code must not find the
- * packages of this project; and it is one copy for all tests of a file, for copying takes longer than many a test.
+ * A `node_modules` with stint and a runner in it, as `npm install` makes it. Stint is copied, so that its code does not find the
+ * packages of this project. All tests of a file share the copy: making it takes longer than some of them.
  */
 export function packagesFor(runner: TestRunner): string {
   const directory = made.get(runner) ?? install(runner)

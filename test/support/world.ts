@@ -154,7 +154,7 @@ export function isRunning(pid: number): boolean {
 /** Has this process been stopped, by a signal or by Ctrl-Z? */
 export const isStopped = (pid: number): boolean => readProcessStat(pid)?.state === 'T'
 
-/** Kills a process that may end by itself at the same moment. */
+/** Kills a process that may be ending by itself at the same moment. */
 export function killIfThere(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')

@@ -65,7 +65,7 @@ const outcomes = `${imports}
 
 test('keep on-failure: the files of a failing test are kept and their place printed with its name', async () => {
   await using project = new TestProject('vitest', { 'outcomes.test.js': outcomes })
-  const { code, printed } = await project.test([], { STINT_TEST_KEEP: 'on-failure' })
+  const { code, printed } = await project.test(['outcomes'], { STINT_TEST_KEEP: 'on-failure' })
   const [kept = '', ...more] = project.kept()
   expect({ code, more, remains: project.remains() }).toEqual({ code: 1, more: [], remains: [] })
   expect(printed).toContain(`stint: kept the files of "outcomes > fails" for a day: ${kept}\n`)
@@ -108,7 +108,7 @@ const leaks = `${imports}
 
 test('leaks warn, the default: whoever leaves something in TMPDIR is named, and nobody else', async () => {
   await using project = new TestProject('vitest', { 'leaks.test.js': leaks })
-  const { code, printed } = await project.test()
+  const { code, printed } = await project.test(['leaks'])
   expect(code).toBe(0)
   expect(
     printed.match(/stint: left in TMPDIR by [^(\n]*/g)?.map((line) => line.replaceAll(/-\w{6}\b/g, '')),
@@ -122,7 +122,7 @@ test('leaks warn, the default: whoever leaves something in TMPDIR is named, and 
 
 test('leaks fail: the test that leaves something fails, the clean ones do not', async () => {
   await using project = new TestProject('vitest', { 'leaks.test.js': leaks })
-  const { code, printed } = await project.test(['--reporter', 'verbose'], { STINT_TEST_LEAKS: 'fail' })
+  const { code, printed } = await project.test(['leaks', '--reporter', 'verbose'], { STINT_TEST_LEAKS: 'fail' })
   expect(code).toBe(1)
   expect(printed).toContain('× leaks.test.js > leaves a directory')
   expect(printed).toContain('Error: left in TMPDIR by the test "leaves a directory": forgotten-')
@@ -134,7 +134,7 @@ test('leaks fail: the test that leaves something fails, the clean ones do not', 
 
 test('leaks off: nothing is said, and all goes with the run', async () => {
   await using project = new TestProject('vitest', { 'leaks.test.js': leaks })
-  const { code, printed } = await project.test([], { STINT_TEST_LEAKS: 'off' })
+  const { code, printed } = await project.test(['leaks'], { STINT_TEST_LEAKS: 'off' })
   expect(code).toBe(0)
   expect(printed).not.toContain('stint:')
   expect(project.remains()).toEqual([])
@@ -147,11 +147,11 @@ test('without the setup file the run still tells that something was left, and fa
     'leaks.test.js': `${imports} plain('leaves a file', () => writeFileSync(join(tmpdir(), 'forgotten'), ''))`,
     'vitest.config.js': config('{}'),
   })
-  const warned = await project.test()
+  const warned = await project.test(['leaks'])
   expect(warned.code).toBe(0)
   expect(warned.printed).toContain('stint: left in TMPDIR by code outside all watched tests: forgotten')
   writeFileSync(join(project.path, 'vitest.config.js'), config(`{ STINT_TEST_LEAKS: 'fail' }`))
-  const failed = await project.test()
+  const failed = await project.test(['leaks'])
   expect(failed.printed).toContain('left in TMPDIR by code outside all watched tests: forgotten')
   expect(failed.code).toBe(1)
   expect(project.remains()).toEqual([])
