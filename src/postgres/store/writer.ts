@@ -3,10 +3,20 @@ import { StintError } from '../../primitives/stint-error.ts'
 import type { Entry, Hold } from '../../store/driver.ts'
 import { causeOf, sqlStateOf } from '../explain.ts'
 import { appendStatement } from './append-statement.ts'
-import { type Batch, type Body, bodyOf, encodeBatch } from './batch.ts'
+import {
+  announce,
+  type Attempt,
+  attemptOf,
+  findLanded,
+  isSame,
+  type Listener,
+  lost,
+  type Written,
+} from './attempt.ts'
+import { type Body, bodyOf, encodeBatch } from './batch.ts'
 import { type Database, isUnknown } from './database.ts'
 import { sessionFenced } from '../../store/holder.ts'
-import { type LogName, tailOf } from './log-lines.ts'
+import type { LogName } from './log-lines.ts'
 import { type Ends, rowOf, selectRows, type SessionRow } from './session-row.ts'
 
 export interface WriterOptions {
@@ -15,14 +25,6 @@ export interface WriterOptions {
   row: SessionRow
   token: string
   inspect: Hold['inspect']
-}
-
-/** A record that is there. */
-export interface Written {
-  seq: number
-  at: number
-  /** Its sum, or its hash. */
-  tail: string
 }
 
 export interface WriteOptions {
@@ -34,15 +36,8 @@ export interface WriteOptions {
   mark?: string
 }
 
-interface Pending extends Body, Pick<WriteOptions, 'applied'> {
-  resolve: (written: Written) => void
+interface Pending extends Body, Listener {
   reject: (error: unknown) => void
-}
-
-/** As much of a batch that was sent as is needed to know it again: the texts may be many, and the server away for long. */
-interface Attempt extends Pick<Batch, 'end' | 'stamp' | 'places'> {
-  log: LogName
-  heard: readonly Pick<Pending, 'at' | 'applied' | 'resolve'>[]
 }
 
 /** How long a record that nobody waits for may stay in memory. */
@@ -169,7 +164,7 @@ export class SessionWriter {
     const [found] = await database.insist(() => database.query(selectRows('key = $1'), row.key))
     const now = found === undefined ? undefined : rowOf(found)
     if (now?.token !== token) {
-      const landed = await this.#findLanded(candidates)
+      const landed = await findLanded(database, row.key, candidates)
       if (landed !== undefined) this.#acknowledge(landed)
       this.#broken = sessionFenced(row.id)
       if (landed !== undefined && landed === attempt) return true
@@ -182,30 +177,11 @@ export class SessionWriter {
     return landed === attempt
   }
 
-  /** The session is somebody else's. Was one of these carried out before that? */
-  async #findLanded(candidates: readonly Attempt[]): Promise<Attempt | undefined> {
-    const { database, row } = this.#options
-    for (const attempt of candidates) {
-      const { log, end } = attempt
-      const { seq, tail } = end[log]
-      const sql = `SELECT line FROM stint.${log} WHERE session = $1 AND seq = $2`
-      const [there] = await database.insist(() => database.query(sql, row.key, seq))
-      if (there !== undefined && tailOf(log, String(there.line)) === tail) return attempt
-    }
-    return undefined
-  }
-
-  #acknowledge({ end, stamp, places, heard }: Attempt): void {
-    this.#ends = end
-    this.#stamped = stamp
+  #acknowledge(attempt: Attempt): void {
+    this.#ends = attempt.end
+    this.#stamped = attempt.stamp
     this.#unsure = []
-    heard.forEach(({ at, applied, resolve }, i) => {
-      const { seq = 0, tail = '' } = places[i] ?? {}
-      const written = { seq, at, tail }
-      applied?.(written)
-      // Of one that was given up on nobody hears it any more; but it counts.
-      resolve(written)
-    })
+    announce(attempt)
   }
 
   #explain(error: unknown): unknown {
@@ -224,24 +200,3 @@ export class SessionWriter {
     return turn
   }
 }
-
-const attemptOf = ({ end, stamp, places, journal }: Batch, items: readonly Pending[]): Attempt => ({
-  end,
-  stamp,
-  places,
-  log: journal.lines.length > 0 ? 'journal' : 'audit',
-  heard: items.map(({ at, applied, resolve }) => ({ at, applied, resolve })),
-})
-
-const isSame = (a: Ends, b: Ends): boolean =>
-  (['journal', 'audit'] as const).every((log) => a[log].seq === b[log].seq && a[log].tail === b[log].tail)
-
-/** A replica took over that did not have everything yet, or a backup was put in place. */
-const lost = (id: string, ours: Ends, theirs: Ends): StintError =>
-  new StintError(
-    'JOURNAL_CORRUPT',
-    `session ${id} ends at record ${theirs.journal.seq}, and ${ours.journal.seq} was acknowledged: the server has lost what it had`,
-    {
-      hint: 'Resume the session to go on from what is there; find out which server answers, and what it was restored from.',
-    },
-  )
