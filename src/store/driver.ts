@@ -109,7 +109,7 @@ export interface HeldSession {
   eventsBackwards(): AsyncIterable<LogRecord>
   auditRecords(): AsyncIterable<AuditRecord>
   /** Says that the holder lives. */
-  beat(): void
+  beat(): void | Promise<void>
   /** Gives the lock back; nothing can be written after that. */
   release(): Promise<void>
 }
