@@ -4,21 +4,14 @@ import {
   lstatSync,
   mkdirSync,
   readdirSync,
-  readFileSync,
   readlinkSync,
   symlinkSync,
-  utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { buildHalfDead } from '../../../test/support/build-c.ts'
 import { dataOf, errorOf, LockWorld } from '../../../test/support/lock-world.ts'
 import { isRunning, stintBin, until } from '../../../test/support/world.ts'
-import { look } from '../../lease/book.ts'
-import { fileRegister } from '../../lease/file-register.ts'
-import { runAsync } from '../../lease/register.ts'
-import { ownIdentity } from '../../primitives/liveness.ts'
 
 test('acquire, refuse, check, refresh, release: each with its envelope', async () => {
   await using world = new LockWorld()
@@ -60,119 +53,6 @@ test('acquire, refuse, check, refresh, release: each with its envelope', async (
   const lost = await world.lock(['check', '--session', 'mine', '--fence', '1'])
   expect([lost.code, errorOf(lost)?.code]).toEqual([4, 'LOCK_LOST'])
   expect(dataOf(await world.lock(['acquire', '--session', 'theirs']))).toMatchObject({ fence: 4 })
-})
-
-test('with --pid the claim ends with its process: reaped, unreaped, but not while another of its threads runs', async () => {
-  await using world = new LockWorld()
-  const take = async (session: string) => (await world.lock(['acquire', '--session', session])).code
-  const sleeper = world.start('sleep', ['300'])
-  await world.lock(['acquire', '--session', 'a', '--pid', String(sleeper.pid)])
-  expect(await take('b')).toBe(4)
-  sleeper.child.kill('SIGKILL')
-  await sleeper.finished
-  expect(await take('b')).toBe(0)
-  await world.lock(['release', '--session', 'b'])
-
-  const parent = world.start('sh', ['-c', 'sleep 300 & echo $!; exec sleep 301'])
-  await until('the child has a pid', () => parent.output().stdout.endsWith('\n'))
-  const zombie = Number(parent.output().stdout)
-  await world.lock(['acquire', '--session', 'a', '--pid', String(zombie)])
-  process.kill(zombie, 'SIGKILL')
-  await until('it is a zombie', () => !isRunning(zombie))
-  const unborn = await world.lock(['acquire', '--session', 'c', '--pid', String(zombie)])
-  expect([unborn.code, errorOf(unborn)?.code]).toEqual([5, 'NOT_FOUND'])
-  expect(await take('b')).toBe(0)
-  await world.lock(['release', '--session', 'b'])
-
-  const program = buildHalfDead(world.tmp)
-  const halfDead = world.start(program, [])
-  await until('only the other thread runs', () =>
-    readFileSync(`/proc/${halfDead.pid}/stat`, 'utf8').includes(') Z '),
-  )
-  await world.lock(['acquire', '--session', 'a', '--pid', String(halfDead.pid)])
-  expect(await take('b')).toBe(4)
-  halfDead.child.kill('SIGKILL')
-  await halfDead.finished
-  expect(await take('b')).toBe(0)
-})
-
-test('a reused pid is dead; another pid namespace and another host are not provable', async () => {
-  await using world = new LockWorld()
-  const me = ownIdentity()
-  const take = async () => (await world.lock(['acquire', '--session', 'me'])).code
-  world.plantClaim({ holders: [{ ...me, pidns: '1', calls: [] }] })
-  expect(await take()).toBe(4)
-  world.plantClaim({ holders: [{ ...me, host: 'f'.repeat(32), calls: [] }] })
-  expect(await take()).toBe(4)
-  world.plantClaim({ holders: [{ ...me, started: 1, calls: [] }] })
-  expect(await take()).toBe(0)
-})
-
-test('from inside another pid namespace nobody can tell that our holder is dead: it is not taken over', async () => {
-  await using world = new LockWorld()
-  const sleeper = world.start('sleep', ['300'])
-  await world.lock(['acquire', '--session', 'a', '--pid', String(sleeper.pid)])
-  const args = [stintBin, 'lock', 'acquire', '--workspace', world.workspace, '--session', 'b', '--json']
-  const inside = await world.unshare(['--pid', '--fork', '--mount-proc'], process.execPath, args)
-  expect(inside.code).toBe(4)
-  expect(inside.envelope().error).toMatchObject({ code: 'LOCK_HELD', holder: { liveness: 'unknown' } })
-})
-
-test('records that cannot be read, of another version or from the future lock nobody out for good', async () => {
-  await using world = new LockWorld()
-  const take = async (session: string) => (await world.lock(['acquire', '--session', session])).code
-  const ages: [string, number, number][] = [
-    ['garbage', 0, 4],
-    ['garbage', 301, 0],
-    ['{"schema_version":9}', 301, 0],
-    [' ', 301, 0],
-  ]
-  for (const [text, ageSeconds, code] of ages) {
-    world.plant(text)
-    const top = join(world.locks, String(Math.max(...readdirSync(world.locks).map(Number))))
-    const then = Date.now() / 1000 - ageSeconds
-    await world.start('touch', ['-h', '-d', `@${then}`, top]).finished
-    expect([text, ageSeconds, await take('a')]).toEqual([text, ageSeconds, code])
-    if (code === 0) await world.lock(['release', '--session', 'a'])
-  }
-  world.plantClaim({ refreshed_at: Date.now() + 3_600_000, acquired_at: Date.now() + 3_600_000 })
-  expect(await take('a')).toBe(0)
-})
-
-test('what a power loss leaves, an empty file on top from before this boot, holds nothing; from this boot it does', async () => {
-  await using world = new LockWorld()
-  await world.lock(['acquire', '--session', 'before'])
-  const files = fileRegister(join(world.home, 'locks'))
-  const wall = Date.now()
-  const now = { wall, mono: 60_000, clock: 'booted a minute ago' }
-  const register = {
-    ...files,
-    perform: async (step: Parameters<typeof files.perform>[0]) =>
-      step.call === 'now' ? now : await files.perform(step),
-  }
-  writeFileSync(join(world.locks, '2'), '')
-  for (const [secondsAgo, claims] of [
-    [90, []],
-    [30, [{ ttl_ms: 300_000 }]],
-  ] as const) {
-    utimesSync(join(world.locks, '2'), wall / 1000 - secondsAgo, wall / 1000 - secondsAgo)
-    const book = { register, key: world.key, workspace: world.workspace }
-    expect((await runAsync(register, look(book))).claims.claims).toMatchObject(claims)
-  }
-})
-
-test('fences jump ahead where epochs may have been lost: after a power loss, and after a reboot', async () => {
-  await using world = new LockWorld()
-  await world.lock(['acquire', '--session', 'before'])
-  writeFileSync(join(world.locks, '2'), '')
-  utimesSync(join(world.locks, '2'), 0, 0)
-  const after = dataOf(await world.lock(['acquire', '--session', 'after']))
-  expect(after).toMatchObject({ acquired: true, epoch: 3 })
-  expect(after.fence).toBeGreaterThan(2 ** 20)
-  await world.lock(['release', '--session', 'after'])
-  world.plantClaim({}, { boot: 'another boot', generation: 3, claims: [] })
-  const rebooted = dataOf(await world.lock(['acquire', '--session', 'after']))
-  expect(rebooted.fence).toBeGreaterThanOrEqual(4 * 2 ** 20 + Number(rebooted.epoch))
 })
 
 test('a path, the same with a slash, a link to it and a directory in the same git tree are one workspace', async () => {

@@ -1,0 +1,58 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { HookUser } from '../../../test/support/hook-user.ts'
+
+test('status: where hooks are, with which choices, and who has none', async () => {
+  await using world = new HookUser()
+  mkdirSync(join(world.user, '.gemini'))
+  await world.change(
+    'install',
+    'claude',
+    '--scope',
+    'paths',
+    '--hold',
+    'session',
+    '--fail-closed',
+    '--record',
+  )
+  await world.change('install', 'copilot', '--project')
+  const status = await world.hook(['status'])
+  expect(status.envelope().data).toMatchObject({
+    hooks: [
+      {
+        agent: 'claude',
+        place: 'user',
+        state: 'installed',
+        choices: { scope: 'paths', hold: 'session', failClosed: true, record: true },
+      },
+      { agent: 'copilot', place: 'project', state: 'installed', program: ['stint-hook'] },
+    ],
+    without: ['gemini'],
+  })
+})
+
+test('status: gone, half there, edited by hand, unreadable', async () => {
+  await using world = new HookUser()
+  const state = async (): Promise<unknown> => {
+    const { hooks } = (await world.hook(['status', 'claude'])).envelope().data as {
+      hooks: { state: string }[]
+    }
+    return hooks[0]?.state
+  }
+  const path = world.file('claude')
+  await world.change('install', 'claude')
+  const whole = world.read(path)
+  writeFileSync(path, whole.replace('"Stop"', '"Other"'))
+  expect(await state()).toBe('incomplete')
+  writeFileSync(path, whole.replaceAll('NODE_EXTRA_CA_CERTS= ', 'nice '))
+  expect(await state()).toBe('edited')
+  writeFileSync(path, '{}')
+  expect(await state()).toBe('lost')
+  writeFileSync(path, '{"stint-hook')
+  expect(await state()).toBe('unreadable')
+  rmSync(path)
+  expect(await state()).toBe('lost')
+  await world.change('uninstall', 'claude')
+  expect(await state()).toBeUndefined()
+})
