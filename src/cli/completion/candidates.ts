@@ -49,29 +49,32 @@ async function completeCommand(
   source: Source,
 ): Promise<Completion> {
   const table = optionsOf(command)
+  // Bash takes `--scope=o` apart, into three words: here they are two.
+  if (before.includes('=') || typed === '=')
+    return await completeCommand(
+      command,
+      before.filter((word) => word !== '='),
+      typed === '=' ? '' : typed,
+      source,
+    )
   // What follows `--`, or the program that is run, is somebody else's command line.
   if (before.includes('--') || (command.stopAtPositional && positionalsIn(before, table) > 0))
     return { files: true }
-  const [, name, value] = /^--([\w-]+)=(.*)$/s.exec(typed) ?? []
-  if (name !== undefined && value !== undefined) {
-    const values = valuesOf(table[name])
-    return values === undefined
-      ? { files: true }
-      : startingWith(
-          typed,
-          values.map((each) => ({ ...each, text: `--${name}=${each.text}` })),
-        )
+  const [, name] = /^--([\w-]+)=/.exec(typed) ?? []
+  if (name !== undefined) {
+    const values = valuesOf(table[name])?.map((each) => ({ ...each, text: `--${name}=${each.text}` }))
+    return among(values, typed)
   }
   const awaiting = optionAwaitingValue(before.at(-1), table)
-  if (awaiting !== undefined) {
-    const values = valuesOf(awaiting)
-    return values === undefined ? { files: true } : startingWith(typed, values)
-  }
+  if (awaiting !== undefined) return among(valuesOf(awaiting), typed)
   if (typed.startsWith('-')) return startingWith(typed, optionNames(table))
   if (command.positionals === undefined) return { candidates: [] }
-  const named = await source(command.positionals)
-  return named === undefined ? { files: true } : startingWith(typed, named)
+  return among(await source(command.positionals), typed)
 }
+
+/** Of those that are known; where none are, the shell completes names of files. */
+const among = (known: readonly Candidate[] | undefined, typed: string): Completion =>
+  known === undefined ? { files: true } : startingWith(typed, known)
 
 const startingWith = (typed: string, candidates: readonly Candidate[]): Completion => ({
   candidates: candidates.filter(({ text }) => text.startsWith(typed)),

@@ -90,6 +90,9 @@ test('bash completes a command, an option and its value of the real stint; ids, 
   expect(inBash(['stint', 'swe'])).toEqual(['sweep'])
   expect(inBash(['stint', 'sweep', '--dry'])).toEqual(['--dry-run'])
   expect(inBash(['stint', 'sweep', '--scope', 'o'])).toEqual(['outputs'])
+  // So bash hands over `--scope=o`, and `--scope=`.
+  expect(inBash(['stint', 'sweep', '--scope', '=', 'o'])).toEqual(['outputs'])
+  expect(inBash(['stint', 'sweep', '--scope', '='])).toContain('outputs')
   expect(inBash(['stint', 'sessions', 'show', ''])).toEqual([])
 })
 
