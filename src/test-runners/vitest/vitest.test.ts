@@ -122,7 +122,9 @@ test('leaks warn, the default: whoever leaves something in TMPDIR is named, and 
 
 test('leaks fail: the test that leaves something fails, the clean ones do not', async () => {
   await using project = new TestProject('vitest', { 'leaks.test.js': leaks })
-  const { code, printed } = await project.test(['leaks', '--reporter', 'verbose'], { STINT_TEST_LEAKS: 'fail' })
+  const { code, printed } = await project.test(['leaks', '--reporter', 'verbose'], {
+    STINT_TEST_LEAKS: 'fail',
+  })
   expect(code).toBe(1)
   expect(printed).toContain('× leaks.test.js > leaves a directory')
   expect(printed).toContain('Error: left in TMPDIR by the test "leaves a directory": forgotten-')
