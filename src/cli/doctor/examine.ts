@@ -13,7 +13,7 @@ import { judgeHooks, lookAtHooks } from '../health/hooks.ts'
 import { claimsIn, sessionsIn } from '../health/in-home.ts'
 import { judgeLeases } from '../health/leases.ts'
 import { judgeOrphans, orphansAmong } from '../health/orphans.ts'
-import { filesFlag, judgeSessions } from '../health/sessions.ts'
+import { filesPrefix, judgeSessions } from '../health/sessions.ts'
 import { judgeSpace, readSpace } from '../health/space.ts'
 import { storeOfEnvironment } from '../store.ts'
 import { judgeClock, newestIn, setBackSince } from './clock.ts'
@@ -59,7 +59,9 @@ export async function* examineAll(): AsyncGenerator<Check> {
         setBackMs: setBackSince(claims.subjects),
       }),
     )
-    yield* look('sessions', async () => judgeSessions(await sessionsIn(path), filesFlag()))
+    yield* look('sessions', async () =>
+      judgeSessions(await sessionsIn(path), { prefix: filesPrefix(), onServer: false }),
+    )
   }
   if ('check' in tmp) yield tmp.check
   else {

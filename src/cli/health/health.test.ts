@@ -12,7 +12,7 @@ import { type HookHealth, judgeHooks } from './hooks.ts'
 import { judgeLeases } from './leases.ts'
 import { judgeOrphans } from './orphans.ts'
 import { renderCheck } from './render.ts'
-import { judgeSessions } from './sessions.ts'
+import { filesPrefix, judgeSessions } from './sessions.ts'
 import { judgeSpace, readSpace } from './space.ts'
 
 const mib = 2 ** 20
@@ -66,6 +66,16 @@ test('sessions: what is damaged, held out of sight, or was left by the dead, eac
   ])
   const [many] = judgeSessions(sessions('damaged', 'damaged', 'damaged', 'damaged'))
   expect(many?.text).toBe('4 damaged: ses_0, ses_1, ses_2 and others')
+})
+
+test('sessions: a fix works where they are kept', () => {
+  const fixOf = (prefix: string, onServer: boolean) =>
+    judgeSessions(sessions('damaged'), { prefix, onServer })[0]?.fix
+  expect(filesPrefix({})).toBe('')
+  expect(fixOf(filesPrefix({ STINT_STORE: 'postgres://db' }), false)).toBe(
+    'STINT_STORE=files stint sessions repair ses_0',
+  )
+  expect(fixOf('', true)).toMatch(/^`stint sessions verify ses_0` shows the damage; restore/)
 })
 
 test('leases: records that cannot be read are shown where they lie', () => {

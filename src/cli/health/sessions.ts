@@ -10,43 +10,52 @@ export function countStates(sessions: readonly Pick<SessionSummary, 'state'>[]):
   return counts
 }
 
-/** What commands need to be told so that they work on sessions in files: where a server is named, they mean that. */
-export const filesFlag = (env: NodeJS.ProcessEnv = process.env): string =>
-  env.STINT_STORE && env.STINT_STORE !== 'files' ? ' --store files' : ''
+/** What makes a command work on sessions in files where `STINT_STORE` names a server. */
+export const filesPrefix = (env: NodeJS.ProcessEnv = process.env): string =>
+  env.STINT_STORE && env.STINT_STORE !== 'files' ? 'STINT_STORE=files ' : ''
 
-/** Each state that somebody should do something about, the worst first. `flag` leads commands to where they are kept. */
-export function judgeSessions(sessions: readonly Pick<SessionSummary, 'id' | 'state'>[], flag = ''): Check[] {
-  const idsOf = (state: SessionState): string[] =>
-    sessions.filter((session) => session.state === state).map(({ id }) => id)
-  const [damaged, locked, crashed] = [idsOf('damaged'), idsOf('locked'), idsOf('crashed')]
+/** Where sessions are kept. */
+export interface SessionPlace {
+  /** Stands before commands, to lead them there. */
+  prefix: string
+  onServer: boolean
+}
+
+/** Each state that somebody should do something about, the worst first. */
+export function judgeSessions(
+  sessions: readonly Pick<SessionSummary, 'id' | 'state'>[],
+  { prefix, onServer }: SessionPlace = { prefix: '', onServer: false },
+): Check[] {
+  const judge = (state: SessionState, say: (count: number, names: string, id: string) => Check): Check[] => {
+    const ids = sessions.filter((session) => session.state === state).map(({ id }) => id)
+    const [first] = ids
+    return first === undefined ? [] : [say(ids.length, some(ids), first)]
+  }
   const found = [
-    ...(damaged.length === 0
-      ? []
-      : [
-          bad(
-            'sessions',
-            `${damaged.length} damaged: ${some(damaged)}`,
-            `stint sessions repair ${damaged[0]}${flag}`,
-          ),
-        ]),
-    ...(locked.length === 0
-      ? []
-      : [
-          poor(
-            'sessions',
-            `${locked.length} held by a process that cannot be seen from here: ${some(locked)}`,
-            `End that process; if it is gone for good: stint sessions unlock ${locked[0]}${flag}`,
-          ),
-        ]),
-    ...(crashed.length === 0
-      ? []
-      : [
-          poor(
-            'sessions',
-            `${crashed.length} whose writer died: ${some(crashed)}`,
-            `Resume it in its own tool: everything that was acknowledged is there. \`stint sessions tail ${crashed[0]}${flag}\` shows its end.`,
-          ),
-        ]),
+    ...judge('damaged', (count, names, id) =>
+      bad(
+        'sessions',
+        `${count} damaged: ${names}`,
+        // Only files can be repaired.
+        onServer
+          ? `\`stint sessions verify ${id}\` shows the damage; restore the session from a backup of the database.`
+          : `${prefix}stint sessions repair ${id}`,
+      ),
+    ),
+    ...judge('locked', (count, names, id) =>
+      poor(
+        'sessions',
+        `${count} held by a process that cannot be seen from here: ${names}`,
+        `End that process; if it is gone for good: ${prefix}stint sessions unlock ${id}`,
+      ),
+    ),
+    ...judge('crashed', (count, names, id) =>
+      poor(
+        'sessions',
+        `${count} whose writer died: ${names}`,
+        `Resume it in its own tool: everything that was acknowledged is there. \`${prefix}stint sessions tail ${id}\` shows its end.`,
+      ),
+    ),
   ]
   return found.length > 0 ? found : [fine('sessions', plural(sessions.length, 'session'))]
 }

@@ -11,7 +11,7 @@ import { judgeHooks, lookAtHooks } from '../health/hooks.ts'
 import { claimsIn, sessionsIn } from '../health/in-home.ts'
 import { judgeLeases } from '../health/leases.ts'
 import { judgeOrphans, orphansAmong } from '../health/orphans.ts'
-import { countStates, filesFlag, judgeSessions } from '../health/sessions.ts'
+import { countStates, filesPrefix, judgeSessions } from '../health/sessions.ts'
 import { judgeSpace, readSpace } from '../health/space.ts'
 import { describeSession } from '../sessions/describe.ts'
 import { storeOfEnvironment } from '../store.ts'
@@ -58,8 +58,8 @@ export async function gatherStatus() {
     ...disk.map((space) => judgeSpace(`${space.name} disk`, space)),
     ...(claims ? [judgeLeases(claims, (key) => join(home ?? '', 'locks', key))] : []),
     ...(server ? [judgeLeases(server, (key) => `the row ${key} of stint.register`)] : []),
-    ...judgeSessions(sessions, filesFlag()),
-    ...judgeSessions(server?.sessions ?? []),
+    ...judgeSessions(sessions, { prefix: filesPrefix(), onServer: false }),
+    ...judgeSessions(server?.sessions ?? [], { prefix: '', onServer: true }),
     judgeOrphans(orphans),
     ...(hooks ? judgeHooks(hooks) : []),
   )
