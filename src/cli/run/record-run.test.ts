@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { dataOf, jsonLines, SessionWorld } from '../../../test/support/session-world.ts'
-import { until } from '../../../test/support/world.ts'
+import { type Running, until } from '../../../test/support/world.ts'
 
 const record = (world: SessionWorld, ...args: string[]) =>
   world.stint(['run', '--record', '--session', 'mine', ...args], { cwd: world.tmp })
@@ -74,30 +74,16 @@ test('a program that does not exist, a timeout and a signal are outcomes; SIGKIL
   await using world = new SessionWorld()
   expect((await record(world, '--', 'no-such-program')).code).toBe(127)
   expect((await record(world, '--timeout', '300ms', '--', 'sleep', '60')).code).toBe(10)
-  const stopped = world.startStint([
-    'run',
-    '--record',
-    '--session',
-    'mine',
-    '--',
-    'sh',
-    '-c',
-    'echo on; sleep 60',
-  ])
-  await until('it runs', () => stopped.output().stdout === 'on\n')
+  const start = async (): Promise<Running> => {
+    const program = ['sh', '-c', 'echo on; sleep 60']
+    const running = world.startStint(['run', '--record', '--session', 'mine', '--', ...program])
+    await until('it runs', () => running.output().stdout === 'on\n')
+    return running
+  }
+  const stopped = await start()
   stopped.child.kill('SIGTERM')
   expect((await stopped.finished).code).toBe(143)
-  const killed = world.startStint([
-    'run',
-    '--record',
-    '--session',
-    'mine',
-    '--',
-    'sh',
-    '-c',
-    'echo on; sleep 60',
-  ])
-  await until('it runs', () => killed.output().stdout === 'on\n')
+  const killed = await start()
   killed.child.kill('SIGKILL')
   await killed.finished
   const all = await acts(world)

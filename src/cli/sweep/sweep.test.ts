@@ -10,15 +10,7 @@ import { newRequestId, newSessionId } from '../../primitives/id.ts'
 import { ownIdentity } from '../../primitives/liveness.ts'
 import { openRoot } from '../../scratch/root.ts'
 import { sweepSync } from '../../sweep/sweep.ts'
-import { renderSweep, sweepFailure } from './report.ts'
-
-interface SweepData {
-  dry_run: boolean
-  removed: { path: string; type: string; bytes: number; reason: string }[]
-  kept: { path: string; reason: string }[]
-  failures: unknown[]
-  bytes_freed: number
-}
+import { renderSweep, type SweepData, sweepFailure } from './report.ts'
 
 const dead = () => ({ ...ownIdentity(), pid: deadPid })
 
