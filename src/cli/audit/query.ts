@@ -31,14 +31,13 @@ export const queryCommand = defineBareCommand({
     ['stint audit query mine --failed --json', 'what went wrong'],
   ],
   async run({ say, warn }, { options, positionals }) {
-    const { id, store } = await openSession(options.store, positionals, warn)
-    const inspection = await store.inspect(id)
+    const session = await openSession(options.store, positionals, warn)
     const { since, action, type, key, failed, limit = defaultLimit } = options
     const from = since === undefined ? 0 : Date.now() - since
     const keyed = new Set<string>()
     let matching = 0
     const newest = new Newest<AuditRecord>(limit)
-    const damage = await readAudit(id, inspection, (record) => {
+    const damage = await readAudit(session, (record) => {
       if (record.key === key && key !== undefined && record.act !== undefined) keyed.add(record.act)
       if (
         record.at < from ||
@@ -51,7 +50,7 @@ export const queryCommand = defineBareCommand({
       matching += 1
       newest.push(record)
     })
-    const data = { session_id: id, lines: newest.items, matching }
+    const data = { session_id: session.id, lines: newest.items, matching }
     if (damage === undefined) return data
     say(renderLines(data.lines))
     throw new StintError(damage.code, damage.message, { ...damage.options, data })

@@ -32,11 +32,10 @@ export const showCommand = defineBareCommand({
     ['stint audit show mine --all --json', 'for scripts'],
   ],
   async run({ say, warn }, { options, positionals }) {
-    const { id, store } = await openSession(options.store, positionals, warn)
-    const inspection = await store.inspect(id)
+    const session = await openSession(options.store, positionals, warn)
     const acts = new ActTable(options.all ? Number.MAX_SAFE_INTEGER : (options.limit ?? defaultLimit))
-    const damage = await readAudit(id, inspection, (record) => acts.take(record))
-    const data = { session_id: id, acts: acts.acts, total: acts.total }
+    const damage = await readAudit(session, (record) => acts.take(record))
+    const data = { session_id: session.id, acts: acts.acts, total: acts.total }
     if (damage === undefined) return data
     say(renderActs(data.acts, data.total))
     throw new StintError(damage.code, damage.message, { ...damage.options, data })

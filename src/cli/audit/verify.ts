@@ -14,13 +14,13 @@ export const verifyCommand = defineBareCommand({
   positionals: 'ID',
   examples: [['stint audit verify mine', 'prints the head of the chain: keep it somewhere else']],
   async run({ signal, quiet, warn }, { options, positionals }) {
-    const { id, store } = await openSession(options.store, positionals, warn)
+    const { id, store, damageHint } = await openSession(options.store, positionals, warn)
     const inspection = await store.inspect(id)
     const bar = await openProgressBar('verifying', { signal, quiet })
     const health = await inspection.health((bytes) => bar?.update({ bytes })).finally(() => bar?.clear())
     const { records, head, findings, state } = health.audit
     const data = { session_id: id, lines: records, head, state, findings }
-    const damage = auditDamage(id, health.audit)
+    const damage = auditDamage(id, health.audit, damageHint)
     if (damage !== undefined) throw new StintError(damage.code, damage.message, { ...damage.options, data })
     for (const finding of findings) warn(finding)
     return data

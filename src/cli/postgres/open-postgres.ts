@@ -1,6 +1,7 @@
 import type { Register } from '../../lease/register.ts'
 import { postgresRegister } from '../../postgres/register.ts'
 import { PostgresDriver } from '../../postgres/store/driver.ts'
+import { damageHint } from '../../postgres/store/recover.ts'
 import { createStore } from '../../store/create-store.ts'
 import type { OpenSessions } from '../sessions/open-sessions.ts'
 import { openPool } from './open-pool.ts'
@@ -17,6 +18,7 @@ export function openPostgresSessions(url: string): OpenSessions {
     ids: (beginning) => driver.idsFrom(beginning),
     assertThere: async (id) => void (await driver.holder(id)),
     beside: async (id) => ({ path: null, spooled: await driver.waiting(id), quarantined: [] }),
+    damageHint,
     // Who may only look can say it here and now.
     noteDamage: (id, what) => driver.noteDamage(id, what).catch(() => {}),
     trash: null,

@@ -132,6 +132,24 @@ test('a session is copied from one store to the other, verified, under an id of 
   expect(errorOf(await world.run('copy', 'nobody', '--to', 'files'))).toMatchObject({ code: 'NOT_FOUND' })
 })
 
+test('damage on the server names what can be done about it there', async () => {
+  await using other = await PostgresSessions.on(server)
+  const session = await other.store.create({ id: 'mine' })
+  await session.append({ type: 'note' })
+  await session.audit({ action: 'note' })
+  await session.close()
+  const env = { STINT_STORE: server.url({ database: other.database }) }
+  for (const [table, args] of [
+    ['journal', ['sessions', 'verify', 'mine']],
+    ['audit', ['audit', 'verify', 'mine']],
+    ['audit', ['audit', 'show', 'mine']],
+  ] as const) {
+    await other.sql(`UPDATE stint.${table} SET line = replace(line, '"note"', '"fake"')`)
+    const found = await world.stint([...args, '--json'], { env })
+    expect([found.code, errorOf(found)?.suggestion]).toEqual([4, expect.stringContaining('backup')])
+  }
+})
+
 test('verify does not pass over a session that the server fails to read', async () => {
   await using other = await PostgresSessions.on(server)
   const session = await other.store.create({ id: 'mine' })

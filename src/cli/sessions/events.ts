@@ -29,12 +29,12 @@ export const eventsCommand = defineBareCommand({
     ['stint sessions events mine --from 100 --to 200', 'a part'],
   ],
   async run({ warn }, { options, positionals }) {
-    const { id, store } = await openSession(options.store, positionals, warn)
+    const { id, store, damageHint } = await openSession(options.store, positionals, warn)
     const inspection = await store.inspect(id)
     const { from, to, type, all } = options
     const reading = new Reading(inspection, { from, to, type, all })
     if (!(await printLines(reading.lines()))) return
-    await reading.assertWhole(id, warn)
+    await reading.assertWhole(id, damageHint, warn)
   },
 })
 
@@ -59,12 +59,12 @@ class Reading {
   }
 
   /** The reader ends before the first record that is bad: only a later one, or one that is attested, tells that something is missing. */
-  async assertWhole(id: string, warn: (message: string) => void): Promise<void> {
+  async assertWhole(id: string, hint: string | undefined, warn: (message: string) => void): Promise<void> {
     const { summary, manifest } = this.#inspection
     const there = Math.max(summary.records, attestedBy(manifest).seq)
     if (this.#next > Math.min(there, this.#options.to ?? there)) return
     const health = await this.#inspection.health()
-    const damage = damageFound(id, health)
+    const damage = damageFound(id, health, hint)
     if (damage !== undefined) throw damage
     for (const finding of health.journal.findings) warn(finding)
   }

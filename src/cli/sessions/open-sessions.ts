@@ -22,6 +22,8 @@ export interface OpenSessions {
   assertThere(id: string): Promise<void>
   /** What lies beside a session: its files, what visitors left, what was set aside. */
   beside(id: string): Promise<{ path: string | null; spooled: number; quarantined: string[] }>
+  /** What to do about damage, where nothing can be repaired. */
+  damageHint?: string
   /** So that a list shows it. */
   noteDamage(id: string, what: string): Promise<void>
   /** Where sessions go that are removed; null if they stay where they are, out of sight. */

@@ -74,7 +74,7 @@ async function idsOf(open: OpenSessions, all: boolean, positionals: readonly str
 
 /** Undefined for one that was removed meanwhile. */
 async function verifyOne(
-  { store, noteDamage }: OpenSessions,
+  { store, noteDamage, damageHint }: OpenSessions,
   id: string,
   onBytes: (done: number) => void,
 ): Promise<{ verified: Verified; error?: StintError } | undefined> {
@@ -83,7 +83,7 @@ async function verifyOne(
     let health = await inspection.health(onBytes)
     // While somebody writes, a look may come between two halves of a group: then another tells.
     if (damageFound(id, health) !== undefined) health = await inspection.health(onBytes)
-    const error = damageFound(id, health)
+    const error = damageFound(id, health, damageHint)
     if (error !== undefined) await noteDamage(id, error.message)
     const findings = [
       ...health.journal.findings,

@@ -10,7 +10,7 @@ import type { RecoveryReport } from '../../store/store.ts'
 import type { Database } from './database.ts'
 import { PostgresSession } from './held-session.ts'
 import { giveBack, type Taken } from './hold.ts'
-import { damageOf, isAt, recover } from './recover.ts'
+import { damageHint, damageOf, isAt, recover } from './recover.ts'
 import { readManifest, type SessionRow } from './session-row.ts'
 import { verify } from './verify.ts'
 
@@ -95,7 +95,7 @@ async function isSnapshotDue(database: Database, { key, ends }: SessionRow): Pro
 
 /** Damage that was found may lie where a recovery does not look, before the last snapshot: until somebody has put it right nothing is written. */
 async function assertRepaired(database: Database, { id, key }: SessionRow, token: string): Promise<void> {
-  const damage = damageFound(id, await verify(database, id))
+  const damage = damageFound(id, await verify(database, id), damageHint)
   if (damage !== undefined) throw damage
   await database.query('UPDATE stint.session SET damage = NULL WHERE key = $1 AND token = $2', key, token)
 }

@@ -9,6 +9,7 @@ import { createStatement } from './create-statement.ts'
 import type { Ask, Database } from './database.ts'
 import { locked, standingOf } from './hold.ts'
 import { follow, genesis, linesOf, type LogName } from './log-lines.ts'
+import { damageHint } from './recover.ts'
 import { findRow, type LogEnd, postgresId, readManifest } from './session-row.ts'
 import { verify } from './verify.ts'
 
@@ -16,7 +17,7 @@ import { verify } from './verify.ts'
 export async function pack(database: Database, id: string): Promise<Parcel> {
   const row = await findRow(database, id)
   if (standingOf(row) === 'held') throw locked(row)
-  const damage = damageFound(id, await verify(database, id))
+  const damage = damageFound(id, await verify(database, id), damageHint)
   if (damage !== undefined) throw damage
   const { key, ends, turns } = row
   return {

@@ -91,6 +91,10 @@ async function takeOwn(
   takeRecord(state, record, read)
 }
 
+/** What to do about a session on a server, which `stint sessions repair` does not know. */
+export const damageHint =
+  'A fork at an earlier record has what is intact; the rest is in a backup of the database.'
+
 /** What was found, as the error it is. */
 export function damageOf(
   id: string,
