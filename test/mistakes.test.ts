@@ -1,9 +1,9 @@
-import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type ErrorCode, errorTable } from '../src/primitives/error-table.ts'
 import { treeHash } from './support/tree-hash.ts'
-import { type Finished, World } from './support/world.ts'
+import { type Finished, isRoot, World } from './support/world.ts'
 
 /** What people get wrong: the command line, what it must answer, and what is odd about the place it is typed in. */
 interface Mistake {
@@ -12,7 +12,13 @@ interface Mistake {
   env?: (world: World) => NodeJS.ProcessEnv
   /** Is it found out only in the middle of a run? */
   begun?: boolean
+  /** Typed by somebody whom permissions hold. */
+  asNobody?: boolean
+  /** What must be said, on stdout or stderr. */
+  says?: RegExp
 }
+
+const nobody = { uid: 65534, gid: 65534 }
 
 const long = 'x'.repeat(300)
 
@@ -126,7 +132,65 @@ const places: Mistake[] = [
   },
 ]
 
-const all: Mistake[] = [...lines.map(([line, code]) => ({ line, code })), ...places]
+/** Whatever needs the home, by what it does there. */
+const needHome = [
+  'run --record -- true',
+  'sessions list',
+  'sessions show abc',
+  'sessions append abc --create --type note',
+  'sessions verify --all',
+  'sessions unlock abc --yes',
+  'sessions rm abc --yes',
+  'sessions repair abc --yes',
+  'sessions export abc',
+  'sessions fork abc',
+  'sessions du',
+  'audit show abc',
+  'lock list',
+  'lock acquire --session a --pid 1',
+  'sweep --scope sessions',
+]
+
+const closed = /no permission for \S+\/closed \(EACCES\).*chmod u\+rwX \S+\/closed, or set STINT_HOME/s
+
+const unusable: Mistake[] = [
+  ...needHome.map((line): Mistake => ({
+    line,
+    code: 'PERMISSION_DENIED',
+    env: (w) => ({ HOME: closedDirectory(w), STINT_HOME: '' }),
+    asNobody: true,
+    says: closed,
+  })),
+  ...['sessions list', 'sessions show abc', 'sessions append abc --create --type note'].map(
+    (line): Mistake => ({
+      line,
+      code: 'PERMISSION_DENIED',
+      env: (w) => ({ STINT_HOME: closedDirectory(w) }),
+      asNobody: true,
+      says: closed,
+    }),
+  ),
+  ...needHome.map((line): Mistake => ({
+    line,
+    code: 'HOME_UNSAFE',
+    env(w) {
+      writeFileSync(join(w.tmp, 'file'), '')
+      return { STINT_HOME: join(w.tmp, 'file') }
+    },
+    says: /\/file is not a directory.*STINT_HOME/s,
+  })),
+]
+
+/** One of nobody's that even nobody may enter. */
+function closedDirectory({ tmp }: World): string {
+  const path = join(tmp, 'closed')
+  mkdirSync(path)
+  if (isRoot) for (const each of [tmp, path]) chownSync(each, nobody.uid, nobody.gid)
+  chmodSync(path, 0)
+  return path
+}
+
+const all: Mistake[] = [...lines.map(([line, code]) => ({ line, code })), ...places, ...unusable]
 
 test('the table has at least 60 mistakes', () => {
   expect(all.length).toBeGreaterThanOrEqual(60)
@@ -140,16 +204,19 @@ const wordsOf = (line: string): string[] =>
 const codeOf = ({ stdout, stderr, envelope }: Finished): string | undefined =>
   stdout === '' ? /^stint.*: .* \(([A-Z_]+)\)\n/.exec(stderr)?.[1] : envelope().error?.code
 
-test.concurrent.each(all)('stint $line: $code, and no stack trace', async ({ line, code, env, begun }) => {
+test.concurrent.each(all)('stint $line: $code, and no stack trace', async (mistake) => {
+  const { line, code, env, begun, asNobody, says = /./ } = mistake
   await using world = new World()
   const place = env?.(world)
-  const before = treeHash(world.tmp)
-  const result = await world.stint(wordsOf(line), { cwd: world.tmp, env: place })
+  const { exit } = errorTable[code]
+  // Arguments are judged before anything is made.
+  const before = exit === 2 && !begun ? treeHash(world.tmp) : undefined
+  const as = asNobody && isRoot ? nobody : {}
+  const result = await world.stint(wordsOf(line), { cwd: world.tmp, env: place, ...as })
   expect(result.stdout + result.stderr).not.toMatch(/^\s+at .*[(:]\d+/m)
   expect(codeOf(result), result.stderr).toBe(code)
-  const { exit } = errorTable[code]
+  expect(result.stdout + result.stderr).toMatch(says)
   expect(result.code).toBe(code === 'CHILD_FAILED' ? 9 : exit)
-  // Arguments are judged before anything is made.
-  if (exit === 2 && !begun) expect(treeHash(world.tmp)).toBe(before)
+  if (before !== undefined) expect(treeHash(world.tmp)).toBe(before)
   expect(world.leftovers()).toEqual([])
 })

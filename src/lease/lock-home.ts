@@ -1,7 +1,7 @@
-import { statSync } from 'node:fs'
-import { join, relative, sep } from 'node:path'
+import { join } from 'node:path'
 import { ensureHomeDirectory, stintHome } from '../primitives/home.ts'
-import { errnoOf, codedError, StintError } from '../primitives/stint-error.ts'
+import { explainHome } from '../primitives/home-error.ts'
+import { errnoOf, StintError } from '../primitives/stint-error.ts'
 import { fileRegister } from './file-register.ts'
 import type { FileStep } from './file-step.ts'
 import type { Register } from './register.ts'
@@ -49,33 +49,10 @@ function openRegister(home: string): Register<FileStep> {
 function explain(error: unknown, step: FileStep, home: string): unknown {
   const errno = errnoOf(error) ?? ''
   if (['ENOENT', 'EEXIST', 'EINVAL', 'ENAMETOOLONG'].includes(errno)) return error
-  if (errno === 'ENOTDIR') {
-    const path = notDirectory(home, 'path' in step ? step.path : home)
-    return new StintError('HOME_UNSAFE', `${path} is not a directory`, { cause: error })
-  }
   if (step.call === 'symlink' && ['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP'].includes(errno)) {
     return new StintError('LOCK_UNSUPPORTED', `the file system of ${home} has no symbolic links: ${errno}`, {
       cause: error,
     })
   }
-  return codedError(
-    error,
-    `use the locks in ${home}`,
-    `Check STINT_HOME (${home}): it must be a writable directory of yours.`,
-  )
-}
-
-/** From the home down to this path, the first that is no directory. */
-function notDirectory(home: string, path: string): string {
-  const parts = relative(home, path).split(sep)
-  const down = [home, ...parts.map((_, count) => join(home, ...parts.slice(0, count + 1)))]
-  return down.find((each) => !isDirectory(each)) ?? home
-}
-
-function isDirectory(path: string): boolean {
-  try {
-    return statSync(path).isDirectory()
-  } catch {
-    return false
-  }
+  return explainHome(error, home, `use the locks in ${home}`)
 }

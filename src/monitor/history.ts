@@ -1,10 +1,11 @@
 import { lstatSync, readdirSync, unlinkSync } from 'node:fs'
-import { join } from 'node:path'
-import { ensureHomeDirectory, homeUnsafe } from '../primitives/home.ts'
+import { dirname, join } from 'node:path'
+import { ensureHomeDirectory } from '../primitives/home.ts'
+import { explainHome, homeUnsafe } from '../primitives/home-error.ts'
 import { readLastLines } from '../primitives/line-file.ts'
 import { ownDirectoryProblem } from '../primitives/own-directory.ts'
 import { appendPrivateFile } from '../primitives/private-file.ts'
-import { codedError, errnoOf } from '../primitives/stint-error.ts'
+import { errnoOf } from '../primitives/stint-error.ts'
 import { parseSample, type Sample } from './sample.ts'
 
 /** `$STINT_HOME/stats/<yyyy-mm>.ndjson`: a sample a line, a file a month. */
@@ -56,7 +57,7 @@ function monthsIn(directory: string): string[] {
       .sort()
   } catch (error) {
     if (['ENOENT', 'ENOTDIR'].includes(errnoOf(error) ?? '')) return []
-    throw codedError(error, `read ${directory}`)
+    throw explainHome(error, dirname(directory), `read ${directory}`)
   }
 }
 

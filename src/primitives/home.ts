@@ -1,8 +1,9 @@
-import { realpathSync } from 'node:fs'
+import { realpathSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
+import { explainHome, homeMissing, homeUnsafe } from './home-error.ts'
 import { ensureChosenDirectory } from './own-directory.ts'
-import { codedError, errnoOf, StintError } from './stint-error.ts'
+import { errnoOf, StintError } from './stint-error.ts'
 
 /** A path has at most 4,096 bytes: what is kept in the home must fit, too. */
 const longestHome = 3800
@@ -11,7 +12,9 @@ const longestHome = 3800
 export function stintHome(env: NodeJS.ProcessEnv = process.env): string {
   const home = env.STINT_HOME || join(userHome(), '.stint')
   if (!isAbsolute(home))
-    throw new StintError('ARG_ERROR', `STINT_HOME must be an absolute path, not ${JSON.stringify(home)}`)
+    throw new StintError('ARG_ERROR', `STINT_HOME must be an absolute path, not ${JSON.stringify(home)}`, {
+      hint: 'Set STINT_HOME to an absolute path.',
+    })
   if (Buffer.byteLength(home) > longestHome) throw missing(home, 'ENAMETOOLONG')
   try {
     // People keep their dot directories elsewhere and link to them: what counts is where it leads.
@@ -48,21 +51,20 @@ export function ensureHomeDirectory(path: string): void {
   if (problem !== undefined) throw homeUnsafe(path, problem)
 }
 
-/** Something in the home is not a directory that we may use. */
-export const homeUnsafe = (path: string, problem: string): StintError =>
-  new StintError('HOME_UNSAFE', `${path} ${problem}`, { detail: `path=${path}` })
-
 function homeError(error: unknown, path: string): unknown {
   const errno = errnoOf(error) ?? ''
-  if (['ENOENT', 'ENOTDIR'].includes(errno)) return missing(dirname(path), errno, error)
   if (['ELOOP', 'ENAMETOOLONG'].includes(errno)) return missing(path, errno, error)
-  return codedError(error, `make ${path}`, `Set STINT_HOME to a directory you may write to.`)
+  if (errno !== 'ENOENT') return explainHome(error, path, `make ${path}`)
+  const parent = dirname(path)
+  if (!isDirectory(parent)) return missing(parent, errno, error)
+  const hint = 'Set STINT_HOME to a directory on a disk.'
+  return homeMissing(`no directory can be made in ${parent}: ${errno}`, errno, error, hint)
 }
 
+const isDirectory = (path: string): boolean =>
+  statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
+
 const missing = (path: string, errno: string, cause?: unknown): StintError =>
-  new StintError('HOME_MISSING', `there is no directory ${shortened(path)}: ${errno}`, {
-    cause,
-    detail: `errno=${errno}`,
-  })
+  homeMissing(`there is no directory ${shortened(path)}: ${errno}`, errno, cause)
 
 const shortened = (path: string): string => (path.length > 300 ? `${path.slice(0, 300)}…` : path)

@@ -1,5 +1,5 @@
 import { lstatSync, readdirSync } from 'node:fs'
-import { homeUnsafe } from '../primitives/home.ts'
+import { homeUnsafe } from '../primitives/home-error.ts'
 import { ownDirectoryProblem } from '../primitives/own-directory.ts'
 import { codedError, errnoOf, StintError } from '../primitives/stint-error.ts'
 import { ensureScratchDirectory, findRoot, type ScratchRoot } from '../scratch/root.ts'

@@ -1,6 +1,7 @@
 import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
-import { homeUnsafe, stintHome } from '../primitives/home.ts'
+import { stintHome } from '../primitives/home.ts'
+import { explainingHome, homeUnsafe } from '../primitives/home-error.ts'
 import { isSessionId } from '../primitives/id.ts'
 import { ownDirectoryProblem } from '../primitives/own-directory.ts'
 
@@ -10,7 +11,7 @@ import { ownDirectoryProblem } from '../primitives/own-directory.ts'
  */
 export function findSessionTrash(home: string = stintHome()): string | undefined {
   for (const path of [home, join(home, 'trash')]) {
-    const stat = lstatSync(path, { throwIfNoEntry: false })
+    const stat = explainingHome(home, 'look for the trash', () => lstatSync(path, { throwIfNoEntry: false }))
     if (stat === undefined) return undefined
     const problem = ownDirectoryProblem(stat)
     if (problem !== undefined) throw homeUnsafe(path, problem)

@@ -41,9 +41,11 @@ test('a home that cannot be: a coded error each, with what to do', async () => {
   await using world = new LockWorld()
   const loop = join(world.tmp, 'loop')
   symlinkSync(loop, loop)
+  writeFileSync(join(world.tmp, 'file'), '')
   const homes: NodeJS.ProcessEnv[] = [
     { STINT_HOME: join(world.tmp, 'no', 'such', 'parent') },
     { STINT_HOME: loop },
+    { STINT_HOME: join(world.tmp, 'file', 'home') },
     { STINT_HOME: join(loop, 'home') },
     { STINT_HOME: join(world.tmp, 'x'.repeat(300)) },
     { STINT_HOME: join(world.tmp, 'x/'.repeat(3000)) },

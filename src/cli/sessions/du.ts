@@ -3,9 +3,9 @@ import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/spec.ts'
 import { nodeDisk } from '../../primitives/disk.ts'
 import { stintHome } from '../../primitives/home.ts'
+import { explainingHome } from '../../primitives/home-error.ts'
 import { measureTree } from '../../primitives/measure-tree.ts'
 import { formatBytes } from '../../primitives/size.ts'
-import { codedError } from '../../primitives/stint-error.ts'
 import { type DiskUse, diskUseOf, useKinds } from '../../store/filesystem/disk-use.ts'
 import { sessionIdsIn } from '../../store/filesystem/find-session.ts'
 import { plural } from '../text/plural.ts'
@@ -29,14 +29,12 @@ export const duCommand = defineBareCommand({
   ],
   run(_, { options }) {
     openFiles('du')
+    const home = stintHome()
     const sessions = sessionsDirectory()
     const seen = new Set<string>()
-    const uses: DiskUse[] = []
-    try {
-      for (const id of sessionIdsIn(nodeDisk, sessions)) uses.push(diskUseOf(join(sessions, id), id, seen))
-    } catch (error) {
-      throw codedError(error, `read ${sessions}`)
-    }
+    const uses = explainingHome(home, `read ${sessions}`, () =>
+      sessionIdsIn(nodeDisk, sessions).map((id) => diskUseOf(join(sessions, id), id, seen)),
+    )
     uses.sort((a, b) => b.bytes - a.bytes || (a.session_id < b.session_id ? -1 : 1))
     const sum = (of: (use: DiskUse) => number): number => uses.reduce((total, use) => total + of(use), 0)
     return {
@@ -46,7 +44,7 @@ export const duCommand = defineBareCommand({
         bytes: sum(({ bytes }) => bytes),
         ...Object.fromEntries(useKinds.map((kind) => [kind, sum((use) => use[kind])])),
       },
-      trash_bytes: measureTree(join(stintHome(), 'trash')),
+      trash_bytes: measureTree(join(home, 'trash')),
     }
   },
   render({ sessions, total, trash_bytes }) {

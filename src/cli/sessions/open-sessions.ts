@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { systemClock } from '../../primitives/clock.ts'
 import { listIfThere, nodeDisk } from '../../primitives/disk.ts'
 import { stintHome } from '../../primitives/home.ts'
+import { explainingHome } from '../../primitives/home-error.ts'
 import { StintError } from '../../primitives/stint-error.ts'
 import { noteDamage } from '../../store/filesystem/damage.ts'
 import { filesystemId, locateSession, sessionIdsIn } from '../../store/filesystem/find-session.ts'
@@ -60,8 +61,10 @@ function sessionsInFiles(): OpenSessions {
     async beside(id) {
       const paths = pathsOf(id)
       const { root, quarantine } = paths
-      const quarantined = listIfThere(nodeDisk, quarantine).map((name) => join(quarantine, name))
-      return { path: root, spooled: waiting(nodeDisk, paths).length, quarantined }
+      return explainingHome(home, `look into ${root}`, () => {
+        const quarantined = listIfThere(nodeDisk, quarantine).map((name) => join(quarantine, name))
+        return { path: root, spooled: waiting(nodeDisk, paths).length, quarantined }
+      })
     },
     noteDamage: async (id, what) => noteDamage(nodeDisk, pathsOf(id), what, systemClock.now()),
     trash,

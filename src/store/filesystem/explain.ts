@@ -1,5 +1,6 @@
 import { lstatSync } from 'node:fs'
-import { basename } from 'node:path'
+import { basename, dirname } from 'node:path'
+import { explainHome } from '../../primitives/home-error.ts'
 import { codedError, errnoOf, StintError } from '../../primitives/stint-error.ts'
 import { sessionNotFound } from '../session-id.ts'
 
@@ -21,7 +22,8 @@ export function explain(error: unknown, doing: string, root?: string): unknown {
   if (errno === undefined || error instanceof StintError) return error
   const missing = errno === 'ENOENT' && root !== undefined
   if (missing && isGone(root)) return sessionNotFound(basename(root), error)
-  if (!missing && !misplaced.has(errno)) return codedError(error, doing)
+  if (!missing && !misplaced.has(errno))
+    return root === undefined ? codedError(error, doing) : explainHome(error, dirname(dirname(root)), doing)
   const { path = 'something in its directory' } = error as { path?: string }
   const wrong = missing ? 'is missing' : 'is not what stint put there'
   return new StintError('JOURNAL_CORRUPT', `cannot ${doing}: ${path} ${wrong}`, {

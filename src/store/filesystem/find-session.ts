@@ -1,7 +1,7 @@
 import { lstatSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { type Disk, listIfThere, readFile } from '../../primitives/disk.ts'
-import { homeUnsafe } from '../../primitives/home.ts'
+import { explainingHome, homeUnsafe } from '../../primitives/home-error.ts'
 import { isSessionId } from '../../primitives/id.ts'
 import { ownDirectoryProblem } from '../../primitives/own-directory.ts'
 import { StintError } from '../../primitives/stint-error.ts'
@@ -14,13 +14,17 @@ export const filesystemId = 'filesystem'
 
 /** The ids of all sessions, as their directories are named; whether each can be read, only a look into it tells. */
 export const sessionIdsIn = (disk: Disk, sessions: string): string[] =>
-  listIfThere(disk, sessions).filter(isSessionId)
+  namesIn(disk, sessions).filter(isSessionId)
+
+/** Whatever lies in the directory of all sessions. */
+export const namesIn = (disk: Disk, sessions: string): string[] =>
+  explainingHome(dirname(sessions), 'list the sessions', () => listIfThere(disk, sessions))
 
 /** Where a session lies: `NOT_FOUND` if there is none, `HOME_UNSAFE` if its directory is not ours. */
 export function locateSession(sessions: string, id: string): SessionPaths {
   checkSessionId(id)
   const paths = pathsIn(join(sessions, id))
-  const stat = lstatSync(paths.root, { throwIfNoEntry: false })
+  const stat = finding(sessions, id, () => lstatSync(paths.root, { throwIfNoEntry: false }))
   if (stat === undefined) throw sessionNotFound(id)
   const problem = ownDirectoryProblem(stat)
   if (problem !== undefined) throw homeUnsafe(paths.root, problem)
@@ -34,7 +38,7 @@ export function findSession(
   id: string,
 ): { paths: SessionPaths; manifest: Manifest } {
   const paths = locateSession(sessions, id)
-  const text = readFile(disk, paths.manifest)?.toString()
+  const text = finding(sessions, id, () => readFile(disk, paths.manifest)?.toString())
   if (text === undefined) throw sessionNotFound(id)
   const manifest = parseManifest(text)
   if (manifest === undefined || manifest.session_id !== id)
@@ -42,6 +46,9 @@ export function findSession(
   assertOurs(manifest)
   return { paths, manifest }
 }
+
+const finding = <Found>(sessions: string, id: string, find: () => Found): Found =>
+  explainingHome(dirname(sessions), `look for session ${id}`, find)
 
 /** Undefined if there is none, or none that makes sense. */
 export function readManifest(disk: Disk, { manifest }: SessionPaths): Manifest | undefined {

@@ -1,12 +1,12 @@
 import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Disk, listIfThere } from '../../../primitives/disk.ts'
+import type { Disk } from '../../../primitives/disk.ts'
 import { isSessionId } from '../../../primitives/id.ts'
 import { ownDirectoryProblem } from '../../../primitives/own-directory.ts'
 import { errnoOf } from '../../../primitives/stint-error.ts'
 import type { SessionSummary } from '../../store.ts'
 import { removeAbandoned } from '../abandoned-stage.ts'
-import { filesystemId, readManifest } from '../find-session.ts'
+import { filesystemId, namesIn, readManifest } from '../find-session.ts'
 import { pathsIn, type SessionPaths } from '../paths.ts'
 import { type Look, lookAt } from '../summary.ts'
 import { indexDirectory } from './index-touch.ts'
@@ -19,7 +19,7 @@ export function listSessions(
   index: SessionIndex = new SessionIndex(indexDirectory(sessions)),
 ): SessionSummary[] {
   const known = index.read()
-  const names = new Set(listIfThere(disk, sessions))
+  const names = new Set(namesIn(disk, sessions))
   const summaries: SessionSummary[] = []
   // In the order of the index, which is nearly that of the list.
   for (const summary of known.summaries()) if (names.delete(summary.id)) summaries.push(summary)
@@ -48,7 +48,7 @@ function lookInto(disk: Disk, paths: SessionPaths, id: string): Look | undefined
     if (ourOwnTroubles.has(errnoOf(error) ?? '')) throw error
   }
   // It was removed meanwhile, or was never one.
-  const names = namesIn(disk, paths.root)
+  const names = readableNames(disk, paths.root)
   if (names !== undefined && !names.some((name) => sessionFiles.has(name))) return undefined
   const at = Math.floor(stat.mtimeMs)
   return {
@@ -70,7 +70,7 @@ function lookInto(disk: Disk, paths: SessionPaths, id: string): Look | undefined
 const sessionFiles = new Set(['manifest.json', 'journal.log', 'lock', 'audit', 'snapshots'])
 
 /** Undefined if it cannot be read. */
-function namesIn(disk: Disk, directory: string): string[] | undefined {
+function readableNames(disk: Disk, directory: string): string[] | undefined {
   try {
     return disk.list(directory)
   } catch (error) {
