@@ -9,17 +9,18 @@ import { mountHolding } from '../../primitives/mounts.ts'
 import { findTmp, rootOf } from '../../scratch/root.ts'
 import { attempt } from '../health/attempt.ts'
 import type { Check } from '../health/check.ts'
+import { judgeDirectory, readDirectory } from '../health/directory.ts'
+import { checkHome } from '../health/home.ts'
 import { judgeHooks, lookAtHooks } from '../health/hooks.ts'
 import { claimsIn, sessionsIn } from '../health/in-home.ts'
 import { judgeLeases } from '../health/leases.ts'
 import { judgeOrphans, orphansAmong } from '../health/orphans.ts'
+import type { Role } from '../health/place.ts'
 import { filesPrefix, judgeSessions } from '../health/sessions.ts'
 import { judgeSpace, readSpace } from '../health/space.ts'
 import { storeOfEnvironment } from '../store.ts'
 import { judgeClock, newestIn, setBackSince } from './clock.ts'
-import { judgeDirectory, readDirectory } from './directory.ts'
 import { judgeMount } from './mount.ts'
-import type { Role } from './place.ts'
 import { checkShell, checkStart, judgeIdentity, judgeNode } from './runtime.ts'
 import { judgeTimer, readTimer } from './timer.ts'
 import { nearestDirectory } from './trial-directory.ts'
@@ -34,35 +35,12 @@ type Looks = () => Check | readonly Check[] | Promise<Check | readonly Check[]>
 export async function* examineAll(): AsyncGenerator<Check> {
   const home = await attempt('home', () => stintHome())
   const tmp = await attempt('temp', () => findTmp())
-  let claims: AllClaims = { subjects: [], unreadable: [] }
-
   yield judgeNode(process.versions.node)
   yield* look('start', () => checkStart())
   yield judgeIdentity(ownIdentity())
   yield checkShell()
   if ('check' in home) yield home.check
-  else {
-    const path = home.found
-    yield* lookAtPlace('home', path)
-    yield* look('leases', async () => {
-      claims = await claimsIn(path)
-      return judgeLeases(claims, (key) => join(path, 'locks', key))
-    })
-    const trial = await attempt('home files', () => tryHome(path))
-    if ('check' in trial) yield trial.check
-    else yield* trial.found.checks
-    yield* look('clock', () =>
-      judgeClock({
-        now: Date.now(),
-        fileTime: 'found' in trial ? trial.found.fileTime : undefined,
-        newest: newestIn(path, ['locks', 'sessions', 'stats']),
-        setBackMs: setBackSince(claims.subjects),
-      }),
-    )
-    yield* look('sessions', async () =>
-      judgeSessions(await sessionsIn(path), { prefix: filesPrefix(), onServer: false }),
-    )
-  }
+  else yield* examineHome(home.found)
   if ('check' in tmp) yield tmp.check
   else {
     yield* lookAtPlace('temp', rootOf(tmp.found).path)
@@ -76,17 +54,55 @@ export async function* examineAll(): AsyncGenerator<Check> {
   yield* look('postgres', lookAtPostgres)
 }
 
-async function* look(name: string, looks: Looks): AsyncGenerator<Check> {
+async function* examineHome(home: string): AsyncGenerator<Check> {
+  let claims: AllClaims = { subjects: [], unreadable: [] }
+  const works = yield* lookAtPlace('home', home)
+  const lookInHome = (name: string, looks: Looks) => look(name, looks, works)
+  yield* lookInHome('leases', async () => {
+    claims = await claimsIn(home)
+    return judgeLeases(claims, (key) => join(home, 'locks', key))
+  })
+  let fileTime: number | undefined
+  yield* lookInHome('home files', async () => {
+    const trial = await tryHome(home)
+    fileTime = trial.fileTime
+    return trial.checks
+  })
+  yield* lookInHome('clock', () =>
+    judgeClock({
+      now: Date.now(),
+      fileTime,
+      newest: newestIn(home, ['locks', 'sessions', 'stats']),
+      setBackMs: setBackSince(claims.subjects),
+    }),
+  )
+  yield* lookInHome('sessions', async () =>
+    judgeSessions(await sessionsIn(home), { prefix: filesPrefix(), onServer: false }),
+  )
+}
+
+/** `say`: is it a finding if it cannot be looked at? */
+async function* look(name: string, looks: Looks, say = true): AsyncGenerator<Check> {
   const attempted = await attempt(name, looks)
-  if ('check' in attempted) yield attempted.check
+  if ('check' in attempted) yield* say ? [attempted.check] : []
   else yield* [attempted.found].flat()
 }
 
-async function* lookAtPlace(role: Role, path: string): AsyncGenerator<Check> {
-  yield* look(role, () => judgeDirectory(role, readDirectory(path)))
-  yield* look(`${role} mount`, () => judgeMount(role, mountHolding(realpathSync(nearestDirectory(path)))))
-  yield* look(`${role} space`, () => judgeSpace(`${role} space`, readSpace(nearestDirectory(path))))
+/** Does it work? What cannot be looked at in one that does not is no finding of its own. */
+async function* lookAtPlace(role: Role, path: string): AsyncGenerator<Check, boolean> {
+  let works = true
+  for await (const check of look(role, () => checkPlace(role, path))) {
+    works = check.level !== 'fail'
+    yield check
+  }
+  const lookFurther = (name: string, looks: Looks) => look(`${role} ${name}`, looks, works)
+  yield* lookFurther('mount', () => judgeMount(role, mountHolding(realpathSync(nearestDirectory(path)))))
+  yield* lookFurther('space', () => judgeSpace(`${role} space`, readSpace(nearestDirectory(path))))
+  return works
 }
+
+const checkPlace = (role: Role, path: string): Check =>
+  role === 'home' ? checkHome(path) : judgeDirectory(role, readDirectory(path))
 
 /** Only where one is meant to be used. */
 async function lookAtPostgres(): Promise<readonly Check[]> {

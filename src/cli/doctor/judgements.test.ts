@@ -8,7 +8,7 @@ import { ownIdentity } from '../../primitives/liveness.ts'
 import { mountHolding } from '../../primitives/mounts.ts'
 import { serviceName, serviceUnit, timerName, timerUnit } from '../../timer/systemd-units.ts'
 import { judgeClock, setBackSince } from './clock.ts'
-import { type DirectoryFacts, judgeDirectory } from './directory.ts'
+import { type DirectoryFacts, judgeDirectory } from '../health/directory.ts'
 import { judgeFiles, judgeListing } from './judge-trials.ts'
 import { judgeMount } from './mount.ts'
 import { checkShell, judgeIdentity, judgeNode } from './runtime.ts'
@@ -65,6 +65,7 @@ test.each<[string, DirectoryFacts, string, string | null]>([
   ['private', directory(0o700), 'ok', null],
   ['not there yet', directory(0, { self: undefined }), 'ok', null],
   ['nowhere to be', directory(0, { self: undefined, parent: undefined }), 'fail', 'mkdir -p /u'],
+  ['where it cannot be made', directory(0, { self: undefined, obstacle: 'no' }), 'fail', 'STINT_HOME'],
   [
     'a link',
     directory(0o777, { self: { mode: 0o777, problem: 'is a symbolic link' } }),

@@ -4,7 +4,7 @@ import { ulid } from '../../primitives/id.ts'
 import { ownDirectoryProblem } from '../../primitives/own-directory.ts'
 import { makePrivateDirectory } from '../../primitives/private-file.ts'
 import { removeTree } from '../../primitives/remove-tree.ts'
-import { statIfThere } from './stat-if-there.ts'
+import { statIfThere } from '../health/stat-if-there.ts'
 
 const prefix = '.stint-doctor-'
 /** No trial takes this long: what is older was left by one that was killed. */

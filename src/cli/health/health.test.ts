@@ -34,6 +34,7 @@ test.each([
   ['nothing', space(0, 100 * gib), 'fail'],
   ['few files', space(100 * gib, 200 * gib, 5000, 1e6), 'warn'],
   ['no files', space(100 * gib, 200 * gib, 3, 1e6), 'fail'],
+  ['no size at all', space(0, 0), 'ok'],
   ['no limit on files', space(100 * gib, 200 * gib, 0, 0), 'ok'],
 ])('space: %s', (_, facts, level) => {
   const check = judgeSpace('temp disk', facts)

@@ -40,7 +40,16 @@ const hasGuard = (workspace: string): boolean =>
 
 /** Have we ever installed any, or does a file name us? Most have not, and need not load what understands settings. */
 const mayHaveHooks = (workspace: string): boolean =>
-  hasEntries(join(stintHome(), 'hooks')) || agentTargets(workspace).some(({ path }) => namesUs(path))
+  hasRecords() || agentTargets(workspace).some(({ path }) => namesUs(path))
+
+/** In a home that cannot be, nobody can tell; what is wrong with it, whoever looks at it will say. */
+function hasRecords(): boolean {
+  try {
+    return hasEntries(join(stintHome(), 'hooks'))
+  } catch {
+    return true
+  }
+}
 
 function namesUs(path: string): boolean {
   if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return false

@@ -45,7 +45,9 @@ const fullShare = 0.95
 /** A small file system may be meant to be small: what counts first is what is left. */
 export function judgeSpace(name: string, space: Space): Check {
   const { free_bytes: bytes, total_bytes, free_files: files, total_files } = space
-  const used = total_bytes === 0 ? 0 : 1 - bytes / total_bytes
+  // Some file systems have none: that does not make them full.
+  if (total_bytes === 0) return fine(name, 'its file system has no size')
+  const used = 1 - bytes / total_bytes
   const limited = total_files > 0
   const text = `${formatBytes(bytes)} free of ${formatBytes(total_bytes)}${
     limited && files < fewFiles ? `, room for ${files} files` : ''

@@ -7,6 +7,7 @@ import { findRoot, findTmp } from '../../scratch/root.ts'
 import type { SessionSummary } from '../../store/store.ts'
 import { attempt } from '../health/attempt.ts'
 import { type Check, isFinding } from '../health/check.ts'
+import { checkHome } from '../health/home.ts'
 import { judgeHooks, lookAtHooks } from '../health/hooks.ts'
 import { claimsIn, sessionsIn } from '../health/in-home.ts'
 import { judgeLeases } from '../health/leases.ts'
@@ -33,21 +34,30 @@ export async function gatherStatus() {
   const look = async <Found>(
     name: string,
     find: () => Found | Promise<Found>,
+    say = true,
   ): Promise<Found | undefined> => {
     const attempted = await attempt(name, find)
     if ('found' in attempted) return attempted.found
-    findings.push(attempted.check)
+    if (say) findings.push(attempted.check)
     return undefined
   }
   const home = await look('home', () => stintHome())
+  if (home !== undefined) findings.push(...((await look('home', () => onlyFailure(checkHome(home)))) ?? []))
+  // What cannot be looked at in a home that does not work is no finding of its own.
+  const homeWorks = findings.length === 0
+  const lookInHome = async <Found>(
+    name: string,
+    find: (home: string) => Found | Promise<Found>,
+  ): Promise<Found | undefined> =>
+    home === undefined ? undefined : await look(name, () => find(home), homeWorks)
   const tmp = await look('temp directory', () => findTmp())
   const root =
     tmp === undefined ? undefined : await look('temp directory', () => ({ path: findRoot()?.path }))
-  const claims = home === undefined ? undefined : await look('leases', () => claimsIn(home))
-  const sessions = (home === undefined ? undefined : await look('sessions', () => sessionsIn(home))) ?? []
+  const claims = await lookInHome('leases', claimsIn)
+  const sessions = (await lookInHome('sessions', sessionsIn)) ?? []
   const server = await look('store', onServer)
   const entries = (root && (await look('runs', () => takeCensus(at, measureWithinMs)))) ?? []
-  const homeSpace = home === undefined ? undefined : await look('home disk', () => spaceOf('home', home))
+  const homeSpace = await lookInHome('home disk', (path) => spaceOf('home', path))
   const tempSpace = tmp === undefined ? undefined : await look('temp disk', () => spaceOf('temp', tmp))
   const hooks = await look('hooks', () => lookAtHooks(findWorkspace().path))
 
@@ -91,6 +101,9 @@ export async function gatherStatus() {
 /** Somebody works in it, or may: in another container nobody here can tell. */
 const isRun = ({ kind, reason }: MeasuredEntry): boolean =>
   kind === 'scratch' && ['owner-alive', 'child-alive', 'owner-unknown'].includes(reason)
+
+/** What could merely be better, the doctor says. */
+const onlyFailure = (check: Check): Check[] => (check.level === 'fail' ? [check] : [])
 
 const newestFirst = (a: SessionSummary, b: SessionSummary): number =>
   b.lastAt - a.lastAt || (a.id < b.id ? -1 : 1)

@@ -63,7 +63,7 @@ const orphansText = ({ orphans }: StatusData): string =>
 function diskText(disk: StatusData['disk']): string {
   const texts = disk.map(({ name, free_bytes: free, total_bytes: total }) => ({
     name,
-    text: `${formatBytes(free)} free of ${formatBytes(total)}`,
+    text: total === 0 ? 'without a size' : `${formatBytes(free)} free of ${formatBytes(total)}`,
   }))
   const [first, second] = texts
   if (first?.text === second?.text) return first?.text ?? 'unknown'

@@ -1,11 +1,14 @@
-import { lstatSync, readdirSync, statSync } from 'node:fs'
+import { accessSync, constants, lstatSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { errorTable } from '../../primitives/error-table.ts'
+import { mountHolding } from '../../primitives/mounts.ts'
 import { ownDirectoryProblem } from '../../primitives/own-directory.ts'
 import { shellWord } from '../../primitives/shell-word.ts'
+import { errnoOf } from '../../primitives/stint-error.ts'
 import { geteuid } from '../../primitives/user.ts'
 import { visibleText } from '../../primitives/visible-text.ts'
-import { bad, type Check, fine, poor } from '../health/check.ts'
+import { noDirectoryOnWayTo } from '../../primitives/way-to.ts'
+import { bad, type Check, fine, poor } from './check.ts'
 import { type Role, variableOf } from './place.ts'
 import { statIfThere } from './stat-if-there.ts'
 
@@ -16,6 +19,8 @@ export interface DirectoryFacts {
   self?: { problem?: string; mode: number }
   /** Undefined if that is not there either, or is no directory. */
   parent?: { mode: number; uid: number }
+  /** Why it cannot be made, where it is not there yet, and that can be told without trying. */
+  obstacle?: string
   /** Names in it that others may read or write. */
   open: string[]
 }
@@ -27,21 +32,56 @@ export function readDirectory(path: string): DirectoryFacts {
     path,
     self: self && { problem: ownDirectoryProblem(self), mode: self.mode & 0o7777 },
     parent: parent?.isDirectory() ? { mode: parent.mode & 0o7777, uid: parent.uid } : undefined,
-    open: self?.isDirectory() ? readdirSync(path).filter((name) => isOpen(join(path, name))) : [],
+    obstacle: self === undefined ? obstacleTo(dirname(path)) : undefined,
+    open: self?.isDirectory() ? namesIn(path).filter((name) => isOpen(join(path, name))) : [],
+  }
+}
+
+/** What the kernel shows as files: nobody can make any there, and not even root is told so before it tries. */
+const shownByKernel = /^(proc|sysfs|cgroup2?|devpts|securityfs|debugfs|tracefs|configfs|pstore|bpf|mqueue)$/
+
+function obstacleTo(parent: string): string | undefined {
+  const file = noDirectoryOnWayTo(parent)
+  if (file !== undefined) return `${visibleText(file, 2000)} is not a directory`
+  try {
+    accessSync(parent, constants.W_OK | constants.X_OK)
+    const type = mountHolding(realpathSync(parent))?.type ?? ''
+    return shownByKernel.test(type)
+      ? `nothing can be made in ${visibleText(parent, 2000)} (${type})`
+      : undefined
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return undefined
+    return `nothing can be made in ${visibleText(parent, 2000)} (${errnoOf(error)})`
+  }
+}
+
+/** Of one that may not be listed, its mode tells. */
+function namesIn(directory: string): string[] {
+  try {
+    return readdirSync(directory)
+  } catch (error) {
+    if (errnoOf(error) === 'EACCES') return []
+    throw error
   }
 }
 
 const isOpen = (path: string): boolean => {
-  const stat = lstatSync(path, { throwIfNoEntry: false })
+  const stat = statIfThere(lstatSync, path)
   return stat !== undefined && !stat.isSymbolicLink() && (stat.mode & 0o077) !== 0
 }
 
 /** Nobody but its user may change what is in it, or put another in its place; nor should anybody read it. */
 export function judgeDirectory(role: Role, facts: DirectoryFacts, uid: number = geteuid()): Check {
-  const { self, parent, open } = facts
+  const { self, parent, obstacle, open } = facts
   const path = visibleText(facts.path, 2000)
   const above = visibleText(dirname(facts.path), 2000)
   const unsafe = errorTable[role === 'home' ? 'HOME_UNSAFE' : 'TEMP_DIR_UNSAFE'].hint
+  if (obstacle !== undefined)
+    return bad(
+      role,
+      `${path} cannot be made: ${obstacle}`,
+      `Set ${variableOf[role]} to a directory of yours.`,
+    )
   if (parent === undefined)
     return bad(
       role,

@@ -1,0 +1,7 @@
+import { explainingHome } from '../../primitives/home-error.ts'
+import type { Check } from './check.ts'
+import { judgeDirectory, readDirectory } from './directory.ts'
+
+/** Can the home be used, or be made where it is not there yet? */
+export const checkHome = (home: string): Check =>
+  explainingHome(home, 'look at the home', () => judgeDirectory('home', readDirectory(home)))
