@@ -1,4 +1,4 @@
-import { parseDuration } from '../primitives/duration.ts'
+import { durationHint, parseDuration } from '../primitives/duration.ts'
 import { parseSize } from '../primitives/size.ts'
 import { StintError } from '../primitives/stint-error.ts'
 import { closest } from './closest.ts'
@@ -78,21 +78,21 @@ function readValue(flag: string, text: string, { type, choices }: OptionSpec): u
   const amount = measure.read(text)
   if (amount !== undefined) return amount
   throw new StintError('ARG_ERROR', `${flag} takes a ${measure.name}, not ${JSON.stringify(text)}`, {
-    hint: measure.hint,
+    hint: measure.hint(text),
   })
 }
 
 /** The types whose values are numbers. */
 const measures: Partial<Record<OptionSpec['type'], Measure>> = {
-  duration: { name: 'duration', read: parseDuration, hint: 'Write it as 300ms, 30s, 5m or 1h30m.' },
-  size: { name: 'size', read: parseSize, hint: 'Write it as 500MB, 2GiB, 1.5g or in bytes.' },
-  count: { name: 'whole number', read: parseCount, hint: 'Write it as 0, 7 or 5000.' },
+  duration: { name: 'duration', read: parseDuration, hint: durationHint },
+  size: { name: 'size', read: parseSize, hint: () => 'Write it as 500MB, 2GiB, 1.5g or in bytes.' },
+  count: { name: 'whole number', read: parseCount, hint: () => 'Write it as 0, 7 or 5000.' },
 }
 
 interface Measure {
   name: string
   read: (text: string) => number | undefined
-  hint: string
+  hint: (text: string) => string
 }
 
 function parseCount(text: string): number | undefined {

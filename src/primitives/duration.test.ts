@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { formatDuration, parseDuration } from './duration.ts'
+import { durationHint, formatDuration, parseDuration } from './duration.ts'
 
 test.each([
   ['300ms', 300],
@@ -10,16 +10,56 @@ test.each([
   ['2d', 172_800_000],
   ['7', 7000],
   ['0', 0],
+  ['.5', 500],
+  ['.5s', 500],
+  ['0.5s', 500],
+  ['10sec', 10_000],
+  ['2min', 120_000],
+  ['2 m', 120_000],
+  [' 2 Minutes ', 120_000],
+  ['2hours', 7_200_000],
+  ['3HRS', 10_800_000],
+  ['1h 30m', 5_400_000],
+  ['1 hour 30 minutes', 5_400_000],
+  ['1day', 86_400_000],
+  ['1w', 604_800_000],
+  ['2weeks', 1_209_600_000],
+  ['250 milliseconds', 250],
 ])('%s is %i ms', (text, ms) => {
   expect(parseDuration(text)).toBe(ms)
 })
 
-test.each(['', 'soon', '-5s', '5 m', '5x', 's', '1e3', '1h 30m', '.5s', '∞', '9'.repeat(400), 'NaN'])(
-  '%j is no duration',
-  (text) => {
-    expect(parseDuration(text)).toBeUndefined()
-  },
-)
+test.each([
+  '',
+  ' ',
+  'soon',
+  '-5s',
+  '5x',
+  's',
+  '.s',
+  '5.s',
+  '1e3',
+  '1h 30',
+  '1h-30m',
+  '5 5m',
+  '5M',
+  '1h5M',
+  '1month',
+  '1constructor',
+  '∞',
+  '٣s',
+  '9'.repeat(400),
+  'NaN',
+])('%j is no duration', (text) => {
+  expect(parseDuration(text)).toBeUndefined()
+})
+
+test('a large M may be minutes or months: it is refused with how to write minutes', () => {
+  expect(durationHint('5M')).toBe('Minutes are a small m: 5m.')
+  expect(durationHint('1h 5 M')).toBe('Minutes are a small m: 1h 5 m.')
+  expect(durationHint('5MB')).toBe(durationHint('soon'))
+  expect(durationHint('M')).toBe(durationHint('soon'))
+})
 
 test('what is written as a duration is read back as the same', () => {
   fc.assert(

@@ -1,17 +1,54 @@
-const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+const unitMs: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 604_800_000,
+}
+
+/** What people write for each unit, in any case but for one: `M` alone may be minutes or months. */
+const unitOf: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    ms: 'ms msec msecs millisecond milliseconds',
+    s: 's sec secs second seconds',
+    m: 'm min mins minute minutes',
+    h: 'h hr hrs hour hours',
+    d: 'd day days',
+    w: 'w week weeks',
+  }).flatMap(([unit, names]) => names.split(' ').map((name) => [name, unit] as const)),
+)
+
+const amount = String.raw`(\d+(?:\.\d+)?|\.\d+)`
+const bareNumber = new RegExp(`^${amount}$`)
+const part = new RegExp(String.raw`${amount}\s*([a-zA-Z]+)\s*`, 'y')
 
 /**
- * Milliseconds of a duration written as people write it: `300ms`, `5m`, `1h30m`, `1.5s`; a bare number is
+ * Milliseconds of a duration written as people write it: `300ms`, `5m`, `1h30m`, `1h 30m`, `.5s`, `2 weeks`; a bare number is
  * seconds, as in `timeout(1)`. Undefined if it is not one.
  */
 export function parseDuration(text: string): number | undefined {
-  if (/^\d+(\.\d+)?$/.test(text)) return bounded(Number(text) * 1000)
-  if (!/^(\d+(\.\d+)?(ms|s|m|h|d))+$/.test(text)) return undefined
+  const trimmed = text.trim()
+  if (bareNumber.test(trimmed)) return bounded(Number(trimmed) * 1000)
   let total = 0
-  for (const [, amount, unit] of text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/g)) {
-    total += Number(amount) * (unitMs[unit ?? ''] ?? Number.NaN)
+  part.lastIndex = 0
+  while (part.lastIndex < trimmed.length) {
+    const [, count, word = ''] = part.exec(trimmed) ?? []
+    const unit = word === 'M' ? undefined : unitOf.get(word.toLowerCase())
+    if (unit === undefined) return undefined
+    total += Number(count) * (unitMs[unit] ?? Number.NaN)
   }
-  return bounded(total)
+  return trimmed === '' ? undefined : bounded(total)
+}
+
+/** How to write what could not be read as a duration. */
+export function durationHint(text: string): string {
+  const minutes = /[\d.]+\s*M(?![a-zA-Z])/.test(text)
+    ? text.trim().replaceAll(/M(?![a-zA-Z])/g, 'm')
+    : undefined
+  return minutes !== undefined && parseDuration(minutes) !== undefined
+    ? `Minutes are a small m: ${minutes}.`
+    : 'Write it as 300ms, 30s, 5m or 1h30m.'
 }
 
 const bounded = (ms: number): number | undefined =>

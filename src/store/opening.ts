@@ -1,5 +1,5 @@
 import { hostname } from 'node:os'
-import { parseDuration } from '../primitives/duration.ts'
+import { durationHint, parseDuration } from '../primitives/duration.ts'
 import { newSessionId } from '../primitives/id.ts'
 import { errnoOf, StintError } from '../primitives/stint-error.ts'
 import { checkSecretRef } from '../secrets/reference.ts'
@@ -70,6 +70,6 @@ export function waitMs(wait: string | number): number {
   const ms = typeof wait === 'number' ? wait : parseDuration(wait)
   if (ms !== undefined && ms >= 0) return ms
   throw new StintError('ARG_ERROR', `${JSON.stringify(wait)} is not a duration`, {
-    hint: 'Write 500ms, 10s or 2m.',
+    hint: durationHint(String(wait)),
   })
 }
