@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { stint } from '../src/cli/stint.ts'
+import { commandHelp, groupHelp } from '../src/command/help.ts'
 import { isGroup } from '../src/command/select.ts'
 import type { Command, CommandGroup } from '../src/command/spec.ts'
 import { projectRoot } from './support/world.ts'
@@ -27,6 +28,15 @@ test('every command says in one line what it does, and shows how it is called', 
     expect(summary, called).toBeTruthy()
     expect(examples?.length ?? 0, `examples of ${called}`).toBeGreaterThan(0)
     for (const [line] of examples ?? []) expect(line, `an example of ${called}`).toContain('stint')
+  }
+})
+
+test('help fits into 80 columns, but for what must be typed as it is', async () => {
+  for (const [called, target] of await allCommands(stint, 'stint')) {
+    const help = isGroup(target) ? groupHelp(target, called) : commandHelp(target, called)
+    const typed = new Set(target.examples?.map(([line]) => `  ${line}`))
+    const wide = help.split('\n').filter((line) => line.length > 80 && !typed.has(line))
+    expect(wide, called).toEqual([])
   }
 })
 

@@ -15,3 +15,11 @@ export async function isTerminal(fd: 0 | 1 | 2): Promise<boolean> {
   const { isatty } = await import('node:tty')
   return isatty(fd)
 }
+
+/** How many columns a terminal has; 80 of anything else. */
+export async function widthOf(fd: 1 | 2): Promise<number> {
+  if (!(await isTerminal(fd))) return usualWidth
+  return (fd === 1 ? process.stdout : process.stderr).columns || usualWidth
+}
+
+export const usualWidth = 80

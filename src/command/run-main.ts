@@ -6,9 +6,9 @@ import { executeBare } from './execute-bare.ts'
 import { explainPlaces } from './explain-places.ts'
 import { commandHelp, groupHelp } from './help.ts'
 import { Interruptions } from './interruption.ts'
-import { isTerminal } from './is-terminal.ts'
+import { isTerminal, widthOf } from './is-terminal.ts'
 import { readInvocation } from './runtime-flags.ts'
-import { isGroup, selectCommand } from './select.ts'
+import { isGroup, noCommand, selectCommand } from './select.ts'
 import type { Command, CommandGroup } from './spec.ts'
 import { writeOut } from './write-out.ts'
 
@@ -40,9 +40,13 @@ async function main(
 ): Promise<number> {
   try {
     if (argv[0] === '--version' && target.version !== undefined) return print(`${target.version}\n`)
-    const { target: command, called, argv: own } = await selectCommand(target, argv)
-    answer.name = called
-    if (isGroup(command)) return print(groupHelp(command, called))
+    const selected = await selectCommand(target, argv, (called) => (answer.name = called))
+    const { target: command, called, argv: own, help } = selected
+    if (isGroup(command)) {
+      const text = groupHelp(command, called, await widthOf(help ? 1 : 2))
+      return help ? print(text) : refuse(answer, noCommand(command), text)
+    }
+    if (help) return print(commandHelp(command, called, await widthOf(1)))
     const auto = command.envelope !== 'on-request' && !(await isTerminal(1))
     answer.json ||= auto
     const invocation = readInvocation(command, own)
@@ -50,7 +54,7 @@ async function main(
     answer.json = !invocation.stream && (invocation.json || (auto && !invocation.quiet))
     answer.quiet = invocation.quiet
     answer.verbose = invocation.verbose
-    if (invocation.help) return print(commandHelp(command, called))
+    if (invocation.help) return print(commandHelp(command, called, await widthOf(1)))
     if (invocation.verbose) explainPlaces(answer)
     if (command.bare) return await executeBare(command, invocation, answer, interruptions)
     // Loaded here, with node:child_process behind it, since a bare command needs neither.
@@ -64,6 +68,13 @@ async function main(
 function print(text: string): number {
   if (writeOut(1, text)) return 0
   throw new StintError('DISK_FULL', 'cannot write to stdout: no space left')
+}
+
+/** Whoever asks in text is shown at once what there is. */
+function refuse(answer: Answer, error: StintError, help: string): number {
+  const exit = answer.give({ error })
+  if (!answer.json) writeOut(2, `\n${help}`)
+  return exit
 }
 
 /** Known before anything is parsed, so that a bad argument, too, is answered in the form that was asked for. */

@@ -18,6 +18,26 @@ const runtimeOptions = {
   help: { type: 'boolean', short: 'h', help: 'show this help' },
 } as const satisfies OptionTable
 
+/** What means the same for every command of a group, and so can also stand before its name. */
+export const commonOptions: OptionTable = {
+  ...talkOptions,
+  json: runtimeOptions.json,
+  timeout: runtimeOptions.timeout,
+  grace: runtimeOptions.grace,
+}
+
+/** Takes those that a command line begins with from the rest of it, each with its value. */
+export function takeCommonOptions(argv: readonly string[]): { common: string[]; rest: string[] } {
+  let count = 0
+  for (let word = argv[0]; word !== undefined; word = argv[count]) {
+    const [, name = '', inline] = /^--([a-z]+)(=.*)?$/.exec(word) ?? []
+    const spec = Object.hasOwn(commonOptions, name) ? commonOptions[name] : undefined
+    if (spec === undefined) break
+    count += spec.type === 'boolean' || inline !== undefined ? 1 : 2
+  }
+  return { common: argv.slice(0, count), rest: argv.slice(count) }
+}
+
 export interface Invocation {
   json: boolean
   timeoutMs: number | undefined
@@ -50,7 +70,7 @@ export function readInvocation(command: Command, argv: readonly string[]): Invoc
   const settings = settingsOf(parsed.options as unknown as RuntimeValues)
   const [extra] = parsed.positionals
   if (extra !== undefined && command.positionals === undefined && !settings.help) {
-    throw new StintError('ARG_ERROR', `${command.name} takes no argument ${JSON.stringify(extra)}`)
+    throw new StintError('ARG_ERROR', `unexpected argument ${JSON.stringify(extra)}`)
   }
   return { ...settings, ...talkOf(command, parsed.options), stream: isStream(command, parsed), args: parsed }
 }

@@ -232,7 +232,7 @@ test.each([
   [['run', '--session', '../x', '--', 'true'], 'cannot be a session id'],
   [['run', '--session', 'a'.repeat(129), '--', 'true'], 'cannot be a session id'],
   [['run', '--tiemout', '3', '--', 'true'], 'unknown option --tiemout'],
-  [['sweep', 'everything'], 'takes no argument'],
+  [['sweep', 'everything'], 'unexpected argument'],
   [['rnu'], 'unknown command'],
   [[], 'no command given'],
 ])('bad arguments %j: exit 2, a sentence, and nothing has happened', async (args, message) => {

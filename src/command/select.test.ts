@@ -1,0 +1,65 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { World } from '../../test/support/world.ts'
+
+let world: World
+beforeEach(() => {
+  world = new World()
+})
+afterEach(() => world[Symbol.asyncDispose]())
+
+test('help of a command is shown however it is asked for', async () => {
+  const { code, stdout } = await world.stint(['sessions', 'list', '--help'])
+  expect(code).toBe(0)
+  for (const line of ['help sessions list', 'sessions help list', '--help sessions list'])
+    expect(await world.stint(line.split(' ')), line).toMatchObject({ code: 0, stdout, stderr: '' })
+  const group = await world.stint(['help', 'sessions'])
+  expect(group.stdout).toContain('stint sessions <command> [options]')
+  expect((await world.stint(['help'])).stdout).toBe((await world.stint(['--help'])).stdout)
+})
+
+test('help of a command misspelt says which was meant', async () => {
+  const { code, stderr } = await world.stint(['help', 'sesions'])
+  expect(stderr).toBe('stint: unknown command "sesions" (ARG_ERROR)\n  Did you mean stint sessions?\n')
+  expect(code).toBe(2)
+})
+
+test('without a command: exit 2, and the help on stderr', async () => {
+  const { stdout: help } = await world.stint(['--help'])
+  const { code, stdout, stderr } = await world.stint([])
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  expect(stderr).toMatch(/^stint: no command given \(ARG_ERROR\)\n {2}Commands: run, lock, /)
+  expect(stderr.endsWith(`\n\n${help}`)).toBe(true)
+})
+
+test('an error in a group is headed with its name, in JSON it is an envelope and nothing else', async () => {
+  expect((await world.stint(['sessions'])).stderr).toMatch(/^stint sessions: no command given/)
+  expect((await world.stint(['lock', 'acquir'])).stderr).toMatch(
+    /^stint lock: unknown command .*\n {2}Did you mean stint lock acquire\?\n$/,
+  )
+  const { stderr, envelope } = await world.stint(['--json', 'lock'])
+  expect(stderr).toBe('')
+  expect(envelope().error).toMatchObject({ code: 'ARG_ERROR', message: 'no command given' })
+})
+
+test('an option of every command may stand before it', async () => {
+  expect(await world.stint(['--quiet', 'sweep'])).toMatchObject({ code: 0, stdout: '', stderr: '' })
+  const { envelope } = await world.stint(['--json', 'run', '--', 'true'])
+  expect(envelope()).toMatchObject({ ok: true, data: { exit_code: 0 } })
+  const late = await world.stint(['--timeout', '50ms', '--grace=1s', '--json', 'run', '--', 'sleep', '60'])
+  expect(late).toMatchObject({ code: 10 })
+  expect(late.envelope().error).toMatchObject({ code: 'TIMEOUT' })
+})
+
+test('any other option says where it belongs', async () => {
+  const { code, stderr } = await world.stint(['--dry-run', 'sweep'])
+  expect(code).toBe(2)
+  expect(stderr).toMatch(/no option --dry-run.*\n.*behind it: stint <command> --dry-run\n/)
+  expect((await world.stint(['--verison'])).stderr).toMatch(/Did you mean stint --version\?/)
+})
+
+test('an argument too many is named once', async () => {
+  const { stderr } = await world.stint(['demo', 'extra'])
+  expect(stderr).toMatch(/^stint demo: unexpected argument "extra" \(ARG_ERROR\)\n/)
+  const { envelope } = await world.stint(['status', 'extra'])
+  expect(envelope().error).toMatchObject({ message: 'unexpected argument "extra"' })
+})
