@@ -2,7 +2,7 @@
  * The agents whose tool calls stint can stop, and what each must be told to call. The installer writes its settings from this table, and the hook
  * reads events by it: neither can know an event that the other does not.
  */
-export type AgentName = 'claude' | 'codex' | 'git' | 'cursor' | 'copilot' | 'gemini' | 'opencode'
+export type AgentName = 'claude' | 'codex' | 'cursor' | 'copilot' | 'gemini' | 'opencode' | 'git'
 
 /** What an event means for a claim, whatever its host calls it. */
 export type EventKind =
@@ -174,14 +174,15 @@ const opencode: Host = {
   events: [],
 }
 
+/** In the order in which they are listed everywhere: git, which is no agent, is the last. */
 export const hosts: Readonly<Record<AgentName, Host>> = {
   claude,
   codex,
-  git,
   cursor,
   copilot,
   gemini,
   opencode,
+  git,
 }
 
 export const isAgentName = (text: unknown): text is AgentName =>

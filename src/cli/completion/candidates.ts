@@ -1,4 +1,4 @@
-import { optionsOf } from '../../command/runtime-flags.ts'
+import { commonOptions, optionsOf, takeCommonOptions } from '../../command/runtime-flags.ts'
 import type { OptionSpec, OptionTable } from '../../command/option.ts'
 import { isGroup } from '../../command/select.ts'
 import type { Command, CommandGroup } from '../../command/spec.ts'
@@ -9,10 +9,10 @@ export interface Candidate {
   help: string
 }
 
-/** What stands at the cursor: candidates, or whatever the shell itself completes there. */
-export type Completion = { candidates: Candidate[] } | { files: true }
+/** What stands at the cursor: candidates, or what the shell itself knows better. */
+export type Completion = { candidates: Candidate[] } | { byShell: 'files' | 'programs' }
 
-/** What a positional names: the ids of sessions, for example. Undefined if nothing but the shell knows. */
+/** What a positional or a value names: the ids of sessions, for example. Undefined if nothing but the shell knows. */
 export type Source = (kind: string) => Promise<Candidate[] | undefined>
 
 /** What can stand at the end of a command line, of which the last word is being typed. */
@@ -21,25 +21,28 @@ export async function complete(
   words: readonly string[],
   source: Source,
 ): Promise<Completion> {
+  const typed = words.at(-1) ?? ''
   let target: Command | CommandGroup = root
-  let rest = [...words]
-  while (isGroup(target) && rest.length > 1) {
-    const name: string = rest[0] ?? ''
+  let rest = words.slice(0, -1)
+  while (isGroup(target)) {
+    const [name, ...others]: string[] = takeCommonOptions(rest).rest
+    if (name === undefined) break
+    rest = others
+    if (name === 'help') continue
     const entry: CommandGroup['commands'][string] | undefined = Object.hasOwn(target.commands, name)
       ? target.commands[name]
       : undefined
     if (entry === undefined) return { candidates: [] }
     target = await entry.load()
-    rest = rest.slice(1)
   }
-  const typed = rest.at(-1) ?? ''
-  if (isGroup(target)) return startingWith(typed, commandsOf(target))
-  return await completeCommand(target, rest.slice(0, -1), typed, source)
+  if (isGroup(target)) return startingWith(typed, wordsOf(target, typed))
+  return await completeCommand(target, rest, typed, source)
 }
 
-const commandsOf = ({ commands }: CommandGroup): Candidate[] => [
+const wordsOf = ({ commands }: CommandGroup, typed: string): Candidate[] => [
   ...Object.entries(commands).map(([text, { summary }]) => ({ text, help: summary })),
   { text: '--help', help: 'show help' },
+  ...(typed.startsWith('-') ? optionNames(commonOptions) : []),
 ]
 
 async function completeCommand(
@@ -57,24 +60,30 @@ async function completeCommand(
       typed === '=' ? '' : typed,
       source,
     )
+  if (command.stopAtPositional && before.at(-1) === '--' && positionalsIn(before, table) === 0)
+    return { byShell: 'programs' }
   // What follows `--`, or the program that is run, is somebody else's command line.
   if (before.includes('--') || (command.stopAtPositional && positionalsIn(before, table) > 0))
-    return { files: true }
+    return { byShell: 'files' }
   const [, name] = /^--([\w-]+)=/.exec(typed) ?? []
   if (name !== undefined) {
-    const values = valuesOf(table[name])?.map((each) => ({ ...each, text: `--${name}=${each.text}` }))
-    return among(values, typed)
+    const values = await valuesOf(table[name], source)
+    return among(
+      values?.map((each) => ({ ...each, text: `--${name}=${each.text}` })),
+      typed,
+    )
   }
   const awaiting = optionAwaitingValue(before.at(-1), table)
-  if (awaiting !== undefined) return among(valuesOf(awaiting), typed)
+  if (awaiting !== undefined) return among(await valuesOf(awaiting, source), typed)
   if (typed.startsWith('-')) return startingWith(typed, optionNames(table))
+  if (command.stopAtPositional) return { byShell: 'programs' }
   if (command.positionals === undefined) return { candidates: [] }
   return among(await source(command.positionals), typed)
 }
 
 /** Of those that are known; where none are, the shell completes names of files. */
 const among = (known: readonly Candidate[] | undefined, typed: string): Completion =>
-  known === undefined ? { files: true } : startingWith(typed, known)
+  known === undefined ? { byShell: 'files' } : startingWith(typed, known)
 
 const startingWith = (typed: string, candidates: readonly Candidate[]): Completion => ({
   candidates: candidates.filter(({ text }) => text.startsWith(typed)),
@@ -83,8 +92,13 @@ const startingWith = (typed: string, candidates: readonly Candidate[]): Completi
 const optionNames = (table: OptionTable): Candidate[] =>
   Object.entries(table).map(([name, { help }]) => ({ text: `--${name}`, help }))
 
-const valuesOf = (spec: OptionSpec | undefined): Candidate[] | undefined =>
-  spec?.choices?.map((text) => ({ text, help: '' }))
+async function valuesOf(spec: OptionSpec | undefined, source: Source): Promise<Candidate[] | undefined> {
+  if (spec === undefined) return undefined
+  if (spec.choices !== undefined) return spec.choices.map((text) => ({ text, help: '' }))
+  // Nobody lists every number there is, and none of them is a file.
+  if (spec.type === 'duration' || spec.type === 'size' || spec.type === 'count') return []
+  return spec.value === undefined ? undefined : await source(spec.value)
+}
 
 function optionAwaitingValue(word: string | undefined, table: OptionTable): OptionSpec | undefined {
   const spec = word === undefined ? undefined : specOf(word, table)

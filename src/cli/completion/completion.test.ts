@@ -22,6 +22,8 @@ const tool: CommandGroup = {
             scope: { type: 'string', choices: ['all', 'one'], help: 'how much' },
             out: { type: 'string', short: 'o', help: 'where to' },
             force: { type: 'boolean', help: 'do it' },
+            session: { type: 'string', value: 'ID', help: 'of which' },
+            wait: { type: 'duration', value: 'D', help: 'how long' },
           },
           run: () => undefined,
         }),
@@ -33,13 +35,13 @@ const tool: CommandGroup = {
   },
 }
 
-async function candidatesFor(...words: string[]): Promise<string[] | 'files'> {
+async function candidatesFor(...words: string[]): Promise<string[] | 'files' | 'programs'> {
   const named = (kind: string) =>
     Promise.resolve(
       kind === 'ID' ? ['ses_1', 'ses_2', 'other'].map((text) => ({ text, help: '' })) : undefined,
     )
   const completion = await complete(tool, words, named)
-  return 'files' in completion ? 'files' : completion.candidates.map(({ text }) => text)
+  return 'byShell' in completion ? completion.byShell : completion.candidates.map(({ text }) => text)
 }
 
 test('commands, options, values and names are completed where they can stand', async () => {
@@ -49,13 +51,29 @@ test('commands, options, values and names are completed where they can stand', a
   expect(await candidatesFor('run', '--scope', '')).toEqual(['all', 'one'])
   expect(await candidatesFor('run', '--scope=o')).toEqual(['--scope=one'])
   expect(await candidatesFor('show', 'ses')).toEqual(['ses_1', 'ses_2'])
+  expect(await candidatesFor('run', '--session', 'ses')).toEqual(['ses_1', 'ses_2'])
+  expect(await candidatesFor('run', '--session=o')).toEqual(['--session=other'])
+  expect(await candidatesFor('run', '--wait', '')).toEqual([])
+})
+
+test('an option of every command, and help, may stand before the command', async () => {
+  expect(await candidatesFor('--j')).toEqual(['--json'])
+  expect(await candidatesFor('--json', '--timeout', '5s', 's')).toEqual(['show'])
+  expect(await candidatesFor('--quiet', 'run', '--f')).toEqual(['--force'])
+  expect(await candidatesFor('help', 'sh')).toEqual(['show'])
 })
 
 test('where a file or somebody else’s command line stands, the shell completes itself', async () => {
   expect(await candidatesFor('run', '-o', '')).toBe('files')
   expect(await candidatesFor('run', '--', 'npm', '')).toBe('files')
   expect(await candidatesFor('run', '--force', 'npm', '--')).toBe('files')
-  expect(await candidatesFor('run', '')).toBe('files')
+  expect(await candidatesFor('show', '--', '')).toBe('files')
+})
+
+test('where a program stands, the shell completes programs', async () => {
+  expect(await candidatesFor('run', '')).toBe('programs')
+  expect(await candidatesFor('run', '--force', '--', 'gi')).toBe('programs')
+  expect(await candidatesFor('run', '--out', 'x', '--', '')).toBe('programs')
 })
 
 test('nothing is made up after a command that there is not', async () => {
@@ -96,9 +114,34 @@ test('bash completes a command, an option and its value of the real stint; ids, 
   expect(inBash(['stint', 'sessions', 'show', ''])).toEqual([])
 })
 
+test('bash completes agents, the ids of sessions as a value, and programs', async () => {
+  expect(inBash(['stint', 'hook', 'install', 'c'])).toEqual(['claude', 'codex', 'cursor', 'copilot'])
+  await world.stint(['sessions', 'append', 'mine', '--create', '--type', 'note', '--data', '{}'])
+  expect(inBash(['stint', 'run', '--session', ''])).toEqual(['mine'])
+  expect(inBash(['stint', 'run', '--session', '=', 'm'])).toEqual(['mine'])
+  expect(inBash(['stint', 'run', '--keep', '=', 'on'])).toEqual(['on-failure'])
+  expect(inBash(['stint', 'run', '--', 'bas'])).toContain('bash')
+  expect(inBash(['stint', 'run', '--', '/bin/ba'])).toEqual([])
+})
+
+test('a script that cannot be written is a full disk', async () => {
+  const line = `exec "$0" "$1" completion bash >/dev/full`
+  const full = await world.start('sh', ['-c', line, process.execPath, stintBin]).finished
+  expect(full).toMatchObject({ code: 12, stderr: expect.stringContaining('(DISK_FULL)') })
+})
+
+test('one shell at a time', async () => {
+  const { code, stderr } = await world.stint(['completion', 'bash', 'zsh'])
+  expect(stderr).toBe(
+    'stint completion: one shell at a time, not "bash" and "zsh" (ARG_ERROR)\n  Write: stint completion bash\n',
+  )
+  expect(code).toBe(2)
+})
+
 test('every script asks stint itself, and says how it is loaded', () => {
   for (const [shell, script] of Object.entries(scripts)) {
     expect(script, shell).toContain('stint completion --for -- ')
     expect(script, shell).toContain(`stint completion ${shell}`)
+    for (const kind of [':files', ':programs']) expect(script, shell).toContain(`"${kind}"`)
   }
 })

@@ -1,9 +1,11 @@
 import { basename } from 'node:path'
 import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/spec.ts'
-import { writeOut } from '../../command/write-out.ts'
+import { hosts } from '../../hook/hosts.ts'
 import { StintError } from '../../primitives/stint-error.ts'
+import { agentPositionals } from '../hook/options.ts'
 import { storeOfEnvironment } from '../store.ts'
+import { print } from '../terminal/print.ts'
 import { type Candidate, complete } from './candidates.ts'
 import { isShell, scripts, shells } from './scripts.ts'
 
@@ -13,7 +15,7 @@ const options = {
 
 export const completionCommand = defineBareCommand({
   name: 'completion',
-  summary: 'Completion for bash, zsh and fish: commands, options, and the ids of your sessions.',
+  summary: 'Completion for bash, zsh and fish: commands, options, agents, and the ids of your sessions.',
   positionals: '[bash|zsh|fish]',
   stream: true,
   options,
@@ -23,35 +25,39 @@ export const completionCommand = defineBareCommand({
     ['stint completion fish | source', 'in ~/.config/fish/config.fish'],
   ],
   async run(_, { options, positionals }) {
-    writeOut(1, options.for ? await answer(positionals) : scriptFor(positionals))
+    print(options.for ? await answer(positionals) : scriptFor(positionals))
   },
 })
 
-function scriptFor([name = basename(process.env.SHELL ?? ''), extra]: readonly string[]): string {
-  if (isShell(name) && extra === undefined) return scripts[name]
-  const which = extra === undefined ? name : extra
-  throw new StintError(
-    'ARG_ERROR',
-    which === '' ? 'no shell given' : `no completion for ${JSON.stringify(which)}`,
-    {
-      hint: `Shells: ${shells.join(', ')}.`,
-    },
-  )
+function scriptFor(given: readonly string[]): string {
+  if (given.length > 1)
+    throw new StintError('ARG_ERROR', `one shell at a time, not ${given.map(quoted).join(' and ')}`, {
+      hint: `Write: stint completion ${given.find(isShell) ?? shells[0]}`,
+    })
+  const [name = basename(process.env.SHELL ?? '')] = given
+  if (isShell(name)) return scripts[name]
+  throw new StintError('ARG_ERROR', name === '' ? 'no shell given' : `no completion for ${quoted(name)}`, {
+    hint: `Shells: ${shells.join(', ')}.`,
+  })
 }
+
+const quoted = (text: string): string => JSON.stringify(text)
 
 async function answer(words: readonly string[]): Promise<string> {
   const { stint } = await import('../stint.ts')
   const completion = await complete(stint, words, named)
-  if ('files' in completion) return ':files\n'
+  if ('byShell' in completion) return `:${completion.byShell}\n`
   return completion.candidates.map(({ text, help }) => `${text}\t${oneLine(help)}\n`).join('')
 }
 
 const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ')
 
-/** The things that a positional names; undefined if it is not known to name anything. */
-async function named(positionals: string): Promise<Candidate[] | undefined> {
-  if (positionals.includes('bash|zsh|fish')) return shells.map((text) => ({ text, help: '' }))
-  if (!/\bID\b/.test(positionals)) return undefined
+/** The things that a positional or a value names; undefined if it is not known to name anything. */
+async function named(kind: string): Promise<Candidate[] | undefined> {
+  if (kind.includes('bash|zsh|fish')) return shells.map((text) => ({ text, help: '' }))
+  if (kind === agentPositionals)
+    return Object.values(hosts).map(({ name, title }) => ({ text: name, help: title }))
+  if (!/\bID\b/.test(kind)) return undefined
   try {
     // A server may be far away, or not there: nobody who presses a key should wait for that.
     if (storeOfEnvironment() !== undefined) return []

@@ -1,4 +1,4 @@
-/** What a shell loads. Each asks `stint completion --for` what can stand at the cursor: a line each, `text<TAB>help`; a line `:files` for its own file names. */
+/** What a shell loads. Each asks `stint completion --for` what can stand at the cursor: a line each, `text<TAB>help`; a line `:files` or `:programs` where the shell knows the names better. */
 export const scripts = {
   bash: `# bash completion for stint: eval "$(stint completion bash)"
 _stint() {
@@ -6,8 +6,14 @@ _stint() {
   COMPREPLY=()
   while IFS= read -r line; do
     if [ "$line" = ":files" ]; then
-      compopt -o default 2>/dev/null
+      compopt -o default 2>/dev/null || :
       COMPREPLY=()
+      return
+    fi
+    if [ "$line" = ":programs" ]; then
+      compopt -o default 2>/dev/null || :
+      [[ "\${COMP_WORDS[COMP_CWORD]}" == */* ]] && return
+      while IFS= read -r line; do COMPREPLY+=("$line"); done < <(compgen -c -- "\${COMP_WORDS[COMP_CWORD]}" | sort -u)
       return
     fi
     COMPREPLY+=("\${line%%$'\\t'*}")
@@ -25,6 +31,10 @@ _stint() {
       _files
       return
     fi
+    if [[ "$line" == ":programs" ]]; then
+      if [[ "\${words[CURRENT]}" == */* ]]; then _files; else _command_names -e; fi
+      return
+    fi
     [[ -n "$line" ]] && candidates+=("\${\${line%%$'\\t'*}//:/\\\\:}:\${line#*$'\\t'}")
   done
   _describe 'stint' candidates
@@ -37,6 +47,10 @@ function __stint_complete
     for line in (command stint completion --for -- $words[2..-1] 2>/dev/null)
         if test "$line" = ":files"
             __fish_complete_path (commandline -ct)
+            return
+        end
+        if test "$line" = ":programs"
+            complete -C (commandline -ct)
             return
         end
         printf '%s\\n' $line

@@ -14,7 +14,7 @@ import { parse } from 'jsonc-parser'
 import { expect, test } from 'vitest'
 import { hookBin } from '../../../test/support/hook-host.ts'
 import { contentOf, type HookAgent, hookAgents, HookUser } from '../../../test/support/hook-user.ts'
-import { stintBin } from '../../../test/support/world.ts'
+import { projectRoot, stintBin } from '../../../test/support/world.ts'
 import { hosts } from '../../hook/hosts.ts'
 
 /** Puts a settings file there, with its directories. */
@@ -329,6 +329,17 @@ test("--local is one's own, in the project; only Claude Code has that", async ()
   expect(world.read(path)).toContain(`${hookBin} claude || [ $? -ne 2 ] || exit 2"`)
   const { code, ...finished } = await world.hook(['install', 'codex', '--local'])
   expect([code, finished.envelope().error?.code]).toEqual([2, 'ARG_ERROR'])
+})
+
+test('an agent misspelt: which was meant; one that there is not: which there are, in the order of the page', async () => {
+  await using world = new HookUser()
+  const suggestion = async (name: string) =>
+    (await world.hook(['install', name])).envelope().error?.suggestion
+  expect(await suggestion('calude')).toBe('Did you mean claude?')
+  expect(await suggestion('Codex')).toBe('Did you mean codex?')
+  const all = 'claude, codex, cursor, copilot, gemini, opencode, git'
+  expect(await suggestion('emacs')).toBe(`There are ${all}.`)
+  expect(readFileSync(join(projectRoot, 'docs/hooks.md'), 'utf8').replaceAll('`', '')).toContain(`: ${all}.`)
 })
 
 test.each([

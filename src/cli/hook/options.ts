@@ -1,3 +1,4 @@
+import { closest } from '../../command/closest.ts'
 import type { OptionTable } from '../../command/option.ts'
 import { type AgentName, hosts, isAgentName } from '../../hook/hosts.ts'
 import type { Place } from '../../hook-install/place.ts'
@@ -24,9 +25,12 @@ export function readPlace(options: Record<Place, boolean>): Place | undefined {
 
 export function readAgents(words: readonly string[]): AgentName[] {
   const unknown = words.find((word) => !isAgentName(word))
-  if (unknown !== undefined)
+  if (unknown !== undefined) {
+    const names = Object.keys(hosts)
+    const near = closest(unknown.toLowerCase(), names)
     throw new StintError('ARG_ERROR', `there is no agent ${JSON.stringify(unknown)}`, {
-      hint: `There are ${Object.keys(hosts).join(', ')}.`,
+      hint: near === undefined ? `There are ${names.join(', ')}.` : `Did you mean ${near}?`,
     })
+  }
   return [...new Set(words.filter(isAgentName))]
 }
