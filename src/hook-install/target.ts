@@ -1,8 +1,8 @@
-import type { AgentName } from '../hook/hosts.ts'
+import { type AgentName, hosts } from '../hook/hosts.ts'
 import { StintError } from '../primitives/stint-error.ts'
 import { allAgents, type SettingsAgent } from './agent.ts'
 import { isFound, requiredPath, settingsPath } from './agent-home.ts'
-import { agentTarget } from './agent-targets.ts'
+import { agentTarget, eachFileOnce } from './agent-targets.ts'
 import { hooksDirectory } from './git/hooks-directory.ts'
 import { allPlaces, type Place } from './place.ts'
 
@@ -22,23 +22,22 @@ export function targetsToInstall(
   const found = allAgents.filter((agent) => isFound(agent))
   const targets = found.filter((agent) => settingsPath(agent, place ?? 'user', workspace) !== undefined)
   if (targets.length > 0) return targets.map((agent) => targetOf(agent, place ?? 'user', workspace))
-  const known = [...allAgents, 'git'].join(', ')
   throw new StintError('NOT_FOUND', 'no agent was found to install hooks for', {
-    hint: `Name one: ${known}.`,
+    hint: `Name one: ${Object.keys(hosts).join(', ')}.`,
   })
 }
 
 /** A repository's hooks are the repository's; an agent's are its user's. */
 const usual = (agent: AgentName): Place => (agent === 'git' ? 'project' : 'user')
 
-/** Everywhere hooks could be: for the named agents or all, in the place or in each. */
+/** Everywhere hooks could be, each file once: for the named agents or all, in the place or in each. */
 export function targetsToLookAt(
   agents: readonly AgentName[],
   place: Place | undefined,
   workspace: string,
 ): Target[] {
   const named = agents.length > 0
-  return (named ? agents : [...allAgents, 'git' as const]).flatMap((agent) =>
+  const targets = (named ? agents : [...allAgents, 'git' as const]).flatMap((agent) =>
     (place === undefined ? allPlaces : [place]).flatMap((place) => {
       try {
         return [targetOf(agent, place, workspace)]
@@ -49,6 +48,7 @@ export function targetsToLookAt(
       }
     }),
   )
+  return eachFileOnce(targets)
 }
 
 function targetOf(agent: AgentName, place: Place, workspace: string): Target {

@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { HookUser } from '../../../test/support/hook-user.ts'
@@ -55,4 +55,25 @@ test('status: gone, half there, edited by hand, unreadable', async () => {
   expect(await state()).toBe('lost')
   await world.change('uninstall', 'claude')
   expect(await state()).toBeUndefined()
+})
+
+test('in the home directory the settings of the user and of the project are one file, named once', async () => {
+  await using world = new HookUser()
+  await world.change('install', 'claude', '--user')
+  const cwd = world.user
+  const listed = async (...args: string[]): Promise<unknown[]> => {
+    const { data } = (await world.stint([...args, '--json'], { cwd })).envelope()
+    return (data as { hooks: { agent: string; place: string }[] }).hooks.map(({ agent, place }) => [
+      agent,
+      place,
+    ])
+  }
+  expect(await listed('hook', 'status')).toEqual([['claude', 'user']])
+  expect(await listed('hook', 'doctor', '--runs', '1')).toEqual([['claude', 'user']])
+  expect(await listed('status')).toEqual([['claude', 'user']])
+  // The same by way of a link.
+  symlinkSync(world.user, join(world.tmp, 'link'))
+  world.env.HOME = join(world.tmp, 'link')
+  expect(await listed('hook', 'status')).toEqual([['claude', 'user']])
+  expect(await listed('hook', 'status', '--project')).toEqual([['claude', 'project']])
 })
