@@ -83,7 +83,7 @@ test.each([
 ])('after kill -9 the guard leaves nobody of %s, and no scratch', async (_, flags) => {
   await using world = new World()
   using family = new Family(world)
-  const running = family.start('wait', ['--guard', ...flags])
+  const running = family.start('wait', flags)
   await until('the whole family is up', () => family.pids.length === 3)
   running.child.kill('SIGKILL')
   expect(await running.finished).toMatchObject({ signal: 'SIGKILL', stdout: '' })
@@ -94,7 +94,7 @@ test.each([
 test('without a guard, kill -9 leaves the children alone, and their scratch is theirs as long as they live', async () => {
   await using world = new World()
   using family = new Family(world)
-  const running = family.start('wait', [])
+  const running = family.start('wait', ['--no-guard'])
   await until('the whole family is up', () => family.pids.length === 3)
   await until('the child is on record', () => recordedChildren(world).length > 0)
   running.child.kill('SIGKILL')

@@ -39,13 +39,12 @@ export async function execute(
 
   const scratch = makeScratch(command, settings, answer)
   const mark = exportEnvironment(scratch, settings)
-  const guard = armGuard(scratch, mark, settings, answer)
   const children = new Children({
     scratchPath: scratch.path,
     mark,
     json: answer.json,
     terminal,
-    onStarted: (child) => guard?.watch(child),
+    onStarted: (child) => run.guard?.watch(child),
   })
   const run: RunParts = {
     command,
@@ -54,7 +53,7 @@ export async function execute(
     answer,
     scratch,
     children,
-    guard,
+    guard: settings.guard ? armGuard(scratch, mark, settings, answer) : undefined,
     hooks: [],
     releases: [],
   }
@@ -71,19 +70,25 @@ export async function execute(
     deadline: invocation.timeoutMs === undefined ? undefined : Date.now() + invocation.timeoutMs,
     json: answer.json,
     quiet: answer.quiet,
-    spawn: (program, args = [], options = {}) => children.spawn(program, args, options),
+    spawn(program, args = [], options = {}) {
+      run.guard ??= armGuard(scratch, mark, settings, answer)
+      return children.spawn(program, args, options)
+    },
     onCleanup: (hook) => void run.hooks.push(hook),
     onRelease: (hook) => void run.releases.push(hook),
     ...answer.voice,
   }
   const handler = settle(() => command.run(context as never, invocation.args as never))
-  setImmediate(sweepAtStart, scratch.root)
+  const sweep = once(() => sweepAtStart(scratch.root))
+  setImmediate(sweep)
 
   if (behindChild) stopAfter(() => children.pids)
 
   const first = await Promise.race([handler, interruption])
   if (!('signal' in first)) {
     const exit = await teardown(run, first, 'SIGTERM', undefined)
+    // A handler that is done before the loop has come round was too quick for it.
+    sweep()
     if (behindChild) await leaveTerminalAsItIs()
     if (behindChild && diedOfInterrupt(first)) dieOfInterrupt()
     return exit
@@ -93,6 +98,14 @@ export async function execute(
   const exit = await teardown(run, { error: first.error }, first.signal, stop.isHeard ? handler : undefined)
   if (behindChild && first.signal === 'SIGINT') dieOfInterrupt()
   return exit
+}
+
+function once(act: () => void): () => void {
+  let done = false
+  return () => {
+    if (!done) act()
+    done = true
+  }
 }
 
 const diedOfInterrupt = (outcome: Outcome): boolean =>

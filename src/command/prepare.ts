@@ -52,7 +52,7 @@ export function armGuard(
   settings: RunSettings,
   answer: Answer,
 ): Guard | undefined {
-  if (!settings.guard) return undefined
+  if (settings.guard === false) return undefined
   const guard = startGuard(scratch, mark, () =>
     answer.warn('no guard: /bin/sh cannot be started; if this run is killed, the next sweep cleans up'),
   )

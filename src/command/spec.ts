@@ -8,7 +8,10 @@ export interface RunSettings {
   /** What the owner record names as the program. */
   program?: string
   keep?: Keep
-  /** Start a guard that cleans up if this process is killed. */
+  /**
+   * A guard is a small process that cleans up if this one is killed. By default it is started together with the first child; `true`: at once, also for the sake of
+   * the scratch; `false`: never, then the next sweep removes the scratch once the children have ended by themselves.
+   */
   guard?: boolean
 }
 
