@@ -1,5 +1,7 @@
 import { paintFor } from '../../command/colour.ts'
+import type { Context } from '../../command/context.ts'
 import { defineCommand } from '../../command/spec.ts'
+import { codedError } from '../../primitives/stint-error.ts'
 import { playPart } from './parts.ts'
 import { scenes, type Shown } from './scenes.ts'
 import { Stage } from './stage.ts'
@@ -13,21 +15,31 @@ export const demoCommand = defineCommand({
     ['stint demo', 'two agents collide, a run is killed, a session is resumed'],
     ['stint demo --json', 'what it has shown, in figures'],
   ],
+  // Its own scratch is guarded from the start; those who play a part end with it.
+  settings: () => ({ guard: process.env.STINT_DEMO_PART === undefined }),
   async run(context) {
-    const part = process.env.STINT_DEMO_PART
-    if (part !== undefined) {
-      await playPart(part)
-      return undefined
+    try {
+      return await play(context)
+    } catch (error) {
+      throw codedError(error, 'play the demo')
     }
-    const stage = new Stage(context, await paintFor(1))
-    const shown: Record<string, Shown> = {}
-    for (const { name, title, play } of scenes) {
-      stage.title(title)
-      shown[name] = await play(stage)
-    }
-    stage.title('That is all: nothing was installed, and nothing is left.')
-    stage.tell('Next: `stint hook install` protects the agents you run; `stint status` shows what they do.')
-    return { scenes: shown }
   },
   render: () => '',
 })
+
+async function play(context: Context): Promise<{ scenes: Record<string, Shown> } | undefined> {
+  const part = process.env.STINT_DEMO_PART
+  if (part !== undefined) {
+    await playPart(part)
+    return undefined
+  }
+  const stage = new Stage(context, await paintFor(1))
+  const shown: Record<string, Shown> = {}
+  for (const { name, title, play } of scenes) {
+    stage.title(title)
+    shown[name] = await play(stage)
+  }
+  stage.title('That is all: nothing was installed, and nothing is left.')
+  stage.tell('Next: `stint hook install` protects the agents you run; `stint status` shows what they do.')
+  return { scenes: shown }
+}

@@ -1,11 +1,13 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { systemClock } from '../../primitives/clock.ts'
 import { identify, liveness } from '../../primitives/liveness.ts'
 import { filesystemStore } from '../../store/filesystem/store.ts'
+import type { Session } from '../../store/session.ts'
 import { plural } from '../text/plural.ts'
-import { assertShown, type Stage } from './stage.ts'
+import { assertShown } from './player.ts'
+import type { Stage } from './stage.ts'
 
 /** What a scene has shown, in figures. */
 export type Shown = Record<string, number | string | boolean>
@@ -28,11 +30,11 @@ const linesOf = (stage: Stage): string[] =>
     .split('\n')
     .filter((line) => line.startsWith('- '))
 
-const begin = (stage: Stage): void => writeFileSync(join(stage.workspace, 'notes.md'), '# Notes\n')
+const begin = (stage: Stage): void => stage.write('notes.md', '# Notes\n')
 
 async function collide(stage: Stage): Promise<Shown> {
   begin(stage)
-  const [ada, bob] = [await stage.agent('edit', 'ada'), await stage.agent('edit', 'bob')]
+  const [ada, bob] = [await stage.agent('edit ada'), await stage.agent('edit bob')]
   await Promise.all([ada.hears('read'), bob.hears('read')])
   stage.tell('ada and bob each read notes.md, think, and write it back with a line of their own.')
   ada.say('go')
@@ -48,34 +50,36 @@ async function collide(stage: Stage): Promise<Shown> {
 
 async function takeTurns(stage: Stage): Promise<Shown> {
   begin(stage)
-  const run = (who: string, ...options: string[]) => [
-    'run',
-    '--lock',
-    '--session',
-    who,
-    '--purpose',
-    `${who} edits notes.md`,
-    ...options,
-    '--',
-    ...stage.agentCommand(),
-  ]
-  stage.command('stint run --lock --session ada -- ada')
-  const ada = await stage.stint(run('ada'), 'edit ada')
+  for (const who of ['ada', 'bob']) stage.write(`${who}.sh`, stage.agentScript(`edit ${who}`))
+  const run = async (who: string, ...options: string[]) => {
+    const purpose = ['--purpose', `${who} edits notes.md`]
+    return await stage.stint(
+      'run',
+      '--lock',
+      '--session',
+      who,
+      ...purpose,
+      ...options,
+      '--',
+      'sh',
+      `${who}.sh`,
+    )
+  }
+  const ada = await run('ada')
   await ada.hears('read')
-  stage.command('stint run --lock --session bob -- bob')
-  const refused = await stage.stint(run('bob'), 'edit bob')
+  const refused = await run('bob')
   const code = await refused.ended()
-  assertShown(code === 4 && refused.errors.includes('ada'), 'bob is refused, and told by whom')
+  const isTold = ['held by ada', 'ada edits notes.md'].every((fact) => refused.errors.includes(fact))
+  assertShown(code === 4 && isTold, 'bob is refused, and told by whom', refused)
   stage.tell(refused.errors.trim().split('\n')[0] ?? '')
   stage.good('bob is told who works here, and on what.')
-  stage.command('stint run --lock --session bob --wait 30s -- bob')
-  const bob = await stage.stint(run('bob', '--wait', '30s'), 'edit bob')
+  const bob = await run('bob', '--wait', '30s')
   ada.say('go')
   await ada.hears('written')
-  assertShown((await ada.ended()) === 0, 'ada finishes')
+  assertShown((await ada.ended()) === 0, 'ada finishes', ada)
   await bob.hears('read')
   bob.say('go')
-  assertShown((await bob.ended()) === 0, 'bob finishes')
+  assertShown((await bob.ended()) === 0, 'bob finishes', bob)
   const lines = linesOf(stage)
   for (const line of lines) stage.tell(`notes.md: ${line}`)
   assertShown(lines.join() === '- ada was here,- bob was here', 'both edits are kept with stint')
@@ -83,15 +87,22 @@ async function takeTurns(stage: Stage): Promise<Shown> {
   return { edits: 2, kept: lines.length, refused_exit: code }
 }
 
+/** A file for each line. */
+const fill = `echo "program $$"
+split -a 3 -l 1 lines.txt "$TMPDIR/file-" || exit
+echo "full $TMPDIR"
+sleep 600
+`
+
 async function killedRun(stage: Stage): Promise<Shown> {
   const files = 200
-  const script = `echo program $$; i=0; while [ $i -lt ${files} ]; do echo data > "$TMPDIR/file-$i"; i=$((i+1)); done; echo full "$TMPDIR"; sleep 600`
-  stage.command('stint run -- sh -c \'… fill "$TMPDIR" …\' &')
-  const run = await stage.stint(['run', '--', 'sh', '-c', script])
+  stage.write('lines.txt', 'data\n'.repeat(files))
+  stage.write('fill.sh', fill)
+  const run = await stage.stint('run', '--', 'sh', 'fill.sh')
   const program = identify(Number(await run.hears('program ')))
   const scratch = await run.hears('full')
   const before = readdirSync(scratch).filter((name) => name.startsWith('file-')).length
-  assertShown(before === files, 'the run has filled its scratch')
+  assertShown(before === files, 'the run has filled its scratch', run)
   stage.tell(`its private temp directory holds ${plural(before, 'file')}.`)
   stage.command(`kill -9 ${run.pid}`)
   run.kill()
@@ -122,13 +133,41 @@ async function killedSession(stage: Stage): Promise<Shown> {
   await agent.ended()
   const acknowledged = agent.lines.filter((line) => line.startsWith('acknowledged ')).length
   stage.tell(`${plural(acknowledged, 'message')} had been confirmed to be on disk.`)
-  stage.command(`stint sessions tail ${id} -n 1`)
-  const tail = await stage.stint(['sessions', 'tail', id, '-n', '1'])
-  assertShown((await tail.ended()) === 0 && tail.lines.length > 0, 'its last message can be read')
-  for (const line of tail.lines) stage.tell(line)
+  await seesLast(stage, id, 'step ')
+  const recovered = await resume(stage, id, acknowledged)
+  await seesLast(stage, id, goesOn)
+  stage.good('the session goes on.')
+  return { acknowledged, recovered }
+}
+
+const goesOn = 'and after the kill'
+
+/** Reads a session from its beginning, and adds a message to it. How many there were? */
+async function resume(stage: Stage, id: string, acknowledged: number): Promise<number> {
   await using session = await filesystemStore({ home: stage.home }).resume(id)
-  const whole = session.lastSeq
-  assertShown(whole >= acknowledged, 'every acknowledged message is there')
-  stage.good(`all ${acknowledged} are there, and the session goes on.`)
-  return { acknowledged, recovered: whole }
+  const texts = await textsOf(session)
+  const steps = Array.from({ length: acknowledged }, (_, index) => `step ${index + 1}`)
+  assertShown(
+    steps.every((step, index) => texts[index] === step),
+    'every acknowledged message is there',
+  )
+  stage.good(`it is resumed, and read from its beginning: all ${acknowledged} are there.`)
+  await session.append({ type: 'message', data: { text: goesOn } })
+  stage.tell('one message more is written to it.')
+  return texts.length
+}
+
+/** What anybody can see of a session: its last message. */
+async function seesLast(stage: Stage, id: string, text: string): Promise<void> {
+  const tail = await stage.stint('sessions', 'tail', id, '-n', '1')
+  const isSeen = (await tail.ended()) === 0 && tail.lines.some((line) => line.includes(text))
+  assertShown(isSeen, 'the last message of a session can be read', tail)
+  for (const line of tail.lines) stage.tell(line)
+}
+
+async function textsOf(session: Session): Promise<string[]> {
+  const texts: string[] = []
+  for await (const { data } of session.events({ type: 'message' }))
+    texts.push((data as { text: string }).text)
+  return texts
 }

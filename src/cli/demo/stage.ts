@@ -1,9 +1,10 @@
-import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Paint } from '../../command/colour.ts'
-import type { Context, RunChild } from '../../command/context.ts'
+import type { Context } from '../../command/context.ts'
 import { makePrivateDirectory } from '../../primitives/private-file.ts'
-import { StintError } from '../../primitives/stint-error.ts'
+import { shellWord } from '../../primitives/shell-word.ts'
+import { Player } from './player.ts'
 
 /** Where the demo is played: a home, a temp root and a workspace of its own, which are gone when it ends. */
 export class Stage {
@@ -44,32 +45,39 @@ export class Stage {
     this.#context.say(`  ${this.#paint.red('✗')} ${text}\n`)
   }
 
-  /** Starts stint itself, as in a terminal of its own. */
-  async stint(args: readonly string[], part?: string): Promise<Player> {
-    return await this.#start([process.argv[1] ?? '', ...args], part)
+  /** Writes a file into the workspace. */
+  write(name: string, content: string): void {
+    writeFileSync(join(this.workspace, name), content)
+  }
+
+  /** Shows a command line of stint, and starts just that, as in a terminal of its own. */
+  async stint(...args: readonly string[]): Promise<Player> {
+    this.command(['stint', ...args].map(shellWord).join(' '))
+    return await this.#start([...args])
   }
 
   /** Starts a simulated agent: this program, playing a part. */
-  async agent(part: string, ...args: string[]): Promise<Player> {
-    return await this.#start([process.argv[1] ?? '', 'demo'], [part, ...args].join(' '))
+  async agent(part: string): Promise<Player> {
+    return await this.#start(['demo'], { STINT_DEMO_PART: part })
   }
 
-  /** The command line of a simulated agent, for `stint run`. */
-  agentCommand(): string[] {
-    return [process.execPath, process.argv[1] ?? '', 'demo']
+  /** A script that becomes a simulated agent. */
+  agentScript(part: string): string {
+    const program = [process.execPath, process.argv[1] ?? '', 'demo'].map(shellWord).join(' ')
+    return `STINT_DEMO_PART=${shellWord(part)} exec ${program}\n`
   }
 
-  async #start(args: readonly string[], part: string | undefined): Promise<Player> {
-    const child = await this.#context.spawn(process.execPath, args, {
+  async #start(args: readonly string[], variables: NodeJS.ProcessEnv = {}): Promise<Player> {
+    const child = await this.#context.spawn(process.execPath, [process.argv[1] ?? '', ...args], {
       cwd: this.workspace,
       stdio: ['pipe', 'pipe', 'pipe'],
-      env: this.#environment(part),
+      env: { ...this.#environment(), ...variables },
     })
     return new Player(child)
   }
 
   /** Nothing of the run that plays the demo: those it starts stand for themselves. */
-  #environment(part: string | undefined): NodeJS.ProcessEnv {
+  #environment(): NodeJS.ProcessEnv {
     const inherited = Object.entries(process.env).filter(
       ([name]) => !/^(?:STINT_|TMPDIR$|TEMP$|TMP$)/.test(name),
     )
@@ -78,65 +86,8 @@ export class Stage {
       STINT_HOME: this.home,
       STINT_TMP_ROOT: this.tmp,
       NO_COLOR: '1',
-      ...(part === undefined ? {} : { STINT_DEMO_PART: part }),
+      // What a program says of a full disk is understood in one language.
+      LC_ALL: 'C',
     }
   }
 }
-
-/** A process that plays along: what it says, line by line, and how it ends. */
-export class Player {
-  readonly #child: RunChild
-  /** When it has ended and all it said has been heard: `exited` comes before that. */
-  readonly #closed: Promise<number | null>
-  #heard = ''
-  errors = ''
-
-  constructor(child: RunChild) {
-    this.#child = child
-    this.#closed = new Promise((resolve) => child.process.once('close', resolve))
-    child.process.stdout?.setEncoding('utf8').on('data', (text: string) => (this.#heard += text))
-    child.process.stderr?.setEncoding('utf8').on('data', (text: string) => (this.errors += text))
-  }
-
-  get pid(): number {
-    return this.#child.pid
-  }
-
-  get lines(): string[] {
-    return this.#heard.split('\n').slice(0, -1)
-  }
-
-  /** Waits for a line that begins like this, and gives the rest of it. */
-  async hears(start: string): Promise<string> {
-    for (let isOver = false; ;) {
-      const line = this.lines.find((each) => each.startsWith(start))
-      if (line !== undefined) return line.slice(start.length).trim()
-      if (isOver) throw failed(`a player ended before it said "${start}": ${this.errors.trim()}`)
-      isOver = await Promise.race([
-        once(this.#child.process.stdout ?? process, 'data').then(() => false),
-        this.#closed.then(() => true),
-      ])
-    }
-  }
-
-  say(line: string): void {
-    this.#child.process.stdin?.write(`${line}\n`)
-  }
-
-  kill(): void {
-    this.#child.process.kill('SIGKILL')
-  }
-
-  /** Its exit code, or null if it was killed. */
-  async ended(): Promise<number | null> {
-    return await this.#closed
-  }
-}
-
-/** The demo shows what happens; if something else does, it says so. */
-export function assertShown(shown: boolean, what: string): asserts shown {
-  if (!shown) throw failed(what)
-}
-
-const failed = (what: string): StintError =>
-  new StintError('UNEXPECTED', `the demo did not go as it should: ${what}`)
