@@ -37,7 +37,7 @@ export function readDirectory(path: string): DirectoryFacts {
   }
 }
 
-/** What the kernel shows as files: nobody can make any there, and not even root is told so before it tries. */
+/** What the kernel shows as files. Nobody can make any there, but root, who asks whether it may, is mostly told that it may. */
 const shownByKernel = /^(proc|sysfs|cgroup2?|devpts|securityfs|debugfs|tracefs|configfs|pstore|bpf|mqueue)$/
 
 function obstacleTo(parent: string): string | undefined {

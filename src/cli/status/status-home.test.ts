@@ -41,9 +41,15 @@ const homes: [what: string, home: (world: HookUser) => string, text: RegExp, fix
     /^mkdir -p \/nonexistent\/a/,
   ],
   [
-    'where the kernel shows things',
+    'in the directory of a process',
     () => '/proc/1/x',
     /^\/proc\/1\/x cannot be made: nothing can be made in \/proc\/1 \(\w+\)$/,
+    /^Set STINT_HOME/,
+  ],
+  [
+    'where only the kernel makes files',
+    () => '/proc/x',
+    /^\/proc\/x cannot be made: nothing can be made in \/proc \((proc|EACCES)\)$/,
     /^Set STINT_HOME/,
   ],
   ['relative', () => 'some/home', /absolute/, /^Set STINT_HOME to an absolute path\.$/],
