@@ -14,6 +14,7 @@ export const apart = {
   'list-sessions': 'src/store/filesystem/index/list-sessions.ts',
   hook: 'src/cli/hook/hook.ts',
   sweep: 'src/cli/sweep/sweep.ts',
+  'sweep-at-start': 'src/sweep/sweep.ts',
   completion: 'src/cli/completion/completion.ts',
   demo: 'src/cli/demo/demo.ts',
   lock: 'src/cli/lock/lock.ts',

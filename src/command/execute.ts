@@ -79,7 +79,7 @@ export async function execute(
     ...answer.voice,
   }
   const handler = settle(() => command.run(context as never, invocation.args as never))
-  const sweep = once(() => sweepAtStart(scratch.root))
+  const sweep = once(() => sweepAtStart(scratch))
   setImmediate(sweep)
 
   if (behindChild) stopAfter(() => children.pids)
@@ -88,7 +88,7 @@ export async function execute(
   if (!('signal' in first)) {
     const exit = await teardown(run, first, 'SIGTERM', undefined)
     // A handler that is done before the loop has come round was too quick for it.
-    sweep()
+    await sweep()
     if (behindChild) await leaveTerminalAsItIs()
     if (behindChild && diedOfInterrupt(first)) dieOfInterrupt()
     return exit
@@ -100,12 +100,9 @@ export async function execute(
   return exit
 }
 
-function once(act: () => void): () => void {
-  let done = false
-  return () => {
-    if (!done) act()
-    done = true
-  }
+function once<T>(act: () => T): () => T {
+  let done: { result: T } | undefined
+  return () => (done ??= { result: act() }).result
 }
 
 const diedOfInterrupt = (outcome: Outcome): boolean =>

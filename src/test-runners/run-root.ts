@@ -46,7 +46,7 @@ function makeRunRoot(runner: string): RunRoot {
     parentRequestId,
     sessionId: isSessionId(sessionId) ? sessionId : undefined,
   })
-  sweepAtStart(scratch.root)
+  void sweepAtStart(scratch)
   const tmp = scratch.dir('tmp')
   const restoreEnvironment = setEnvironment(scratchVariables(scratch, tmp))
   const close = (options: TestOptions, say: Say): void => {
