@@ -1,14 +1,15 @@
 import { join } from 'node:path'
 import type { Clock } from '../primitives/clock.ts'
-import { type Disk, writeFully } from '../primitives/disk.ts'
+import type { Disk } from '../primitives/disk.ts'
 import { codedError, errnoOf } from '../primitives/stint-error.ts'
 import type { Codec } from './codec.ts'
 import { LineBuffer } from './line-buffer.ts'
 import type { Position } from './position.ts'
 import { firstSegment, inOrder, laterSegment, type LogName } from './segment.ts'
+import { type Room, SegmentFile } from './segment-file.ts'
 import { sessionClosed } from './session-closed.ts'
 
-export interface WriterOptions {
+export interface WriterOptions extends Room {
   disk: Disk
   clock: Clock
   directory: string
@@ -25,10 +26,6 @@ export interface WriterOptions {
   stamp?: () => string
   /** Throws if these bytes must not be written. */
   inspect?: (bytes: Buffer) => void
-  /** Room that is kept for the moment when the disk is full. */
-  spareBytes?: number
-  /** By how much the file grows at least, beyond what is needed. */
-  growBytes?: number
   /** A segment of this size is followed by another. */
   segmentBytes?: number
   /** Commits what has gathered; by default when the event loop comes round. */
@@ -68,21 +65,7 @@ class Group {
   }
 }
 
-interface OpenSegment {
-  name: string
-  file: number
-  /** Up to here, all is acknowledged. */
-  end: number
-  /** Up to here, the file has been filled. */
-  allocated: number
-}
-
 const defaultSegmentBytes = 64 << 20
-/**
- * A file grows in steps, filled with newlines: a write within it need not change its size, which makes a sync much cheaper. Small ones grow less.
- */
-const growth = { least: 64 << 10, most: 256 << 10 }
-const filling = Buffer.alloc(growth.most, '\n')
 /** How long a record that nobody waits for may stay in memory. */
 const lazyMs = 50
 
@@ -99,22 +82,17 @@ export class LogWriter {
   #scheduled = false
   #lazyTimer: NodeJS.Timeout | undefined
   #position: Position
-  #segment: OpenSegment | undefined
+  #segment: SegmentFile | undefined
   #stamped = ''
   #broken: unknown
 
   constructor(options: WriterOptions) {
     this.#options = options
     this.#position = options.after
-    const { disk, directory, continues, after } = options
-    if (continues) {
-      const file = disk.open(join(directory, after.segment))
-      this.#segment = { name: after.segment, file, end: after.offset, allocated: disk.size(file) }
-    } else this.#segment = this.#begin(after.seq + 1)
-    // Now: when it is needed, there is none.
-    if (options.spareBytes === undefined) return
-    const { file, end } = this.#segment
-    this.#orClose(file, () => this.#fill(this.#segment as OpenSegment, end, 0))
+    const { continues, after, spareBytes } = options
+    const segment = continues ? this.#continue(after) : this.#begin(after.seq + 1)
+    if (spareBytes !== undefined) orClose(segment, () => segment.keepSpare())
+    this.#segment = segment
   }
 
   /** After the last record that was acknowledged. */
@@ -163,7 +141,7 @@ export class LogWriter {
 
   /** Gives up a log to which nothing was written: nobody will close it. */
   abandon(): void {
-    if (this.#segment !== undefined) this.#options.disk.close(this.#segment.file)
+    this.#segment?.close()
     this.#segment = undefined
   }
 
@@ -175,7 +153,7 @@ export class LogWriter {
   }
 
   #write(records: readonly Pending[]): void {
-    const { disk, inspect, stamp, segmentBytes = defaultSegmentBytes } = this.#options
+    const { inspect, stamp, segmentBytes = defaultSegmentBytes } = this.#options
     const stamped = stamp?.() ?? ''
     const group = this.#position.seq + 1
     const tail = this.#encode(records, group, stamped === this.#stamped ? '' : stamped)
@@ -184,10 +162,7 @@ export class LogWriter {
     if (this.#segment !== undefined && this.#segment.end >= segmentBytes) this.#sealCurrent()
     const segment = (this.#segment ??= this.#begin(group))
     try {
-      writeFully(disk, segment.file, bytes, segment.end)
-      // A large group would use up at once what is filled for it.
-      this.#fill(segment, segment.end + bytes.length, bytes.length < growth.least ? undefined : 0)
-      disk.sync(segment.file)
+      segment.write(bytes)
     } catch (error) {
       this.#poison(segment)
       throw error
@@ -195,7 +170,7 @@ export class LogWriter {
     // Who was stopped may have been robbed meanwhile: what nobody will read must not be acknowledged. Written it may be: it is in a file that no
     // longer counts.
     this.#assertOurs()
-    segment.end += bytes.length
+    segment.accept(bytes)
     this.#stamped = stamped
     this.#position = { seq: group + records.length - 1, tail, segment: segment.name, offset: segment.end }
   }
@@ -222,36 +197,31 @@ export class LogWriter {
       this.#options.assertOurs?.()
     } catch (error) {
       this.#broken = error
-      if (this.#segment !== undefined) this.#options.disk.close(this.#segment.file)
-      this.#segment = undefined
+      this.abandon()
       throw error
     }
   }
 
-  #begin(firstSeq: number): OpenSegment {
+  #continue({ segment: name, offset: end }: Position): SegmentFile {
     const { disk, directory } = this.#options
-    const { name, file } = (firstSeq === 1 ? this.#createFirst() : undefined) ?? this.#createLater(firstSeq)
-    this.#orClose(file, () => disk.syncDirectory(directory))
-    return { name, file, end: 0, allocated: 0 }
+    const file = disk.open(join(directory, name))
+    return new SegmentFile(disk, name, file, this.#options, { end, allocated: disk.size(file) })
   }
 
-  /** Does something with a file that was just opened. If that fails, nobody else knows that it is open. */
-  #orClose(file: number, act: () => void): void {
-    try {
-      act()
-    } catch (error) {
-      this.#options.disk.close(file)
-      throw error
-    }
+  #begin(firstSeq: number): SegmentFile {
+    const { disk, directory } = this.#options
+    const segment = (firstSeq === 1 ? this.#createFirst() : undefined) ?? this.#createLater(firstSeq)
+    orClose(segment, () => disk.syncDirectory(directory))
+    return segment
   }
 
   /** The plain name stands behind all others, so it is only for a log that has none. */
-  #createFirst(): { name: string; file: number } | undefined {
+  #createFirst(): SegmentFile | undefined {
     const { disk, directory, log } = this.#options
     const name = firstSegment(log)
     if (inOrder(log, disk.list(directory)).length === 0) {
       try {
-        return { name, file: disk.create(join(directory, name)) }
+        return new SegmentFile(disk, name, disk.create(join(directory, name)), this.#options)
       } catch (error) {
         if (errnoOf(error) !== 'EEXIST') throw error
       }
@@ -261,62 +231,45 @@ export class LogWriter {
     return undefined
   }
 
-  #createLater(firstSeq: number): { name: string; file: number } {
+  #createLater(firstSeq: number): SegmentFile {
     const { disk, directory, log, epoch } = this.#options
     const name = laterSegment(log, firstSeq, epoch)
     const path = join(directory, name)
     try {
-      return { name, file: disk.create(path) }
+      return new SegmentFile(disk, name, disk.create(path), this.#options)
     } catch (error) {
       if (errnoOf(error) !== 'EEXIST') throw error
     }
     // From before it was poisoned, or from a try to open that failed: nothing in it was acknowledged.
     const file = disk.open(path)
-    this.#orClose(file, () => disk.truncate(file, 0))
-    return { name, file }
-  }
-
-  /** Makes room after `end`, if there is too little. */
-  #fill(segment: OpenSegment, end: number, least = this.#options.growBytes ?? growth.least): void {
-    const { disk, spareBytes = 0 } = this.#options
-    if (end + spareBytes <= segment.allocated) return
-    const from = Math.max(end, segment.allocated)
-    const growBytes = least === 0 ? 0 : Math.max(least, Math.min(growth.most, end))
-    const more = Math.min(growBytes + spareBytes, filling.length)
-    segment.allocated = from
-    if (growBytes + spareBytes === 0) return
-    try {
-      writeFully(disk, segment.file, filling.subarray(0, more), from)
-      segment.allocated = from + more
-    } catch (error) {
-      // The record itself is written: on a full disk the last ones do without.
-      if (!['ENOSPC', 'EDQUOT'].includes(errnoOf(error) ?? '')) throw error
-    }
+    const segment = new SegmentFile(disk, name, file, this.#options)
+    orClose(segment, () => disk.truncate(file, 0))
+    return segment
   }
 
   #sealCurrent(): void {
     const segment = this.#segment
     this.#segment = undefined
-    if (segment !== undefined) this.#seal(segment)
-  }
-
-  #seal({ file, end }: OpenSegment): void {
-    const { disk } = this.#options
-    try {
-      disk.truncate(file, end)
-      disk.sync(file)
-    } finally {
-      disk.close(file)
-    }
+    segment?.seal()
   }
 
   /** Cuts it back to what was acknowledged; if even that fails, nothing can be written any more. */
-  #poison(segment: OpenSegment): void {
+  #poison(segment: SegmentFile): void {
     this.#segment = undefined
     try {
-      this.#seal(segment)
+      segment.seal()
     } catch (error) {
       this.#broken = codedError(error, `cut the ${this.#options.log} back to what is safe`)
     }
+  }
+}
+
+/** Does something with a segment that was just opened. If that fails, nobody else knows that it is open. */
+function orClose(segment: SegmentFile, act: () => void): void {
+  try {
+    act()
+  } catch (error) {
+    segment.close()
+    throw error
   }
 }
