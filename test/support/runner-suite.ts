@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { filesInSection } from './doc-blocks.ts'
@@ -91,3 +91,17 @@ export const oneRoot = (project: TestProject, scratches: number): ReturnType<typ
   scratches,
   under: [project.root],
 })
+
+/** For runners whose `outcomes` have a failing test with a file, `outcomes > fails`, and no other that fails with one. */
+export function testKeptOnFailure(runner: TestRunner, outcomes: string): void {
+  test('keep on-failure: the files of a failing test are kept and their place printed with its name', async () => {
+    await using project = new TestProject(runner, { 'outcomes.test.js': outcomes })
+    const { code, printed } = await project.test(['outcomes'], { STINT_TEST_KEEP: 'on-failure' })
+    const [kept = '', ...more] = project.kept()
+    expect({ code, more, remains: project.remains() }).toEqual({ code: 1, more: [], remains: [] })
+    expect(printed).toContain(`stint: kept the files of "outcomes > fails" for a day: ${kept}\n`)
+    expect(readFileSync(join(kept, 'in/evidence.txt'), 'utf8')).toBe('what it was')
+    expect((await project.stint(['sweep'])).code).toBe(0)
+    expect(project.kept()).toEqual([kept])
+  })
+}

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { printedValues, TestProject } from '../../../test/support/test-project.ts'
-import { oneRoot, placesOf, testRunner } from '../../../test/support/runner-suite.ts'
+import { oneRoot, placesOf, testKeptOnFailure, testRunner } from '../../../test/support/runner-suite.ts'
 
 const imports = `
 const { existsSync, mkdtempSync, rmSync, writeFileSync } = require('node:fs')
@@ -70,16 +70,7 @@ const outcomes = `${imports}
     })
   })`
 
-test('keep on-failure: the files of a failing test are kept and their place printed with its name', async () => {
-  await using project = new TestProject('jest', { 'outcomes.test.js': outcomes })
-  const { code, printed } = await project.test(['outcomes'], { STINT_TEST_KEEP: 'on-failure' })
-  const [kept = '', ...more] = project.kept()
-  expect({ code, more, remains: project.remains() }).toEqual({ code: 1, more: [], remains: [] })
-  expect(printed).toContain(`stint: kept the files of "outcomes > fails" for a day: ${kept}\n`)
-  expect(readFileSync(join(kept, 'in/evidence.txt'), 'utf8')).toBe('what it was')
-  expect((await project.stint(['sweep'])).code).toBe(0)
-  expect(project.kept()).toEqual([kept])
-})
+testKeptOnFailure('jest', outcomes)
 
 test('keep never is the default, the configuration can say otherwise, and the environment has the last word', async () => {
   const options = { testEnvironmentOptions: { stint: { keep: 'always' } } }

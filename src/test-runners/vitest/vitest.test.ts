@@ -1,8 +1,8 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { printedValues, TestProject } from '../../../test/support/test-project.ts'
-import { oneRoot, placesOf, testRunner } from '../../../test/support/runner-suite.ts'
+import { oneRoot, placesOf, testKeptOnFailure, testRunner } from '../../../test/support/runner-suite.ts'
 
 const imports = `
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -63,16 +63,7 @@ const outcomes = `${imports}
     keeping('keeps by its own wish', ({ scratch }) => void scratch.file('mine.txt'))
   })`
 
-test('keep on-failure: the files of a failing test are kept and their place printed with its name', async () => {
-  await using project = new TestProject('vitest', { 'outcomes.test.js': outcomes })
-  const { code, printed } = await project.test(['outcomes'], { STINT_TEST_KEEP: 'on-failure' })
-  const [kept = '', ...more] = project.kept()
-  expect({ code, more, remains: project.remains() }).toEqual({ code: 1, more: [], remains: [] })
-  expect(printed).toContain(`stint: kept the files of "outcomes > fails" for a day: ${kept}\n`)
-  expect(readFileSync(join(kept, 'in/evidence.txt'), 'utf8')).toBe('what it was')
-  expect((await project.stint(['sweep'])).code).toBe(0)
-  expect(project.kept()).toEqual([kept])
-})
+testKeptOnFailure('vitest', outcomes)
 
 test('keep never, the default: only a test that says otherwise keeps its files; always: all that have any', async () => {
   await using project = new TestProject('vitest', { 'outcomes.test.js': outcomes })
