@@ -18,6 +18,8 @@ export interface ChildrenOptions {
   json: boolean
   /** On a terminal children stay in our process group, so that its keys and job control reach them. */
   terminal: boolean
+  /** Before a child is started; not if none is taken any more. */
+  onStarting: () => void
   onStarted: (child: Identity) => void
 }
 
@@ -53,6 +55,7 @@ export class Children {
   async spawn(command: string, args: readonly string[], options: SpawnOptions): Promise<RunChild> {
     if (this.#closed) throw new StintError('CANCELLED', 'the run is ending: no more children are started')
     this.#record ??= new ChildrenRecord(this.#options.scratchPath)
+    this.#options.onStarting()
     const child = start(command, options.cwd, () =>
       spawn(command, args, {
         ...options,

@@ -44,6 +44,7 @@ export async function execute(
     mark,
     json: answer.json,
     terminal,
+    onStarting: () => (run.guard ??= armGuard(scratch, mark, settings, answer)),
     onStarted: (child) => run.guard?.watch(child),
   })
   const run: RunParts = {
@@ -70,10 +71,7 @@ export async function execute(
     deadline: invocation.timeoutMs === undefined ? undefined : Date.now() + invocation.timeoutMs,
     json: answer.json,
     quiet: answer.quiet,
-    spawn(program, args = [], options = {}) {
-      run.guard ??= armGuard(scratch, mark, settings, answer)
-      return children.spawn(program, args, options)
-    },
+    spawn: (program, args = [], options = {}) => children.spawn(program, args, options),
     onCleanup: (hook) => void run.hooks.push(hook),
     onRelease: (hook) => void run.releases.push(hook),
     ...answer.voice,
