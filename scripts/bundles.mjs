@@ -11,7 +11,7 @@ export const apart = {
   status: 'src/cli/status/status.ts',
   doctor: 'src/cli/doctor/doctor.ts',
   'inspect-hooks': 'src/cli/health/inspect-hooks.ts',
-  'list-sessions': 'src/store/filesystem/index/list-sessions.ts',
+  'list-sessions': 'src/session/files/index/list-sessions.ts',
   hook: 'src/cli/hook/hook.ts',
   sweep: 'src/cli/sweep/sweep.ts',
   'sweep-at-start': 'src/sweep/sweep.ts',

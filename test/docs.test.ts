@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { type ErrorEntry, errorTable } from '../src/primitives/error-table.ts'
+import { type ErrorEntry, errorTable } from '../src/base/errors/error-table.ts'
 import { blocksOf, readPage } from './support/doc-blocks.ts'
 import { validEnvelope } from './support/envelope.ts'
 import { projectRoot, stintBin, World } from './support/world.ts'

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { stint } from '../src/cli/stint.ts'
 import { commandHelp, groupHelp } from '../src/command/help.ts'
 import { isGroup } from '../src/command/select.ts'
-import type { Command, CommandGroup } from '../src/command/spec.ts'
+import type { Command, CommandGroup } from '../src/command/define-command.ts'
 import { projectRoot } from './support/world.ts'
 
 /** Every command, as a user would call it. */

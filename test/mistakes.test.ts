@@ -1,7 +1,7 @@
 import { chmodSync, chownSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { type ErrorCode, errorTable } from '../src/primitives/error-table.ts'
+import { type ErrorCode, errorTable } from '../src/base/errors/error-table.ts'
 import { treeHash } from './support/tree-hash.ts'
 import { type Finished, isRoot, World } from './support/world.ts'
 

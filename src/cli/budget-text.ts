@@ -1,6 +1,6 @@
-import { type Budget, type BudgetLevel, budgetLevel } from '../monitor/budget.ts'
-import type { TreeSize } from '../primitives/measure-tree.ts'
-import { formatBytes } from '../primitives/size.ts'
+import { type Budget, type BudgetLevel, budgetLevel } from '../sweep/inventory/budget.ts'
+import type { TreeSize } from '../base/fs/measure-tree.ts'
+import { formatBytes } from '../base/text/size.ts'
 
 type Size = Pick<TreeSize, 'bytes' | 'files'>
 

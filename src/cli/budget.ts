@@ -1,5 +1,5 @@
 import type { OptionTable } from '../command/option.ts'
-import type { Budget } from '../monitor/budget.ts'
+import type { Budget } from '../sweep/inventory/budget.ts'
 
 export const budgetOptions = {
   'max-bytes': { type: 'size', value: 'SIZE', help: 'warn above this size, or near it' },

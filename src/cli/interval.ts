@@ -1,5 +1,5 @@
 import type { OptionTable } from '../command/option.ts'
-import { StintError } from '../primitives/stint-error.ts'
+import { StintError } from '../base/errors/stint-error.ts'
 
 export const intervalOption = {
   interval: { type: 'duration', value: 'D', help: 'time between two updates (2s), at least 50ms' },

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Script } from 'node:vm'
-import { saveCompiled } from '../primitives/compiled-code.ts'
+import { saveCompiled } from '../base/process/compiled-code.ts'
 
 /**
  * Starts the command line from code that V8 has compiled before, which is a good part of the time it takes to start. Each cache lies beside the

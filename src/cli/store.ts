@@ -1,7 +1,7 @@
 import type { OptionTable } from '../command/option.ts'
-import { homeRegister } from '../lease/lock-home.ts'
+import { homeRegister } from '../lease/home-register.ts'
 import type { Register } from '../lease/register.ts'
-import { StintError } from '../primitives/stint-error.ts'
+import { StintError } from '../base/errors/stint-error.ts'
 
 export const storeOption = {
   store: {

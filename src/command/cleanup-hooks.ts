@@ -1,5 +1,5 @@
-import { formatDuration, timerMs } from '../primitives/duration.ts'
-import { textOf } from '../primitives/text-of.ts'
+import { formatDuration, timerMs } from '../base/text/duration.ts'
+import { textOf } from '../base/errors/error-message.ts'
 
 export type CleanupHook = () => void | Promise<void>
 

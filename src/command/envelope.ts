@@ -1,5 +1,5 @@
-import { StintError } from '../primitives/stint-error.ts'
-import { textOf } from '../primitives/text-of.ts'
+import { StintError } from '../base/errors/stint-error.ts'
+import { textOf } from '../base/errors/error-message.ts'
 
 /** The one answer of a command in JSON mode; `schema/envelope.json` is its schema. */
 export interface Envelope {

@@ -1,10 +1,10 @@
-import { after } from '../primitives/sleep.ts'
-import type { Answer } from './answer.ts'
+import { after } from '../base/process/sleep.ts'
+import type { Answer } from './reply.ts'
 import type { BareContext } from './context.ts'
 import { settle } from './envelope.ts'
 import type { Interruptions } from './interruption.ts'
 import type { Invocation } from './runtime-flags.ts'
-import type { Command } from './spec.ts'
+import type { Command } from './define-command.ts'
 import { StopSignal } from './stop-signal.ts'
 
 /** One run of a command that has nothing to tear down. */

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
-import type { Identity } from '../primitives/liveness.ts'
-import { escapeMountPath } from '../primitives/mounts.ts'
-import { guardMark } from '../primitives/process-tree.ts'
+import type { Identity } from '../base/process/liveness.ts'
+import { escapeMountPath } from '../base/fs/mounts.ts'
+import { guardMark } from '../base/process/process-tree.ts'
 import type { Scratch } from '../scratch/scratch.ts'
 import { guardScript } from './guard-script.ts'
 

@@ -1,6 +1,6 @@
 import type { OptionTable } from './option.ts'
 import { optionsOf } from './runtime-flags.ts'
-import type { Command, CommandGroup } from './spec.ts'
+import type { Command, CommandGroup } from './define-command.ts'
 import { usualWidth } from './is-terminal.ts'
 import { columns, type Row, wrap } from './wrap.ts'
 

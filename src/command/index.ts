@@ -15,4 +15,4 @@ export {
   type ParserCommand,
   type RunSettings,
   type TableCommand,
-} from './spec.ts'
+} from './define-command.ts'

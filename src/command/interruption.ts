@@ -1,6 +1,6 @@
 import { constants } from 'node:os'
-import { formatDuration, timerMs } from '../primitives/duration.ts'
-import { StintError } from '../primitives/stint-error.ts'
+import { formatDuration, timerMs } from '../base/text/duration.ts'
+import { StintError } from '../base/errors/stint-error.ts'
 import { asStintError } from './envelope.ts'
 
 /** Why a run must stop before its handler is done. */

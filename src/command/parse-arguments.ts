@@ -1,7 +1,7 @@
-import { durationHint, parseDuration } from '../primitives/duration.ts'
-import { parseSize } from '../primitives/size.ts'
-import { StintError } from '../primitives/stint-error.ts'
-import { closest } from './closest.ts'
+import { durationHint, parseDuration } from '../base/text/duration.ts'
+import { parseSize } from '../base/text/size.ts'
+import { StintError } from '../base/errors/stint-error.ts'
+import { closest } from './did-you-mean.ts'
 import type { OptionSpec, OptionTable, OptionValues, ParsedArgs } from './option.ts'
 
 interface ParseStyle {

@@ -1,11 +1,11 @@
-import { isSessionId } from '../primitives/id.ts'
-import { StintError } from '../primitives/stint-error.ts'
+import { isSessionId } from '../base/text/id.ts'
+import { StintError } from '../base/errors/stint-error.ts'
 import { createScratch, type Scratch } from '../scratch/scratch.ts'
 import { scratchVariables } from '../scratch/variables.ts'
-import type { Answer } from './answer.ts'
+import type { Answer } from './reply.ts'
 import { type Guard, startGuard } from './guard.ts'
 import type { Invocation } from './runtime-flags.ts'
-import type { Command, RunSettings } from './spec.ts'
+import type { Command, RunSettings } from './define-command.ts'
 
 /** What a run is set up with, checked before anything is made. */
 export function readSettings(command: Command, { args }: Invocation): RunSettings {

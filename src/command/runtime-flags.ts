@@ -1,8 +1,8 @@
-import { StintError } from '../primitives/stint-error.ts'
-import { textOf } from '../primitives/text-of.ts'
+import { StintError } from '../base/errors/stint-error.ts'
+import { textOf } from '../base/errors/error-message.ts'
 import type { OptionTable, OptionValues } from './option.ts'
 import { parseArguments } from './parse-arguments.ts'
-import type { Command } from './spec.ts'
+import type { Command } from './define-command.ts'
 
 /** How much a command says. Tools often have these themselves: an option of a command's own by that name, and any parser of its own, goes first. */
 const talkOptions = {

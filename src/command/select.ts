@@ -1,7 +1,7 @@
-import { StintError } from '../primitives/stint-error.ts'
-import { closest } from './closest.ts'
+import { StintError } from '../base/errors/stint-error.ts'
+import { closest } from './did-you-mean.ts'
 import { commonOptions, takeCommonOptions } from './runtime-flags.ts'
-import type { Command, CommandGroup } from './spec.ts'
+import type { Command, CommandGroup } from './define-command.ts'
 
 /** Which command a command line calls, and what is left of the line for it. */
 export interface Selection {

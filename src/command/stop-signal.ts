@@ -1,4 +1,4 @@
-import type { StintError } from '../primitives/stint-error.ts'
+import type { StintError } from '../base/errors/stint-error.ts'
 
 /** Tells a handler that it must stop. Its signal is made on demand: a handler that never asks for it cannot listen, and need not be waited for. */
 export class StopSignal {

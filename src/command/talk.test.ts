@@ -4,10 +4,10 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { deadPid, plant } from '../../test/support/plant.ts'
 import { Terminal } from '../../test/support/terminal.ts'
 import { projectRoot, World } from '../../test/support/world.ts'
-import { ownIdentity } from '../primitives/liveness.ts'
+import { ownIdentity } from '../base/process/liveness.ts'
 import { commandHelp } from './help.ts'
 import { optionsOf, readInvocation } from './runtime-flags.ts'
-import { defineBareCommand, defineCommand } from './spec.ts'
+import { defineBareCommand, defineCommand } from './define-command.ts'
 
 let world: World
 beforeEach(() => {

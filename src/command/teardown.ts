@@ -1,15 +1,15 @@
-import { after } from '../primitives/sleep.ts'
-import { textOf } from '../primitives/text-of.ts'
+import { after } from '../base/process/sleep.ts'
+import { textOf } from '../base/errors/error-message.ts'
 import { discard, moveToTrash } from '../scratch/discard.ts'
 import { shouldKeep } from '../scratch/keep.ts'
 import { cleanupCommand } from '../scratch/output.ts'
 import type { Scratch } from '../scratch/scratch.ts'
-import type { Answer } from './answer.ts'
+import type { Answer } from './reply.ts'
 import type { Children } from './children.ts'
 import { type CleanupHook, runCleanupHooks } from './cleanup-hooks.ts'
 import type { Outcome } from './envelope.ts'
 import type { Guard } from './guard.ts'
-import type { Command, RunSettings } from './spec.ts'
+import type { Command, RunSettings } from './define-command.ts'
 
 /** What a run has that must be ended, in the order in which it is. */
 export interface RunParts {

@@ -1,5 +1,5 @@
 import { closeSync, openSync } from 'node:fs'
-import { readProcessStat } from '../primitives/platform.ts'
+import { readProcessStat } from '../base/process/platform.ts'
 
 /**
  * What it takes to stand behind a program in the foreground of a terminal as if one were not there.

@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs'
-import { sleep } from '../primitives/sleep.ts'
-import { errnoOf } from '../primitives/stint-error.ts'
+import { sleep } from '../base/process/sleep.ts'
+import { errnoOf } from '../base/errors/stint-error.ts'
 
 /**
  * Writes to stdout or stderr, all of it, before returning: a process that exits right after loses nothing.

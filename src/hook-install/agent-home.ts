@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
-import { readSmallFile } from '../primitives/small-file.ts'
-import { StintError } from '../primitives/stint-error.ts'
+import { readSmallFile } from '../base/fs/small-file.ts'
+import { StintError } from '../base/errors/stint-error.ts'
 import type { Agent } from './agent.ts'
 import { onPath } from './on-path.ts'
-import type { Place } from './place.ts'
+import type { Place } from './install-scope.ts'
 
 interface Home {
   /** Where the agent keeps what is the user's own. */

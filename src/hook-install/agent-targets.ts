@@ -1,7 +1,7 @@
-import { realPlace } from '../primitives/real-place.ts'
+import { realPlace } from '../base/fs/real-parent.ts'
 import { type Agent, allAgents } from './agent.ts'
 import { settingsPath } from './agent-home.ts'
-import { allPlaces, type Place } from './place.ts'
+import { allPlaces, type Place } from './install-scope.ts'
 import type { Target } from './target.ts'
 
 /** Where agents could have hooks, each in every place it has, each file once. Without git, which would have to be asked. */

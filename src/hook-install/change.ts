@@ -1,5 +1,5 @@
-import { StintError } from '../primitives/stint-error.ts'
-import type { Place } from './place.ts'
+import { StintError } from '../base/errors/stint-error.ts'
+import type { Place } from './install-scope.ts'
 import type { AgentName } from '../hook/hosts.ts'
 
 /** What happened, or would happen, to one file. */

@@ -1,6 +1,6 @@
 import { acquireLease } from '../lease/lease.ts'
 import { computeWorkspaceHash } from '../lease/workspace.ts'
-import { newSessionId } from '../primitives/id.ts'
+import { newSessionId } from '../base/text/id.ts'
 
 /** Does something to a file while no other stint does: reading, changing and writing must not mix. */
 export async function exclusively<Result>(path: string, act: () => Result): Promise<Result> {

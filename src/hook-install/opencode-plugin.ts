@@ -1,10 +1,10 @@
 import { pathToFileURL } from 'node:url'
 import { dirname, join } from 'node:path'
 import type { HookChoices } from '../hook/choices.ts'
-import { StintError } from '../primitives/stint-error.ts'
+import { StintError } from '../base/errors/stint-error.ts'
 import type { Change } from './change.ts'
 import { exclusively } from './exclusive.ts'
-import type { Place } from './place.ts'
+import type { Place } from './install-scope.ts'
 import {
   checkWritable,
   readSettings,

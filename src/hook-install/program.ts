@@ -1,6 +1,6 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { StintError } from '../primitives/stint-error.ts'
+import { StintError } from '../base/errors/stint-error.ts'
 import { onPath } from './on-path.ts'
 
 /** How hooks are to start stint-hook, and what a person should know about that. */

@@ -1,10 +1,10 @@
 import { type AgentName, hosts } from '../hook/hosts.ts'
-import { StintError } from '../primitives/stint-error.ts'
+import { StintError } from '../base/errors/stint-error.ts'
 import { allAgents, type SettingsAgent } from './agent.ts'
 import { isFound, requiredPath, settingsPath } from './agent-home.ts'
 import { agentTarget, eachFileOnce } from './agent-targets.ts'
 import { hooksDirectory } from './git/hooks-directory.ts'
-import { allPlaces, type Place } from './place.ts'
+import { allPlaces, type Place } from './install-scope.ts'
 
 /** One place where hooks can be: a settings file, the hooks of a repository, a plugin's file. */
 export type Target =

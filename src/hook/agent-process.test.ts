@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { hookBin, hookEvent, HookWorld } from '../../test/support/hook-host.ts'
 import { until, World } from '../../test/support/world.ts'
-import { readProcessStat } from '../primitives/platform.ts'
+import { readProcessStat } from '../base/process/platform.ts'
 import { agentProcess, ancestorsOf, chooseAgent } from './agent-process.ts'
 
 const ancestor = (pid: number, name: string) => ({ pid, name, ppid: 0, started: 1 })

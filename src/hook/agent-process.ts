@@ -1,5 +1,5 @@
-import type { Identity } from '../primitives/liveness.ts'
-import { type ProcessStat, readProcessStat, thisMachine } from '../primitives/platform.ts'
+import type { Identity } from '../base/process/liveness.ts'
+import { type ProcessStat, readProcessStat, thisMachine } from '../base/process/platform.ts'
 import type { AgentName } from './hosts.ts'
 
 /** A process and who started it. */

@@ -1,6 +1,6 @@
 import { fstatSync, statSync, writeSync } from 'node:fs'
-import { sleep } from '../primitives/sleep.ts'
-import { errnoOf } from '../primitives/stint-error.ts'
+import { sleep } from '../base/process/sleep.ts'
+import { errnoOf } from '../base/errors/stint-error.ts'
 import { answer, type LoadRecord } from './main.ts'
 
 const loadRecord: LoadRecord = () => require('./hook-record.cjs') as ReturnType<LoadRecord>

@@ -1,7 +1,7 @@
 import { type Claim, type Claims, defaultTtlMs, type Holder, sameProcess } from '../lease/claim.ts'
 import { acquire, type AcquireAnswer, type Decision, refresh, release, withCall } from '../lease/rules.ts'
 import { remainingMs, stands, type Witness } from '../lease/staleness.ts'
-import type { Identity } from '../primitives/liveness.ts'
+import type { Identity } from '../base/process/liveness.ts'
 
 /**
  * What an event does to a workspace's claims: pure functions over (claims, who asks, the time and which processes live), on top of the rules of leases.

@@ -1,10 +1,10 @@
-import { look } from '../lease/book.ts'
+import { look } from '../lease/workspace-claims.ts'
 import type { Claim } from '../lease/claim.ts'
 import { type Register, runSync } from '../lease/register.ts'
 import { stands } from '../lease/staleness.ts'
 import { findWorkspace } from '../lease/workspace.ts'
 import type { Ancestor } from './agent-process.ts'
-import { gitDenial } from './denial.ts'
+import { gitDenial } from './refusal-message.ts'
 import { pass, type Verdict } from './verdict.ts'
 
 /** What git says: which hook, its arguments, and for `reference-transaction` the lines on stdin. */

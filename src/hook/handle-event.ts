@@ -1,8 +1,8 @@
 import type { HookChoices } from './choices.ts'
 import type { HookEvent } from './event.ts'
-import { endSession, endTurn, hearPrompt, startSession } from './session-life.ts'
+import { endSession, endTurn, hearPrompt, startSession } from './session-events.ts'
 import { sessionName } from './session-name.ts'
-import type { Surroundings } from './surroundings.ts'
+import type { Surroundings } from './hook-context.ts'
 import { beginToolCall, endToolCall } from './tool-call.ts'
 import { pass, type Verdict } from './verdict.ts'
 

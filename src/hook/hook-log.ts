@@ -1,7 +1,7 @@
 import { lstatSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
-import { ensureHomeDirectory, stintHome } from '../primitives/home.ts'
-import { appendPrivateFile } from '../primitives/private-file.ts'
+import { ensureHomeDirectory, stintHome } from '../base/fs/home.ts'
+import { appendPrivateFile } from '../base/fs/private-file.ts'
 import { withoutSecrets } from './secrets-of-environment.ts'
 
 /** One warning: a hook that could not do its work, and let the agent go on. */

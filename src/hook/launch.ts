@@ -1,7 +1,7 @@
 import { closeSync, openSync, readSync } from 'node:fs'
 import { join } from 'node:path'
 import { Script } from 'node:vm'
-import { saveCompiled } from '../primitives/compiled-code.ts'
+import { saveCompiled } from '../base/process/compiled-code.ts'
 
 /**
  * Starts the hook from code that V8 has compiled before: an agent waits for this at every tool call, and compiling takes longer than all the hook does.

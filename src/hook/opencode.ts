@@ -3,9 +3,9 @@
  *
  * @module stint/opencode
  */
-import { homeRegister } from '../lease/lock-home.ts'
-import { ownIdentity } from '../primitives/liveness.ts'
-import { textOf } from '../primitives/text-of.ts'
+import { homeRegister } from '../lease/home-register.ts'
+import { ownIdentity } from '../base/process/liveness.ts'
+import { textOf } from '../base/errors/error-message.ts'
 import type { HookChoices } from './choices.ts'
 import { type HookEvent, useOf } from './event.ts'
 import { handleEvent } from './handle-event.ts'

@@ -1,7 +1,7 @@
 import { readSync } from 'node:fs'
-import { parseObject } from '../primitives/parse-object.ts'
-import { sleep } from '../primitives/sleep.ts'
-import { errnoOf } from '../primitives/stint-error.ts'
+import { parseObject } from '../base/text/parse-object.ts'
+import { sleep } from '../base/process/sleep.ts'
+import { errnoOf } from '../base/errors/stint-error.ts'
 
 const stdin = 0
 

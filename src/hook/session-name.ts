@@ -1,6 +1,6 @@
-import { isSessionId } from '../primitives/id.ts'
-import type { Identity } from '../primitives/liveness.ts'
-import { md5 } from '../primitives/md5.ts'
+import { isSessionId } from '../base/text/id.ts'
+import type { Identity } from '../base/process/liveness.ts'
+import { md5 } from '../base/text/md5.ts'
 import type { AgentName } from './hosts.ts'
 
 /** The session a claim is in the name of: the host's own id, if it can be one. */

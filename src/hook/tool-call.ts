@@ -1,12 +1,12 @@
-import type { Book } from '../lease/book.ts'
+import type { Book } from '../lease/workspace-claims.ts'
 import type { Scope } from './choices.ts'
 import { beginCall, endCall, type EndedCall, type Party } from './decide.ts'
-import { denial } from './denial.ts'
+import { denial } from './refusal-message.ts'
 import type { HookEvent, Tool } from './event.ts'
-import { type PlaceOfCall, placeOfCall } from './place-of-call.ts'
+import { type PlaceOfCall, placeOfCall } from './call-target.ts'
 import { purposeOf } from './purpose.ts'
 import { withoutSecrets } from './secrets-of-environment.ts'
-import { bookOf, changeNow, forEachBook, isOfSession, type Surroundings } from './surroundings.ts'
+import { bookOf, changeNow, forEachBook, isOfSession, type Surroundings } from './hook-context.ts'
 import { pass, type Verdict } from './verdict.ts'
 
 /** A tool is about to run: it gets what it needs, or hears who has it. */

@@ -1,7 +1,7 @@
-import { ulid } from '../primitives/id.ts'
-import { liveness, ownIdentity } from '../primitives/liveness.ts'
-import { md5 } from '../primitives/md5.ts'
-import { thisMachine } from '../primitives/platform.ts'
+import { ulid } from '../base/text/id.ts'
+import { liveness, ownIdentity } from '../base/process/liveness.ts'
+import { md5 } from '../base/text/md5.ts'
+import { thisMachine } from '../base/process/platform.ts'
 
 /*
  * A text's first line changes from one to the next; the rest may stay the same. A file register may keep the rest in a file beside the link, an

@@ -1,4 +1,4 @@
-import type { Identity } from '../primitives/liveness.ts'
+import type { Identity } from '../base/process/liveness.ts'
 
 /** What a workspace's register holds: everybody's claims on it. */
 export interface Claims {

@@ -1,4 +1,4 @@
-import { parseIdentity } from '../primitives/liveness.ts'
+import { parseIdentity } from '../base/process/liveness.ts'
 import {
   type Break,
   type Call,

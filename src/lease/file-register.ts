@@ -1,5 +1,5 @@
 import { watch } from 'node:fs'
-import { errnoOf, StintError } from '../primitives/stint-error.ts'
+import { errnoOf, StintError } from '../base/errors/stint-error.ts'
 import {
   abandonedAfterMs,
   Attachments,

@@ -1,8 +1,8 @@
 import { lstatSync, promises, readdirSync, readlinkSync, symlinkSync, unlinkSync } from 'node:fs'
-import { monotonicIsShared, systemClock } from '../primitives/clock.ts'
-import { thisMachine } from '../primitives/platform.ts'
-import { createPrivateFile, makePrivateDirectories } from '../primitives/private-file.ts'
-import { readSmallFile } from '../primitives/small-file.ts'
+import { monotonicIsShared, systemClock } from '../base/process/clock.ts'
+import { thisMachine } from '../base/process/platform.ts'
+import { createPrivateFile, makePrivateDirectories } from '../base/fs/private-file.ts'
+import { readSmallFile } from '../base/fs/small-file.ts'
 import type { Now } from './register.ts'
 
 /** One call that a register in files makes: a look, a change, or the time. */

@@ -1,4 +1,4 @@
-import { type Book, change, type Changed } from './book.ts'
+import { type Book, change, type Changed } from './workspace-claims.ts'
 import type { Steps } from './register.ts'
 import { release, type ReleaseRequest } from './rules.ts'
 

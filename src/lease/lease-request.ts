@@ -1,12 +1,12 @@
-import { isSessionId } from '../primitives/id.ts'
-import { type Identity, identify, ownIdentity } from '../primitives/liveness.ts'
-import { StintError } from '../primitives/stint-error.ts'
-import type { Book } from './book.ts'
+import { isSessionId } from '../base/text/id.ts'
+import { type Identity, identify, ownIdentity } from '../base/process/liveness.ts'
+import { StintError } from '../base/errors/stint-error.ts'
+import type { Book } from './workspace-claims.ts'
 import { type ClaimMode, defaultTtlMs, maxTtlMs, wholeWorkspace } from './claim.ts'
-import { homeRegister } from './lock-home.ts'
+import { homeRegister } from './home-register.ts'
 import type { Register } from './register.ts'
 import type { AcquireRequest } from './rules.ts'
-import { resourceSubject, subjectPaths, workspaceSubject } from './subject.ts'
+import { resourceSubject, subjectPaths, workspaceSubject } from './lease-target.ts'
 import type { Workspace } from './workspace.ts'
 
 export interface LeaseOptions {

@@ -1,14 +1,14 @@
-import { systemClock } from '../primitives/clock.ts'
-import { timerMs } from '../primitives/duration.ts'
-import type { Identity } from '../primitives/liveness.ts'
-import { StintError } from '../primitives/stint-error.ts'
-import { type Book, change, type Changed, look } from './book.ts'
+import { systemClock } from '../base/process/clock.ts'
+import { timerMs } from '../base/text/duration.ts'
+import type { Identity } from '../base/process/liveness.ts'
+import { StintError } from '../base/errors/stint-error.ts'
+import { type Book, change, type Changed, look } from './workspace-claims.ts'
 import type { Claim, Holder } from './claim.ts'
 import { giveUp } from './give-up.ts'
 import { type LeaseOptions, prepareLease } from './lease-request.ts'
 import { runAsync, runSync, type Steps } from './register.ts'
 import { type AcquireRequest, check, refresh, withHolder } from './rules.ts'
-import { acquireWithin, acquireWithinSync, type Granted, tryWatch } from './wait.ts'
+import { acquireWithin, acquireWithinSync, type Granted, tryWatch } from './acquire-with-wait.ts'
 
 /**
  * Claims a workspace, or paths in it, and keeps the claim fresh until it is released.

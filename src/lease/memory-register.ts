@@ -1,4 +1,4 @@
-import { systemClock } from '../primitives/clock.ts'
+import { systemClock } from '../base/process/clock.ts'
 import type { Held, Now, Register, Steps } from './register.ts'
 
 type Step = () => unknown

@@ -1,6 +1,6 @@
-import { systemClock } from '../primitives/clock.ts'
-import { type Identity, type Liveness, liveness } from '../primitives/liveness.ts'
-import { thisMachine } from '../primitives/platform.ts'
+import { systemClock } from '../base/process/clock.ts'
+import { type Identity, type Liveness, liveness } from '../base/process/liveness.ts'
+import { thisMachine } from '../base/process/platform.ts'
 
 /** For so long a process that was seen alive counts as alive. */
 const justNowMs = 2

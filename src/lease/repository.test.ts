@@ -3,7 +3,7 @@ import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { World } from '../../test/support/world.ts'
-import { thisMachine } from '../primitives/platform.ts'
+import { thisMachine } from '../base/process/platform.ts'
 import { chooseRemote, repositoryOf } from './repository.ts'
 import { findWorkspace } from './workspace.ts'
 

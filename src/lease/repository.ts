@@ -1,8 +1,8 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { askGit } from '../primitives/ask-git.ts'
-import { displayHostname, thisMachine } from '../primitives/platform.ts'
-import { StintError } from '../primitives/stint-error.ts'
+import { askGit } from '../base/process/ask-git.ts'
+import { displayHostname, thisMachine } from '../base/process/platform.ts'
+import { StintError } from '../base/errors/stint-error.ts'
 import { pathOfFileUrl, repositoryName } from './remote-url.ts'
 
 /** What a workspace is, seen from any machine. */

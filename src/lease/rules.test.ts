@@ -12,7 +12,7 @@ import {
   only,
   wants,
 } from '../../test/support/claim-samples.ts'
-import type { Liveness } from '../primitives/liveness.ts'
+import type { Liveness } from '../base/process/liveness.ts'
 import { type Claims, defaultBusyTtlMs } from './claim.ts'
 import { conflict } from './overlap.ts'
 import { acquire, breakClaim, check, refresh, release, withHolder } from './rules.ts'

@@ -1,4 +1,4 @@
-import type { Identity } from '../primitives/liveness.ts'
+import type { Identity } from '../base/process/liveness.ts'
 import {
   type Break,
   type Call,

@@ -1,4 +1,4 @@
-import type { Identity, Liveness } from '../primitives/liveness.ts'
+import type { Identity, Liveness } from '../base/process/liveness.ts'
 import type { Claim } from './claim.ts'
 import type { Now } from './register.ts'
 

@@ -1,5 +1,5 @@
-import type { ErrorCode } from '../primitives/error-table.ts'
-import { errnoOf, StintError } from '../primitives/stint-error.ts'
+import type { ErrorCode } from '../base/errors/error-table.ts'
+import { errnoOf, StintError } from '../base/errors/stint-error.ts'
 
 /** The five characters by which SQL names an error (`42P01`); undefined if it did not come from the server. */
 export function sqlStateOf(error: unknown): string | undefined {

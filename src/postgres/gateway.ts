@@ -1,7 +1,7 @@
 import { explainPostgres } from './explain.ts'
 import type { PostgresPool } from './pool.ts'
 import { assertSchema, readSchemaVersion } from './schema-version.ts'
-import { within } from './within.ts'
+import { within } from './timeout.ts'
 
 export interface GatewayOptions {
   pool: PostgresPool

@@ -1,4 +1,4 @@
-import { systemClock } from '../primitives/clock.ts'
+import { systemClock } from '../base/process/clock.ts'
 import type { Held, Now, Register, Steps } from '../lease/register.ts'
 import { repositoryOf } from '../lease/repository.ts'
 import { causeOf, isConflict, isUncertain, sqlStateOf } from './explain.ts'
@@ -14,7 +14,7 @@ import {
   timelineOfServer,
   withoutTimeline,
 } from './statements.ts'
-import { Late } from './within.ts'
+import { Late } from './timeout.ts'
 
 export interface PostgresRegisterOptions extends GatewayOptions {
   /** How often a watcher looks, in milliseconds; 1000 by default. */

@@ -1,4 +1,4 @@
-import { StintError } from '../primitives/stint-error.ts'
+import { StintError } from '../base/errors/stint-error.ts'
 import { knownVersion } from './migrations.ts'
 import type { PostgresClient, PostgresPool } from './pool.ts'
 

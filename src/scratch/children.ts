@@ -1,9 +1,9 @@
 import { lstatSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { type Identity, parseIdentity } from '../primitives/liveness.ts'
-import { openPrivateFile, writeAll } from '../primitives/private-file.ts'
-import { readSmallFile } from '../primitives/small-file.ts'
-import { codedError } from '../primitives/stint-error.ts'
+import { type Identity, parseIdentity } from '../base/process/liveness.ts'
+import { openPrivateFile, writeAll } from '../base/fs/private-file.ts'
+import { readSmallFile } from '../base/fs/small-file.ts'
+import { codedError } from '../base/errors/stint-error.ts'
 import { metaDirectory, type Owner } from './owner.ts'
 
 /** `.stint/children.pids`: one line a child of the run, `pid start-time program`. */

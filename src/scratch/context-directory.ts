@@ -1,7 +1,7 @@
 import { join, relative } from 'node:path'
-import { appendPrivateFile, makePrivateDirectory } from '../primitives/private-file.ts'
+import { appendPrivateFile, makePrivateDirectory } from '../base/fs/private-file.ts'
 import { metaDirectory } from './owner.ts'
-import { place, placeError } from './place.ts'
+import { place, placeError } from './create-in.ts'
 
 /** `.stint/contexts.log`: which directory belongs to which context, a JSON object a line. */
 export const contextsLog = 'contexts.log'

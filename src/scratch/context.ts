@@ -1,19 +1,19 @@
 import { lstatSync, renameSync, rmdirSync } from 'node:fs'
 import { basename, join, relative, sep } from 'node:path'
-import { isDirectory } from '../primitives/presence.ts'
-import { makePrivateDirectory } from '../primitives/private-file.ts'
+import { isDirectory } from '../base/fs/exists.ts'
+import { makePrivateDirectory } from '../base/fs/private-file.ts'
 import {
   nothingRemoved,
   type Removal,
   type RemovalOptions,
   removeTree,
   totalRemoval,
-} from '../primitives/remove-tree.ts'
-import { codedError, StintError } from '../primitives/stint-error.ts'
+} from '../base/fs/remove-tree.ts'
+import { codedError, StintError } from '../base/errors/stint-error.ts'
 import { logContext, makeContextDirectory } from './context-directory.ts'
 import { safeNameParts } from './name.ts'
 import { outputDirectoryFor } from './output.ts'
-import { createFile, place, placeError } from './place.ts'
+import { createFile, place, placeError } from './create-in.ts'
 import { type ResourceEvent, resourceChannel } from './resource-event.ts'
 import { removeUnlessMounted } from './remove-unless-mounted.ts'
 import type { ScratchRun } from './scratch-run.ts'

@@ -1,6 +1,6 @@
-import { isDirectory } from '../primitives/presence.ts'
-import { nothingRemoved, type Removal, type RemovalOptions } from '../primitives/remove-tree.ts'
-import { errnoOf } from '../primitives/stint-error.ts'
+import { isDirectory } from '../base/fs/exists.ts'
+import { nothingRemoved, type Removal, type RemovalOptions } from '../base/fs/remove-tree.ts'
+import { errnoOf } from '../base/errors/stint-error.ts'
 import type { ScratchRoot } from './root.ts'
 import { readTrackedRecord, rewriteTracked, type TrackedRecord } from './tracked-record.ts'
 import {

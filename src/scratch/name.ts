@@ -1,4 +1,4 @@
-import { StintError } from '../primitives/stint-error.ts'
+import { StintError } from '../base/errors/stint-error.ts'
 
 /** The parts of a name that stays inside the directory it is joined to, or `NAME_INVALID`. */
 export function safeNameParts(name: string): string[] {

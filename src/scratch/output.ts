@@ -1,9 +1,9 @@
 import { utimesSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Clock } from '../primitives/clock.ts'
-import { isRequestId } from '../primitives/id.ts'
-import { shellWord } from '../primitives/shell-word.ts'
-import { StintError } from '../primitives/stint-error.ts'
+import type { Clock } from '../base/process/clock.ts'
+import { isRequestId } from '../base/text/id.ts'
+import { shellWord } from '../base/text/shell-word.ts'
+import { StintError } from '../base/errors/stint-error.ts'
 import { ensureScratchDirectory, type ScratchRoot } from './root.ts'
 
 /** Files handed to the caller: `out/<expiry>-<requestId>/`, the earliest expiry in seconds since the epoch. */

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
-import { type Identity, parseIdentity } from '../primitives/liveness.ts'
-import { parseObject } from '../primitives/parse-object.ts'
-import { createPrivateFile } from '../primitives/private-file.ts'
-import { readSmallFile } from '../primitives/small-file.ts'
+import { type Identity, parseIdentity } from '../base/process/liveness.ts'
+import { parseObject } from '../base/text/parse-object.ts'
+import { createPrivateFile } from '../base/fs/private-file.ts'
+import { readSmallFile } from '../base/fs/small-file.ts'
 import { type Keep, isKeep } from './keep.ts'
 
 /** `.stint/owner.json`: who a scratch belongs to. Written before the scratch is visible, never changed. */

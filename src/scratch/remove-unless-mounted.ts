@@ -1,11 +1,11 @@
-import { mountsBeneath } from '../primitives/mounts.ts'
+import { mountsBeneath } from '../base/fs/mounts.ts'
 import {
   nothingRemoved,
   type Removal,
   type RemovalFailure,
   type RemovalOptions,
   removeTree,
-} from '../primitives/remove-tree.ts'
+} from '../base/fs/remove-tree.ts'
 
 /** The failure to report if something is mounted on a path or beneath it: a recursive delete would go through the mount. */
 export function mountFailure(path: string): RemovalFailure | undefined {

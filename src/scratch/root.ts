@@ -1,9 +1,9 @@
 import { lstatSync, realpathSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ensureOwnDirectory, ownDirectoryProblem } from '../primitives/own-directory.ts'
-import { codedError, errnoOf, StintError } from '../primitives/stint-error.ts'
-import { geteuid } from '../primitives/user.ts'
+import { ensureOwnDirectory, ownDirectoryProblem } from '../base/fs/own-directory.ts'
+import { codedError, errnoOf, StintError } from '../base/errors/stint-error.ts'
+import { geteuid } from '../base/process/user.ts'
 
 /** The directory all scratches of one user live in: `<tmp>/stint-<uid>`, 0700, checked before it is trusted. */
 export interface ScratchRoot {

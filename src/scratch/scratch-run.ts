@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { type Clock, systemClock } from '../primitives/clock.ts'
-import type { Identity } from '../primitives/liveness.ts'
+import { type Clock, systemClock } from '../base/process/clock.ts'
+import type { Identity } from '../base/process/liveness.ts'
 import type { OutputDirectory } from './output.ts'
 import type { ScratchRoot } from './root.ts'
 

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, w
 import { basename, dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { codeOf, useScratchWorld } from '../../test/support/scratch-world.ts'
-import { newRequestId } from '../primitives/id.ts'
+import { newRequestId } from '../base/text/id.ts'
 import { sweepSync } from '../sweep/sweep.ts'
 import { cleanupCommand } from './output.ts'
 import { openRoot } from './root.ts'

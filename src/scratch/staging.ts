@@ -1,5 +1,5 @@
-import { isRequestId } from '../primitives/id.ts'
-import type { Identity } from '../primitives/liveness.ts'
+import { isRequestId } from '../base/text/id.ts'
+import type { Identity } from '../base/process/liveness.ts'
 
 /**
  * A scratch is made under a staging name and renamed when its owner record is inside, so that none is ever

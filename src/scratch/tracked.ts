@@ -1,11 +1,11 @@
 import { lstatSync, realpathSync, type Stats } from 'node:fs'
 import { homedir } from 'node:os'
 import { basename, dirname, resolve, sep } from 'node:path'
-import { stintHome } from '../primitives/home.ts'
-import { isWithin } from '../primitives/is-within.ts'
-import { type OpenDirectory, openDirectory } from '../primitives/open-directory.ts'
-import { isDirectory } from '../primitives/presence.ts'
-import { realPlace } from '../primitives/real-place.ts'
+import { stintHome } from '../base/fs/home.ts'
+import { isWithin } from '../base/fs/is-within.ts'
+import { type OpenDirectory, openDirectory } from '../base/fs/open-directory.ts'
+import { isDirectory } from '../base/fs/exists.ts'
+import { realPlace } from '../base/fs/real-parent.ts'
 import {
   nothingRemoved,
   removeTree,
@@ -13,8 +13,8 @@ import {
   type RemovalFailure,
   type RemovalOptions,
   totalRemoval,
-} from '../primitives/remove-tree.ts'
-import { errnoOf, StintError } from '../primitives/stint-error.ts'
+} from '../base/fs/remove-tree.ts'
+import { errnoOf, StintError } from '../base/errors/stint-error.ts'
 import { mountFailure } from './remove-unless-mounted.ts'
 import type { ScratchRoot } from './root.ts'
 

@@ -1,4 +1,4 @@
-import { StintError } from '../primitives/stint-error.ts'
+import { StintError } from '../base/errors/stint-error.ts'
 import { FormSearch, type OwnedForm } from './form-search.ts'
 import { formsOf, isMonotonous, minSecretBytes } from './forms.ts'
 import { ownWords } from './own-words.ts'

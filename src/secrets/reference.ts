@@ -1,5 +1,5 @@
 import { isAbsolute } from 'node:path'
-import { StintError } from '../primitives/stint-error.ts'
+import { StintError } from '../base/errors/stint-error.ts'
 
 const kinds = ['env', 'file', 'keyring'] as const
 

@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, type Stats } from 'node:fs'
-import { careful } from '../primitives/open-regular.ts'
-import { codedError, errnoOf, StintError } from '../primitives/stint-error.ts'
-import { geteuid } from '../primitives/user.ts'
+import { careful } from '../base/fs/open-regular.ts'
+import { codedError, errnoOf, StintError } from '../base/errors/stint-error.ts'
+import { geteuid } from '../base/process/user.ts'
 import { checkSecretRef, formatSecretRef, type SecretRef } from './reference.ts'
 
 /** More than any key or token has; a larger file was named by mistake. */

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { projectRoot } from '../../test/support/world.ts'
-import { ulid } from '../primitives/id.ts'
+import { ulid } from '../base/text/id.ts'
 import { SecretGate } from './gate.ts'
 
 /** Characters such as a token has, the same for each run. */

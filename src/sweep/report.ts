@@ -1,4 +1,4 @@
-import type { Removal, RemovalFailure } from '../primitives/remove-tree.ts'
+import type { Removal, RemovalFailure } from '../base/fs/remove-tree.ts'
 import type { Candidate, KeepReason, RemoveReason } from './verdict.ts'
 
 /** What a sweep has done, and what it has left. */

@@ -1,9 +1,9 @@
 import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
-import { stintHome } from '../primitives/home.ts'
-import { explainingHome, homeUnsafe } from '../primitives/home-error.ts'
-import { isSessionId } from '../primitives/id.ts'
-import { ownDirectoryProblem } from '../primitives/own-directory.ts'
+import { stintHome } from '../base/fs/home.ts'
+import { explainingHome, homeUnsafe } from '../base/errors/home-error.ts'
+import { isSessionId } from '../base/text/id.ts'
+import { ownDirectoryProblem } from '../base/fs/own-directory.ts'
 
 /**
  * `$STINT_HOME/trash`, where removed sessions wait to be deleted; undefined if there is none. What is not a directory of ours is

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { takeTurn } from '../primitives/turn.ts'
+import { takeTurn } from '../base/fs/at-most-every.ts'
 import type { Scratch } from '../scratch/scratch.ts'
 import { sweptStamp } from './places.ts'
 

@@ -1,4 +1,4 @@
-import type { Liveness } from '../primitives/liveness.ts'
+import type { Liveness } from '../base/process/liveness.ts'
 import type { Keep } from '../scratch/keep.ts'
 
 /** What the sweep knows of one entry; gathered first, judged after. */

@@ -1,4 +1,4 @@
-import { StintError } from '../primitives/stint-error.ts'
+import { StintError } from '../base/errors/stint-error.ts'
 import { type Keep, keepPolicies } from '../scratch/keep.ts'
 
 /** What happens when a test leaves files in `TMPDIR`, outside its scratch. */

@@ -1,5 +1,5 @@
-import { isSessionId } from '../primitives/id.ts'
-import { StintError } from '../primitives/stint-error.ts'
+import { isSessionId } from '../base/text/id.ts'
+import { StintError } from '../base/errors/stint-error.ts'
 import { createScratch } from '../scratch/scratch.ts'
 import { scratchVariables } from '../scratch/variables.ts'
 import { sweepAtStart } from '../sweep/sweep-at-start.ts'

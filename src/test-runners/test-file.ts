@@ -1,5 +1,5 @@
 import { relative } from 'node:path'
-import { textOf } from '../primitives/text-of.ts'
+import { textOf } from '../base/errors/error-message.ts'
 import type { Context } from '../scratch/context.ts'
 import { joinScratch } from '../scratch/join.ts'
 import { shouldKeep } from '../scratch/keep.ts'

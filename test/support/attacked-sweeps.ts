@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { ownIdentity } from '../../src/primitives/liveness.ts'
+import { ownIdentity } from '../../src/base/process/liveness.ts'
 import { openRoot } from '../../src/scratch/root.ts'
 import { sweepSync } from '../../src/sweep/sweep.ts'
 import { grow } from './grow.ts'

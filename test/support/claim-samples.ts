@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import type { Claim, Claims } from '../../src/lease/claim.ts'
 import { acquire, type AcquireRequest } from '../../src/lease/rules.ts'
 import type { Witness } from '../../src/lease/staleness.ts'
-import type { Identity, Liveness } from '../../src/primitives/liveness.ts'
+import type { Identity, Liveness } from '../../src/base/process/liveness.ts'
 
 /** A process that nobody started: the rules know processes by their numbers. */
 export const identity = (pid: number): Identity => ({

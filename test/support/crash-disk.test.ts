@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readFile, writeFully } from '../../src/primitives/disk.ts'
+import { readFile, writeFully } from '../../src/base/fs/disk.ts'
 import { CrashDisk, errno } from './crash-disk.ts'
 import { allLost, type Bounds, crashStates, fingerprint } from './crash-states.ts'
 

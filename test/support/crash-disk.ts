@@ -1,5 +1,5 @@
 import { basename, dirname } from 'node:path'
-import type { Disk } from '../../src/primitives/disk.ts'
+import type { Disk } from '../../src/base/fs/disk.ts'
 import { fileImages, type Tearing } from './crash-file-images.ts'
 import { DirectoryNode, FileNode, type TreeNode } from './crash-nodes.ts'
 

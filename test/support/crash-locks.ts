@@ -1,9 +1,9 @@
-import type { TakenHold } from '../../src/store/filesystem/open-session.ts'
-import { type LockRecord, standingOf } from '../../src/store/filesystem/lock-record.ts'
-import type { LogEnds } from '../../src/store/filesystem/logs.ts'
-import { locked } from '../../src/store/filesystem/session-lock.ts'
-import { StintError } from '../../src/primitives/stint-error.ts'
-import type { Holder } from '../../src/store/store.ts'
+import type { TakenHold } from '../../src/session/files/open-session.ts'
+import { type LockRecord, standingOf } from '../../src/session/files/lock-record.ts'
+import type { LogEnds } from '../../src/session/files/logs.ts'
+import { locked } from '../../src/session/files/session-lock.ts'
+import { StintError } from '../../src/base/errors/stint-error.ts'
+import type { Holder } from '../../src/session/store.ts'
 
 /** How a holder that left its record looks to others. */
 export type Life = 'alive' | 'dead' | 'silent'

@@ -1,4 +1,4 @@
-import type { Disk } from '../../src/primitives/disk.ts'
+import type { Disk } from '../../src/base/fs/disk.ts'
 import { changingCalls, type CrashDisk } from './crash-disk.ts'
 import type { Wrap } from './crash-simulation.ts'
 

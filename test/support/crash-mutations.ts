@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib'
-import type { Disk } from '../../src/primitives/disk.ts'
-import { sumText } from '../../src/journal/seal.ts'
+import type { Disk } from '../../src/base/fs/disk.ts'
+import { sumText } from '../../src/session/log/line-checksum.ts'
 import type { CrashDisk } from './crash-disk.ts'
 import { passThrough } from './crash-mortal.ts'
 import type { Wrap } from './crash-simulation.ts'

@@ -1,11 +1,11 @@
-import type { HeldSession } from '../../src/store/driver.ts'
+import type { HeldSession } from '../../src/session/driver.ts'
 import { SimulatedDriver, pathsOf } from './crash-driver.ts'
 import { factsOf, sicknessOf } from './crash-facts.ts'
 import { crashesOf, CrashWatch, type Found, judgeStates, type SearchOptions } from './crash-search.ts'
 import { Simulation } from './crash-simulation.ts'
 import { allLost } from './crash-states.ts'
 import { afterResume, id, type Workload } from './crash-workloads.ts'
-import { readFile } from '../../src/primitives/disk.ts'
+import { readFile } from '../../src/base/fs/disk.ts'
 import { mortal } from './crash-mortal.ts'
 
 /** Some of the crashes of a workload, then all of what comes after it: the recovery, and what is done in a session that was recovered. */

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Sizes } from '../../src/store/filesystem/held-session.ts'
+import type { Sizes } from '../../src/session/files/held-session.ts'
 import { errno } from './crash-disk.ts'
 import type { Simulation } from './crash-simulation.ts'
 

@@ -1,4 +1,4 @@
-import { checkRecord, type LogRecord, parseRecord } from '../../src/journal/record.ts'
+import { checkRecord, type LogRecord, parseRecord } from '../../src/session/log/record.ts'
 
 /** The record of a line; undefined if the line is not, to the byte, what was written. */
 export const decodeRecord = (line: Buffer): LogRecord | undefined =>

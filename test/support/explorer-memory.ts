@@ -1,7 +1,7 @@
 import { splitText } from '../../src/lease/attachment.ts'
 import type { FileStep } from '../../src/lease/file-step.ts'
 import type { Held, Register, Steps } from '../../src/lease/register.ts'
-import { systemClock } from '../../src/primitives/clock.ts'
+import { systemClock } from '../../src/base/process/clock.ts'
 import { type Answer, nameOf, topOf } from './explorer-directory.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { SessionEvent, SessionStore } from '../../src/store/store.ts'
+import type { SessionEvent, SessionStore } from '../../src/session/store.ts'
 import { allOf } from './all-of.ts'
 import { projectRoot, type Running, until, type World } from './world.ts'
 

@@ -1,11 +1,11 @@
 import { closeSync, fstatSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { encodeBody, encodeLine, journalCodec } from '../../src/journal/codec.ts'
-import { laterSegment } from '../../src/journal/segment.ts'
-import { type Disk, nodeDisk } from '../../src/primitives/disk.ts'
-import { createStore } from '../../src/store/create-store.ts'
-import { FilesystemDriver } from '../../src/store/filesystem/driver.ts'
-import { filesystemStore } from '../../src/store/filesystem/store.ts'
+import { encodeBody, encodeLine, journalCodec } from '../../src/session/log/codec.ts'
+import { laterSegment } from '../../src/session/log/segment.ts'
+import { type Disk, nodeDisk } from '../../src/base/fs/disk.ts'
+import { createStore } from '../../src/session/create-store.ts'
+import { FilesystemDriver } from '../../src/session/files/driver.ts'
+import { filesystemStore } from '../../src/session/files/store.ts'
 
 const segmentBytes = 64 << 20
 const groupSize = 50

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { computeWorkspaceHash } from '../../src/lease/workspace.ts'
-import { ownIdentity } from '../../src/primitives/liveness.ts'
+import { ownIdentity } from '../../src/base/process/liveness.ts'
 import { type Finished, stintBin, World } from './world.ts'
 
 /** A world with a home and a workspace of its own. */

@@ -1,6 +1,6 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { newRequestId } from '../../src/primitives/id.ts'
+import { newRequestId } from '../../src/base/text/id.ts'
 import type { World } from './world.ts'
 
 /** Higher than any pid the kernel gives. */

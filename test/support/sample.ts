@@ -1,4 +1,4 @@
-import type { Sample } from '../../src/monitor/sample.ts'
+import type { Sample } from '../../src/sweep/inventory/sample.ts'
 
 /** A sample with nothing in it, but for what is given. */
 export const sample = (at: number, fields: Partial<Sample> = {}): Sample => ({

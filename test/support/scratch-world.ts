@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach } from 'vitest'
-import { StintError } from '../../src/primitives/stint-error.ts'
+import { StintError } from '../../src/base/errors/stint-error.ts'
 import { openRoot } from '../../src/scratch/root.ts'
 import { createScratch, type Scratch } from '../../src/scratch/scratch.ts'
 import { World } from './world.ts'

@@ -1,6 +1,6 @@
 import { deadPid } from './plant.ts'
 import type { Finished, World } from './world.ts'
-import { ownIdentity } from '../../src/primitives/liveness.ts'
+import { ownIdentity } from '../../src/base/process/liveness.ts'
 
 /** An entry as `stint temp list` answers it. */
 export interface Entry {

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSyn
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { readProcessStat } from '../../src/primitives/platform.ts'
+import { readProcessStat } from '../../src/base/process/platform.ts'
 import { type Envelope, validEnvelope } from './envelope.ts'
 
 export const projectRoot = join(dirname(fileURLToPath(import.meta.url)), '..', '..')

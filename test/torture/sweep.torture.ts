@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { ownIdentity } from '../../src/primitives/liveness.ts'
+import { ownIdentity } from '../../src/base/process/liveness.ts'
 import { attackedSweeps } from '../support/attacked-sweeps.ts'
 import { directoriesOf, grow } from '../support/grow.ts'
 import { deadPid, plant } from '../support/plant.ts'

@@ -1,4 +1,4 @@
-import type { AuditRecord } from '../../audit/record.ts'
+import type { AuditRecord } from '../../session/audit-record.ts'
 import { Newest } from './newest.ts'
 
 /** An act, from its intent to its outcome; or a line that stands alone. */

@@ -1,7 +1,7 @@
 import { commonOptions, optionsOf, takeCommonOptions } from '../../command/runtime-flags.ts'
 import type { OptionSpec, OptionTable } from '../../command/option.ts'
 import { isGroup } from '../../command/select.ts'
-import type { Command, CommandGroup } from '../../command/spec.ts'
+import type { Command, CommandGroup } from '../../command/define-command.ts'
 
 /** Something that can stand at the cursor. */
 export interface Candidate {

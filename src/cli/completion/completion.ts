@@ -1,8 +1,8 @@
 import { basename } from 'node:path'
 import type { OptionTable } from '../../command/option.ts'
-import { defineBareCommand } from '../../command/spec.ts'
+import { defineBareCommand } from '../../command/define-command.ts'
 import { hosts } from '../../hook/hosts.ts'
-import { StintError } from '../../primitives/stint-error.ts'
+import { StintError } from '../../base/errors/stint-error.ts'
 import { agentPositionals } from '../hook/options.ts'
 import { storeOfEnvironment } from '../store.ts'
 import { print } from '../terminal/print.ts'
@@ -61,7 +61,7 @@ async function named(kind: string): Promise<Candidate[] | undefined> {
   try {
     // A server may be far away, or not there: nobody who presses a key should wait for that.
     if (storeOfEnvironment() !== undefined) return []
-    const { filesystemStore } = await import('../../store/filesystem/store.ts')
+    const { filesystemStore } = await import('../../session/files/store.ts')
     const sessions = await filesystemStore().list()
     return sessions.map(({ id, state, title, tool }) => ({
       text: id,

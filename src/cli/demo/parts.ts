@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { writeOut } from '../../command/write-out.ts'
-import { filesystemStore } from '../../store/filesystem/store.ts'
+import { filesystemStore } from '../../session/files/store.ts'
 
 /** What a simulated agent does: in a process of its own, so that it can be killed. */
 export async function playPart(part: string): Promise<void> {

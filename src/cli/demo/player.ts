@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { RunChild } from '../../command/context.ts'
-import { type ErrorCode, errorTable } from '../../primitives/error-table.ts'
-import { StintError } from '../../primitives/stint-error.ts'
+import { type ErrorCode, errorTable } from '../../base/errors/error-table.ts'
+import { StintError } from '../../base/errors/stint-error.ts'
 
 /** A process that plays along: what it says, line by line, and how it ends. */
 export class Player {

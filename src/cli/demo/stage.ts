@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Paint } from '../../command/colour.ts'
 import type { Context } from '../../command/context.ts'
-import { makePrivateDirectory } from '../../primitives/private-file.ts'
-import { shellWord } from '../../primitives/shell-word.ts'
+import { makePrivateDirectory } from '../../base/fs/private-file.ts'
+import { shellWord } from '../../base/text/shell-word.ts'
 import { Player } from './player.ts'
 
 /** Where the demo is played: a home, a temp root and a workspace of its own, which are gone when it ends. */

@@ -1,9 +1,9 @@
 import { lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ClaimedSubject } from '../../lease/all-claims.ts'
-import { formatDuration } from '../../primitives/duration.ts'
-import { errnoOf } from '../../primitives/stint-error.ts'
-import { visibleText } from '../../primitives/visible-text.ts'
+import { formatDuration } from '../../base/text/duration.ts'
+import { errnoOf } from '../../base/errors/stint-error.ts'
+import { visibleText } from '../../base/text/visible-text.ts'
 import { bad, type Check, fine, poor } from '../health/check.ts'
 
 export interface ClockFacts {

@@ -16,7 +16,7 @@ import { LockWorld } from '../../../test/support/lock-world.ts'
 import { deadPid, plant } from '../../../test/support/plant.ts'
 import { Terminal } from '../../../test/support/terminal.ts'
 import { type Finished, projectRoot, stintBin, type World } from '../../../test/support/world.ts'
-import { ownIdentity } from '../../primitives/liveness.ts'
+import { ownIdentity } from '../../base/process/liveness.ts'
 import type { Check, Level } from '../health/check.ts'
 
 interface Diagnosis {

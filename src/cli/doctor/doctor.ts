@@ -1,6 +1,6 @@
 import { terminalPaint } from '../../command/colour.ts'
-import { defineBareCommand } from '../../command/spec.ts'
-import { StintError } from '../../primitives/stint-error.ts'
+import { defineBareCommand } from '../../command/define-command.ts'
+import { StintError } from '../../base/errors/stint-error.ts'
 import { type Check, countLevels, type Level } from '../health/check.ts'
 import { renderCheck } from '../health/render.ts'
 import { plural } from '../text/plural.ts'

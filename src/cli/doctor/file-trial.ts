@@ -12,9 +12,9 @@ import {
   symlinkSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { createPrivateFile, makePrivateDirectory } from '../../primitives/private-file.ts'
-import { errnoOf } from '../../primitives/stint-error.ts'
-import { textOf } from '../../primitives/text-of.ts'
+import { createPrivateFile, makePrivateDirectory } from '../../base/fs/private-file.ts'
+import { errnoOf } from '../../base/errors/stint-error.ts'
+import { textOf } from '../../base/errors/error-message.ts'
 
 /** What stint asks of a file system. */
 export type Ability = 'create' | 'modes' | 'rename' | 'symlink' | 'link' | 'sync'

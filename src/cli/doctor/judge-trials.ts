@@ -1,7 +1,7 @@
 import { bad, type Check, fine, poor } from '../health/check.ts'
 import type { Ability, FileTrial } from './file-trial.ts'
 import type { ListingTrial } from './listing-trial.ts'
-import { type Role, variableOf } from '../health/place.ts'
+import { type Role, variableOf } from '../health/directory-role.ts'
 
 const meanings: Readonly<Record<Ability, string>> = {
   create: 'files cannot be made there',

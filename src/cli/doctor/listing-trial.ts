@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { systemClock } from '../../primitives/clock.ts'
+import { systemClock } from '../../base/process/clock.ts'
 
 /** What came of listing a directory again and again while somebody else changed it. */
 export interface ListingTrial {

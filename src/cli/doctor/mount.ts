@@ -1,7 +1,7 @@
-import type { Mount } from '../../primitives/mounts.ts'
-import { visibleText } from '../../primitives/visible-text.ts'
+import type { Mount } from '../../base/fs/mounts.ts'
+import { visibleText } from '../../base/text/visible-text.ts'
 import { bad, type Check, fine, poor } from '../health/check.ts'
-import { type Role, variableOf } from '../health/place.ts'
+import { type Role, variableOf } from '../health/directory-role.ts'
 
 /** What several machines may have mounted, each with its own idea of what is in a directory just now. */
 const network =

@@ -1,8 +1,8 @@
 import { knownVersion } from '../../postgres/migrations.ts'
 import type { PostgresPool } from '../../postgres/pool.ts'
 import { assertSchema, readSchemaVersion } from '../../postgres/schema-version.ts'
-import { systemClock } from '../../primitives/clock.ts'
-import { StintError } from '../../primitives/stint-error.ts'
+import { systemClock } from '../../base/process/clock.ts'
+import { StintError } from '../../base/errors/stint-error.ts'
 import { askServer } from '../health/ask-server.ts'
 import { type Check, fine } from '../health/check.ts'
 

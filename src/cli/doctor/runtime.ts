@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { emptyNodes, measure, slowingVariables, slowReasons } from '../../hook-install/doctor/latency.ts'
-import type { Identity } from '../../primitives/liveness.ts'
+import type { Identity } from '../../base/process/liveness.ts'
 import { bad, type Check, fine, poor } from '../health/check.ts'
 
 const [leastMajor, leastMinor] = [20, 15] as const

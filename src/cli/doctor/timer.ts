@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs'
 import { isAbsolute } from 'node:path'
-import { visibleText } from '../../primitives/visible-text.ts'
-import { hasOurLine } from '../../timer/crontab.ts'
-import type { TimerState } from '../../timer/plan.ts'
-import { startedBy } from '../../timer/started-by.ts'
-import { isOurUnit, timerName } from '../../timer/systemd-units.ts'
-import { readTimerState, runTool } from '../../timer/timer-state.ts'
+import { visibleText } from '../../base/text/visible-text.ts'
+import { hasOurLine } from '../../sweep/timer/crontab.ts'
+import type { TimerState } from '../../sweep/timer/plan.ts'
+import { startedBy } from '../../sweep/timer/started-by.ts'
+import { isOurUnit, timerName } from '../../sweep/timer/systemd-units.ts'
+import { readTimerState, runTool } from '../../sweep/timer/timer-state.ts'
 import { bad, type Check, fine, poor } from '../health/check.ts'
 
 export interface TimerFacts {

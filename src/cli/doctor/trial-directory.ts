@@ -1,9 +1,9 @@
 import { lstatSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { ulid } from '../../primitives/id.ts'
-import { ownDirectoryProblem } from '../../primitives/own-directory.ts'
-import { makePrivateDirectory } from '../../primitives/private-file.ts'
-import { removeTree } from '../../primitives/remove-tree.ts'
+import { ulid } from '../../base/text/id.ts'
+import { ownDirectoryProblem } from '../../base/fs/own-directory.ts'
+import { makePrivateDirectory } from '../../base/fs/private-file.ts'
+import { removeTree } from '../../base/fs/remove-tree.ts'
 import { statIfThere } from '../health/stat-if-there.ts'
 
 const prefix = '.stint-doctor-'

@@ -1,6 +1,6 @@
 import { explainPostgres } from '../../postgres/explain.ts'
-import { Late, within } from '../../postgres/within.ts'
-import { StintError } from '../../primitives/stint-error.ts'
+import { Late, within } from '../../postgres/timeout.ts'
+import { StintError } from '../../base/errors/stint-error.ts'
 
 const patienceMs = 5000
 

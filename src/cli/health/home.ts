@@ -1,4 +1,4 @@
-import { explainingHome } from '../../primitives/home-error.ts'
+import { explainingHome } from '../../base/errors/home-error.ts'
 import type { Check } from './check.ts'
 import { judgeDirectory, readDirectory } from './directory.ts'
 

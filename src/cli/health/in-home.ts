@@ -1,10 +1,10 @@
 import { join } from 'node:path'
 import { type AllClaims, allClaims } from '../../lease/all-claims.ts'
-import { homeRegister } from '../../lease/lock-home.ts'
+import { homeRegister } from '../../lease/home-register.ts'
 import type { Register } from '../../lease/register.ts'
-import { nodeDisk } from '../../primitives/disk.ts'
-import { hasEntries } from '../../primitives/has-entries.ts'
-import type { SessionSummary } from '../../store/store.ts'
+import { nodeDisk } from '../../base/fs/disk.ts'
+import { hasEntries } from '../../base/fs/has-entries.ts'
+import type { SessionSummary } from '../../session/store.ts'
 
 /** All claims in a home. Where there are none, what reads them is not loaded. */
 export const claimsIn = async (home: string): Promise<AllClaims> =>
@@ -16,6 +16,6 @@ export const claimsIn = async (home: string): Promise<AllClaims> =>
 export async function sessionsIn(home: string): Promise<SessionSummary[]> {
   const directory = join(home, 'sessions')
   if (!hasEntries(directory)) return []
-  const { listSessions } = await import('../../store/filesystem/index/list-sessions.ts')
+  const { listSessions } = await import('../../session/files/index/list-sessions.ts')
   return listSessions(nodeDisk, directory)
 }

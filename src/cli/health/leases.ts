@@ -1,6 +1,6 @@
 import type { AllClaims } from '../../lease/all-claims.ts'
 import { stands } from '../../lease/staleness.ts'
-import { visibleText } from '../../primitives/visible-text.ts'
+import { visibleText } from '../../base/text/visible-text.ts'
 import { plural } from '../text/plural.ts'
 import { bad, type Check, fine, poor } from './check.ts'
 

@@ -1,5 +1,5 @@
-import type { MeasuredEntry } from '../../monitor/entry.ts'
-import { formatBytes } from '../../primitives/size.ts'
+import type { MeasuredEntry } from '../../sweep/inventory/entry.ts'
+import { formatBytes } from '../../base/text/size.ts'
 import { plural } from '../text/plural.ts'
 import { type Check, fine, poor } from './check.ts'
 

@@ -1,4 +1,4 @@
-import { type SessionState, type SessionSummary, sessionStates } from '../../store/store.ts'
+import { type SessionState, type SessionSummary, sessionStates } from '../../session/store.ts'
 import { plural } from '../text/plural.ts'
 import { bad, type Check, fine, poor } from './check.ts'
 

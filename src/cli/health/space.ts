@@ -1,7 +1,7 @@
 import { statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { formatBytes } from '../../primitives/size.ts'
-import { errnoOf } from '../../primitives/stint-error.ts'
+import { formatBytes } from '../../base/text/size.ts'
+import { errnoOf } from '../../base/errors/stint-error.ts'
 import { bad, type Check, fine, poor } from './check.ts'
 
 /** What is left on a file system, for us: some is kept for root. */

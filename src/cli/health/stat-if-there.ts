@@ -1,5 +1,5 @@
 import type { Stats } from 'node:fs'
-import { errnoOf } from '../../primitives/stint-error.ts'
+import { errnoOf } from '../../base/errors/stint-error.ts'
 
 /** Undefined if there is nothing, also because a part of the path is a file: `throwIfNoEntry` throws at that. */
 export function statIfThere(stat: (path: string) => Stats, path: string): Stats | undefined {

@@ -1,4 +1,4 @@
-import { defineCommand } from '../../command/spec.ts'
+import { defineCommand } from '../../command/define-command.ts'
 import { examine, type Finding } from '../../hook-install/doctor/examine.ts'
 import {
   emptyNodes,
@@ -20,8 +20,8 @@ import { type Installation, inspect } from '../../hook-install/inspect.ts'
 import type { SettingsAgent } from '../../hook-install/agent.ts'
 import { targetsToLookAt } from '../../hook-install/target.ts'
 import { findWorkspace } from '../../lease/workspace.ts'
-import { StintError } from '../../primitives/stint-error.ts'
-import { visibleText } from '../../primitives/visible-text.ts'
+import { StintError } from '../../base/errors/stint-error.ts'
+import { visibleText } from '../../base/text/visible-text.ts'
 import { titleOf } from './agent-title.ts'
 import { agentPositionals, placeOptions, readAgents, readPlace } from './options.ts'
 

@@ -1,5 +1,5 @@
 import type { OptionTable } from '../../command/option.ts'
-import { defineBareCommand } from '../../command/spec.ts'
+import { defineBareCommand } from '../../command/define-command.ts'
 import { nextSteps } from '../../hook-install/next-steps.ts'
 import { install } from '../../hook-install/install.ts'
 import { targetsToInstall } from '../../hook-install/target.ts'

@@ -1,8 +1,8 @@
-import { closest } from '../../command/closest.ts'
+import { closest } from '../../command/did-you-mean.ts'
 import type { OptionTable } from '../../command/option.ts'
 import { type AgentName, hosts, isAgentName } from '../../hook/hosts.ts'
-import type { Place } from '../../hook-install/place.ts'
-import { StintError } from '../../primitives/stint-error.ts'
+import type { Place } from '../../hook-install/install-scope.ts'
+import { StintError } from '../../base/errors/stint-error.ts'
 
 export const placeOptions = {
   user: { type: 'boolean', help: 'in your own settings, for every project' },

@@ -1,10 +1,10 @@
-import { defineBareCommand } from '../../command/spec.ts'
+import { defineBareCommand } from '../../command/define-command.ts'
 import { type Installation, inspect } from '../../hook-install/inspect.ts'
 import { isFound } from '../../hook-install/agent-home.ts'
 import { allAgents } from '../../hook-install/agent.ts'
 import { targetsToLookAt } from '../../hook-install/target.ts'
 import { findWorkspace } from '../../lease/workspace.ts'
-import { visibleText } from '../../primitives/visible-text.ts'
+import { visibleText } from '../../base/text/visible-text.ts'
 import { titleOf } from './agent-title.ts'
 import { agentPositionals, placeOptions, readAgents, readPlace } from './options.ts'
 

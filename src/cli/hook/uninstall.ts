@@ -1,4 +1,4 @@
-import { defineBareCommand } from '../../command/spec.ts'
+import { defineBareCommand } from '../../command/define-command.ts'
 import { targetsToLookAt } from '../../hook-install/target.ts'
 import { uninstall } from '../../hook-install/uninstall.ts'
 import { findWorkspace } from '../../lease/workspace.ts'

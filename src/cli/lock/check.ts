@@ -1,10 +1,10 @@
 import type { OptionTable } from '../../command/option.ts'
-import { defineBareCommand } from '../../command/spec.ts'
-import { look } from '../../lease/book.ts'
+import { defineBareCommand } from '../../command/define-command.ts'
+import { look } from '../../lease/workspace-claims.ts'
 import { runAsync } from '../../lease/register.ts'
 import { check } from '../../lease/rules.ts'
-import { StintError } from '../../primitives/stint-error.ts'
-import { needSession, openBook, sessionOption, subjectOptions } from './book.ts'
+import { StintError } from '../../base/errors/stint-error.ts'
+import { needSession, openBook, sessionOption, subjectOptions } from './lock-options.ts'
 
 const options = {
   ...subjectOptions,

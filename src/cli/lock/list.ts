@@ -1,9 +1,9 @@
-import { defineBareCommand } from '../../command/spec.ts'
+import { defineBareCommand } from '../../command/define-command.ts'
 import { allClaims } from '../../lease/all-claims.ts'
-import { visibleText } from '../../primitives/visible-text.ts'
+import { visibleText } from '../../base/text/visible-text.ts'
 import { lineLength } from '../text/cell.ts'
 import { openRegister, storeOption } from '../store.ts'
-import { describeSubject } from './book.ts'
+import { describeSubject } from './lock-options.ts'
 import { describeClaim, renderClaim } from './describe.ts'
 
 export const listCommand = defineBareCommand({

@@ -4,10 +4,10 @@ import { expect, test } from 'vitest'
 import { buildHalfDead } from '../../../test/support/build-c.ts'
 import { dataOf, errorOf, LockWorld } from '../../../test/support/lock-world.ts'
 import { isRunning, stintBin, until } from '../../../test/support/world.ts'
-import { look } from '../../lease/book.ts'
+import { look } from '../../lease/workspace-claims.ts'
 import { fileRegister } from '../../lease/file-register.ts'
 import { runAsync } from '../../lease/register.ts'
-import { ownIdentity } from '../../primitives/liveness.ts'
+import { ownIdentity } from '../../base/process/liveness.ts'
 
 test('with --pid the claim ends with its process: reaped, unreaped, but not while another of its threads runs', async () => {
   await using world = new LockWorld()

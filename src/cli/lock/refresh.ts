@@ -1,8 +1,8 @@
-import { defineBareCommand } from '../../command/spec.ts'
-import { change } from '../../lease/book.ts'
+import { defineBareCommand } from '../../command/define-command.ts'
+import { change } from '../../lease/workspace-claims.ts'
 import { runAsync } from '../../lease/register.ts'
 import { refresh } from '../../lease/rules.ts'
-import { needSession, openBook, sessionOption, subjectOptions } from './book.ts'
+import { needSession, openBook, sessionOption, subjectOptions } from './lock-options.ts'
 
 export const refreshCommand = defineBareCommand({
   name: 'refresh',

@@ -1,8 +1,8 @@
 import type { OptionTable } from '../../command/option.ts'
-import { defineBareCommand } from '../../command/spec.ts'
+import { defineBareCommand } from '../../command/define-command.ts'
 import { giveUp } from '../../lease/give-up.ts'
 import { runAsync } from '../../lease/register.ts'
-import { needSession, openBook, sessionOption, subjectOptions } from './book.ts'
+import { needSession, openBook, sessionOption, subjectOptions } from './lock-options.ts'
 
 const options = {
   ...subjectOptions,

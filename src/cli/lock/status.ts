@@ -1,9 +1,9 @@
-import { defineBareCommand } from '../../command/spec.ts'
-import { look } from '../../lease/book.ts'
+import { defineBareCommand } from '../../command/define-command.ts'
+import { look } from '../../lease/workspace-claims.ts'
 import { runAsync } from '../../lease/register.ts'
-import { visibleText } from '../../primitives/visible-text.ts'
+import { visibleText } from '../../base/text/visible-text.ts'
 import { lineLength } from '../text/cell.ts'
-import { describeSubject, openBook, subjectOptions } from './book.ts'
+import { describeSubject, openBook, subjectOptions } from './lock-options.ts'
 import { describeClaim, renderClaim } from './describe.ts'
 
 export const statusCommand = defineBareCommand({

@@ -1,5 +1,5 @@
 import { maxTtlMs } from '../../lease/claim.ts'
-import { StintError } from '../../primitives/stint-error.ts'
+import { StintError } from '../../base/errors/stint-error.ts'
 
 /** `--ttl` of acquire and of run: longer than this no claim lasts, whatever its record says. */
 export function assertTtl(ttlMs: number | undefined): void {

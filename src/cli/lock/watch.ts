@@ -1,11 +1,11 @@
-import { defineBareCommand } from '../../command/spec.ts'
-import { look } from '../../lease/book.ts'
+import { defineBareCommand } from '../../command/define-command.ts'
+import { look } from '../../lease/workspace-claims.ts'
 import { runAsync } from '../../lease/register.ts'
-import { tryWatch } from '../../lease/wait.ts'
-import { visibleText } from '../../primitives/visible-text.ts'
+import { tryWatch } from '../../lease/acquire-with-wait.ts'
+import { visibleText } from '../../base/text/visible-text.ts'
 import { print } from '../terminal/print.ts'
 import { lineLength } from '../text/cell.ts'
-import { openBook, subjectOptions } from './book.ts'
+import { openBook, subjectOptions } from './lock-options.ts'
 import { type ClaimDescription, describeClaim } from './describe.ts'
 
 /** How often to look where nothing tells of a change: a claim can end by time or death alone. */

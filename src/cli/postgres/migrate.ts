@@ -1,5 +1,5 @@
 import type { OptionTable } from '../../command/option.ts'
-import { defineBareCommand } from '../../command/spec.ts'
+import { defineBareCommand } from '../../command/define-command.ts'
 import { migrate } from '../../postgres/migrate.ts'
 import { migrationScript } from '../../postgres/migrations.ts'
 import { needServer, storeOption } from '../store.ts'

@@ -2,7 +2,7 @@ import { realpathSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { PostgresPool } from '../../postgres/pool.ts'
-import { errnoOf, StintError } from '../../primitives/stint-error.ts'
+import { errnoOf, StintError } from '../../base/errors/stint-error.ts'
 
 interface PoolConfig {
   connectionString: string

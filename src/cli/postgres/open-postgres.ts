@@ -2,7 +2,7 @@ import type { Register } from '../../lease/register.ts'
 import { postgresRegister } from '../../postgres/register.ts'
 import { PostgresDriver } from '../../postgres/store/driver.ts'
 import { damageHint } from '../../postgres/store/recover.ts'
-import { createStore } from '../../store/create-store.ts'
+import { createStore } from '../../session/create-store.ts'
 import type { OpenSessions } from '../sessions/open-sessions.ts'
 import { openPool } from './open-pool.ts'
 

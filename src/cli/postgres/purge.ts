@@ -1,6 +1,6 @@
 import type { OptionTable } from '../../command/option.ts'
-import { defineBareCommand } from '../../command/spec.ts'
-import { formatDuration } from '../../primitives/duration.ts'
+import { defineBareCommand } from '../../command/define-command.ts'
+import { formatDuration } from '../../base/text/duration.ts'
 import { purge, purgeAfterMs } from '../../postgres/store/purge.ts'
 import { plural } from '../text/plural.ts'
 import { confirm } from '../terminal/confirm.ts'

@@ -6,7 +6,7 @@ import { giveUp } from '../../lease/give-up.ts'
 import { acquireLeaseSync } from '../../lease/lease.ts'
 import { runSync } from '../../lease/register.ts'
 import { holdLease } from './hold-lease.ts'
-import { openBook } from '../lock/book.ts'
+import { openBook } from '../lock/lock-options.ts'
 
 test('a program that cannot join the lease has lost it, at once', async () => {
   await using world = new LockWorld()

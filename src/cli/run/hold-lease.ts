@@ -2,11 +2,11 @@ import type { Context } from '../../command/context.ts'
 import { defaultTtlMs } from '../../lease/claim.ts'
 import { acquireLease, type Lease } from '../../lease/lease.ts'
 import type { AcquireRequest } from '../../lease/rules.ts'
-import { newSessionId } from '../../primitives/id.ts'
-import { identify } from '../../primitives/liveness.ts'
+import { newSessionId } from '../../base/text/id.ts'
+import { identify } from '../../base/process/liveness.ts'
 import { withoutSecrets } from '../environment-secrets.ts'
 import { announceWait } from '../lock/announce-wait.ts'
-import { openBook } from '../lock/book.ts'
+import { openBook } from '../lock/lock-options.ts'
 
 export interface HoldOptions {
   path: readonly string[]

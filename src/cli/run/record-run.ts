@@ -1,9 +1,9 @@
 import type { ChildExit, Context } from '../../command/context.ts'
 import { findWorkspace } from '../../lease/workspace.ts'
-import { shellWord } from '../../primitives/shell-word.ts'
-import { errnoOf } from '../../primitives/stint-error.ts'
-import { textOf } from '../../primitives/text-of.ts'
-import type { VisitOptions } from '../../store/store.ts'
+import { shellWord } from '../../base/text/shell-word.ts'
+import { errnoOf } from '../../base/errors/stint-error.ts'
+import { textOf } from '../../base/errors/error-message.ts'
+import type { VisitOptions } from '../../session/store.ts'
 import { environmentSecrets } from '../environment-secrets.ts'
 import { openSessions } from '../sessions/open-sessions.ts'
 

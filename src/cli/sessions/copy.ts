@@ -1,6 +1,6 @@
 import type { OptionTable } from '../../command/option.ts'
-import { defineBareCommand } from '../../command/spec.ts'
-import { StintError } from '../../primitives/stint-error.ts'
+import { defineBareCommand } from '../../command/define-command.ts'
+import { StintError } from '../../base/errors/stint-error.ts'
 import { plural } from '../text/plural.ts'
 import { openSessions } from './open-sessions.ts'
 import { findId, idArgument } from './which-session.ts'

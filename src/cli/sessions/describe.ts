@@ -1,6 +1,6 @@
-import { liveness } from '../../primitives/liveness.ts'
-import { visibleText } from '../../primitives/visible-text.ts'
-import type { Holder, SessionEvent, SessionSummary } from '../../store/store.ts'
+import { liveness } from '../../base/process/liveness.ts'
+import { visibleText } from '../../base/text/visible-text.ts'
+import type { Holder, SessionEvent, SessionSummary } from '../../session/store.ts'
 import { lineLength } from '../text/cell.ts'
 import { timeText } from '../text/times.ts'
 

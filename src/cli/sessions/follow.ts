@@ -1,4 +1,4 @@
-import type { Inspection, SessionEvent } from '../../store/store.ts'
+import type { Inspection, SessionEvent } from '../../session/store.ts'
 import type { OpenSessions } from './open-sessions.ts'
 
 /** How often to look for more. */

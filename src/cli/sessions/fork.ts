@@ -1,5 +1,5 @@
 import type { OptionTable } from '../../command/option.ts'
-import { defineBareCommand } from '../../command/spec.ts'
+import { defineBareCommand } from '../../command/define-command.ts'
 import { storeOption } from '../store.ts'
 import { openSession } from './which-session.ts'
 

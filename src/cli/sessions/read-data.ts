@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { codedError, errnoOf, StintError } from '../../primitives/stint-error.ts'
+import { codedError, errnoOf, StintError } from '../../base/errors/stint-error.ts'
 
 /** The value of `--data`: JSON itself, `@-` for stdin, `@FILE` for a file. */
 export async function readData(given: string | undefined): Promise<unknown> {

@@ -1,4 +1,4 @@
-import type { CommandGroup } from '../../command/spec.ts'
+import type { CommandGroup } from '../../command/define-command.ts'
 
 export const sessions: CommandGroup = {
   name: 'sessions',

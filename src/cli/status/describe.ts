@@ -1,6 +1,6 @@
 import type { ClaimedSubject } from '../../lease/all-claims.ts'
-import type { MeasuredEntry } from '../../monitor/entry.ts'
-import { describeSubject } from '../lock/book.ts'
+import type { MeasuredEntry } from '../../sweep/inventory/entry.ts'
+import { describeSubject } from '../lock/lock-options.ts'
 import { describeClaim } from '../lock/describe.ts'
 
 export const describeWorkspace = (

@@ -1,5 +1,5 @@
 import { type AllClaims, allClaims } from '../../lease/all-claims.ts'
-import type { SessionSummary } from '../../store/store.ts'
+import type { SessionSummary } from '../../session/store.ts'
 import { askServer } from '../health/ask-server.ts'
 
 export interface OnServer extends AllClaims {

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { deadPid, plant } from '../../../test/support/plant.ts'
 import { Terminal } from '../../../test/support/terminal.ts'
 import { World } from '../../../test/support/world.ts'
-import { ownIdentity } from '../../primitives/liveness.ts'
+import { ownIdentity } from '../../base/process/liveness.ts'
 import { fit } from './screen.ts'
 
 test('on a terminal: one screen, and at its end what is to be done', async () => {

@@ -11,10 +11,10 @@ import {
   until,
   type World,
 } from '../../../test/support/world.ts'
-import { ownIdentity } from '../../primitives/liveness.ts'
-import { filesystemStore } from '../../store/filesystem/store.ts'
+import { ownIdentity } from '../../base/process/liveness.ts'
+import { filesystemStore } from '../../session/files/store.ts'
 import type { StatusData } from './gather.ts'
-import { lastingPart } from './lasting.ts'
+import { lastingPart } from './stable-fields.ts'
 
 /** A user with a home, a workspace, and no agents. */
 class User extends HookUser {
@@ -186,7 +186,7 @@ test('it works on a full disk, and on a read-only one', async () => {
 test('a scratch that is too large to be counted in time is at least so large', async () => {
   await using world = new User()
   const path = plant(world, ownIdentity())
-  const { takeCensus } = await import('../../monitor/census.ts')
+  const { takeCensus } = await import('../../sweep/inventory/measure-entries.ts')
   for (let file = 0; file < 600; file++) writeFileSync(join(path, `file-${file}`), '1')
   process.env.STINT_TMP_ROOT = world.tmp
   try {

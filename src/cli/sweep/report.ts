@@ -1,6 +1,6 @@
-import { formatBytes } from '../../primitives/size.ts'
-import { StintError } from '../../primitives/stint-error.ts'
-import { visibleText } from '../../primitives/visible-text.ts'
+import { formatBytes } from '../../base/text/size.ts'
+import { StintError } from '../../base/errors/stint-error.ts'
+import { visibleText } from '../../base/text/visible-text.ts'
 import type { SweepReport } from '../../sweep/report.ts'
 import { type SweepTally, tally } from '../../sweep/tally.ts'
 

@@ -1,9 +1,9 @@
 import { realpathSync } from 'node:fs'
-import { formatDuration } from '../../primitives/duration.ts'
-import { stintHome } from '../../primitives/home.ts'
+import { formatDuration } from '../../base/text/duration.ts'
+import { stintHome } from '../../base/fs/home.ts'
 import { findTmp } from '../../scratch/root.ts'
-import { checkJob, hour, type Job } from '../../timer/job.ts'
-import type { Step, TimerKind } from '../../timer/plan.ts'
+import { checkJob, hour, type Job } from '../../sweep/timer/job.ts'
+import type { Step, TimerKind } from '../../sweep/timer/plan.ts'
 
 export interface TimerRequest {
   action: 'install' | 'uninstall'
@@ -26,9 +26,9 @@ type TimerStep = { write: string; text: string } | { remove: string } | { run: s
 export async function manageTimer({ action, everyMs = hour, dryRun }: TimerRequest): Promise<TimerData> {
   const job = action === 'install' ? sweepJob(everyMs) : undefined
   if (job !== undefined) checkJob(job)
-  const { planInstall, planUninstall } = await import('../../timer/plan.ts')
-  const { readTimerState } = await import('../../timer/timer-state.ts')
-  const { carryOut } = await import('../../timer/carry-out.ts')
+  const { planInstall, planUninstall } = await import('../../sweep/timer/plan.ts')
+  const { readTimerState } = await import('../../sweep/timer/timer-state.ts')
+  const { carryOut } = await import('../../sweep/timer/carry-out.ts')
   const state = readTimerState()
   const { timer, steps } =
     job !== undefined ? planInstall(state, job) : { timer: 'none' as const, steps: planUninstall(state) }

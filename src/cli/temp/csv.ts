@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readSync, unlinkSync } from 'node:fs'
-import type { Totals } from '../../monitor/totals.ts'
-import { openPrivateFile, writeAll } from '../../primitives/private-file.ts'
-import { codedError, errnoOf, StintError } from '../../primitives/stint-error.ts'
+import type { Totals } from '../../sweep/inventory/totals.ts'
+import { openPrivateFile, writeAll } from '../../base/fs/private-file.ts'
+import { codedError, errnoOf, StintError } from '../../base/errors/stint-error.ts'
 
 const header = 'Timestamp,Files,Directories,Total Size (bytes),Scratches,Live,Orphans,Growth (bytes)'
 

@@ -1,7 +1,7 @@
 import { relative } from 'node:path'
-import type { Entry, MeasuredEntry } from '../../monitor/entry.ts'
-import { formatBytes } from '../../primitives/size.ts'
-import { visibleText } from '../../primitives/visible-text.ts'
+import type { Entry, MeasuredEntry } from '../../sweep/inventory/entry.ts'
+import { formatBytes } from '../../base/text/size.ts'
+import { visibleText } from '../../base/text/visible-text.ts'
 import { table } from '../text/table.ts'
 import { formatAge } from '../text/times.ts'
 

@@ -16,7 +16,7 @@ import { deadPid, plant } from '../../../test/support/plant.ts'
 import { dataOf, dead, find, list, temp } from '../../../test/support/temp-commands.ts'
 import { Terminal } from '../../../test/support/terminal.ts'
 import { isRoot, isRunning, type Running, until, World } from '../../../test/support/world.ts'
-import { newRequestId } from '../../primitives/id.ts'
+import { newRequestId } from '../../base/text/id.ts'
 
 /** A run of the command line that is up and stays so until it is ended, and does not sweep at its start. */
 async function startRun(world: World, ...flags: string[]): Promise<Running> {

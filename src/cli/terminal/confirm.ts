@@ -1,4 +1,4 @@
-import { StintError } from '../../primitives/stint-error.ts'
+import { StintError } from '../../base/errors/stint-error.ts'
 import { askYesOrNo } from './ask.ts'
 
 /** Asks a person, unless `--yes` has answered. Without a terminal to ask on, `--yes` is needed. */

@@ -1,5 +1,5 @@
 import { deliver } from '../../command/write-out.ts'
-import { StintError } from '../../primitives/stint-error.ts'
+import { StintError } from '../../base/errors/stint-error.ts'
 
 /** Prints to stdout. False if its reader is gone: then a stream ends. */
 export function print(content: string | Uint8Array): boolean {

@@ -1,7 +1,7 @@
 import type { BareContext } from '../../command/context.ts'
 import { isTerminal } from '../../command/is-terminal.ts'
 import { writeOut } from '../../command/write-out.ts'
-import { systemClock } from '../../primitives/clock.ts'
+import { systemClock } from '../../base/process/clock.ts'
 import { ProgressBar, wantsProgress } from './progress.ts'
 
 /** A bar on stderr, if somebody looks at it; an interruption clears it away. */

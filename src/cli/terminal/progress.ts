@@ -1,4 +1,4 @@
-import { formatBytes } from '../../primitives/size.ts'
+import { formatBytes } from '../../base/text/size.ts'
 
 /** How far something is that takes long. */
 export interface Progress {

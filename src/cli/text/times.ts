@@ -1,4 +1,4 @@
-import { formatDuration } from '../../primitives/duration.ts'
+import { formatDuration } from '../../base/text/duration.ts'
 
 /** An age as exact as it need be: in two units. */
 export function formatAge(ms: number): string {

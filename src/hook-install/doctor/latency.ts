@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { availableParallelism, loadavg } from 'node:os'
-import { systemClock } from '../../primitives/clock.ts'
+import { systemClock } from '../../base/process/clock.ts'
 
 export interface Latency {
   p50_ms: number

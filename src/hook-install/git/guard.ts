@@ -2,10 +2,10 @@ import { lstatSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import type { HookChoices } from '../../hook/choices.ts'
 import type { HostEvent } from '../../hook/hosts.ts'
-import { codedError, StintError } from '../../primitives/stint-error.ts'
+import { codedError, StintError } from '../../base/errors/stint-error.ts'
 import type { Change } from '../change.ts'
 import { exclusively } from '../exclusive.ts'
-import type { Place } from '../place.ts'
+import type { Place } from '../install-scope.ts'
 import { checkWritable, readSettings, unlinkIfThere, writeSettings } from '../settings/settings-file.ts'
 import {
   asideName,

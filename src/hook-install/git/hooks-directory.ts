@@ -1,8 +1,8 @@
 import { join, resolve } from 'node:path'
-import { askGit } from '../../primitives/ask-git.ts'
-import { isWithin } from '../../primitives/is-within.ts'
-import { StintError } from '../../primitives/stint-error.ts'
-import type { Place } from '../place.ts'
+import { askGit } from '../../base/process/ask-git.ts'
+import { isWithin } from '../../base/fs/is-within.ts'
+import { StintError } from '../../base/errors/stint-error.ts'
+import type { Place } from '../install-scope.ts'
 
 /** Where git looks for the hooks of a repository, or of all of them. */
 export interface HooksDirectory {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { parse } from 'jsonc-parser'
 import { expect, test } from 'vitest'
-import { StintError } from '../../primitives/stint-error.ts'
+import { StintError } from '../../base/errors/stint-error.ts'
 import { addProperty, append, removeAt, replaceAt } from './edit.ts'
 
 const group = { matcher: 'Edit', hooks: [{ type: 'command', command: 'x' }] }

@@ -1,5 +1,5 @@
 import { type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser'
-import { StintError } from '../../primitives/stint-error.ts'
+import { StintError } from '../../base/errors/stint-error.ts'
 
 /** The tree of a JSON text, with the place of every value in it; comments and trailing commas are fine. */
 export function parseJson(text: string): Node {

@@ -2,7 +2,7 @@ import { basename, isAbsolute } from 'node:path'
 import type { HookChoices } from '../../hook/choices.ts'
 import { commandLine, onlyNo } from '../../hook/command-line.ts'
 import { type AgentName, type Host, type HostEvent, isAgentName } from '../../hook/hosts.ts'
-import type { Place } from '../place.ts'
+import type { Place } from '../install-scope.ts'
 
 /** A command as it stands in somebody's settings, understood. */
 export interface HookCommand {

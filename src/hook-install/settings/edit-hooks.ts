@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { getNodeValue, type Node } from 'jsonc-parser'
-import { StintError } from '../../primitives/stint-error.ts'
+import { StintError } from '../../base/errors/stint-error.ts'
 import { type HookCommand, readCommand } from './command-text.ts'
 import type { Entry, Shape } from './entry.ts'
 import { addProperty, append, removeAt, replaceAt } from '../json/edit.ts'

@@ -2,7 +2,7 @@ import type { HookChoices } from '../../hook/choices.ts'
 import { type Host, type HostEvent, hosts } from '../../hook/hosts.ts'
 import { commandText } from './command-text.ts'
 import type { SettingsAgent } from '../agent.ts'
-import type { Place } from '../place.ts'
+import type { Place } from '../install-scope.ts'
 
 /** How a host writes its hooks down. */
 export interface Shape {

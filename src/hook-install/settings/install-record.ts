@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import type { AgentName } from '../../hook/hosts.ts'
 import { computeWorkspaceHash } from '../../lease/workspace.ts'
-import { replaceFile } from '../../primitives/atomic-file.ts'
-import { ensureHomeDirectory, stintHome } from '../../primitives/home.ts'
-import { readSmallFile } from '../../primitives/small-file.ts'
-import { codedError } from '../../primitives/stint-error.ts'
+import { replaceFile } from '../../base/fs/atomic-file.ts'
+import { ensureHomeDirectory, stintHome } from '../../base/fs/home.ts'
+import { readSmallFile } from '../../base/fs/small-file.ts'
+import { codedError } from '../../base/errors/stint-error.ts'
 import { unlinkIfThere } from './settings-file.ts'
-import type { Place } from '../place.ts'
+import type { Place } from '../install-scope.ts'
 
 /**
  * What we remember of an installation: enough to tell whether anybody has changed the file since. Nothing of the file's content is kept here, it may

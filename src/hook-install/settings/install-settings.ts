@@ -3,7 +3,7 @@ import { findOurs, withEntries } from './edit-hooks.ts'
 import { type Entry, entriesOf, type EntryOptions, type Shape, shapes } from './entry.ts'
 import { exclusively } from '../exclusive.ts'
 import type { SettingsAgent } from '../agent.ts'
-import type { Place } from '../place.ts'
+import type { Place } from '../install-scope.ts'
 import { readRecord, sha256, writeRecord } from './install-record.ts'
 import {
   checkWritable,

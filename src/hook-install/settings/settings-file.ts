@@ -17,9 +17,9 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { ulid } from '../../primitives/id.ts'
-import { isWithin } from '../../primitives/is-within.ts'
-import { codedError, errnoOf, StintError } from '../../primitives/stint-error.ts'
+import { ulid } from '../../base/text/id.ts'
+import { isWithin } from '../../base/fs/is-within.ts'
+import { codedError, errnoOf, StintError } from '../../base/errors/stint-error.ts'
 
 /** Far more than anybody's settings have. */
 const maxBytes = 16 << 20

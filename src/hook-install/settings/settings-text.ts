@@ -1,4 +1,4 @@
-import { StintError } from '../../primitives/stint-error.ts'
+import { StintError } from '../../base/errors/stint-error.ts'
 
 /** The text of a settings file, and what is needed to write it as it was. */
 export interface SettingsText {

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
-import { nodeDisk } from '../../primitives/disk.ts'
-import { pathsIn } from '../../store/filesystem/paths.ts'
-import { readSpool, waiting } from '../../store/filesystem/spool.ts'
-import type { NewAudit, NewEvent, SessionStore } from '../../store/store.ts'
+import { nodeDisk } from '../../base/fs/disk.ts'
+import { pathsIn } from '../../session/files/paths.ts'
+import { readSpool, waiting } from '../../session/files/spool.ts'
+import type { NewAudit, NewEvent, SessionStore } from '../../session/store.ts'
 import type { Entries } from './entries.ts'
 
 type Log = 'journal' | 'audit'

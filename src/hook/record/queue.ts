@@ -1,11 +1,11 @@
 import { closeSync, fdatasyncSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { nodeDisk } from '../../primitives/disk.ts'
-import { ensureHomeDirectory } from '../../primitives/home.ts'
-import { ulid } from '../../primitives/id.ts'
-import { openPrivateFile, writeAll } from '../../primitives/private-file.ts'
-import { readSmallFile } from '../../primitives/small-file.ts'
-import { errnoOf } from '../../primitives/stint-error.ts'
+import { nodeDisk } from '../../base/fs/disk.ts'
+import { ensureHomeDirectory } from '../../base/fs/home.ts'
+import { ulid } from '../../base/text/id.ts'
+import { openPrivateFile, writeAll } from '../../base/fs/private-file.ts'
+import { readSmallFile } from '../../base/fs/small-file.ts'
+import { errnoOf } from '../../base/errors/stint-error.ts'
 import type { Entries } from './entries.ts'
 
 /**

@@ -19,7 +19,7 @@ import {
   HookWorld,
 } from '../../../test/support/hook-host.ts'
 import { until } from '../../../test/support/world.ts'
-import { filesystemStore } from '../../store/filesystem/store.ts'
+import { filesystemStore } from '../../session/files/store.ts'
 import { readEvent } from '../event.ts'
 import { marked } from './already-recorded.ts'
 import type { Entries } from './entries.ts'

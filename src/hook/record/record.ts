@@ -1,4 +1,4 @@
-import { stintHome } from '../../primitives/home.ts'
+import { stintHome } from '../../base/fs/home.ts'
 import type { HookEvent } from '../event.ts'
 import { sessionName } from '../session-name.ts'
 import type { Verdict } from '../verdict.ts'

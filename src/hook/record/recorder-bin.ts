@@ -1,4 +1,4 @@
-import { textOf } from '../../primitives/text-of.ts'
+import { textOf } from '../../base/errors/error-message.ts'
 import { noteWarning } from '../hook-log.ts'
 import { drainQueue } from './recorder.ts'
 

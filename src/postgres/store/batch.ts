@@ -1,8 +1,8 @@
-import { maxInlineBytes } from '../../journal/blobs.ts'
-import { encodeBlobBody, encodeBody, encodeField, encodeLine } from '../../journal/codec.ts'
-import type { Entry } from '../../store/driver.ts'
-import { turnType } from '../../store/state.ts'
-import { type Content, contentOf } from './content.ts'
+import { maxInlineBytes } from '../../session/log/blobs.ts'
+import { encodeBlobBody, encodeBody, encodeField, encodeLine } from '../../session/log/codec.ts'
+import type { Entry } from '../../session/driver.ts'
+import { turnType } from '../../session/state.ts'
+import { type Content, contentOf } from './blob-row.ts'
 import { codecs, type LogName } from './log-lines.ts'
 import type { Ends } from './session-row.ts'
 

@@ -1,6 +1,6 @@
-import { factsOf, type Manifest } from '../../store/manifest.ts'
+import { factsOf, type Manifest } from '../../session/manifest.ts'
 import { untilOnDisk } from '../statements.ts'
-import type { Claim } from './hold.ts'
+import type { Claim } from './session-hold.ts'
 import { factColumns } from './revise-statement.ts'
 import { type Ends, manifestText, postgresId } from './session-row.ts'
 

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { systemClock } from '../../primitives/clock.ts'
+import { systemClock } from '../../base/process/clock.ts'
 import { causeOf, isConflict, isUncertain, sqlStateOf } from '../explain.ts'
 import { Gateway, type GatewayOptions } from '../gateway.ts'
 import { inTransaction, type Row } from '../pool.ts'
-import { Late } from '../within.ts'
+import { Late } from '../timeout.ts'
 
 export interface DatabaseOptions extends GatewayOptions {
   /** For how long a session that is held goes on trying while the server is away; 10 seconds. */

@@ -1,5 +1,5 @@
-import { auditCodec, journalCodec } from '../../journal/codec.ts'
-import { checkRecord, type LogRecord, parseRecord } from '../../journal/record.ts'
+import { auditCodec, journalCodec } from '../../session/log/codec.ts'
+import { checkRecord, type LogRecord, parseRecord } from '../../session/log/record.ts'
 import type { Database } from './database.ts'
 import type { Ends, LogEnd } from './session-row.ts'
 

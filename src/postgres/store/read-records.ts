@@ -1,7 +1,7 @@
-import type { AuditRecord } from '../../audit/record.ts'
-import { auditRecordOf } from '../../audit/record.ts'
-import { checkRecord, type LogRecord, parseRecord } from '../../journal/record.ts'
-import { readData } from './content.ts'
+import type { AuditRecord } from '../../session/audit-record.ts'
+import { auditRecordOf } from '../../session/audit-record.ts'
+import { checkRecord, type LogRecord, parseRecord } from '../../session/log/record.ts'
+import { readData } from './blob-row.ts'
 import type { Database } from './database.ts'
 import { linesOf, type LogLine, type LogName } from './log-lines.ts'
 

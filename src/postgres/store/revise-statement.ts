@@ -1,4 +1,4 @@
-import type { Facts } from '../../store/manifest.ts'
+import type { Facts } from '../../session/manifest.ts'
 import { untilOnDisk } from '../statements.ts'
 
 /**

@@ -1,10 +1,10 @@
 import type { Row } from '../pool.ts'
 import { milliseconds } from '../statements.ts'
-import { StintError } from '../../primitives/stint-error.ts'
-import { parseHolder } from '../../store/holder.ts'
-import { type Manifest, parseManifest } from '../../store/manifest.ts'
-import { assertWrittenBy, checkSessionId, sessionNotFound } from '../../store/session-id.ts'
-import type { Holder } from '../../store/store.ts'
+import { StintError } from '../../base/errors/stint-error.ts'
+import { parseHolder } from '../../session/holder.ts'
+import { type Manifest, parseManifest } from '../../session/manifest.ts'
+import { assertWrittenBy, checkSessionId, sessionNotFound } from '../../session/session-id.ts'
+import type { Holder } from '../../session/store.ts'
 import type { Database } from './database.ts'
 
 /** What every manifest of this store names as the store that wrote it. */

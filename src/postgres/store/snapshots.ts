@@ -1,9 +1,9 @@
-import { sealed, unsealed } from '../../journal/seal.ts'
-import type { UnsettledAct } from '../../audit/record.ts'
-import { emptyState, type FoldedState } from '../../store/state.ts'
-import { type Content, contentOf } from './content.ts'
+import { sealed, unsealed } from '../../session/log/line-checksum.ts'
+import type { UnsettledAct } from '../../session/audit-record.ts'
+import { emptyState, type FoldedState } from '../../session/state.ts'
+import { type Content, contentOf } from './blob-row.ts'
 import type { Database } from './database.ts'
-import { sessionFenced } from '../../store/holder.ts'
+import { sessionFenced } from '../../session/holder.ts'
 import type { Ends, SessionRow } from './session-row.ts'
 
 /** The state of a session at one position of its logs. */

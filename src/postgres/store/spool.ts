@@ -1,6 +1,6 @@
-import { ulid } from '../../primitives/id.ts'
-import type { SpoolEntry } from '../../store/driver.ts'
-import { sessionNotFound } from '../../store/session-id.ts'
+import { ulid } from '../../base/text/id.ts'
+import type { SpoolEntry } from '../../session/driver.ts'
+import { sessionNotFound } from '../../session/session-id.ts'
 import { untilOnDisk } from '../statements.ts'
 import type { Database } from './database.ts'
 

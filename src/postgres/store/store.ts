@@ -1,5 +1,5 @@
-import { createStore } from '../../store/create-store.ts'
-import type { SessionStore } from '../../store/store.ts'
+import { createStore } from '../../session/create-store.ts'
+import type { SessionStore } from '../../session/store.ts'
 import { PostgresDriver, type PostgresDriverOptions } from './driver.ts'
 
 export type PostgresStoreOptions = PostgresDriverOptions

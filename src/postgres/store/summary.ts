@@ -1,6 +1,6 @@
-import { liveness } from '../../primitives/liveness.ts'
-import type { SessionState, SessionSummary } from '../../store/store.ts'
-import { standingOf } from './hold.ts'
+import { liveness } from '../../base/process/liveness.ts'
+import type { SessionState, SessionSummary } from '../../session/store.ts'
+import { standingOf } from './session-hold.ts'
 import type { SessionRow } from './session-row.ts'
 
 /** What a list shows of a session. */

@@ -1,6 +1,6 @@
-import type { Clock } from '../../primitives/clock.ts'
-import { StintError } from '../../primitives/stint-error.ts'
-import type { Entry, Hold } from '../../store/driver.ts'
+import type { Clock } from '../../base/process/clock.ts'
+import { StintError } from '../../base/errors/stint-error.ts'
+import type { Entry, Hold } from '../../session/driver.ts'
 import { causeOf, sqlStateOf } from '../explain.ts'
 import { appendStatement } from './append-statement.ts'
 import {
@@ -12,10 +12,10 @@ import {
   type Listener,
   lost,
   type Written,
-} from './attempt.ts'
+} from './uncertain-append.ts'
 import { type Body, bodyOf, encodeBatch } from './batch.ts'
 import { type Database, isUnknown } from './database.ts'
-import { sessionFenced } from '../../store/holder.ts'
+import { sessionFenced } from '../../session/holder.ts'
 import type { LogName } from './log-lines.ts'
 import { type Ends, rowOf, selectRows, type SessionRow } from './session-row.ts'
 

@@ -3,7 +3,7 @@
  *
  * @module stint/jest
  */
-import { StintError } from '../../primitives/stint-error.ts'
+import { StintError } from '../../base/errors/stint-error.ts'
 import type { Context } from '../../scratch/context.ts'
 import { scratchKey } from './scratch-key.ts'
 

@@ -1,5 +1,5 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
-import { ulid } from '../../primitives/id.ts'
+import { ulid } from '../../base/text/id.ts'
 import { collect, type StoreCase } from './store-case.ts'
 
 /** A variable with a secret in it, for as long as `use` takes. */

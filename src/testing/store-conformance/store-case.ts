@@ -1,5 +1,5 @@
 import { equal, ok } from 'node:assert/strict'
-import type { SessionStore } from '../../store/store.ts'
+import type { SessionStore } from '../../session/store.ts'
 
 /** A set of sessions for one case, empty at first. */
 export interface StorePlace {

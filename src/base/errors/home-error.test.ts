@@ -1,0 +1,86 @@
+import { lstatSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { World } from '../../../test/support/world.ts'
+import { ensureHomeDirectory, stintHome } from '../fs/home.ts'
+import { explainHome, explainingHome } from './home-error.ts'
+import { StintError } from './stint-error.ts'
+import { closedOnWayTo, noDirectoryOnWayTo, wayTo } from '../fs/path-ancestors.ts'
+
+test('a file where the home should be, or in it, is named; one above it leaves no place for a home', async () => {
+  await using world = new World()
+  const file = join(world.tmp, 'file')
+  writeFileSync(file, '')
+  const listing = (home: string, path: string) => () =>
+    explainingHome(home, 'list it', () => readdirSync(path))
+  const unsafe = expect.objectContaining({ code: 'HOME_UNSAFE', message: `${file} is not a directory` })
+  expect(listing(file, join(file, 'sessions'))).toThrow(unsafe)
+  expect(listing(world.tmp, join(file, 'journal'))).toThrow(unsafe)
+  expect(listing(join(file, 'home'), join(file, 'home/sessions'))).toThrow(
+    expect.objectContaining({
+      code: 'HOME_MISSING',
+      message: `there is no home in ${file}, which is not a directory`,
+    }),
+  )
+})
+
+test('a missing permission is told of the directory that lacks it, whatever was done to which name in it', async () => {
+  await using world = new World()
+  const locks = join(world.tmp, 'locks')
+  const record = join(locks, 'record')
+  mkdirSync(locks)
+  writeFileSync(record, '')
+  const denied = (facts: object): unknown =>
+    explainHome(Object.assign(new Error('no'), { code: 'EACCES', ...facts }), world.tmp, 'lock it')
+  const told = (path: string) => ({
+    code: 'PERMISSION_DENIED',
+    message: `cannot lock it: no permission for ${path} (EACCES)`,
+    hint: `chmod u+rwX ${path}, or set STINT_HOME to another directory.`,
+  })
+  expect(denied({ path: record, syscall: 'open' })).toMatchObject(told(record))
+  expect(denied({ path: record, syscall: 'unlink' })).toMatchObject(told(locks))
+  expect(denied({ path: 'text', dest: record, syscall: 'symlink' })).toMatchObject(told(locks))
+  expect(denied({ path: join(locks, 'new'), syscall: 'mkdir' })).toMatchObject(told(locks))
+  expect(denied({ path: '/elsewhere' })).toMatchObject(told(world.tmp))
+  expect(denied({})).toMatchObject(told(world.tmp))
+})
+
+test('what has a code stays as it is, and so does what is no fault of the home', () => {
+  const coded = new StintError('NOT_FOUND', 'no such session')
+  expect(explainHome(coded, '/home', 'do it')).toBe(coded)
+  const missing = Object.assign(new Error('gone'), { code: 'ENOENT' })
+  expect(explainHome(missing, '/home', 'do it')).toBe(missing)
+  const full = Object.assign(new Error('full'), { code: 'ENOSPC' })
+  expect(explainHome(full, '/home', 'do it')).toMatchObject({
+    code: 'DISK_FULL',
+    message: 'cannot do it: ENOSPC',
+  })
+})
+
+test('a place in which nothing can be made is not said to be missing', () => {
+  const parent = '/proc/self'
+  expect(lstatSync(parent)).toBeDefined()
+  expect(() => ensureHomeDirectory(`${parent}/home`)).toThrow(
+    expect.objectContaining({
+      code: expect.stringMatching(/^(HOME_MISSING|PERMISSION_DENIED)$/) as string,
+      message: expect.not.stringContaining('there is no directory') as string,
+    }),
+  )
+})
+
+test('a relative home is refused with what to do', () => {
+  expect(() => stintHome({ STINT_HOME: 'some/home' })).toThrow(
+    expect.objectContaining({ code: 'ARG_ERROR', hint: 'Set STINT_HOME to an absolute path.' }),
+  )
+})
+
+test('the way to a path is walked from the top, as far as it can be', async () => {
+  await using world = new World()
+  expect(wayTo('/a/b')).toEqual(['/', '/a', '/a/b'])
+  const file = join(world.tmp, 'file')
+  writeFileSync(file, '')
+  expect(noDirectoryOnWayTo(join(file, 'a/b'))).toBe(file)
+  expect(noDirectoryOnWayTo(join(world.tmp, 'nothing/here'))).toBeUndefined()
+  expect(closedOnWayTo(join(world.tmp, 'nothing/here'))).toBe(world.tmp)
+  expect(closedOnWayTo(file)).toBe(file)
+})

@@ -1,0 +1,104 @@
+import { type Dirent, lstatSync, readdirSync, type Stats } from 'node:fs'
+import { exactPath, latin1Of } from './byte-path.ts'
+import { openDirectory } from './open-directory.ts'
+import { drain } from '../process/run-generator.ts'
+import { errnoOf } from '../errors/stint-error.ts'
+
+/** What is in a tree: the directory at its top counts, too. */
+export interface TreeSize {
+  /** Whatever is no directory. */
+  files: number
+  directories: number
+  /** Of the files. */
+  bytes: number
+}
+
+export interface MeasuredTree extends TreeSize {
+  /** Directories that cannot be listed, and files that cannot be looked at: what they hold is not in the sums. */
+  unreadable: number
+}
+
+export interface MeasureOptions {
+  /** A directory to leave out. */
+  skip?: string
+  /** Asked now and then: whoever knows enough need not walk on. */
+  enough?: (sofar: MeasuredTree) => boolean
+}
+
+/** Bytes of the files in a tree, or of a single file. What cannot be read counts as nothing. */
+export const measureTree = (path: string): number => drain(measureSteps(path)).bytes
+
+const entriesPerStep = 256
+/** A directory with a longer path is opened, and what is below it reached from there: no path is too long. */
+const longPath = 2048
+
+/** The same with all counts; yields after every few hundred entries. */
+export function* measureSteps(path: string, options: MeasureOptions = {}): Generator<void, MeasuredTree> {
+  const size: MeasuredTree = { files: 0, directories: 0, bytes: 0, unreadable: 0 }
+  const skip = options.skip === undefined ? undefined : latin1Of(options.skip)
+  let counted = 0
+  let done = false
+
+  /** What has gone meanwhile is nothing; what is there and cannot be read is told. */
+  const attempt = <Result>(read: () => Result): Result | undefined => {
+    try {
+      return read()
+    } catch (error) {
+      if (!['ENOENT', 'ENOTDIR'].includes(errnoOf(error) ?? '')) size.unreadable += 1
+      return undefined
+    }
+  }
+
+  const countFile = (stat: Stats | undefined): void => {
+    size.files += 1
+    size.bytes += stat?.size ?? 0
+  }
+
+  function* walk(top: string): Generator<void> {
+    const pending = [top]
+    for (let directory = pending.pop(); directory !== undefined; directory = pending.pop()) {
+      const here = directory
+      for (const entry of attempt(() => entriesOf(here)) ?? []) {
+        const inner = `${here}/${entry.name}`
+        if (inner === skip) continue
+        if (!entry.isDirectory()) countFile(attempt(() => look(inner)))
+        else {
+          size.directories += 1
+          if (inner.length > longPath) yield* walkFrom(inner)
+          else pending.push(inner)
+        }
+        counted += 1
+        if (counted % entriesPerStep === 0) {
+          done ||= options.enough?.(size) ?? false
+          if (!done) yield
+        }
+        if (done) return
+      }
+    }
+  }
+
+  function* walkFrom(deep: string): Generator<void> {
+    const directory = attempt(() => openDirectory(exactPath(deep), { asIs: true }))
+    if (directory === undefined) return
+    try {
+      yield* walk(latin1Of(directory.base))
+    } finally {
+      directory.close()
+    }
+  }
+
+  const top = latin1Of(path)
+  const stat = attempt(() => look(top))
+  if (stat === undefined || top === skip) return size
+  if (!stat.isDirectory()) countFile(stat)
+  else {
+    size.directories += 1
+    yield* walk(top)
+  }
+  return size
+}
+
+const look = (latin1: string): Stats | undefined => lstatSync(exactPath(latin1), { throwIfNoEntry: false })
+
+const entriesOf = (latin1: string): Dirent[] =>
+  readdirSync(exactPath(latin1), { withFileTypes: true, encoding: 'latin1' })

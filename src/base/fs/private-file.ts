@@ -1,0 +1,89 @@
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  fchmodSync,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
+import { dirname } from 'node:path'
+import { careful } from './open-regular.ts'
+import { errnoOf } from '../errors/stint-error.ts'
+
+/**
+ * Directories 0700 and files 0600, whatever the umask: the mode given to the kernel keeps others out, and where an odd umask takes rights from us, too, they
+ * are set again. The first directory or new file tells whether it does: to look at each would cost a call a file.
+ */
+let directoriesLoseRights: boolean | undefined
+let filesLoseRights: boolean | undefined
+
+/** Makes a directory that must not exist yet. */
+export function makePrivateDirectory(path: string): void {
+  mkdirSync(path, 0o700)
+  if (directoriesLoseRights === undefined) {
+    const { mode } = lstatSync(path)
+    directoriesLoseRights = (mode & 0o700) !== 0o700
+    filesLoseRights = (mode & 0o600) !== 0o600
+  }
+  if (directoriesLoseRights) chmodSync(path, 0o700)
+}
+
+/** Makes a directory, and those above it, where they are missing. */
+export function makePrivateDirectories(path: string): void {
+  try {
+    makePrivateDirectory(path)
+  } catch (error) {
+    if (errnoOf(error) === 'EEXIST' && statSync(path).isDirectory()) return
+    if (errnoOf(error) !== 'ENOENT' || dirname(path) === path) throw error
+    // One after the other, not with `recursive`: nothing can be made in a directory that an odd umask has closed.
+    makePrivateDirectories(dirname(path))
+    makePrivateDirectories(path)
+  }
+}
+
+/** Creates a file that must not exist yet. */
+export function createPrivateFile(path: string, content: string | Uint8Array): void {
+  // For a text that is one call into Node, not three.
+  if (filesLoseRights === false) writeFileSync(path, content, { flag: 'wx', mode: 0o600 })
+  else write(path, 'wx', content)
+}
+
+/** Appends to a file, creating it if needed, in one write. */
+export function appendPrivateFile(path: string, content: string): void {
+  write(path, 'a', content)
+}
+
+const { O_APPEND, O_CREAT, O_EXCL, O_WRONLY } = constants
+const openFlags = { wx: O_WRONLY | O_CREAT | O_EXCL, a: O_WRONLY | O_CREAT | O_APPEND | careful }
+
+/** Opens a file for writing: a new one, or one to append to, but never through a link or into a FIFO. Close it. */
+export function openPrivateFile(path: string, how: 'wx' | 'a'): number {
+  const fd = openSync(path, openFlags[how], 0o600)
+  // The mode of a file that was there before says nothing about the umask.
+  const hasLost = filesLoseRights ?? (fstatSync(fd).mode & 0o600) !== 0o600
+  if (how === 'wx') filesLoseRights = hasLost
+  if (hasLost) fchmodSync(fd, 0o600)
+  return fd
+}
+
+function write(path: string, how: 'wx' | 'a', content: string | Uint8Array): void {
+  const fd = openPrivateFile(path, how)
+  try {
+    writeAll(fd, content)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** `write` may take fewer bytes than it was given, and says so only by its count. */
+export function writeAll(fd: number, content: string | Uint8Array): void {
+  const bytes = typeof content === 'string' ? Buffer.from(content) : content
+  for (let done = 0; done < bytes.length;) {
+    done += writeSync(fd, bytes, done, bytes.length - done)
+  }
+}

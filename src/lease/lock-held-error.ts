@@ -1,0 +1,66 @@
+import { formatDuration } from '../base/text/duration.ts'
+import type { Liveness } from '../base/process/liveness.ts'
+import { StintError } from '../base/errors/stint-error.ts'
+import type { Book, Changed } from './workspace-claims.ts'
+import type { Claim } from './claim.ts'
+import type { AcquireAnswer } from './rules.ts'
+import { ageOf, type Witness } from './staleness.ts'
+
+export type Refused = Extract<AcquireAnswer, { granted: false }>
+
+/** Asking again sooner than this is no use; a holder may let go long before its claim runs out. */
+const retryAtMostMs = 3000
+
+/** `LOCK_HELD`: who holds it, since when, doing what. */
+export function heldError(
+  book: Book,
+  { answer, epoch, witness }: Changed<Refused>,
+  waitedMs: number,
+): StintError {
+  const { by } = answer
+  const age = Math.round(ageOf(by, witness.now))
+  const waited = waitedMs > 0 ? ` (waited ${formatDuration(waitedMs)})` : ''
+  const purpose = by.purpose === null ? '' : `, ${JSON.stringify(by.purpose)}`
+  return withoutStack(
+    () =>
+      new StintError('LOCK_HELD', `${book.workspace} is held by ${by.session_id}${purpose}${waited}`, {
+        retryAfterMs: Math.min(retryAtMostMs, answer.retryAfterMs),
+        detail: `lock_file=${book.register.locate?.(book.key, epoch) ?? book.key} holder_pid=${by.pid ?? '-'} holder_age_ms=${age}`,
+        facts: { holder: describeHolder(by, witness) },
+      }),
+  )
+}
+
+/** Who waits is refused many times: where in our code is of no interest, and costs more than all the rest. */
+function withoutStack(make: () => StintError): StintError {
+  const { stackTraceLimit } = Error
+  Error.stackTraceLimit = 0
+  try {
+    return make()
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit
+  }
+}
+
+export interface HolderDescription {
+  session_id: string
+  pid: number | null
+  acquired_at: number
+  purpose: string | null
+  liveness: Liveness
+}
+
+export const describeHolder = (claim: Claim, witness: Witness): HolderDescription => ({
+  session_id: claim.session_id,
+  pid: claim.pid,
+  acquired_at: claim.acquired_at,
+  purpose: claim.purpose,
+  liveness: claimLiveness(claim, witness),
+})
+
+/** Alive if any holder is; dead only if all are; without a holder nobody can say. */
+export function claimLiveness({ holders }: Claim, { liveness }: Witness): Liveness {
+  const all = holders.map(liveness)
+  if (all.includes('alive')) return 'alive'
+  return all.length > 0 && all.every((each) => each === 'dead') ? 'dead' : 'unknown'
+}

@@ -1,0 +1,171 @@
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { PostgresServer } from '../../../test/support/postgres.ts'
+import { PostgresSessions } from '../../../test/support/postgres-sessions.ts'
+import { World } from '../../../test/support/world.ts'
+import { maxInlineBytes } from '../../session/log/blobs.ts'
+import { nodeDisk } from '../../base/fs/disk.ts'
+import { pack, unpack } from '../../session/files/transfer.ts'
+import { filesystemStore } from '../../session/files/store.ts'
+import type { Session } from '../../session/session.ts'
+import type { SessionStore } from '../../session/store.ts'
+import { PostgresDriver } from './driver.ts'
+import { purge } from './purge.ts'
+
+let server: PostgresServer
+let sessions: PostgresSessions
+let world: World
+let driver: PostgresDriver
+let files: SessionStore
+let home: string
+beforeAll(async () => {
+  server = await PostgresServer.start()
+  sessions = await PostgresSessions.on(server)
+  world = new World()
+  driver = new PostgresDriver({ pool: sessions.pool })
+  home = join(world.tmp, 'home')
+  files = filesystemStore({ home })
+})
+afterAll(async () => {
+  await world[Symbol.asyncDispose]()
+  await sessions[Symbol.asyncDispose]()
+  await server[Symbol.asyncDispose]()
+})
+
+const now = Date.parse('2030-01-01')
+const toRows = (from: string, id?: string) =>
+  driver.unpack(pack(nodeDisk, join(home, 'sessions'), from), { id, now })
+const toFiles = async (from: string, id?: string) =>
+  await unpack(await driver.pack(from), { disk: nodeDisk, home, id, now })
+
+const big = { text: 'ü'.repeat(maxInlineBytes) }
+
+async function fill(session: Session): Promise<void> {
+  await session.append({ type: 'note', data: { n: 1.5, quoted: '"\\\u2028', order: { b: 1, a: 2 } } })
+  await session.append({ type: 'large', data: big })
+  await session.slot<string[]>('todo', { version: '1', initial: [] }).set(['a'])
+  await session.act({ action: 'shell', subject: 'make', key: 'k' }, () => 42)
+  await session.audit({ action: 'half', phase: 'intent', act: 'a1' })
+  await session.turn()
+  await session.append({ type: 'last' })
+  await session.close()
+}
+
+/** What both stores tell of a session in the same words. */
+async function contents(store: SessionStore, id: string) {
+  const inspection = await store.inspect(id)
+  const events: unknown[] = []
+  for await (const event of inspection.events({ all: true })) events.push(event)
+  const audit: unknown[] = []
+  for await (const record of inspection.audit()) audit.push(record)
+  const { ok, journal, audit: chain } = await inspection.health()
+  return {
+    events,
+    audit,
+    slots: await inspection.slots(),
+    unsettled: await inspection.unsettled(),
+    health: { ok, heads: [journal.head, chain.head] },
+  }
+}
+
+test('a session goes from files to PostgreSQL and back, the same to the byte, and says where it comes from', async () => {
+  const session = await files.create({ id: 'here', title: 'T', tool: 'test', workspace: '/w' })
+  await fill(session)
+  const there = await toRows('here')
+  expect(there).toMatch(/^ses_/)
+  expect(await contents(sessions.store, there)).toEqual(await contents(files, 'here'))
+  const { manifest, summary } = await sessions.store.inspect(there)
+  expect(summary).toMatchObject({
+    title: 'T',
+    tool: 'test',
+    workspace: '/w',
+    records: 5,
+    turns: 1,
+    state: 'closed',
+  })
+  expect(manifest.revisions.at(-1)).toMatchObject({
+    kind: 'import',
+    at: '2030-01-01T00:00:00.000Z',
+    from: { session_id: 'here', seq: 5, store: 'filesystem' },
+  })
+  const back = await toFiles(there, 'back')
+  expect(await contents(files, back)).toEqual(await contents(files, 'here'))
+  const returned = (await files.inspect('back')).manifest
+  expect(returned.revisions.at(-1)?.from).toEqual({ session_id: there, seq: 5, store: 'postgres' })
+
+  for (const [store, id] of [
+    [sessions.store, there],
+    [files, back],
+  ] as const) {
+    await using again = await store.resume(id)
+    expect(again.slot<string[]>('todo', { version: '1', initial: [] }).value).toEqual(['a'])
+    expect(await again.act({ action: 'shell', key: 'k' }, () => 43)).toBe(42)
+    expect(again.unsettled()).toMatchObject([{ act: 'a1' }])
+    await again.append({ type: 'goes on' })
+  }
+})
+
+test('a session without any records can be copied, too', async () => {
+  await (await files.create({ id: 'empty' })).close()
+  await toRows('empty', 'empty-there')
+  await toFiles('empty-there', 'empty-back')
+  for (const [store, id] of [
+    [sessions.store, 'empty-there'],
+    [files, 'empty-back'],
+  ] as const) {
+    await using session = await store.resume(id)
+    expect(await session.append({ type: 'first' })).toMatchObject({ seq: 1 })
+  }
+})
+
+test('an id that is taken, a session in use, and one that is damaged are refused, and nothing is copied', async () => {
+  const before = [await files.list(), await sessions.store.list()].map((list) => list.length)
+  await expect(toRows('here', 'empty-there')).rejects.toMatchObject({ code: 'NAME_TAKEN', exit: 6 })
+  await expect(toFiles('empty-there', 'here')).rejects.toMatchObject({ code: 'NAME_TAKEN' })
+  const [one, other] = [await files.resume('empty'), await sessions.store.resume('empty-there')]
+  await expect((async () => await toRows('empty'))()).rejects.toMatchObject({ code: 'SESSION_LOCKED' })
+  await expect(toFiles('empty-there')).rejects.toMatchObject({ code: 'SESSION_LOCKED' })
+  await one.close()
+  await other.close()
+  await sessions.sql(`UPDATE stint.journal SET line = replace(line, 'quoted', 'QUOTED')`)
+  const [damaged] = await sessions.store.list({ tool: 'test' })
+  await expect(toFiles(damaged?.id ?? '')).rejects.toMatchObject({ code: 'JOURNAL_CORRUPT' })
+  const after = [await files.list(), await sessions.store.list()].map((list) => list.length)
+  expect(after).toEqual(before)
+})
+
+test('what changes on the way is noticed, and nothing is copied', async () => {
+  const parcel = pack(nodeDisk, join(home, 'sessions'), 'here')
+  const lines = parcel.lines.bind(parcel)
+  const changing = {
+    ...parcel,
+    async *lines(log: 'journal' | 'audit') {
+      for await (const line of lines(log)) yield log === 'audit' ? line.replace('make', 'fake') : line
+    },
+  }
+  const before = await sessions.store.list()
+  await expect(driver.unpack(changing, { now })).rejects.toMatchObject({ code: 'AUDIT_CORRUPT' })
+  await expect(unpack(changing, { disk: nodeDisk, home, now })).rejects.toMatchObject({
+    code: 'AUDIT_CORRUPT',
+  })
+  expect(await sessions.store.list()).toHaveLength(before.length)
+})
+
+test('a purge deletes what was removed, and when, and nothing else', async () => {
+  await toRows('empty', 'kept')
+  const gone = await sessions.store.create({ id: 'gone' })
+  await fill(gone)
+  await sessions.store.remove('gone')
+  const records = async () => Number((await sessions.sql('SELECT count(*) FROM stint.journal'))[0]?.count)
+  const before = await records()
+  expect(await purge({ pool: sessions.pool })).toEqual({ sessions: 0, records: 0 })
+  expect(await records()).toBe(before)
+  expect(await purge({ pool: sessions.pool, olderThanMs: 0 })).toEqual({ sessions: 1, records: 5 })
+  expect(await records()).toBe(before - 5)
+  const tables = ['journal', 'audit', 'revision', 'blob', 'snapshot', 'state', 'spool']
+  for (const table of tables)
+    expect(
+      await sessions.sql(`SELECT FROM stint.${table} WHERE session NOT IN (SELECT key FROM stint.session)`),
+    ).toEqual([])
+  expect((await sessions.store.list()).map(({ id }) => id)).toContain('kept')
+})

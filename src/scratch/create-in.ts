@@ -1,0 +1,40 @@
+import { lstatSync } from 'node:fs'
+import { join } from 'node:path'
+import { createPrivateFile, makePrivateDirectory } from '../base/fs/private-file.ts'
+import { codedError, errnoOf, StintError } from '../base/errors/stint-error.ts'
+
+/** Joins, making the directories on the way; a symlink on the way is refused, not followed. */
+export function place(base: string, parts: readonly string[]): string {
+  if (parts.length === 1) return `${base}/${parts[0]}`
+  let path = base
+  for (const part of parts.slice(0, -1)) {
+    path = join(path, part)
+    try {
+      makePrivateDirectory(path)
+    } catch (error) {
+      if (errnoOf(error) !== 'EEXIST' || !lstatSync(path).isDirectory()) throw placeError(error, path)
+    }
+  }
+  return join(path, parts.at(-1) ?? '')
+}
+
+export function createFile(path: string, content: string | Uint8Array): void {
+  try {
+    createPrivateFile(path, content)
+  } catch (error) {
+    throw placeError(error, path)
+  }
+}
+
+/** The error of creating something. Directories on the way are made, so only the one at the beginning can be missing. */
+export function placeError(error: unknown, path: string): unknown {
+  const errno = errnoOf(error)
+  if (errno === 'EEXIST') return new StintError('NAME_TAKEN', `${path} already exists`, { cause: error })
+  if (errno === 'ENOENT')
+    return new StintError('NOT_FOUND', `cannot create ${path}: its directory is gone`, { cause: error })
+  if (errno === 'ENAMETOOLONG')
+    return new StintError('NAME_INVALID', `cannot create ${path.slice(0, 80)}…: the path is too long`, {
+      cause: error,
+    })
+  return codedError(error, `create ${path}`)
+}

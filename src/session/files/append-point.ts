@@ -1,0 +1,41 @@
+import { join } from 'node:path'
+import { type LogPlace, segmentsOf } from '../log/log-files.ts'
+import type { Position } from '../log/position.ts'
+import { laterSegment } from '../log/segment.ts'
+import { replaceFile } from '../../base/fs/atomic-file.ts'
+import { readFully } from '../../base/fs/disk.ts'
+import { StintError } from '../../base/errors/stint-error.ts'
+import type { Standing } from './lock-record.ts'
+
+/** How a log goes on. */
+export interface Onward {
+  from: Position
+  /** In the segment that ends there, or in a new one. */
+  continues: boolean
+  /** At once, even if nothing is ever written: what an earlier writer adds from now on must not count. */
+  eager: boolean
+}
+
+/** Where a writer goes on, so that nobody who came before can spoil it. */
+export function onward(place: LogPlace, from: Position, standing: Standing, epoch: number): Onward {
+  const last = segmentsOf(place).at(-1)
+  // It was closed: nobody else has it open. What is added to any but the last segment would not count.
+  if (standing === 'released') return { from, continues: last?.name === from.segment, eager: false }
+  // Its writer is dead, or it never had one.
+  if (standing !== 'silent' && standing !== 'held') return { from, continues: false, eager: true }
+  // Somebody may still write to its last segment, or cut it: the part that counts becomes a segment of ours.
+  if (last === undefined || from.segment !== last.name || from.seq === 0)
+    return { from, continues: false, eager: true }
+  const { disk, directory, log } = place
+  const segment = laterSegment(log, last.firstSeq, epoch)
+  const file = disk.openToRead(join(directory, last.name))
+  try {
+    const bytes = readFully(disk, file, 0, from.offset)
+    if (bytes.length < from.offset)
+      throw new StintError('SESSION_LOCKED', 'the previous writer is still writing to the session')
+    replaceFile(join(directory, segment), bytes, disk)
+  } finally {
+    disk.close(file)
+  }
+  return { from: { ...from, segment }, continues: true, eager: true }
+}

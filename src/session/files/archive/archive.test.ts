@@ -1,0 +1,310 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { allOf } from '../../../../test/support/all-of.ts'
+import { World } from '../../../../test/support/world.ts'
+import { encodeLine, journalCodec } from '../../log/codec.ts'
+import { nodeDisk } from '../../../base/fs/disk.ts'
+import type { SessionStore } from '../../store.ts'
+import { type Exported, exportSession } from './export.ts'
+import { type Imported, importSession } from './import.ts'
+import { filesystemStore } from '../store.ts'
+import { paddingAfter, tarEnd, tarHeader } from './tar.ts'
+
+let world: World
+let home: string
+let store: SessionStore
+beforeEach(() => {
+  world = new World()
+  home = join(world.tmp, 'home')
+  store = filesystemStore({ home })
+})
+afterEach(() => world[Symbol.asyncDispose]())
+
+function exportAs(id: string): { archive: Buffer; exported: Exported } {
+  const pieces: Uint8Array[] = []
+  const sessions = join(home, 'sessions')
+  const write = (bytes: Uint8Array): void => void pieces.push(Buffer.from(bytes))
+  const exported = exportSession({ disk: nodeDisk, sessions, id, now: Date.now(), write })
+  return { archive: Buffer.concat(pieces), exported }
+}
+
+/** In pieces of an odd size: nothing may depend on how an archive comes in. */
+async function* inPieces(archive: Buffer): AsyncGenerator<Buffer> {
+  for (let at = 0; at < archive.length; at += 777) yield archive.subarray(at, at + 777)
+}
+
+const importFrom = (archive: Buffer, id?: string, into = home): Promise<Imported> =>
+  importSession({ disk: nodeDisk, home: into, now: Date.now(), id, chunks: inPieces(archive) })
+
+async function makeSession(id = 'traveller'): Promise<string> {
+  await using session = await store.create({ id, tool: 'test', title: 'a title' })
+  await session.append({ type: 'message', data: { text: 'hello' } })
+  await session.append({ type: 'big', data: 'x'.repeat(300_000) })
+  await session.slot<number>('count', { version: '1', initial: 0 }).set(42)
+  await session.act({ action: 'shell', subject: 'ls', key: 'once' }, () => 'done')
+  await session.turn()
+  return id
+}
+
+test('a session comes through whole: events, blobs, slots, turns, acts, audit log', async () => {
+  const id = await makeSession()
+  const { archive, exported } = exportAs(id)
+  expect(exported).toMatchObject({ session_id: id, records: 4, audit_lines: 2, bytes: archive.length })
+  const elsewhere = join(world.tmp, 'elsewhere')
+  expect(await importFrom(archive, undefined, elsewhere)).toEqual({
+    session_id: id,
+    from: id,
+    records: 4,
+    audit_lines: 2,
+  })
+  const other = filesystemStore({ home: elsewhere })
+  const [here, there] = [await store.inspect(id), await other.inspect(id)]
+  expect(await allOf(there.events({ all: true }))).toEqual(await allOf(here.events({ all: true })))
+  expect(await allOf(there.audit())).toEqual(await allOf(here.audit()))
+  expect(there.summary).toMatchObject({ state: 'closed', turns: 1, title: 'a title' })
+  expect(await there.health()).toMatchObject({ ok: true })
+  expect(there.manifest.revisions.at(-1)).toMatchObject({ kind: 'import', from: { session_id: id, seq: 4 } })
+  await using session = await other.resume(id)
+  expect(session.slot<number>('count', { version: '1', initial: 0 }).value).toBe(42)
+  expect(await session.act({ action: 'shell', key: 'once' }, () => 'again')).toBe('done')
+  expect((await session.append({ type: 'message' })).seq).toBe(5)
+})
+
+test('where the id is taken it gets a new one; an id that is asked for and taken is refused', async () => {
+  const id = await makeSession()
+  const { archive } = exportAs(id)
+  const imported = await importFrom(archive)
+  expect(imported).toMatchObject({ from: id, session_id: expect.stringMatching(/^ses_/) })
+  expect((await store.inspect(imported.session_id)).manifest.session_id).toBe(imported.session_id)
+  await using again = await store.resume(imported.session_id)
+  expect(again.id).toBe(imported.session_id)
+  expect(await importFrom(archive, 'chosen')).toMatchObject({ session_id: 'chosen' })
+  await expect(importFrom(archive, 'chosen')).rejects.toMatchObject({ code: 'NAME_TAKEN' })
+  await expect(importFrom(archive, '../x')).rejects.toMatchObject({ code: 'SESSION_ID_INVALID' })
+  expect(readdirSync(join(home, 'sessions')).filter((name) => name.startsWith('.new'))).toEqual([])
+})
+
+test('plain tar and sha256sum read it, and what GNU tar packs again can be imported', async () => {
+  const long = 'l'.repeat(128)
+  await makeSession(long)
+  writeFileSync(join(world.tmp, 'a.tar'), exportAs(long).archive)
+  execFileSync('tar', ['xf', 'a.tar'], { cwd: world.tmp })
+  const out = execFileSync('sha256sum', ['-c', 'SHA256SUMS'], {
+    cwd: join(world.tmp, long),
+    encoding: 'utf8',
+  })
+  expect(out).toMatch(/^manifest\.json: OK$/m)
+  expect(statSync(join(world.tmp, long, 'journal.log')).mode & 0o777).toBe(0o600)
+  expect(statSync(join(world.tmp, long)).mode & 0o777).toBe(0o700)
+  await makeSession('short')
+  writeFileSync(join(world.tmp, 'c.tar'), exportAs('short').archive)
+  execFileSync('tar', ['xf', 'c.tar'], { cwd: world.tmp })
+  execFileSync('tar', ['--format=gnu', '-cf', 'b.tar', './short'], { cwd: world.tmp })
+  expect(await importFrom(readFileSync(join(world.tmp, 'b.tar')), 'again')).toMatchObject({ records: 4 })
+})
+
+test('an export while another writes has a prefix of the session, and can be imported', async () => {
+  const session = await store.create({ id: 'busy' })
+  const stop = new AbortController()
+  const writing = (async () => {
+    for (let n = 0; !stop.signal.aborted; n++) {
+      await session.audit({ action: 'note', subject: String(n) })
+      await session.append({ type: 'n', data: n })
+    }
+  })()
+  try {
+    for (let round = 0; round < 20; round++) {
+      await new Promise((resolve) => setImmediate(resolve))
+      const { archive, exported } = exportAs('busy')
+      const { session_id } = await importFrom(archive)
+      const copy = await store.inspect(session_id)
+      expect((await allOf(copy.events())).map(({ data }) => data)).toEqual(
+        Array.from({ length: exported.records }, (_, n) => n),
+      )
+    }
+  } finally {
+    stop.abort()
+    await writing
+    await session.close()
+  }
+})
+
+test('a damaged session is not exported', async () => {
+  const id = await makeSession()
+  const journal = join(home, 'sessions', id, 'journal.log')
+  writeFileSync(journal, readFileSync(journal, 'utf8').replace('hello', 'jello'))
+  expect(() => exportAs(id)).toThrow(expect.objectContaining({ code: 'JOURNAL_CORRUPT' }))
+})
+
+test('an archive that was changed anywhere is refused, unless the change means nothing', async () => {
+  await using small = await store.create({ id: 'small' })
+  await small.append({ type: 'message', data: 1 })
+  await small.audit({ action: 'note' })
+  const { archive } = exportAs('small')
+  const into = join(world.tmp, 'into')
+  const target = filesystemStore({ home: into })
+  for (let at = 0; at < archive.length; at += 97) {
+    const changed = Buffer.from(archive)
+    changed[at] = (changed[at] ?? 0) ^ 0x01
+    const id = `at-${at}`
+    try {
+      await importFrom(changed, id, into)
+    } catch (error) {
+      expect(error, `byte ${at}`).toMatchObject({ code: 'ARCHIVE_INVALID' })
+      await expect(target.inspect(id)).rejects.toMatchObject({ code: 'NOT_FOUND' })
+      continue
+    }
+    // It was in what fills a block.
+    const events = await allOf((await target.inspect(id)).events())
+    expect(events).toMatchObject([{ type: 'message', data: 1 }])
+  }
+  for (const length of [0, 100, 512, 1000, archive.length - 3000, archive.length - 1024])
+    await expect(importFrom(archive.subarray(0, length), 'cut', into)).rejects.toMatchObject({
+      code: 'ARCHIVE_INVALID',
+    })
+  expect(readdirSync(join(into, 'sessions')).filter((name) => name.startsWith('.new'))).toEqual([])
+})
+
+const lineOf = (epoch: number, body: string): string =>
+  `${encodeLine(journalCodec, { seq: 1, at: 1, group: 1, epoch }, body, '').line}\n`
+
+/** An archive with these entries, as somebody else might make it. */
+function hostile(entries: [name: string, text: string, change?: (header: Buffer) => void][]): Buffer {
+  const blocks = entries.flatMap(([name, text, change]) => {
+    const header = tarHeader({ name, kind: 'file', size: Buffer.byteLength(text) }, 0)
+    change?.(header)
+    return [header, Buffer.from(text), Buffer.alloc(paddingAfter(Buffer.byteLength(text)))]
+  })
+  return Buffer.concat([...blocks, tarEnd()])
+}
+
+/** As an archiver would have made it: with the right checksum. */
+function as(type: string): (header: Buffer) => void {
+  return (header) => {
+    header.write(type, 156, 'latin1')
+    header.write('../../../etc/passwd', 157, 'latin1')
+    header.fill(' ', 148, 156)
+    const sum = header.reduce((total, byte) => total + byte, 0)
+    header.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148, 'latin1')
+  }
+}
+
+const hostileArchives: [string, [string, string, ((header: Buffer) => void)?][]][] = [
+  ['leads out of its directory', [['s/../../evil', 'x']]],
+  ['is absolute', [['/etc/evil', 'x']]],
+  ['has an odd session id', [['../manifest.json', '{}']]],
+  ['is a file no session has', [['s/.bashrc', 'x']]],
+  ['is a lock', [['s/lock/1', 'x']]],
+  ['is a segment of an epoch nobody reaches', [['s/journal-1-999999999999999.log', '']]],
+  ['is a symbolic link', [['s/journal.log', '', as('2')]]],
+  ['is a hard link', [['s/journal.log', '', as('1')]]],
+  ['is a device', [['s/journal.log', '', as('3')]]],
+  ['is an extended header', [['s/journal.log', '', as('x')]]],
+  [
+    'is there twice',
+    [
+      ['s/journal.log', ''],
+      ['s/journal.log', ''],
+    ],
+  ],
+  [
+    'is of two sessions',
+    [
+      ['s/journal.log', ''],
+      ['t/audit/audit.log', ''],
+    ],
+  ],
+]
+
+test.each(hostileArchives)(
+  'an entry that %s is refused, and nothing is written outside',
+  async (_, entries) => {
+    mkdirSync(home, { mode: 0o700 })
+    const before = readdirSync(world.tmp)
+    await expect(importFrom(hostile(entries))).rejects.toMatchObject({ code: 'ARCHIVE_INVALID' })
+    expect(readdirSync(world.tmp)).toEqual(before)
+    expect(readdirSync(home)).toEqual(['sessions'])
+    expect(readdirSync(join(home, 'sessions'))).toEqual([])
+  },
+)
+
+/** An archive whose sums are right, whatever is in it. */
+async function forged(change: (files: Map<string, string>) => void): Promise<Buffer> {
+  const id = 'forged'
+  await using session = await store.create({ id })
+  await session.append({ type: 'message', data: 1 })
+  await session.close()
+  const text = exportAs(id).archive
+  writeFileSync(join(world.tmp, 'f.tar'), text)
+  execFileSync('tar', ['xf', 'f.tar'], { cwd: world.tmp })
+  const files = new Map(
+    ['stint-session.json', 'manifest.json', 'journal.log'].map((name) => [
+      name,
+      readFileSync(join(world.tmp, id, name), 'utf8'),
+    ]),
+  )
+  change(files)
+  const { createHash } = await import('node:crypto')
+  const sums = [...files].map(
+    ([name, each]) => `${createHash('sha256').update(each).digest('hex')}  ${name}\n`,
+  )
+  return hostile(
+    [...files, ['SHA256SUMS', sums.join('')] as [string, string]].map(([n, t]) => [`${id}/${n}`, t]),
+  )
+}
+
+test('sums that are right prove nothing: records and manifest must make sense', async () => {
+  const changes: [(files: Map<string, string>) => void, RegExp][] = [
+    [(files) => files.delete('manifest.json'), /manifest\.json is missing/],
+    [(files) => files.set('manifest.json', '[]'), /its manifest makes no sense/],
+    [
+      (files) =>
+        files.set(
+          'manifest.json',
+          (files.get('manifest.json') ?? '').replace('"create"', '"create","title":7'),
+        ),
+      /its manifest makes no sense/,
+    ],
+    [
+      (files) =>
+        files.set(
+          'manifest.json',
+          (files.get('manifest.json') ?? '').replace('"create"', '"create","secrets":[1]'),
+        ),
+      /references to secrets/,
+    ],
+    [
+      (files) => files.set('journal.log', lineOf(1, '"type":"x",{')),
+      /record 1 of its journal makes no sense/,
+    ],
+    [
+      (files) => files.set('journal.log', lineOf(9e14, '"type":"x","data":1')),
+      /record 1 of its journal makes no sense/,
+    ],
+    [(files) => files.set('journal.log', ''), /journal of forged is damaged/],
+    [
+      (files) => files.set('stint-session.json', '{"format":"stint-session","version":2}'),
+      /version 1 of archives, not 2/,
+    ],
+  ]
+  for (const [change, why] of changes) {
+    const archive = await forged(change)
+    await store.remove('forged')
+    await expect(importFrom(archive), String(why)).rejects.toMatchObject({
+      code: 'ARCHIVE_INVALID',
+      message: expect.stringMatching(why),
+    })
+  }
+})
+
+test('a home that is a link is not written to', async () => {
+  const { archive } = exportAs(await makeSession())
+  mkdirSync(join(world.tmp, 'target'))
+  symlinkSync(join(world.tmp, 'target'), join(world.tmp, 'link'))
+  await expect(importFrom(archive, undefined, join(world.tmp, 'link'))).rejects.toMatchObject({
+    code: 'HOME_UNSAFE',
+  })
+  expect(readdirSync(join(world.tmp, 'target'))).toEqual([])
+})

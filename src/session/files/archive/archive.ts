@@ -1,0 +1,90 @@
+import { parseSegmentName } from '../../log/segment.ts'
+import { isSessionId } from '../../../base/text/id.ts'
+import { invalid } from './tar.ts'
+
+/**
+ * A session as one file: a tar archive with one directory, named after the session.
+ *
+ * - `stint-session.json`: what this is, first. `SHA256SUMS`: the sums of all other files, last; `sha256sum -c` understands it.
+ * - `manifest.json`, the segments of the journal, `audit/` and `blobs/`, as they lie in the session's own directory.
+ *
+ * What can be made anew (snapshots), and what is of one place only (its lock, its spool, its quarantine), is not in it.
+ */
+export const archiveFormat = { format: 'stint-session', version: 1 } as const
+
+export const aboutName = 'stint-session.json'
+export const sumsName = 'SHA256SUMS'
+
+/** What an archive says of itself. */
+export interface ArchiveAbout {
+  format: string
+  version: number
+  session_id: string
+  exported_at: string
+  records: number
+  audit_lines: number
+}
+
+/** What a file in an archive is. Nothing else may be in one. */
+export type ArchiveMember =
+  | { kind: 'about' }
+  | { kind: 'sums' }
+  | { kind: 'manifest' }
+  | { kind: 'journal'; name: string }
+  | { kind: 'audit'; name: string }
+  | { kind: 'blob'; sha256: string }
+
+/** Nobody reaches a higher number of a record or of an epoch. Those that follow it must still fit a name. */
+export const largestNumber = 1e12
+
+/** The member with this name in the session's directory; undefined if it is none. Only what is named here ever becomes a part of a path. */
+export function memberOf(name: string): ArchiveMember | undefined {
+  if (name === aboutName) return { kind: 'about' }
+  if (name === sumsName) return { kind: 'sums' }
+  if (name === 'manifest.json') return { kind: 'manifest' }
+  const blob = /^blobs\/([0-9a-f]{64})$/.exec(name)?.[1]
+  if (blob !== undefined) return { kind: 'blob', sha256: blob }
+  const [log, file] = name.startsWith('audit/')
+    ? (['audit', name.slice(6)] as const)
+    : (['journal', name] as const)
+  const segment = parseSegmentName(log, file)
+  if (segment === undefined || segment.epoch > largestNumber || segment.firstSeq > largestNumber)
+    return undefined
+  return { kind: log, name: file }
+}
+
+/** Which session an archive is of, and which member this entry is: `<id>/<member>`. */
+export function splitEntryName(name: string): { id: string; rest: string } {
+  const [id = '', ...rest] = name.replace(/^\.\//, '').replace(/\/$/, '').split('/')
+  if (!isSessionId(id)) throw invalid(`the name ${JSON.stringify(name.slice(0, 200))} is not of a session`)
+  return { id, rest: rest.join('/') }
+}
+
+/** The text of `SHA256SUMS`. */
+export const formatSums = (sums: ReadonlyMap<string, string>): string =>
+  [...sums].map(([name, sha256]) => `${sha256}  ${name}\n`).join('')
+
+export function parseSums(text: string): Map<string, string> {
+  const sums = new Map<string, string>()
+  for (const line of text.split('\n').filter((each) => each !== '')) {
+    const match = /^([0-9a-f]{64}) [ *](.+)$/.exec(line)
+    if (match === null || sums.has(match[2] as string)) throw invalid(`${sumsName} makes no sense`)
+    sums.set(match[2] as string, match[1] as string)
+  }
+  return sums
+}
+
+export function parseAbout(text: string): ArchiveAbout {
+  let about: Partial<ArchiveAbout> | null
+  try {
+    about = JSON.parse(text) as Partial<ArchiveAbout> | null
+  } catch {
+    throw invalid(`${aboutName} is not JSON`)
+  }
+  if (about?.format !== archiveFormat.format) throw invalid('it is not of a session')
+  if (about.version !== archiveFormat.version)
+    throw invalid(
+      `this version reads version ${archiveFormat.version} of archives, not ${String(about.version)}`,
+    )
+  return about as ArchiveAbout
+}

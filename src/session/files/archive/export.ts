@@ -1,0 +1,141 @@
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import type { LogPlace } from '../../log/log-files.ts'
+import { readLines } from '../../log/read.ts'
+import { hasBlob, parseRecord } from '../../log/record.ts'
+import { type Disk, readFully } from '../../../base/fs/disk.ts'
+import { StintError } from '../../../base/errors/stint-error.ts'
+import { damageFound } from '../../damage-error.ts'
+import { findSession } from '../find-session.ts'
+import { sourcesIn } from '../recover.ts'
+import { SessionLock } from '../session-lock.ts'
+import { manifestText } from '../staged-session.ts'
+import { verify } from '../verify.ts'
+import { aboutName, archiveFormat, formatSums, sumsName } from './archive.ts'
+import { paddingAfter, tarEnd, tarHeader } from './tar.ts'
+
+export interface ExportOptions {
+  disk: Disk
+  /** The directory of all sessions. */
+  sessions: string
+  id: string
+  now: number
+  /** Takes the archive, piece by piece. */
+  write: (bytes: Uint8Array) => void
+}
+
+export interface Exported {
+  session_id: string
+  records: number
+  audit_lines: number
+  files: number
+  bytes: number
+}
+
+/** A file of the archive: a text, or the first bytes of a file on disk. */
+type Content = { text: string } | { path: string; bytes: number }
+
+const pieceBytes = 1 << 20
+
+/**
+ * Writes a session as an archive, verified on the way; the session may be written to meanwhile. Whatever is read first cannot attest more than what is read
+ * later: the manifest and the lock, then the journal, then the audit log, which the journal attests.
+ */
+export function exportSession({ disk, sessions, id, now, write }: ExportOptions): Exported {
+  const { paths, manifest } = findSession(disk, sessions, id)
+  const released = SessionLock.look(paths.root)?.ends
+  const sources = sourcesIn(disk, paths, manifest, released)
+  const { logs } = sources
+  const health = verify(sources)
+  const damage = damageFound(id, health)
+  if (damage !== undefined) throw damage
+  const { records } = health.journal
+  const audit_lines = health.audit.records
+  const names = new Set<string>()
+  const journal = segmentsOf(logs.journal, records, names)
+  const audit = segmentsOf(logs.audit, audit_lines, names)
+  const about = {
+    ...archiveFormat,
+    session_id: id,
+    exported_at: new Date(now).toISOString(),
+    records,
+    audit_lines,
+  }
+  const contents: [name: string, content: Content][] = [
+    [aboutName, { text: `${JSON.stringify(about, undefined, 2)}\n` }],
+    ['manifest.json', { text: manifestText(manifest) }],
+    ...journal.map(([name, bytes]): [string, Content] => [name, { path: join(paths.root, name), bytes }]),
+    ...audit.map(([name, bytes]): [string, Content] => [
+      `audit/${name}`,
+      { path: join(paths.audit, name), bytes },
+    ]),
+    ...[...names].sort().map((name): [string, Content] => {
+      const path = join(paths.blobs, name)
+      return [`blobs/${name}`, { path, bytes: sizeOf(disk, path) }]
+    }),
+  ]
+  let total = 0
+  const put = (bytes: Uint8Array): void => {
+    total += bytes.length
+    write(bytes)
+  }
+  const entry = (name: string, kind: 'file' | 'directory', size: number): void =>
+    put(tarHeader({ name: `${id}/${name}`, kind, size }, now))
+  entry('', 'directory', 0)
+  if (audit.length > 0) entry('audit/', 'directory', 0)
+  if (names.size > 0) entry('blobs/', 'directory', 0)
+  const sums = new Map<string, string>()
+  const file = (name: string, content: Content): void => {
+    const size = 'text' in content ? Buffer.byteLength(content.text) : content.bytes
+    entry(name, 'file', size)
+    const hash = createHash('sha256')
+    for (const piece of piecesOf(disk, content)) {
+      hash.update(piece)
+      put(piece)
+    }
+    put(Buffer.alloc(paddingAfter(size)))
+    sums.set(name, hash.digest('hex'))
+  }
+  for (const [name, content] of contents) file(name, content)
+  file(sumsName, { text: formatSums(sums) })
+  put(tarEnd())
+  return { session_id: id, records, audit_lines, files: contents.length + 1, bytes: total }
+}
+
+/** How much of each segment counts; the blobs that its lines name are added to `blobs`. */
+function segmentsOf(place: LogPlace, last: number, blobs: Set<string>): [name: string, bytes: number][] {
+  const ends = new Map<string, number>()
+  for (const { line, header, segment } of readLines(place, { to: last })) {
+    ends.set(segment, line.next)
+    if (hasBlob(line, header)) blobs.add(parseRecord(line.bytes).blob?.sha256 ?? '')
+  }
+  return [...ends]
+}
+
+function* piecesOf(disk: Disk, content: Content): Generator<Buffer> {
+  if ('text' in content) {
+    yield Buffer.from(content.text)
+    return
+  }
+  const file = disk.openToRead(content.path)
+  try {
+    for (let at = 0; at < content.bytes; at += pieceBytes) {
+      const wanted = Math.min(pieceBytes, content.bytes - at)
+      const piece = readFully(disk, file, at, wanted)
+      if (piece.length < wanted)
+        throw new StintError('JOURNAL_CORRUPT', `${content.path} became shorter while it was read`)
+      yield piece
+    }
+  } finally {
+    disk.close(file)
+  }
+}
+
+function sizeOf(disk: Disk, path: string): number {
+  const file = disk.openToRead(path)
+  try {
+    return disk.size(file)
+  } finally {
+    disk.close(file)
+  }
+}

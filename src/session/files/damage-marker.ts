@@ -1,0 +1,50 @@
+import type { Scanned } from '../log/scan.ts'
+import { replaceFile } from '../../base/fs/atomic-file.ts'
+import { type Disk, readFile } from '../../base/fs/disk.ts'
+import { StintError } from '../../base/errors/stint-error.ts'
+import { touchSession } from './index/index-touch.ts'
+import type { SessionPaths } from './paths.ts'
+import type { Recovered } from './recover.ts'
+import { SessionLock } from './session-lock.ts'
+
+/** So that lists show it: in the session, and in the index, which must not be believed about it any more. */
+export function noteDamage(disk: Disk, paths: SessionPaths, what: string, now: number): void {
+  markDamaged(disk, paths, what, now)
+  touchSession(paths.root, SessionLock.look(paths.root)?.epoch ?? 0)
+}
+
+/** So that a list shows it without reading the logs. */
+export function markDamaged(disk: Disk, { damaged }: SessionPaths, what: string, now: number): void {
+  try {
+    if (readFile(disk, damaged) === undefined)
+      replaceFile(damaged, `${JSON.stringify({ at: new Date(now).toISOString(), what })}\n`, disk)
+  } catch {
+    // A disk that is full or read-only does not make the damage less true.
+  }
+}
+
+export const isMarkedDamaged = (disk: Disk, { damaged }: SessionPaths): boolean =>
+  readFile(disk, damaged) !== undefined
+
+/** What a recovery has found, as the error it is. */
+export function damageOf(id: string, { journal, audit, auditMismatch }: Recovered): StintError | undefined {
+  if (journal.bad !== undefined) return damaged('JOURNAL_CORRUPT', `the journal of ${id}`, journal)
+  if (audit.bad !== undefined) return damaged('AUDIT_CORRUPT', `the audit log of ${id}`, audit)
+  if (auditMismatch === undefined) return undefined
+  const { count } = auditMismatch
+  return new StintError(
+    'AUDIT_CORRUPT',
+    `the audit log of ${id} is not the one that its journal attests at line ${count}`,
+  )
+}
+
+function damaged(code: 'JOURNAL_CORRUPT' | 'AUDIT_CORRUPT', what: string, { bad, end }: Scanned): StintError {
+  const { seq, segment, offset } = bad ?? end
+  return new StintError(
+    code,
+    `${what} is damaged: record ${seq} is missing or changed, in ${segment} at byte ${offset}`,
+    {
+      detail: `seq=${seq} segment=${segment} offset=${offset} readable=${end.seq}`,
+    },
+  )
+}

@@ -1,0 +1,71 @@
+import { type Dirent, lstatSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { errnoOf } from '../../base/errors/stint-error.ts'
+import { parseSegmentName } from '../log/segment.ts'
+
+export const useKinds = ['journal', 'audit', 'blobs', 'snapshots', 'quarantine', 'other'] as const
+export type UseKind = (typeof useKinds)[number]
+
+/** What one session takes, by kind. */
+export interface DiskUse extends Record<UseKind, number> {
+  session_id: string
+  bytes: number
+  files: number
+}
+
+const kindOfDirectory: Readonly<Record<string, UseKind>> = {
+  audit: 'audit',
+  blobs: 'blobs',
+  snapshots: 'snapshots',
+  state: 'snapshots',
+  quarantine: 'quarantine',
+}
+
+/**
+ * Adds up the files of a session. A file that a fork shares with its original counts once: for the one that is asked about first; `seen` remembers it.
+ */
+export function diskUseOf(directory: string, id: string, seen: Set<string>): DiskUse {
+  const use: DiskUse = {
+    session_id: id,
+    bytes: 0,
+    files: 0,
+    journal: 0,
+    audit: 0,
+    blobs: 0,
+    snapshots: 0,
+    quarantine: 0,
+    other: 0,
+  }
+  const walk = (path: string, kind: UseKind | undefined): void => {
+    for (const entry of entriesIn(path)) {
+      const inner = join(path, entry.name)
+      if (entry.isDirectory()) {
+        walk(inner, kind ?? kindOfDirectory[entry.name] ?? 'other')
+        continue
+      }
+      const stat = lstatSync(inner, { throwIfNoEntry: false })
+      if (stat === undefined) continue
+      if (stat.nlink > 1) {
+        const name = `${stat.dev}:${stat.ino}`
+        if (seen.has(name)) continue
+        seen.add(name)
+      }
+      use.files += 1
+      use.bytes += stat.size
+      use[kind ?? (parseSegmentName('journal', entry.name) === undefined ? 'other' : 'journal')] += stat.size
+    }
+  }
+  // A link leads to what is somebody else's.
+  if (lstatSync(directory, { throwIfNoEntry: false })?.isDirectory()) walk(directory, undefined)
+  return use
+}
+
+/** What has gone meanwhile takes nothing. */
+function entriesIn(directory: string): Dirent[] {
+  try {
+    return readdirSync(directory, { withFileTypes: true })
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return []
+    throw error
+  }
+}

@@ -1,0 +1,239 @@
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { replaceFile } from '../../base/fs/atomic-file.ts'
+import { type Clock, systemClock } from '../../base/process/clock.ts'
+import { type Disk, listIfThere, nodeDisk } from '../../base/fs/disk.ts'
+import { ensureHomeDirectory, stintHome } from '../../base/fs/home.ts'
+import { ulid } from '../../base/text/id.ts'
+import { StintError } from '../../base/errors/stint-error.ts'
+import type { HeldSession, Hold, ReadableSession, SpoolEntry, StoreDriver } from '../driver.ts'
+import type { Manifest } from '../manifest.ts'
+import type { Holder, ListOptions, SessionSummary } from '../store.ts'
+import { checkSessionId } from '../session-id.ts'
+import { explaining } from './session-file-errors.ts'
+import { assertOurs, filesystemId, findSession, locateSession, readManifest } from './find-session.ts'
+import { attesting, forkFiles, forkPoint } from './fork.ts'
+import { indexDirectory, type Touch } from './index/index-touch.ts'
+import { listSessions } from './index/list-sessions.ts'
+import { SessionIndex } from './index/session-index.ts'
+import { highestEpoch, logsOf } from './logs.ts'
+import { type OpenContext, openNew, openTaken } from './open-session.ts'
+import { pathsIn, type SessionPaths } from './paths.ts'
+import { ReadableFiles } from './readable-session.ts'
+import { recover, sourcesIn } from './recover.ts'
+import { giveBack, SessionLock, type Taken } from './session-lock.ts'
+import { ensureSessions, sessionsIn, syncSessionsName } from './sessions-directory.ts'
+import { leave, waiting } from './spool.ts'
+import { manifestText, publishSession, stageSession } from './staged-session.ts'
+import { lookAt } from './summary.ts'
+
+export interface FilesystemOptions {
+  /** `$STINT_HOME` by default. */
+  home?: string
+  clock?: Clock
+  /** Another disk, for tests. */
+  disk?: Disk
+}
+
+interface Found {
+  paths: SessionPaths
+  manifest: Manifest
+}
+
+/** Sessions in plain files: a directory each, in `sessions` of stint's home. */
+export class FilesystemDriver implements StoreDriver {
+  readonly id = filesystemId
+  readonly #home: string
+  readonly #sessions: string
+  readonly #clock: Clock
+  readonly #disk: Disk
+  #ensured = false
+
+  constructor({ home = stintHome(), clock = systemClock, disk = nodeDisk }: FilesystemOptions = {}) {
+    this.#home = home
+    this.#sessions = sessionsIn(home)
+    this.#clock = clock
+    this.#disk = disk
+  }
+
+  async create(manifest: Manifest, hold: Hold): Promise<HeldSession> {
+    const paths = this.#pathsOf(manifest.session_id)
+    this.#ensureSessions()
+    return explaining(`create session ${manifest.session_id}`, undefined, () => {
+      const { filled: lock, touch } = this.#publish(
+        manifest,
+        paths,
+        (staged) => this.#take(staged, manifest.session_id, hold).lock,
+      )
+      try {
+        return openNew(this.#context(paths, manifest, hold, touch), lock.movedTo(paths.root))
+      } catch (error) {
+        // Nobody else can have opened it: its lock is ours.
+        rmSync(paths.root, { recursive: true, force: true })
+        throw error
+      }
+    })
+  }
+
+  async open(id: string, hold: Hold): Promise<HeldSession> {
+    const { paths } = this.#find(id)
+    return explaining(`open session ${id}`, paths.root, () =>
+      this.#openTaken(id, hold, this.#take(paths, id, hold)),
+    )
+  }
+
+  async read(id: string): Promise<ReadableSession> {
+    const { paths, manifest } = this.#find(id)
+    return new ReadableFiles(this.#disk, paths, manifest)
+  }
+
+  async list({ workspace, tool }: ListOptions): Promise<SessionSummary[]> {
+    const listed = explaining('list the sessions', undefined, () => listSessions(this.#disk, this.#sessions))
+    if (workspace === undefined && tool === undefined) return listed
+    return listed.filter(
+      (each) => (workspace ?? each.workspace) === each.workspace && (tool ?? each.tool) === each.tool,
+    )
+  }
+
+  async fork(
+    from: string,
+    at: number | undefined,
+    id: string,
+    manifestAt: (seq: number) => Manifest,
+  ): Promise<void> {
+    const source = this.#find(from)
+    const paths = this.#pathsOf(id)
+    explaining(`fork session ${from}`, source.paths.root, () => {
+      const recovered = recover(sourcesIn(this.#disk, source.paths, source.manifest))
+      const seq = forkPoint(recovered, at)
+      const manifest = manifestAt(seq)
+      this.#publish(manifest, paths, (staged) => {
+        const audit = forkFiles(this.#disk, { paths: source.paths, recovered }, seq, staged)
+        replaceFile(staged.manifest, manifestText(attesting(manifest, audit)), this.#disk)
+        // Had it been removed while it was copied, the copy could lack anything.
+        if (this.#find(from).manifest.created_at !== source.manifest.created_at)
+          throw new StintError('NOT_FOUND', `session ${from} was removed meanwhile`)
+      })
+    })
+  }
+
+  async spool(id: string, entries: readonly SpoolEntry[]): Promise<void> {
+    const { paths } = this.#find(id)
+    explaining(`leave entries for session ${id}`, paths.root, () => leave(this.#disk, paths, entries))
+  }
+
+  /** One that was removed in this moment has none: who has just closed it need not hear of that. */
+  async hasSpool(id: string): Promise<boolean> {
+    const paths = this.#pathsOf(id)
+    return explaining('look into the spool', paths.root, () => waiting(this.#disk, paths).length > 0)
+  }
+
+  async holder(id: string): Promise<Holder | undefined> {
+    const { root } = this.#find(id).paths
+    return explaining('read the lock', root, () => SessionLock.look(root)?.holder)
+  }
+
+  async unlock(id: string): Promise<Holder | undefined> {
+    const { paths } = this.#find(id)
+    if (SessionLock.look(paths.root)?.holder === undefined) return undefined
+    const hold: Hold = { kind: 'writer', purpose: 'unlock' }
+    const { session, before } = explaining(`unlock session ${id}`, paths.root, () => {
+      const taken = this.#take(paths, id, hold, true)
+      return { session: this.#openTaken(id, hold, taken), before: taken.before }
+    })
+    await session.release()
+    // The one it was taken from: another may have come since the look.
+    return before?.holder
+  }
+
+  async remove(id: string): Promise<void> {
+    // Also one whose manifest makes no sense: what cannot be read can be thrown away.
+    const paths = locateSession(this.#sessions, id)
+    const manifest = readManifest(this.#disk, paths)
+    if (manifest !== undefined) assertOurs(manifest)
+    const trash = join(this.#home, 'trash')
+    ensureHomeDirectory(trash)
+    explaining(`remove session ${id}`, paths.root, () => {
+      const taken = this.#take(paths, id, { kind: 'writer', purpose: 'remove' })
+      const name = listIfThere(this.#disk, trash).includes(id) ? `${id}-${ulid()}` : id
+      try {
+        this.#disk.rename(paths.root, join(trash, name))
+      } catch (error) {
+        giveBack(taken)
+        throw error
+      }
+      this.#disk.syncDirectory(this.#sessions)
+      this.#disk.syncDirectory(trash)
+    })
+  }
+
+  #openTaken(id: string, hold: Hold, taken: Taken): HeldSession {
+    try {
+      // Read again: until the lock was ours, another writer could revise it.
+      const { paths, manifest } = this.#find(id)
+      return openTaken(this.#context(paths, manifest, hold, taken.touch), taken)
+    } catch (error) {
+      giveBack(taken)
+      throw error
+    }
+  }
+
+  /** A new session comes into being whole, or not at all. */
+  #publish<T>(
+    manifest: Manifest,
+    paths: SessionPaths,
+    fill: (staged: SessionPaths) => T,
+  ): { filled: T; touch: Touch | undefined } {
+    const staged = stageSession(this.#disk, this.#sessions, manifest)
+    try {
+      const filled = fill(staged)
+      return { filled, touch: publishSession(this.#disk, staged, paths) }
+    } catch (error) {
+      rmSync(staged.root, { recursive: true, force: true })
+      throw error
+    }
+  }
+
+  #context(paths: SessionPaths, manifest: Manifest, hold: Hold, touch: Touch | undefined): OpenContext {
+    return {
+      disk: this.#disk,
+      clock: this.#clock,
+      paths,
+      manifest,
+      hold,
+      onReleased: () => this.#noteAtRest(paths, hold, touch),
+    }
+  }
+
+  /** So that a list need not look at it; a visitor has no time for that, and what it has written is not the last. */
+  #noteAtRest(paths: SessionPaths, { kind }: Hold, touch: Touch | undefined): void {
+    if (kind === 'visitor' || touch === undefined) return
+    try {
+      const manifest = readManifest(this.#disk, paths)
+      if (manifest === undefined) return
+      new SessionIndex(indexDirectory(this.#sessions)).noteAtRest(touch, lookAt(this.#disk, paths, manifest))
+    } catch {
+      // The session is closed. A list looks at it itself.
+    }
+  }
+
+  #take(paths: SessionPaths, id: string, { kind, purpose }: Hold, force = false): Taken {
+    const epoch = highestEpoch(logsOf(this.#disk, paths))
+    return SessionLock.take(paths.root, id, { kind, purpose, highestEpoch: epoch, force })
+  }
+
+  #find(id: string): Found {
+    return findSession(this.#disk, this.#sessions, id)
+  }
+
+  #pathsOf(id: string): SessionPaths {
+    checkSessionId(id)
+    return pathsIn(join(this.#sessions, id))
+  }
+
+  #ensureSessions(): void {
+    ensureSessions(this.#home)
+    if (!this.#ensured) syncSessionsName(this.#disk, this.#home)
+    this.#ensured = true
+  }
+}

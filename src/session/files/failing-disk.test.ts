@@ -1,0 +1,141 @@
+import { readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { SessionWorld } from '../../../test/support/session-world.ts'
+import { systemClock } from '../../base/process/clock.ts'
+import { type Disk, nodeDisk } from '../../base/fs/disk.ts'
+import { createStore } from '../create-store.ts'
+import type { SessionStore } from '../store.ts'
+import { FilesystemDriver } from './driver.ts'
+import { repairSession } from './repair/repair.ts'
+
+let world: SessionWorld
+beforeEach(() => {
+  world = new SessionWorld()
+})
+afterEach(() => world[Symbol.asyncDispose]())
+
+const storeOn = (disk: Partial<Disk>): SessionStore =>
+  createStore(new FilesystemDriver({ home: world.home, disk: { ...nodeDisk, ...disk } }))
+
+const fault = (code: string): Error => Object.assign(new Error(code), { code })
+
+/** A disk that cannot open files whose path has this in it, as long as it is told so. */
+function blindTo(part: string): Partial<Disk> & { failing: boolean } {
+  const disk = {
+    failing: false,
+    openToRead(path: string): number {
+      if (disk.failing && path.includes(part)) throw fault('EMFILE')
+      return nodeDisk.openToRead(path)
+    },
+  }
+  return disk
+}
+
+const openFiles = (): number => readdirSync('/proc/self/fd').length
+
+test('an audit log that once could not be read does not fail the acts after it', async () => {
+  const disk = blindTo('audit.log')
+  await using session = await storeOn(disk).create()
+  await session.act({ action: 'pay', key: 'a' }, () => 1)
+  await session.close()
+  await using again = await storeOn(disk).resume(session.id)
+  disk.failing = true
+  const pay = (): Promise<number> => again.act({ action: 'pay', key: 'a' }, () => 2)
+  await expect(pay()).rejects.toMatchObject({ code: 'TOO_MANY_FILES' })
+  disk.failing = false
+  expect(await pay()).toBe(1)
+  await again.audit({ action: 'note' })
+  await again.close()
+})
+
+test('a blob that cannot be opened now is not taken for a damaged one', async () => {
+  const disk = blindTo('/blobs/')
+  const store = storeOn(disk)
+  const session = await store.create()
+  await session.slot('large', { version: '1', initial: '' }).set('x'.repeat(300_000))
+  await session.close()
+  rmSync(world.path(session.id, 'snapshots'), { recursive: true })
+  disk.failing = true
+  await expect((await store.inspect(session.id)).health()).rejects.toMatchObject({ code: 'TOO_MANY_FILES' })
+  await expect(store.resume(session.id)).rejects.toMatchObject({ code: 'TOO_MANY_FILES' })
+  disk.failing = false
+  expect(await (await store.inspect(session.id)).health()).toMatchObject({ ok: true })
+  await using again = await store.resume(session.id)
+  expect(again.slot('large', { version: '1', initial: '' }).value).toHaveLength(300_000)
+})
+
+test('what made a session fail to open is told, also when its lock cannot be given back', async () => {
+  const id = await world.make('damaged')
+  const journal = world.path(id, 'journal.log')
+  writeFileSync(journal, readFileSync(journal, 'utf8').replace('"n":1', '"n":7'))
+  rmSync(world.path(id, 'snapshots'), { recursive: true })
+  // Somebody else takes the lock while we read.
+  const openToRead = (path: string): number => {
+    const locks = readdirSync(world.path(id, 'lock')).map(Number)
+    if (path === journal) symlinkSync('x', world.path(id, 'lock', String(Math.max(...locks) + 1)))
+    return nodeDisk.openToRead(path)
+  }
+  await expect(storeOn({ openToRead }).resume(id)).rejects.toMatchObject({ code: 'JOURNAL_CORRUPT' })
+})
+
+test.each(['makeDirectory', 'syncDirectory'] as const)(
+  'a session that cannot be opened because %s fails leaves no file open',
+  async (call) => {
+    const store = storeOn({
+      [call](path: string) {
+        if (basename(path) === 'audit') throw fault('ENOSPC')
+        nodeDisk[call](path)
+      },
+    })
+    const before = openFiles()
+    for (let i = 0; i < 3; i++) await expect(store.create()).rejects.toMatchObject({ code: 'DISK_FULL' })
+    expect(openFiles()).toBe(before)
+  },
+)
+
+test('a session that is removed while it is forked is not forked, rather than in part', async () => {
+  const session = await world.store.create({ id: 'origin' })
+  await session.append({ type: 'big', data: 'x'.repeat(300_000) })
+  await session.close()
+  const list = (directory: string): string[] => {
+    if (basename(directory) === 'blobs') void world.store.remove('origin')
+    return nodeDisk.list(directory)
+  }
+  await expect(storeOn({ list }).fork('origin', { id: 'copy' })).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  expect(await world.store.list()).toEqual([])
+})
+
+test('a visitor who leaves something for a session that is removed meanwhile hears that it is gone', async () => {
+  const session = await world.store.create({ id: 'gone' })
+  const makeDirectory = (path: string): void => {
+    if (basename(path) === 'spool') rmSync(world.path('gone'), { recursive: true })
+    nodeDisk.makeDirectory(path)
+  }
+  const visiting = storeOn({ makeDirectory }).visit('gone', (visit) => visit.append({ type: 'left' }))
+  await expect(visiting).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  await expect(session.close()).rejects.toMatchObject({ code: 'FENCED' })
+})
+
+test('where no links can be made, a repair keeps copies that are on disk', async () => {
+  const id = await world.make('patient')
+  const journal = world.path(id, 'journal.log')
+  writeFileSync(journal, readFileSync(journal, 'utf8').replace('"n":2', '"n":7'))
+  const damaged = readFileSync(journal, 'utf8')
+  const published: string[] = []
+  const disk: Disk = {
+    ...nodeDisk,
+    link: () => {
+      throw fault('EPERM')
+    },
+    rename(from, to) {
+      published.push(to)
+      nodeDisk.rename(from, to)
+    },
+  }
+  const repaired = await repairSession({ disk, clock: systemClock, sessions: world.sessions, id })
+  const kept = 'kept' in repaired ? repaired.kept : ''
+  // By a rename, that is, after it was synced.
+  expect(published).toContain(join(kept, 'journal.log'))
+  expect(readFileSync(join(kept, 'journal.log'), 'utf8')).toBe(damaged)
+})

@@ -1,0 +1,95 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { World } from '../../../test/support/world.ts'
+import { nodeDisk } from '../../base/fs/disk.ts'
+import { createStore } from '../create-store.ts'
+import type { SessionStore } from '../store.ts'
+import { noteDamage } from './damage-marker.ts'
+import { FilesystemDriver } from './driver.ts'
+import { pathsIn } from './paths.ts'
+import { filesystemStore } from './store.ts'
+
+let world: World
+let store: SessionStore
+beforeEach(() => {
+  world = new World()
+  store = filesystemStore({ home: join(world.tmp, 'home') })
+})
+afterEach(() => world[Symbol.asyncDispose]())
+
+test('a session that was closed resumes with everything it had', async () => {
+  const session = await store.create({ tool: 'test', title: 'first' })
+  const { id } = session
+  const { seq } = await session.append({ type: 'message', data: { text: 'hello' } })
+  expect(seq).toBe(1)
+  const slot = session.slot<string[]>('todo', { version: '1', initial: [] })
+  await slot.set([...slot.value, 'a'])
+  await session.act({ action: 'shell', subject: 'ls', key: 'k' }, () => 42)
+  await session.turn()
+  await session.close()
+  const again = await store.resume(id)
+  expect(again.slot<string[]>('todo', { version: '1', initial: [] }).value).toEqual(['a'])
+  expect(again.turns).toBe(1)
+  expect(await again.act({ action: 'shell', key: 'k' }, () => 43)).toBe(42)
+  expect(await again.tail(5)).toMatchObject([{ type: 'message' }])
+  await again.close()
+  expect((await store.list())[0]).toMatchObject({ id, state: 'closed', turns: 1 })
+  expect((await (await store.inspect(id)).health()).ok).toBe(true)
+})
+
+test('damage that was found before the last snapshot keeps writers and visitors away', async () => {
+  const session = await store.create({ id: 'old' })
+  for (const n of [1, 2, 3]) await session.append({ type: 'message', data: { n } })
+  await session.close()
+  const path = join(world.tmp, 'home/sessions/old/journal.log')
+  writeFileSync(path, readFileSync(path, 'utf8').replace('{"n":1}', '{"n":7}'))
+  // Nobody has looked yet: a resume begins with the snapshot.
+  await (await store.resume('old')).close()
+  const health = await (await store.inspect('old')).health()
+  expect(health).toMatchObject({ ok: false, journal: { state: 'damaged' } })
+  noteDamage(nodeDisk, pathsIn(dirname(path)), 'a record was changed', Date.now())
+  await expect(store.resume('old')).rejects.toMatchObject({ code: 'JOURNAL_CORRUPT' })
+  await expect(store.visit('old', (visit) => visit.append({ type: 'note' }))).rejects.toMatchObject({
+    code: 'JOURNAL_CORRUPT',
+  })
+  expect(await store.list()).toMatchObject([{ id: 'old', state: 'damaged' }])
+})
+
+test('a session that cannot be made leaves nothing behind', async () => {
+  const home = join(world.tmp, 'home')
+  await (await store.create()).close()
+  const before = readdirSync(join(home, 'sessions'))
+  const full = (path: string): number => {
+    throw Object.assign(new Error('no space left'), { code: 'ENOSPC', path })
+  }
+  const onFullDisk = createStore(new FilesystemDriver({ home, disk: { ...nodeDisk, create: full } }))
+  await expect(onFullDisk.create()).rejects.toMatchObject({ code: 'DISK_FULL' })
+  expect(readdirSync(join(home, 'sessions'))).toEqual(before)
+})
+
+test.each(['before', 'after'])(
+  'a session that is removed the moment it was given back, %s a look for what visitors left, is closed all the same',
+  async (when) => {
+    const home = join(world.tmp, 'home')
+    const driver = new FilesystemDriver({ home })
+    const session = await createStore(driver).create()
+    const { hasSpool } = FilesystemDriver.prototype
+    driver.hasSpool = async (id) => {
+      if (when === 'before') await store.remove(id)
+      else await driver.spool(id, [{ log: 'journal', type: 'late', json: '1' }])
+      const left = await hasSpool.call(driver, id)
+      if (when === 'after') await store.remove(id)
+      return left
+    }
+    await session.close()
+    expect(await store.list()).toEqual([])
+  },
+)
+
+test('a session that refers to a secret in a file that nobody can read is resumed, and not left locked', async () => {
+  const session = await store.create({ secrets: [{ kind: 'file', name: `/${'x'.repeat(300)}` }] })
+  await session.close()
+  for (let i = 0; i < 2; i++) await (await store.resume(session.id)).close()
+  expect(await store.list()).toMatchObject([{ state: 'closed' }])
+})

@@ -1,0 +1,102 @@
+import { join } from 'node:path'
+import type { Anchor } from '../log/audit-checkpoint.ts'
+import { positionAfter, readBackwards } from '../log/read.ts'
+import { type LogPlace, segmentsOf } from '../log/log-files.ts'
+import { replaceFile } from '../../base/fs/atomic-file.ts'
+import { type Disk, listIfThere, readFully } from '../../base/fs/disk.ts'
+import { StintError } from '../../base/errors/stint-error.ts'
+import type { Manifest } from '../manifest.ts'
+import { linkOrCopy } from './link-or-copy.ts'
+import { logsOf } from './logs.ts'
+import type { SessionPaths } from './paths.ts'
+import type { Recovered } from './recover.ts'
+import { Snapshots } from './snapshots.ts'
+
+export interface ForkSource {
+  paths: SessionPaths
+  /** Where the logs end, as far as they are whole. */
+  recovered: Recovered
+}
+
+/** The last record that a fork has: all that are whole, or up to the one that is asked for. */
+export function forkPoint({ journal }: Recovered, at: number | undefined): number {
+  const last = journal.end.seq
+  const seq = at ?? last
+  if (Number.isSafeInteger(seq) && seq >= 0 && seq <= last) return seq
+  throw new StintError('ARG_ERROR', `there is no record ${seq} to fork at: the last one is ${last}`)
+}
+
+/**
+ * Gives a staged session what another has up to a record. Files that will not change any more are linked, or copied where that fails; of the
+ * segment in which it ends, the part that counts is copied. Safe while the other is written to. Gives where its audit log ends.
+ */
+export function forkFiles(
+  disk: Disk,
+  { paths: from, recovered }: ForkSource,
+  seq: number,
+  to: SessionPaths,
+): Anchor {
+  const [source, target] = [logsOf(disk, from), logsOf(disk, to)]
+  const last = recovered.journal.end.seq
+  copyLog(source.journal, seq, target.journal)
+  const audited = seq === last ? recovered.audit.end.seq : auditedAt(source.journal, seq)
+  if (audited > 0) {
+    disk.makeDirectory(to.audit)
+    copyLog(source.audit, audited, target.audit)
+  }
+  for (const name of ['blobs', 'state'] as const) linkAll(disk, from[name], to[name], () => true)
+  // One that tells of more than the fork has would attest what is not there.
+  const fits = new Set(
+    [...new Snapshots(disk, from).newestFirst()]
+      .filter(({ ends }) => ends.journal.seq <= seq && ends.audit.seq <= audited)
+      .map((snapshot) => `${snapshot.seq}.json`),
+  )
+  linkAll(disk, from.snapshots, to.snapshots, (name) => fits.has(name))
+  disk.syncDirectory(to.root)
+  return { count: audited, head: positionAfter(target.audit, audited)?.tail ?? '' }
+}
+
+/** How far the audit log had come when a record was written. */
+function auditedAt(journal: LogPlace, seq: number): number {
+  for (const { audit } of readBackwards(journal, seq + 1)) if (audit !== undefined) return audit.count
+  return 0
+}
+
+function copyLog(from: LogPlace, seq: number, to: LogPlace): void {
+  const { disk, directory, log } = from
+  const end = positionAfter(from, seq)
+  const incomplete = new StintError('JOURNAL_CORRUPT', `the ${log} cannot be read up to record ${seq}`)
+  if (end === undefined) throw incomplete
+  if (seq === 0) return
+  for (const { name, firstSeq } of segmentsOf(from)) {
+    if (firstSeq > seq) break
+    if (name !== end.segment) {
+      if (!linkOrCopy(disk, join(directory, name), join(to.directory, name))) throw incomplete
+      continue
+    }
+    const file = disk.openToRead(join(directory, name))
+    try {
+      replaceFile(join(to.directory, name), readFully(disk, file, 0, end.offset), disk)
+    } finally {
+      disk.close(file)
+    }
+  }
+  disk.syncDirectory(to.directory)
+}
+
+function linkAll(disk: Disk, from: string, to: string, wanted: (name: string) => boolean): void {
+  const names = listIfThere(disk, from).filter((name) => !name.startsWith('.') && wanted(name))
+  if (names.length === 0) return
+  disk.makeDirectory(to)
+  // A snapshot, and the values it names, may be pruned in this moment: then nothing needs them.
+  for (const name of names) linkOrCopy(disk, join(from, name), join(to, name))
+  disk.syncDirectory(to)
+}
+
+/** A fork of a repaired session may have an audit log that its journal, which is older, does not know: what it began with counts. */
+export const attesting = (manifest: Manifest, audit: Anchor): Manifest => ({
+  ...manifest,
+  revisions: manifest.revisions.map((revision) =>
+    revision.kind === 'fork' && audit.count > 0 ? { ...revision, audit } : revision,
+  ),
+})

@@ -1,0 +1,31 @@
+import { auditCodec, journalCodec } from '../log/codec.ts'
+import type { LogPlace } from '../log/log-files.ts'
+import type { Position } from '../log/position.ts'
+import { parseSegmentName } from '../log/segment.ts'
+import { type Disk, listIfThere } from '../../base/fs/disk.ts'
+import type { SessionPaths } from './paths.ts'
+
+/** Where both logs of a session end. */
+export interface LogEnds {
+  journal: Position
+  audit: Position
+}
+
+/** The two logs of a session. */
+export interface Logs {
+  journal: LogPlace
+  audit: LogPlace
+}
+
+export const logsOf = (disk: Disk, { root, audit }: SessionPaths): Logs => ({
+  journal: { disk, directory: root, log: 'journal', codec: journalCodec },
+  audit: { disk, directory: audit, log: 'audit', codec: auditCodec },
+})
+
+/** The highest epoch that the names of the segments show. */
+export function highestEpoch({ journal, audit }: Logs): number {
+  const epochs = [journal, audit].flatMap(({ disk, directory, log }) =>
+    listIfThere(disk, directory).map((name) => parseSegmentName(log, name)?.epoch ?? 0),
+  )
+  return Math.max(0, ...epochs)
+}

@@ -1,0 +1,152 @@
+import { join } from 'node:path'
+import { mend, syncAccepted } from '../log/cut-torn-tail.ts'
+import { beginning } from '../log/position.ts'
+import { isAt, isEnd, readLines } from '../log/read.ts'
+import { parseRecord } from '../log/record.ts'
+import { isStaged } from '../../base/fs/atomic-file.ts'
+import type { Clock } from '../../base/process/clock.ts'
+import { type Disk, listIfThere } from '../../base/fs/disk.ts'
+import { damageFound } from '../damage-error.ts'
+import type { Hold } from '../driver.ts'
+import type { Manifest } from '../manifest.ts'
+import { brokenSlots, nothingToReport } from '../recovery-report.ts'
+import { visitedRecords } from '../snapshot-policy.ts'
+import { emptyState } from '../state.ts'
+import type { RecoveryReport } from '../store.ts'
+import { damageOf, isMarkedDamaged, markDamaged } from './damage-marker.ts'
+import { FilesystemSession, type Sizes } from './held-session.ts'
+import { type LogEnds, type Logs, logsOf } from './logs.ts'
+import { onward } from './append-point.ts'
+import type { SessionPaths } from './paths.ts'
+import { recover, type Recovered, sourcesIn } from './recover.ts'
+import type { Taken, WriterLock } from './session-lock.ts'
+import { type Snapshot, Snapshots } from './snapshots.ts'
+import { idOf, waiting } from './spool.ts'
+import { verify } from './verify.ts'
+
+export interface OpenContext {
+  disk: Disk
+  clock: Clock
+  paths: SessionPaths
+  manifest: Manifest
+  hold: Hold
+  onReleased?: () => void
+  sizes?: Sizes
+  /** By a repair: what is still marked as damaged is about to be no more. */
+  repairing?: boolean
+}
+
+/** A lock that was just taken, and how it was found. */
+export interface TakenHold extends Pick<Taken, 'standing' | 'before'> {
+  lock: WriterLock
+}
+
+/** Opens a session that was just created. */
+export const openNew = (context: OpenContext, lock: WriterLock): FilesystemSession =>
+  new FilesystemSession({
+    ...context,
+    lock,
+    state: emptyState(),
+    report: nothingToReport(),
+    journal: { from: beginning('journal'), continues: false, eager: true },
+    audit: {
+      from: beginning('audit', logsOf(context.disk, context.paths).audit.codec),
+      continues: false,
+      eager: false,
+    },
+    snapshotAt: { seq: 0, bytes: 0 },
+    spooled: new Set(),
+  })
+
+/** Recovers a session whose lock was just taken, and opens it. Damage is reported and nothing is changed. */
+export function openTaken(context: OpenContext, taken: TakenHold): FilesystemSession {
+  const { disk, paths, manifest, hold } = context
+  const { lock, standing, before } = taken
+  const logs = logsOf(disk, paths)
+  if (!context.repairing) refuseMarked(context)
+  // A visitor needs no state, unless it must take a snapshot: where a session was closed, it can go on without reading it.
+  const ends = hold.kind === 'visitor' ? before?.ends : undefined
+  if (ends !== undefined && !isSnapshotDue(context, ends) && isAsLeft(logs, ends))
+    return openAt(context, taken, logs, ends)
+  const recovered = recover(sourcesIn(disk, paths, manifest, before?.ends))
+  refuseDamage(context, recovered)
+  const { journal, audit, state, snapshot } = recovered
+  const cut = [...mend(logs.journal, journal, paths.quarantine), ...mend(logs.audit, audit, paths.quarantine)]
+  syncAccepted(logs.journal, journal)
+  syncAccepted(logs.audit, audit)
+  if (standing === 'dead') removeStaged(disk, paths)
+  const report: RecoveryReport = {
+    snapshot: snapshot?.seq,
+    replayed: journal.records,
+    cut,
+    ignored: [...journal.ignored, ...audit.ignored],
+    brokenSlots: brokenSlots(state),
+    tookOverFrom: before?.holder,
+  }
+  return new FilesystemSession({
+    ...context,
+    lock,
+    state,
+    report,
+    journal: onward(logs.journal, journal.end, standing, lock.epoch),
+    audit: onward(logs.audit, audit.end, standing, lock.epoch),
+    snapshotAt: { seq: snapshot?.seq ?? 0, bytes: journal.bytes },
+    spooled: spooledMarks(context, logs, snapshot),
+  })
+}
+
+/** By the names of the snapshots alone. */
+const isSnapshotDue = ({ disk, paths, sizes }: OpenContext, { journal }: LogEnds): boolean =>
+  journal.seq - new Snapshots(disk, paths).newestSeq() >= (sizes?.visitedRecords ?? visitedRecords)
+
+/** Do the logs end where the last writer says that it left them? */
+const isAsLeft = (logs: Logs, ends: LogEnds): boolean =>
+  (['journal', 'audit'] as const).every((log) => isAt(logs[log], ends[log]) && isEnd(logs[log], ends[log]))
+
+const openAt = (context: OpenContext, { lock }: TakenHold, logs: Logs, ends: LogEnds): FilesystemSession =>
+  new FilesystemSession({
+    ...context,
+    lock,
+    state: emptyState(),
+    report: nothingToReport(),
+    journal: onward(logs.journal, ends.journal, 'released', lock.epoch),
+    audit: onward(logs.audit, ends.audit, 'released', lock.epoch),
+    snapshotAt: { seq: ends.journal.seq, bytes: 0 },
+    spooled: spooledMarks(context, logs, undefined),
+  })
+
+/** The entries of the spool files that are there, and that the logs have: those the snapshot tells of, and those that came after it. */
+function spooledMarks({ disk, paths }: OpenContext, logs: Logs, snapshot: Snapshot | undefined): Set<string> {
+  const files = new Set(waiting(disk, paths).map(idOf))
+  const marks = new Set(snapshot?.spooled)
+  if (files.size === 0) return marks
+  for (const log of ['journal', 'audit'] as const) {
+    for (const { line } of readLines(logs[log], { from: (snapshot?.ends[log].seq ?? 0) + 1 })) {
+      const mark: unknown = line.bytes.includes('"spool":"') ? parseRecord(line.bytes).spool : undefined
+      if (typeof mark === 'string' && files.has(idOf(mark))) marks.add(mark)
+    }
+  }
+  return marks
+}
+
+/** Damage that was found once may lie before the snapshot that a recovery begins with: then only reading all of it tells. */
+function refuseMarked({ disk, paths, manifest }: OpenContext): void {
+  if (!isMarkedDamaged(disk, paths)) return
+  const damage = damageFound(manifest.session_id, verify(sourcesIn(disk, paths, manifest)))
+  // Without a blob, all the rest can go on.
+  if (damage !== undefined && damage.code !== 'BLOB_MISSING') throw damage
+}
+
+function refuseDamage({ paths, manifest, disk, clock }: OpenContext, recovered: Recovered): void {
+  const error = damageOf(manifest.session_id, recovered)
+  if (error === undefined) return
+  markDamaged(disk, paths, error.message, clock.now())
+  throw error
+}
+
+/** What a writer was about to rename when it died. The spool has files of others, who may live. */
+function removeStaged(disk: Disk, { root, audit, blobs, quarantine, snapshots, state }: SessionPaths): void {
+  for (const directory of [root, audit, blobs, quarantine, snapshots, state]) {
+    for (const name of listIfThere(disk, directory)) if (isStaged(name)) disk.unlink(join(directory, name))
+  }
+}

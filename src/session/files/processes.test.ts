@@ -1,0 +1,176 @@
+import { readdirSync, readFileSync, readlinkSync, symlinkSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { SessionHolder } from '../../../test/support/session-holder.ts'
+import { until, World } from '../../../test/support/world.ts'
+import { readProcessStat } from '../../base/process/platform.ts'
+import type { SessionStore } from '../store.ts'
+import { filesystemStore } from './store.ts'
+
+let world: World
+let home: string
+let store: SessionStore
+beforeEach(() => {
+  world = new World()
+  home = join(world.tmp, 'home')
+  store = filesystemStore({ home })
+})
+afterEach(() => world[Symbol.asyncDispose]())
+
+const typesOf = async (id: string): Promise<string[]> => {
+  const types: string[] = []
+  for await (const { type } of (await store.inspect(id)).events()) types.push(type)
+  return types
+}
+
+test('a session that another process holds is refused with its pid; once that was killed, it is ours at once', async () => {
+  const holder = await SessionHolder.start(world, home)
+  const id = (await holder.tell({ do: 'create', options: { purpose: 'work' } })) as string
+  await holder.tell({ do: 'append', type: 'theirs' })
+  await expect(store.resume(id)).rejects.toMatchObject({
+    code: 'SESSION_LOCKED',
+    exit: 4,
+    message: expect.stringContaining(`pid ${holder.pid} (work)`) as string,
+    options: { facts: { holder: { pid: holder.pid, host: hostname(), purpose: 'work' } } },
+  })
+  await expect(store.remove(id)).rejects.toMatchObject({ code: 'SESSION_LOCKED' })
+  expect(await store.list()).toMatchObject([{ state: 'active', holder: { process: { pid: holder.pid } } }])
+  expect(await typesOf(id)).toEqual(['theirs'])
+  await holder.signal('SIGKILL')
+  expect(await store.list()).toMatchObject([{ state: 'crashed' }])
+  const session = await store.resume(id)
+  expect(session.report.tookOverFrom?.process.pid).toBe(holder.pid)
+  expect((await session.append({ type: 'ours' })).seq).toBe(2)
+  await session.close()
+  expect(await store.list()).toMatchObject([{ state: 'closed', records: 2 }])
+})
+
+test('who waits for a living holder gets the session when that is killed', async () => {
+  const holder = await SessionHolder.start(world, home)
+  const id = (await holder.tell({ do: 'create' })) as string
+  const waiting = store.resume(id, { wait: '1m' })
+  await holder.signal('SIGKILL')
+  await using session = await waiting
+  expect(session.report.tookOverFrom?.process.pid).toBe(holder.pid)
+})
+
+test('a writer that was stopped, robbed and woken is fenced, and nothing it writes is read', async () => {
+  const holder = await SessionHolder.start(world, home)
+  const id = (await holder.tell({ do: 'create' })) as string
+  await holder.tell({ do: 'append', type: 'first' })
+  await holder.signal('SIGSTOP')
+  await until('it is stopped', () => readProcessStat(holder.pid)?.state === 'T')
+  // Told while it sleeps: it writes the moment it wakes.
+  const late = holder.tell({ do: 'append', type: 'late' })
+  expect((await store.unlock(id))?.process.pid).toBe(holder.pid)
+  const session = await store.resume(id)
+  await session.append({ type: 'second' })
+  await holder.signal('SIGCONT')
+  await expect(late).rejects.toMatchObject({ code: 'FENCED' })
+  await expect(holder.tell({ do: 'append', type: 'late' })).rejects.toMatchObject({ code: 'FENCED' })
+  await expect(holder.tell({ do: 'act', key: 'late' })).rejects.toMatchObject({ code: 'FENCED' })
+  await expect(holder.tell({ do: 'close' })).rejects.toMatchObject({ code: 'FENCED' })
+  await session.append({ type: 'third' })
+  expect(await typesOf(id)).toEqual(['first', 'second', 'third'])
+  await session.close()
+  expect((await (await store.inspect(id)).health()).ok).toBe(true)
+  await using again = await store.resume(id)
+  expect(again.lastSeq).toBe(3)
+})
+
+/** Sets the holder's last heartbeat back, as if it had been silent since. */
+function age(id: string, ms: number): void {
+  const lock = join(home, 'sessions', id, 'lock')
+  const top = Math.max(...readdirSync(lock).map(Number).filter(Number.isSafeInteger))
+  const record = JSON.parse(readlinkSync(join(lock, String(top)))) as {
+    holder: { beat: number }
+    nonce: string
+  }
+  record.holder.beat -= ms
+  record.nonce += 'x'
+  symlinkSync(JSON.stringify(record), join(lock, String(top + 1)))
+}
+
+test('a holder in another process table keeps its session until it was silent for five minutes', async () => {
+  const holder = await SessionHolder.startElsewhere(world, home)
+  const id = (await holder.tell({ do: 'create' })) as string
+  await holder.tell({ do: 'append', type: 'theirs' })
+  expect(await store.list()).toMatchObject([{ state: 'locked' }])
+  // On which machine it is, nobody here can know.
+  const facts = { holder: { pid: expect.any(Number) as number, host: undefined } }
+  await expect(store.resume(id)).rejects.toMatchObject({ code: 'SESSION_LOCKED', options: { facts } })
+  age(id, 4.5 * 60_000)
+  await expect(store.resume(id)).rejects.toMatchObject({ code: 'SESSION_LOCKED' })
+  age(id, 60_000)
+  expect(await store.list()).toMatchObject([{ state: 'crashed' }])
+  const session = await store.resume(id)
+  await session.append({ type: 'ours' })
+  await expect(holder.tell({ do: 'append', type: 'late' })).rejects.toMatchObject({ code: 'FENCED' })
+  await session.close()
+  expect(await typesOf(id)).toEqual(['theirs', 'ours'])
+})
+
+test('a holder in another process table loses its session at once when somebody unlocks it', async () => {
+  const holder = await SessionHolder.startElsewhere(world, home)
+  const id = (await holder.tell({ do: 'create' })) as string
+  await holder.tell({ do: 'append', type: 'theirs' })
+  expect((await store.unlock(id))?.process.pidns).not.toBe('')
+  await using session = await store.resume(id)
+  await expect(holder.tell({ do: 'append', type: 'late' })).rejects.toMatchObject({ code: 'FENCED' })
+  expect(session.lastSeq).toBe(1)
+})
+
+test('what was left for a holder that is killed comes in with the next one, once', async () => {
+  const holder = await SessionHolder.start(world, home)
+  const id = (await holder.tell({ do: 'create' })) as string
+  // Stopped, so that it does not take it in itself.
+  await holder.signal('SIGSTOP')
+  await until('it is stopped', () => readProcessStat(holder.pid)?.state === 'T')
+  const direct = await store.visit(id, async (visit) => {
+    await visit.append({ type: 'left' })
+    return visit.direct
+  })
+  expect(direct).toBe(false)
+  await holder.signal('SIGKILL')
+  await store.visit(id, (visit) => visit.append({ type: 'then' }))
+  expect(await typesOf(id)).toEqual(['left', 'then'])
+  await using session = await store.resume(id)
+  await session.turn()
+  expect(await typesOf(id)).toEqual(['left', 'then'])
+})
+
+test('an act during which its process is killed is uncertain afterwards, and not done again in silence', async () => {
+  const holder = await SessionHolder.start(world, home)
+  const id = (await holder.tell({ do: 'create' })) as string
+  expect(await holder.tell({ do: 'act', key: 'k', forever: true })).toBe('acting')
+  await holder.signal('SIGKILL')
+  await using session = await store.resume(id)
+  expect(session.unsettled()).toMatchObject([{ action: 'act', key: 'k' }])
+  await expect(session.act({ action: 'act', key: 'k' }, () => 1)).rejects.toMatchObject({
+    code: 'ACT_UNCERTAIN',
+  })
+})
+
+test('several processes visit a session that one of them holds, and everything is there once', async () => {
+  const holders = await Promise.all([1, 2, 3].map(() => SessionHolder.start(world, home)))
+  const [writer, ...visitors] = holders as [SessionHolder, ...SessionHolder[]]
+  const id = (await writer.tell({ do: 'create' })) as string
+  const told: string[] = []
+  for (let round = 0; round < 10; round++) {
+    await Promise.all(
+      visitors.map(async (visitor, i) => {
+        const type = `v${i}-${round}`
+        told.push(type)
+        await visitor.tell({ do: 'visit', id, type })
+      }),
+    )
+    if (round === 5) await writer.tell({ do: 'close' })
+  }
+  const session = await store.resume(id)
+  await session.turn()
+  await session.close()
+  expect((await typesOf(id)).toSorted()).toEqual(told.toSorted())
+  expect((await (await store.inspect(id)).health()).ok).toBe(true)
+  expect(readFileSync(join(home, 'sessions', id, 'manifest.json'), 'utf8')).toContain('"close"')
+})

@@ -1,0 +1,86 @@
+import { type AuditRecord, auditRecordOf } from '../audit-record.ts'
+import { Blobs } from '../log/blobs.ts'
+import { readBackwards, readRecords } from '../log/read.ts'
+import type { LogRecord } from '../log/record.ts'
+import type { Disk } from '../../base/fs/disk.ts'
+import { drainInTurns } from '../../base/process/run-generator.ts'
+import type { ReadableSession } from '../driver.ts'
+import type { Manifest } from '../manifest.ts'
+import type { FoldedState } from '../state.ts'
+import type { Health, SessionSummary } from '../store.ts'
+import { eachRecord } from './each-record.ts'
+import { explain } from './session-file-errors.ts'
+import { type Logs, logsOf } from './logs.ts'
+import type { SessionPaths } from './paths.ts'
+import { recover, sourcesIn } from './recover.ts'
+import { SessionLock } from './session-lock.ts'
+import { lookAt } from './summary.ts'
+import { verifySteps } from './verify.ts'
+
+/** A session in plain files, to read: nothing is locked and nothing is changed. */
+export class ReadableFiles implements ReadableSession {
+  readonly manifest: Manifest
+  readonly #disk: Disk
+  readonly #paths: SessionPaths
+  readonly #logs: Logs
+  readonly #blobs: Blobs
+  #summary: SessionSummary | undefined
+
+  constructor(disk: Disk, paths: SessionPaths, manifest: Manifest) {
+    this.manifest = manifest
+    this.#disk = disk
+    this.#paths = paths
+    this.#logs = logsOf(disk, paths)
+    this.#blobs = new Blobs(disk, paths.blobs)
+  }
+
+  /** Made when it is asked for: whoever wants the manifest alone need not wait for it. */
+  get summary(): SessionSummary {
+    this.#summary ??= this.#explained(() => lookAt(this.#disk, this.#paths, this.manifest).summary)
+    return this.#summary
+  }
+
+  events(range?: { from?: number; to?: number }): AsyncIterable<LogRecord> {
+    return this.#each(() => readRecords(this.#logs.journal, range))
+  }
+
+  eventsBackwards(): AsyncIterable<LogRecord> {
+    return this.#each(() => readBackwards(this.#logs.journal))
+  }
+
+  async *audit(): AsyncIterable<AuditRecord> {
+    for await (const record of this.#each(() => readRecords(this.#logs.audit))) yield auditRecordOf(record)
+  }
+
+  async state(): Promise<FoldedState> {
+    return this.#explained(() => recover(sourcesIn(this.#disk, this.#paths, this.manifest)).state)
+  }
+
+  /** Against what the last writer says, too: a visitor attests the end nowhere else. */
+  async verify(onBytes?: (done: number) => void): Promise<Health> {
+    try {
+      const released = SessionLock.look(this.#paths.root)?.ends
+      // In turns: a large session takes seconds, and a signal must be heard meanwhile.
+      const sources = sourcesIn(this.#disk, this.#paths, this.manifest, released)
+      return await drainInTurns(verifySteps({ ...sources, onBytes }))
+    } catch (error) {
+      throw this.#explain(error)
+    }
+  }
+
+  #each(read: () => Iterable<LogRecord>): AsyncIterable<LogRecord> {
+    return eachRecord(this.#paths.root, this.#blobs, read)
+  }
+
+  #explained<T>(act: () => T): T {
+    try {
+      return act()
+    } catch (error) {
+      throw this.#explain(error)
+    }
+  }
+
+  #explain(error: unknown): unknown {
+    return explain(error, `read session ${this.manifest.session_id}`, this.#paths.root)
+  }
+}

@@ -1,0 +1,167 @@
+import { join } from 'node:path'
+import { Blobs } from '../../log/blobs.ts'
+import { encodeBody } from '../../log/codec.ts'
+import type { LogPlace } from '../../log/log-files.ts'
+import { mend } from '../../log/cut-torn-tail.ts'
+import type { Clock } from '../../../base/process/clock.ts'
+import { type Disk, makeIfMissing } from '../../../base/fs/disk.ts'
+import { ulid } from '../../../base/text/id.ts'
+import { errnoOf } from '../../../base/errors/stint-error.ts'
+import { explaining } from '../session-file-errors.ts'
+import { locateSession } from '../find-session.ts'
+import { linkOrCopy } from '../link-or-copy.ts'
+import { highestEpoch, logsOf } from '../logs.ts'
+import { openTaken } from '../open-session.ts'
+import type { SessionPaths } from '../paths.ts'
+import { giveBack, SessionLock, type Taken } from '../session-lock.ts'
+import { plainPayloads } from '../snapshots.ts'
+import { diagnose, type Diagnosis } from './diagnose.ts'
+import { planRepair, type RepairPlan } from './repair-plan.ts'
+import { restoringBodies } from './restoration.ts'
+import { rewriteLog } from './rewrite-log.ts'
+import type { Salvage } from './salvage.ts'
+
+export interface RepairOptions {
+  disk: Disk
+  clock: Clock
+  /** The directory of all sessions. */
+  sessions: string
+  id: string
+}
+
+export interface Repaired extends RepairPlan {
+  /** Where the files lie as they were. */
+  kept: string
+}
+
+/** What a repair would do. Nothing is locked, and nothing is changed. */
+export function examine({ disk, sessions, id }: RepairOptions): RepairPlan {
+  const paths = locateSession(sessions, id)
+  return explaining(`examine session ${id}`, paths.root, () =>
+    planRepair(id, diagnose(disk, paths, id, SessionLock.look(paths.root)?.ends)),
+  )
+}
+
+/**
+ * Makes a damaged session one that can be resumed: everything before the damage, and what is intact after it. What is lost is marked as lost, in its place. Nothing is deleted: the
+ * files as they were are in quarantine, and a revision and a line of the audit log tell of it.
+ */
+export async function repairSession(options: RepairOptions): Promise<Repaired | RepairPlan> {
+  const { disk, sessions, id } = options
+  const paths = locateSession(sessions, id)
+  const epoch = highestEpoch(logsOf(disk, paths))
+  const taken = SessionLock.take(paths.root, id, { kind: 'writer', purpose: 'repair', highestEpoch: epoch })
+  try {
+    const diagnosis = diagnose(disk, paths, id, taken.before?.ends)
+    const plan = planRepair(id, diagnosis)
+    if (!plan.needed) {
+      taken.lock.giveBack(taken.before)
+      return plan
+    }
+    const kept = join(paths.quarantine, `repair-${ulid()}`)
+    keep(disk, paths, kept, diagnosis)
+    writeLogs(options, paths, diagnosis, taken, { plan, kept })
+    await openAndRecord(options, paths, diagnosis, taken, { plan, kept })
+    return { ...plan, kept }
+  } catch (error) {
+    giveBack(taken)
+    throw error
+  }
+}
+
+interface Doing {
+  plan: RepairPlan
+  kept: string
+}
+
+/** A second name for each file that goes or is replaced, before anything is changed. */
+function keep(disk: Disk, paths: SessionPaths, kept: string, { rewrite }: Diagnosis): void {
+  if (makeIfMissing(disk, paths.quarantine)) disk.syncDirectory(paths.root)
+  disk.makeDirectory(kept)
+  for (const [directory, salvage] of [
+    [paths.root, rewrite.journal],
+    [paths.audit, rewrite.audit],
+  ] as const)
+    for (const name of salvage?.replaced ?? []) linkOrCopy(disk, join(directory, name), join(kept, name))
+  linkOrCopy(disk, paths.manifest, join(kept, 'manifest.json'))
+  disk.syncDirectory(kept)
+  disk.syncDirectory(paths.quarantine)
+}
+
+function writeLogs(
+  { disk, clock }: RepairOptions,
+  paths: SessionPaths,
+  { journal, audit, rewrite, restoration }: Diagnosis,
+  { lock }: Taken,
+  { plan, kept }: Doing,
+): void {
+  const logs = logsOf(disk, paths)
+  const { epoch } = lock
+  const now = clock.now()
+  if (rewrite.journal !== undefined) {
+    const more = restoringBodies(restoration, new Blobs(disk, paths.blobs))
+    rewriteLog(logs.journal, { salvage: rewrite.journal, tail: journal.end.tail, more, epoch, now })
+    clearReplaced(logs.journal, rewrite.journal)
+  }
+  if (makeIfMissing(disk, paths.audit)) disk.syncDirectory(paths.root)
+  mend(logs.audit, audit, paths.quarantine)
+  // Even where only the journal is damaged: its line must be there before the session can be opened.
+  const salvage = rewrite.audit ?? nothingLost(audit.end.seq)
+  rewriteLog(logs.audit, { salvage, tail: audit.end.tail, more: [noteOf(plan, kept)], epoch, now })
+  clearReplaced(logs.audit, salvage)
+}
+
+const nothingLost = (last: number): Salvage => ({
+  from: last + 1,
+  bad: last + 1,
+  pieces: [],
+  lost: [],
+  last,
+  replaced: [],
+})
+
+function noteOf({ findings, journal, audit, restored }: RepairPlan, kept: string): string {
+  const detail = { findings, journal, audit, restored, kept }
+  return encodeBody('note', JSON.stringify({ action: 'stint.repair', detail }))
+}
+
+/** By its name the new segment counts in their place: they may go at any time, or stay if we are killed here. */
+function clearReplaced({ disk, directory }: LogPlace, { replaced }: Salvage): void {
+  for (const name of replaced) unlinkIfThere(disk, join(directory, name))
+  disk.syncDirectory(directory)
+}
+
+async function openAndRecord(
+  { disk, clock }: RepairOptions,
+  paths: SessionPaths,
+  { manifest, manifestProblem }: Diagnosis,
+  taken: Taken,
+  { plan, kept }: Doing,
+): Promise<void> {
+  const hold = { kind: 'writer', purpose: 'repair' } as const
+  const held = openTaken({ disk, clock, paths, manifest, hold, repairing: true }, taken)
+  const { journal, audit, restored } = plan
+  const { state } = held
+  await held.snapshot(state, plainPayloads(state))
+  await held.revise({
+    kind: 'repair',
+    ...(manifestProblem === undefined ? {} : { manifest: manifestProblem }),
+    journal,
+    audit_log: audit,
+    restored,
+    kept,
+    ...held.ends(),
+    turns: state.turns,
+  })
+  // Before it is given back: whoever looks at it then finds it in order.
+  unlinkIfThere(disk, paths.damaged)
+  await held.release()
+}
+
+function unlinkIfThere(disk: Disk, path: string): void {
+  try {
+    disk.unlink(path)
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT') throw error
+  }
+}

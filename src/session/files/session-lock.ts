@@ -1,0 +1,187 @@
+import { hostname } from 'node:os'
+import { fileRegister } from '../../lease/file-register.ts'
+import { type Held, runSync } from '../../lease/register.ts'
+import { formatDuration } from '../../base/text/duration.ts'
+import { type Identity, liveness, ownIdentity } from '../../base/process/liveness.ts'
+import { thisMachine } from '../../base/process/platform.ts'
+import { codedError, StintError } from '../../base/errors/stint-error.ts'
+import { sessionFenced } from '../holder.ts'
+import type { Holder } from '../store.ts'
+import { confirmTouch, type Touch, touchSession } from './index/index-touch.ts'
+import { isEpoch, type LockRecord, lockText, parseLock, type Standing, standingOf } from './lock-record.ts'
+import type { LogEnds } from './logs.ts'
+
+/** In the directory of its session. */
+export const lockName = 'lock'
+
+export interface TakeRequest {
+  kind: Holder['kind']
+  purpose?: string
+  /** The highest epoch that the names in the session's directory show. */
+  highestEpoch: number
+  /** Take it from whoever holds it. */
+  force?: boolean
+}
+
+export interface Taken {
+  lock: SessionLock
+  /** The mark that it was taken, in the index of all sessions. */
+  touch: Touch | undefined
+  /** How it was found. */
+  standing: Standing
+  before: LockRecord | undefined
+}
+
+/** The single-writer lock of a session: a compare-and-swap register in its directory. */
+export class SessionLock {
+  readonly #register
+  readonly #session: string
+  #held: Held
+  #record: LockRecord
+
+  /** What the lock says now; undefined if it was never taken, or makes no sense. */
+  static look(directory: string): LockRecord | undefined {
+    const { epoch, text } = readLock(fileRegister(directory))
+    return parseLock(text, epoch)
+  }
+
+  /** Takes it, or throws `SESSION_LOCKED` with the living holder. */
+  static take(directory: string, session: string, request: TakeRequest): Taken {
+    const register = fileRegister(directory)
+    for (;;) {
+      const held = readLock(register)
+      const before = parseLock(held.text, held.epoch)
+      const standing = standingOf(before, Date.now(), ({ process }) => liveness(process))
+      if (standing === 'held' && !request.force) throw locked(session, before?.holder)
+      const now = Date.now()
+      const epoch = Math.max(held.epoch, before?.epoch ?? 0, request.highestEpoch) + 1
+      if (!isEpoch(epoch))
+        throw new StintError('HOME_UNSAFE', `session ${session} has a file of an epoch that never existed`)
+      const { kind, purpose } = request
+      const holder: Holder = { process: ownIdentity(), since: now, beat: now, kind, purpose, epoch }
+      const record = { holder, epoch, ends: undefined }
+      const touch = touchSession(directory, epoch)
+      const won = swapLock(register, held.epoch, lockText(session, record))
+      if (won === undefined) continue
+      confirmTouch(touch)
+      return { lock: new SessionLock(directory, session, won, record), touch, standing, before }
+    }
+  }
+
+  /** For a session whose directory has moved since. */
+  constructor(directory: string, session: string, held: Held, record: LockRecord) {
+    this.#register = fileRegister(directory)
+    this.#session = session
+    this.#held = held
+    this.#record = record
+  }
+
+  /** The same lock in another place. */
+  movedTo(directory: string): SessionLock {
+    return new SessionLock(directory, this.#session, this.#held, this.#record)
+  }
+
+  get epoch(): number {
+    return this.#record.epoch
+  }
+
+  get holder(): Holder | undefined {
+    return this.#record.holder
+  }
+
+  /** Throws `FENCED` if somebody else has taken it. */
+  assertOurs(): void {
+    const top = runSync(this.#register, this.#register.read(lockName, this.#held))
+    if (top.epoch !== this.#held.epoch || top.text !== this.#held.text) throw sessionFenced(this.#session)
+  }
+
+  /** Says that the holder lives. */
+  beat(now: number): void {
+    if (this.#record.holder === undefined) return
+    this.#change({ ...this.#record, holder: { ...this.#record.holder, beat: now } })
+  }
+
+  /** Gives it back, with where the logs end: the next one can go on there without reading them. Without, it must recover. */
+  release(ends: LogEnds | undefined): void {
+    this.#let({ ...this.#record, holder: undefined, ends })
+  }
+
+  /** As if it had not been taken: what could not be opened stays as it was found. */
+  giveBack(before: LockRecord | undefined): void {
+    const ends = before?.holder === undefined ? before?.ends : undefined
+    // Without its ends it counts as never closed, and the next one recovers it.
+    this.#let({ epoch: this.#record.epoch, holder: ends === undefined ? before?.holder : undefined, ends })
+  }
+
+  /** Lets go of it. Whoever waits takes it in the same moment: then our own change looks lost, and was not. */
+  #let(record: LockRecord): void {
+    this.assertOurs()
+    this.#try(record)
+  }
+
+  #change(record: LockRecord): void {
+    if (!this.#try(record)) throw sessionFenced(this.#session)
+  }
+
+  #try(record: LockRecord): boolean {
+    const won = swapLock(this.#register, this.#held.epoch, lockText(this.#session, record))
+    if (won === undefined) return false
+    this.#held = won
+    this.#record = record
+    return true
+  }
+}
+
+/** After something failed. The caller must hear of that, not of what fails now: the lock was given back, or somebody else has taken it. */
+export function giveBack({ lock, before }: Taken): void {
+  try {
+    lock.giveBack(before)
+  } catch {
+    // Without it, the lock is free when this process ends.
+  }
+}
+
+/** What a writer asks of the lock it holds. */
+export type WriterLock = Pick<SessionLock, 'epoch' | 'assertOurs' | 'beat' | 'release'>
+
+type FileRegister = ReturnType<typeof fileRegister>
+
+function readLock(register: FileRegister): Held {
+  try {
+    return runSync(register, register.read(lockName))
+  } catch (error) {
+    throw codedError(error, 'read the lock of the session')
+  }
+}
+
+function swapLock(register: FileRegister, expected: number, text: string): Held | undefined {
+  try {
+    const epoch = runSync(register, register.swap(lockName, expected, text))
+    return epoch === undefined ? undefined : { epoch, text }
+  } catch (error) {
+    throw codedError(error, 'write the lock of the session')
+  }
+}
+
+export function locked(session: string, holder: Holder | undefined): StintError {
+  if (holder === undefined) return new StintError('SESSION_LOCKED', `session ${session} is in use`)
+  const { process: owner, since, purpose } = holder
+  const age = formatDuration(Math.max(0, Date.now() - since))
+  const doing = purpose === undefined ? '' : ` (${purpose})`
+  return new StintError(
+    'SESSION_LOCKED',
+    `session ${session} is held by pid ${owner.pid}${doing} for ${age}`,
+    {
+      detail: `session=${session} pid=${owner.pid} since=${new Date(since).toISOString()}`,
+      facts: {
+        holder: { pid: owner.pid, host: hostOf(owner), since: new Date(since).toISOString(), purpose },
+      },
+    },
+  )
+}
+
+/** The name of its machine, if it is the one we are on: no record has the name of another. */
+function hostOf({ host, pidns }: Identity): string | undefined {
+  const here = thisMachine()
+  return host === here.host && pidns === here.pidns ? hostname() : undefined
+}

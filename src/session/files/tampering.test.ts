@@ -1,0 +1,198 @@
+import { join } from 'node:path'
+import { beforeAll, describe, expect, test } from 'vitest'
+import type { CrashDisk } from '../../../test/support/crash-disk.ts'
+import { emptyDisk, pathsOf, SimulatedDriver } from '../../../test/support/crash-driver.ts'
+import { SimulatedLocks } from '../../../test/support/crash-locks.ts'
+import { Simulation } from '../../../test/support/crash-simulation.ts'
+import { id } from '../../../test/support/crash-workloads.ts'
+import { decodeRecord } from '../../../test/support/decode-record.ts'
+import { auditCodec, encodeLine, journalCodec } from '../log/codec.ts'
+import { readFile, writeFully } from '../../base/fs/disk.ts'
+import { sourcesIn } from './recover.ts'
+import { verify } from './verify.ts'
+import type { Health } from '../store.ts'
+
+/** A session with a bit of everything, in one segment each. */
+async function written(close: boolean): Promise<CrashDisk> {
+  const simulation = new Simulation({ disk: emptyDisk(), sizes: { growBytes: 40, inlineBytes: 200 } })
+  const session = await simulation.create(id)
+  await Promise.all(['1', '2'].map((n) => session.append(n)))
+  await session.act('a')
+  await session.set('x', '3', 300)
+  await session.note('b')
+  await session.append('4')
+  if (close) await session.close()
+  else await session.note('c')
+  return simulation.disk
+}
+
+const logs = {
+  journal: join(pathsOf(id).root, 'journal.log'),
+  audit: join(pathsOf(id).audit, 'audit.log'),
+} as const
+
+const contentOf = (disk: CrashDisk, path: string): Buffer => readFile(disk, path) ?? Buffer.alloc(0)
+
+/** What verification says of a session in which one file has another content. */
+function verdict(disk: CrashDisk, path: string, content: Buffer): Health {
+  const was = contentOf(disk, path)
+  put(disk, path, content)
+  const paths = pathsOf(id)
+  const manifest = new SimulatedDriver(disk, new SimulatedLocks(), {}).manifestOf(id)
+  const health = verify(sourcesIn(disk, paths, manifest))
+  put(disk, path, was)
+  return health
+}
+
+function put(disk: CrashDisk, path: string, content: Buffer): void {
+  const file = disk.open(path)
+  disk.truncate(file, 0)
+  writeFully(disk, file, content, 0)
+  disk.sync(file)
+  disk.close(file)
+}
+
+const linesOf = (content: Buffer): string[] =>
+  content
+    .toString()
+    .split('\n')
+    .filter((line) => line !== '')
+
+const joined = (lines: readonly string[]): Buffer => Buffer.from(lines.map((line) => `${line}\n`).join(''))
+
+/** Every content that differs in one bit of these bytes. */
+function* flips(content: Buffer, from = 0, end = content.length): Generator<[string, Buffer]> {
+  for (let at = from; at < end; at++) {
+    for (let bit = 0; bit < 8; bit++) {
+      const changed = Buffer.from(content)
+      changed[at] = (changed[at] as number) ^ (1 << bit)
+      yield [`bit ${bit} of byte ${at}`, changed]
+    }
+  }
+}
+
+describe.each(['journal', 'audit'] as const)('the %s', (log) => {
+  const path = logs[log]
+  let closed: CrashDisk
+  let open: CrashDisk
+  beforeAll(async () => {
+    closed = await written(true)
+    open = await written(false)
+  })
+
+  /** Those that verification does not mind. */
+  const unnoticed = (disk: CrashDisk, changes: Iterable<[string, Buffer]>): string[] =>
+    [...changes].flatMap(([what, content]) => (verdict(disk, path, content).ok ? [what] : []))
+
+  test('is in order as it was written', () => {
+    for (const disk of [closed, open]) expect(verdict(disk, path, contentOf(disk, path)).ok).toBe(true)
+  })
+
+  test('any bit of any byte of a closed session that flips is noticed', () => {
+    const content = contentOf(closed, path)
+    expect(unnoticed(closed, flips(content))).toEqual([])
+  })
+
+  test('so is any at the end of one that is still open, in its last line and in its filling', () => {
+    const content = contentOf(open, path)
+    const end = content.toString().trimEnd().length
+    expect(unnoticed(open, flips(content, content.lastIndexOf('\n{') + 1, end + 40))).toEqual([])
+  })
+
+  test('a closed session cut off at any byte is noticed', () => {
+    const content = contentOf(closed, path)
+    const cuts = Array.from({ length: content.length }, (_, end): [string, Buffer] => [
+      `cut at ${end}`,
+      content.subarray(0, end),
+    ])
+    expect(unnoticed(closed, cuts)).toEqual([])
+  })
+
+  test('an open one may have lost its end only after what is attested elsewhere, and only whole records', () => {
+    const lines = linesOf(contentOf(open, path))
+    const content = joined(lines)
+    const cuts = Array.from({ length: content.length }, (_, end): [string, Buffer] => [
+      `${linesOf(content.subarray(0, end)).length}`,
+      content.subarray(0, end),
+    ])
+    // The journal's newest record says that the audit log had three lines; of the journal itself nothing is attested.
+    const attested = log === 'audit' ? 3 : 0
+    const possible = lines.map((_, count) => `${count}`).slice(attested)
+    // A last line without its newline is a tear, whatever it says.
+    expect(unnoticed(open, cuts)).toEqual(possible)
+  })
+
+  test('any line that is removed, doubled or exchanged with another is noticed', () => {
+    const lines = linesOf(contentOf(closed, path))
+    const changes = lines.flatMap((line, i): [string, Buffer][] => [
+      [`${i} removed`, joined(lines.toSpliced(i, 1))],
+      [`${i} doubled`, joined(lines.toSpliced(i, 0, line))],
+      ...lines.flatMap((other, j): [string, Buffer][] =>
+        j > i ? [[`${i} and ${j} exchanged`, joined(lines.with(i, other).with(j, line))]] : [],
+      ),
+    ])
+    expect(unnoticed(closed, changes)).toEqual([])
+  })
+})
+
+test('an audit line that is rewritten with sums that fit, alone or with all that follow, is noticed', async () => {
+  const disk = await written(true)
+  const lines = linesOf(contentOf(disk, logs.audit))
+  const forge = (from: number, through: number): Buffer => {
+    let tail = auditCodec.genesis
+    return joined(
+      lines.map((line, i) => {
+        const record = decodeRecord(Buffer.from(line))
+        if (record === undefined) throw new Error('the lines are whole')
+        const { seq, at, group, epoch, type, data } = record
+        const text = JSON.stringify(i === from ? { ...(data as object), forged: true } : data)
+        const made = encodeLine(
+          auditCodec,
+          { seq, at, group, epoch },
+          `"type":"${type}","data":${text}`,
+          tail,
+        )
+        tail = auditCodec.tailOf(Buffer.from(i >= from && i <= through ? made.line : line))
+        return i >= from && i <= through ? made.line : line
+      }),
+    )
+  }
+  for (let from = 0; from < lines.length; from++)
+    for (const through of [from, lines.length - 1])
+      expect([from, through, verdict(disk, logs.audit, forge(from, through)).ok]).toEqual([
+        from,
+        through,
+        false,
+      ])
+})
+
+test('a journal line that is rewritten with a sum that fits is the one thing that sums cannot show', async () => {
+  const disk = await written(true)
+  const lines = linesOf(contentOf(disk, logs.journal))
+  const { seq, at, group, epoch } = decodeRecord(Buffer.from(lines[0] ?? '')) ?? {
+    seq: 0,
+    at: 0,
+    group: 0,
+    epoch: 0,
+  }
+  const { line } = encodeLine(
+    journalCodec,
+    { seq, at, group, epoch },
+    '"type":"message","data":{"n":"forged"}',
+    '',
+  )
+  expect(verdict(disk, logs.journal, joined(lines.with(0, line))).ok).toBe(true)
+})
+
+test('a blob that is changed, cut off or gone is noticed', async () => {
+  const disk = await written(true)
+  const { blobs } = pathsOf(id)
+  const path = join(blobs, disk.list(blobs)[0] ?? '')
+  const content = contentOf(disk, path)
+  for (const changed of [
+    content.subarray(1),
+    Buffer.concat([content, Buffer.from('x')]),
+    Buffer.alloc(content.length),
+  ])
+    expect(verdict(disk, path, changed)).toMatchObject({ ok: false, blobs: [expect.any(String)] })
+})

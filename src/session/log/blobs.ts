@@ -1,0 +1,68 @@
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import { replaceFile } from '../../base/fs/atomic-file.ts'
+import { type Disk, ensureDirectory, listIfThere, readFile } from '../../base/fs/disk.ts'
+import { StintError } from '../../base/errors/stint-error.ts'
+import type { BlobName } from './record.ts'
+
+/** A line's data over this size goes to a blob. */
+export const maxInlineBytes = 256 << 10
+
+/** Contents in files named by their hash: the same content is kept once, and costs nothing when it is put again. */
+export class Blobs {
+  readonly #disk: Disk
+  readonly #directory: string
+  readonly #suffix: string
+  /** What this process has put on disk, or has found there. */
+  readonly #known = new Set<string>()
+  #ensured = false
+
+  constructor(disk: Disk, directory: string, suffix = '') {
+    this.#disk = disk
+    this.#directory = directory
+    this.#suffix = suffix
+  }
+
+  /** On return it is on disk, and may be named. */
+  put(content: string): BlobName {
+    const bytes = Buffer.from(content)
+    const name = { sha256: sha256(bytes), bytes: bytes.length }
+    if (this.#known.has(name.sha256)) return name
+    if (!this.#ensured) ensureDirectory(this.#disk, this.#directory)
+    this.#ensured = true
+    if (this.#read(name) === undefined) replaceFile(this.#path(name), bytes, this.#disk)
+    // It was renamed there when its content was on disk; that its name is, too, nobody has said yet.
+    else this.#disk.syncDirectory(this.#directory)
+    this.#known.add(name.sha256)
+    return name
+  }
+
+  /** `BLOB_MISSING` if it is not there, or not what its name says. */
+  get(name: BlobName): string {
+    const bytes = this.#read(name)
+    if (bytes !== undefined) return bytes.toString()
+    throw new StintError('BLOB_MISSING', `blob ${String(name.sha256).slice(0, 64)} is missing or changed`)
+  }
+
+  /** Removes all but these. */
+  keepOnly(names: ReadonlySet<string>): void {
+    for (const file of listIfThere(this.#disk, this.#directory)) {
+      const name = file.slice(0, 64)
+      if (names.has(name)) continue
+      this.#known.delete(name)
+      this.#disk.unlink(join(this.#directory, file))
+    }
+  }
+
+  #read(name: BlobName): Buffer | undefined {
+    if (!/^[0-9a-f]{64}$/.test(name.sha256)) return undefined
+    const bytes = readFile(this.#disk, this.#path(name))
+    return bytes !== undefined && sha256(bytes) === name.sha256 ? bytes : undefined
+  }
+
+  #path({ sha256 }: BlobName): string {
+    return join(this.#directory, sha256 + this.#suffix)
+  }
+}
+
+const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')

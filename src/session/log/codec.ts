@@ -1,0 +1,80 @@
+import { createHash } from 'node:crypto'
+import type { BlobName, RecordHeader } from './record.ts'
+import { sealBytes, sealed } from './line-checksum.ts'
+
+/** How the lines of a log hang together. `tail` is what a line leaves for the next: what proves that nothing was exchanged between them. */
+export interface Codec {
+  /** The tail before the first line. */
+  readonly genesis: string
+  /** A line without its seal. */
+  text(header: RecordHeader, body: string, tail: string): string
+  /** The tail of a line whose sum is right. */
+  tailOf(line: Buffer): string
+  /** Does such a line follow this tail? Without it, any line follows any other. */
+  follows?: (line: Buffer, tail: string) => boolean
+}
+
+const opening = ({ seq, at, group, epoch }: RecordHeader, body: string): string =>
+  `{"seq":${seq},"at":${at},"group":${group},"epoch":${epoch},${body}`
+
+/**
+ * A JSON object on a line of its own, with its checksum last. Nobody else's line is accepted: the header's fields come first, in this
+ * order, so that a line can be checked without being parsed. Its tail is its sum.
+ */
+export const journalCodec: Codec = {
+  genesis: '',
+  text: opening,
+  tailOf: (line) => line.toString('latin1', line.length - 10, line.length - 2),
+}
+
+/**
+ * The same for an audit log: each line has the hash of the one before it, and its own, of every byte before that. What is changed, removed, put
+ * elsewhere or put in between breaks the chain.
+ */
+export const auditCodec: Codec = {
+  genesis: '0'.repeat(64),
+  text(header, body, tail) {
+    const text = `${opening(header, body)},"prev":"${tail}"`
+    return `${text},"hash":"${createHash('sha256').update(text).digest('hex')}"`
+  },
+  follows(line, tail) {
+    const end = line.length - sealBytes - hashBytes
+    const start = end - prevBytes
+    if (start < 0 || line.toString('latin1', start, end) !== `,"prev":"${tail}"`) return false
+    const hash = createHash('sha256').update(line.subarray(0, end)).digest('hex')
+    return line.toString('latin1', end, end + hashBytes) === `,"hash":"${hash}"`
+  },
+  tailOf: (line) => line.toString('latin1', line.length - sealBytes - 65, line.length - sealBytes - 1),
+}
+
+const hashBytes = `,"hash":"${'0'.repeat(64)}"`.length
+const prevBytes = `,"prev":"${'0'.repeat(64)}"`.length
+
+/** A line without its newline, and the tail it leaves. */
+export function encodeLine(
+  codec: Codec,
+  header: RecordHeader,
+  body: string,
+  tail: string,
+): { line: string; tail: string } {
+  const line = sealed(codec.text(header, body, tail))
+  return { line, tail: codec.tailOf(Buffer.from(line)) }
+}
+
+/** The part of a line that does not depend on when it is written. `json` is the data's text, or what stands for it. */
+export const encodeBody = (type: string, json: string): string =>
+  `"type":${oneLine(JSON.stringify(type))},"data":${oneLine(json)}`
+
+/** The same for data in a blob. */
+export const encodeBlobBody = (type: string, { sha256, bytes }: BlobName): string =>
+  oneLine(`"type":${JSON.stringify(type)},"blob":{"sha256":"${sha256}","bytes":${bytes}}`)
+
+/** Further fields of a line, after its data. */
+export const encodeField = (name: 'slot' | 'spool' | 'audit', value: unknown): string =>
+  oneLine(`,"${name}":${JSON.stringify(value)}`)
+
+/** Some readers take these two characters for line ends. */
+const oneLine = (text: string): string =>
+  /[\u2028\u2029]/.test(text)
+    ? text.replaceAll('\u2028', String.raw`\u2028`).replaceAll('\u2029', String.raw`\u2029`)
+    : text

@@ -1,0 +1,48 @@
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import { replaceFile } from '../../base/fs/atomic-file.ts'
+import { ensureDirectory, readFully } from '../../base/fs/disk.ts'
+import type { LogPlace } from './log-files.ts'
+import type { Leftover, Scanned } from './scan.ts'
+
+/** A piece that was cut off a log, and where it was kept. */
+export interface Cut extends Leftover {
+  log: string
+  kept: string
+}
+
+/** Cuts off what a tear has left, after it was copied to `quarantine`. Only the holder of the session's lock may do so. */
+export function mend(place: LogPlace, scanned: Scanned, quarantine: string): Cut[] {
+  const { disk, directory, log } = place
+  const cuts: Cut[] = []
+  for (const leftover of scanned.torn) {
+    ensureDirectory(disk, quarantine)
+    const file = disk.open(join(directory, leftover.segment))
+    try {
+      const bytes = readFully(disk, file, leftover.offset, leftover.bytes)
+      const kept = join(quarantine, `${leftover.segment}-${leftover.offset}-${shortHash(bytes)}`)
+      replaceFile(kept, bytes, disk)
+      disk.truncate(file, leftover.offset)
+      disk.sync(file)
+      cuts.push({ ...leftover, log, kept })
+    } finally {
+      disk.close(file)
+    }
+  }
+  return cuts
+}
+
+/** Puts on disk what a scan has read and accepted: when its writer died, it may have been in memory only. */
+export function syncAccepted(place: LogPlace, { end }: Scanned): void {
+  const { disk, directory } = place
+  if (end.seq === 0) return
+  const file = disk.open(join(directory, end.segment))
+  try {
+    disk.sync(file)
+  } finally {
+    disk.close(file)
+  }
+  disk.syncDirectory(directory)
+}
+
+const shortHash = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex').slice(0, 12)

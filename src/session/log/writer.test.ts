@@ -1,0 +1,242 @@
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { decodeRecord } from '../../../test/support/decode-record.ts'
+import { World } from '../../../test/support/world.ts'
+import { systemClock } from '../../base/process/clock.ts'
+import { type Disk, nodeDisk } from '../../base/fs/disk.ts'
+import { linesFrom } from './lines.ts'
+import { beginning } from './position.ts'
+import { encodeBody, journalCodec } from './codec.ts'
+import type { LogRecord } from './record.ts'
+import { inOrder } from './segment.ts'
+import { type AppendOptions, type Appended, LogWriter, type WriterOptions } from './writer.ts'
+
+let world: World
+let directory: string
+beforeEach(() => {
+  world = new World()
+  directory = join(world.tmp, 'session')
+  mkdirSync(directory)
+})
+afterEach(() => world[Symbol.asyncDispose]())
+
+/** A writer of the journal, given plain values. */
+class JournalWriter extends LogWriter {
+  write(type: string, data: unknown, options?: AppendOptions): Promise<Pick<Appended, 'seq'>> {
+    return this.append(encodeBody(type, JSON.stringify(data)), options).then(({ seq }) => ({ seq }))
+  }
+}
+
+const open = (more: Partial<WriterOptions> = {}): JournalWriter =>
+  new JournalWriter({
+    disk: nodeDisk,
+    clock: systemClock,
+    directory,
+    log: 'journal',
+    codec: journalCodec,
+    epoch: 1,
+    after: beginning('journal'),
+    ...more,
+  })
+
+/** What a reader finds that believes only what counts. */
+function records(): LogRecord[] {
+  const found: LogRecord[] = []
+  for (const { name, until } of inOrder('journal', readdirSync(directory))) {
+    const file = nodeDisk.open(join(directory, name))
+    for (const { bytes } of linesFrom((into, position) => nodeDisk.read(file, into, position))) {
+      const record = decodeRecord(bytes)
+      if (record !== undefined && record.seq < until) found.push(record)
+    }
+    nodeDisk.close(file)
+  }
+  return found
+}
+
+/** A disk that counts its syncs, and fails when it is told to. */
+function faultyDisk(): Disk & { syncs: number; failing?: { call: keyof Disk; code: string; times: number } } {
+  const disk: ReturnType<typeof faultyDisk> = { ...nodeDisk, syncs: 0 }
+  const guarded = (call: 'write' | 'sync' | 'truncate' | 'create') => {
+    const real = nodeDisk[call] as (...args: unknown[]) => unknown
+    Object.assign(disk, {
+      [call]: (...args: unknown[]) => {
+        if (call === 'sync') disk.syncs += 1
+        const { failing } = disk
+        if (failing?.call === call && failing.times > 0) {
+          failing.times -= 1
+          throw Object.assign(new Error(failing.code), { code: failing.code })
+        }
+        return real(...args)
+      },
+    })
+  }
+  for (const call of ['write', 'sync', 'truncate', 'create'] as const) guarded(call)
+  return disk
+}
+
+function fail(message: string): never {
+  throw new Error(message)
+}
+
+test('an append resolves when its record is on disk, with a number that has no hole before it', async () => {
+  const writer = open()
+  for (let n = 1; n <= 3; n++) {
+    expect(await writer.write('message', { n })).toEqual({ seq: n })
+    expect(records().at(-1)).toMatchObject({ seq: n, group: n, epoch: 1, type: 'message', data: { n } })
+  }
+})
+
+test('what gathers goes with one write and one sync, in the order it came', async () => {
+  const disk = faultyDisk()
+  const writer = open({ disk })
+  const appended = await Promise.all(Array.from({ length: 512 }, (_, n) => writer.write('m', n)))
+  expect(disk.syncs).toBe(1)
+  expect(appended.map(({ seq }) => seq)).toEqual(Array.from({ length: 512 }, (_, n) => n + 1))
+  expect(records().map(({ data, group }) => [data, group])).toEqual(
+    Array.from({ length: 512 }, (_, n) => [n, 1]),
+  )
+})
+
+test('a record that nobody waits for rides along with the next, or goes by itself in a moment', async () => {
+  const disk = faultyDisk()
+  const writer = open({ disk })
+  const lazy = writer.write('lazy', 1, { durable: false })
+  expect(await writer.write('m', 2)).toEqual({ seq: 2 })
+  expect(await lazy).toEqual({ seq: 1 })
+  expect(disk.syncs).toBe(1)
+  expect(await writer.write('lazy', 3, { durable: false })).toEqual({ seq: 3 })
+})
+
+test('data is taken as it is at the moment of the append', async () => {
+  const writer = open()
+  const data = { n: 1 }
+  const appended = writer.write('m', data)
+  data.n = 2
+  await appended
+  expect(records()[0]?.data).toEqual({ n: 1 })
+})
+
+test('the file is filled up with newlines, modes are private, and a close cuts the filling off', async () => {
+  const writer = open()
+  await writer.write('m', 1)
+  const path = join(directory, 'journal.log')
+  const text = readFileSync(path, 'utf8')
+  expect(text.length).toBeGreaterThan(16_000)
+  expect(text.trimEnd().split('\n')).toHaveLength(1)
+  expect(statSync(path).mode & 0o777).toBe(0o600)
+  const { seq, offset } = writer.close()
+  expect([seq, offset]).toEqual([1, statSync(path).size])
+  await expect(writer.write('m', 2)).rejects.toMatchObject({ code: 'SESSION_CLOSED' })
+})
+
+test('a writer goes on where another has closed', async () => {
+  const first = open()
+  await first.write('m', 1)
+  const second = open({ epoch: 2, after: first.close(), continues: true })
+  await second.write('m', 2)
+  second.close()
+  expect(records().map(({ seq, epoch }) => [seq, epoch])).toEqual([
+    [1, 1],
+    [2, 2],
+  ])
+})
+
+test.each([
+  ['write', 'ENOSPC', 'DISK_FULL'],
+  ['sync', 'EIO', 'DISK_FAILED'],
+] as const)(
+  'a %s that fails with %s: rejected, cut back, and on in a new segment',
+  async (call, code, expected) => {
+    const disk = faultyDisk()
+    const writer = open({ disk })
+    await writer.write('m', 1)
+    const { syncs } = disk
+    disk.failing = { call, code, times: 1 }
+    const failed = await Promise.allSettled([writer.write('m', 'lost'), writer.write('m', 'lost, too')])
+    for (const each of failed) expect(each).toMatchObject({ status: 'rejected', reason: { code: expected } })
+    // One sync for the cut, and, if it was the sync that failed, that one: it is never tried again.
+    expect(disk.syncs - syncs).toBe(call === 'sync' ? 2 : 1)
+    expect(await writer.write('m', 2)).toEqual({ seq: 2 })
+    expect(records().map(({ data }) => data)).toEqual([1, 2])
+    expect(readdirSync(directory).sort()).toEqual(['journal-2-1.log', 'journal.log'])
+    expect(readFileSync(join(directory, 'journal.log'), 'utf8')).not.toContain('lost')
+  },
+)
+
+test('if it cannot even be cut back, nothing is written any more', async () => {
+  const disk = faultyDisk()
+  const writer = open({ disk })
+  await writer.write('m', 1)
+  disk.failing = { call: 'sync', code: 'EIO', times: 2 }
+  await expect(writer.write('m', 2)).rejects.toMatchObject({ code: 'DISK_FAILED' })
+  await expect(writer.write('m', 3)).rejects.toMatchObject({ code: 'DISK_FAILED' })
+  expect(
+    records()
+      .map(({ seq }) => seq)
+      .filter((seq) => seq === 1),
+  ).toEqual([1])
+})
+
+test('a segment that cannot be begun is begun again later', async () => {
+  const disk = faultyDisk()
+  const writer = open({ disk })
+  disk.failing = { call: 'write', code: 'ENOSPC', times: 1 }
+  await expect(writer.write('m', 1)).rejects.toMatchObject({ code: 'DISK_FULL' })
+  disk.failing = { call: 'create', code: 'ENOSPC', times: 1 }
+  await expect(writer.write('m', 1)).rejects.toMatchObject({ code: 'DISK_FULL' })
+  expect(await writer.write('m', 'at last')).toEqual({ seq: 1 })
+  expect(records().map(({ data }) => data)).toEqual(['at last'])
+})
+
+test('a large segment is followed by another, and the reader sees one journal', async () => {
+  const writer = open({ segmentBytes: 500 })
+  for (let n = 1; n <= 20; n++) await writer.write('m', 'x'.repeat(100))
+  writer.close()
+  expect(readdirSync(directory).length).toBeGreaterThan(3)
+  expect(records().map(({ seq }) => seq)).toEqual(Array.from({ length: 20 }, (_, n) => n + 1))
+})
+
+test('where a crash has left a later segment and not the first, the first is not made again behind it', async () => {
+  writeFileSync(join(directory, 'journal-1-2.log'), '')
+  const writer = open({ epoch: 3 })
+  await writer.write('m', 1)
+  expect(readdirSync(directory).sort()).toEqual(['journal-1-2.log', 'journal-1-3.log'])
+  expect(records()).toHaveLength(1)
+})
+
+test('a robbed writer does not put a segment in front of the one of its heir', async () => {
+  const robbed = { epoch: 1, assertOurs: () => fail('fenced') }
+  await open({ epoch: 2 }).write('m', 'of the heir')
+  expect(() => open(robbed)).toThrow('fenced')
+  // It has looked before the heir came.
+  expect(() => open({ ...robbed, disk: { ...nodeDisk, list: () => [] } })).toThrow('fenced')
+  expect(records().map(({ data }) => data)).toEqual(['of the heir'])
+})
+
+test('what a writer appends that has lost its lock does not count, wherever it puts it', async () => {
+  const robbed = open({ segmentBytes: 200 })
+  await robbed.write('m', 'mine')
+  const heir = open({ epoch: 2, after: robbed.position })
+  await heir.write('m', 'of the heir')
+  for (const data of ['late', 'later', 'x'.repeat(300), 'latest']) await robbed.write('m', data)
+  await heir.write('m', 'again')
+  expect(records().map(({ data }) => data)).toEqual(['mine', 'of the heir', 'again'])
+})
+
+test('what is written after the lock was lost is not acknowledged, the file stays as it is, and nothing follows', async () => {
+  let ours = true
+  const writer = open({
+    assertOurs: () => {
+      if (!ours) throw new Error('fenced')
+    },
+  })
+  await writer.write('m', 1)
+  ours = false
+  await expect(writer.write('m', 2)).rejects.toThrow('fenced')
+  const left = readFileSync(join(directory, 'journal.log'))
+  ours = true
+  await expect(writer.write('m', 3)).rejects.toThrow('fenced')
+  writer.close()
+  expect(readFileSync(join(directory, 'journal.log'))).toEqual(left)
+})

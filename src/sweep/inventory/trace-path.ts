@@ -1,0 +1,102 @@
+import { readdirSync } from 'node:fs'
+import { join, relative, resolve } from 'node:path'
+import { isWithin } from '../../base/fs/is-within.ts'
+import { isThere } from '../../base/fs/exists.ts'
+import { realPlace } from '../../base/fs/real-parent.ts'
+import { drainInTurns } from '../../base/process/run-generator.ts'
+import { readOwner } from '../../scratch/owner.ts'
+import type { ScratchRoot } from '../../scratch/root.ts'
+import { measureEntry } from './measure-entries.ts'
+import { type ContextLine, contextsOf, readContexts } from './context-log.ts'
+import type { Entry, MeasuredEntry } from './entry.ts'
+import { surveySteps, whoIs } from './list-entries.ts'
+import { readTracked, type TrackedLine } from './tracked-line.ts'
+
+/** A run that others were started in. */
+export type ParentRun = Pick<Entry, 'request_id' | 'session_id' | 'command' | 'pid' | 'liveness'>
+
+/** Where something comes from, as far as records tell. */
+export interface Provenance {
+  path: string
+  exists: boolean
+  /** The entry of the root that it belongs to. */
+  entry: MeasuredEntry
+  /** The run this run was started in, the one that was started in, and so on. */
+  parents: ParentRun[]
+  /** The contexts it lies in, the outermost first. */
+  contexts: ContextLine[]
+  /** For a path elsewhere: the record by which it is tracked. */
+  tracked: TrackedLine | null
+}
+
+/** Who made this? Undefined if it is neither in the root nor tracked by a run. */
+export async function traceOrigin(
+  root: ScratchRoot,
+  path: string,
+  now: number,
+): Promise<Provenance | undefined> {
+  // The root is known by its real path.
+  const target = realPlace(resolve(path))
+  const entries = await drainInTurns(surveySteps(root, now))
+  const inside = entries.find((entry) => isWithin(target, entry.path))
+  const tracked = inside === undefined ? findTracked(root, target) : undefined
+  const entry = inside ?? entries.find((entry) => entry.path === tracked?.record)
+  if (entry === undefined) return undefined
+  return {
+    path: target,
+    exists: isThere(target),
+    entry: await measureEntry(entry),
+    parents: parentsOf(root, entry),
+    contexts: inside === undefined ? [] : contextsIn(root, inside, target),
+    tracked: tracked?.line ?? null,
+  }
+}
+
+/** The record that covers a path most closely. */
+function findTracked(root: ScratchRoot, target: string): { record: string; line: TrackedLine } | undefined {
+  const found = namesIn(root.tracked).flatMap((name) => {
+    const record = join(root.tracked, name)
+    return readTracked(root, name)
+      .filter((line) => isWithin(target, realPlace(line.path)))
+      .map((line) => ({ record, line }))
+  })
+  // What stands there now comes before what has stood there once.
+  found.sort(
+    (a, b) => Number(b.line.sweepable) - Number(a.line.sweepable) || b.line.path.length - a.line.path.length,
+  )
+  return found[0]
+}
+
+function namesIn(directory: string): string[] {
+  try {
+    return readdirSync(directory)
+  } catch {
+    return []
+  }
+}
+
+/** Of an output, the run's own log says only what was moved there under its old name. */
+function contextsIn(root: ScratchRoot, { kind, path, request_id }: Entry, target: string): ContextLine[] {
+  const inside = relative(path, target)
+  if (kind === 'scratch' || kind === 'trash') return contextsOf(inside, readContexts(path))
+  if (kind !== 'output' || request_id === null) return []
+  const own = contextsOf(inside, readContexts(path))
+  return own.length > 0 ? own : contextsOf(inside, readContexts(join(root.path, request_id)))
+}
+
+/** More would be a forgery. */
+const maxParents = 32
+
+function parentsOf(root: ScratchRoot, { parent_request_id }: Entry): ParentRun[] {
+  const parents: ParentRun[] = []
+  const seen = new Set<string>()
+  let next = parent_request_id
+  while (next !== null && !seen.has(next) && parents.length < maxParents) {
+    seen.add(next)
+    const owner = readOwner(join(root.path, next)) ?? readOwner(join(root.trash, next))
+    const { parent_request_id, ...who } = whoIs(owner, next)
+    parents.push(who)
+    next = parent_request_id
+  }
+  return parents
+}

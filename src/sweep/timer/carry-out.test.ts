@@ -1,0 +1,35 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { World } from '../../../test/support/world.ts'
+import { carryOut } from './carry-out.ts'
+
+test('if a step fails, every file that can be is as before, and the error is that of the step', async () => {
+  await using world = new World()
+  const [fresh, changed, stuck] = ['fresh', 'changed', 'stuck'].map((name) => join(world.tmp, name)) as [
+    string,
+    string,
+    string,
+  ]
+  writeFileSync(changed, 'old')
+  // What was written is a directory by the time it has to go.
+  const script = `rm '${stuck}' && mkdir '${stuck}' && echo refused >&2; exit 1`
+  const steps = [
+    { write: fresh, text: 'x', before: undefined },
+    { write: changed, text: 'new', before: 'old' },
+    { write: stuck, text: 'x', before: undefined },
+    { run: ['sh', '-c', script] },
+  ]
+  expect(() => carryOut(steps)).toThrow('refused')
+  expect([existsSync(fresh), readFileSync(changed, 'utf8')]).toEqual([false, 'old'])
+})
+
+test('directories on the way to a file are made, and what is to go may be gone', async () => {
+  await using world = new World()
+  const path = join(world.tmp, 'a/b/unit')
+  carryOut([{ write: path, text: 'x', before: undefined }])
+  expect(readFileSync(path, 'utf8')).toBe('x')
+  mkdirSync(join(world.tmp, 'empty'))
+  carryOut([{ remove: path }, { remove: join(world.tmp, 'empty/none') }])
+  expect(existsSync(path)).toBe(false)
+})
