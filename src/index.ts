@@ -17,7 +17,7 @@ export { isRequestId, isSessionId, newRequestId, newSessionId, ulid } from './ba
 export { type Identity, identify, type Liveness, liveness } from './base/process/liveness.ts'
 export type { Removal, RemovalFailure, RemovalOptions } from './base/fs/remove-tree.ts'
 export { StintError, type StintErrorOptions } from './base/errors/stint-error.ts'
-export type { Context, ContextOptions } from './scratch/context.ts'
+export type { ScratchContext, ContextOptions } from './scratch/context.ts'
 export type { OutputDirectory } from './scratch/output.ts'
 export type { ScratchRoot } from './scratch/root.ts'
 export type { Keep } from './scratch/keep.ts'

@@ -31,7 +31,7 @@ function importsOf(folder: string): string[] {
       ([, target = '']) => relative(source, join(dirname(file), target)).split('/')[0] ?? '',
     ),
   )
-  return [...new Set(targets)].filter((name) => name !== folder && name !== 'primitives')
+  return [...new Set(targets)].filter((name) => name !== folder && name !== 'base')
 }
 
 test('the table of the architecture has every folder, and says what each stands on', () => {

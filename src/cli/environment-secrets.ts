@@ -17,7 +17,7 @@ export function environmentSecrets(gate = new SecretGate()): { ref: SecretRef; v
 }
 
 /** A text from the command line without the secrets of the environment and without tokens: a claim shows it to everybody. */
-export function withoutSecrets(text: string): string {
+export function withoutEnvironmentSecrets(text: string): string {
   const gate = new SecretGate()
   environmentSecrets(gate)
   return gate.text(text)

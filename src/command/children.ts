@@ -5,8 +5,8 @@ import { systemClock } from '../base/process/clock.ts'
 import { type Identity, identify, liveness, ownIdentity } from '../base/process/liveness.ts'
 import { type Found, processesOf, signalProcess } from '../base/process/process-tree.ts'
 import { after, sleep } from '../base/process/sleep.ts'
-import { codedError, errnoOf, StintError } from '../base/errors/stint-error.ts'
-import { textOf } from '../base/errors/error-message.ts'
+import { codedError, errorCode, StintError } from '../base/errors/stint-error.ts'
+import { errorMessage } from '../base/errors/error-message.ts'
 import { childrenPath, ChildrenRecord } from '../scratch/children.ts'
 import type { ChildExit, RunChild } from './context.ts'
 
@@ -165,9 +165,9 @@ function start(command: string, cwd: SpawnOptions['cwd'], spawn: () => ChildProc
   try {
     return spawn()
   } catch (error) {
-    if (errnoOf(error)?.startsWith('ERR_')) {
+    if (errorCode(error)?.startsWith('ERR_')) {
       // Arguments Node refuses: a NUL byte, an empty command.
-      throw new StintError('ARG_ERROR', textOf(error), { cause: error })
+      throw new StintError('ARG_ERROR', errorMessage(error), { cause: error })
     }
     throw startError(error as Error, command, cwd)
   }
@@ -181,7 +181,7 @@ function started(child: ChildProcess, command: string, cwd: SpawnOptions['cwd'])
 }
 
 function startError(error: Error, command: string, cwd: SpawnOptions['cwd']): StintError {
-  const errno = errnoOf(error)
+  const errno = errorCode(error)
   if (cwd !== undefined && !existsSync(cwd))
     return new StintError('NOT_FOUND', `there is no directory ${String(cwd)}`)
   if (errno === 'EMFILE' || errno === 'ENFILE') return codedError(error, `run ${command}`) as StintError

@@ -1,5 +1,5 @@
 import { formatDuration, timerMs } from '../base/text/duration.ts'
-import { textOf } from '../base/errors/error-message.ts'
+import { errorMessage } from '../base/errors/error-message.ts'
 
 export type CleanupHook = () => void | Promise<void>
 
@@ -13,7 +13,7 @@ export async function runCleanupHooks(
     try {
       await within(withinMs, hook)
     } catch (error) {
-      warn(`CLEANUP_FAILED: ${textOf(error)}`)
+      warn(`CLEANUP_FAILED: ${errorMessage(error)}`)
     }
   }
 }

@@ -21,7 +21,7 @@ export interface BareContext {
 }
 
 /** What a command's handler is given. */
-export interface Context extends BareContext {
+export interface CommandContext extends BareContext {
   readonly sessionId: string | undefined
   /** The scratch's path; `TMPDIR` says the same to this process and its children. */
   readonly tmpDir: string

@@ -1,5 +1,5 @@
 import type { Keep } from '../scratch/keep.ts'
-import type { BareContext, Context } from './context.ts'
+import type { BareContext, CommandContext } from './context.ts'
 import type { OptionTable, ParsedArgs } from './option.ts'
 
 /** What a command may decide from its arguments, before anything is made. */
@@ -15,7 +15,7 @@ export interface RunSettings {
   guard?: boolean
 }
 
-interface CommandBase<Args, Data, Given = Context> {
+interface CommandBase<Args, Data, Given = CommandContext> {
   name: string
   version?: string
   /** One line for help. */
@@ -34,7 +34,7 @@ interface CommandBase<Args, Data, Given = Context> {
   render?(data: Data): string
 }
 
-export interface TableCommand<Table extends OptionTable, Data, Given = Context> extends CommandBase<
+export interface TableCommand<Table extends OptionTable, Data, Given = CommandContext> extends CommandBase<
   ParsedArgs<Table>,
   Data,
   Given

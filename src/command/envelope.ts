@@ -1,5 +1,5 @@
 import { StintError } from '../base/errors/stint-error.ts'
-import { textOf } from '../base/errors/error-message.ts'
+import { errorMessage } from '../base/errors/error-message.ts'
 
 /** The one answer of a command in JSON mode; `schema/envelope.json` is its schema. */
 export interface Envelope {
@@ -60,7 +60,7 @@ function describeError({ code, message, retryable, hint, options }: StintError):
 /** Whatever was thrown, as an error with a code. */
 export function asStintError(thrown: unknown): StintError {
   if (thrown instanceof StintError) return thrown
-  return new StintError('UNEXPECTED', textOf(thrown) || 'the command failed without saying why', {
+  return new StintError('UNEXPECTED', errorMessage(thrown) || 'the command failed without saying why', {
     cause: thrown,
     phase: 'execution',
   })

@@ -1,5 +1,5 @@
 import { after } from '../base/process/sleep.ts'
-import type { Answer } from './reply.ts'
+import type { Reply } from './reply.ts'
 import type { BareContext } from './context.ts'
 import { settle } from './envelope.ts'
 import type { Interruptions } from './interruption.ts'
@@ -11,7 +11,7 @@ import { StopSignal } from './stop-signal.ts'
 export async function executeBare(
   command: Command,
   invocation: Invocation,
-  answer: Answer,
+  answer: Reply,
   interruptions: Interruptions,
 ): Promise<number> {
   const interruption = interruptions.follow({

@@ -1,8 +1,8 @@
 import { StintError } from '../base/errors/stint-error.ts'
 import { sweepAtStart } from '../sweep/sweep-at-start.ts'
-import type { Answer } from './reply.ts'
+import type { Reply } from './reply.ts'
 import { Children } from './children.ts'
-import type { Context } from './context.ts'
+import type { CommandContext } from './context.ts'
 import { type Outcome, settle } from './envelope.ts'
 import type { Interruptions } from './interruption.ts'
 import { armGuard, exportEnvironment, makeScratch, readSettings, reserveStdout } from './prepare.ts'
@@ -16,7 +16,7 @@ import { dieOfInterrupt, hasControllingTerminal, leaveTerminalAsItIs, stopAfter 
 export async function execute(
   command: Command,
   invocation: Invocation,
-  answer: Answer,
+  answer: Reply,
   interruptions: Interruptions,
 ): Promise<number> {
   const settings = readSettings(command, invocation)
@@ -60,7 +60,7 @@ export async function execute(
   }
 
   const stop = new StopSignal()
-  const context: Context = {
+  const context: CommandContext = {
     requestId: scratch.requestId,
     sessionId: settings.sessionId,
     tmpDir: scratch.path,

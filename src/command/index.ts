@@ -4,7 +4,7 @@
  * @module stint/command
  */
 export { type Envelope, type EnvelopeError, type EnvelopeMeta } from './envelope.ts'
-export type { BareContext, ChildExit, Context, RunChild } from './context.ts'
+export type { BareContext, ChildExit, CommandContext, RunChild } from './context.ts'
 export type { OptionSpec, OptionTable, OptionValues, ParsedArgs } from './option.ts'
 export { runMain, type RunMainOptions } from './run-main.ts'
 export {

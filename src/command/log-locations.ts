@@ -1,11 +1,11 @@
 import { stintHome } from '../base/fs/home.ts'
-import { textOf } from '../base/errors/error-message.ts'
+import { errorMessage } from '../base/errors/error-message.ts'
 import { visibleText } from '../base/text/visible-text.ts'
 import { findTmp } from '../scratch/root.ts'
-import type { Answer } from './reply.ts'
+import type { Reply } from './reply.ts'
 
 /** With --verbose: what a run takes from its surroundings, before it begins. */
-export function explainPlaces(answer: Pick<Answer, 'note' | 'meta'>): void {
+export function explainPlaces(answer: Pick<Reply, 'note' | 'meta'>): void {
   answer.note(`run ${answer.meta.request_id}, pid ${process.pid}, node ${process.version}`)
   answer.note(`home ${pathOr(stintHome)}${origin('STINT_HOME')}`)
   answer.note(`temp directory ${pathOr(findTmp)}${origin('STINT_TMP_ROOT')}`)
@@ -16,7 +16,7 @@ function pathOr(find: () => string): string {
   try {
     return visibleText(find(), 5000)
   } catch (error) {
-    return `none: ${visibleText(textOf(error), 5000)}`
+    return `none: ${visibleText(errorMessage(error), 5000)}`
   }
 }
 

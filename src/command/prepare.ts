@@ -2,7 +2,7 @@ import { isSessionId } from '../base/text/id.ts'
 import { StintError } from '../base/errors/stint-error.ts'
 import { createScratch, type Scratch } from '../scratch/scratch.ts'
 import { scratchVariables } from '../scratch/variables.ts'
-import type { Answer } from './reply.ts'
+import type { Reply } from './reply.ts'
 import { type Guard, startGuard } from './guard.ts'
 import type { Invocation } from './runtime-flags.ts'
 import type { Command, RunSettings } from './define-command.ts'
@@ -20,7 +20,7 @@ export function readSettings(command: Command, { args }: Invocation): RunSetting
   return { ...settings, sessionId }
 }
 
-export function makeScratch(command: Command, settings: RunSettings, answer: Answer): Scratch {
+export function makeScratch(command: Command, settings: RunSettings, answer: Reply): Scratch {
   const scratch = createScratch({
     requestId: answer.meta.request_id,
     sessionId: settings.sessionId,
@@ -50,7 +50,7 @@ export function armGuard(
   scratch: Scratch,
   mark: string,
   settings: RunSettings,
-  answer: Answer,
+  answer: Reply,
 ): Guard | undefined {
   if (settings.guard === false) return undefined
   const guard = startGuard(scratch, mark, () =>

@@ -1,12 +1,12 @@
 import { systemClock } from '../base/process/clock.ts'
 import { StintError } from '../base/errors/stint-error.ts'
-import { textOf } from '../base/errors/error-message.ts'
+import { errorMessage } from '../base/errors/error-message.ts'
 import type { BareContext } from './context.ts'
 import { buildEnvelope, type EnvelopeMeta, type Outcome } from './envelope.ts'
 import { writeOut } from './write-out.ts'
 
 /** What a run says at its end: one envelope, or text for a person; once, whatever happens. */
-export class Answer {
+export class Reply {
   json = false
   name: string
   readonly warnings: string[] = []
@@ -30,8 +30,8 @@ export class Answer {
 
   warn(message: string): void {
     // A handler in plain JavaScript may hand us an Error: the envelope takes text.
-    this.warnings.push(textOf(message))
-    if (!this.json && !this.quiet) writeOut(2, `${this.name}: warning: ${textOf(message)}\n`)
+    this.warnings.push(errorMessage(message))
+    if (!this.json && !this.quiet) writeOut(2, `${this.name}: warning: ${errorMessage(message)}\n`)
   }
 
   #say(text: string): void {
@@ -39,7 +39,7 @@ export class Answer {
   }
 
   note(message: string): void {
-    if (this.verbose) writeOut(2, `${this.name}: ${this.#elapsedMs()} ms: ${textOf(message)}\n`)
+    if (this.verbose) writeOut(2, `${this.name}: ${this.#elapsedMs()} ms: ${errorMessage(message)}\n`)
   }
 
   /** Prints, unless it has; returns the exit code. `text` is what a person reads. */
@@ -96,7 +96,7 @@ function writable(outcome: Outcome): Outcome {
     return 'error' in outcome || (json !== undefined && json !== 'null') ? outcome : { data: {} }
   } catch (error) {
     return {
-      error: new StintError('UNEXPECTED', `the answer cannot be written as JSON: ${textOf(error)}`, {
+      error: new StintError('UNEXPECTED', `the answer cannot be written as JSON: ${errorMessage(error)}`, {
         cause: error,
       }),
     }

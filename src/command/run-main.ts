@@ -1,6 +1,6 @@
 import { newRequestId } from '../base/text/id.ts'
 import { StintError } from '../base/errors/stint-error.ts'
-import { Answer } from './reply.ts'
+import { Reply } from './reply.ts'
 import { asStintError } from './envelope.ts'
 import { executeBare } from './execute-bare.ts'
 import { explainPlaces } from './log-locations.ts'
@@ -27,7 +27,7 @@ export async function runMain(target: Command | CommandGroup, options: RunMainOp
   // Before anything else: a signal that comes now is answered when there is a run to end.
   const interruptions = new Interruptions()
   const argv = options.argv ?? process.argv.slice(2)
-  const answer = new Answer(target.name, newRequestId())
+  const answer = new Reply(target.name, newRequestId())
   answer.json = asksForJson(argv)
   process.exit(await main(target, argv, answer, interruptions))
 }
@@ -35,7 +35,7 @@ export async function runMain(target: Command | CommandGroup, options: RunMainOp
 async function main(
   target: Command | CommandGroup,
   argv: readonly string[],
-  answer: Answer,
+  answer: Reply,
   interruptions: Interruptions,
 ): Promise<number> {
   try {
@@ -71,7 +71,7 @@ function print(text: string): number {
 }
 
 /** Whoever asks in text is shown at once what there is. */
-function refuse(answer: Answer, error: StintError, help: string): number {
+function refuse(answer: Reply, error: StintError, help: string): number {
   const exit = answer.give({ error })
   if (!answer.json) writeOut(2, `\n${help}`)
   return exit

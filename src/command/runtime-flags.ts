@@ -1,5 +1,5 @@
 import { StintError } from '../base/errors/stint-error.ts'
-import { textOf } from '../base/errors/error-message.ts'
+import { errorMessage } from '../base/errors/error-message.ts'
 import type { OptionTable, OptionValues } from './option.ts'
 import { parseArguments } from './parse-arguments.ts'
 import type { Command } from './define-command.ts'
@@ -106,7 +106,7 @@ function parseWith(command: Command, argv: string[]): unknown {
     return command.parse?.(argv)
   } catch (error) {
     if (error instanceof StintError) throw error
-    throw new StintError('ARG_ERROR', textOf(error), {
+    throw new StintError('ARG_ERROR', errorMessage(error), {
       cause: error,
     })
   }

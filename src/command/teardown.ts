@@ -1,10 +1,10 @@
 import { after } from '../base/process/sleep.ts'
-import { textOf } from '../base/errors/error-message.ts'
+import { errorMessage } from '../base/errors/error-message.ts'
 import { discard, moveToTrash } from '../scratch/discard.ts'
 import { shouldKeep } from '../scratch/keep.ts'
 import { cleanupCommand } from '../scratch/output.ts'
 import type { Scratch } from '../scratch/scratch.ts'
-import type { Answer } from './reply.ts'
+import type { Reply } from './reply.ts'
 import type { Children } from './children.ts'
 import { type CleanupHook, runCleanupHooks } from './cleanup-hooks.ts'
 import type { Outcome } from './envelope.ts'
@@ -16,7 +16,7 @@ export interface RunParts {
   command: Command
   settings: RunSettings
   graceMs: number
-  answer: Answer
+  answer: Reply
   scratch: Scratch
   children: Children
   guard: Guard | undefined
@@ -72,7 +72,7 @@ function releaseAtOnce({ releases, answer }: RunParts): void {
       // What takes longer fails unheard: nobody is left to hear it.
       release()?.catch(() => {})
     } catch (error) {
-      answer.warn(`CLEANUP_FAILED: ${textOf(error)}`)
+      answer.warn(`CLEANUP_FAILED: ${errorMessage(error)}`)
     }
   }
 }

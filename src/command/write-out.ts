@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs'
 import { sleep } from '../base/process/sleep.ts'
-import { errnoOf } from '../base/errors/stint-error.ts'
+import { errorCode } from '../base/errors/stint-error.ts'
 
 /**
  * Writes to stdout or stderr, all of it, before returning: a process that exits right after loses nothing.
@@ -15,7 +15,7 @@ export function deliver(fd: 1 | 2, content: string | Uint8Array): 'written' | 'f
     try {
       done += writeSync(fd, bytes, done)
     } catch (error) {
-      const errno = errnoOf(error)
+      const errno = errorCode(error)
       // A non-blocking pipe is full: its reader needs a moment.
       if (errno === 'EAGAIN') sleep(2)
       else return errno === 'ENOSPC' || errno === 'EDQUOT' ? 'full' : 'unread'

@@ -1,4 +1,4 @@
-import { realPlace } from '../base/fs/real-parent.ts'
+import { realParentPath } from '../base/fs/real-parent.ts'
 import { type Agent, allAgents } from './agent.ts'
 import { settingsPath } from './agent-home.ts'
 import { allPlaces, type Place } from './install-scope.ts'
@@ -19,7 +19,7 @@ export const agentTargets = (workspace: string): Target[] =>
 export function eachFileOnce(targets: readonly Target[]): Target[] {
   const places = new Map<string, Target>()
   for (const target of targets) {
-    const file = `${target.agent} ${realPlace(target.path)}`
+    const file = `${target.agent} ${realParentPath(target.path)}`
     if (!places.has(file)) places.set(file, target)
   }
   return [...places.values()]

@@ -1,6 +1,6 @@
 import { fstatSync, statSync, writeSync } from 'node:fs'
 import { sleep } from '../base/process/sleep.ts'
-import { errnoOf } from '../base/errors/stint-error.ts'
+import { errorCode } from '../base/errors/stint-error.ts'
 import { answer, type LoadRecord } from './main.ts'
 
 const loadRecord: LoadRecord = () => require('./hook-record.cjs') as ReturnType<LoadRecord>
@@ -20,7 +20,7 @@ function write(fd: number, text: string): boolean {
     try {
       rest = rest.subarray(writeSync(fd, rest))
     } catch (error) {
-      if (errnoOf(error) !== 'EAGAIN') return false
+      if (errorCode(error) !== 'EAGAIN') return false
       sleep(1)
     }
   }

@@ -1,5 +1,5 @@
 import { homeRegister } from '../lease/home-register.ts'
-import { textOf } from '../base/errors/error-message.ts'
+import { errorMessage } from '../base/errors/error-message.ts'
 import { agentProcess, ancestorsOf } from './agent-process.ts'
 import { type Answer, speak } from './host-response.ts'
 import { type HookEvent, readEvent } from './event.ts'
@@ -66,7 +66,7 @@ function orFault(
   try {
     return judge()
   } catch (error) {
-    return fault(options, event, env, textOf(error))
+    return fault(options, event, env, errorMessage(error))
   }
 }
 

@@ -5,7 +5,7 @@
  */
 import { homeRegister } from '../lease/home-register.ts'
 import { ownIdentity } from '../base/process/liveness.ts'
-import { textOf } from '../base/errors/error-message.ts'
+import { errorMessage } from '../base/errors/error-message.ts'
 import type { HookChoices } from './choices.ts'
 import { type HookEvent, useOf } from './event.ts'
 import { handleEvent } from './handle-event.ts'
@@ -75,7 +75,7 @@ export function stintPlugin(choices: HookChoices = {}): (input: PluginInput) => 
         note(kind, sessionId, error)
         // What could not be recorded is refused all the same.
         if (verdict.block) return verdict
-        return onFault(failClosed, 'failClosed', textOf(error))
+        return onFault(failClosed, 'failClosed', errorMessage(error))
       }
     }
 
@@ -114,7 +114,7 @@ export function stintPlugin(choices: HookChoices = {}): (input: PluginInput) => 
 }
 
 const note = (event: string, session: string | undefined, error: unknown): void =>
-  noteWarning({ agent: 'opencode', event, session, warning: textOf(error) })
+  noteWarning({ agent: 'opencode', event, session, warning: errorMessage(error) })
 
 /** A turn that fails ends, too. */
 const kinds: Readonly<Record<string, EventKind>> = {

@@ -1,7 +1,7 @@
 import { readSync } from 'node:fs'
 import { parseObject } from '../base/text/parse-object.ts'
 import { sleep } from '../base/process/sleep.ts'
-import { errnoOf } from '../base/errors/stint-error.ts'
+import { errorCode } from '../base/errors/stint-error.ts'
 
 const stdin = 0
 
@@ -45,7 +45,7 @@ function readChunk(): Buffer {
       return chunk.subarray(0, readSync(stdin, chunk))
     } catch (error) {
       // Somebody has made it non-blocking, and has not written yet.
-      if (errnoOf(error) !== 'EAGAIN') return chunk.subarray(0, 0)
+      if (errorCode(error) !== 'EAGAIN') return chunk.subarray(0, 0)
       sleep(1)
     }
   }

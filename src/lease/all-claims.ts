@@ -1,5 +1,5 @@
-import { errnoOf, StintError } from '../base/errors/stint-error.ts'
-import { textOf } from '../base/errors/error-message.ts'
+import { errorCode, StintError } from '../base/errors/stint-error.ts'
+import { errorMessage } from '../base/errors/error-message.ts'
 import { look } from './workspace-claims.ts'
 import type { Claim } from './claim.ts'
 import { parseClaims } from './claims-text.ts'
@@ -58,4 +58,4 @@ async function readSubject(register: Register, key: string): Promise<ClaimedSubj
 }
 
 const reasonOf = (error: unknown): string =>
-  errnoOf(error instanceof StintError ? error.cause : error) ?? textOf(error)
+  errorCode(error instanceof StintError ? error.cause : error) ?? errorMessage(error)

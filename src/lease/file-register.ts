@@ -1,5 +1,5 @@
 import { watch } from 'node:fs'
-import { errnoOf, StintError } from '../base/errors/stint-error.ts'
+import { errorCode, StintError } from '../base/errors/stint-error.ts'
 import {
   abandonedAfterMs,
   Attachments,
@@ -40,7 +40,7 @@ export function fileRegister(directory: string, keptEpochs = 4): Register<FileSt
     try {
       return (yield { call: 'list', path: `${directory}/${key}` }) as string[]
     } catch (error) {
-      if (errnoOf(error) === 'ENOENT') return []
+      if (errorCode(error) === 'ENOENT') return []
       throw error
     }
   }
@@ -101,7 +101,7 @@ export function fileRegister(directory: string, keptEpochs = 4): Register<FileSt
       try {
         return yield* link(key, epoch, text)
       } catch (error) {
-        if (errnoOf(error) !== 'ENAMETOOLONG') throw error
+        if (errorCode(error) !== 'ENAMETOOLONG') throw error
       }
     }
     const name = attachments.nameOf(key, rest) ?? (yield* attach(key, rest))
@@ -117,7 +117,7 @@ export function fileRegister(directory: string, keptEpochs = 4): Register<FileSt
         yield* inDirectory(key, { call: 'write', path: pathOf(key, name), text: rest })
         return attachments.use(key, rest, name)
       } catch (error) {
-        if (errnoOf(error) !== 'EEXIST') throw error
+        if (errorCode(error) !== 'EEXIST') throw error
       }
     }
   }
@@ -131,7 +131,7 @@ export function fileRegister(directory: string, keptEpochs = 4): Register<FileSt
       yield { call: 'write', path: pathOf(key, name), text: rest }
     } catch (error) {
       // Another of our swaps has mended it.
-      if (errnoOf(error) !== 'EEXIST') throw error
+      if (errorCode(error) !== 'EEXIST') throw error
     }
   }
 
@@ -140,7 +140,7 @@ export function fileRegister(directory: string, keptEpochs = 4): Register<FileSt
       yield* inDirectory(key, { call: 'symlink', path: pathOf(key, epoch), text: target })
       return true
     } catch (error) {
-      if (errnoOf(error) === 'EEXIST') return false
+      if (errorCode(error) === 'EEXIST') return false
       throw error
     }
   }
@@ -150,7 +150,7 @@ export function fileRegister(directory: string, keptEpochs = 4): Register<FileSt
     try {
       yield step
     } catch (error) {
-      if (errnoOf(error) !== 'ENOENT') throw error
+      if (errorCode(error) !== 'ENOENT') throw error
       yield { call: 'mkdir', path: `${directory}/${key}` }
       yield step
     }
@@ -201,8 +201,8 @@ export function fileRegister(directory: string, keptEpochs = 4): Register<FileSt
     try {
       return (yield { call: 'readlink', path: pathOf(key, name) }) as string
     } catch (error) {
-      if (errnoOf(error) === 'ENOENT') return undefined
-      if (errnoOf(error) === 'EINVAL') return ''
+      if (errorCode(error) === 'ENOENT') return undefined
+      if (errorCode(error) === 'EINVAL') return ''
       throw error
     }
   }
@@ -212,7 +212,7 @@ export function fileRegister(directory: string, keptEpochs = 4): Register<FileSt
       yield { call: 'unlink', path: pathOf(key, name) }
     } catch (error) {
       // A directory was never an epoch of ours, and stays.
-      if (!['ENOENT', 'EISDIR'].includes(errnoOf(error) ?? '')) throw error
+      if (!['ENOENT', 'EISDIR'].includes(errorCode(error) ?? '')) throw error
     }
   }
 
@@ -227,7 +227,7 @@ export function fileRegister(directory: string, keptEpochs = 4): Register<FileSt
       try {
         return (yield { call: 'list', path: directory }) as string[]
       } catch (error) {
-        if (errnoOf(error) === 'ENOENT') return []
+        if (errorCode(error) === 'ENOENT') return []
         throw error
       }
     },

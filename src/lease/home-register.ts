@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { ensureHomeDirectory, stintHome } from '../base/fs/home.ts'
 import { explainHome } from '../base/errors/home-error.ts'
-import { errnoOf, StintError } from '../base/errors/stint-error.ts'
+import { errorCode, StintError } from '../base/errors/stint-error.ts'
 import { fileRegister } from './file-register.ts'
 import type { FileStep } from './file-step.ts'
 import type { Register } from './register.ts'
@@ -47,7 +47,7 @@ function openRegister(home: string): Register<FileStep> {
 
 /** What the protocol itself handles passes; the rest is told to a person. */
 function explain(error: unknown, step: FileStep, home: string): unknown {
-  const errno = errnoOf(error) ?? ''
+  const errno = errorCode(error) ?? ''
   if (['ENOENT', 'EEXIST', 'EINVAL', 'ENAMETOOLONG'].includes(errno)) return error
   if (step.call === 'symlink' && ['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP'].includes(errno)) {
     return new StintError('LOCK_UNSUPPORTED', `the file system of ${home} has no symbolic links: ${errno}`, {

@@ -26,7 +26,7 @@ export function heldError(
       new StintError('LOCK_HELD', `${book.workspace} is held by ${by.session_id}${purpose}${waited}`, {
         retryAfterMs: Math.min(retryAtMostMs, answer.retryAfterMs),
         detail: `lock_file=${book.register.locate?.(book.key, epoch) ?? book.key} holder_pid=${by.pid ?? '-'} holder_age_ms=${age}`,
-        facts: { holder: describeHolder(by, witness) },
+        facts: { holder: describeClaimHolder(by, witness) },
       }),
   )
 }
@@ -50,7 +50,7 @@ export interface HolderDescription {
   liveness: Liveness
 }
 
-export const describeHolder = (claim: Claim, witness: Witness): HolderDescription => ({
+export const describeClaimHolder = (claim: Claim, witness: Witness): HolderDescription => ({
   session_id: claim.session_id,
   pid: claim.pid,
   acquired_at: claim.acquired_at,

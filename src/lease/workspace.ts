@@ -2,7 +2,7 @@ import { lstatSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { md5 } from '../base/text/md5.ts'
 import { readSmallFile } from '../base/fs/small-file.ts'
-import { errnoOf, StintError } from '../base/errors/stint-error.ts'
+import { errorCode, StintError } from '../base/errors/stint-error.ts'
 
 /** The tree being edited: the git top level if there is one, else the directory; always its real path. */
 export interface Workspace {
@@ -40,7 +40,7 @@ function realDirectory(directory: string): string {
   } catch (error) {
     throw new StintError(
       'NOT_FOUND',
-      `there is no directory ${directory}: ${errnoOf(error) ?? String(error)}`,
+      `there is no directory ${directory}: ${errorCode(error) ?? String(error)}`,
       {
         cause: error,
       },
@@ -125,7 +125,7 @@ function realAncestor(path: string): string {
     return realpathSync.native(path)
   } catch (error) {
     const parent = dirname(path)
-    const errno = errnoOf(error)
+    const errno = errorCode(error)
     if (parent === path || (errno !== 'ENOENT' && errno !== 'ENOTDIR')) return path
     return join(realAncestor(parent), basename(path))
   }

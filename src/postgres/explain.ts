@@ -1,9 +1,9 @@
 import type { ErrorCode } from '../base/errors/error-table.ts'
-import { errnoOf, StintError } from '../base/errors/stint-error.ts'
+import { errorCode, StintError } from '../base/errors/stint-error.ts'
 
 /** The five characters by which SQL names an error (`42P01`); undefined if it did not come from the server. */
 export function sqlStateOf(error: unknown): string | undefined {
-  const code = errnoOf(error)
+  const code = errorCode(error)
   // `EPIPE` has five, too, but no digit.
   return code !== undefined && /^(?=.*\d)[0-9A-Z]{5}$/.test(code) ? code : undefined
 }
@@ -56,7 +56,7 @@ export function explainPostgres(error: unknown): unknown {
 }
 
 const isBadUrl = (error: unknown): boolean =>
-  errnoOf(error) === 'ERR_INVALID_URL' || (error instanceof Error && error.name === 'URIError')
+  errorCode(error) === 'ERR_INVALID_URL' || (error instanceof Error && error.name === 'URIError')
 
 /** Without its cause, which repeats the whole URL. */
 const badUrl = (): StintError =>
@@ -71,7 +71,7 @@ const isMistake = (error: unknown): boolean =>
 
 /** What does not come from the server is about the way to it. */
 function explainConnection(error: unknown): StintError {
-  const errno = errnoOf(error)
+  const errno = errorCode(error)
   const detail = errno === undefined ? undefined : `errno=${errno}`
   const words = wordsOf(error)
   // So `pg` says that the server wants a password, and it has none.
@@ -91,7 +91,7 @@ function explainConnection(error: unknown): StintError {
 /** Where a name has several addresses, each failed in its own way, and the whole says nothing. */
 function wordsOf(error: unknown): string {
   const { message = '', errors } = error as { message?: string; errors?: readonly Error[] }
-  return message || errors?.[0]?.message || errnoOf(error) || 'no reason given'
+  return message || errors?.[0]?.message || errorCode(error) || 'no reason given'
 }
 
 /** What `pg` has thrown, behind our words for it. Undefined for an error of ours that has no cause: that is a decision, not a mishap. */

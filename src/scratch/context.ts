@@ -1,6 +1,6 @@
 import { lstatSync, renameSync, rmdirSync } from 'node:fs'
 import { basename, join, relative, sep } from 'node:path'
-import { isDirectory } from '../base/fs/exists.ts'
+import { isRealDirectory } from '../base/fs/exists.ts'
 import { makePrivateDirectory } from '../base/fs/private-file.ts'
 import {
   nothingRemoved,
@@ -29,7 +29,7 @@ export interface ContextOptions {
  * A part of a scratch with files of its own, such as a test: cleaning it leaves everything else alone. Contexts nest, and an outer one takes its
  * inner ones along. After `clean` it can be used again.
  */
-export class Context {
+export class ScratchContext {
   /** As `outer > inner`; empty for the scratch itself. */
   readonly name: string
   /** @internal */
@@ -41,9 +41,9 @@ export class Context {
   /** Has anything been made in it by us? */
   #filled = false
   #tracked: TrackedPath[] = []
-  #outer: Context | undefined
+  #outer: ScratchContext | undefined
   /** Those within that have something to clean. */
-  readonly #inner = new Set<Context>()
+  readonly #inner = new Set<ScratchContext>()
   #unnamed = 0
 
   /** @internal */
@@ -100,12 +100,12 @@ export class Context {
     this.#tracked.push(tracked)
     this.#enlist()
     if (resourceChannel.hasSubscribers)
-      this.#publish('tracked', tracked.path, isDirectory(tracked.path) ? 'directory' : 'file')
+      this.#publish('tracked', tracked.path, isRealDirectory(tracked.path) ? 'directory' : 'file')
     return tracked.path
   }
 
   /** A context within this one. */
-  context(name: string, options: ContextOptions = {}): Context {
+  context(name: string, options: ContextOptions = {}): ScratchContext {
     const full = this.name === '' ? name : `${this.name} > ${name}`
     const { run } = this
     const makeDirectory = (): string => {
@@ -117,7 +117,7 @@ export class Context {
         ...options,
       })
     }
-    const inner = new Context(run, full, makeDirectory, options)
+    const inner = new ScratchContext(run, full, makeDirectory, options)
     inner.#outer = this
     return inner
   }

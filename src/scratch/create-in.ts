@@ -1,7 +1,7 @@
 import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { createPrivateFile, makePrivateDirectory } from '../base/fs/private-file.ts'
-import { codedError, errnoOf, StintError } from '../base/errors/stint-error.ts'
+import { codedError, errorCode, StintError } from '../base/errors/stint-error.ts'
 
 /** Joins, making the directories on the way; a symlink on the way is refused, not followed. */
 export function place(base: string, parts: readonly string[]): string {
@@ -12,7 +12,7 @@ export function place(base: string, parts: readonly string[]): string {
     try {
       makePrivateDirectory(path)
     } catch (error) {
-      if (errnoOf(error) !== 'EEXIST' || !lstatSync(path).isDirectory()) throw placeError(error, path)
+      if (errorCode(error) !== 'EEXIST' || !lstatSync(path).isDirectory()) throw placeError(error, path)
     }
   }
   return join(path, parts.at(-1) ?? '')
@@ -28,7 +28,7 @@ export function createFile(path: string, content: string | Uint8Array): void {
 
 /** The error of creating something. Directories on the way are made, so only the one at the beginning can be missing. */
 export function placeError(error: unknown, path: string): unknown {
-  const errno = errnoOf(error)
+  const errno = errorCode(error)
   if (errno === 'EEXIST') return new StintError('NAME_TAKEN', `${path} already exists`, { cause: error })
   if (errno === 'ENOENT')
     return new StintError('NOT_FOUND', `cannot create ${path}: its directory is gone`, { cause: error })

@@ -1,6 +1,6 @@
-import { isDirectory } from '../base/fs/exists.ts'
+import { isRealDirectory } from '../base/fs/exists.ts'
 import { nothingRemoved, type Removal, type RemovalOptions } from '../base/fs/remove-tree.ts'
-import { errnoOf } from '../base/errors/stint-error.ts'
+import { errorCode } from '../base/errors/stint-error.ts'
 import type { ScratchRoot } from './root.ts'
 import { readTrackedRecord, rewriteTracked, type TrackedRecord } from './tracked-record.ts'
 import {
@@ -63,7 +63,7 @@ export function* removeDeadTracked(
     record = readTrackedRecord(root, requestId)
   } catch (error) {
     const path = `${root.tracked}/${requestId}`
-    const failure = { path, type: 'file' as const, error: errnoOf(error) ?? String(error) }
+    const failure = { path, type: 'file' as const, error: errorCode(error) ?? String(error) }
     return [{ path, type: 'file', removal: { ...nothingRemoved(), failures: [failure] } }]
   }
   if (record === undefined) return []
@@ -75,7 +75,7 @@ export function* removeDeadTracked(
     const fate = fateOf(tracked, root, precious)
     if (fate === 'spare') left.push(tracked)
     if (fate !== 'remove') continue
-    const type = isDirectory(tracked.path) ? 'directory' : 'file'
+    const type = isRealDirectory(tracked.path) ? 'directory' : 'file'
     const removal = removeTracked(tracked, { ...options, onlyIfSame: true })
     gone.push({ path: tracked.path, type, removal })
     if (removal.failures.length > 0 || !removal.complete) left.push(tracked)

@@ -1,17 +1,17 @@
 import { lstatSync, renameSync, rmdirSync, unlinkSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { openDirectory } from '../base/fs/open-directory.ts'
-import { isThere } from '../base/fs/exists.ts'
+import { exists } from '../base/fs/exists.ts'
 import { removalSteps, type Removal, type RemovalOptions } from '../base/fs/remove-tree.ts'
-import { drain } from '../base/process/run-generator.ts'
-import { errnoOf } from '../base/errors/stint-error.ts'
+import { runToEnd } from '../base/process/run-generator.ts'
+import { errorCode } from '../base/errors/stint-error.ts'
 import { metaDirectory, ownerFile } from './owner.ts'
 import { mountFailure } from './remove-unless-mounted.ts'
 import { ensureScratchDirectory, type ScratchRoot } from './root.ts'
 
 /** Removes an entry of the root by way of `trash/` (or from it): from the rename on, nobody sees it any more. */
 export const discard = (root: ScratchRoot, path: string, options: RemovalOptions = {}): Removal =>
-  drain(discardSteps(root, path, options))
+  runToEnd(discardSteps(root, path, options))
 
 /** The same, giving way every now and then. */
 export function* discardSteps(
@@ -64,9 +64,9 @@ export function moveToTrash(
       renameSync(path, trashed)
       return trashed
     } catch (error) {
-      if (!isThere(path)) return isThere(trashed) ? unlessMounted(trashed) : { failures: [] }
-      if (!retried && repair(root, path, errnoOf(error))) continue
-      return { failures: [{ path, type: 'directory', error: errnoOf(error) ?? String(error) }] }
+      if (!exists(path)) return exists(trashed) ? unlessMounted(trashed) : { failures: [] }
+      if (!retried && repair(root, path, errorCode(error))) continue
+      return { failures: [{ path, type: 'directory', error: errorCode(error) ?? String(error) }] }
     }
   }
 }

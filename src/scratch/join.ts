@@ -3,7 +3,7 @@ import { ulid } from '../base/text/id.ts'
 import { liveness } from '../base/process/liveness.ts'
 import { makePrivateDirectory } from '../base/fs/private-file.ts'
 import { codedError } from '../base/errors/stint-error.ts'
-import { Context } from './context.ts'
+import { ScratchContext } from './context.ts'
 import { readOwner } from './owner.ts'
 import { findRoot, type ScratchRoot } from './root.ts'
 import { scratchRun } from './scratch-run.ts'
@@ -12,13 +12,13 @@ import { scratchRun } from './scratch-run.ts'
  * A part of a scratch that another process owns, such as the parent of a test worker: that process removes it, whatever becomes of us.
  * Undefined if there is no scratch at `path`, or its owner is dead.
  */
-export function joinScratch(path: string): Context | undefined {
+export function joinScratch(path: string): ScratchContext | undefined {
   const owner = readOwner(path)
   const root = owner && rootAbove(path)
   if (owner === undefined || root === undefined || owner.request_id !== basename(path)) return undefined
   if (liveness(owner.identity) === 'dead') return undefined
   const run = scratchRun(root, owner.request_id, owner.identity)
-  return new Context(run, '', () => makePart(path))
+  return new ScratchContext(run, '', () => makePart(path))
 }
 
 function rootAbove(path: string): ScratchRoot | undefined {

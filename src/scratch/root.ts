@@ -2,7 +2,7 @@ import { lstatSync, realpathSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ensureOwnDirectory, ownDirectoryProblem } from '../base/fs/own-directory.ts'
-import { codedError, errnoOf, StintError } from '../base/errors/stint-error.ts'
+import { codedError, errorCode, StintError } from '../base/errors/stint-error.ts'
 import { geteuid } from '../base/process/user.ts'
 
 /** The directory all scratches of one user live in: `<tmp>/stint-<uid>`, 0700, checked before it is trusted. */
@@ -56,7 +56,7 @@ export function findRoot(env: NodeJS.ProcessEnv = process.env): ScratchRoot | un
     assertSafe(root.path, ownDirectoryProblem(lstatSync(root.path)))
     return root
   } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return undefined
+    if (errorCode(error) === 'ENOENT') return undefined
     throw rootError(error, root.path)
   }
 }
@@ -72,7 +72,7 @@ export function findTmp(env: NodeJS.ProcessEnv = process.env): string {
 }
 
 function rootError(error: unknown, path: string): unknown {
-  const errno = errnoOf(error) ?? ''
+  const errno = errorCode(error) ?? ''
   if (!['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG'].includes(errno)) return codedError(error, `use ${path}`)
   return new StintError('TEMP_DIR_MISSING', `there is no directory for ${path}`, {
     cause: error,

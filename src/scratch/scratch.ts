@@ -6,9 +6,9 @@ import { ownIdentity } from '../base/process/liveness.ts'
 import { displayHostname } from '../base/process/platform.ts'
 import { makePrivateDirectory } from '../base/fs/private-file.ts'
 import { nothingRemoved, removeTree, type Removal, totalRemoval } from '../base/fs/remove-tree.ts'
-import { drain } from '../base/process/run-generator.ts'
-import { codedError, errnoOf, StintError } from '../base/errors/stint-error.ts'
-import { Context } from './context.ts'
+import { runToEnd } from '../base/process/run-generator.ts'
+import { codedError, errorCode, StintError } from '../base/errors/stint-error.ts'
+import { ScratchContext } from './context.ts'
 import { discard, discardBare, moveToTrash } from './discard.ts'
 import type { Keep } from './keep.ts'
 import { safeNameParts } from './name.ts'
@@ -40,7 +40,7 @@ export interface ScratchOptions {
  * await using scratch = createScratch()
  * const input = scratch.file('input.json', '{}')
  */
-export class Scratch extends Context {
+export class Scratch extends ScratchContext {
   readonly #metaInode: number
   #released = false
 
@@ -122,7 +122,7 @@ export class Scratch extends Context {
     const own = this.cleanTracked()
     // What processes that have joined it, and are gone, have tracked; and what we could not remove, for the record.
     const told = new Set(own.failures.map(({ path }) => path))
-    const others = drain(removeDeadTracked(this.root, this.requestId)).map(({ removal }) => ({
+    const others = runToEnd(removeDeadTracked(this.root, this.requestId)).map(({ removal }) => ({
       ...removal,
       failures: removal.failures.filter(({ path }) => !told.has(path)),
     }))
@@ -166,7 +166,7 @@ export function createScratch(options: ScratchOptions = {}): Scratch {
 }
 
 function creationError(error: unknown, { root, path }: ScratchRun): unknown {
-  if (!['ENOTEMPTY', 'EEXIST'].includes(errnoOf(error) ?? ''))
+  if (!['ENOTEMPTY', 'EEXIST'].includes(errorCode(error) ?? ''))
     return codedError(error, `make a scratch in ${root.path}`)
   return new StintError('NAME_TAKEN', `${path} already exists`, { cause: error })
 }

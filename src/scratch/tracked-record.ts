@@ -6,7 +6,7 @@ import { noRegularFile, openRegular } from '../base/fs/open-regular.ts'
 import { ownDirectoryProblem } from '../base/fs/own-directory.ts'
 import { parseObject } from '../base/text/parse-object.ts'
 import { appendPrivateFile } from '../base/fs/private-file.ts'
-import { codedError, errnoOf, StintError } from '../base/errors/stint-error.ts'
+import { codedError, errorCode, StintError } from '../base/errors/stint-error.ts'
 import { ensureScratchDirectory, type ScratchRoot } from './root.ts'
 import type { ScratchRun } from './scratch-run.ts'
 import type { TrackedPath } from './tracked.ts'
@@ -43,7 +43,7 @@ function append(root: ScratchRoot, requestId: string, lines: string): void {
       return appendPrivateFile(recordPath(root, requestId), lines)
     } catch (error) {
       const wasRemoved =
-        errnoOf(error) === 'ENOENT' || (error instanceof StintError && error.code === 'TEMP_DIR_MISSING')
+        errorCode(error) === 'ENOENT' || (error instanceof StintError && error.code === 'TEMP_DIR_MISSING')
       if (!wasRemoved || tries === 100) throw codedError(error, `track a path in ${root.tracked}`)
     }
   }
@@ -57,7 +57,7 @@ export function readTrackedRecord(root: ScratchRoot, requestId: string): Tracked
   try {
     fd = openRegular(recordPath(root, requestId)).fd
   } catch (error) {
-    if (noRegularFile.has(errnoOf(error))) return undefined
+    if (noRegularFile.has(errorCode(error))) return undefined
     throw error
   }
   try {

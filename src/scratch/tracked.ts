@@ -4,8 +4,8 @@ import { basename, dirname, resolve, sep } from 'node:path'
 import { stintHome } from '../base/fs/home.ts'
 import { isWithin } from '../base/fs/is-within.ts'
 import { type OpenDirectory, openDirectory } from '../base/fs/open-directory.ts'
-import { isDirectory } from '../base/fs/exists.ts'
-import { realPlace } from '../base/fs/real-parent.ts'
+import { isRealDirectory } from '../base/fs/exists.ts'
+import { realParentPath } from '../base/fs/real-parent.ts'
 import {
   nothingRemoved,
   removeTree,
@@ -14,7 +14,7 @@ import {
   type RemovalOptions,
   totalRemoval,
 } from '../base/fs/remove-tree.ts'
-import { errnoOf, StintError } from '../base/errors/stint-error.ts'
+import { errorCode, StintError } from '../base/errors/stint-error.ts'
 import { mountFailure } from './remove-unless-mounted.ts'
 import type { ScratchRoot } from './root.ts'
 
@@ -40,7 +40,7 @@ interface FileIdentity {
 
 /** Looks at a path before it is tracked; `NAME_INVALID` for one whose removal would take too much along. */
 export function lookToTrack(path: string, root: ScratchRoot, context?: string): TrackedPath {
-  const real = path === '' || path.includes('\0') ? undefined : realPlace(resolve(path))
+  const real = path === '' || path.includes('\0') ? undefined : realParentPath(resolve(path))
   if (real === undefined || isTooMuch(real, root)) {
     const name = JSON.stringify(path.slice(0, 200))
     throw new StintError('NAME_INVALID', `refusing to track ${name}: too much would be deleted`)
@@ -89,7 +89,7 @@ export function statOf(path: string): Stats | undefined {
   try {
     return lstatSync(path)
   } catch (error) {
-    if (['ENOENT', 'ENOTDIR'].includes(errnoOf(error) ?? '')) return undefined
+    if (['ENOENT', 'ENOTDIR'].includes(errorCode(error) ?? '')) return undefined
     throw error
   }
 }
@@ -100,7 +100,7 @@ export function removeOwnTracked(all: readonly TrackedPath[], options: RemovalOp
 }
 
 export function inOrder(all: readonly TrackedPath[]): TrackedPath[] {
-  const typed = all.map((tracked) => ({ tracked, directory: isDirectory(tracked.path) }))
+  const typed = all.map((tracked) => ({ tracked, directory: isRealDirectory(tracked.path) }))
   const depth = ({ tracked }: { tracked: TrackedPath }): number => tracked.path.split(sep).length
   return [
     ...typed.filter(({ directory }) => !directory),
@@ -134,7 +134,7 @@ export function removeTracked(
       parent.close()
     }
   } catch (error) {
-    return failed({ path, type: 'file', error: errnoOf(error) ?? String(error) })
+    return failed({ path, type: 'file', error: errorCode(error) ?? String(error) })
   }
 }
 
@@ -144,7 +144,7 @@ function openParent({ path, parent }: TrackedPath): OpenDirectory | undefined {
   try {
     opened = openDirectory(dirname(path), { asIs: true })
   } catch (error) {
-    if (['ENOENT', 'ENOTDIR', 'ELOOP'].includes(errnoOf(error) ?? '')) return undefined
+    if (['ENOENT', 'ENOTDIR', 'ELOOP'].includes(errorCode(error) ?? '')) return undefined
     throw error
   }
   if (parent === null || (opened.dev === parent.dev && opened.ino === parent.ino)) return opened

@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, type Stats } from 'node:fs'
 import { careful } from '../base/fs/open-regular.ts'
-import { codedError, errnoOf, StintError } from '../base/errors/stint-error.ts'
+import { codedError, errorCode, StintError } from '../base/errors/stint-error.ts'
 import { geteuid } from '../base/process/user.ts'
 import { checkSecretRef, formatSecretRef, type SecretRef } from './reference.ts'
 
@@ -38,7 +38,7 @@ function readSecretFile(ref: SecretRef): string {
       closeSync(fd)
     }
   } catch (error) {
-    const errno = errnoOf(error)
+    const errno = errorCode(error)
     if (errno === undefined || error instanceof StintError) throw error
     if (noSuchFile.has(errno)) return missing(ref, 'there is no such file')
     // A link took its place between the two looks.

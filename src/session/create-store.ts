@@ -2,7 +2,7 @@ import { hostname } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Clock, systemClock } from '../base/process/clock.ts'
 import { newSessionId } from '../base/text/id.ts'
-import { errnoOf, StintError } from '../base/errors/stint-error.ts'
+import { errorCode, StintError } from '../base/errors/stint-error.ts'
 import type { HeldSession, StoreDriver } from './driver.ts'
 import { takeLatest, visibleEvents } from './events.ts'
 import { factsOf, type Manifest, newManifest, revised } from './manifest.ts'
@@ -131,7 +131,7 @@ async function openWaiting(
     try {
       return await driver.open(id, holdFor('writer', purpose, secrets))
     } catch (error) {
-      if (errnoOf(error) !== 'SESSION_LOCKED' || systemClock.mono() >= deadline) throw error
+      if (errorCode(error) !== 'SESSION_LOCKED' || systemClock.mono() >= deadline) throw error
     }
     await delay(Math.min(lookMs, Math.max(1, deadline - systemClock.mono())), undefined, { signal })
   }

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import { durationHint, parseDuration } from '../base/text/duration.ts'
 import { newSessionId } from '../base/text/id.ts'
-import { errnoOf, StintError } from '../base/errors/stint-error.ts'
+import { errorCode, StintError } from '../base/errors/stint-error.ts'
 import { checkSecretRef } from '../secrets/reference.ts'
 import type { Hold, StoreDriver } from './driver.ts'
 import { factsOf, type Manifest, newManifest, revised } from './manifest.ts'
@@ -61,7 +61,7 @@ export async function learnSecrets(driver: StoreDriver, id: string, secrets: Ses
   try {
     secrets.resolveAll(factsOf((await driver.read(id)).manifest).secrets)
   } catch (error) {
-    if (errnoOf(error) !== 'NOT_FOUND') throw error
+    if (errorCode(error) !== 'NOT_FOUND') throw error
   }
 }
 

@@ -1,6 +1,6 @@
 import { failureOf } from './audit-acts.ts'
 import type { UnsettledAct } from './audit-record.ts'
-import { errnoOf } from '../base/errors/stint-error.ts'
+import { errorCode } from '../base/errors/stint-error.ts'
 import type { AppendOptions, Entry, HeldSession, Receipt } from './driver.ts'
 import { takeLatest, visibleEvents } from './events.ts'
 import type { Manifest } from './manifest.ts'
@@ -244,7 +244,7 @@ export class Session implements AsyncDisposable {
 
   /** A full disk is noted in the audit log, where room is kept for that; once, until something can be written again. */
   async #noteFailure(error: unknown): Promise<never> {
-    if (errnoOf(error) === 'DISK_FULL' && this.#fullAfter !== this.lastSeq) {
+    if (errorCode(error) === 'DISK_FULL' && this.#fullAfter !== this.lastSeq) {
       this.#fullAfter = this.lastSeq
       await this.#quietly(() => this.#acts.record({ action: 'append', ok: false, detail: failureOf(error) }))
     }

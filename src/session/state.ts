@@ -1,6 +1,6 @@
 import type { AuditRecord, UnsettledAct } from './audit-record.ts'
 import type { LogRecord } from './log/record.ts'
-import { errnoOf } from '../base/errors/stint-error.ts'
+import { errorCode } from '../base/errors/stint-error.ts'
 
 /** What a session's logs add up to: the fold of its records. A snapshot is this, at one position. */
 export interface FoldedState {
@@ -34,7 +34,7 @@ export function takeRecord(state: FoldedState, { type, slot }: LogRecord, read: 
     state.slots.set(ext, { version, value: read() })
   } catch (error) {
     // A disk that fails now may work the next time. A slot that is said to be broken stays broken.
-    if ((errnoOf(error) ?? 'BLOB_MISSING') !== 'BLOB_MISSING') throw error
+    if ((errorCode(error) ?? 'BLOB_MISSING') !== 'BLOB_MISSING') throw error
     state.slots.set(ext, { version, value: undefined, broken: (error as Error).message })
   }
 }

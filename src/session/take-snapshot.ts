@@ -1,4 +1,4 @@
-import { errnoOf } from '../base/errors/stint-error.ts'
+import { errorCode } from '../base/errors/stint-error.ts'
 import type { SecretGate } from '../secrets/gate.ts'
 import type { HeldSession } from './driver.ts'
 
@@ -14,7 +14,7 @@ export async function trySnapshot(held: HeldSession, gate: SecretGate): Promise<
     await takeSnapshot(held, gate)
     return true
   } catch (error) {
-    if (errnoOf(error) === 'FENCED') throw error
+    if (errorCode(error) === 'FENCED') throw error
     return false
   }
 }

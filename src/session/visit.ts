@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Clock, systemClock } from '../base/process/clock.ts'
-import { errnoOf } from '../base/errors/stint-error.ts'
+import { errorCode } from '../base/errors/stint-error.ts'
 import type { Entry, HeldSession, Hold, SpoolEntry, StoreDriver } from './driver.ts'
 import { factsOf, type Manifest } from './manifest.ts'
 import { auditEntry, eventEntry } from './new-entry.ts'
@@ -57,7 +57,7 @@ export async function takeInLeftovers(
       }
     } catch (error) {
       // Somebody else has come, and takes it in; or the session was removed, with all that was left.
-      if (['SESSION_LOCKED', 'NOT_FOUND'].includes(errnoOf(error) ?? '')) return
+      if (['SESSION_LOCKED', 'NOT_FOUND'].includes(errorCode(error) ?? '')) return
       throw error
     }
   }
@@ -77,7 +77,7 @@ async function enter(
     try {
       return await driver.open(id, hold)
     } catch (error) {
-      const code = errnoOf(error)
+      const code = errorCode(error)
       if (code === 'NOT_FOUND' && create !== undefined) {
         const manifest = manifestFor(driver.id, { ...create, id }, secrets, clock.now())
         const made = await createOnce(driver, manifest, hold)
@@ -101,7 +101,7 @@ async function createOnce(
   try {
     return await driver.create(manifest, hold)
   } catch (error) {
-    if (errnoOf(error) === 'NAME_TAKEN') return undefined
+    if (errorCode(error) === 'NAME_TAKEN') return undefined
     throw error
   }
 }

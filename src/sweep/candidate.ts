@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { isStaged } from '../base/fs/atomic-file.ts'
 import { isRequestId } from '../base/text/id.ts'
 import { liveness, ownIdentity } from '../base/process/liveness.ts'
-import { isThere } from '../base/fs/exists.ts'
+import { exists } from '../base/fs/exists.ts'
 import { geteuid } from '../base/process/user.ts'
 import { readChildren } from '../scratch/children.ts'
 import { outputExpiry } from '../scratch/output.ts'
@@ -54,7 +54,7 @@ function withTracker(candidate: Candidate, name: string, root: ScratchRoot): Can
   // An unfinished rewrite of a record: it names no owner.
   if (isStaged(name)) return { ...candidate, kind: 'tracked' }
   if (!isRequestId(name)) return candidate
-  if (isThere(join(root.path, name)) || isThere(join(root.trash, name))) return undefined
+  if (exists(join(root.path, name)) || exists(join(root.trash, name))) return undefined
   const tracked = { ...candidate, kind: 'tracked' as const }
   try {
     const lives = readTrackedRecord(root, name)?.owners.map(liveness) ?? []

@@ -1,7 +1,7 @@
 import { basename, join } from 'node:path'
 import { isRequestId } from '../base/text/id.ts'
 import { measureSteps } from '../base/fs/measure-tree.ts'
-import { isDirectory, isThere } from '../base/fs/exists.ts'
+import { isRealDirectory, exists } from '../base/fs/exists.ts'
 import { nothingRemoved, type Removal } from '../base/fs/remove-tree.ts'
 import { removeDeadTracked, sweepableOf } from '../scratch/dead-tracked.ts'
 import { discardSteps } from '../scratch/discard.ts'
@@ -49,11 +49,11 @@ function* disposeTracked(
 ): Generator<void> {
   if (root === undefined || !isRequestId(name)) return
   // Something in the trash by the name of a run that is still there: what that run tracks is not ours to take.
-  if (kind === 'trash' && isThere(join(root.path, name))) return
+  if (kind === 'trash' && exists(join(root.path, name))) return
   const reason = 'tracked'
   if (dryRun) {
     for (const { path } of sweepableOf(root, name)) {
-      const type = isDirectory(path) ? 'directory' : 'file'
+      const type = isRealDirectory(path) ? 'directory' : 'file'
       note(report, { path, type, reason }, yield* wouldRemove(path))
     }
     return

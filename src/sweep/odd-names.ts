@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { lstatSync, renameSync } from 'node:fs'
-import { exactPath, latin1Of, readable } from '../base/fs/byte-path.ts'
+import { bytePath, latin1Of, readable } from '../base/fs/byte-path.ts'
 import { ulid } from '../base/text/id.ts'
 import { geteuid } from '../base/process/user.ts'
 
@@ -16,7 +16,7 @@ export function sortNames(latin1: readonly string[]): { names: string[]; odd: st
 
 /** Renames an odd entry of the trash, where names mean nothing, so that it can go like all the others. Returns the new name, or undefined if it cannot be renamed. */
 export function givePlainName(trash: string, odd: string): string | undefined {
-  const path = exactPath(`${latin1Of(trash)}/${odd}`)
+  const path = bytePath(`${latin1Of(trash)}/${odd}`)
   const name = `odd-${ulid()}`
   try {
     if (lstatSync(path).uid !== geteuid()) return undefined

@@ -1,7 +1,7 @@
 import { lstatSync, readdirSync } from 'node:fs'
 import { homeUnsafe } from '../base/errors/home-error.ts'
 import { ownDirectoryProblem } from '../base/fs/own-directory.ts'
-import { codedError, errnoOf, StintError } from '../base/errors/stint-error.ts'
+import { codedError, errorCode, StintError } from '../base/errors/stint-error.ts'
 import { ensureScratchDirectory, findRoot, type ScratchRoot } from '../scratch/root.ts'
 import { givePlainName, sortNames } from './odd-names.ts'
 import { findSessionTrash } from './session-trash.ts'
@@ -85,7 +85,7 @@ function entriesOf({ directory, kind }: Place): string[] {
     if (problem !== undefined) throw unsafe(directory, kind, problem)
     return readdirSync(directory, 'latin1')
   } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return []
+    if (errorCode(error) === 'ENOENT') return []
     throw codedError(error, `list ${directory}`)
   }
 }

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { takeTurn } from '../base/fs/at-most-every.ts'
+import { takeTurnIfDue } from '../base/fs/at-most-every.ts'
 import type { Scratch } from '../scratch/scratch.ts'
 import { sweptStamp } from './places.ts'
 
@@ -14,7 +14,7 @@ const budgetMs = 25
 export async function sweepAtStart(scratch: OwnScratch, now: number = Date.now()): Promise<void> {
   const { root } = scratch
   try {
-    if (!takeTurn(join(root.trash, sweptStamp), atMostEveryMs, now) || isAlone(scratch)) return
+    if (!takeTurnIfDue(join(root.trash, sweptStamp), atMostEveryMs, now) || isAlone(scratch)) return
     // Loaded only now: most runs start sooner without it.
     const { sweepSync } = await import('./sweep.ts')
     sweepSync({ root, budgetMs })

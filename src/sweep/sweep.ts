@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { type Clock, systemClock } from '../base/process/clock.ts'
 import { readable } from '../base/fs/byte-path.ts'
-import { drain, drainInTurns } from '../base/process/run-generator.ts'
-import { errnoOf } from '../base/errors/stint-error.ts'
+import { runToEnd, runInTurns } from '../base/process/run-generator.ts'
+import { errorCode } from '../base/errors/stint-error.ts'
 import type { ScratchRoot } from '../scratch/root.ts'
 import { dispose } from './dispose.ts'
 import { type Judged, judgeEntry } from './judge-entry.ts'
@@ -42,7 +42,7 @@ const limitInAHurry = 500
  * @example
  * const { removed, bytesFreed } = await sweep({ dryRun: true })
  */
-export const sweep = (options: SweepOptions = {}): Promise<SweepReport> => drainInTurns(sweepSteps(options))
+export const sweep = (options: SweepOptions = {}): Promise<SweepReport> => runInTurns(sweepSteps(options))
 
 /**
  * Removes what dead runs left behind, in one go.
@@ -50,7 +50,7 @@ export const sweep = (options: SweepOptions = {}): Promise<SweepReport> => drain
  * @example
  * const { removed } = sweepSync({ budgetMs: 25 })
  */
-export const sweepSync = (options: SweepOptions = {}): SweepReport => drain(sweepSteps(options))
+export const sweepSync = (options: SweepOptions = {}): SweepReport => runToEnd(sweepSteps(options))
 
 function* sweepSteps(options: SweepOptions): Generator<void, SweepReport> {
   const report = emptyReport()
@@ -96,7 +96,7 @@ function* goThrough(
       } catch (error) {
         // One that cannot even be looked at must not stop the rest.
         const path = join(place.directory, name)
-        report.failures.push({ path, type: 'directory', error: errnoOf(error) ?? String(error) })
+        report.failures.push({ path, type: 'directory', error: errorCode(error) ?? String(error) })
       }
     }
   }

@@ -1,6 +1,6 @@
 import { relative } from 'node:path'
-import { textOf } from '../base/errors/error-message.ts'
-import type { Context } from '../scratch/context.ts'
+import { errorMessage } from '../base/errors/error-message.ts'
+import type { ScratchContext } from '../scratch/context.ts'
 import { joinScratch } from '../scratch/join.ts'
 import { shouldKeep } from '../scratch/keep.ts'
 import { createScratch } from '../scratch/scratch.ts'
@@ -17,7 +17,7 @@ import { keepOf, type TestOptions } from './options.ts'
 export class TestFile {
   /** The file, as soon as the runner tells. */
   name: string | undefined
-  readonly #scratch: Context
+  readonly #scratch: ScratchContext
   #leaks: LeakWatch | undefined
   #restoreTmpdir: (() => void) | undefined
 
@@ -27,12 +27,12 @@ export class TestFile {
   }
 
   /** A context for one test, or for a subtest within that of its test. */
-  context(test: string, within: Context = this.#scratch): Context {
+  context(test: string, within: ScratchContext = this.#scratch): ScratchContext {
     return within.context(test, { file: this.name })
   }
 
   /** The test is over: its files go, or are kept and its reader told where. */
-  finish(context: Context, failed: boolean, options: TestOptions, say: Say): void {
+  finish(context: ScratchContext, failed: boolean, options: TestOptions, say: Say): void {
     const test = JSON.stringify(context.name)
     if (shouldKeep(keepOf(options), failed) && context.used) say(keepFiles(context, test))
     for (const { path, error } of context.clean().failures)
@@ -72,11 +72,11 @@ export class TestFile {
 }
 
 /** Says where they are, or why they are not: that is no reason to fail a test. */
-function keepFiles(context: Context, test: string): string {
+function keepFiles(context: ScratchContext, test: string): string {
   try {
     return `stint: kept the files of ${test} for a day: ${context.keep()}`
   } catch (error) {
-    return `stint: the files of ${test} could not be kept: ${textOf(error)}`
+    return `stint: the files of ${test} could not be kept: ${errorMessage(error)}`
   }
 }
 

@@ -7,12 +7,7 @@ import type { HeldSession, Hold, ReadableSession, SpoolEntry, StoreDriver } from
 import { attesting, forkFiles, forkPoint } from '../../src/session/files/fork.ts'
 import type { Sizes } from '../../src/session/files/held-session.ts'
 import { highestEpoch, logsOf } from '../../src/session/files/logs.ts'
-import {
-  type OpenContext,
-  openNew,
-  openTaken,
-  type TakenHold,
-} from '../../src/session/files/open-session.ts'
+import { type OpenContext, openNew, openTaken, type TakenHold } from '../../src/session/files/open-session.ts'
 import { pathsIn, type SessionPaths } from '../../src/session/files/paths.ts'
 import { ReadableFiles } from '../../src/session/files/readable-session.ts'
 import { recover, sourcesIn } from '../../src/session/files/recover.ts'

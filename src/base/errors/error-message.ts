@@ -1,5 +1,5 @@
 /** What was thrown, or handed to us as text, in words; never throws, whatever it is. */
-export function textOf(value: unknown): string {
+export function errorMessage(value: unknown): string {
   try {
     return value instanceof Error ? String(value.message) : String(value)
   } catch {

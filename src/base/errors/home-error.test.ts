@@ -5,7 +5,7 @@ import { World } from '../../../test/support/world.ts'
 import { ensureHomeDirectory, stintHome } from '../fs/home.ts'
 import { explainHome, explainingHome } from './home-error.ts'
 import { StintError } from './stint-error.ts'
-import { closedOnWayTo, noDirectoryOnWayTo, wayTo } from '../fs/path-ancestors.ts'
+import { closedOnWayTo, noDirectoryOnWayTo, pathAncestors } from '../fs/path-ancestors.ts'
 
 test('a file where the home should be, or in it, is named; one above it leaves no place for a home', async () => {
   await using world = new World()
@@ -76,7 +76,7 @@ test('a relative home is refused with what to do', () => {
 
 test('the way to a path is walked from the top, as far as it can be', async () => {
   await using world = new World()
-  expect(wayTo('/a/b')).toEqual(['/', '/a', '/a/b'])
+  expect(pathAncestors('/a/b')).toEqual(['/', '/a', '/a/b'])
   const file = join(world.tmp, 'file')
   writeFileSync(file, '')
   expect(noDirectoryOnWayTo(join(file, 'a/b'))).toBe(file)

@@ -2,7 +2,7 @@ import { lstatSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { isWithin } from '../fs/is-within.ts'
 import { shellWord } from '../text/shell-word.ts'
-import { codedError, errnoOf, StintError } from './stint-error.ts'
+import { codedError, errorCode, StintError } from './stint-error.ts'
 import { geteuid } from '../process/user.ts'
 import { closedOnWayTo, noDirectoryOnWayTo } from '../fs/path-ancestors.ts'
 
@@ -25,7 +25,7 @@ export function explainingHome<Result>(home: string, doing: string, act: () => R
 
 /** Why a system call in the home has failed: what on the way there is at fault, and what to do about it. `doing` completes the sentence "cannot …". */
 export function explainHome(error: unknown, home: string, doing: string): unknown {
-  const errno = errnoOf(error)
+  const errno = errorCode(error)
   if (errno === undefined || error instanceof StintError) return error
   const place = placeOf(error as NodeJS.ErrnoException & { dest?: string }, home)
   if (errno === 'ENOTDIR') return notDirectory(home, noDirectoryOnWayTo(place) ?? home, error)

@@ -62,7 +62,7 @@ const codeOfErrno: Readonly<Record<string, ErrorCode>> = {
 }
 
 /** The `errno` name of a failed system call, or undefined for any other error. */
-export function errnoOf(error: unknown): string | undefined {
+export function errorCode(error: unknown): string | undefined {
   // Not by its class: where a test runner gives each file globals of its own, an error of Node's is no `Error` of ours.
   const code = (error as { code?: unknown } | null | undefined)?.code
   return typeof code === 'string' ? code : undefined
@@ -73,7 +73,7 @@ export function errnoOf(error: unknown): string | undefined {
  * `doing` completes the sentence "cannot …"; `hint` is what to do if the place is at fault, and not that something has run out.
  */
 export function codedError(error: unknown, doing: string, hint?: string): unknown {
-  const errno = errnoOf(error)
+  const errno = errorCode(error)
   const code = errno === undefined ? undefined : codeOfErrno[errno]
   if (errno === undefined || code === undefined) return error
   return new StintError(code, `cannot ${doing}: ${errno}`, {

@@ -2,25 +2,25 @@ import { existsSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { World } from '../../../test/support/world.ts'
-import { takeTurn } from './at-most-every.ts'
+import { takeTurnIfDue } from './at-most-every.ts'
 
 test('a turn is taken once in its time, and a clock that was set back does not end it', async () => {
   await using world = new World()
   const stamp = join(world.tmp, 'stamp')
   const at = 1_000_000_000_000
-  expect([0, 59_999, 60_000, 60_001].map((later) => takeTurn(stamp, 60_000, at + later))).toEqual([
+  expect([0, 59_999, 60_000, 60_001].map((later) => takeTurnIfDue(stamp, 60_000, at + later))).toEqual([
     true,
     false,
     true,
     false,
   ])
   utimesSync(stamp, at, at)
-  expect([takeTurn(stamp, 60_000, at), takeTurn(stamp, 60_000, at)]).toEqual([true, false])
+  expect([takeTurnIfDue(stamp, 60_000, at), takeTurnIfDue(stamp, 60_000, at)]).toEqual([true, false])
 })
 
 test('where no stamp can be left, that is an error and no turn', async () => {
   await using world = new World()
   const stamp = join(world.tmp, 'missing/stamp')
-  expect(() => takeTurn(stamp, 60_000, Date.now())).toThrow('ENOENT')
+  expect(() => takeTurnIfDue(stamp, 60_000, Date.now())).toThrow('ENOENT')
   expect(existsSync(stamp)).toBe(false)
 })

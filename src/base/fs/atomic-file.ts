@@ -1,7 +1,7 @@
 import { basename, dirname, join } from 'node:path'
 import { type Disk, nodeDisk, writeFully } from './disk.ts'
 import { ulid } from '../text/id.ts'
-import { errnoOf } from '../errors/stint-error.ts'
+import { errorCode } from '../errors/stint-error.ts'
 
 /**
  * Replaces a file so that a reader, or a crash at any moment, finds the old content or the new one, whole:
@@ -35,7 +35,7 @@ export function publishFile(path: string, content: string | Uint8Array, disk: Di
   try {
     disk.link(staged, path)
   } catch (error) {
-    if (errnoOf(error) === 'EEXIST') return false
+    if (errorCode(error) === 'EEXIST') return false
     throw error
   } finally {
     discardStaged(disk, staged)

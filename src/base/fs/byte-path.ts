@@ -2,7 +2,7 @@
 const isPlain = (text: string): boolean => /^[\x20-\x7e]*$/.test(text)
 
 /** A path as the system takes it, of one in Latin-1. */
-export const exactPath = (latin1: string): string | Buffer =>
+export const bytePath = (latin1: string): string | Buffer =>
   isPlain(latin1) ? latin1 : Buffer.from(latin1, 'latin1')
 
 /** A path in Latin-1, of one in UTF-8. */

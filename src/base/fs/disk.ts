@@ -16,7 +16,7 @@ import {
 import { dirname } from 'node:path'
 import { noRegularFile, openRegular } from './open-regular.ts'
 import { makePrivateDirectory, openPrivateFile } from './private-file.ts'
-import { errnoOf } from '../errors/stint-error.ts'
+import { errorCode } from '../errors/stint-error.ts'
 
 /**
  * What durable files ask of a disk, call by call, so that the test suite can put one in its place that crashes, tears and lies. All of it is
@@ -74,7 +74,7 @@ function syncDirectory(path: string): void {
   try {
     fsyncSync(fd)
   } catch (error) {
-    if (errnoOf(error) !== 'EINVAL') throw error
+    if (errorCode(error) !== 'EINVAL') throw error
   } finally {
     closeSync(fd)
   }
@@ -107,7 +107,7 @@ export function readFile(disk: Disk, path: string): Buffer | undefined {
   try {
     file = disk.openToRead(path)
   } catch (error) {
-    if (noRegularFile.has(errnoOf(error))) return undefined
+    if (noRegularFile.has(errorCode(error))) return undefined
     throw error
   }
   try {
@@ -122,7 +122,7 @@ export function listIfThere(disk: Disk, directory: string): string[] {
   try {
     return disk.list(directory)
   } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return []
+    if (errorCode(error) === 'ENOENT') return []
     throw error
   }
 }
@@ -142,7 +142,7 @@ export function makeIfMissing(disk: Disk, directory: string): boolean {
     disk.makeDirectory(directory)
     return true
   } catch (error) {
-    if (errnoOf(error) === 'EEXIST') return false
+    if (errorCode(error) === 'EEXIST') return false
     throw error
   }
 }

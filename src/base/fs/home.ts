@@ -3,7 +3,7 @@ import { homedir } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
 import { explainHome, homeMissing, homeUnsafe } from '../errors/home-error.ts'
 import { ensureChosenDirectory } from './own-directory.ts'
-import { errnoOf, StintError } from '../errors/stint-error.ts'
+import { errorCode, StintError } from '../errors/stint-error.ts'
 
 /** A path has at most 4,096 bytes: what is kept in the home must fit, too. */
 const longestHome = 3800
@@ -21,7 +21,7 @@ export function stintHome(env: NodeJS.ProcessEnv = process.env): string {
     return realpathSync.native(home)
   } catch (error) {
     // Nothing can ever be there. What is not there yet can be made; what else is wrong, its use will tell.
-    const errno = errnoOf(error) ?? ''
+    const errno = errorCode(error) ?? ''
     if (['ELOOP', 'ENAMETOOLONG'].includes(errno)) throw missing(home, errno, error)
     return home
   }
@@ -52,7 +52,7 @@ export function ensureHomeDirectory(path: string): void {
 }
 
 function homeError(error: unknown, path: string): unknown {
-  const errno = errnoOf(error) ?? ''
+  const errno = errorCode(error) ?? ''
   if (['ELOOP', 'ENAMETOOLONG'].includes(errno)) return missing(path, errno, error)
   if (errno !== 'ENOENT') return explainHome(error, path, `make ${path}`)
   const parent = dirname(path)

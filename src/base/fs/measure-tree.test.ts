@@ -5,9 +5,9 @@ import { expect, test } from 'vitest'
 import { isRoot, projectRoot, World } from '../../../test/support/world.ts'
 import { measureSteps, measureTree, type MeasureOptions } from './measure-tree.ts'
 import { removeTree } from './remove-tree.ts'
-import { drain } from '../process/run-generator.ts'
+import { runToEnd } from '../process/run-generator.ts'
 
-const measure = (path: string, options?: MeasureOptions) => drain(measureSteps(path, options))
+const measure = (path: string, options?: MeasureOptions) => runToEnd(measureSteps(path, options))
 
 test('files, directories and bytes of a tree; a link counts as a link, and is not followed', async () => {
   await using world = new World()

@@ -1,8 +1,8 @@
 import { type Dirent, lstatSync, readdirSync, type Stats } from 'node:fs'
-import { exactPath, latin1Of } from './byte-path.ts'
+import { bytePath, latin1Of } from './byte-path.ts'
 import { openDirectory } from './open-directory.ts'
-import { drain } from '../process/run-generator.ts'
-import { errnoOf } from '../errors/stint-error.ts'
+import { runToEnd } from '../process/run-generator.ts'
+import { errorCode } from '../errors/stint-error.ts'
 
 /** What is in a tree: the directory at its top counts, too. */
 export interface TreeSize {
@@ -26,7 +26,7 @@ export interface MeasureOptions {
 }
 
 /** Bytes of the files in a tree, or of a single file. What cannot be read counts as nothing. */
-export const measureTree = (path: string): number => drain(measureSteps(path)).bytes
+export const measureTree = (path: string): number => runToEnd(measureSteps(path)).bytes
 
 const entriesPerStep = 256
 /** A directory with a longer path is opened, and what is below it reached from there: no path is too long. */
@@ -44,7 +44,7 @@ export function* measureSteps(path: string, options: MeasureOptions = {}): Gener
     try {
       return read()
     } catch (error) {
-      if (!['ENOENT', 'ENOTDIR'].includes(errnoOf(error) ?? '')) size.unreadable += 1
+      if (!['ENOENT', 'ENOTDIR'].includes(errorCode(error) ?? '')) size.unreadable += 1
       return undefined
     }
   }
@@ -78,7 +78,7 @@ export function* measureSteps(path: string, options: MeasureOptions = {}): Gener
   }
 
   function* walkFrom(deep: string): Generator<void> {
-    const directory = attempt(() => openDirectory(exactPath(deep), { asIs: true }))
+    const directory = attempt(() => openDirectory(bytePath(deep), { asIs: true }))
     if (directory === undefined) return
     try {
       yield* walk(latin1Of(directory.base))
@@ -98,7 +98,7 @@ export function* measureSteps(path: string, options: MeasureOptions = {}): Gener
   return size
 }
 
-const look = (latin1: string): Stats | undefined => lstatSync(exactPath(latin1), { throwIfNoEntry: false })
+const look = (latin1: string): Stats | undefined => lstatSync(bytePath(latin1), { throwIfNoEntry: false })
 
 const entriesOf = (latin1: string): Dirent[] =>
-  readdirSync(exactPath(latin1), { withFileTypes: true, encoding: 'latin1' })
+  readdirSync(bytePath(latin1), { withFileTypes: true, encoding: 'latin1' })

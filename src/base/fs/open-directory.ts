@@ -1,6 +1,6 @@
 import { chmodSync, closeSync, constants, existsSync, fstatSync, lstatSync, openSync } from 'node:fs'
 import { geteuid } from '../process/user.ts'
-import { errnoOf } from '../errors/stint-error.ts'
+import { errorCode } from '../errors/stint-error.ts'
 
 /**
  * A directory held open, so that what is done in it is done in that very directory, whatever happens to its
@@ -51,7 +51,7 @@ function openReadable(path: string | Buffer): number {
   try {
     return openSync(path, directoryOnly)
   } catch (error) {
-    if (errnoOf(error) !== 'EACCES') throw error
+    if (errorCode(error) !== 'EACCES') throw error
     return openUnreadable(path, error)
   }
 }

@@ -1,5 +1,5 @@
 import { chmodSync, lstatSync, mkdirSync, type Stats } from 'node:fs'
-import { errnoOf } from '../errors/stint-error.ts'
+import { errorCode } from '../errors/stint-error.ts'
 import { geteuid } from '../process/user.ts'
 
 /** Makes a private directory, or checks with lstat what is there; returns what is wrong with it, if anything is. */
@@ -34,7 +34,7 @@ function make(path: string): Stats {
     close(path, lstatSync(path))
   } catch (error) {
     // Another run made it in the same moment: it is checked like any other.
-    if (errnoOf(error) !== 'EEXIST') throw error
+    if (errorCode(error) !== 'EEXIST') throw error
   }
   return lstatSync(path)
 }

@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { careful } from './open-regular.ts'
-import { errnoOf } from '../errors/stint-error.ts'
+import { errorCode } from '../errors/stint-error.ts'
 
 /**
  * Directories 0700 and files 0600, whatever the umask: the mode given to the kernel keeps others out, and where an odd umask takes rights from us, too, they
@@ -38,8 +38,8 @@ export function makePrivateDirectories(path: string): void {
   try {
     makePrivateDirectory(path)
   } catch (error) {
-    if (errnoOf(error) === 'EEXIST' && statSync(path).isDirectory()) return
-    if (errnoOf(error) !== 'ENOENT' || dirname(path) === path) throw error
+    if (errorCode(error) === 'EEXIST' && statSync(path).isDirectory()) return
+    if (errorCode(error) !== 'ENOENT' || dirname(path) === path) throw error
     // One after the other, not with `recursive`: nothing can be made in a directory that an odd umask has closed.
     makePrivateDirectories(dirname(path))
     makePrivateDirectories(path)

@@ -14,12 +14,11 @@ import { startSwapper } from '../../../test/support/swapper.ts'
 import { isRoot, stintBin, World } from '../../../test/support/world.ts'
 import { measureTree } from './measure-tree.ts'
 import { removalSteps, removeTree } from './remove-tree.ts'
-import { drainInTurns } from '../process/run-generator.ts'
+import { runInTurns } from '../process/run-generator.ts'
 
 test('a tree goes whole, and is counted', async () => {
   await using world = new World()
-  const inTurns: typeof removeTree = (path, options = {}) =>
-    drainInTurns(removalSteps(path, options)) as never
+  const inTurns: typeof removeTree = (path, options = {}) => runInTurns(removalSteps(path, options)) as never
   for (const remove of [removeTree, inTurns]) {
     const path = join(world.tmp, 'tree')
     const entries = grow(path, 4, 3)

@@ -1,9 +1,9 @@
 import { lstatSync, readdirSync, renameSync, rmdirSync, unlinkSync } from 'node:fs'
-import { exactPath, latin1Of, readable } from './byte-path.ts'
+import { bytePath, latin1Of, readable } from './byte-path.ts'
 import { type OpenDirectory, openDirectory } from './open-directory.ts'
-import { isDirectory } from './exists.ts'
-import { drain } from '../process/run-generator.ts'
-import { errnoOf } from '../errors/stint-error.ts'
+import { isRealDirectory } from './exists.ts'
+import { runToEnd } from '../process/run-generator.ts'
+import { errorCode } from '../errors/stint-error.ts'
 
 export interface RemovalFailure {
   path: string
@@ -46,7 +46,7 @@ export const totalRemoval = (removals: readonly Removal[]): Removal => ({
 
 /** Removes a tree, or whatever else is at `path`, without following a symlink or leaving its file system. */
 export const removeTree = (path: string, options: RemovalOptions = {}): Removal =>
-  drain(removalSteps(path, options))
+  runToEnd(removalSteps(path, options))
 
 const entriesPerStep = 256
 /** Each level holds a descriptor; what lies deeper is first moved up to the top. */
@@ -62,7 +62,7 @@ export function* removalSteps(path: string, options: RemovalOptions): Generator<
   let top: OpenDirectory | undefined
 
   const fail = (shown: string, type: RemovalFailure['type'], error: unknown): void => {
-    const errno = errnoOf(error)
+    const errno = errorCode(error)
     if (errno === 'ENOENT') return
     removal.failures.push({ path: shown, type, error: errno ?? String(error) })
   }
@@ -76,7 +76,7 @@ export function* removalSteps(path: string, options: RemovalOptions): Generator<
       removal.removed += 1
       options.onRemoved?.(shown, 'file')
     } catch (error) {
-      if (isDirectory(entry)) return true
+      if (isRealDirectory(entry)) return true
       fail(shown, 'file', error)
     }
     return false
@@ -134,7 +134,7 @@ export function* removalSteps(path: string, options: RemovalOptions): Generator<
         removal.complete = false
         return
       }
-      const path = exactPath(`${latin1Of(directory.base)}/${entry.name}`)
+      const path = bytePath(`${latin1Of(directory.base)}/${entry.name}`)
       const name = `${shown}/${readable(entry.name)}`
       if (entry.isDirectory() || unlinkUnlessDirectory(path, name, directory)) {
         yield* removeDirectory(path, name, depth + 1, directory)
@@ -151,14 +151,14 @@ export function* removalSteps(path: string, options: RemovalOptions): Generator<
       removal.removed += 1
       options.onRemoved?.(shown, 'directory')
     } catch (error) {
-      if (errnoOf(error) === 'ENOTEMPTY' && pass < maxPasses - 1) return false
+      if (errorCode(error) === 'ENOTEMPTY' && pass < maxPasses - 1) return false
       fail(shown, 'directory', error)
     }
     return true
   }
 
   const shown = options.shownAs ?? path
-  if (isDirectory(path) || unlinkUnlessDirectory(path, shown)) yield* removeDirectory(path, shown, 0)
+  if (isRealDirectory(path) || unlinkUnlessDirectory(path, shown)) yield* removeDirectory(path, shown, 0)
   return removal
 }
 
@@ -169,7 +169,7 @@ function withPermission(parent: OpenDirectory | undefined, act: () => void): voi
   try {
     act()
   } catch (error) {
-    if (errnoOf(error) !== 'EACCES' || !parent?.makeWritable()) throw error
+    if (errorCode(error) !== 'EACCES' || !parent?.makeWritable()) throw error
     act()
   }
 }

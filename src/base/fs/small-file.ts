@@ -1,6 +1,6 @@
 import { closeSync, readSync } from 'node:fs'
 import { noRegularFile, openRegular } from './open-regular.ts'
-import { errnoOf } from '../errors/stint-error.ts'
+import { errorCode } from '../errors/stint-error.ts'
 
 const maxBytes = 1 << 20
 
@@ -19,7 +19,7 @@ export function readSmallFile(path: string, insist?: 'insist'): string | undefin
       closeSync(fd)
     }
   } catch (error) {
-    if (insist && !noRegularFile.has(errnoOf(error))) throw error
+    if (insist && !noRegularFile.has(errorCode(error))) throw error
     return undefined
   }
 }

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { errnoOf, StintError } from '../errors/stint-error.ts'
+import { errorCode, StintError } from '../errors/stint-error.ts'
 
 /** Variables that point git to another repository: a hook of git has them in its environment. Settings of the user stay. */
 const pointers = new Set(
@@ -19,8 +19,8 @@ export function askGit(directory: string, ...args: string[]): { text: string } |
     stdio: ['ignore', 'pipe', 'pipe'],
     timeout: patienceMs,
   })
-  if (errnoOf(error) === 'ENOENT') throw new StintError('COMMAND_NOT_FOUND', 'there is no git on PATH')
-  if (errnoOf(error) === 'ETIMEDOUT')
+  if (errorCode(error) === 'ENOENT') throw new StintError('COMMAND_NOT_FOUND', 'there is no git on PATH')
+  if (errorCode(error) === 'ETIMEDOUT')
     throw new StintError(
       'TIMEOUT',
       `git did not answer within ${patienceMs / 1000} seconds in ${directory}`,

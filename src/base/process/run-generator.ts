@@ -1,5 +1,5 @@
 /** Runs work that comes in steps to its end. */
-export function drain<Result>(steps: Generator<void, Result>): Result {
+export function runToEnd<Result>(steps: Generator<void, Result>): Result {
   for (;;) {
     const step = steps.next()
     if (step.done) return step.value
@@ -7,7 +7,7 @@ export function drain<Result>(steps: Generator<void, Result>): Result {
 }
 
 /** Runs work that comes in steps to its end, and gives way to the event loop between them. */
-export async function drainInTurns<Result>(steps: Generator<void, Result>): Promise<Result> {
+export async function runInTurns<Result>(steps: Generator<void, Result>): Promise<Result> {
   for (;;) {
     const step = steps.next()
     if (step.done) return step.value

@@ -1,5 +1,5 @@
 import { paintFor } from '../../command/colour.ts'
-import type { Context } from '../../command/context.ts'
+import type { CommandContext } from '../../command/context.ts'
 import { defineCommand } from '../../command/define-command.ts'
 import { codedError } from '../../base/errors/stint-error.ts'
 import { playPart } from './parts.ts'
@@ -27,7 +27,7 @@ export const demoCommand = defineCommand({
   render: () => '',
 })
 
-async function play(context: Context): Promise<{ scenes: Record<string, Shown> } | undefined> {
+async function play(context: CommandContext): Promise<{ scenes: Record<string, Shown> } | undefined> {
   const part = process.env.STINT_DEMO_PART
   if (part !== undefined) {
     await playPart(part)

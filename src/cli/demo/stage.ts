@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Paint } from '../../command/colour.ts'
-import type { Context } from '../../command/context.ts'
+import type { CommandContext } from '../../command/context.ts'
 import { makePrivateDirectory } from '../../base/fs/private-file.ts'
 import { shellWord } from '../../base/text/shell-word.ts'
 import { Player } from './player.ts'
@@ -11,10 +11,10 @@ export class Stage {
   readonly workspace: string
   readonly home: string
   readonly tmp: string
-  readonly #context: Context
+  readonly #context: CommandContext
   readonly #paint: Paint
 
-  constructor(context: Context, paint: Paint) {
+  constructor(context: CommandContext, paint: Paint) {
     const base = context.tmpDir
     this.#context = context
     this.#paint = paint

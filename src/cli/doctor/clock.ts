@@ -2,7 +2,7 @@ import { lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ClaimedSubject } from '../../lease/all-claims.ts'
 import { formatDuration } from '../../base/text/duration.ts'
-import { errnoOf } from '../../base/errors/stint-error.ts'
+import { errorCode } from '../../base/errors/stint-error.ts'
 import { visibleText } from '../../base/text/visible-text.ts'
 import { bad, type Check, fine, poor } from '../health/check.ts'
 
@@ -79,7 +79,7 @@ function namesIn(directory: string): string[] {
   try {
     return readdirSync(directory).slice(0, lookedAt)
   } catch (error) {
-    if (['ENOENT', 'ENOTDIR', 'EACCES'].includes(errnoOf(error) ?? '')) return []
+    if (['ENOENT', 'ENOTDIR', 'EACCES'].includes(errorCode(error) ?? '')) return []
     throw error
   }
 }

@@ -13,8 +13,8 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { createPrivateFile, makePrivateDirectory } from '../../base/fs/private-file.ts'
-import { errnoOf } from '../../base/errors/stint-error.ts'
-import { textOf } from '../../base/errors/error-message.ts'
+import { errorCode } from '../../base/errors/stint-error.ts'
+import { errorMessage } from '../../base/errors/error-message.ts'
 
 /** What stint asks of a file system. */
 export type Ability = 'create' | 'modes' | 'rename' | 'symlink' | 'link' | 'sync'
@@ -77,7 +77,7 @@ function problemOf(attempt: () => string | undefined): string | undefined {
   try {
     return attempt()
   } catch (error) {
-    return errnoOf(error) ?? textOf(error)
+    return errorCode(error) ?? errorMessage(error)
   }
 }
 
@@ -86,7 +86,7 @@ function refuses(act: () => void): string | undefined {
   try {
     act()
   } catch (error) {
-    if (errnoOf(error) === 'EEXIST') return undefined
+    if (errorCode(error) === 'EEXIST') return undefined
     throw error
   }
   return 'the same name can be taken twice'

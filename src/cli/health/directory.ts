@@ -4,7 +4,7 @@ import { errorTable } from '../../base/errors/error-table.ts'
 import { mountHolding } from '../../base/fs/mounts.ts'
 import { ownDirectoryProblem } from '../../base/fs/own-directory.ts'
 import { shellWord } from '../../base/text/shell-word.ts'
-import { errnoOf } from '../../base/errors/stint-error.ts'
+import { errorCode } from '../../base/errors/stint-error.ts'
 import { geteuid } from '../../base/process/user.ts'
 import { visibleText } from '../../base/text/visible-text.ts'
 import { noDirectoryOnWayTo } from '../../base/fs/path-ancestors.ts'
@@ -50,8 +50,8 @@ function obstacleTo(parent: string): string | undefined {
       ? `nothing can be made in ${visibleText(parent, 2000)} (${type})`
       : undefined
   } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return undefined
-    return `nothing can be made in ${visibleText(parent, 2000)} (${errnoOf(error)})`
+    if (errorCode(error) === 'ENOENT') return undefined
+    return `nothing can be made in ${visibleText(parent, 2000)} (${errorCode(error)})`
   }
 }
 
@@ -60,7 +60,7 @@ function namesIn(directory: string): string[] {
   try {
     return readdirSync(directory)
   } catch (error) {
-    if (errnoOf(error) === 'EACCES') return []
+    if (errorCode(error) === 'EACCES') return []
     throw error
   }
 }

@@ -1,7 +1,7 @@
 import { statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { formatBytes } from '../../base/text/size.ts'
-import { errnoOf } from '../../base/errors/stint-error.ts'
+import { errorCode } from '../../base/errors/stint-error.ts'
 import { bad, type Check, fine, poor } from './check.ts'
 
 /** What is left on a file system, for us: some is kept for root. */
@@ -27,7 +27,7 @@ export function readSpace(path: string): Space {
         total_files: files,
       }
     } catch (error) {
-      if (!['ENOENT', 'ENOTDIR'].includes(errnoOf(error) ?? '') || dirname(place) === place) throw error
+      if (!['ENOENT', 'ENOTDIR'].includes(errorCode(error) ?? '') || dirname(place) === place) throw error
     }
   }
 }

@@ -1,5 +1,5 @@
 import { codedError, StintError } from '../../base/errors/stint-error.ts'
-import { textOf } from '../../base/errors/error-message.ts'
+import { errorMessage } from '../../base/errors/error-message.ts'
 import { bad, type Check } from './check.ts'
 
 /** What was found out, or why nothing could be. */
@@ -21,5 +21,5 @@ export function failureOf(name: string, thrown: unknown): Check {
   const error = codedError(thrown, `look at the ${name}`)
   const fix =
     error instanceof StintError ? error.hint : 'Set STINT_DEBUG=1 to see where it came from, and report it.'
-  return bad(name, textOf(error), fix)
+  return bad(name, errorMessage(error), fix)
 }

@@ -9,8 +9,8 @@ import { systemClock } from '../../base/process/clock.ts'
 import { newSessionId } from '../../base/text/id.ts'
 import { type Identity, identify, liveness } from '../../base/process/liveness.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
-import { textOf } from '../../base/errors/error-message.ts'
-import { withoutSecrets } from '../environment-secrets.ts'
+import { errorMessage } from '../../base/errors/error-message.ts'
+import { withoutEnvironmentSecrets } from '../environment-secrets.ts'
 import { announceWait } from './announce-wait.ts'
 import { describeSubject, openBook, readSession, sessionOption, subjectOptions } from './lock-options.ts'
 import { assertTtl } from './ttl.ts'
@@ -64,14 +64,14 @@ export const acquireCommand = defineBareCommand({
       paths: book.pathsOf(options.path),
       mode: options.shared ? ('shared' as const) : ('exclusive' as const),
       ttlMs: options.ttl ?? defaultTtlMs,
-      purpose: options.purpose && withoutSecrets(options.purpose),
+      purpose: options.purpose && withoutEnvironmentSecrets(options.purpose),
     }
     const startedAt = systemClock.mono()
     const acquiring = acquireWithin(book, request, { waitMs: options.wait ?? 0, signal })
     const { answer, epoch } = await announceWait(acquiring, quiet, () => ({ book, request }))
     if (signal.aborted) {
       await takeBack(book, answer.claim, request.holder, startedAt).catch((error: unknown) =>
-        warn(`CLEANUP_FAILED: ${sessionId} still holds ${book.workspace}: ${textOf(error)}`),
+        warn(`CLEANUP_FAILED: ${sessionId} still holds ${book.workspace}: ${errorMessage(error)}`),
       )
       throw signal.reason as Error
     }

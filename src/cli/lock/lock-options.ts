@@ -1,7 +1,13 @@
 import type { OptionTable } from '../../command/option.ts'
 import type { Book } from '../../lease/workspace-claims.ts'
 import { wholeWorkspace } from '../../lease/claim.ts'
-import { kindOf, resourceSubject, type Subject, subjectPaths, workspaceSubject } from '../../lease/lease-target.ts'
+import {
+  kindOf,
+  resourceSubject,
+  type Subject,
+  subjectPaths,
+  workspaceSubject,
+} from '../../lease/lease-target.ts'
 import { isSessionId } from '../../base/text/id.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { openRegister, storeOption } from '../store.ts'

@@ -2,7 +2,7 @@ import { realpathSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { PostgresPool } from '../../postgres/pool.ts'
-import { errnoOf, StintError } from '../../base/errors/stint-error.ts'
+import { errorCode, StintError } from '../../base/errors/stint-error.ts'
 
 interface PoolConfig {
   connectionString: string
@@ -56,7 +56,7 @@ function loadPostgres(): PostgresModule {
       return require(require.resolve('pg')) as PostgresModule
     } catch (error) {
       // Elsewhere, then; a program or a directory that is gone has nothing installed beside it.
-      if (!['MODULE_NOT_FOUND', 'ENOENT'].includes(errnoOf(error) ?? '')) throw error
+      if (!['MODULE_NOT_FOUND', 'ENOENT'].includes(errorCode(error) ?? '')) throw error
     }
   }
   throw new StintError(

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { LockWorld } from '../../../test/support/lock-world.ts'
-import type { Context } from '../../command/context.ts'
+import type { CommandContext } from '../../command/context.ts'
 import { giveUp } from '../../lease/give-up.ts'
 import { acquireLeaseSync } from '../../lease/lease.ts'
 import { runSync } from '../../lease/register.ts'
@@ -17,7 +17,7 @@ test('a program that cannot join the lease has lost it, at once', async () => {
     signal: new AbortController().signal,
     onRelease: (hook: () => void) => void releases.push(hook),
     warn: () => {},
-  } as Partial<Context> as Context
+  } as Partial<CommandContext> as CommandContext
   const options = { path: [], ttl: undefined, wait: undefined, purpose: undefined, 'on-lost': undefined }
   const held = await holdLease(context, options)
   const book = await openBook({}, () => {})

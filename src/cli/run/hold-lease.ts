@@ -1,10 +1,10 @@
-import type { Context } from '../../command/context.ts'
+import type { CommandContext } from '../../command/context.ts'
 import { defaultTtlMs } from '../../lease/claim.ts'
 import { acquireLease, type Lease } from '../../lease/lease.ts'
 import type { AcquireRequest } from '../../lease/rules.ts'
 import { newSessionId } from '../../base/text/id.ts'
 import { identify } from '../../base/process/liveness.ts'
-import { withoutSecrets } from '../environment-secrets.ts'
+import { withoutEnvironmentSecrets } from '../environment-secrets.ts'
 import { announceWait } from '../lock/announce-wait.ts'
 import { openBook } from '../lock/lock-options.ts'
 
@@ -26,7 +26,7 @@ export interface HeldLease {
 }
 
 /** Holds a lease as long as the run lasts: it is given back when its children are gone. */
-export async function holdLease(context: Context, options: HoldOptions): Promise<HeldLease> {
+export async function holdLease(context: CommandContext, options: HoldOptions): Promise<HeldLease> {
   const sessionId = context.sessionId ?? newSessionId()
   const { resource, store } = options
   const book = await openBook({ resource, store }, (message) => context.warn(message))
@@ -38,7 +38,7 @@ export async function holdLease(context: Context, options: HoldOptions): Promise
     paths: options.path,
     ttlMs: options.ttl,
     wait: options.wait,
-    purpose: options.purpose && withoutSecrets(options.purpose),
+    purpose: options.purpose && withoutEnvironmentSecrets(options.purpose),
     signal: context.signal,
   })
   const lease = await announceWait(acquiring, context.quiet, () => ({

@@ -1,8 +1,8 @@
-import type { ChildExit, Context } from '../../command/context.ts'
+import type { ChildExit, CommandContext } from '../../command/context.ts'
 import { findWorkspace } from '../../lease/workspace.ts'
 import { shellWord } from '../../base/text/shell-word.ts'
-import { errnoOf } from '../../base/errors/stint-error.ts'
-import { textOf } from '../../base/errors/error-message.ts'
+import { errorCode } from '../../base/errors/stint-error.ts'
+import { errorMessage } from '../../base/errors/error-message.ts'
 import type { VisitOptions } from '../../session/store.ts'
 import { environmentSecrets } from '../environment-secrets.ts'
 import { openSessions } from '../sessions/open-sessions.ts'
@@ -21,7 +21,7 @@ export interface Recording {
  * run. Visits do not disturb whoever holds the session: what they leave is taken in.
  */
 export async function recordRun(
-  context: Context,
+  context: CommandContext,
   sessionId: string,
   command: readonly string[],
   where?: string,
@@ -58,7 +58,7 @@ export async function recordRun(
   const finish = (end: RunEnd): Promise<void> => {
     // The program has run: whether that could be recorded does not change how it ended.
     finished ??= record(end).catch((error: unknown) =>
-      context.warn(`the end of the run could not be recorded: ${textOf(error)}`),
+      context.warn(`the end of the run could not be recorded: ${errorMessage(error)}`),
     )
     return finished
   }
@@ -69,6 +69,6 @@ export async function recordRun(
 }
 
 function factsOf(end: RunEnd): object {
-  if ('error' in end) return { error: { code: errnoOf(end.error), message: textOf(end.error) } }
+  if ('error' in end) return { error: { code: errorCode(end.error), message: errorMessage(end.error) } }
   return { exit_code: end.code, signal: end.signal }
 }

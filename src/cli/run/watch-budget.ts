@@ -1,10 +1,10 @@
 import { join } from 'node:path'
-import type { Context } from '../../command/context.ts'
+import type { CommandContext } from '../../command/context.ts'
 import { type Budget, budgetLevel } from '../../sweep/inventory/budget.ts'
 import { systemClock } from '../../base/process/clock.ts'
 import { timerMs } from '../../base/text/duration.ts'
 import { measureSteps, type TreeSize } from '../../base/fs/measure-tree.ts'
-import { drainInTurns } from '../../base/process/run-generator.ts'
+import { runInTurns } from '../../base/process/run-generator.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { metaDirectory } from '../../scratch/owner.ts'
 import { describeUse, warnOfBudget } from '../budget-text.ts'
@@ -24,7 +24,7 @@ const lookEveryMs = 100
 const restShare = 19
 
 /** Measures the run's scratch now and then, without what we have put there ourselves. */
-export function watchBudget({ tmpDir, warn, onCleanup }: Context, budget: Budget): BudgetWatch {
+export function watchBudget({ tmpDir, warn, onCleanup }: CommandContext, budget: Budget): BudgetWatch {
   let timer: NodeJS.Timeout | undefined
   const said = new Set<string>()
   const once = (about: string, say: () => void): void => {
@@ -34,7 +34,7 @@ export function watchBudget({ tmpDir, warn, onCleanup }: Context, budget: Budget
   }
 
   const look = async (): Promise<void> => {
-    const size = await drainInTurns(
+    const size = await runInTurns(
       measureSteps(tmpDir, {
         skip: join(tmpDir, metaDirectory),
         enough: (sofar) => budgetLevel(sofar, budget) === 'over',

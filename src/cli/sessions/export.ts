@@ -5,7 +5,7 @@ import { defineBareCommand } from '../../command/define-command.ts'
 import { nodeDisk } from '../../base/fs/disk.ts'
 import { openPrivateFile, writeAll } from '../../base/fs/private-file.ts'
 import { formatBytes } from '../../base/text/size.ts'
-import { codedError, errnoOf, StintError } from '../../base/errors/stint-error.ts'
+import { codedError, errorCode, StintError } from '../../base/errors/stint-error.ts'
 import { type Exported, exportSession } from '../../session/files/archive/export.ts'
 import { plural } from '../text/plural.ts'
 import { openFiles, sessionsDirectory } from './open-sessions.ts'
@@ -84,7 +84,7 @@ function create(path: string): number {
   try {
     return openPrivateFile(path, 'wx')
   } catch (error) {
-    const errno = errnoOf(error)
+    const errno = errorCode(error)
     if (errno === 'EEXIST') throw new StintError('NAME_TAKEN', `${path} exists already`, { cause: error })
     if (errno === 'ENOENT' || errno === 'ENOTDIR')
       throw new StintError('NOT_FOUND', `there is no directory for ${path}`, { cause: error })

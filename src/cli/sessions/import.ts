@@ -3,7 +3,7 @@ import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { nodeDisk } from '../../base/fs/disk.ts'
 import { stintHome } from '../../base/fs/home.ts'
-import { codedError, errnoOf, StintError } from '../../base/errors/stint-error.ts'
+import { codedError, errorCode, StintError } from '../../base/errors/stint-error.ts'
 import { importSession } from '../../session/files/archive/import.ts'
 import { plural } from '../text/plural.ts'
 import { openFiles } from './open-sessions.ts'
@@ -39,7 +39,7 @@ export const importCommand = defineBareCommand({
         chunks,
       })
     } catch (error) {
-      const errno = errnoOf(error)
+      const errno = errorCode(error)
       if (errno === 'ENOENT' || errno === 'EISDIR' || errno === 'ENOTDIR')
         throw new StintError('NOT_FOUND', `there is no file ${file}`, { cause: error })
       throw codedError(error, 'import the session')

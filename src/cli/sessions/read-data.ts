@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { codedError, errnoOf, StintError } from '../../base/errors/stint-error.ts'
+import { codedError, errorCode, StintError } from '../../base/errors/stint-error.ts'
 
 /** The value of `--data`: JSON itself, `@-` for stdin, `@FILE` for a file. */
 export async function readData(given: string | undefined): Promise<unknown> {
@@ -26,7 +26,7 @@ function readText(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    const errno = errnoOf(error)
+    const errno = errorCode(error)
     if (errno === 'ENOENT' || errno === 'EISDIR' || errno === 'ENOTDIR')
       throw new StintError('NOT_FOUND', `there is no file ${path}`, { cause: error })
     throw codedError(error, `read ${path}`)

@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readSync, unlinkSync } from 'node:fs'
 import type { Totals } from '../../sweep/inventory/totals.ts'
 import { openPrivateFile, writeAll } from '../../base/fs/private-file.ts'
-import { codedError, errnoOf, StintError } from '../../base/errors/stint-error.ts'
+import { codedError, errorCode, StintError } from '../../base/errors/stint-error.ts'
 
 const header = 'Timestamp,Files,Directories,Total Size (bytes),Scratches,Live,Orphans,Growth (bytes)'
 
@@ -35,7 +35,7 @@ function create(path: string): number | undefined {
   try {
     fd = openPrivateFile(path, 'wx')
   } catch (error) {
-    if (errnoOf(error) === 'EEXIST') return undefined
+    if (errorCode(error) === 'EEXIST') return undefined
     throw error
   }
   try {
@@ -72,7 +72,7 @@ function assertOurs(path: string): void {
 }
 
 function csvError(error: unknown, path: string): unknown {
-  if (!['ENOENT', 'ENOTDIR'].includes(errnoOf(error) ?? ''))
+  if (!['ENOENT', 'ENOTDIR'].includes(errorCode(error) ?? ''))
     return codedError(error, `write ${path}`, 'Name another file for --csv.')
   return new StintError('NOT_FOUND', `there is no directory for ${path}`, { cause: error })
 }

@@ -19,7 +19,7 @@ import {
 import { basename, dirname, join, resolve } from 'node:path'
 import { ulid } from '../../base/text/id.ts'
 import { isWithin } from '../../base/fs/is-within.ts'
-import { codedError, errnoOf, StintError } from '../../base/errors/stint-error.ts'
+import { codedError, errorCode, StintError } from '../../base/errors/stint-error.ts'
 
 /** Far more than anybody's settings have. */
 const maxBytes = 16 << 20
@@ -44,8 +44,8 @@ export function readSettings(path: string): SettingsFile {
     if (stat.size > maxBytes) throw new StintError('SETTINGS_INVALID', `${path} has ${stat.size} bytes`)
     return { path, real, bytes: readFileSync(real), stat }
   } catch (error) {
-    if (errnoOf(error) === 'ENOTDIR' || errnoOf(error) === 'ELOOP')
-      throw new StintError('SETTINGS_INVALID', `${path} cannot be a file: ${errnoOf(error)}`, {
+    if (errorCode(error) === 'ENOTDIR' || errorCode(error) === 'ELOOP')
+      throw new StintError('SETTINGS_INVALID', `${path} cannot be a file: ${errorCode(error)}`, {
         cause: error,
       })
     throw codedError(error, `read ${path}`, 'Change its permissions, or install for another place.')
@@ -57,7 +57,7 @@ function realPlace(path: string): string {
   try {
     return realpathSync.native(path)
   } catch (error) {
-    if (errnoOf(error) !== 'ENOENT') throw error
+    if (errorCode(error) !== 'ENOENT') throw error
     const directory = dirname(path) === path ? path : realPlace(dirname(path))
     let target: string
     try {
@@ -132,7 +132,7 @@ export function unlinkIfThere(path: string): void {
   try {
     unlinkSync(path)
   } catch (error) {
-    if (errnoOf(error) !== 'ENOENT') throw codedError(error, `remove ${path}`)
+    if (errorCode(error) !== 'ENOENT') throw codedError(error, `remove ${path}`)
   }
 }
 

@@ -5,7 +5,7 @@ import { ensureHomeDirectory } from '../../base/fs/home.ts'
 import { ulid } from '../../base/text/id.ts'
 import { openPrivateFile, writeAll } from '../../base/fs/private-file.ts'
 import { readSmallFile } from '../../base/fs/small-file.ts'
-import { errnoOf } from '../../base/errors/stint-error.ts'
+import { errorCode } from '../../base/errors/stint-error.ts'
 import type { Entries } from './entries.ts'
 
 /**
@@ -58,7 +58,7 @@ function list(directory: string): string[] {
   try {
     return readdirSync(directory)
   } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return []
+    if (errorCode(error) === 'ENOENT') return []
     throw error
   }
 }

@@ -1,5 +1,7 @@
-import { textOf } from '../../base/errors/error-message.ts'
+import { errorMessage } from '../../base/errors/error-message.ts'
 import { noteWarning } from '../hook-log.ts'
 import { drainQueue } from './recorder.ts'
 
-drainQueue().catch((error: unknown) => noteWarning({ agent: '', event: 'record', warning: textOf(error) }))
+drainQueue().catch((error: unknown) =>
+  noteWarning({ agent: '', event: 'record', warning: errorMessage(error) }),
+)

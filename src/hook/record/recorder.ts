@@ -3,7 +3,7 @@ import { homeRegister } from '../../lease/home-register.ts'
 import { stintHome } from '../../base/fs/home.ts'
 import { newSessionId } from '../../base/text/id.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
-import { textOf } from '../../base/errors/error-message.ts'
+import { errorMessage } from '../../base/errors/error-message.ts'
 import { secretsFromEnvironment } from '../../secrets/environment.ts'
 import { filesystemStore } from '../../session/files/store.ts'
 import type { SessionStore } from '../../session/store.ts'
@@ -71,7 +71,7 @@ async function drain(
     } catch (error) {
       const { session, tool = '', event } = queued?.waiting ?? {}
       if (session !== undefined) failed.add(session)
-      noteWarning({ agent: tool, event: event?.type ?? name, session, warning: textOf(error) }, env)
+      noteWarning({ agent: tool, event: event?.type ?? name, session, warning: errorMessage(error) }, env)
     }
   }
   return written

@@ -1,6 +1,6 @@
 import { type Dirent, lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { errnoOf } from '../../base/errors/stint-error.ts'
+import { errorCode } from '../../base/errors/stint-error.ts'
 import { parseSegmentName } from '../log/segment.ts'
 
 export const useKinds = ['journal', 'audit', 'blobs', 'snapshots', 'quarantine', 'other'] as const
@@ -65,7 +65,7 @@ function entriesIn(directory: string): Dirent[] {
   try {
     return readdirSync(directory, { withFileTypes: true })
   } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return []
+    if (errorCode(error) === 'ENOENT') return []
     throw error
   }
 }

@@ -3,7 +3,7 @@ import { Blobs } from '../log/blobs.ts'
 import { readBackwards, readRecords } from '../log/read.ts'
 import type { LogRecord } from '../log/record.ts'
 import type { Disk } from '../../base/fs/disk.ts'
-import { drainInTurns } from '../../base/process/run-generator.ts'
+import { runInTurns } from '../../base/process/run-generator.ts'
 import type { ReadableSession } from '../driver.ts'
 import type { Manifest } from '../manifest.ts'
 import type { FoldedState } from '../state.ts'
@@ -62,7 +62,7 @@ export class ReadableFiles implements ReadableSession {
       const released = SessionLock.look(this.#paths.root)?.ends
       // In turns: a large session takes seconds, and a signal must be heard meanwhile.
       const sources = sourcesIn(this.#disk, this.#paths, this.manifest, released)
-      return await drainInTurns(verifySteps({ ...sources, onBytes }))
+      return await runInTurns(verifySteps({ ...sources, onBytes }))
     } catch (error) {
       throw this.#explain(error)
     }

@@ -1,7 +1,7 @@
 import { lstatSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { explainHome } from '../../base/errors/home-error.ts'
-import { codedError, errnoOf, StintError } from '../../base/errors/stint-error.ts'
+import { codedError, errorCode, StintError } from '../../base/errors/stint-error.ts'
 import { sessionNotFound } from '../session-id.ts'
 
 /** A file where a directory should be, a directory or a link where a file should be, a device. */
@@ -18,7 +18,7 @@ export function explaining<T>(doing: string, root: string | undefined, act: () =
 
 /** What went wrong with the files of a session, as such an error. */
 export function explain(error: unknown, doing: string, root?: string): unknown {
-  const errno = errnoOf(error)
+  const errno = errorCode(error)
   if (errno === undefined || error instanceof StintError) return error
   const missing = errno === 'ENOENT' && root !== undefined
   if (missing && isGone(root)) return sessionNotFound(basename(root), error)

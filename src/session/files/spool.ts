@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { publishFile } from '../../base/fs/atomic-file.ts'
 import { type Disk, ensureDirectory, listIfThere, readFile } from '../../base/fs/disk.ts'
 import { ulid } from '../../base/text/id.ts'
-import { errnoOf } from '../../base/errors/stint-error.ts'
+import { errorCode } from '../../base/errors/stint-error.ts'
 import type { SpoolEntry } from '../driver.ts'
 import type { SessionPaths } from './paths.ts'
 
@@ -35,7 +35,7 @@ export function clear(disk: Disk, { spool }: SessionPaths, names: readonly strin
     try {
       disk.unlink(join(spool, name))
     } catch (error) {
-      if (errnoOf(error) !== 'ENOENT') throw error
+      if (errorCode(error) !== 'ENOENT') throw error
     }
   }
   disk.syncDirectory(spool)
@@ -47,7 +47,7 @@ export function setAside(disk: Disk, { spool, quarantine }: SessionPaths, name: 
   try {
     disk.rename(join(spool, name), join(quarantine, `spool-${name}`))
   } catch (error) {
-    if (errnoOf(error) !== 'ENOENT') throw error
+    if (errorCode(error) !== 'ENOENT') throw error
   }
   disk.syncDirectory(quarantine)
   disk.syncDirectory(spool)

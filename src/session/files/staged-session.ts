@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { replaceFile } from '../../base/fs/atomic-file.ts'
 import type { Disk } from '../../base/fs/disk.ts'
 import { ulid } from '../../base/text/id.ts'
-import { errnoOf } from '../../base/errors/stint-error.ts'
+import { errorCode } from '../../base/errors/stint-error.ts'
 import type { Manifest } from '../manifest.ts'
 import { sessionExists } from '../session-id.ts'
 import { confirmTouch, type Touch, touchSession } from './index/index-touch.ts'
@@ -35,7 +35,7 @@ export function publishSession(disk: Disk, staged: SessionPaths, paths: SessionP
   try {
     disk.rename(staged.root, paths.root)
   } catch (error) {
-    if (!['EEXIST', 'ENOTEMPTY', 'ENOTDIR'].includes(errnoOf(error) ?? '')) throw error
+    if (!['EEXIST', 'ENOTEMPTY', 'ENOTDIR'].includes(errorCode(error) ?? '')) throw error
     const id = paths.root.slice(dirname(paths.root).length + 1)
     throw sessionExists(id, error)
   }

@@ -5,8 +5,8 @@ import type { LogPlace } from '../log/log-files.ts'
 import { beginning } from '../log/position.ts'
 import { type BlobName, type CheckedHeader, hasBlob, parseRecord } from '../log/record.ts'
 import { type Scanned, type ScanOptions, scanSteps } from '../log/scan.ts'
-import { drain } from '../../base/process/run-generator.ts'
-import { errnoOf } from '../../base/errors/stint-error.ts'
+import { runToEnd } from '../../base/process/run-generator.ts'
+import { errorCode } from '../../base/errors/stint-error.ts'
 import { attestedBy } from '../manifest.ts'
 import type { Health, LogHealth } from '../store.ts'
 import type { RecoverFrom } from './recover.ts'
@@ -58,7 +58,7 @@ export function* verifySteps(options: VerifyOptions): Generator<void, Health> {
 }
 
 /** The same at once. */
-export const verify = (options: VerifyOptions): Health => drain(verifySteps(options))
+export const verify = (options: VerifyOptions): Health => runToEnd(verifySteps(options))
 
 const scanAll = (place: LogPlace, attestedSeq: number, take: ScanOptions['take']): Generator<void, Scanned> =>
   scanSteps(place, { from: beginning(place.log, place.codec), attestedSeq, take })
@@ -83,7 +83,7 @@ function isThere(blobs: Blobs, blob: BlobName): boolean {
     blobs.get(blob)
     return true
   } catch (error) {
-    if (errnoOf(error) === 'BLOB_MISSING') return false
+    if (errorCode(error) === 'BLOB_MISSING') return false
     // One that cannot be opened now, for want of a descriptor for example, need not be damaged.
     throw error
   }

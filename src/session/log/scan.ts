@@ -1,4 +1,4 @@
-import { drain } from '../../base/process/run-generator.ts'
+import { runToEnd } from '../../base/process/run-generator.ts'
 import type { Codec } from './codec.ts'
 import { type Line, linesFrom } from './lines.ts'
 import { type LogPlace, openSegment, type OpenSegment, segmentsOf } from './log-files.ts'
@@ -44,7 +44,7 @@ export interface ScanOptions {
 const stepBytes = 16 << 20
 
 /** Reads a log from a position to its end, and judges what it finds. Its memory does not grow with the log. */
-export const scanLog = (place: LogPlace, options: ScanOptions): Scanned => drain(scanSteps(place, options))
+export const scanLog = (place: LogPlace, options: ScanOptions): Scanned => runToEnd(scanSteps(place, options))
 
 /** The same in steps, for those who must give way to others meanwhile. */
 export function* scanSteps(

@@ -1,5 +1,5 @@
 import { type Disk, writeFully } from '../../base/fs/disk.ts'
-import { errnoOf } from '../../base/errors/stint-error.ts'
+import { errorCode } from '../../base/errors/stint-error.ts'
 
 /** How much room a segment makes for what comes. */
 export interface Room {
@@ -85,7 +85,7 @@ export class SegmentFile {
       this.#allocated = from + more
     } catch (error) {
       // The record itself is written: on a full disk the last ones do without.
-      if (!['ENOSPC', 'EDQUOT'].includes(errnoOf(error) ?? '')) throw error
+      if (!['ENOSPC', 'EDQUOT'].includes(errorCode(error) ?? '')) throw error
     }
   }
 }

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Clock } from '../../base/process/clock.ts'
 import type { Disk } from '../../base/fs/disk.ts'
-import { codedError, errnoOf } from '../../base/errors/stint-error.ts'
+import { codedError, errorCode } from '../../base/errors/stint-error.ts'
 import type { Codec } from './codec.ts'
 import { LineBuffer } from './line-buffer.ts'
 import type { Position } from './position.ts'
@@ -223,7 +223,7 @@ export class LogWriter {
       try {
         return new SegmentFile(disk, name, disk.create(join(directory, name)), this.#options)
       } catch (error) {
-        if (errnoOf(error) !== 'EEXIST') throw error
+        if (errorCode(error) !== 'EEXIST') throw error
       }
     }
     // What is there is a dead writer's, or ours. Or of one who has taken the session from us: a segment with our epoch would take its place.
@@ -238,7 +238,7 @@ export class LogWriter {
     try {
       return new SegmentFile(disk, name, disk.create(path), this.#options)
     } catch (error) {
-      if (errnoOf(error) !== 'EEXIST') throw error
+      if (errorCode(error) !== 'EEXIST') throw error
     }
     // From before it was poisoned, or from a try to open that failed: nothing in it was acknowledged.
     const file = disk.open(path)

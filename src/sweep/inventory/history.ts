@@ -5,7 +5,7 @@ import { explainHome, homeUnsafe } from '../../base/errors/home-error.ts'
 import { readLastLines } from '../../base/fs/line-file.ts'
 import { ownDirectoryProblem } from '../../base/fs/own-directory.ts'
 import { appendPrivateFile } from '../../base/fs/private-file.ts'
-import { errnoOf } from '../../base/errors/stint-error.ts'
+import { errorCode } from '../../base/errors/stint-error.ts'
 import { parseSample, type Sample } from './sample.ts'
 
 /** `$STINT_HOME/stats/<yyyy-mm>.ndjson`: a sample a line, a file a month. */
@@ -56,7 +56,7 @@ function monthsIn(directory: string): string[] {
       .filter((name) => /^\d{4}-\d\d\.ndjson$/.test(name))
       .sort()
   } catch (error) {
-    if (['ENOENT', 'ENOTDIR'].includes(errnoOf(error) ?? '')) return []
+    if (['ENOENT', 'ENOTDIR'].includes(errorCode(error) ?? '')) return []
     throw explainHome(error, dirname(directory), `read ${directory}`)
   }
 }

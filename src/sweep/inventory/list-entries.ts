@@ -3,7 +3,7 @@ import { basename, join } from 'node:path'
 import { isRequestId, isSessionId, requestIdIn } from '../../base/text/id.ts'
 import { liveness } from '../../base/process/liveness.ts'
 import { ownDirectoryProblem } from '../../base/fs/own-directory.ts'
-import { isThere } from '../../base/fs/exists.ts'
+import { exists } from '../../base/fs/exists.ts'
 import { visibleText } from '../../base/text/visible-text.ts'
 import { type Owner, readOwner } from '../../scratch/owner.ts'
 import type { ScratchRoot } from '../../scratch/root.ts'
@@ -32,7 +32,7 @@ export function* surveySteps(root: ScratchRoot, now: number): Generator<void, En
     for (const name of names) {
       yield
       const fate = scratches.get(name) ?? (yield* judgeEntry(place, name, now))
-      if (isThere(join(root.tracked, name))) entries.push(describeTracked(root, name, fate, now))
+      if (exists(join(root.tracked, name))) entries.push(describeTracked(root, name, fate, now))
     }
   }
   return entries

@@ -1,7 +1,7 @@
 import { systemClock } from '../../base/process/clock.ts'
 import { isWithin } from '../../base/fs/is-within.ts'
 import { measureSteps, type TreeSize } from '../../base/fs/measure-tree.ts'
-import { drainInTurns } from '../../base/process/run-generator.ts'
+import { runInTurns } from '../../base/process/run-generator.ts'
 import { findRoot } from '../../scratch/root.ts'
 import type { Entry, MeasuredEntry } from './entry.ts'
 import { surveySteps } from './list-entries.ts'
@@ -19,7 +19,7 @@ export async function takeCensus(
   const root = findRoot()
   if (root === undefined) return []
   const entries: MeasuredEntry[] = []
-  for (const entry of await drainInTurns(surveySteps(root, now)))
+  for (const entry of await runInTurns(surveySteps(root, now)))
     entries.push(await measureEntry(entry, () => systemClock.mono() > end))
   return entries
 }
@@ -29,7 +29,7 @@ export async function measureEntry(entry: Entry, isLate = (): boolean => false):
   const size: TreeSize = { files: 0, directories: 0, bytes: 0 }
   for (const path of entry.kind === 'tracked' ? sweepablePaths(entry.tracks) : [entry.path]) {
     if (isLate()) break
-    const { files, directories, bytes } = await drainInTurns(measureSteps(path, { enough: isLate }))
+    const { files, directories, bytes } = await runInTurns(measureSteps(path, { enough: isLate }))
     size.files += files
     size.directories += directories
     size.bytes += bytes

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { ensureHomeDirectory, stintHome } from '../../base/fs/home.ts'
-import { takeTurn } from '../../base/fs/at-most-every.ts'
+import { takeTurnIfDue } from '../../base/fs/at-most-every.ts'
 import type { SweepReport } from '../report.ts'
 import { takeCensus } from './measure-entries.ts'
 import type { MeasuredEntry } from './entry.ts'
@@ -22,7 +22,7 @@ export async function recordSample(
     const home = stintHome()
     const at = Date.now()
     for (const directory of [home, statsDirectory(home)]) ensureHomeDirectory(directory)
-    const isDue = takeTurn(join(statsDirectory(home), `.${by}`), atMostEveryMs, at)
+    const isDue = takeTurnIfDue(join(statsDirectory(home), `.${by}`), atMostEveryMs, at)
     if (!isDue && done.taken.orphans === 0 && done.freed === 0) return
     const before = lastSample(home)
     appendSample(home, makeSample(entries ?? (await takeCensus(at)), { at, by, before, ...done }))

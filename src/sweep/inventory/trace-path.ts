@@ -1,9 +1,9 @@
 import { readdirSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { isWithin } from '../../base/fs/is-within.ts'
-import { isThere } from '../../base/fs/exists.ts'
-import { realPlace } from '../../base/fs/real-parent.ts'
-import { drainInTurns } from '../../base/process/run-generator.ts'
+import { exists } from '../../base/fs/exists.ts'
+import { realParentPath } from '../../base/fs/real-parent.ts'
+import { runInTurns } from '../../base/process/run-generator.ts'
 import { readOwner } from '../../scratch/owner.ts'
 import type { ScratchRoot } from '../../scratch/root.ts'
 import { measureEntry } from './measure-entries.ts'
@@ -36,15 +36,15 @@ export async function traceOrigin(
   now: number,
 ): Promise<Provenance | undefined> {
   // The root is known by its real path.
-  const target = realPlace(resolve(path))
-  const entries = await drainInTurns(surveySteps(root, now))
+  const target = realParentPath(resolve(path))
+  const entries = await runInTurns(surveySteps(root, now))
   const inside = entries.find((entry) => isWithin(target, entry.path))
   const tracked = inside === undefined ? findTracked(root, target) : undefined
   const entry = inside ?? entries.find((entry) => entry.path === tracked?.record)
   if (entry === undefined) return undefined
   return {
     path: target,
-    exists: isThere(target),
+    exists: exists(target),
     entry: await measureEntry(entry),
     parents: parentsOf(root, entry),
     contexts: inside === undefined ? [] : contextsIn(root, inside, target),
@@ -57,7 +57,7 @@ function findTracked(root: ScratchRoot, target: string): { record: string; line:
   const found = namesIn(root.tracked).flatMap((name) => {
     const record = join(root.tracked, name)
     return readTracked(root, name)
-      .filter((line) => isWithin(target, realPlace(line.path)))
+      .filter((line) => isWithin(target, realParentPath(line.path)))
       .map((line) => ({ record, line }))
   })
   // What stands there now comes before what has stood there once.

@@ -1,7 +1,7 @@
 import { mkdirSync, unlinkSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { replaceFile } from '../../base/fs/atomic-file.ts'
-import { codedError, errnoOf, StintError } from '../../base/errors/stint-error.ts'
+import { codedError, errorCode, StintError } from '../../base/errors/stint-error.ts'
 import type { Step } from './plan.ts'
 import { runTool } from './timer-state.ts'
 
@@ -37,7 +37,7 @@ function carryOutOne(step: Step): void {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
     replaceFile(path, step.text)
   } catch (error) {
-    if ('remove' in step && errnoOf(error) === 'ENOENT') return
+    if ('remove' in step && errorCode(error) === 'ENOENT') return
     throw codedError(error, `write ${path}`, 'Set XDG_CONFIG_HOME to a directory you may write to.')
   }
 }

@@ -4,7 +4,7 @@
  * @module stint/jest
  */
 import { StintError } from '../../base/errors/stint-error.ts'
-import type { Context } from '../../scratch/context.ts'
+import type { ScratchContext } from '../../scratch/context.ts'
 import { scratchKey } from './scratch-key.ts'
 
 /**
@@ -15,8 +15,8 @@ import { scratchKey } from './scratch-key.ts'
  *   const input = scratch().file('input.json', '{}')
  * })
  */
-export function scratch(): Context {
-  const current = (globalThis as { [scratchKey]?: () => Context | undefined })[scratchKey]
+export function scratch(): ScratchContext {
+  const current = (globalThis as { [scratchKey]?: () => ScratchContext | undefined })[scratchKey]
   if (current === undefined)
     throw new StintError('ARG_ERROR', 'scratch() needs the Jest environment of stint', {
       hint: "Set testEnvironment: 'stint/jest/environment' in the configuration of Jest.",

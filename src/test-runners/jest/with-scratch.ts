@@ -1,4 +1,4 @@
-import type { Context } from '../../scratch/context.ts'
+import type { ScratchContext } from '../../scratch/context.ts'
 import { keepOf, leaksOf, type TestOptions } from '../options.ts'
 import { TestFile } from '../test-file.ts'
 import { scratchKey } from './scratch-key.ts'
@@ -50,7 +50,7 @@ export function withScratch(base: new (...args: never[]) => object): JestEnviron
     readonly #file: TestFile
     readonly #options: TestOptions
     readonly #say: (message: string) => void
-    readonly #running = new Map<JestTest, Context>()
+    readonly #running = new Map<JestTest, ScratchContext>()
 
     constructor(...args: ConstructorParameters<JestEnvironmentClass>) {
       const [{ projectConfig }, { testPath, console }] = args
@@ -83,7 +83,7 @@ export function withScratch(base: new (...args: never[]) => object): JestEnviron
     }
 
     /** The running test's, as long as there is only one. */
-    #current(): Context | undefined {
+    #current(): ScratchContext | undefined {
       const [context, second] = this.#running.values()
       return second === undefined ? context : undefined
     }

@@ -4,7 +4,7 @@
  * @module stint/node-test
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { Context } from '../../scratch/context.ts'
+import type { ScratchContext } from '../../scratch/context.ts'
 import { type KeepOptions, keepOf } from '../options.ts'
 import { currentTestFile, setCurrentTestFile, TestFile } from '../test-file.ts'
 
@@ -20,7 +20,7 @@ export interface TestContextLike {
 }
 
 interface Test {
-  context: Context
+  context: ScratchContext
   failed: boolean
 }
 
@@ -35,7 +35,7 @@ const around = new AsyncLocalStorage<Test>()
  *   const input = scratch(t).file('input.json', '{}')
  * })
  */
-export function scratch(t: TestContextLike, options: KeepOptions = {}): Context {
+export function scratch(t: TestContextLike, options: KeepOptions = {}): ScratchContext {
   const known = tests.get(t)
   if (known !== undefined) return known.context
   keepOf(options)

@@ -1,6 +1,6 @@
 // For `node --require stint/node-test/register --test`: Node loads it into the process that starts the test files, and into each of those.
 import { beforeEach } from 'node:test'
-import { textOf } from '../../base/errors/error-message.ts'
+import { errorMessage } from '../../base/errors/error-message.ts'
 import { closeRunRoot, openRunRoot } from '../run-root.ts'
 import { setCurrentTestFile, TestFile } from '../test-file.ts'
 import type { TestContextLike } from './index.ts'
@@ -13,7 +13,7 @@ function atExit(act: () => void): void {
     try {
       act()
     } catch (error) {
-      console.error(`stint: ${textOf(error)}`)
+      console.error(`stint: ${errorMessage(error)}`)
       process.exitCode = 1
     }
   })

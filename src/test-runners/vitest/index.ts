@@ -4,7 +4,7 @@
  * @module stint/vitest
  */
 import { test as base, type TestAPI } from 'vitest'
-import type { Context } from '../../scratch/context.ts'
+import type { ScratchContext } from '../../scratch/context.ts'
 import { type KeepOptions, keepOf } from '../options.ts'
 import { currentTestFile, TestFile } from '../test-file.ts'
 import { fullName } from './full-name.ts'
@@ -13,7 +13,7 @@ export type { KeepOptions } from '../options.ts'
 
 export interface ScratchFixtures {
   /** The test's own part of the run's scratch: gone after the test, whether it passes or fails. */
-  scratch: Context
+  scratch: ScratchContext
 }
 
 /**

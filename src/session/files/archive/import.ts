@@ -5,7 +5,7 @@ import { parseRecord } from '../../log/record.ts'
 import { replaceFile } from '../../../base/fs/atomic-file.ts'
 import type { Disk } from '../../../base/fs/disk.ts'
 import { newSessionId } from '../../../base/text/id.ts'
-import { errnoOf } from '../../../base/errors/stint-error.ts'
+import { errorCode } from '../../../base/errors/stint-error.ts'
 import { checkSecretRef } from '../../../secrets/reference.ts'
 import { damageFound } from '../../damage-error.ts'
 import { type Manifest, parseManifest } from '../../manifest.ts'
@@ -58,7 +58,7 @@ export async function importSession({ disk, home, now, id, chunks }: ImportOptio
     try {
       return publish(id ?? unpacked.id)
     } catch (error) {
-      if (errnoOf(error) !== 'NAME_TAKEN' || id !== undefined) throw error
+      if (errorCode(error) !== 'NAME_TAKEN' || id !== undefined) throw error
       return publish(newSessionId())
     }
   } catch (error) {
@@ -134,6 +134,6 @@ function syncIfThere(disk: Disk, directory: string): void {
   try {
     disk.syncDirectory(directory)
   } catch (error) {
-    if (errnoOf(error) !== 'ENOENT') throw error
+    if (errorCode(error) !== 'ENOENT') throw error
   }
 }

@@ -20,7 +20,7 @@ import { ownDirectoryProblem } from '../../../base/fs/own-directory.ts'
 import { thisMachine } from '../../../base/process/platform.ts'
 import { createPrivateFile, makePrivateDirectory } from '../../../base/fs/private-file.ts'
 import { removeTree } from '../../../base/fs/remove-tree.ts'
-import { errnoOf } from '../../../base/errors/stint-error.ts'
+import { errorCode } from '../../../base/errors/stint-error.ts'
 
 /** A file of the index, as it was read. */
 export interface IndexFile {
@@ -54,8 +54,8 @@ export class IndexFiles {
       makePrivateDirectory(this.#directory)
     } catch (error) {
       // No sessions yet, or somebody was faster.
-      if (errnoOf(error) === 'ENOENT') return false
-      if (errnoOf(error) !== 'EEXIST') throw error
+      if (errorCode(error) === 'ENOENT') return false
+      if (errorCode(error) !== 'EEXIST') throw error
     }
     return true
   }
@@ -108,7 +108,7 @@ export class IndexFiles {
     try {
       return this.#read(name, 0)
     } catch (error) {
-      if (errnoOf(error) === 'ENOENT') return undefined
+      if (errorCode(error) === 'ENOENT') return undefined
       throw error
     }
   }
@@ -121,7 +121,7 @@ export class IndexFiles {
       linkSync(staged, this.#path(this.#name(numberOf(name) + 1)))
       return true
     } catch (error) {
-      if (errnoOf(error) === 'EEXIST') return false
+      if (errorCode(error) === 'EEXIST') return false
       throw error
     } finally {
       // Also where the disk was full, and only a part of it is there.
@@ -207,7 +207,7 @@ function remove(path: string): void {
   try {
     unlinkSync(path)
   } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return
+    if (errorCode(error) === 'ENOENT') return
     // A directory that somebody put there.
     if (removeTree(path).failures.length > 0) throw error
   }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Disk } from '../../../base/fs/disk.ts'
 import { isSessionId } from '../../../base/text/id.ts'
 import { ownDirectoryProblem } from '../../../base/fs/own-directory.ts'
-import { errnoOf } from '../../../base/errors/stint-error.ts'
+import { errorCode } from '../../../base/errors/stint-error.ts'
 import type { SessionSummary } from '../../store.ts'
 import { removeAbandoned } from '../abandoned-stage.ts'
 import { filesystemId, namesIn, readManifest } from '../find-session.ts'
@@ -45,7 +45,7 @@ function lookInto(disk: Disk, paths: SessionPaths, id: string): Look | undefined
     const manifest = readManifest(disk, paths)
     if (manifest?.session_id === id) return lookAt(disk, paths, manifest)
   } catch (error) {
-    if (ourOwnTroubles.has(errnoOf(error) ?? '')) throw error
+    if (ourOwnTroubles.has(errorCode(error) ?? '')) throw error
   }
   // It was removed meanwhile, or was never one.
   const names = readableNames(disk, paths.root)
@@ -74,6 +74,6 @@ function readableNames(disk: Disk, directory: string): string[] | undefined {
   try {
     return disk.list(directory)
   } catch (error) {
-    return errnoOf(error) === 'ENOENT' ? [] : undefined
+    return errorCode(error) === 'ENOENT' ? [] : undefined
   }
 }

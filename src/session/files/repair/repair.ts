@@ -6,7 +6,7 @@ import { mend } from '../../log/cut-torn-tail.ts'
 import type { Clock } from '../../../base/process/clock.ts'
 import { type Disk, makeIfMissing } from '../../../base/fs/disk.ts'
 import { ulid } from '../../../base/text/id.ts'
-import { errnoOf } from '../../../base/errors/stint-error.ts'
+import { errorCode } from '../../../base/errors/stint-error.ts'
 import { explaining } from '../session-file-errors.ts'
 import { locateSession } from '../find-session.ts'
 import { linkOrCopy } from '../link-or-copy.ts'
@@ -162,6 +162,6 @@ function unlinkIfThere(disk: Disk, path: string): void {
   try {
     disk.unlink(path)
   } catch (error) {
-    if (errnoOf(error) !== 'ENOENT') throw error
+    if (errorCode(error) !== 'ENOENT') throw error
   }
 }
