@@ -1,3 +1,4 @@
+import { durationMs } from '../base/text/duration.ts'
 import { isSessionId } from '../base/text/id.ts'
 import { type Identity, identify, ownIdentity } from '../base/process/liveness.ts'
 import { StintError } from '../base/errors/stint-error.ts'
@@ -21,8 +22,8 @@ export interface LeaseOptions {
   /** How long the claim lasts without a refresh; 5 minutes by default. */
   ttlMs?: number
   busyTtlMs?: number
-  /** How long to wait while somebody else holds it; by default not at all. */
-  wait?: number
+  /** How long to wait while another session holds it: milliseconds, or a string like `10s`; by default not at all. */
+  wait?: string | number
   signal?: AbortSignal
   /** What you are doing; shown to sessions that are refused. */
   purpose?: string
@@ -33,11 +34,12 @@ export interface LeaseOptions {
 }
 
 /** Checks the options, and makes of them what is asked, and of which book. */
-export function prepareLease(options: LeaseOptions): { book: Book; request: AcquireRequest } {
+export function prepareLease(options: LeaseOptions): { book: Book; request: AcquireRequest; waitMs: number } {
   const { sessionId, ttlMs = defaultTtlMs, pid = process.pid } = options
   if (!isSessionId(sessionId))
     throw new StintError('SESSION_ID_INVALID', `${JSON.stringify(sessionId)} cannot be a session id`)
   assertOptions({ ...options, ttlMs })
+  const waitMs = durationMs(options.wait ?? 0, 'wait')
   const register = options.register ?? homeRegister()
   const { resource } = options
   const subject =
@@ -46,6 +48,7 @@ export function prepareLease(options: LeaseOptions): { book: Book; request: Acqu
       : resourceSubject(resource, register)
   const paths = options.paths?.length ? subjectPaths(subject, register, options.paths) : wholeWorkspace
   return {
+    waitMs,
     book: { register, key: subject.key, workspace: subject.name },
     request: {
       sessionId,
@@ -65,15 +68,7 @@ const maxPurposeLength = 10_000
 
 /** Whoever writes no TypeScript can give anything. */
 function assertOptions(options: Omit<LeaseOptions, 'sessionId'> & { ttlMs: number }): void {
-  const {
-    ttlMs,
-    busyTtlMs = ttlMs,
-    wait = 0,
-    mode = 'exclusive',
-    pid = null,
-    paths = [],
-    purpose = '',
-  } = options
+  const { ttlMs, busyTtlMs = ttlMs, mode = 'exclusive', pid = null, paths = [], purpose = '' } = options
   const list = Array.isArray(paths) ? (paths as unknown[]) : undefined
   const problems: [boolean, string][] = [
     [!(ttlMs > 0 && ttlMs <= maxTtlMs), `ttlMs must be more than 0 and at most 30 days, not ${ttlMs}`],
@@ -81,7 +76,6 @@ function assertOptions(options: Omit<LeaseOptions, 'sessionId'> & { ttlMs: numbe
       !(busyTtlMs > 0 && busyTtlMs <= maxTtlMs),
       `busyTtlMs must be more than 0 and at most 30 days, not ${busyTtlMs}`,
     ],
-    [!(wait >= 0), `wait must be a number of milliseconds, not ${wait}`],
     [mode !== 'exclusive' && mode !== 'shared', `mode must be exclusive or shared, not ${String(mode)}`],
     [pid !== null && !(Number.isSafeInteger(pid) && pid > 0), `pid must be that of a process, not ${pid}`],
     [list?.every((path) => typeof path === 'string') !== true, 'paths must be a list of paths'],

@@ -256,7 +256,7 @@ test.each<[what: string, bad: object, code?: string]>([
   ['more than 30 days', { ttlMs: 31 * 24 * 3_600_000 }],
   ['a busy time below 0', { busyTtlMs: -1 }],
   ['a wait that is no number', { wait: Number.NaN }],
-  ['a wait in words', { wait: '1s' }],
+  ['a wait in bare digits', { wait: '60' }],
   ['a mode that there is not', { mode: 'Exclusive' }],
   ['a pid below 0', { pid: -1 }],
   ['half a pid', { pid: 1.5 }],

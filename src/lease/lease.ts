@@ -18,15 +18,15 @@ import { acquireWithin, acquireWithinSync, type Granted, tryWatch } from './acqu
  * lease.signal.addEventListener('abort', stopWriting)
  */
 export async function acquireLease(options: LeaseOptions): Promise<Lease> {
-  const { book, request } = prepareLease(options)
-  const granted = await acquireWithin(book, request, { waitMs: options.wait ?? 0, signal: options.signal })
+  const { book, request, waitMs } = prepareLease(options)
+  const granted = await acquireWithin(book, request, { waitMs, signal: options.signal })
   return new Lease(book, request, granted)
 }
 
 /** The same, synchronously. */
 export function acquireLeaseSync(options: Omit<LeaseOptions, 'signal'>): Lease {
-  const { book, request } = prepareLease(options)
-  return new Lease(book, request, acquireWithinSync(book, request, options.wait ?? 0))
+  const { book, request, waitMs } = prepareLease(options)
+  return new Lease(book, request, acquireWithinSync(book, request, waitMs))
 }
 
 /** A claim that is held: see `acquireLease`. */

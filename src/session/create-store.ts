@@ -1,12 +1,13 @@
 import { hostname } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Clock, systemClock } from '../base/process/clock.ts'
+import { durationMs } from '../base/text/duration.ts'
 import { newSessionId } from '../base/text/id.ts'
 import { errorCode, StintError } from '../base/errors/stint-error.ts'
 import type { HeldSession, StoreDriver } from './driver.ts'
 import { takeLatest, visibleEvents } from './events.ts'
 import { factsOf, type Manifest, newManifest, revised } from './manifest.ts'
-import { checkTexts, holdFor, learnSecrets, manifestFor, waitMs } from './opening.ts'
+import { checkTexts, holdFor, learnSecrets, manifestFor } from './opening.ts'
 import { SessionSecrets } from './session-secrets.ts'
 import { Session } from './session.ts'
 import { defaultPolicy } from './snapshot-policy.ts'
@@ -125,7 +126,7 @@ async function openWaiting(
   { wait = 0, purpose, signal }: ResumeOptions,
   secrets: SessionSecrets,
 ): Promise<HeldSession> {
-  const deadline = systemClock.mono() + waitMs(wait)
+  const deadline = systemClock.mono() + durationMs(wait, 'wait')
   for (;;) {
     signal?.throwIfAborted()
     try {

@@ -1,5 +1,4 @@
 import { hostname } from 'node:os'
-import { durationHint, parseDuration } from '../base/text/duration.ts'
 import { newSessionId } from '../base/text/id.ts'
 import { errorCode, StintError } from '../base/errors/stint-error.ts'
 import { checkSecretRef } from '../secrets/reference.ts'
@@ -63,13 +62,4 @@ export async function learnSecrets(driver: StoreDriver, id: string, secrets: Ses
   } catch (error) {
     if (errorCode(error) !== 'NOT_FOUND') throw error
   }
-}
-
-/** A duration as people write it, or milliseconds. */
-export function waitMs(wait: string | number): number {
-  const ms = typeof wait === 'number' ? wait : parseDuration(wait)
-  if (ms !== undefined && ms >= 0) return ms
-  throw new StintError('ARG_ERROR', `${JSON.stringify(wait)} is not a duration`, {
-    hint: durationHint(String(wait)),
-  })
 }

@@ -1,10 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Clock, systemClock } from '../base/process/clock.ts'
 import { errorCode } from '../base/errors/stint-error.ts'
+import { durationMs } from '../base/text/duration.ts'
 import type { Entry, HeldSession, Hold, SpoolEntry, StoreDriver } from './driver.ts'
 import { factsOf, type Manifest } from './manifest.ts'
 import { auditEntry, eventEntry } from './new-entry.ts'
-import { holdFor, learnSecrets, manifestFor, waitMs } from './opening.ts'
+import { holdFor, learnSecrets, manifestFor } from './opening.ts'
 import { SessionSecrets } from './session-secrets.ts'
 import { takeAudit } from './state.ts'
 import type { Visit, VisitOptions } from './store.ts'
@@ -71,7 +72,7 @@ async function enter(
   secrets: SessionSecrets,
   clock: Clock,
 ): Promise<HeldSession | undefined> {
-  const deadline = systemClock.mono() + waitMs(wait)
+  const deadline = systemClock.mono() + durationMs(wait, 'wait')
   const hold = holdFor('visitor', purpose, secrets)
   for (;;) {
     try {

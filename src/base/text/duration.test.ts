@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { durationHint, formatDuration, parseDuration } from './duration.ts'
+import { durationHint, durationMs, formatDuration, parseDuration } from './duration.ts'
 
 test.each([
   ['300ms', 300],
@@ -76,4 +76,19 @@ test('no text makes the duration parser throw or answer with nonsense', () => {
       expect(ms === undefined || (Number.isSafeInteger(ms) && ms >= 0)).toBe(true)
     }),
   )
+})
+
+test('a duration option of the library is a number of milliseconds, or a string with a unit', () => {
+  expect(durationMs(250, 'wait')).toBe(250)
+  expect(durationMs('10s', 'wait')).toBe(10_000)
+})
+
+test.each([
+  ['10', 'Add a unit, as in 10s or 10ms, or pass a number of milliseconds.'],
+  [' .5 ', 'Add a unit, as in .5s or .5ms, or pass a number of milliseconds.'],
+  ['soon', 'Write it as 300ms, 30s, 5m or 1h30m.'],
+  [-1, 'Write it as 300ms, 30s, 5m or 1h30m.'],
+  [Number.NaN, 'Write it as 300ms, 30s, 5m or 1h30m.'],
+])('%j is refused as a duration option, with what to write instead', (value, hint) => {
+  expect(() => durationMs(value, 'wait')).toThrow(expect.objectContaining({ code: 'ARG_ERROR', hint }))
 })

@@ -1,3 +1,5 @@
+import { StintError } from '../errors/stint-error.ts'
+
 const unitMs: Readonly<Record<string, number>> = {
   ms: 1,
   s: 1000,
@@ -39,6 +41,21 @@ export function parseDuration(text: string): number | undefined {
     total += Number(count) * (unitMs[unit] ?? Number.NaN)
   }
   return trimmed === '' ? undefined : bounded(total)
+}
+
+/**
+ * Milliseconds of a duration option of the library: a number is milliseconds, a string needs a unit. A string of bare digits is
+ * refused, because a reader cannot tell seconds from milliseconds. `name` is the option, for the error.
+ */
+export function durationMs(value: string | number, name: string): number {
+  const ms = typeof value === 'string' && !bareNumber.test(value.trim()) ? parseDuration(value) : value
+  if (typeof ms === 'number' && ms >= 0) return ms
+  throw new StintError('ARG_ERROR', `${name} is not a duration: ${JSON.stringify(value)}`, {
+    hint:
+      typeof ms === 'string'
+        ? `Add a unit, as in ${ms.trim()}s or ${ms.trim()}ms, or pass a number of milliseconds.`
+        : durationHint(String(value)),
+  })
 }
 
 /** How to write what could not be read as a duration. */
