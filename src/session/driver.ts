@@ -1,5 +1,5 @@
 import type { AuditRecord } from './audit-record.ts'
-import type { Anchor } from './log/audit-checkpoint.ts'
+import type { AuditCheckpoint } from './log/audit-checkpoint.ts'
 import type { LogRecord } from './log/record.ts'
 import type { Manifest, Revision } from './manifest.ts'
 import type { FoldedState } from './state.ts'
@@ -104,7 +104,7 @@ export interface HeldSession {
   /** Takes in what visitors have left; `applied` hears of the audit records among it. */
   takeSpool(applied: (record: AuditRecord) => void): Promise<void>
   /** Where both logs end. */
-  ends(): { seq: number; crc: string; audit: Anchor }
+  ends(): { seq: number; crc: string; audit: AuditCheckpoint }
   events(range?: { from?: number; to?: number }): AsyncIterable<LogRecord>
   eventsBackwards(): AsyncIterable<LogRecord>
   auditRecords(): AsyncIterable<AuditRecord>

@@ -1,4 +1,4 @@
-import { type Anchor, furthest } from './log/audit-checkpoint.ts'
+import { type AuditCheckpoint, furthestCheckpoint } from './log/audit-checkpoint.ts'
 import type { SecretRef } from '../secrets/reference.ts'
 
 /** The identity of a session, and everything that has happened to it as a whole, oldest first. Keys that are not ours survive. */
@@ -27,7 +27,7 @@ export interface Revision {
   /** A close's: where the logs end. */
   seq?: number
   crc?: string
-  audit?: Anchor
+  audit?: AuditCheckpoint
   turns?: number
   /** A fork's: what it was forked from. Of one that came from elsewhere: what it was there, and in which store. */
   from?: { session_id: string; seq: number; store?: string }
@@ -71,10 +71,10 @@ export function factsOf({ revisions }: Manifest): Facts {
 }
 
 /** How far the journal is known to have come, and the audit log: each close attests it, and each fork, repair and import. */
-export function attestedBy({ revisions }: Manifest): { seq: number; audit: Anchor | undefined } {
+export function attestedBy({ revisions }: Manifest): { seq: number; audit: AuditCheckpoint | undefined } {
   let most = 0
   for (const { seq = 0 } of revisions) most = Math.max(most, seq)
-  return { seq: most, audit: furthest(revisions.map(({ audit }) => audit)) }
+  return { seq: most, audit: furthestCheckpoint(revisions.map(({ audit }) => audit)) }
 }
 
 /** A manifest from a file somebody may have damaged; undefined if it is none. */

@@ -2,7 +2,7 @@ import type { BlobName } from './log/record.ts'
 import { type Manifest, revised } from './manifest.ts'
 
 /** Just after a record of a log: its number, and what it leaves for the next. */
-export interface ParcelEnd {
+export interface TransferEnd {
   seq: number
   tail: string
 }
@@ -11,9 +11,9 @@ export interface ParcelEnd {
  * A session on its way from one store to another: verified, and held by nobody. Its lines are the same in every store, to the byte, so what attests
  * them goes on attesting them.
  */
-export interface Parcel {
+export interface SessionTransfer {
   manifest: Manifest
-  ends: { journal: ParcelEnd; audit: ParcelEnd }
+  ends: { journal: TransferEnd; audit: TransferEnd }
   turns: number
   /** Without their newlines. */
   lines(log: 'journal' | 'audit'): AsyncIterable<string>
@@ -21,8 +21,8 @@ export interface Parcel {
 }
 
 /** Its manifest in the other store: another session, which says where it comes from. */
-export function arrivedManifest(
-  { manifest, ends: { journal, audit }, turns }: Pick<Parcel, 'manifest' | 'ends' | 'turns'>,
+export function importedManifest(
+  { manifest, ends: { journal, audit }, turns }: Pick<SessionTransfer, 'manifest' | 'ends' | 'turns'>,
   { id, store, now }: { id: string; store: string; now: number },
 ): Manifest {
   const { session_id, store: from } = manifest

@@ -2,7 +2,7 @@ import type { Disk } from '../../src/base/fs/disk.ts'
 import { readFile } from '../../src/base/fs/disk.ts'
 import type { HeldSession, Hold } from '../../src/session/driver.ts'
 import type { Sizes } from '../../src/session/files/held-session.ts'
-import { waiting } from '../../src/session/files/spool.ts'
+import { listSpoolFiles } from '../../src/session/files/spool.ts'
 import type { CrashDisk } from './crash-disk.ts'
 import { pathsOf, SimulatedDriver } from './crash-driver.ts'
 import { type Facts, factsOf, sicknessOf } from './crash-facts.ts'
@@ -136,7 +136,7 @@ class Check {
 }
 
 async function writeALittle(held: HeldSession, disk: Disk, id: string): Promise<void> {
-  if (waiting(disk, pathsOf(id)).length > 0) await held.takeSpool(() => {})
+  if (listSpoolFiles(disk, pathsOf(id)).length > 0) await held.takeSpool(() => {})
   const appended = held.append({ type: 'probe', json: '{"n":"probe"}' })
   const audited = held.audit({ type: 'note', json: '{"action":"probe"}' })
   await held.release()

@@ -7,12 +7,17 @@ import type { HeldSession, Hold, ReadableSession, SpoolEntry, StoreDriver } from
 import { attesting, forkFiles, forkPoint } from '../../src/session/files/fork.ts'
 import type { Sizes } from '../../src/session/files/held-session.ts'
 import { highestEpoch, logsOf } from '../../src/session/files/logs.ts'
-import { type OpenContext, openNew, openTaken, type TakenHold } from '../../src/session/files/open-session.ts'
-import { pathsIn, type SessionPaths } from '../../src/session/files/paths.ts'
+import {
+  type OpenContext,
+  openNewSession,
+  openTakenSession,
+  type TakenHold,
+} from '../../src/session/files/open-session.ts'
+import { sessionPathsIn, type SessionPaths } from '../../src/session/files/paths.ts'
 import { ReadableFiles } from '../../src/session/files/readable-session.ts'
-import { recover, sourcesIn } from '../../src/session/files/recover.ts'
-import { leave, waiting } from '../../src/session/files/spool.ts'
-import { manifestText, publishSession, stageSession } from '../../src/session/files/staged-session.ts'
+import { recoverSession, sourcesIn } from '../../src/session/files/recover.ts'
+import { writeSpoolFile, listSpoolFiles } from '../../src/session/files/spool.ts'
+import { formatManifest, publishSession, stageSession } from '../../src/session/files/staged-session.ts'
 import { type Manifest, parseManifest } from '../../src/session/manifest.ts'
 import type { Holder, SessionSummary } from '../../src/session/store.ts'
 import { CrashDisk } from './crash-disk.ts'
@@ -31,7 +36,7 @@ export function emptyDisk(): CrashDisk {
 let ticks = 0
 const clock: Clock = { now: () => 1_700_000_000_000 + ticks++, mono: () => ticks }
 
-export const pathsOf = (id: string): SessionPaths => pathsIn(join(sessions, id))
+export const pathsOf = (id: string): SessionPaths => sessionPathsIn(join(sessions, id))
 
 /** Its summary would look past the simulated disk, at sizes and locks. */
 class SimulatedReading extends ReadableFiles {
@@ -59,7 +64,7 @@ export class SimulatedDriver implements StoreDriver {
       const staged = stageSession(this.#disk, sessions, manifest)
       const { lock } = this.#locks.take(manifest.session_id, hold.kind, 0)
       publishSession(this.#disk, staged, paths)
-      return openNew(this.#context(paths, manifest, hold), lock)
+      return openNewSession(this.#context(paths, manifest, hold), lock)
     })
   }
 
@@ -68,7 +73,7 @@ export class SimulatedDriver implements StoreDriver {
   }
 
   openNow(id: string, hold: Hold, taken: TakenHold = this.take(id, hold)): HeldSession {
-    return openTaken(this.#context(pathsOf(id), this.manifestOf(id), hold), taken)
+    return openTakenSession(this.#context(pathsOf(id), this.manifestOf(id), hold), taken)
   }
 
   take(id: string, { kind }: Hold): TakenHold {
@@ -98,22 +103,22 @@ export class SimulatedDriver implements StoreDriver {
   ): Promise<void> {
     coded(() => {
       const paths = pathsOf(from)
-      const recovered = recover(sourcesIn(this.#disk, paths, this.manifestOf(from)))
+      const recovered = recoverSession(sourcesIn(this.#disk, paths, this.manifestOf(from)))
       const seq = forkPoint(recovered, at)
       const manifest = manifestAt(seq)
       const staged = stageSession(this.#disk, sessions, manifest)
       const audit = forkFiles(this.#disk, { paths, recovered }, seq, staged)
-      replaceFile(staged.manifest, manifestText(attesting(manifest, audit)), this.#disk)
+      replaceFile(staged.manifest, formatManifest(attesting(manifest, audit)), this.#disk)
       publishSession(this.#disk, staged, pathsOf(id))
     })
   }
 
   async spool(id: string, entries: readonly SpoolEntry[]): Promise<void> {
-    coded(() => leave(this.#disk, pathsOf(id), entries))
+    coded(() => writeSpoolFile(this.#disk, pathsOf(id), entries))
   }
 
   async hasSpool(id: string): Promise<boolean> {
-    return waiting(this.#disk, pathsOf(id)).length > 0
+    return listSpoolFiles(this.#disk, pathsOf(id)).length > 0
   }
 
   async holder(id: string): Promise<Holder | undefined> {

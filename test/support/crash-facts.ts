@@ -4,8 +4,8 @@ import { readRecords } from '../../src/session/log/read.ts'
 import type { LogRecord } from '../../src/session/log/record.ts'
 import type { Disk } from '../../src/base/fs/disk.ts'
 import { logsOf } from '../../src/session/files/logs.ts'
-import { readData, sourcesIn } from '../../src/session/files/recover.ts'
-import { verify } from '../../src/session/files/verify.ts'
+import { withBlobData, sourcesIn } from '../../src/session/files/recover.ts'
+import { verifySession } from '../../src/session/files/verify.ts'
 import type { Manifest } from '../../src/session/manifest.ts'
 import { emptyState, type FoldedState, slotType, takeAudit, turnType } from '../../src/session/state.ts'
 import { pathsOf } from './crash-driver.ts'
@@ -24,8 +24,8 @@ export function factsOf(disk: Disk, id: string, manifest: Manifest, state: Folde
   const paths = pathsOf(id)
   const logs = logsOf(disk, paths)
   const blobs = new Blobs(disk, paths.blobs)
-  const records = [...readRecords(logs.journal)].map((record) => readData(record, blobs))
-  const audit = [...readRecords(logs.audit)].map((record) => auditRecordOf(readData(record, blobs)))
+  const records = [...readRecords(logs.journal)].map((record) => withBlobData(record, blobs))
+  const audit = [...readRecords(logs.audit)].map((record) => auditRecordOf(withBlobData(record, blobs)))
   const replayed = emptyState()
   for (const record of records) replay(replayed, record)
   for (const record of audit) takeAudit(replayed, record)
@@ -41,7 +41,7 @@ export function factsOf(disk: Disk, id: string, manifest: Manifest, state: Folde
 
 /** What verification has to say against it. */
 export function sicknessOf(disk: Disk, id: string, manifest: Manifest): string[] {
-  const { ok, ...health } = verify(sourcesIn(disk, pathsOf(id), manifest))
+  const { ok, ...health } = verifySession(sourcesIn(disk, pathsOf(id), manifest))
   const findings = [...health.journal.findings, ...health.audit.findings, ...health.blobs]
   return ok ? [] : findings.map((what) => `verify: ${what}`)
 }

@@ -1,7 +1,7 @@
 import type { TakenHold } from '../../src/session/files/open-session.ts'
-import { type LockRecord, standingOf } from '../../src/session/files/lock-record.ts'
+import { type SessionLockRecord, lockStanding } from '../../src/session/files/lock-record.ts'
 import type { LogEnds } from '../../src/session/files/logs.ts'
-import { locked } from '../../src/session/files/session-lock.ts'
+import { sessionLockedError } from '../../src/session/files/session-lock.ts'
 import { StintError } from '../../src/base/errors/stint-error.ts'
 import type { Holder } from '../../src/session/store.ts'
 
@@ -13,24 +13,24 @@ export type Life = 'alive' | 'dead' | 'silent'
  * none at all.
  */
 export class SimulatedLocks {
-  readonly #records = new Map<string, LockRecord>()
-  readonly #past = new Map<string, LockRecord[]>()
+  readonly #records = new Map<string, SessionLockRecord>()
+  readonly #past = new Map<string, SessionLockRecord[]>()
   life: Life
 
   constructor(life: Life = 'alive') {
     this.life = life
   }
 
-  look(id: string): LockRecord | undefined {
+  look(id: string): SessionLockRecord | undefined {
     return this.#records.get(id)
   }
 
   take(id: string, kind: Holder['kind'], highestEpoch: number): TakenHold {
     const before = this.look(id)
-    const standing = standingOf(before, Number.MAX_SAFE_INTEGER, () => lives[this.life])
-    if (standing === 'held') throw locked(id, before?.holder)
+    const standing = lockStanding(before, Number.MAX_SAFE_INTEGER, () => lives[this.life])
+    if (standing === 'held') throw sessionLockedError(id, before?.holder)
     const epoch = Math.max(before?.epoch ?? 0, highestEpoch) + 1
-    let ours: LockRecord = { holder: { ...anyone, kind, epoch }, epoch, ends: undefined }
+    let ours: SessionLockRecord = { holder: { ...anyone, kind, epoch }, epoch, ends: undefined }
     this.#write(id, ours)
     const assertOurs = (): void => {
       if (this.look(id) !== ours) throw new StintError('FENCED', `session ${id} was taken over`)
@@ -61,7 +61,7 @@ export class SimulatedLocks {
     return locks
   }
 
-  #as(choose: (past: LockRecord[]) => LockRecord | undefined): SimulatedLocks {
+  #as(choose: (past: SessionLockRecord[]) => SessionLockRecord | undefined): SimulatedLocks {
     const locks = new SimulatedLocks('dead')
     for (const [id, past] of this.#past) {
       const record = choose(past)
@@ -70,7 +70,7 @@ export class SimulatedLocks {
     return locks
   }
 
-  #write(id: string, record: LockRecord): void {
+  #write(id: string, record: SessionLockRecord): void {
     this.#records.set(id, record)
     this.#past.set(id, [...(this.#past.get(id) ?? []), record])
   }
@@ -78,7 +78,7 @@ export class SimulatedLocks {
 
 const lives = { alive: 'alive', dead: 'dead', silent: 'unknown' } as const
 
-const isReleased = ({ ends }: LockRecord): boolean => ends !== undefined
+const isReleased = ({ ends }: SessionLockRecord): boolean => ends !== undefined
 
 const anyone: Holder = {
   process: { pid: 1, started: 0, boot: '', host: '', pidns: '', timens: '' },

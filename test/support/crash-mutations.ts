@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib'
 import type { Disk } from '../../src/base/fs/disk.ts'
-import { sumText } from '../../src/session/log/line-checksum.ts'
+import { formatChecksum } from '../../src/session/log/line-checksum.ts'
 import type { CrashDisk } from './crash-disk.ts'
 import { passThrough } from './crash-mortal.ts'
 import type { Wrap } from './crash-simulation.ts'
@@ -210,7 +210,7 @@ function believe(bytes: Buffer): void {
     const end = found < 0 ? bytes.length : found
     const at = end - ',"crc":"00000000"}'.length
     if (at > start && bytes.toString('latin1', at, at + 8) === ',"crc":"')
-      bytes.write(sumText(crc32(bytes.subarray(start, at))), at + 8, 'latin1')
+      bytes.write(formatChecksum(crc32(bytes.subarray(start, at))), at + 8, 'latin1')
     start = end + 1
   }
 }

@@ -6,11 +6,11 @@ import { explainingHome } from '../../base/errors/home-error.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { noteDamage } from '../../session/files/damage-marker.ts'
 import { filesystemId, locateSession, sessionIdsIn } from '../../session/files/find-session.ts'
-import { pack, unpack } from '../../session/files/transfer.ts'
-import { pathsIn } from '../../session/files/paths.ts'
-import { waiting } from '../../session/files/spool.ts'
+import { readTransferFromFiles, writeTransferToFiles } from '../../session/files/transfer.ts'
+import { sessionPathsIn } from '../../session/files/paths.ts'
+import { listSpoolFiles } from '../../session/files/spool.ts'
 import { filesystemStore } from '../../session/files/store.ts'
-import type { Parcel } from '../../session/transfer.ts'
+import type { SessionTransfer } from '../../session/transfer.ts'
 import type { SessionStore } from '../../session/store.ts'
 import { readStore, storeOfEnvironment } from '../store.ts'
 
@@ -30,8 +30,8 @@ export interface OpenSessions {
   /** Where sessions go that are removed; null if they stay where they are, out of sight. */
   trash: string | null
   /** A session on its way to another store, and one that comes from there. */
-  pack(id: string): Promise<Parcel>
-  unpack(parcel: Parcel, id: string | undefined): Promise<string>
+  pack(id: string): Promise<SessionTransfer>
+  unpack(parcel: SessionTransfer, id: string | undefined): Promise<string>
 }
 
 /** In files, unless a store is named. */
@@ -49,7 +49,7 @@ function sessionsInFiles(): OpenSessions {
   const directory = sessionsDirectory()
   const home = stintHome()
   const trash = join(home, 'trash')
-  const pathsOf = (id: string) => pathsIn(join(directory, id))
+  const pathsOf = (id: string) => sessionPathsIn(join(directory, id))
   return {
     store: filesystemStore(),
     async ids(beginning = '') {
@@ -63,13 +63,14 @@ function sessionsInFiles(): OpenSessions {
       const { root, quarantine } = paths
       return explainingHome(home, `look into ${root}`, () => {
         const quarantined = listIfThere(nodeDisk, quarantine).map((name) => join(quarantine, name))
-        return { path: root, spooled: waiting(nodeDisk, paths).length, quarantined }
+        return { path: root, spooled: listSpoolFiles(nodeDisk, paths).length, quarantined }
       })
     },
     noteDamage: async (id, what) => noteDamage(nodeDisk, pathsOf(id), what, systemClock.now()),
     trash,
-    pack: async (id) => pack(nodeDisk, directory, id),
-    unpack: (parcel, id) => unpack(parcel, { disk: nodeDisk, home, id, now: systemClock.now() }),
+    pack: async (id) => readTransferFromFiles(nodeDisk, directory, id),
+    unpack: (parcel, id) =>
+      writeTransferToFiles(parcel, { disk: nodeDisk, home, id, now: systemClock.now() }),
   }
 }
 

@@ -3,7 +3,7 @@ import { defineBareCommand } from '../../command/define-command.ts'
 import { systemClock } from '../../base/process/clock.ts'
 import { nodeDisk } from '../../base/fs/disk.ts'
 import { visibleText } from '../../base/text/visible-text.ts'
-import { examine, repairSession } from '../../session/files/repair/repair.ts'
+import { previewRepair, repairSession } from '../../session/files/repair/repair.ts'
 import type { RepairPlan } from '../../session/files/repair/repair-plan.ts'
 import { writeOut } from '../../command/write-out.ts'
 import { confirm } from '../terminal/confirm.ts'
@@ -28,7 +28,7 @@ export const repairCommand = defineBareCommand({
   async run({ json }, { options, positionals }) {
     const id = await findId(openFiles('a repair'), idArgument(positionals))
     const repair = { disk: nodeDisk, clock: systemClock, sessions: sessionsDirectory(), id }
-    const plan = examine(repair)
+    const plan = previewRepair(repair)
     if (!plan.needed || options['dry-run']) return { repaired: false, kept: null, ...plan }
     if (!options.yes) {
       if (!json) writeOut(2, `${renderPlan(plan)}\n`)

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { nodeDisk } from '../../base/fs/disk.ts'
-import { pathsIn } from '../../session/files/paths.ts'
-import { readSpool, waiting } from '../../session/files/spool.ts'
+import { sessionPathsIn } from '../../session/files/paths.ts'
+import { readSpoolFile, listSpoolFiles } from '../../session/files/spool.ts'
 import type { NewAudit, NewEvent, SessionStore } from '../../session/store.ts'
 import type { Entries } from './entries.ts'
 
@@ -23,10 +23,10 @@ export async function alreadyIn(
   session: string,
   mark: string,
 ): Promise<Set<Log>> {
-  const paths = pathsIn(join(home, 'sessions', session))
+  const paths = sessionPathsIn(join(home, 'sessions', session))
   const found = new Set<Log>()
-  for (const name of waiting(nodeDisk, paths))
-    for (const { log, json } of readSpool(nodeDisk, paths, name) ?? [])
+  for (const name of listSpoolFiles(nodeDisk, paths))
+    for (const { log, json } of readSpoolFile(nodeDisk, paths, name) ?? [])
       if (json.includes(mark)) found.add(log)
   const { events, audit } = await store.inspect(session)
   for await (const { data } of events()) if (markOf(data) === mark) found.add('journal')

@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '../../base/process/clock.ts'
 import type { HeldSession, Hold, ReadableSession, SpoolEntry, StoreDriver } from '../../session/driver.ts'
 import type { Manifest } from '../../session/manifest.ts'
-import type { Parcel } from '../../session/transfer.ts'
+import type { SessionTransfer } from '../../session/transfer.ts'
 import type { Holder, ListOptions, SessionSummary } from '../../session/store.ts'
 import { checkSessionId, sessionExists } from '../../session/session-id.ts'
 import { createStatement } from './create-statement.ts'
@@ -127,11 +127,11 @@ export class PostgresDriver implements StoreDriver {
   }
 
   /** A session to be taken to another store, and one that comes from there. */
-  async pack(id: string): Promise<Parcel> {
+  async pack(id: string): Promise<SessionTransfer> {
     return await pack(this.#database, id)
   }
 
-  async unpack(parcel: Parcel, arrival: Arrival): Promise<string> {
+  async unpack(parcel: SessionTransfer, arrival: Arrival): Promise<string> {
     return await unpack(this.#database, parcel, arrival)
   }
 

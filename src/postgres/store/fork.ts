@@ -1,4 +1,4 @@
-import { parseRecord } from '../../session/log/record.ts'
+import { parseLogRecord } from '../../session/log/record.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import type { Manifest } from '../../session/manifest.ts'
 import { sessionExists } from '../../session/session-id.ts'
@@ -73,7 +73,7 @@ async function auditedAt(ask: Ask, { key }: SessionRow, seq: number): Promise<nu
     )
     if (row === undefined) return 0
     // Its data may look like that, too.
-    const { audit } = parseRecord(Buffer.from(String(row.line)))
+    const { audit } = parseLogRecord(Buffer.from(String(row.line)))
     if (audit !== undefined) return audit.count
     before = Number(row.seq)
   }
@@ -110,7 +110,7 @@ async function measure(
   return {
     turns: Number(row?.turns),
     bytes: Number(row?.bytes),
-    lastAt: typeof last === 'string' ? parseRecord(Buffer.from(last)).at : lastAt,
+    lastAt: typeof last === 'string' ? parseLogRecord(Buffer.from(last)).at : lastAt,
   }
 }
 

@@ -1,5 +1,5 @@
 import { auditCodec, journalCodec } from '../../session/log/codec.ts'
-import { checkRecord, type LogRecord, parseRecord } from '../../session/log/record.ts'
+import { checkRecord, type LogRecord, parseLogRecord } from '../../session/log/record.ts'
 import type { Database } from './database.ts'
 import type { Ends, LogEnd } from './session-row.ts'
 
@@ -97,7 +97,7 @@ export async function scanLog(
     scan.end = end
     scan.records += 1
     scan.bytes += bytes
-    await take?.(parseRecord(Buffer.from(line.line)), end, bytes)
+    await take?.(parseLogRecord(Buffer.from(line.line)), end, bytes)
   }
   if (scan.end.seq !== last.seq) return { ...scan, bad: scan.end.seq + 1 }
   return scan.end.tail === last.tail ? scan : { ...scan, bad: last.seq }

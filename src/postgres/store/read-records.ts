@@ -1,6 +1,6 @@
 import type { AuditRecord } from '../../session/audit-record.ts'
 import { auditRecordOf } from '../../session/audit-record.ts'
-import { checkRecord, type LogRecord, parseRecord } from '../../session/log/record.ts'
+import { checkRecord, type LogRecord, parseLogRecord } from '../../session/log/record.ts'
 import { readData } from './blob-row.ts'
 import type { Database } from './database.ts'
 import { linesOf, type LogLine, type LogName } from './log-lines.ts'
@@ -21,7 +21,7 @@ async function* readLog(
   let wanted = Math.max(1, from)
   for await (const line of linesOf(database, log, key, { from: wanted, to })) {
     if (line.seq !== wanted || !isWhole(line)) return
-    yield await readData(database, key, parseRecord(Buffer.from(line.line)))
+    yield await readData(database, key, parseLogRecord(Buffer.from(line.line)))
     wanted += 1
   }
 }
@@ -47,7 +47,7 @@ export async function* readEventsBackwards(
   for await (const line of linesOf(database, 'journal', key, { from: 1, to, backwards: true })) {
     if (next === undefined && !isWhole(line)) continue
     if ((next ?? line.seq) !== line.seq || !isWhole(line)) return
-    yield await readData(database, key, parseRecord(Buffer.from(line.line)))
+    yield await readData(database, key, parseLogRecord(Buffer.from(line.line)))
     next = line.seq - 1
   }
 }

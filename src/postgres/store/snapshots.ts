@@ -1,4 +1,4 @@
-import { sealed, unsealed } from '../../session/log/line-checksum.ts'
+import { withChecksum, verifiedText } from '../../session/log/line-checksum.ts'
 import type { UnsettledAct } from '../../session/audit-record.ts'
 import { emptyState, type FoldedState } from '../../session/state.ts'
 import { type Content, contentOf } from './blob-row.ts'
@@ -57,7 +57,7 @@ export function draftSnapshot(
     unsettled: [...state.unsettled.values()],
     slots,
   }
-  return { ends, body: sealed(JSON.stringify(body).slice(0, -1)), payloads: [...payloads.values()] }
+  return { ends, body: withChecksum(JSON.stringify(body).slice(0, -1)), payloads: [...payloads.values()] }
 }
 
 /** Only as long as the session is ours: until it is written nobody can take it. A payload that is there already costs nothing. */
@@ -156,7 +156,7 @@ async function stateOf(
 }
 
 function parseBody(text: string): SnapshotBody | undefined {
-  const whole = unsealed(Buffer.from(text))
+  const whole = verifiedText(Buffer.from(text))
   if (whole === undefined) return undefined
   const body = JSON.parse(`${whole.toString()}}`) as SnapshotBody
   return body.schema === 1 ? body : undefined

@@ -5,7 +5,7 @@ import { PostgresSessions } from '../../../test/support/postgres-sessions.ts'
 import { World } from '../../../test/support/world.ts'
 import { maxInlineBytes } from '../../session/log/blobs.ts'
 import { nodeDisk } from '../../base/fs/disk.ts'
-import { pack, unpack } from '../../session/files/transfer.ts'
+import { readTransferFromFiles, writeTransferToFiles } from '../../session/files/transfer.ts'
 import { filesystemStore } from '../../session/files/store.ts'
 import type { Session } from '../../session/session.ts'
 import type { SessionStore } from '../../session/store.ts'
@@ -34,9 +34,9 @@ afterAll(async () => {
 
 const now = Date.parse('2030-01-01')
 const toRows = (from: string, id?: string) =>
-  driver.unpack(pack(nodeDisk, join(home, 'sessions'), from), { id, now })
+  driver.unpack(readTransferFromFiles(nodeDisk, join(home, 'sessions'), from), { id, now })
 const toFiles = async (from: string, id?: string) =>
-  await unpack(await driver.pack(from), { disk: nodeDisk, home, id, now })
+  await writeTransferToFiles(await driver.pack(from), { disk: nodeDisk, home, id, now })
 
 const big = { text: 'ü'.repeat(maxInlineBytes) }
 
@@ -135,7 +135,7 @@ test('an id that is taken, a session in use, and one that is damaged are refused
 })
 
 test('what changes on the way is noticed, and nothing is copied', async () => {
-  const parcel = pack(nodeDisk, join(home, 'sessions'), 'here')
+  const parcel = readTransferFromFiles(nodeDisk, join(home, 'sessions'), 'here')
   const lines = parcel.lines.bind(parcel)
   const changing = {
     ...parcel,
@@ -145,7 +145,7 @@ test('what changes on the way is noticed, and nothing is copied', async () => {
   }
   const before = await sessions.store.list()
   await expect(driver.unpack(changing, { now })).rejects.toMatchObject({ code: 'AUDIT_CORRUPT' })
-  await expect(unpack(changing, { disk: nodeDisk, home, now })).rejects.toMatchObject({
+  await expect(writeTransferToFiles(changing, { disk: nodeDisk, home, now })).rejects.toMatchObject({
     code: 'AUDIT_CORRUPT',
   })
   expect(await sessions.store.list()).toHaveLength(before.length)

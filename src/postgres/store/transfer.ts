@@ -1,8 +1,8 @@
-import { parseRecord } from '../../session/log/record.ts'
+import { parseLogRecord } from '../../session/log/record.ts'
 import { newSessionId } from '../../base/text/id.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { damageFound } from '../../session/damage-error.ts'
-import { arrivedManifest, type Parcel } from '../../session/transfer.ts'
+import { importedManifest, type SessionTransfer } from '../../session/transfer.ts'
 import { checkSessionId, sessionExists } from '../../session/session-id.ts'
 import { readBlob } from './blob-row.ts'
 import { createStatement } from './create-statement.ts'
@@ -14,7 +14,7 @@ import { findRow, type LogEnd, postgresId, readManifest } from './session-row.ts
 import { verify } from './verify.ts'
 
 /** A session to be taken along: `SESSION_LOCKED` if somebody holds it, and what its damage is if it has any. */
-export async function pack(database: Database, id: string): Promise<Parcel> {
+export async function pack(database: Database, id: string): Promise<SessionTransfer> {
   const row = await findRow(database, id)
   if (standingOf(row) === 'held') throw locked(row)
   const damage = damageFound(id, await verify(database, id), damageHint)
@@ -39,11 +39,11 @@ export interface Arrival {
 /** A new session with what the parcel has, held by nobody: whole, and checked to the byte, or not at all. */
 export async function unpack(
   database: Database,
-  parcel: Parcel,
+  parcel: SessionTransfer,
   { id = newSessionId(), now }: Arrival,
 ): Promise<string> {
   checkSessionId(id)
-  const manifest = arrivedManifest(parcel, { id, store: postgresId, now })
+  const manifest = importedManifest(parcel, { id, store: postgresId, now })
   await database.transaction(
     async (ask) => {
       const { ends, turns } = parcel
@@ -65,14 +65,14 @@ const most = { lines: 2000, bytes: 4 << 20 }
 
 class Unpacking {
   readonly #ask: Ask
-  readonly #parcel: Parcel
+  readonly #parcel: SessionTransfer
   readonly #key: string
   readonly #blobs = new Set<string>()
   #bytes = 0
   #epoch = 0
   #lastAt: number | undefined
 
-  constructor(ask: Ask, parcel: Parcel, key: string) {
+  constructor(ask: Ask, parcel: SessionTransfer, key: string) {
     this.#ask = ask
     this.#parcel = parcel
     this.#key = key
@@ -91,7 +91,7 @@ class Unpacking {
       const next = follow(log, { seq: end.seq + 1, line }, end)
       if (next === undefined) throw changed(log, end.seq + 1)
       end = next
-      const { blob, epoch, at } = parseRecord(Buffer.from(line))
+      const { blob, epoch, at } = parseLogRecord(Buffer.from(line))
       if (blob !== undefined) this.#blobs.add(blob.sha256)
       this.#epoch = Math.max(this.#epoch, epoch)
       if (log === 'journal') this.#lastAt = at

@@ -1,14 +1,14 @@
 import { join } from 'node:path'
-import { type LogPlace, segmentsOf } from '../log/log-files.ts'
+import { type LogFiles, listSegments } from '../log/log-files.ts'
 import type { Position } from '../log/position.ts'
 import { laterSegment } from '../log/segment.ts'
 import { replaceFile } from '../../base/fs/atomic-file.ts'
 import { readFully } from '../../base/fs/disk.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
-import type { Standing } from './lock-record.ts'
+import type { LockStanding } from './lock-record.ts'
 
 /** How a log goes on. */
-export interface Onward {
+export interface AppendPoint {
   from: Position
   /** In the segment that ends there, or in a new one. */
   continues: boolean
@@ -17,8 +17,13 @@ export interface Onward {
 }
 
 /** Where a writer goes on, so that nobody who came before can spoil it. */
-export function onward(place: LogPlace, from: Position, standing: Standing, epoch: number): Onward {
-  const last = segmentsOf(place).at(-1)
+export function chooseAppendPoint(
+  place: LogFiles,
+  from: Position,
+  standing: LockStanding,
+  epoch: number,
+): AppendPoint {
+  const last = listSegments(place).at(-1)
   // It was closed: nobody else has it open. What is added to any but the last segment would not count.
   if (standing === 'released') return { from, continues: last?.name === from.segment, eager: false }
   // Its writer is dead, or it never had one.

@@ -4,7 +4,7 @@ import { type Disk, readFile } from '../../base/fs/disk.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { touchSession } from './index/index-touch.ts'
 import type { SessionPaths } from './paths.ts'
-import type { Recovered } from './recover.ts'
+import type { RecoveredSession } from './recover.ts'
 import { SessionLock } from './session-lock.ts'
 
 /** So that lists show it: in the session, and in the index, which must not be believed about it any more. */
@@ -27,7 +27,10 @@ export const isMarkedDamaged = (disk: Disk, { damaged }: SessionPaths): boolean 
   readFile(disk, damaged) !== undefined
 
 /** What a recovery has found, as the error it is. */
-export function damageOf(id: string, { journal, audit, auditMismatch }: Recovered): StintError | undefined {
+export function damageInRecovery(
+  id: string,
+  { journal, audit, auditMismatch }: RecoveredSession,
+): StintError | undefined {
   if (journal.bad !== undefined) return damaged('JOURNAL_CORRUPT', `the journal of ${id}`, journal)
   if (audit.bad !== undefined) return damaged('AUDIT_CORRUPT', `the audit log of ${id}`, audit)
   if (auditMismatch === undefined) return undefined

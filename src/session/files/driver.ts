@@ -10,22 +10,28 @@ import type { HeldSession, Hold, ReadableSession, SpoolEntry, StoreDriver } from
 import type { Manifest } from '../manifest.ts'
 import type { Holder, ListOptions, SessionSummary } from '../store.ts'
 import { checkSessionId } from '../session-id.ts'
-import { explaining } from './session-file-errors.ts'
-import { assertOurs, filesystemId, findSession, locateSession, readManifest } from './find-session.ts'
+import { withFileErrors } from './session-file-errors.ts'
+import {
+  assertFilesystemManifest,
+  filesystemId,
+  findSession,
+  locateSession,
+  readManifestFile,
+} from './find-session.ts'
 import { attesting, forkFiles, forkPoint } from './fork.ts'
 import { indexDirectory, type Touch } from './index/index-touch.ts'
 import { listSessions } from './index/list-sessions.ts'
 import { SessionIndex } from './index/session-index.ts'
 import { highestEpoch, logsOf } from './logs.ts'
-import { type OpenContext, openNew, openTaken } from './open-session.ts'
-import { pathsIn, type SessionPaths } from './paths.ts'
+import { type OpenContext, openNewSession, openTakenSession } from './open-session.ts'
+import { sessionPathsIn, type SessionPaths } from './paths.ts'
 import { ReadableFiles } from './readable-session.ts'
-import { recover, sourcesIn } from './recover.ts'
-import { giveBack, SessionLock, type Taken } from './session-lock.ts'
-import { ensureSessions, sessionsIn, syncSessionsName } from './sessions-directory.ts'
-import { leave, waiting } from './spool.ts'
-import { manifestText, publishSession, stageSession } from './staged-session.ts'
-import { lookAt } from './summary.ts'
+import { recoverSession, sourcesIn } from './recover.ts'
+import { undoTake, SessionLock, type TakenLock } from './session-lock.ts'
+import { ensureSessions, sessionsDirectoryIn, syncSessionsName } from './sessions-directory.ts'
+import { writeSpoolFile, listSpoolFiles } from './spool.ts'
+import { formatManifest, publishSession, stageSession } from './staged-session.ts'
+import { readSummary } from './summary.ts'
 
 export interface FilesystemOptions {
   /** `$STINT_HOME` by default. */
@@ -51,7 +57,7 @@ export class FilesystemDriver implements StoreDriver {
 
   constructor({ home = stintHome(), clock = systemClock, disk = nodeDisk }: FilesystemOptions = {}) {
     this.#home = home
-    this.#sessions = sessionsIn(home)
+    this.#sessions = sessionsDirectoryIn(home)
     this.#clock = clock
     this.#disk = disk
   }
@@ -59,14 +65,14 @@ export class FilesystemDriver implements StoreDriver {
   async create(manifest: Manifest, hold: Hold): Promise<HeldSession> {
     const paths = this.#pathsOf(manifest.session_id)
     this.#ensureSessions()
-    return explaining(`create session ${manifest.session_id}`, undefined, () => {
+    return withFileErrors(`create session ${manifest.session_id}`, undefined, () => {
       const { filled: lock, touch } = this.#publish(
         manifest,
         paths,
         (staged) => this.#take(staged, manifest.session_id, hold).lock,
       )
       try {
-        return openNew(this.#context(paths, manifest, hold, touch), lock.movedTo(paths.root))
+        return openNewSession(this.#context(paths, manifest, hold, touch), lock.movedTo(paths.root))
       } catch (error) {
         // Nobody else can have opened it: its lock is ours.
         rmSync(paths.root, { recursive: true, force: true })
@@ -77,7 +83,7 @@ export class FilesystemDriver implements StoreDriver {
 
   async open(id: string, hold: Hold): Promise<HeldSession> {
     const { paths } = this.#find(id)
-    return explaining(`open session ${id}`, paths.root, () =>
+    return withFileErrors(`open session ${id}`, paths.root, () =>
       this.#openTaken(id, hold, this.#take(paths, id, hold)),
     )
   }
@@ -88,7 +94,9 @@ export class FilesystemDriver implements StoreDriver {
   }
 
   async list({ workspace, tool }: ListOptions): Promise<SessionSummary[]> {
-    const listed = explaining('list the sessions', undefined, () => listSessions(this.#disk, this.#sessions))
+    const listed = withFileErrors('list the sessions', undefined, () =>
+      listSessions(this.#disk, this.#sessions),
+    )
     if (workspace === undefined && tool === undefined) return listed
     return listed.filter(
       (each) => (workspace ?? each.workspace) === each.workspace && (tool ?? each.tool) === each.tool,
@@ -103,13 +111,13 @@ export class FilesystemDriver implements StoreDriver {
   ): Promise<void> {
     const source = this.#find(from)
     const paths = this.#pathsOf(id)
-    explaining(`fork session ${from}`, source.paths.root, () => {
-      const recovered = recover(sourcesIn(this.#disk, source.paths, source.manifest))
+    withFileErrors(`fork session ${from}`, source.paths.root, () => {
+      const recovered = recoverSession(sourcesIn(this.#disk, source.paths, source.manifest))
       const seq = forkPoint(recovered, at)
       const manifest = manifestAt(seq)
       this.#publish(manifest, paths, (staged) => {
         const audit = forkFiles(this.#disk, { paths: source.paths, recovered }, seq, staged)
-        replaceFile(staged.manifest, manifestText(attesting(manifest, audit)), this.#disk)
+        replaceFile(staged.manifest, formatManifest(attesting(manifest, audit)), this.#disk)
         // Had it been removed while it was copied, the copy could lack anything.
         if (this.#find(from).manifest.created_at !== source.manifest.created_at)
           throw new StintError('NOT_FOUND', `session ${from} was removed meanwhile`)
@@ -119,25 +127,31 @@ export class FilesystemDriver implements StoreDriver {
 
   async spool(id: string, entries: readonly SpoolEntry[]): Promise<void> {
     const { paths } = this.#find(id)
-    explaining(`leave entries for session ${id}`, paths.root, () => leave(this.#disk, paths, entries))
+    withFileErrors(`leave entries for session ${id}`, paths.root, () =>
+      writeSpoolFile(this.#disk, paths, entries),
+    )
   }
 
   /** One that was removed in this moment has none: who has just closed it need not hear of that. */
   async hasSpool(id: string): Promise<boolean> {
     const paths = this.#pathsOf(id)
-    return explaining('look into the spool', paths.root, () => waiting(this.#disk, paths).length > 0)
+    return withFileErrors(
+      'look into the spool',
+      paths.root,
+      () => listSpoolFiles(this.#disk, paths).length > 0,
+    )
   }
 
   async holder(id: string): Promise<Holder | undefined> {
     const { root } = this.#find(id).paths
-    return explaining('read the lock', root, () => SessionLock.look(root)?.holder)
+    return withFileErrors('read the lock', root, () => SessionLock.look(root)?.holder)
   }
 
   async unlock(id: string): Promise<Holder | undefined> {
     const { paths } = this.#find(id)
     if (SessionLock.look(paths.root)?.holder === undefined) return undefined
     const hold: Hold = { kind: 'writer', purpose: 'unlock' }
-    const { session, before } = explaining(`unlock session ${id}`, paths.root, () => {
+    const { session, before } = withFileErrors(`unlock session ${id}`, paths.root, () => {
       const taken = this.#take(paths, id, hold, true)
       return { session: this.#openTaken(id, hold, taken), before: taken.before }
     })
@@ -149,17 +163,17 @@ export class FilesystemDriver implements StoreDriver {
   async remove(id: string): Promise<void> {
     // Also one whose manifest makes no sense: what cannot be read can be thrown away.
     const paths = locateSession(this.#sessions, id)
-    const manifest = readManifest(this.#disk, paths)
-    if (manifest !== undefined) assertOurs(manifest)
+    const manifest = readManifestFile(this.#disk, paths)
+    if (manifest !== undefined) assertFilesystemManifest(manifest)
     const trash = join(this.#home, 'trash')
     ensureHomeDirectory(trash)
-    explaining(`remove session ${id}`, paths.root, () => {
+    withFileErrors(`remove session ${id}`, paths.root, () => {
       const taken = this.#take(paths, id, { kind: 'writer', purpose: 'remove' })
       const name = listIfThere(this.#disk, trash).includes(id) ? `${id}-${ulid()}` : id
       try {
         this.#disk.rename(paths.root, join(trash, name))
       } catch (error) {
-        giveBack(taken)
+        undoTake(taken)
         throw error
       }
       this.#disk.syncDirectory(this.#sessions)
@@ -167,13 +181,13 @@ export class FilesystemDriver implements StoreDriver {
     })
   }
 
-  #openTaken(id: string, hold: Hold, taken: Taken): HeldSession {
+  #openTaken(id: string, hold: Hold, taken: TakenLock): HeldSession {
     try {
       // Read again: until the lock was ours, another writer could revise it.
       const { paths, manifest } = this.#find(id)
-      return openTaken(this.#context(paths, manifest, hold, taken.touch), taken)
+      return openTakenSession(this.#context(paths, manifest, hold, taken.touch), taken)
     } catch (error) {
-      giveBack(taken)
+      undoTake(taken)
       throw error
     }
   }
@@ -209,15 +223,18 @@ export class FilesystemDriver implements StoreDriver {
   #noteAtRest(paths: SessionPaths, { kind }: Hold, touch: Touch | undefined): void {
     if (kind === 'visitor' || touch === undefined) return
     try {
-      const manifest = readManifest(this.#disk, paths)
+      const manifest = readManifestFile(this.#disk, paths)
       if (manifest === undefined) return
-      new SessionIndex(indexDirectory(this.#sessions)).noteAtRest(touch, lookAt(this.#disk, paths, manifest))
+      new SessionIndex(indexDirectory(this.#sessions)).noteAtRest(
+        touch,
+        readSummary(this.#disk, paths, manifest),
+      )
     } catch {
       // The session is closed. A list looks at it itself.
     }
   }
 
-  #take(paths: SessionPaths, id: string, { kind, purpose }: Hold, force = false): Taken {
+  #take(paths: SessionPaths, id: string, { kind, purpose }: Hold, force = false): TakenLock {
     const epoch = highestEpoch(logsOf(this.#disk, paths))
     return SessionLock.take(paths.root, id, { kind, purpose, highestEpoch: epoch, force })
   }
@@ -228,7 +245,7 @@ export class FilesystemDriver implements StoreDriver {
 
   #pathsOf(id: string): SessionPaths {
     checkSessionId(id)
-    return pathsIn(join(this.#sessions, id))
+    return sessionPathsIn(join(this.#sessions, id))
   }
 
   #ensureSessions(): void {

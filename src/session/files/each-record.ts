@@ -1,8 +1,8 @@
 import { basename } from 'node:path'
 import type { Blobs } from '../log/blobs.ts'
 import type { LogRecord } from '../log/record.ts'
-import { explain } from './session-file-errors.ts'
-import { readData } from './recover.ts'
+import { sessionFileError } from './session-file-errors.ts'
+import { withBlobData } from './recover.ts'
 
 /** The records of a log of the session in this directory, each with its data, wherever that is. */
 export async function* eachRecord(
@@ -11,8 +11,8 @@ export async function* eachRecord(
   read: () => Iterable<LogRecord>,
 ): AsyncGenerator<LogRecord> {
   try {
-    for (const record of read()) yield readData(record, blobs)
+    for (const record of read()) yield withBlobData(record, blobs)
   } catch (error) {
-    throw explain(error, `read session ${basename(root)}`, root)
+    throw sessionFileError(error, `read session ${basename(root)}`, root)
   }
 }

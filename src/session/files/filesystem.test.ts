@@ -7,7 +7,7 @@ import { createStore } from '../create-store.ts'
 import type { SessionStore } from '../store.ts'
 import { noteDamage } from './damage-marker.ts'
 import { FilesystemDriver } from './driver.ts'
-import { pathsIn } from './paths.ts'
+import { sessionPathsIn } from './paths.ts'
 import { filesystemStore } from './store.ts'
 
 let world: World
@@ -48,7 +48,7 @@ test('damage that was found before the last snapshot keeps writers and visitors 
   await (await store.resume('old')).close()
   const health = await (await store.inspect('old')).health()
   expect(health).toMatchObject({ ok: false, journal: { state: 'damaged' } })
-  noteDamage(nodeDisk, pathsIn(dirname(path)), 'a record was changed', Date.now())
+  noteDamage(nodeDisk, sessionPathsIn(dirname(path)), 'a record was changed', Date.now())
   await expect(store.resume('old')).rejects.toMatchObject({ code: 'JOURNAL_CORRUPT' })
   await expect(store.visit('old', (visit) => visit.append({ type: 'note' }))).rejects.toMatchObject({
     code: 'JOURNAL_CORRUPT',

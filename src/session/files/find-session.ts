@@ -7,7 +7,7 @@ import { ownDirectoryProblem } from '../../base/fs/own-directory.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { type Manifest, parseManifest } from '../manifest.ts'
 import { assertWrittenBy, checkSessionId, sessionNotFound } from '../session-id.ts'
-import { pathsIn, type SessionPaths } from './paths.ts'
+import { sessionPathsIn, type SessionPaths } from './paths.ts'
 
 /** What every manifest of this store names as the store that wrote it. */
 export const filesystemId = 'filesystem'
@@ -23,7 +23,7 @@ export const namesIn = (disk: Disk, sessions: string): string[] =>
 /** Where a session lies: `NOT_FOUND` if there is none, `HOME_UNSAFE` if its directory is not ours. */
 export function locateSession(sessions: string, id: string): SessionPaths {
   checkSessionId(id)
-  const paths = pathsIn(join(sessions, id))
+  const paths = sessionPathsIn(join(sessions, id))
   const stat = finding(sessions, id, () => lstatSync(paths.root, { throwIfNoEntry: false }))
   if (stat === undefined) throw sessionNotFound(id)
   const problem = ownDirectoryProblem(stat)
@@ -43,7 +43,7 @@ export function findSession(
   const manifest = parseManifest(text)
   if (manifest === undefined || manifest.session_id !== id)
     throw new StintError('JOURNAL_CORRUPT', `the manifest of ${id} makes no sense: ${paths.manifest}`)
-  assertOurs(manifest)
+  assertFilesystemManifest(manifest)
   return { paths, manifest }
 }
 
@@ -51,11 +51,11 @@ const finding = <Found>(sessions: string, id: string, find: () => Found): Found 
   explainingHome(dirname(sessions), `look for session ${id}`, find)
 
 /** Undefined if there is none, or none that makes sense. */
-export function readManifest(disk: Disk, { manifest }: SessionPaths): Manifest | undefined {
+export function readManifestFile(disk: Disk, { manifest }: SessionPaths): Manifest | undefined {
   const text = readFile(disk, manifest)?.toString()
   return text === undefined ? undefined : parseManifest(text)
 }
 
 /** A session is resumed only through the store that wrote it. */
-export const assertOurs = ({ session_id: id, store }: Manifest): void =>
+export const assertFilesystemManifest = ({ session_id: id, store }: Manifest): void =>
   assertWrittenBy(filesystemId, id, store)

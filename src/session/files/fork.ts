@@ -1,7 +1,7 @@
 import { join } from 'node:path'
-import type { Anchor } from '../log/audit-checkpoint.ts'
+import type { AuditCheckpoint } from '../log/audit-checkpoint.ts'
 import { positionAfter, readBackwards } from '../log/read.ts'
-import { type LogPlace, segmentsOf } from '../log/log-files.ts'
+import { type LogFiles, listSegments } from '../log/log-files.ts'
 import { replaceFile } from '../../base/fs/atomic-file.ts'
 import { type Disk, listIfThere, readFully } from '../../base/fs/disk.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
@@ -9,17 +9,17 @@ import type { Manifest } from '../manifest.ts'
 import { linkOrCopy } from './link-or-copy.ts'
 import { logsOf } from './logs.ts'
 import type { SessionPaths } from './paths.ts'
-import type { Recovered } from './recover.ts'
+import type { RecoveredSession } from './recover.ts'
 import { Snapshots } from './snapshots.ts'
 
 export interface ForkSource {
   paths: SessionPaths
   /** Where the logs end, as far as they are whole. */
-  recovered: Recovered
+  recovered: RecoveredSession
 }
 
 /** The last record that a fork has: all that are whole, or up to the one that is asked for. */
-export function forkPoint({ journal }: Recovered, at: number | undefined): number {
+export function forkPoint({ journal }: RecoveredSession, at: number | undefined): number {
   const last = journal.end.seq
   const seq = at ?? last
   if (Number.isSafeInteger(seq) && seq >= 0 && seq <= last) return seq
@@ -35,7 +35,7 @@ export function forkFiles(
   { paths: from, recovered }: ForkSource,
   seq: number,
   to: SessionPaths,
-): Anchor {
+): AuditCheckpoint {
   const [source, target] = [logsOf(disk, from), logsOf(disk, to)]
   const last = recovered.journal.end.seq
   copyLog(source.journal, seq, target.journal)
@@ -57,18 +57,18 @@ export function forkFiles(
 }
 
 /** How far the audit log had come when a record was written. */
-function auditedAt(journal: LogPlace, seq: number): number {
+function auditedAt(journal: LogFiles, seq: number): number {
   for (const { audit } of readBackwards(journal, seq + 1)) if (audit !== undefined) return audit.count
   return 0
 }
 
-function copyLog(from: LogPlace, seq: number, to: LogPlace): void {
+function copyLog(from: LogFiles, seq: number, to: LogFiles): void {
   const { disk, directory, log } = from
   const end = positionAfter(from, seq)
   const incomplete = new StintError('JOURNAL_CORRUPT', `the ${log} cannot be read up to record ${seq}`)
   if (end === undefined) throw incomplete
   if (seq === 0) return
-  for (const { name, firstSeq } of segmentsOf(from)) {
+  for (const { name, firstSeq } of listSegments(from)) {
     if (firstSeq > seq) break
     if (name !== end.segment) {
       if (!linkOrCopy(disk, join(directory, name), join(to.directory, name))) throw incomplete
@@ -94,7 +94,7 @@ function linkAll(disk: Disk, from: string, to: string, wanted: (name: string) =>
 }
 
 /** A fork of a repaired session may have an audit log that its journal, which is older, does not know: what it began with counts. */
-export const attesting = (manifest: Manifest, audit: Anchor): Manifest => ({
+export const attesting = (manifest: Manifest, audit: AuditCheckpoint): Manifest => ({
   ...manifest,
   revisions: manifest.revisions.map((revision) =>
     revision.kind === 'fork' && audit.count > 0 ? { ...revision, audit } : revision,

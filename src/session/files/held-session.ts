@@ -15,13 +15,13 @@ import type { FoldedState } from '../state.ts'
 import type { RecoveryReport } from '../store.ts'
 import { bodyOf } from './encode-entry.ts'
 import { eachRecord } from './each-record.ts'
-import { explaining } from './session-file-errors.ts'
+import { withFileErrors } from './session-file-errors.ts'
 import { type LogEnds, type Logs, logsOf } from './logs.ts'
-import type { Onward } from './append-point.ts'
+import type { AppendPoint } from './append-point.ts'
 import type { SessionPaths } from './paths.ts'
 import type { WriterLock } from './session-lock.ts'
 import { Snapshots } from './snapshots.ts'
-import { manifestText } from './staged-session.ts'
+import { formatManifest } from './staged-session.ts'
 import { takeSpool } from './take-spool.ts'
 
 /** Where things become large; by default, what suits a real disk. */
@@ -47,8 +47,8 @@ export interface HeldOptions {
   manifest: Manifest
   state: FoldedState
   report: RecoveryReport
-  journal: Onward
-  audit: Onward
+  journal: AppendPoint
+  audit: AppendPoint
   /** What the logs had when the newest snapshot was taken. */
   snapshotAt: { seq: number; bytes: number }
   /** The entries of visitors that are in the logs already, and whose files may still be there: their marks. */
@@ -149,7 +149,7 @@ export class FilesystemSession implements HeldSession {
     this.#assertOpen()
     const { disk, paths, lock, clock, hold } = this.#options
     const next = revised(this.#manifest, clock.now(), revision)
-    const text = manifestText(next)
+    const text = formatManifest(next)
     // What the others say is on the disk already: a secret that was registered since must not keep the session from being closed.
     hold.inspect?.(Buffer.from(JSON.stringify(next.revisions.at(-1))))
     lock.assertOurs()
@@ -312,6 +312,6 @@ export class FilesystemSession implements HeldSession {
   }
 
   #explained<T>(doing: string, act: () => T): T {
-    return explaining(doing, this.#options.paths.root, act)
+    return withFileErrors(doing, this.#options.paths.root, act)
   }
 }

@@ -6,7 +6,7 @@ import type { Holder } from '../store.ts'
 import type { LogEnds } from './logs.ts'
 
 /** What the lock of a session says. */
-export interface LockRecord {
+export interface SessionLockRecord {
   /** Undefined once it was released. */
   holder: Holder | undefined
   /** The epoch with which its writer marks what it writes. */
@@ -16,14 +16,14 @@ export interface LockRecord {
 }
 
 /** - `released`: nobody can be writing. `dead`: neither, but it was not closed. `silent`: somebody may be, and must be fenced. */
-export type Standing = 'never' | 'released' | HolderStanding
+export type LockStanding = 'never' | 'released' | HolderStanding
 
 /** Over plain data: may a session with this lock be taken? */
-export function standingOf(
-  record: LockRecord | undefined,
+export function lockStanding(
+  record: SessionLockRecord | undefined,
   now: number,
   alive: (holder: Holder) => Liveness,
-): Standing {
+): LockStanding {
   if (record === undefined) return 'never'
   // Without its ends nobody has closed it.
   if (record.holder === undefined) return record.ends === undefined ? 'dead' : 'released'
@@ -31,13 +31,16 @@ export function standingOf(
 }
 
 /** No two texts are alike: by its text an epoch of the register is known again. */
-export const lockText = (session: string, { holder, epoch, ends }: LockRecord): string =>
+export const formatLockRecord = (session: string, { holder, epoch, ends }: SessionLockRecord): string =>
   JSON.stringify({ schema_version: 1, session_id: session, nonce: ulid(), epoch, holder, ends })
 
 /** A text that makes no sense was torn by a power cut: nobody holds the lock, but it was not released either. */
-export function parseLock(text: string | undefined, registerEpoch: number): LockRecord | undefined {
+export function parseLockRecord(
+  text: string | undefined,
+  registerEpoch: number,
+): SessionLockRecord | undefined {
   if (text === undefined) return undefined
-  const unclear: LockRecord = { holder: lostHolder, epoch: registerEpoch, ends: undefined }
+  const unclear: SessionLockRecord = { holder: lostHolder, epoch: registerEpoch, ends: undefined }
   let value: Record<string, unknown>
   try {
     value = JSON.parse(text) as Record<string, unknown>

@@ -1,5 +1,5 @@
 import { auditCodec, journalCodec } from '../log/codec.ts'
-import type { LogPlace } from '../log/log-files.ts'
+import type { LogFiles } from '../log/log-files.ts'
 import type { Position } from '../log/position.ts'
 import { parseSegmentName } from '../log/segment.ts'
 import { type Disk, listIfThere } from '../../base/fs/disk.ts'
@@ -13,8 +13,8 @@ export interface LogEnds {
 
 /** The two logs of a session. */
 export interface Logs {
-  journal: LogPlace
-  audit: LogPlace
+  journal: LogFiles
+  audit: LogFiles
 }
 
 export const logsOf = (disk: Disk, { root, audit }: SessionPaths): Logs => ({

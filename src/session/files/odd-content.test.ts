@@ -19,8 +19,8 @@ import { StintError } from '../../base/errors/stint-error.ts'
 import type { SessionStore } from '../store.ts'
 import { diskUseOf } from './disk-use.ts'
 import { exportSession } from './archive/export.ts'
-import { pack } from './transfer.ts'
-import { examine } from './repair/repair.ts'
+import { readTransferFromFiles } from './transfer.ts'
+import { previewRepair } from './repair/repair.ts'
 import { filesystemStore } from './store.ts'
 
 let world: World
@@ -178,7 +178,7 @@ test('a cut behind what only a visitor has attested shows when the session is ve
   const [sessions, damage] = [dirname(root), expect.objectContaining({ code: 'JOURNAL_CORRUPT' })]
   const write = (): void => {}
   expect(() => exportSession({ disk: nodeDisk, sessions, id: 'odd', now: 0, write })).toThrow(damage)
-  expect(() => pack(nodeDisk, sessions, 'odd')).toThrow(damage)
+  expect(() => readTransferFromFiles(nodeDisk, sessions, 'odd')).toThrow(damage)
 })
 
 test('a visitor who cannot take in what was left gives the session back all the same', async () => {
@@ -205,7 +205,7 @@ test('a repair says what it cannot read, and a file or a link among the sessions
   rmSync(join(root, 'journal.log'))
   mkdirSync(join(root, 'journal.log'))
   const sessions = dirname(root)
-  expect(() => examine({ disk: nodeDisk, clock: systemClock, sessions, id: 'odd' })).toThrow(
+  expect(() => previewRepair({ disk: nodeDisk, clock: systemClock, sessions, id: 'odd' })).toThrow(
     /journal\.log is not what stint put there/,
   )
   writeFileSync(join(sessions, 'stray'), 'x')

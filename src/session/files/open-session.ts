@@ -1,8 +1,8 @@
 import { join } from 'node:path'
-import { mend, syncAccepted } from '../log/cut-torn-tail.ts'
-import { beginning } from '../log/position.ts'
-import { isAt, isEnd, readLines } from '../log/read.ts'
-import { parseRecord } from '../log/record.ts'
+import { cutTornTail, syncAccepted } from '../log/cut-torn-tail.ts'
+import { logStart } from '../log/position.ts'
+import { hasPosition, endsAt, readLines } from '../log/read.ts'
+import { parseLogRecord } from '../log/record.ts'
 import { isStaged } from '../../base/fs/atomic-file.ts'
 import type { Clock } from '../../base/process/clock.ts'
 import { type Disk, listIfThere } from '../../base/fs/disk.ts'
@@ -13,16 +13,16 @@ import { brokenSlots, nothingToReport } from '../recovery-report.ts'
 import { visitedRecords } from '../snapshot-policy.ts'
 import { emptyState } from '../state.ts'
 import type { RecoveryReport } from '../store.ts'
-import { damageOf, isMarkedDamaged, markDamaged } from './damage-marker.ts'
+import { damageInRecovery, isMarkedDamaged, markDamaged } from './damage-marker.ts'
 import { FilesystemSession, type Sizes } from './held-session.ts'
 import { type LogEnds, type Logs, logsOf } from './logs.ts'
-import { onward } from './append-point.ts'
+import { chooseAppendPoint } from './append-point.ts'
 import type { SessionPaths } from './paths.ts'
-import { recover, type Recovered, sourcesIn } from './recover.ts'
-import type { Taken, WriterLock } from './session-lock.ts'
+import { recoverSession, type RecoveredSession, sourcesIn } from './recover.ts'
+import type { TakenLock, WriterLock } from './session-lock.ts'
 import { type Snapshot, Snapshots } from './snapshots.ts'
-import { idOf, waiting } from './spool.ts'
-import { verify } from './verify.ts'
+import { spoolFileId, listSpoolFiles } from './spool.ts'
+import { verifySession } from './verify.ts'
 
 export interface OpenContext {
   disk: Disk
@@ -37,20 +37,20 @@ export interface OpenContext {
 }
 
 /** A lock that was just taken, and how it was found. */
-export interface TakenHold extends Pick<Taken, 'standing' | 'before'> {
+export interface TakenHold extends Pick<TakenLock, 'standing' | 'before'> {
   lock: WriterLock
 }
 
 /** Opens a session that was just created. */
-export const openNew = (context: OpenContext, lock: WriterLock): FilesystemSession =>
+export const openNewSession = (context: OpenContext, lock: WriterLock): FilesystemSession =>
   new FilesystemSession({
     ...context,
     lock,
     state: emptyState(),
     report: nothingToReport(),
-    journal: { from: beginning('journal'), continues: false, eager: true },
+    journal: { from: logStart('journal'), continues: false, eager: true },
     audit: {
-      from: beginning('audit', logsOf(context.disk, context.paths).audit.codec),
+      from: logStart('audit', logsOf(context.disk, context.paths).audit.codec),
       continues: false,
       eager: false,
     },
@@ -59,7 +59,7 @@ export const openNew = (context: OpenContext, lock: WriterLock): FilesystemSessi
   })
 
 /** Recovers a session whose lock was just taken, and opens it. Damage is reported and nothing is changed. */
-export function openTaken(context: OpenContext, taken: TakenHold): FilesystemSession {
+export function openTakenSession(context: OpenContext, taken: TakenHold): FilesystemSession {
   const { disk, paths, manifest, hold } = context
   const { lock, standing, before } = taken
   const logs = logsOf(disk, paths)
@@ -68,10 +68,13 @@ export function openTaken(context: OpenContext, taken: TakenHold): FilesystemSes
   const ends = hold.kind === 'visitor' ? before?.ends : undefined
   if (ends !== undefined && !isSnapshotDue(context, ends) && isAsLeft(logs, ends))
     return openAt(context, taken, logs, ends)
-  const recovered = recover(sourcesIn(disk, paths, manifest, before?.ends))
+  const recovered = recoverSession(sourcesIn(disk, paths, manifest, before?.ends))
   refuseDamage(context, recovered)
   const { journal, audit, state, snapshot } = recovered
-  const cut = [...mend(logs.journal, journal, paths.quarantine), ...mend(logs.audit, audit, paths.quarantine)]
+  const cut = [
+    ...cutTornTail(logs.journal, journal, paths.quarantine),
+    ...cutTornTail(logs.audit, audit, paths.quarantine),
+  ]
   syncAccepted(logs.journal, journal)
   syncAccepted(logs.audit, audit)
   if (standing === 'dead') removeStaged(disk, paths)
@@ -88,8 +91,8 @@ export function openTaken(context: OpenContext, taken: TakenHold): FilesystemSes
     lock,
     state,
     report,
-    journal: onward(logs.journal, journal.end, standing, lock.epoch),
-    audit: onward(logs.audit, audit.end, standing, lock.epoch),
+    journal: chooseAppendPoint(logs.journal, journal.end, standing, lock.epoch),
+    audit: chooseAppendPoint(logs.audit, audit.end, standing, lock.epoch),
     snapshotAt: { seq: snapshot?.seq ?? 0, bytes: journal.bytes },
     spooled: spooledMarks(context, logs, snapshot),
   })
@@ -101,7 +104,9 @@ const isSnapshotDue = ({ disk, paths, sizes }: OpenContext, { journal }: LogEnds
 
 /** Do the logs end where the last writer says that it left them? */
 const isAsLeft = (logs: Logs, ends: LogEnds): boolean =>
-  (['journal', 'audit'] as const).every((log) => isAt(logs[log], ends[log]) && isEnd(logs[log], ends[log]))
+  (['journal', 'audit'] as const).every(
+    (log) => hasPosition(logs[log], ends[log]) && endsAt(logs[log], ends[log]),
+  )
 
 const openAt = (context: OpenContext, { lock }: TakenHold, logs: Logs, ends: LogEnds): FilesystemSession =>
   new FilesystemSession({
@@ -109,21 +114,21 @@ const openAt = (context: OpenContext, { lock }: TakenHold, logs: Logs, ends: Log
     lock,
     state: emptyState(),
     report: nothingToReport(),
-    journal: onward(logs.journal, ends.journal, 'released', lock.epoch),
-    audit: onward(logs.audit, ends.audit, 'released', lock.epoch),
+    journal: chooseAppendPoint(logs.journal, ends.journal, 'released', lock.epoch),
+    audit: chooseAppendPoint(logs.audit, ends.audit, 'released', lock.epoch),
     snapshotAt: { seq: ends.journal.seq, bytes: 0 },
     spooled: spooledMarks(context, logs, undefined),
   })
 
 /** The entries of the spool files that are there, and that the logs have: those the snapshot tells of, and those that came after it. */
 function spooledMarks({ disk, paths }: OpenContext, logs: Logs, snapshot: Snapshot | undefined): Set<string> {
-  const files = new Set(waiting(disk, paths).map(idOf))
+  const files = new Set(listSpoolFiles(disk, paths).map(spoolFileId))
   const marks = new Set(snapshot?.spooled)
   if (files.size === 0) return marks
   for (const log of ['journal', 'audit'] as const) {
     for (const { line } of readLines(logs[log], { from: (snapshot?.ends[log].seq ?? 0) + 1 })) {
-      const mark: unknown = line.bytes.includes('"spool":"') ? parseRecord(line.bytes).spool : undefined
-      if (typeof mark === 'string' && files.has(idOf(mark))) marks.add(mark)
+      const mark: unknown = line.bytes.includes('"spool":"') ? parseLogRecord(line.bytes).spool : undefined
+      if (typeof mark === 'string' && files.has(spoolFileId(mark))) marks.add(mark)
     }
   }
   return marks
@@ -132,13 +137,13 @@ function spooledMarks({ disk, paths }: OpenContext, logs: Logs, snapshot: Snapsh
 /** Damage that was found once may lie before the snapshot that a recovery begins with: then only reading all of it tells. */
 function refuseMarked({ disk, paths, manifest }: OpenContext): void {
   if (!isMarkedDamaged(disk, paths)) return
-  const damage = damageFound(manifest.session_id, verify(sourcesIn(disk, paths, manifest)))
+  const damage = damageFound(manifest.session_id, verifySession(sourcesIn(disk, paths, manifest)))
   // Without a blob, all the rest can go on.
   if (damage !== undefined && damage.code !== 'BLOB_MISSING') throw damage
 }
 
-function refuseDamage({ paths, manifest, disk, clock }: OpenContext, recovered: Recovered): void {
-  const error = damageOf(manifest.session_id, recovered)
+function refuseDamage({ paths, manifest, disk, clock }: OpenContext, recovered: RecoveredSession): void {
+  const error = damageInRecovery(manifest.session_id, recovered)
   if (error === undefined) return
   markDamaged(disk, paths, error.message, clock.now())
   throw error

@@ -14,7 +14,7 @@ export interface SessionPaths {
   damaged: string
 }
 
-export const pathsIn = (root: string): SessionPaths => ({
+export const sessionPathsIn = (root: string): SessionPaths => ({
   root,
   manifest: join(root, 'manifest.json'),
   audit: join(root, 'audit'),

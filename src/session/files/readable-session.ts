@@ -9,13 +9,13 @@ import type { Manifest } from '../manifest.ts'
 import type { FoldedState } from '../state.ts'
 import type { Health, SessionSummary } from '../store.ts'
 import { eachRecord } from './each-record.ts'
-import { explain } from './session-file-errors.ts'
+import { sessionFileError } from './session-file-errors.ts'
 import { type Logs, logsOf } from './logs.ts'
 import type { SessionPaths } from './paths.ts'
-import { recover, sourcesIn } from './recover.ts'
+import { recoverSession, sourcesIn } from './recover.ts'
 import { SessionLock } from './session-lock.ts'
-import { lookAt } from './summary.ts'
-import { verifySteps } from './verify.ts'
+import { readSummary } from './summary.ts'
+import { verifyInSteps } from './verify.ts'
 
 /** A session in plain files, to read: nothing is locked and nothing is changed. */
 export class ReadableFiles implements ReadableSession {
@@ -36,7 +36,7 @@ export class ReadableFiles implements ReadableSession {
 
   /** Made when it is asked for: whoever wants the manifest alone need not wait for it. */
   get summary(): SessionSummary {
-    this.#summary ??= this.#explained(() => lookAt(this.#disk, this.#paths, this.manifest).summary)
+    this.#summary ??= this.#explained(() => readSummary(this.#disk, this.#paths, this.manifest).summary)
     return this.#summary
   }
 
@@ -53,7 +53,7 @@ export class ReadableFiles implements ReadableSession {
   }
 
   async state(): Promise<FoldedState> {
-    return this.#explained(() => recover(sourcesIn(this.#disk, this.#paths, this.manifest)).state)
+    return this.#explained(() => recoverSession(sourcesIn(this.#disk, this.#paths, this.manifest)).state)
   }
 
   /** Against what the last writer says, too: a visitor attests the end nowhere else. */
@@ -62,7 +62,7 @@ export class ReadableFiles implements ReadableSession {
       const released = SessionLock.look(this.#paths.root)?.ends
       // In turns: a large session takes seconds, and a signal must be heard meanwhile.
       const sources = sourcesIn(this.#disk, this.#paths, this.manifest, released)
-      return await runInTurns(verifySteps({ ...sources, onBytes }))
+      return await runInTurns(verifyInSteps({ ...sources, onBytes }))
     } catch (error) {
       throw this.#explain(error)
     }
@@ -81,6 +81,6 @@ export class ReadableFiles implements ReadableSession {
   }
 
   #explain(error: unknown): unknown {
-    return explain(error, `read session ${this.manifest.session_id}`, this.#paths.root)
+    return sessionFileError(error, `read session ${this.manifest.session_id}`, this.#paths.root)
   }
 }

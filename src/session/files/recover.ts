@@ -1,9 +1,9 @@
 import { auditRecordOf } from '../audit-record.ts'
-import { type Anchor, anchorOn, furthest } from '../log/audit-checkpoint.ts'
+import { type AuditCheckpoint, checkpointOn, furthestCheckpoint } from '../log/audit-checkpoint.ts'
 import { Blobs } from '../log/blobs.ts'
-import { beginning } from '../log/position.ts'
-import { locate } from '../log/read.ts'
-import { hasPrefix, type LogRecord, parseRecord } from '../log/record.ts'
+import { logStart } from '../log/position.ts'
+import { locatePosition } from '../log/read.ts'
+import { hasPrefix, type LogRecord, parseLogRecord } from '../log/record.ts'
 import { scanLog, type Scanned } from '../log/scan.ts'
 import type { Disk } from '../../base/fs/disk.ts'
 import { attestedBy, type Manifest } from '../manifest.ts'
@@ -13,16 +13,16 @@ import type { SessionPaths } from './paths.ts'
 import { type Snapshot, Snapshots } from './snapshots.ts'
 
 /** What the files of a session say: its state, and how its logs look. */
-export interface Recovered {
+export interface RecoveredSession {
   state: FoldedState
   snapshot: Snapshot | undefined
   journal: Scanned
   audit: Scanned
   /** The audit log has lost, or changed, what something outside of it attests. */
-  auditMismatch: Anchor | undefined
+  auditMismatch: AuditCheckpoint | undefined
 }
 
-export interface RecoverFrom {
+export interface SessionSources {
   logs: Logs
   snapshots: Snapshots
   blobs: Blobs
@@ -37,7 +37,7 @@ export const sourcesIn = (
   paths: SessionPaths,
   manifest: Manifest,
   released?: LogEnds,
-): RecoverFrom => ({
+): SessionSources => ({
   logs: logsOf(disk, paths),
   snapshots: new Snapshots(disk, paths),
   blobs: new Blobs(disk, paths.blobs),
@@ -49,7 +49,13 @@ export const sourcesIn = (
  * The newest snapshot that fits the logs, and what came after it. Nothing is changed. It costs what came after the snapshot: without one,
  * everything.
  */
-export function recover({ logs, snapshots, blobs, manifest, released }: RecoverFrom): Recovered {
+export function recoverSession({
+  logs,
+  snapshots,
+  blobs,
+  manifest,
+  released,
+}: SessionSources): RecoveredSession {
   const { snapshot, passed } = fitting(logs, snapshots)
   const state = snapshot?.state ?? emptyState()
   const revised = attestedBy(manifest)
@@ -57,22 +63,22 @@ export function recover({ logs, snapshots, blobs, manifest, released }: RecoverF
     seq: Math.max(revised.seq, passed?.journal.seq ?? 0),
     audit: Math.max(revised.audit?.count ?? 0, passed?.audit.seq ?? 0),
   }
-  let anchor: Anchor | undefined
+  let anchor: AuditCheckpoint | undefined
   const journal = scanLog(logs.journal, {
-    from: snapshot?.ends.journal ?? beginning('journal'),
+    from: snapshot?.ends.journal ?? logStart('journal'),
     attestedSeq: Math.max(attested.seq, released?.journal.seq ?? 0),
     take(line, header) {
-      anchor = anchorOn(line) ?? anchor
-      if (hasPrefix(line, header, ownMark)) takeOwn(state, parseRecord(line.bytes), blobs)
+      anchor = checkpointOn(line) ?? anchor
+      if (hasPrefix(line, header, ownMark)) foldRecord(state, parseLogRecord(line.bytes), blobs)
     },
   })
   const audit = scanLog(logs.audit, {
-    from: snapshot?.ends.audit ?? beginning('audit', logs.audit.codec),
+    from: snapshot?.ends.audit ?? logStart('audit', logs.audit.codec),
     attestedSeq: Math.max(attested.audit, anchor?.count ?? 0, released?.audit.seq ?? 0),
-    take: (line) => takeAudit(state, auditRecordOf(readData(parseRecord(line.bytes), blobs))),
+    take: (line) => takeAudit(state, auditRecordOf(withBlobData(parseLogRecord(line.bytes), blobs))),
   })
   // The manifest first: a fork and a repair attest what the journal, which is older, does not know.
-  const head = furthest([revised.audit, anchor])
+  const head = furthestCheckpoint([revised.audit, anchor])
   const auditMismatch = head !== undefined && head.count === audit.end.seq && head.head !== audit.end.tail
   return { state, snapshot, journal, audit, auditMismatch: auditMismatch ? head : undefined }
 }
@@ -82,8 +88,8 @@ function fitting(logs: Logs, snapshots: Snapshots): { snapshot?: Snapshot; passe
   let passed: LogEnds | undefined
   for (const snapshot of snapshots.newestFirst()) {
     const [journal, audit] = [
-      locate(logs.journal, snapshot.ends.journal),
-      locate(logs.audit, snapshot.ends.audit),
+      locatePosition(logs.journal, snapshot.ends.journal),
+      locatePosition(logs.audit, snapshot.ends.audit),
     ]
     if (journal !== undefined && audit !== undefined)
       return { snapshot: { ...snapshot, ends: { journal, audit } }, passed }
@@ -95,12 +101,12 @@ function fitting(logs: Logs, snapshots: Snapshots): { snapshot?: Snapshot; passe
 const ownMark = Buffer.from(ownPrefix)
 
 /** Takes a record of ours into the state. */
-export function takeOwn(state: FoldedState, record: LogRecord, blobs: Blobs): void {
-  takeRecord(state, record, () => readData(record, blobs).data)
+export function foldRecord(state: FoldedState, record: LogRecord, blobs: Blobs): void {
+  takeRecord(state, record, () => withBlobData(record, blobs).data)
 }
 
 /** The record with its data, wherever that is. Throws `BLOB_MISSING`. */
-export function readData(record: LogRecord, blobs: Blobs): LogRecord {
+export function withBlobData(record: LogRecord, blobs: Blobs): LogRecord {
   if (record.blob === undefined) return record
   return { ...record, data: JSON.parse(blobs.get(record.blob)) as unknown }
 }

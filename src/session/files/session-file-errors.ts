@@ -8,16 +8,16 @@ import { sessionNotFound } from '../session-id.ts'
 const misplaced = new Set(['ENOTDIR', 'EISDIR', 'ELOOP', 'ENXIO'])
 
 /** Does something with the files of a session; `root` is its directory. Whatever fails becomes an error that somebody can act on. */
-export function explaining<T>(doing: string, root: string | undefined, act: () => T): T {
+export function withFileErrors<T>(doing: string, root: string | undefined, act: () => T): T {
   try {
     return act()
   } catch (error) {
-    throw explain(error, doing, root)
+    throw sessionFileError(error, doing, root)
   }
 }
 
 /** What went wrong with the files of a session, as such an error. */
-export function explain(error: unknown, doing: string, root?: string): unknown {
+export function sessionFileError(error: unknown, doing: string, root?: string): unknown {
   const errno = errorCode(error)
   if (errno === undefined || error instanceof StintError) return error
   const missing = errno === 'ENOENT' && root !== undefined

@@ -8,7 +8,14 @@ import { codedError, StintError } from '../../base/errors/stint-error.ts'
 import { sessionFenced } from '../holder.ts'
 import type { Holder } from '../store.ts'
 import { confirmTouch, type Touch, touchSession } from './index/index-touch.ts'
-import { isEpoch, type LockRecord, lockText, parseLock, type Standing, standingOf } from './lock-record.ts'
+import {
+  isEpoch,
+  type SessionLockRecord,
+  formatLockRecord,
+  parseLockRecord,
+  type LockStanding,
+  lockStanding,
+} from './lock-record.ts'
 import type { LogEnds } from './logs.ts'
 
 /** In the directory of its session. */
@@ -23,13 +30,13 @@ export interface TakeRequest {
   force?: boolean
 }
 
-export interface Taken {
+export interface TakenLock {
   lock: SessionLock
   /** The mark that it was taken, in the index of all sessions. */
   touch: Touch | undefined
   /** How it was found. */
-  standing: Standing
-  before: LockRecord | undefined
+  standing: LockStanding
+  before: SessionLockRecord | undefined
 }
 
 /** The single-writer lock of a session: a compare-and-swap register in its directory. */
@@ -37,22 +44,22 @@ export class SessionLock {
   readonly #register
   readonly #session: string
   #held: Held
-  #record: LockRecord
+  #record: SessionLockRecord
 
   /** What the lock says now; undefined if it was never taken, or makes no sense. */
-  static look(directory: string): LockRecord | undefined {
+  static look(directory: string): SessionLockRecord | undefined {
     const { epoch, text } = readLock(fileRegister(directory))
-    return parseLock(text, epoch)
+    return parseLockRecord(text, epoch)
   }
 
   /** Takes it, or throws `SESSION_LOCKED` with the living holder. */
-  static take(directory: string, session: string, request: TakeRequest): Taken {
+  static take(directory: string, session: string, request: TakeRequest): TakenLock {
     const register = fileRegister(directory)
     for (;;) {
       const held = readLock(register)
-      const before = parseLock(held.text, held.epoch)
-      const standing = standingOf(before, Date.now(), ({ process }) => liveness(process))
-      if (standing === 'held' && !request.force) throw locked(session, before?.holder)
+      const before = parseLockRecord(held.text, held.epoch)
+      const standing = lockStanding(before, Date.now(), ({ process }) => liveness(process))
+      if (standing === 'held' && !request.force) throw sessionLockedError(session, before?.holder)
       const now = Date.now()
       const epoch = Math.max(held.epoch, before?.epoch ?? 0, request.highestEpoch) + 1
       if (!isEpoch(epoch))
@@ -61,7 +68,7 @@ export class SessionLock {
       const holder: Holder = { process: ownIdentity(), since: now, beat: now, kind, purpose, epoch }
       const record = { holder, epoch, ends: undefined }
       const touch = touchSession(directory, epoch)
-      const won = swapLock(register, held.epoch, lockText(session, record))
+      const won = swapLock(register, held.epoch, formatLockRecord(session, record))
       if (won === undefined) continue
       confirmTouch(touch)
       return { lock: new SessionLock(directory, session, won, record), touch, standing, before }
@@ -69,7 +76,7 @@ export class SessionLock {
   }
 
   /** For a session whose directory has moved since. */
-  constructor(directory: string, session: string, held: Held, record: LockRecord) {
+  constructor(directory: string, session: string, held: Held, record: SessionLockRecord) {
     this.#register = fileRegister(directory)
     this.#session = session
     this.#held = held
@@ -107,24 +114,24 @@ export class SessionLock {
   }
 
   /** As if it had not been taken: what could not be opened stays as it was found. */
-  giveBack(before: LockRecord | undefined): void {
+  giveBack(before: SessionLockRecord | undefined): void {
     const ends = before?.holder === undefined ? before?.ends : undefined
     // Without its ends it counts as never closed, and the next one recovers it.
     this.#let({ epoch: this.#record.epoch, holder: ends === undefined ? before?.holder : undefined, ends })
   }
 
   /** Lets go of it. Whoever waits takes it in the same moment: then our own change looks lost, and was not. */
-  #let(record: LockRecord): void {
+  #let(record: SessionLockRecord): void {
     this.assertOurs()
     this.#try(record)
   }
 
-  #change(record: LockRecord): void {
+  #change(record: SessionLockRecord): void {
     if (!this.#try(record)) throw sessionFenced(this.#session)
   }
 
-  #try(record: LockRecord): boolean {
-    const won = swapLock(this.#register, this.#held.epoch, lockText(this.#session, record))
+  #try(record: SessionLockRecord): boolean {
+    const won = swapLock(this.#register, this.#held.epoch, formatLockRecord(this.#session, record))
     if (won === undefined) return false
     this.#held = won
     this.#record = record
@@ -133,7 +140,7 @@ export class SessionLock {
 }
 
 /** After something failed. The caller must hear of that, not of what fails now: the lock was given back, or somebody else has taken it. */
-export function giveBack({ lock, before }: Taken): void {
+export function undoTake({ lock, before }: TakenLock): void {
   try {
     lock.giveBack(before)
   } catch {
@@ -163,7 +170,7 @@ function swapLock(register: FileRegister, expected: number, text: string): Held 
   }
 }
 
-export function locked(session: string, holder: Holder | undefined): StintError {
+export function sessionLockedError(session: string, holder: Holder | undefined): StintError {
   if (holder === undefined) return new StintError('SESSION_LOCKED', `session ${session} is in use`)
   const { process: owner, since, purpose } = holder
   const age = formatDuration(Math.max(0, Date.now() - since))

@@ -3,11 +3,11 @@ import type { Disk } from '../../base/fs/disk.ts'
 import { ensureHomeDirectory } from '../../base/fs/home.ts'
 
 /** Where all sessions lie. */
-export const sessionsIn = (home: string): string => join(home, 'sessions')
+export const sessionsDirectoryIn = (home: string): string => join(home, 'sessions')
 
 /** Makes the directory of all sessions, or checks what is there. */
 export function ensureSessions(home: string): string {
-  const sessions = sessionsIn(home)
+  const sessions = sessionsDirectoryIn(home)
   for (const path of [home, sessions]) ensureHomeDirectory(path)
   return sessions
 }

@@ -3,7 +3,7 @@ import type { UnsettledAct } from '../audit-record.ts'
 import { Blobs } from '../log/blobs.ts'
 import { parsePosition } from '../log/position.ts'
 import type { BlobName } from '../log/record.ts'
-import { sealed, unsealed } from '../log/line-checksum.ts'
+import { withChecksum, verifiedText } from '../log/line-checksum.ts'
 import { replaceFile } from '../../base/fs/atomic-file.ts'
 import { type Disk, listIfThere, makeIfMissing, readFile } from '../../base/fs/disk.ts'
 import { emptyState, type FoldedState } from '../state.ts'
@@ -72,7 +72,7 @@ export class Snapshots {
     }
     const { snapshots, root } = this.#paths
     if (makeIfMissing(this.#disk, snapshots)) this.#disk.syncDirectory(root)
-    const text = sealed(JSON.stringify(file).slice(0, -1))
+    const text = withChecksum(JSON.stringify(file).slice(0, -1))
     replaceFile(join(snapshots, `${journal.seq}.json`), `${text}\n`, this.#disk)
     this.#prune()
   }
@@ -131,7 +131,7 @@ export class Snapshots {
 
   #parse(seq: number): SnapshotFile | undefined {
     const bytes = readFile(this.#disk, join(this.#paths.snapshots, `${seq}.json`))
-    const text = bytes === undefined ? undefined : unsealed(bytes.subarray(0, -1))
+    const text = bytes === undefined ? undefined : verifiedText(bytes.subarray(0, -1))
     if (text === undefined) return undefined
     try {
       const file = JSON.parse(`${text.toString()}}`) as SnapshotFile

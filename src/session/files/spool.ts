@@ -7,18 +7,18 @@ import type { SpoolEntry } from '../driver.ts'
 import type { SessionPaths } from './paths.ts'
 
 /** Leaves entries, whole and on disk, for whoever writes next. Files are taken in by the order of their names, which is the order of time. */
-export function leave(disk: Disk, { spool }: SessionPaths, entries: readonly SpoolEntry[]): void {
+export function writeSpoolFile(disk: Disk, { spool }: SessionPaths, entries: readonly SpoolEntry[]): void {
   ensureDirectory(disk, spool)
   publishFile(join(spool, `${ulid()}.json`), JSON.stringify(entries), disk)
 }
 
-export const waiting = (disk: Disk, { spool }: SessionPaths): string[] =>
+export const listSpoolFiles = (disk: Disk, { spool }: SessionPaths): string[] =>
   listIfThere(disk, spool)
     .filter((name) => /^[0-9A-HJKMNP-TV-Z]{26}\.json$/.test(name))
     .sort()
 
 /** What a visitor left at one time; undefined if it makes no sense. */
-export function readSpool(disk: Disk, { spool }: SessionPaths, name: string): SpoolEntry[] | undefined {
+export function readSpoolFile(disk: Disk, { spool }: SessionPaths, name: string): SpoolEntry[] | undefined {
   const text = readFile(disk, join(spool, name))?.toString()
   if (text === undefined) return undefined
   try {
@@ -30,7 +30,7 @@ export function readSpool(disk: Disk, { spool }: SessionPaths, name: string): Sp
 }
 
 /** Gone for good on return: a crash must not bring back what was taken in long ago. */
-export function clear(disk: Disk, { spool }: SessionPaths, names: readonly string[]): void {
+export function removeSpoolFiles(disk: Disk, { spool }: SessionPaths, names: readonly string[]): void {
   for (const name of names) {
     try {
       disk.unlink(join(spool, name))
@@ -42,7 +42,7 @@ export function clear(disk: Disk, { spool }: SessionPaths, names: readonly strin
 }
 
 /** What makes no sense is kept, but elsewhere: here it would be looked at for ever. */
-export function setAside(disk: Disk, { spool, quarantine }: SessionPaths, name: string): void {
+export function quarantineSpoolFile(disk: Disk, { spool, quarantine }: SessionPaths, name: string): void {
   ensureDirectory(disk, quarantine)
   try {
     disk.rename(join(spool, name), join(quarantine, `spool-${name}`))
@@ -54,10 +54,10 @@ export function setAside(disk: Disk, { spool, quarantine }: SessionPaths, name: 
 }
 
 /** How an entry is known again in the logs. */
-export const markOf = (name: string, index: number): string => `${idOf(name)}/${index}`
+export const spoolMark = (name: string, index: number): string => `${spoolFileId(name)}/${index}`
 
 /** What the name of a file and the marks of its entries have in common. */
-export const idOf = (nameOrMark: string): string => nameOrMark.slice(0, 26)
+export const spoolFileId = (nameOrMark: string): string => nameOrMark.slice(0, 26)
 
 function isEntry(value: unknown): value is SpoolEntry {
   if (typeof value !== 'object' || value === null) return false

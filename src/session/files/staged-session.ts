@@ -7,11 +7,11 @@ import { errorCode } from '../../base/errors/stint-error.ts'
 import type { Manifest } from '../manifest.ts'
 import { sessionExists } from '../session-id.ts'
 import { confirmTouch, type Touch, touchSession } from './index/index-touch.ts'
-import { pathsIn, type SessionPaths } from './paths.ts'
+import { sessionPathsIn, type SessionPaths } from './paths.ts'
 
 /** A session comes into being whole: it is made under a name that nobody looks at, and renamed. */
 export function stageDirectory(disk: Disk, sessions: string): SessionPaths {
-  const staged = pathsIn(join(sessions, `.new-${process.pid}-${ulid()}`))
+  const staged = sessionPathsIn(join(sessions, `.new-${process.pid}-${ulid()}`))
   disk.makeDirectory(staged.root)
   return staged
 }
@@ -20,7 +20,7 @@ export function stageDirectory(disk: Disk, sessions: string): SessionPaths {
 export function stageSession(disk: Disk, sessions: string, manifest: Manifest): SessionPaths {
   const staged = stageDirectory(disk, sessions)
   try {
-    replaceFile(staged.manifest, manifestText(manifest), disk)
+    replaceFile(staged.manifest, formatManifest(manifest), disk)
   } catch (error) {
     rmSync(staged.root, { recursive: true, force: true })
     throw error
@@ -50,4 +50,4 @@ export function stagedBy(name: string): number | undefined {
   return match === null ? undefined : Number(match[1])
 }
 
-export const manifestText = (manifest: Manifest): string => `${JSON.stringify(manifest, undefined, 2)}\n`
+export const formatManifest = (manifest: Manifest): string => `${JSON.stringify(manifest, undefined, 2)}\n`

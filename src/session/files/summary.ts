@@ -1,6 +1,6 @@
 import { lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { LogPlace } from '../log/log-files.ts'
+import type { LogFiles } from '../log/log-files.ts'
 import { readBackwards } from '../log/read.ts'
 import type { LogRecord } from '../log/record.ts'
 import type { Disk } from '../../base/fs/disk.ts'
@@ -8,7 +8,7 @@ import { liveness } from '../../base/process/liveness.ts'
 import { factsOf, type Manifest } from '../manifest.ts'
 import type { SessionState, SessionSummary } from '../store.ts'
 import { isMarkedDamaged } from './damage-marker.ts'
-import { type LockRecord, standingOf } from './lock-record.ts'
+import { type SessionLockRecord, lockStanding } from './lock-record.ts'
 import { logsOf } from './logs.ts'
 import type { SessionPaths } from './paths.ts'
 import { lockName, SessionLock } from './session-lock.ts'
@@ -21,7 +21,7 @@ export interface Look {
 }
 
 /** Reads it from the session's own files. */
-export function lookAt(disk: Disk, paths: SessionPaths, manifest: Manifest): Look {
+export function readSummary(disk: Disk, paths: SessionPaths, manifest: Manifest): Look {
   const lock = SessionLock.look(paths.root)
   const { tool, title, workspace } = factsOf(manifest)
   const last = lastRecord(logsOf(disk, paths).journal)
@@ -29,7 +29,7 @@ export function lookAt(disk: Disk, paths: SessionPaths, manifest: Manifest): Loo
   const summary: SessionSummary = {
     id: manifest.session_id,
     store: manifest.store,
-    state: stateOf(lock, isMarkedDamaged(disk, paths)),
+    state: sessionStateOf(lock, isMarkedDamaged(disk, paths)),
     tool,
     title,
     workspace,
@@ -44,8 +44,8 @@ export function lookAt(disk: Disk, paths: SessionPaths, manifest: Manifest): Loo
 }
 
 /** Over plain data, but for a look at the holder. */
-export function stateOf(lock: LockRecord | undefined, damaged: boolean): SessionState {
-  const standing = standingOf(lock, Date.now(), ({ process }) => liveness(process))
+export function sessionStateOf(lock: SessionLockRecord | undefined, damaged: boolean): SessionState {
+  const standing = lockStanding(lock, Date.now(), ({ process }) => liveness(process))
   if (standing === 'held')
     return lock?.holder !== undefined && liveness(lock.holder.process) === 'unknown' ? 'locked' : 'active'
   if (damaged) return 'damaged'
@@ -53,7 +53,7 @@ export function stateOf(lock: LockRecord | undefined, damaged: boolean): Session
 }
 
 /** In a loop, so that its file is closed. */
-function lastRecord(place: LogPlace): LogRecord | undefined {
+function lastRecord(place: LogFiles): LogRecord | undefined {
   for (const record of readBackwards(place)) return record
   return undefined
 }

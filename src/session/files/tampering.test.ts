@@ -9,7 +9,7 @@ import { decodeRecord } from '../../../test/support/decode-record.ts'
 import { auditCodec, encodeLine, journalCodec } from '../log/codec.ts'
 import { readFile, writeFully } from '../../base/fs/disk.ts'
 import { sourcesIn } from './recover.ts'
-import { verify } from './verify.ts'
+import { verifySession } from './verify.ts'
 import type { Health } from '../store.ts'
 
 /** A session with a bit of everything, in one segment each. */
@@ -39,7 +39,7 @@ function verdict(disk: CrashDisk, path: string, content: Buffer): Health {
   put(disk, path, content)
   const paths = pathsOf(id)
   const manifest = new SimulatedDriver(disk, new SimulatedLocks(), {}).manifestOf(id)
-  const health = verify(sourcesIn(disk, paths, manifest))
+  const health = verifySession(sourcesIn(disk, paths, manifest))
   put(disk, path, was)
   return health
 }

@@ -2,32 +2,32 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { Blobs } from '../log/blobs.ts'
 import { readLines } from '../log/read.ts'
-import { parseRecord } from '../log/record.ts'
+import { parseLogRecord } from '../log/record.ts'
 import { type Disk, ensureDirectory, writeFully } from '../../base/fs/disk.ts'
 import { newSessionId } from '../../base/text/id.ts'
 import { liveness } from '../../base/process/liveness.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { damageFound } from '../damage-error.ts'
-import { arrivedManifest, type Parcel } from '../transfer.ts'
+import { importedManifest, type SessionTransfer } from '../transfer.ts'
 import { checkSessionId } from '../session-id.ts'
 import { filesystemId, findSession } from './find-session.ts'
-import { standingOf } from './lock-record.ts'
+import { lockStanding } from './lock-record.ts'
 import { logsOf } from './logs.ts'
-import { pathsIn, type SessionPaths } from './paths.ts'
-import { recover, sourcesIn } from './recover.ts'
-import { locked, SessionLock } from './session-lock.ts'
+import { sessionPathsIn, type SessionPaths } from './paths.ts'
+import { recoverSession, sourcesIn } from './recover.ts'
+import { sessionLockedError, SessionLock } from './session-lock.ts'
 import { ensureSessions, syncSessionsName } from './sessions-directory.ts'
 import { publishSession, stageSession } from './staged-session.ts'
-import { verify } from './verify.ts'
+import { verifySession } from './verify.ts'
 
 /** A session to be taken along: `SESSION_LOCKED` if somebody holds it, and what its damage is if it has any. */
-export function pack(disk: Disk, sessions: string, id: string): Parcel {
+export function readTransferFromFiles(disk: Disk, sessions: string, id: string): SessionTransfer {
   const { paths, manifest } = findSession(disk, sessions, id)
   const lock = SessionLock.look(paths.root)
-  if (standingOf(lock, Date.now(), ({ process }) => liveness(process)) === 'held')
-    throw locked(id, lock?.holder)
+  if (lockStanding(lock, Date.now(), ({ process }) => liveness(process)) === 'held')
+    throw sessionLockedError(id, lock?.holder)
   const sources = sourcesIn(disk, paths, manifest, lock?.ends)
-  const health = verify(sources)
+  const health = verifySession(sources)
   const damage = damageFound(id, health)
   if (damage !== undefined) throw damage
   const { journal, audit } = health
@@ -38,7 +38,7 @@ export function pack(disk: Disk, sessions: string, id: string): Parcel {
       journal: { seq: journal.lastSeq, tail: journal.head },
       audit: { seq: audit.lastSeq, tail: audit.head },
     },
-    turns: recover(sources).state.turns,
+    turns: recoverSession(sources).state.turns,
     async *lines(log) {
       for (const { line } of readLines(sources.logs[log], { to: counts[log] })) yield line.bytes.toString()
     },
@@ -46,7 +46,7 @@ export function pack(disk: Disk, sessions: string, id: string): Parcel {
   }
 }
 
-export interface Arrival {
+export interface FilesTransferTarget {
   disk: Disk
   home: string
   id?: string
@@ -54,28 +54,28 @@ export interface Arrival {
 }
 
 /** A new session with what the parcel has, held by nobody: whole, and checked to the byte, or not at all. */
-export async function unpack(
-  parcel: Parcel,
-  { disk, home, id = newSessionId(), now }: Arrival,
+export async function writeTransferToFiles(
+  parcel: SessionTransfer,
+  { disk, home, id = newSessionId(), now }: FilesTransferTarget,
 ): Promise<string> {
   checkSessionId(id)
   const sessions = ensureSessions(home)
   syncSessionsName(disk, home)
-  const manifest = arrivedManifest(parcel, { id, store: filesystemId, now })
+  const manifest = importedManifest(parcel, { id, store: filesystemId, now })
   const staged = stageSession(disk, sessions, manifest)
   try {
     await writeLog(disk, staged, 'journal', parcel)
     await writeLog(disk, staged, 'audit', parcel)
     const sources = sourcesIn(disk, staged, manifest)
-    const health = verify(sources)
+    const health = verifySession(sources)
     const { journal, audit } = parcel.ends
     if (!health.ok || health.journal.head !== journal.tail || health.audit.head !== audit.tail)
       throw damageFound(id, health) ?? notAsWritten(id)
-    const { state, ...scanned } = recover(sources)
+    const { state, ...scanned } = recoverSession(sources)
     // The first resume need not read all of it.
     if (journal.seq > 0)
       sources.snapshots.write({ journal: scanned.journal.end, audit: scanned.audit.end }, state, now)
-    publishSession(disk, staged, pathsIn(join(sessions, id)))
+    publishSession(disk, staged, sessionPathsIn(join(sessions, id)))
     return id
   } catch (error) {
     rmSync(staged.root, { recursive: true, force: true })
@@ -90,7 +90,7 @@ async function writeLog(
   disk: Disk,
   staged: SessionPaths,
   log: 'journal' | 'audit',
-  parcel: Parcel,
+  parcel: SessionTransfer,
 ): Promise<void> {
   if (parcel.ends[log].seq === 0) return
   const { directory } = logsOf(disk, staged)[log]
@@ -107,7 +107,7 @@ async function writeLog(
     }
     for await (const line of parcel.lines(log)) {
       text += `${line}\n`
-      const { blob } = line.includes('"blob":') ? parseRecord(Buffer.from(line)) : {}
+      const { blob } = line.includes('"blob":') ? parseLogRecord(Buffer.from(line)) : {}
       if (blob !== undefined) blobs.put(await parcel.blob(blob))
       if (text.length > pieceBytes) flush()
     }

@@ -1,17 +1,17 @@
-import { anchorOn, furthest } from '../log/audit-checkpoint.ts'
+import { checkpointOn, furthestCheckpoint } from '../log/audit-checkpoint.ts'
 import type { Blobs } from '../log/blobs.ts'
 import type { Line } from '../log/lines.ts'
-import type { LogPlace } from '../log/log-files.ts'
-import { beginning } from '../log/position.ts'
-import { type BlobName, type CheckedHeader, hasBlob, parseRecord } from '../log/record.ts'
+import type { LogFiles } from '../log/log-files.ts'
+import { logStart } from '../log/position.ts'
+import { type BlobName, type CheckedHeader, hasBlob, parseLogRecord } from '../log/record.ts'
 import { type Scanned, type ScanOptions, scanSteps } from '../log/scan.ts'
 import { runToEnd } from '../../base/process/run-generator.ts'
 import { errorCode } from '../../base/errors/stint-error.ts'
 import { attestedBy } from '../manifest.ts'
 import type { Health, LogHealth } from '../store.ts'
-import type { RecoverFrom } from './recover.ts'
+import type { SessionSources } from './recover.ts'
 
-export interface VerifyOptions extends RecoverFrom {
+export interface VerifyOptions extends SessionSources {
   onBytes?: (done: number) => void
 }
 
@@ -19,24 +19,24 @@ export interface VerifyOptions extends RecoverFrom {
  * Reads every line of both logs and every blob that a line names, in steps. The logs alone do not show a cut at their end, or an audit log that was written anew: what
  * attests them does, that is each close, each snapshot, and the journal, which says how far the audit log had come.
  */
-export function* verifySteps(options: VerifyOptions): Generator<void, Health> {
+export function* verifyInSteps(options: VerifyOptions): Generator<void, Health> {
   const { logs, snapshots, blobs, manifest, released, onBytes } = options
   const attested = attestedBy(manifest)
   let anchor = attested.audit
   let [seq, done] = [Math.max(attested.seq, released?.journal.seq ?? 0), 0]
   for (const { ends } of snapshots.newestFirst()) {
     seq = Math.max(seq, ends.journal.seq)
-    anchor = furthest([anchor, { count: ends.audit.seq, head: ends.audit.tail }])
+    anchor = furthestCheckpoint([anchor, { count: ends.audit.seq, head: ends.audit.tail }])
   }
   const bad: string[] = []
   const look = (line: Line, header: CheckedHeader): void => {
     onBytes?.((done += line.next - line.offset))
-    const blob = hasBlob(line, header) ? parseRecord(line.bytes).blob : undefined
+    const blob = hasBlob(line, header) ? parseLogRecord(line.bytes).blob : undefined
     if (blob !== undefined && !isThere(blobs, blob)) bad.push(String(blob.sha256))
   }
   const journal = yield* scanAll(logs.journal, seq, (line, header) => {
-    const here = anchorOn(line)
-    if (here !== undefined) anchor = furthest([anchor, here])
+    const here = checkpointOn(line)
+    if (here !== undefined) anchor = furthestCheckpoint([anchor, here])
     look(line, header)
   })
   let headThere: string | undefined
@@ -58,10 +58,10 @@ export function* verifySteps(options: VerifyOptions): Generator<void, Health> {
 }
 
 /** The same at once. */
-export const verify = (options: VerifyOptions): Health => runToEnd(verifySteps(options))
+export const verifySession = (options: VerifyOptions): Health => runToEnd(verifyInSteps(options))
 
-const scanAll = (place: LogPlace, attestedSeq: number, take: ScanOptions['take']): Generator<void, Scanned> =>
-  scanSteps(place, { from: beginning(place.log, place.codec), attestedSeq, take })
+const scanAll = (place: LogFiles, attestedSeq: number, take: ScanOptions['take']): Generator<void, Scanned> =>
+  scanSteps(place, { from: logStart(place.log, place.codec), attestedSeq, take })
 
 function healthOf({ state, records, bytes, end, torn, ignored, bad }: Scanned): LogHealth {
   const findings: string[] = []

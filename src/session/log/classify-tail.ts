@@ -4,14 +4,14 @@ import type { RecordHeader } from './record.ts'
  * - `torn`: what follows the last record that counts was never acknowledged, or, in the last group, cannot be told from that.
  * - `damaged`: something is missing or changed that was once on disk for good.
  */
-export type LogVerdict = 'whole' | 'torn' | 'damaged'
+export type LogState = 'whole' | 'torn' | 'damaged'
 
 /**
  * Tells a tear from damage, over the lines of a log as they come. Nothing is written while a sync runs, so a group is written only when all
  * earlier ones are on disk. Let L be the largest group among the intact records: a record that is bad or missing below L was once safe, and its
  * loss is damage; at or above L it may never have been acknowledged, and is a tear. What is attested elsewhere (by a snapshot, say) is safe as well.
  */
-export class LogJudge {
+export class TailClassifier {
   #lastSeq: number
   #largestGroup = 0
   #bad = false
@@ -35,7 +35,7 @@ export class LogJudge {
   }
 
   /** `attestedSeq`: the highest that is known, from elsewhere, to have been on disk. */
-  verdict(attestedSeq = 0): LogVerdict {
+  verdict(attestedSeq = 0): LogState {
     const missing = this.#lastSeq + 1
     if (missing <= attestedSeq || (this.#bad && missing < this.#largestGroup)) return 'damaged'
     return this.#bad ? 'torn' : 'whole'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { BlobName, RecordHeader } from './record.ts'
-import { sealBytes, sealed } from './line-checksum.ts'
+import { checksumBytes, withChecksum } from './line-checksum.ts'
 
 /** How the lines of a log hang together. `tail` is what a line leaves for the next: what proves that nothing was exchanged between them. */
 export interface Codec {
@@ -38,13 +38,14 @@ export const auditCodec: Codec = {
     return `${text},"hash":"${createHash('sha256').update(text).digest('hex')}"`
   },
   follows(line, tail) {
-    const end = line.length - sealBytes - hashBytes
+    const end = line.length - checksumBytes - hashBytes
     const start = end - prevBytes
     if (start < 0 || line.toString('latin1', start, end) !== `,"prev":"${tail}"`) return false
     const hash = createHash('sha256').update(line.subarray(0, end)).digest('hex')
     return line.toString('latin1', end, end + hashBytes) === `,"hash":"${hash}"`
   },
-  tailOf: (line) => line.toString('latin1', line.length - sealBytes - 65, line.length - sealBytes - 1),
+  tailOf: (line) =>
+    line.toString('latin1', line.length - checksumBytes - 65, line.length - checksumBytes - 1),
 }
 
 const hashBytes = `,"hash":"${'0'.repeat(64)}"`.length
@@ -57,7 +58,7 @@ export function encodeLine(
   body: string,
   tail: string,
 ): { line: string; tail: string } {
-  const line = sealed(codec.text(header, body, tail))
+  const line = withChecksum(codec.text(header, body, tail))
   return { line, tail: codec.tailOf(Buffer.from(line)) }
 }
 

@@ -2,19 +2,19 @@ import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { replaceFile } from '../../base/fs/atomic-file.ts'
 import { ensureDirectory, readFully } from '../../base/fs/disk.ts'
-import type { LogPlace } from './log-files.ts'
+import type { LogFiles } from './log-files.ts'
 import type { Leftover, Scanned } from './scan.ts'
 
 /** A piece that was cut off a log, and where it was kept. */
-export interface Cut extends Leftover {
+export interface CutTail extends Leftover {
   log: string
   kept: string
 }
 
 /** Cuts off what a tear has left, after it was copied to `quarantine`. Only the holder of the session's lock may do so. */
-export function mend(place: LogPlace, scanned: Scanned, quarantine: string): Cut[] {
+export function cutTornTail(place: LogFiles, scanned: Scanned, quarantine: string): CutTail[] {
   const { disk, directory, log } = place
-  const cuts: Cut[] = []
+  const cuts: CutTail[] = []
   for (const leftover of scanned.torn) {
     ensureDirectory(disk, quarantine)
     const file = disk.open(join(directory, leftover.segment))
@@ -33,7 +33,7 @@ export function mend(place: LogPlace, scanned: Scanned, quarantine: string): Cut
 }
 
 /** Puts on disk what a scan has read and accepted: when its writer died, it may have been in memory only. */
-export function syncAccepted(place: LogPlace, { end }: Scanned): void {
+export function syncAccepted(place: LogFiles, { end }: Scanned): void {
   const { disk, directory } = place
   if (end.seq === 0) return
   const file = disk.open(join(directory, end.segment))

@@ -6,7 +6,7 @@ import { encodeBody, encodeLine, journalCodec } from './codec.ts'
 import { LineBuffer } from './line-buffer.ts'
 import { type Line, linesBackwards, linesFrom, type ReadAt } from './lines.ts'
 import { checkRecord, type LogRecord } from './record.ts'
-import { LogJudge, type LogVerdict } from './classify-tail.ts'
+import { TailClassifier, type LogState } from './classify-tail.ts'
 
 const record = (seq: number, more: Partial<LogRecord> = {}): LogRecord => ({
   seq,
@@ -121,8 +121,8 @@ test('a line longer than a piece is read whole, and the filling at the end of a 
 function judge(
   lines: readonly (LogRecord | 0)[],
   attestedSeq?: number,
-): { state: LogVerdict; lastSeq: number } {
-  const judging = new LogJudge()
+): { state: LogState; lastSeq: number } {
+  const judging = new TailClassifier()
   for (const line of lines) judging.take(line === 0 ? undefined : line)
   return { state: judging.verdict(attestedSeq), lastSeq: judging.lastSeq }
 }

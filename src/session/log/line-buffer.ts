@@ -1,4 +1,4 @@
-import { sealBytes, sealInto } from './line-checksum.ts'
+import { checksumBytes, endLine } from './line-checksum.ts'
 
 /** No character takes more bytes than this for each of its UTF-16 units. */
 const maxUnitBytes = 3
@@ -24,10 +24,10 @@ export class LineBuffer {
 
   /** Adds a line: this text, its seal and a newline. */
   add(text: string): void {
-    this.#makeRoom(text.length * maxUnitBytes + sealBytes + 1)
+    this.#makeRoom(text.length * maxUnitBytes + checksumBytes + 1)
     const start = this.#end
     const end = start + this.#buffer.write(text, start)
-    this.#end = sealInto(this.#buffer, start, end)
+    this.#end = endLine(this.#buffer, start, end)
     this.#lastStart = start
   }
 

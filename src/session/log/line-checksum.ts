@@ -1,21 +1,21 @@
 import { crc32 } from 'node:zlib'
 
 /** `,"crc":"01234567"}`, the last bytes of a line: the sum is of every byte before them. */
-export const sealBytes = 18
+export const checksumBytes = 18
 
 const byteTexts = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
 
 /** A sum as it is written. From a table: `toString(16)` takes as long as the sum itself. */
-export const sumText = (sum: number): string =>
+export const formatChecksum = (sum: number): string =>
   `${byteTexts[sum >>> 24]}${byteTexts[(sum >>> 16) & 255]}${byteTexts[(sum >>> 8) & 255]}${byteTexts[sum & 255]}`
 
 /** Closes an object's text with the sum of it. */
-export const sealed = (text: string): string => `${text},"crc":"${sumText(crc32(text))}"}`
+export const withChecksum = (text: string): string => `${text},"crc":"${formatChecksum(crc32(text))}"}`
 
 /** The text before the seal, if that is right. */
-export function unsealed(bytes: Buffer): Buffer | undefined {
-  const end = bytes.length - sealBytes
-  const sum = sumAt(bytes, end)
+export function verifiedText(bytes: Buffer): Buffer | undefined {
+  const end = bytes.length - checksumBytes
+  const sum = checksumAt(bytes, end)
   const text = bytes.subarray(0, Math.max(0, end))
   return sum !== undefined && sum === crc32(text) ? text : undefined
 }
@@ -25,20 +25,20 @@ const closing = Buffer.from('"}\n')
 const digits = Buffer.from('0123456789abcdef')
 
 /** Seals what stands between two places of a buffer, ends the line, and returns where the next one begins. */
-export function sealInto(buffer: Buffer, start: number, end: number): number {
-  let sum = sumOf(buffer, start, end)
+export function endLine(buffer: Buffer, start: number, end: number): number {
+  let sum = checksumOf(buffer, start, end)
   let at = put(buffer, end, opening) + 8
   for (let i = 1; i <= 8; i++, sum >>>= 4) buffer[at - i] = digits[sum & 15] as number
   return put(buffer, at, closing)
 }
 
 /** The sum of a part of a buffer. Not by `subarray`: that takes as long as the sum. */
-export const sumOf = (buffer: Buffer, start: number, end: number): number =>
+export const checksumOf = (buffer: Buffer, start: number, end: number): number =>
   crc32(new Uint8Array(buffer.buffer, buffer.byteOffset + start, end - start))
 
 /** The sum that a seal at this place names. */
-export function sumAt(bytes: Buffer, at: number): number | undefined {
-  if (at < 0 || !isThere(bytes, at, opening)) return undefined
+export function checksumAt(bytes: Buffer, at: number): number | undefined {
+  if (at < 0 || !hasBytesAt(bytes, at, opening)) return undefined
   if (bytes[at + 16] !== 0x22 || bytes[at + 17] !== 0x7d) return undefined
   let sum = 0
   for (let i = at + 8; i < at + 16; i++) {
@@ -55,7 +55,7 @@ const hexDigit = (code: number): number => {
 }
 
 /** Byte by byte: for a few of them, a call would take longer. */
-export function isThere(bytes: Buffer, at: number, wanted: Buffer): boolean {
+export function hasBytesAt(bytes: Buffer, at: number, wanted: Buffer): boolean {
   for (let i = 0; i < wanted.length; i++) if (bytes[at + i] !== wanted[i]) return false
   return true
 }

@@ -2,10 +2,10 @@ import { join } from 'node:path'
 import { type Disk, listIfThere } from '../../base/fs/disk.ts'
 import type { Codec } from './codec.ts'
 import type { ReadAt } from './lines.ts'
-import { inOrder, type LogName, type Segment } from './segment.ts'
+import { effectiveSegments, type LogName, type Segment } from './segment.ts'
 
 /** Where a log is, and how its lines are made. */
-export interface LogPlace {
+export interface LogFiles {
   disk: Disk
   directory: string
   log: LogName
@@ -13,8 +13,8 @@ export interface LogPlace {
 }
 
 /** The segments of a log that count, in order; none if there is no log. */
-export const segmentsOf = ({ disk, directory, log }: LogPlace): Segment[] =>
-  inOrder(log, listIfThere(disk, directory))
+export const listSegments = ({ disk, directory, log }: LogFiles): Segment[] =>
+  effectiveSegments(log, listIfThere(disk, directory))
 
 /** A segment, open to be read. */
 export interface OpenSegment extends Disposable {
@@ -23,7 +23,7 @@ export interface OpenSegment extends Disposable {
   size(): number
 }
 
-export function openSegment({ disk, directory }: LogPlace, name: string): OpenSegment {
+export function openSegment({ disk, directory }: LogFiles, name: string): OpenSegment {
   const file = disk.openToRead(join(directory, name))
   return {
     read: (into, position) => disk.read(file, into, position),

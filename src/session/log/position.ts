@@ -12,7 +12,7 @@ export interface Position {
 }
 
 /** Before the first record. */
-export const beginning = (log: LogName, codec: Codec = journalCodec): Position => ({
+export const logStart = (log: LogName, codec: Codec = journalCodec): Position => ({
   seq: 0,
   tail: codec.genesis,
   segment: firstSegment(log),

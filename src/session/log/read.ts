@@ -1,7 +1,7 @@
 import { type Line, linesBackwards, linesFrom, type ReadAt } from './lines.ts'
-import { type LogPlace, openSegment, segmentsOf } from './log-files.ts'
-import { beginning, type Position } from './position.ts'
-import { checkRecord, type CheckedHeader, type LogRecord, parseRecord } from './record.ts'
+import { type LogFiles, openSegment, listSegments } from './log-files.ts'
+import { logStart, type Position } from './position.ts'
+import { checkRecord, type CheckedHeader, type LogRecord, parseLogRecord } from './record.ts'
 
 export interface ReadOptions {
   /** The first record; 1 by default. */
@@ -22,11 +22,11 @@ export interface RecordLine {
  * else writes. Its memory does not grow with the log.
  */
 export function* readLines(
-  place: LogPlace,
+  place: LogFiles,
   { from = 1, to = Number.POSITIVE_INFINITY }: ReadOptions = {},
 ): Generator<RecordLine> {
   let wanted: number | undefined
-  for (const segment of segmentsOf(place)) {
+  for (const segment of listSegments(place)) {
     if (segment.until <= from) continue
     if (wanted === undefined ? segment.firstSeq > from : segment.firstSeq !== wanted) return
     wanted ??= from
@@ -44,37 +44,37 @@ export function* readLines(
 }
 
 /** The records of those lines. */
-export function* readRecords(place: LogPlace, options?: ReadOptions): Generator<LogRecord> {
-  for (const { line } of readLines(place, options)) yield parseRecord(line.bytes)
+export function* readRecords(place: LogFiles, options?: ReadOptions): Generator<LogRecord> {
+  for (const { line } of readLines(place, options)) yield parseLogRecord(line.bytes)
 }
 
 /** Just after a record; undefined if there is no such record. */
-export function positionAfter(place: LogPlace, seq: number): Position | undefined {
-  if (seq === 0) return beginning(place.log, place.codec)
+export function positionAfter(place: LogFiles, seq: number): Position | undefined {
+  if (seq === 0) return logStart(place.log, place.codec)
   for (const { line, segment } of readLines(place, { from: seq, to: seq }))
     return { seq, tail: place.codec.tailOf(line.bytes), segment, offset: line.next }
   return undefined
 }
 
 /** The same from the end backwards, from the last record that is whole; `before` leaves out what comes from there on. */
-export function* readBackwards(place: LogPlace, before = Number.POSITIVE_INFINITY): Generator<LogRecord> {
+export function* readBackwards(place: LogFiles, before = Number.POSITIVE_INFINITY): Generator<LogRecord> {
   let next: number | undefined
-  for (const segment of segmentsOf(place).toReversed()) {
+  for (const segment of listSegments(place).toReversed()) {
     if (segment.firstSeq >= before) continue
     using file = openSegment(place, segment.name)
     for (const { bytes, ended } of linesBackwards(file.read, file.size())) {
       const header = ended ? checkRecord(bytes) : undefined
       if (header === undefined || header.seq >= Math.min(segment.until, before)) continue
       if (next !== undefined && header.seq !== next) return
-      yield parseRecord(bytes)
+      yield parseLogRecord(bytes)
       next = header.seq - 1
     }
   }
 }
 
 /** Does the log have, just before this position, the record that it says? */
-export function isAt(place: LogPlace, { seq, tail, segment: name, offset }: Position): boolean {
-  const segment = segmentsOf(place).find((each) => each.name === name)
+export function hasPosition(place: LogFiles, { seq, tail, segment: name, offset }: Position): boolean {
+  const segment = listSegments(place).find((each) => each.name === name)
   if (seq === 0) return offset === 0
   if (segment === undefined || seq >= segment.until) return false
   using file = openSegment(place, segment.name)
@@ -88,17 +88,17 @@ export function isAt(place: LogPlace, { seq, tail, segment: name, offset }: Posi
  * The position as it is now, if the log has it: whoever takes a session over from a writer that may still live goes on in a copy of its last segment, where everything is at
  * the same place.
  */
-export function locate(place: LogPlace, position: Position): Position | undefined {
-  if (isAt(place, position)) return position
+export function locatePosition(place: LogFiles, position: Position): Position | undefined {
+  if (hasPosition(place, position)) return position
   const { seq } = position
-  const copy = segmentsOf(place).find(({ firstSeq, until }) => firstSeq <= seq && seq < until)
+  const copy = listSegments(place).find(({ firstSeq, until }) => firstSeq <= seq && seq < until)
   const moved = { ...position, segment: copy?.name ?? '' }
-  return copy !== undefined && isAt(place, moved) ? moved : undefined
+  return copy !== undefined && hasPosition(place, moved) ? moved : undefined
 }
 
 /** Does the log end at this position: no bytes and no segment after it? */
-export function isEnd(place: LogPlace, { seq, segment: name, offset }: Position): boolean {
-  const last = segmentsOf(place).at(-1)
+export function endsAt(place: LogFiles, { seq, segment: name, offset }: Position): boolean {
+  const last = listSegments(place).at(-1)
   if (last === undefined) return seq === 0
   if (last.name !== name) return false
   using file = openSegment(place, last.name)

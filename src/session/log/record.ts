@@ -1,6 +1,6 @@
-import type { Anchor } from './audit-checkpoint.ts'
+import type { AuditCheckpoint } from './audit-checkpoint.ts'
 import type { Line } from './lines.ts'
-import { isThere, sealBytes, sumAt, sumOf } from './line-checksum.ts'
+import { hasBytesAt, checksumBytes, checksumAt, checksumOf } from './line-checksum.ts'
 
 /** One line of a journal, or of an audit log. */
 export interface LogRecord extends RecordHeader {
@@ -11,7 +11,7 @@ export interface LogRecord extends RecordHeader {
   /** A slot's record: which slot was set; its data is the value. */
   slot?: { ext: string; version: string }
   /** How far the audit log had come: on the first record of a group, when it has changed. */
-  audit?: Anchor
+  audit?: AuditCheckpoint
   /** The entry of a spool file that this came from. */
   spool?: string
   /** Audit: the hash of the line before, and its own. */
@@ -60,15 +60,15 @@ const maxDigits = 15
  * byte: a recovery does this a million times.
  */
 export function checkRecord(chunk: Buffer, start = 0, end = chunk.length): CheckedHeader | undefined {
-  const textEnd = end - sealBytes
-  const crc = textEnd < start ? undefined : sumAt(chunk, textEnd)
-  if (crc === undefined || crc !== sumOf(chunk, start, textEnd)) return undefined
+  const textEnd = end - checksumBytes
+  const crc = textEnd < start ? undefined : checksumAt(chunk, textEnd)
+  if (crc === undefined || crc !== checksumOf(chunk, start, textEnd)) return undefined
   cursor = start
   const seq = numberAfter(chunk, seqLabel)
   const at = numberAfter(chunk, atLabel)
   const group = numberAfter(chunk, groupLabel)
   const epoch = numberAfter(chunk, epochLabel)
-  if (seq < 0 || at < 0 || group < 0 || epoch < 0 || !isThere(chunk, cursor, typeLabel)) return undefined
+  if (seq < 0 || at < 0 || group < 0 || epoch < 0 || !hasBytesAt(chunk, cursor, typeLabel)) return undefined
   const typeAt = cursor + typeLabel.length
   const dataAt = endOfText(chunk, typeAt, textEnd)
   return { seq, at, group, epoch, crc, typeAt: typeAt - start, dataAt: dataAt - start }
@@ -79,7 +79,7 @@ let cursor = 0
 
 /** The number that follows a label at the cursor; -1 if there is none. */
 function numberAfter(bytes: Buffer, label: Buffer): number {
-  if (!isThere(bytes, cursor, label)) return -1
+  if (!hasBytesAt(bytes, cursor, label)) return -1
   const from = cursor + label.length
   let [at, value] = [from, 0]
   for (; at - from <= maxDigits; at++) {
@@ -100,13 +100,13 @@ function endOfText(bytes: Buffer, from: number, until: number): number {
 
 /** Told by the first bytes, so that all other lines need not be parsed. */
 export const hasPrefix = (line: Line, { typeAt }: CheckedHeader, prefix: Buffer): boolean =>
-  isThere(line.chunk, line.start + typeAt, prefix)
+  hasBytesAt(line.chunk, line.start + typeAt, prefix)
 
 /** Does its data lie in a blob? */
 export const hasBlob = (line: Line, { dataAt }: CheckedHeader): boolean =>
-  isThere(line.chunk, line.start + dataAt, blobField)
+  hasBytesAt(line.chunk, line.start + dataAt, blobField)
 
 const blobField = Buffer.from(',"blob":')
 
 /** The record of a line that was checked. */
-export const parseRecord = (line: Buffer): LogRecord => JSON.parse(line.toString()) as LogRecord
+export const parseLogRecord = (line: Buffer): LogRecord => JSON.parse(line.toString()) as LogRecord

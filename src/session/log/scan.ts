@@ -1,12 +1,12 @@
 import { runToEnd } from '../../base/process/run-generator.ts'
 import type { Codec } from './codec.ts'
 import { type Line, linesFrom } from './lines.ts'
-import { type LogPlace, openSegment, type OpenSegment, segmentsOf } from './log-files.ts'
+import { type LogFiles, openSegment, type OpenSegment, listSegments } from './log-files.ts'
 import type { Position } from './position.ts'
 import { type CheckedHeader, checkRecord } from './record.ts'
-import { sumText } from './line-checksum.ts'
+import { formatChecksum } from './line-checksum.ts'
 import type { Segment } from './segment.ts'
-import { LogJudge, type LogVerdict } from './classify-tail.ts'
+import { TailClassifier, type LogState } from './classify-tail.ts'
 
 /** Bytes of a file that do not count. */
 export interface Leftover {
@@ -17,7 +17,7 @@ export interface Leftover {
 
 /** What a look at every line of a log has shown. */
 export interface Scanned {
-  state: LogVerdict
+  state: LogState
   /** After the last record that counts. */
   end: Position
   /** Records and bytes that were read. */
@@ -44,14 +44,14 @@ export interface ScanOptions {
 const stepBytes = 16 << 20
 
 /** Reads a log from a position to its end, and judges what it finds. Its memory does not grow with the log. */
-export const scanLog = (place: LogPlace, options: ScanOptions): Scanned => runToEnd(scanSteps(place, options))
+export const scanLog = (place: LogFiles, options: ScanOptions): Scanned => runToEnd(scanSteps(place, options))
 
 /** The same in steps, for those who must give way to others meanwhile. */
 export function* scanSteps(
-  place: LogPlace,
+  place: LogFiles,
   { from, attestedSeq = 0, take }: ScanOptions,
 ): Generator<void, Scanned> {
-  const segments = segmentsOf(place)
+  const segments = listSegments(place)
   const start = segments.findIndex(({ name }) => name === from.segment)
   const scan = new Scan(place.codec, from, take)
   for (const [i, segment] of segments.slice(Math.max(0, start)).entries()) {
@@ -71,7 +71,7 @@ export function* scanSteps(
 class Scan {
   readonly #codec: Codec
   readonly #take: ScanOptions['take']
-  readonly #judge: LogJudge
+  readonly #judge: TailClassifier
   readonly #scanned: Scanned
   #rest: Leftover[] = []
   #bad: Scanned['bad']
@@ -80,7 +80,7 @@ class Scan {
   constructor(codec: Codec, from: Position, take: ScanOptions['take']) {
     this.#codec = codec
     this.#take = take
-    this.#judge = new LogJudge(from)
+    this.#judge = new TailClassifier(from)
     this.#scanned = { state: 'whole', end: { ...from }, records: 0, bytes: 0, torn: [], ignored: [] }
   }
 
@@ -125,7 +125,7 @@ class Scan {
   judge(attestedSeq: number): Scanned {
     const scanned = this.#scanned
     const { end } = scanned
-    if (this.#lastCrc !== undefined) end.tail = sumText(this.#lastCrc)
+    if (this.#lastCrc !== undefined) end.tail = formatChecksum(this.#lastCrc)
     scanned.state = this.#judge.verdict(attestedSeq)
     if (scanned.state === 'torn') scanned.torn = this.#rest
     if (scanned.state === 'damaged')

@@ -30,7 +30,7 @@ export interface Segment extends SegmentName {
 }
 
 /** The segments that count, in order. */
-export function inOrder(log: LogName, names: readonly string[]): Segment[] {
+export function effectiveSegments(log: LogName, names: readonly string[]): Segment[] {
   const all = names
     .flatMap((name) => parseSegmentName(log, name) ?? [])
     .sort((a, b) => a.firstSeq - b.firstSeq || a.epoch - b.epoch)

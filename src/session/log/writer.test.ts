@@ -6,10 +6,10 @@ import { World } from '../../../test/support/world.ts'
 import { systemClock } from '../../base/process/clock.ts'
 import { type Disk, nodeDisk } from '../../base/fs/disk.ts'
 import { linesFrom } from './lines.ts'
-import { beginning } from './position.ts'
+import { logStart } from './position.ts'
 import { encodeBody, journalCodec } from './codec.ts'
 import type { LogRecord } from './record.ts'
-import { inOrder } from './segment.ts'
+import { effectiveSegments } from './segment.ts'
 import { type AppendOptions, type Appended, LogWriter, type WriterOptions } from './writer.ts'
 
 let world: World
@@ -36,14 +36,14 @@ const open = (more: Partial<WriterOptions> = {}): JournalWriter =>
     log: 'journal',
     codec: journalCodec,
     epoch: 1,
-    after: beginning('journal'),
+    after: logStart('journal'),
     ...more,
   })
 
 /** What a reader finds that believes only what counts. */
 function records(): LogRecord[] {
   const found: LogRecord[] = []
-  for (const { name, until } of inOrder('journal', readdirSync(directory))) {
+  for (const { name, until } of effectiveSegments('journal', readdirSync(directory))) {
     const file = nodeDisk.open(join(directory, name))
     for (const { bytes } of linesFrom((into, position) => nodeDisk.read(file, into, position))) {
       const record = decodeRecord(bytes)

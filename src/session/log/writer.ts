@@ -5,7 +5,7 @@ import { codedError, errorCode } from '../../base/errors/stint-error.ts'
 import type { Codec } from './codec.ts'
 import { LineBuffer } from './line-buffer.ts'
 import type { Position } from './position.ts'
-import { firstSegment, inOrder, laterSegment, type LogName } from './segment.ts'
+import { firstSegment, effectiveSegments, laterSegment, type LogName } from './segment.ts'
 import { type Room, SegmentFile } from './segment-file.ts'
 import { sessionClosed } from './session-closed.ts'
 
@@ -219,7 +219,7 @@ export class LogWriter {
   #createFirst(): SegmentFile | undefined {
     const { disk, directory, log } = this.#options
     const name = firstSegment(log)
-    if (inOrder(log, disk.list(directory)).length === 0) {
+    if (effectiveSegments(log, disk.list(directory)).length === 0) {
       try {
         return new SegmentFile(disk, name, disk.create(join(directory, name)), this.#options)
       } catch (error) {

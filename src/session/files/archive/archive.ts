@@ -1,6 +1,6 @@
 import { parseSegmentName } from '../../log/segment.ts'
 import { isSessionId } from '../../../base/text/id.ts'
-import { invalid } from './tar.ts'
+import { invalidArchive } from './tar.ts'
 
 /**
  * A session as one file: a tar archive with one directory, named after the session.
@@ -38,7 +38,7 @@ export type ArchiveMember =
 export const largestNumber = 1e12
 
 /** The member with this name in the session's directory; undefined if it is none. Only what is named here ever becomes a part of a path. */
-export function memberOf(name: string): ArchiveMember | undefined {
+export function parseMemberName(name: string): ArchiveMember | undefined {
   if (name === aboutName) return { kind: 'about' }
   if (name === sumsName) return { kind: 'sums' }
   if (name === 'manifest.json') return { kind: 'manifest' }
@@ -56,7 +56,8 @@ export function memberOf(name: string): ArchiveMember | undefined {
 /** Which session an archive is of, and which member this entry is: `<id>/<member>`. */
 export function splitEntryName(name: string): { id: string; rest: string } {
   const [id = '', ...rest] = name.replace(/^\.\//, '').replace(/\/$/, '').split('/')
-  if (!isSessionId(id)) throw invalid(`the name ${JSON.stringify(name.slice(0, 200))} is not of a session`)
+  if (!isSessionId(id))
+    throw invalidArchive(`the name ${JSON.stringify(name.slice(0, 200))} is not of a session`)
   return { id, rest: rest.join('/') }
 }
 
@@ -68,7 +69,7 @@ export function parseSums(text: string): Map<string, string> {
   const sums = new Map<string, string>()
   for (const line of text.split('\n').filter((each) => each !== '')) {
     const match = /^([0-9a-f]{64}) [ *](.+)$/.exec(line)
-    if (match === null || sums.has(match[2] as string)) throw invalid(`${sumsName} makes no sense`)
+    if (match === null || sums.has(match[2] as string)) throw invalidArchive(`${sumsName} makes no sense`)
     sums.set(match[2] as string, match[1] as string)
   }
   return sums
@@ -79,11 +80,11 @@ export function parseAbout(text: string): ArchiveAbout {
   try {
     about = JSON.parse(text) as Partial<ArchiveAbout> | null
   } catch {
-    throw invalid(`${aboutName} is not JSON`)
+    throw invalidArchive(`${aboutName} is not JSON`)
   }
-  if (about?.format !== archiveFormat.format) throw invalid('it is not of a session')
+  if (about?.format !== archiveFormat.format) throw invalidArchive('it is not of a session')
   if (about.version !== archiveFormat.version)
-    throw invalid(
+    throw invalidArchive(
       `this version reads version ${archiveFormat.version} of archives, not ${String(about.version)}`,
     )
   return about as ArchiveAbout

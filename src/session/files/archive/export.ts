@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
-import type { LogPlace } from '../../log/log-files.ts'
+import type { LogFiles } from '../../log/log-files.ts'
 import { readLines } from '../../log/read.ts'
-import { hasBlob, parseRecord } from '../../log/record.ts'
+import { hasBlob, parseLogRecord } from '../../log/record.ts'
 import { type Disk, readFully } from '../../../base/fs/disk.ts'
 import { StintError } from '../../../base/errors/stint-error.ts'
 import { damageFound } from '../../damage-error.ts'
 import { findSession } from '../find-session.ts'
 import { sourcesIn } from '../recover.ts'
 import { SessionLock } from '../session-lock.ts'
-import { manifestText } from '../staged-session.ts'
-import { verify } from '../verify.ts'
+import { formatManifest } from '../staged-session.ts'
+import { verifySession } from '../verify.ts'
 import { aboutName, archiveFormat, formatSums, sumsName } from './archive.ts'
 import { paddingAfter, tarEnd, tarHeader } from './tar.ts'
 
@@ -46,7 +46,7 @@ export function exportSession({ disk, sessions, id, now, write }: ExportOptions)
   const released = SessionLock.look(paths.root)?.ends
   const sources = sourcesIn(disk, paths, manifest, released)
   const { logs } = sources
-  const health = verify(sources)
+  const health = verifySession(sources)
   const damage = damageFound(id, health)
   if (damage !== undefined) throw damage
   const { records } = health.journal
@@ -63,7 +63,7 @@ export function exportSession({ disk, sessions, id, now, write }: ExportOptions)
   }
   const contents: [name: string, content: Content][] = [
     [aboutName, { text: `${JSON.stringify(about, undefined, 2)}\n` }],
-    ['manifest.json', { text: manifestText(manifest) }],
+    ['manifest.json', { text: formatManifest(manifest) }],
     ...journal.map(([name, bytes]): [string, Content] => [name, { path: join(paths.root, name), bytes }]),
     ...audit.map(([name, bytes]): [string, Content] => [
       `audit/${name}`,
@@ -103,11 +103,11 @@ export function exportSession({ disk, sessions, id, now, write }: ExportOptions)
 }
 
 /** How much of each segment counts; the blobs that its lines name are added to `blobs`. */
-function segmentsOf(place: LogPlace, last: number, blobs: Set<string>): [name: string, bytes: number][] {
+function segmentsOf(place: LogFiles, last: number, blobs: Set<string>): [name: string, bytes: number][] {
   const ends = new Map<string, number>()
   for (const { line, header, segment } of readLines(place, { to: last })) {
     ends.set(segment, line.next)
-    if (hasBlob(line, header)) blobs.add(parseRecord(line.bytes).blob?.sha256 ?? '')
+    if (hasBlob(line, header)) blobs.add(parseLogRecord(line.bytes).blob?.sha256 ?? '')
   }
   return [...ends]
 }

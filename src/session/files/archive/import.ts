@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { readLines } from '../../log/read.ts'
-import { parseRecord } from '../../log/record.ts'
+import { parseLogRecord } from '../../log/record.ts'
 import { replaceFile } from '../../../base/fs/atomic-file.ts'
 import type { Disk } from '../../../base/fs/disk.ts'
 import { newSessionId } from '../../../base/text/id.ts'
@@ -9,18 +9,18 @@ import { errorCode } from '../../../base/errors/stint-error.ts'
 import { checkSecretRef } from '../../../secrets/reference.ts'
 import { damageFound } from '../../damage-error.ts'
 import { type Manifest, parseManifest } from '../../manifest.ts'
-import { arrivedManifest } from '../../transfer.ts'
+import { importedManifest } from '../../transfer.ts'
 import { filesystemId } from '../find-session.ts'
 import type { Logs } from '../logs.ts'
-import { pathsIn, type SessionPaths } from '../paths.ts'
-import { recover, type Recovered, sourcesIn } from '../recover.ts'
+import { sessionPathsIn, type SessionPaths } from '../paths.ts'
+import { recoverSession, type RecoveredSession, sourcesIn } from '../recover.ts'
 import { ensureSessions, syncSessionsName } from '../sessions-directory.ts'
 import { Snapshots } from '../snapshots.ts'
-import { manifestText, publishSession, stageDirectory } from '../staged-session.ts'
-import { verify } from '../verify.ts'
+import { formatManifest, publishSession, stageDirectory } from '../staged-session.ts'
+import { verifySession } from '../verify.ts'
 import { checkSessionId } from '../../session-id.ts'
 import { largestNumber } from './archive.ts'
-import { invalid } from './tar.ts'
+import { invalidArchive } from './tar.ts'
 import { unpackArchive, type Unpacked } from './unpack.ts'
 
 export interface ImportOptions {
@@ -51,7 +51,7 @@ export async function importSession({ disk, home, now, id, chunks }: ImportOptio
     const recovered = checkLogs(disk, staged, manifest, unpacked)
     const publish = (as: string): Imported => {
       finish(disk, staged, manifest, recovered, as, now)
-      publishSession(disk, staged, pathsIn(join(sessions, as)))
+      publishSession(disk, staged, sessionPathsIn(join(sessions, as)))
       const { journal, audit } = recovered
       return { session_id: as, from: unpacked.id, records: journal.end.seq, audit_lines: audit.end.seq }
     }
@@ -70,10 +70,11 @@ export async function importSession({ disk, home, now, id, chunks }: ImportOptio
 /** Everything that we read from a manifest later on is what it should be. */
 function checkManifest({ id, manifest: text }: Unpacked): Manifest {
   const manifest = parseManifest(text)
-  if (manifest === undefined || manifest.session_id !== id) throw invalid('its manifest makes no sense')
+  if (manifest === undefined || manifest.session_id !== id)
+    throw invalidArchive('its manifest makes no sense')
   for (const { secrets } of manifest.revisions) {
     if (secrets?.every(isSecretRef) === false)
-      throw invalid('its manifest has something else where references to secrets should be')
+      throw invalidArchive('its manifest has something else where references to secrets should be')
   }
   return manifest
 }
@@ -87,14 +88,14 @@ function isSecretRef(value: unknown): boolean {
   }
 }
 
-function checkLogs(disk: Disk, staged: SessionPaths, manifest: Manifest, { id }: Unpacked): Recovered {
+function checkLogs(disk: Disk, staged: SessionPaths, manifest: Manifest, { id }: Unpacked): RecoveredSession {
   const sources = sourcesIn(disk, staged, manifest)
-  const health = verify(sources)
+  const health = verifySession(sources)
   const damage = damageFound(id, health)
-  if (damage !== undefined) throw invalid(damage.message)
-  if (!health.ok) throw invalid([...health.journal.findings, ...health.audit.findings].join('; '))
+  if (damage !== undefined) throw invalidArchive(damage.message)
+  if (!health.ok) throw invalidArchive([...health.journal.findings, ...health.audit.findings].join('; '))
   checkRecords(sources.logs)
-  return recover(sources)
+  return recoverSession(sources)
 }
 
 /** A line has the right sum because somebody computed it: what is in it may still be anything. */
@@ -103,12 +104,12 @@ function checkRecords(logs: Logs): void {
     for (const { line, header } of readLines(logs[log])) {
       let type: unknown
       try {
-        ;({ type } = parseRecord(line.bytes))
+        ;({ type } = parseLogRecord(line.bytes))
       } catch {
         // Told below.
       }
       if (typeof type !== 'string' || header.epoch > largestNumber)
-        throw invalid(`record ${header.seq} of its ${log} makes no sense`)
+        throw invalidArchive(`record ${header.seq} of its ${log} makes no sense`)
     }
   }
 }
@@ -118,15 +119,15 @@ function finish(
   disk: Disk,
   staged: SessionPaths,
   manifest: Manifest,
-  { journal, audit, state }: Recovered,
+  { journal, audit, state }: RecoveredSession,
   id: string,
   now: number,
 ): void {
   const ends = { journal: journal.end, audit: audit.end }
   if (journal.end.seq > 0) new Snapshots(disk, staged).write(ends, state, now)
   const { turns } = state
-  const next = arrivedManifest({ manifest, ends, turns }, { id, store: filesystemId, now })
-  replaceFile(staged.manifest, manifestText(next), disk)
+  const next = importedManifest({ manifest, ends, turns }, { id, store: filesystemId, now })
+  replaceFile(staged.manifest, formatManifest(next), disk)
   for (const path of [staged.audit, staged.blobs]) syncIfThere(disk, path)
 }
 

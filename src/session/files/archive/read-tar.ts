@@ -1,4 +1,4 @@
-import { blockBytes, invalid, paddingAfter, parseTarHeader, type TarEntry } from './tar.ts'
+import { blockBytes, invalidArchive, paddingAfter, parseTarHeader, type TarEntry } from './tar.ts'
 
 /** An entry with its content, which must be read before the next entry is asked for. */
 export interface ReadEntry extends TarEntry {
@@ -51,7 +51,7 @@ class Source {
 
   async #more(): Promise<void> {
     const { value, done } = await this.#chunks.next()
-    if (done) throw invalid('it ends in the middle')
+    if (done) throw invalidArchive('it ends in the middle')
     this.#held = value
   }
 }

@@ -75,16 +75,17 @@ export function parseTarHeader(block: Buffer): TarEntry | 'end' {
     return block.toString('latin1', start, start + length).replace(/\0.*$/s, '')
   }
   const magic = text('magic')
-  if (magic.trimEnd() !== 'ustar') throw invalid('it is not a tar archive')
-  if (octalOf(text('checksum')) !== checksumOf(block)) throw invalid('the checksum of a header is wrong')
+  if (magic.trimEnd() !== 'ustar') throw invalidArchive('it is not a tar archive')
+  if (octalOf(text('checksum')) !== checksumOf(block))
+    throw invalidArchive('the checksum of a header is wrong')
   const size = octalOf(text('size'))
-  if (size === undefined) throw invalid('the size of an entry makes no sense')
+  if (size === undefined) throw invalidArchive('the size of an entry makes no sense')
   // GNU's own format has something else in that place.
   const prefix = magic === 'ustar' ? text('prefix') : ''
   const name = prefix === '' ? text('name') : `${prefix}/${text('name')}`
   const type = text('type')
   if (type === '5') return { name, kind: 'directory', size: 0 }
-  if (type !== '0' && type !== '') throw invalid(`${JSON.stringify(name)} is not a regular file`)
+  if (type !== '0' && type !== '') throw invalidArchive(`${JSON.stringify(name)} is not a regular file`)
   return { name, kind: 'file', size }
 }
 
@@ -99,5 +100,5 @@ function checksumOf(block: Buffer): number {
 const octalOf = (text: string): number | undefined =>
   /^ *[0-7]+ *$/.test(text) ? Number.parseInt(text.trim(), 8) : undefined
 
-export const invalid = (why: string): StintError =>
+export const invalidArchive = (why: string): StintError =>
   new StintError('ARCHIVE_INVALID', `the archive cannot be imported: ${why}`)

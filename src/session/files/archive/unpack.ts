@@ -6,14 +6,14 @@ import {
   aboutName,
   type ArchiveAbout,
   type ArchiveMember,
-  memberOf,
+  parseMemberName,
   parseAbout,
   parseSums,
   splitEntryName,
   sumsName,
 } from './archive.ts'
 import { type ReadEntry, readTar } from './read-tar.ts'
-import { invalid } from './tar.ts'
+import { invalidArchive } from './tar.ts'
 
 /** What an archive says, once all of it is in files and has the sums it names. */
 export interface Unpacked {
@@ -39,14 +39,14 @@ export async function unpackArchive(
   let id: string | undefined
   for await (const entry of readTar(chunks)) {
     const { id: of, rest } = splitEntryName(entry.name)
-    if (of !== (id ??= of)) throw invalid(`it has two sessions, ${id} and ${of}`)
+    if (of !== (id ??= of)) throw invalidArchive(`it has two sessions, ${id} and ${of}`)
     if (entry.kind === 'directory') {
       if (!['', 'audit', 'blobs'].includes(rest)) throw foreign(entry)
       continue
     }
-    const member = memberOf(rest)
+    const member = parseMemberName(rest)
     if (member === undefined) throw foreign(entry)
-    if (sums.has(rest)) throw invalid(`${rest} is in it twice`)
+    if (sums.has(rest)) throw invalidArchive(`${rest} is in it twice`)
     if (member.kind === 'about' || member.kind === 'sums' || member.kind === 'manifest') {
       const bytes = await readText(entry)
       texts.set(rest, bytes.toString())
@@ -56,28 +56,30 @@ export async function unpackArchive(
   const text = (name: string): string => texts.get(name) ?? missing(name)
   const about = parseAbout(text(aboutName))
   compareSums(sums, parseSums(text(sumsName)))
-  if (id === undefined || about.session_id !== id) throw invalid('it does not say which session it has')
+  if (id === undefined || about.session_id !== id)
+    throw invalidArchive('it does not say which session it has')
   return { id, about, manifest: text('manifest.json') }
 }
 
 const foreign = ({ name }: ReadEntry) =>
-  invalid(`${JSON.stringify(name.slice(0, 200))} is nothing that a session has`)
+  invalidArchive(`${JSON.stringify(name.slice(0, 200))} is nothing that a session has`)
 
 function missing(name: string): never {
-  throw invalid(`${name} is missing`)
+  throw invalidArchive(`${name} is missing`)
 }
 
 function compareSums(found: Map<string, string>, named: Map<string, string>): void {
   found.delete(sumsName)
   for (const [name, sum] of named) {
     if (!found.has(name)) missing(name)
-    if (found.get(name) !== sum) throw invalid(`${name} is not what its sum says`)
+    if (found.get(name) !== sum) throw invalidArchive(`${name} is not what its sum says`)
   }
-  for (const name of found.keys()) if (!named.has(name)) throw invalid(`${name} has no sum in ${sumsName}`)
+  for (const name of found.keys())
+    if (!named.has(name)) throw invalidArchive(`${name} has no sum in ${sumsName}`)
 }
 
 async function readText(entry: ReadEntry): Promise<Buffer> {
-  if (entry.size > maxTextBytes) throw invalid(`${entry.name} is too large`)
+  if (entry.size > maxTextBytes) throw invalidArchive(`${entry.name} is too large`)
   const pieces: Buffer[] = []
   for await (const piece of entry.content()) pieces.push(piece)
   return Buffer.concat(pieces)

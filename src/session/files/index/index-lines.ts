@@ -1,4 +1,4 @@
-import { sealed, unsealed } from '../../log/line-checksum.ts'
+import { withChecksum, verifiedText } from '../../log/line-checksum.ts'
 import { parseHolder } from '../../holder.ts'
 import { sessionStates, type SessionSummary } from '../../store.ts'
 
@@ -15,7 +15,8 @@ export type IndexLine =
 /** Until its lock has come to this epoch, whoever touched it may be about to take it, and no look at it lasts. */
 export type TouchedRow = [id: string, token: string, epoch: number]
 
-export const encodeIndexLine = (line: IndexLine): string => `${sealed(JSON.stringify(line).slice(0, -1))}\n`
+export const encodeIndexLine = (line: IndexLine): string =>
+  `${withChecksum(JSON.stringify(line).slice(0, -1))}\n`
 
 interface Touched {
   token: string
@@ -82,7 +83,7 @@ export class IndexFold {
 }
 
 function parseLine(bytes: Buffer): IndexLine | undefined {
-  if (unsealed(bytes) === undefined) return undefined
+  if (verifiedText(bytes) === undefined) return undefined
   try {
     const line = JSON.parse(bytes.toString()) as Record<string, unknown>
     const { touched = [], rest = [], tokens = [], base = [] } = line

@@ -6,9 +6,9 @@ import { ownDirectoryProblem } from '../../../base/fs/own-directory.ts'
 import { errorCode } from '../../../base/errors/stint-error.ts'
 import type { SessionSummary } from '../../store.ts'
 import { removeAbandoned } from '../abandoned-stage.ts'
-import { filesystemId, namesIn, readManifest } from '../find-session.ts'
-import { pathsIn, type SessionPaths } from '../paths.ts'
-import { type Look, lookAt } from '../summary.ts'
+import { filesystemId, namesIn, readManifestFile } from '../find-session.ts'
+import { sessionPathsIn, type SessionPaths } from '../paths.ts'
+import { type Look, readSummary } from '../summary.ts'
 import { indexDirectory } from './index-touch.ts'
 import { newestFirst, SessionIndex } from './session-index.ts'
 
@@ -25,7 +25,7 @@ export function listSessions(
   for (const summary of known.summaries()) if (names.delete(summary.id)) summaries.push(summary)
   const fresh: Look[] = []
   for (const name of names) {
-    const look = isSessionId(name) ? lookInto(disk, pathsIn(join(sessions, name)), name) : undefined
+    const look = isSessionId(name) ? lookInto(disk, sessionPathsIn(join(sessions, name)), name) : undefined
     if (look !== undefined) fresh.push(look)
     else removeAbandoned(sessions, name, Date.now())
   }
@@ -42,8 +42,8 @@ function lookInto(disk: Disk, paths: SessionPaths, id: string): Look | undefined
   const stat = lstatSync(paths.root, { throwIfNoEntry: false })
   if (stat === undefined || ownDirectoryProblem(stat) !== undefined) return undefined
   try {
-    const manifest = readManifest(disk, paths)
-    if (manifest?.session_id === id) return lookAt(disk, paths, manifest)
+    const manifest = readManifestFile(disk, paths)
+    if (manifest?.session_id === id) return readSummary(disk, paths, manifest)
   } catch (error) {
     if (ourOwnTroubles.has(errorCode(error) ?? '')) throw error
   }

@@ -21,14 +21,14 @@ import { thisMachine } from '../../../base/process/platform.ts'
 import type { SessionStore, SessionSummary } from '../../store.ts'
 import { isAbandoned } from '../abandoned-stage.ts'
 import { FilesystemDriver } from '../driver.ts'
-import { readManifest } from '../find-session.ts'
+import { readManifestFile } from '../find-session.ts'
 import { encodeIndexLine } from './index-lines.ts'
 import { touchSession } from './index-touch.ts'
 import { listSessions } from './list-sessions.ts'
-import { pathsIn } from '../paths.ts'
+import { sessionPathsIn } from '../paths.ts'
 import { SessionIndex } from './session-index.ts'
 import { filesystemStore } from '../store.ts'
-import { type Look, lookAt } from '../summary.ts'
+import { type Look, readSummary } from '../summary.ts'
 
 let world: World
 let home: string
@@ -159,10 +159,10 @@ test('an id that is used again is not taken for the one it was', async () => {
 })
 
 const lookAtSession = (id: string): Look => {
-  const paths = pathsIn(join(sessions, id))
-  const manifest = readManifest(nodeDisk, paths)
+  const paths = sessionPathsIn(join(sessions, id))
+  const manifest = readManifestFile(nodeDisk, paths)
   if (manifest === undefined) throw new Error(`no session ${id}`)
-  return lookAt(nodeDisk, paths, manifest)
+  return readSummary(nodeDisk, paths, manifest)
 }
 
 test('who has looked at a session before another took it says nothing about it any more', async () => {

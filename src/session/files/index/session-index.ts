@@ -3,7 +3,7 @@ import { liveness } from '../../../base/process/liveness.ts'
 import { thisMachine } from '../../../base/process/platform.ts'
 import { sleep } from '../../../base/process/sleep.ts'
 import type { SessionSummary } from '../../store.ts'
-import { type Look, stateOf } from '../summary.ts'
+import { type Look, sessionStateOf } from '../summary.ts'
 import { type IndexFile, IndexFiles } from './index-files.ts'
 import { encodeIndexLine, IndexFold, type TouchedRow } from './index-lines.ts'
 import type { Touch } from './index-touch.ts'
@@ -154,5 +154,8 @@ function seenFromHere(summary: SessionSummary): SessionSummary {
     (process.boot !== boot || (process.pidns === pidns && process.timens === timens))
   )
     return summary
-  return { ...summary, state: stateOf({ holder, epoch: holder.epoch, ends: undefined }, state === 'damaged') }
+  return {
+    ...summary,
+    state: sessionStateOf({ holder, epoch: holder.epoch, ends: undefined }, state === 'damaged'),
+  }
 }

@@ -1,8 +1,8 @@
-import { anchorOn } from '../../log/audit-checkpoint.ts'
-import type { LogPlace } from '../../log/log-files.ts'
-import { beginning } from '../../log/position.ts'
+import { checkpointOn } from '../../log/audit-checkpoint.ts'
+import type { LogFiles } from '../../log/log-files.ts'
+import { logStart } from '../../log/position.ts'
 import { readLines } from '../../log/read.ts'
-import { type LogRecord, parseRecord } from '../../log/record.ts'
+import { type LogRecord, parseLogRecord } from '../../log/record.ts'
 import { scanLog, type Scanned } from '../../log/scan.ts'
 import { type Disk, readFile } from '../../../base/fs/disk.ts'
 import { StintError } from '../../../base/errors/stint-error.ts'
@@ -10,14 +10,14 @@ import { attestedBy, type Manifest, newManifest, parseManifest } from '../../man
 import { emptyState, slotType } from '../../state.ts'
 import type { Health } from '../../store.ts'
 import { isMarkedDamaged } from '../damage-marker.ts'
-import { assertOurs, filesystemId } from '../find-session.ts'
+import { assertFilesystemManifest, filesystemId } from '../find-session.ts'
 import { type LogEnds, logsOf } from '../logs.ts'
 import type { SessionPaths } from '../paths.ts'
-import { sourcesIn, takeOwn } from '../recover.ts'
-import { verify } from '../verify.ts'
+import { sourcesIn, foldRecord } from '../recover.ts'
+import { verifySession } from '../verify.ts'
 import { PieceReader } from './piece-reader.ts'
 import { type Restoration, restorationOf } from './restoration.ts'
-import { type Salvage, salvage } from './salvage.ts'
+import { type Salvage, salvageLog } from './salvage.ts'
 
 /** What is wrong with a session, and what can be saved of it. */
 export interface Diagnosis {
@@ -42,34 +42,34 @@ export function diagnose(disk: Disk, paths: SessionPaths, id: string, released?:
   const { logs, snapshots, blobs } = sources
   const state = emptyState()
   const newest = snapshots.newestFirst().next().value
-  const health = verify(sources)
+  const health = verifySession(sources)
   const attested = attestedBy(manifest)
   const attestedSeq = Math.max(attested.seq, newest?.ends.journal.seq ?? 0, released?.journal.seq ?? 0)
   let audited = Math.max(attested.audit?.count ?? 0, newest?.ends.audit.seq ?? 0, released?.audit.seq ?? 0)
   const journal = scanLog(logs.journal, {
-    from: beginning('journal'),
+    from: logStart('journal'),
     attestedSeq,
     take(line) {
-      audited = Math.max(audited, anchorOn(line)?.count ?? 0)
-      takeOwn(state, parseRecord(line.bytes), blobs)
+      audited = Math.max(audited, checkpointOn(line)?.count ?? 0)
+      foldRecord(state, parseLogRecord(line.bytes), blobs)
     },
   })
   const rewrite: Diagnosis['rewrite'] = {}
   let restoration: Restoration = { slots: [], turns: 0 }
   if (journal.state === 'damaged') {
-    const saved = checked(id, salvage(logs.journal, journal, attestedSeq))
+    const saved = checked(id, salvageLog(logs.journal, journal, attestedSeq))
     rewrite.journal = saved
     const at = newest?.ends.journal.seq ?? 0
     const setAgain = new Set<string>()
     for (const record of recordsAfter(logs.journal, saved)) {
       audited = Math.max(audited, record.audit?.count ?? 0)
-      if (record.seq <= at) takeOwn(state, record, blobs)
+      if (record.seq <= at) foldRecord(state, record, blobs)
       else if (record.type === slotType && record.slot !== undefined) setAgain.add(record.slot.ext)
     }
     if (newest !== undefined && at >= saved.bad) restoration = restorationOf(state, newest.state, setAgain)
   }
-  const audit = scanLog(logs.audit, { from: beginning('audit', logs.audit.codec), attestedSeq: audited })
-  if (audit.state === 'damaged') rewrite.audit = checked(id, salvage(logs.audit, audit, audited))
+  const audit = scanLog(logs.audit, { from: logStart('audit', logs.audit.codec), attestedSeq: audited })
+  if (audit.state === 'damaged') rewrite.audit = checked(id, salvageLog(logs.audit, audit, audited))
   const marked = isMarkedDamaged(disk, paths)
   return { manifest, manifestProblem, health, journal, audit, rewrite, restoration, marked }
 }
@@ -87,9 +87,9 @@ function checked(id: string, saved: Salvage): Salvage {
 const mostMissing = 1_000_000
 
 /** The intact records after the damage. There may be millions: none is kept. */
-function* recordsAfter(journal: LogPlace, { pieces, bad }: Salvage): Generator<LogRecord> {
+function* recordsAfter(journal: LogFiles, { pieces, bad }: Salvage): Generator<LogRecord> {
   using reader = new PieceReader(journal)
-  for (const piece of pieces) if (piece.seq >= bad) yield parseRecord(reader.read(piece))
+  for (const piece of pieces) if (piece.seq >= bad) yield parseLogRecord(reader.read(piece))
 }
 
 function manifestOf(
@@ -103,14 +103,14 @@ function manifestOf(
     const manifestProblem = text === undefined ? 'the manifest is missing' : 'the manifest makes no sense'
     return { manifest: newManifest(id, filesystemId, firstAt(logsOf(disk, paths).journal)), manifestProblem }
   }
-  assertOurs(manifest)
+  assertFilesystemManifest(manifest)
   if (manifest.session_id === id) return { manifest }
   const manifestProblem = `the manifest is that of ${JSON.stringify(manifest.session_id.slice(0, 140))}`
   return { manifest: { ...manifest, session_id: id }, manifestProblem }
 }
 
 /** When the first record was written. */
-function firstAt(journal: LogPlace): number {
+function firstAt(journal: LogFiles): number {
   for (const { header } of readLines(journal, { to: 1 })) return header.at
   return 0
 }

@@ -1,18 +1,18 @@
 import { join } from 'node:path'
-import type { LogPlace } from '../../log/log-files.ts'
+import type { LogFiles } from '../../log/log-files.ts'
 import { readFully } from '../../../base/fs/disk.ts'
-import type { Piece } from './salvage.ts'
+import type { IntactLine } from './salvage.ts'
 
 /** Reads intact lines of a damaged log again. Each of its files is opened once. */
 export class PieceReader implements Disposable {
-  readonly #place: LogPlace
+  readonly #place: LogFiles
   readonly #files = new Map<string, number>()
 
-  constructor(place: LogPlace) {
+  constructor(place: LogFiles) {
     this.#place = place
   }
 
-  read({ segment, offset, bytes }: Piece): Buffer {
+  read({ segment, offset, bytes }: IntactLine): Buffer {
     const { disk, directory } = this.#place
     const file = this.#files.get(segment) ?? disk.openToRead(join(directory, segment))
     this.#files.set(segment, file)

@@ -1,5 +1,5 @@
 import type { Diagnosis } from './diagnose.ts'
-import { countIn, type Range, type Salvage } from './salvage.ts'
+import { countRecords, type SeqRange, type Salvage } from './salvage.ts'
 
 /** What a repair does, before it does it. */
 export interface RepairPlan {
@@ -21,7 +21,7 @@ export interface LogRepair {
   bad: number | null
   /** Intact records after it, which are kept. */
   salvaged: number
-  lost: Range[]
+  lost: SeqRange[]
 }
 
 /** Over plain data. */
@@ -68,7 +68,7 @@ function logSteps(log: string, unit: string, { bad, lost, pieces }: Salvage): st
   const steps = [`${log}: keep all before ${unit} ${bad}, and ${after} intact after that`]
   if (lost.length > 0)
     steps.push(
-      `${log}: ${countIn(lost)} lost (${rangesText(lost)}): each is marked as lost, so that all others keep their numbers`,
+      `${log}: ${countRecords(lost)} lost (${rangesText(lost)}): each is marked as lost, so that all others keep their numbers`,
     )
   if (log === 'audit log')
     steps.push(`${log}: chain the lines after ${unit} ${bad} again; each names the hash it had`)
@@ -92,7 +92,7 @@ const logRepair = (salvage: Salvage | undefined): LogRepair => ({
 
 const shownRanges = 5
 
-export function rangesText(ranges: readonly Range[]): string {
+export function rangesText(ranges: readonly SeqRange[]): string {
   const shown = ranges
     .slice(0, shownRanges)
     .map(({ from, to }) => (from === to ? `${from}` : `${from}–${to}`))

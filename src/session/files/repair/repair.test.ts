@@ -8,7 +8,7 @@ import { auditCodec, encodeBody, encodeLine, journalCodec } from '../../log/code
 import { systemClock } from '../../../base/process/clock.ts'
 import { type Disk, nodeDisk } from '../../../base/fs/disk.ts'
 import type { SessionEvent, SessionStore } from '../../store.ts'
-import { examine, type RepairOptions, repairSession } from './repair.ts'
+import { previewRepair, type RepairOptions, repairSession } from './repair.ts'
 import { filesystemStore } from '../store.ts'
 
 let world: World
@@ -57,7 +57,7 @@ test('damage in the middle: one record is lost, all others keep their numbers an
   await expect(store.resume(id)).rejects.toMatchObject({ code: 'JOURNAL_CORRUPT' })
   expect(numbersOf(await eventsOf(id))).toEqual([1, 2])
 
-  const plan = examine(optionsFor(id))
+  const plan = previewRepair(optionsFor(id))
   expect(plan).toMatchObject({ needed: true, journal: { bad: 3, salvaged: 3, lost: [{ from: 3, to: 3 }] } })
   expect(readFileSync(journalOf(id), 'utf8')).toBe(damaged)
   const repaired = await repairSession(optionsFor(id))
@@ -149,7 +149,7 @@ test('a session with more intact records behind the damage than a call can have 
     ...lines.filter((_, i) => i !== 2),
     ...Array.from({ length: more }, (_, i) => line(7 + i)),
   ])
-  expect(examine(optionsFor(id))).toMatchObject({
+  expect(previewRepair(optionsFor(id))).toMatchObject({
     journal: { bad: 3, salvaged: more + 3, lost: [{ from: 3, to: 3 }] },
   })
 })

@@ -1,19 +1,19 @@
 import { join } from 'node:path'
 import { Blobs } from '../../log/blobs.ts'
 import { encodeBody } from '../../log/codec.ts'
-import type { LogPlace } from '../../log/log-files.ts'
-import { mend } from '../../log/cut-torn-tail.ts'
+import type { LogFiles } from '../../log/log-files.ts'
+import { cutTornTail } from '../../log/cut-torn-tail.ts'
 import type { Clock } from '../../../base/process/clock.ts'
 import { type Disk, makeIfMissing } from '../../../base/fs/disk.ts'
 import { ulid } from '../../../base/text/id.ts'
 import { errorCode } from '../../../base/errors/stint-error.ts'
-import { explaining } from '../session-file-errors.ts'
+import { withFileErrors } from '../session-file-errors.ts'
 import { locateSession } from '../find-session.ts'
 import { linkOrCopy } from '../link-or-copy.ts'
 import { highestEpoch, logsOf } from '../logs.ts'
-import { openTaken } from '../open-session.ts'
+import { openTakenSession } from '../open-session.ts'
 import type { SessionPaths } from '../paths.ts'
-import { giveBack, SessionLock, type Taken } from '../session-lock.ts'
+import { undoTake, SessionLock, type TakenLock } from '../session-lock.ts'
 import { plainPayloads } from '../snapshots.ts'
 import { diagnose, type Diagnosis } from './diagnose.ts'
 import { planRepair, type RepairPlan } from './repair-plan.ts'
@@ -35,9 +35,9 @@ export interface Repaired extends RepairPlan {
 }
 
 /** What a repair would do. Nothing is locked, and nothing is changed. */
-export function examine({ disk, sessions, id }: RepairOptions): RepairPlan {
+export function previewRepair({ disk, sessions, id }: RepairOptions): RepairPlan {
   const paths = locateSession(sessions, id)
-  return explaining(`examine session ${id}`, paths.root, () =>
+  return withFileErrors(`examine session ${id}`, paths.root, () =>
     planRepair(id, diagnose(disk, paths, id, SessionLock.look(paths.root)?.ends)),
   )
 }
@@ -64,7 +64,7 @@ export async function repairSession(options: RepairOptions): Promise<Repaired | 
     await openAndRecord(options, paths, diagnosis, taken, { plan, kept })
     return { ...plan, kept }
   } catch (error) {
-    giveBack(taken)
+    undoTake(taken)
     throw error
   }
 }
@@ -92,7 +92,7 @@ function writeLogs(
   { disk, clock }: RepairOptions,
   paths: SessionPaths,
   { journal, audit, rewrite, restoration }: Diagnosis,
-  { lock }: Taken,
+  { lock }: TakenLock,
   { plan, kept }: Doing,
 ): void {
   const logs = logsOf(disk, paths)
@@ -104,7 +104,7 @@ function writeLogs(
     clearReplaced(logs.journal, rewrite.journal)
   }
   if (makeIfMissing(disk, paths.audit)) disk.syncDirectory(paths.root)
-  mend(logs.audit, audit, paths.quarantine)
+  cutTornTail(logs.audit, audit, paths.quarantine)
   // Even where only the journal is damaged: its line must be there before the session can be opened.
   const salvage = rewrite.audit ?? nothingLost(audit.end.seq)
   rewriteLog(logs.audit, { salvage, tail: audit.end.tail, more: [noteOf(plan, kept)], epoch, now })
@@ -126,7 +126,7 @@ function noteOf({ findings, journal, audit, restored }: RepairPlan, kept: string
 }
 
 /** By its name the new segment counts in their place: they may go at any time, or stay if we are killed here. */
-function clearReplaced({ disk, directory }: LogPlace, { replaced }: Salvage): void {
+function clearReplaced({ disk, directory }: LogFiles, { replaced }: Salvage): void {
   for (const name of replaced) unlinkIfThere(disk, join(directory, name))
   disk.syncDirectory(directory)
 }
@@ -135,11 +135,11 @@ async function openAndRecord(
   { disk, clock }: RepairOptions,
   paths: SessionPaths,
   { manifest, manifestProblem }: Diagnosis,
-  taken: Taken,
+  taken: TakenLock,
   { plan, kept }: Doing,
 ): Promise<void> {
   const hold = { kind: 'writer', purpose: 'repair' } as const
-  const held = openTaken({ disk, clock, paths, manifest, hold, repairing: true }, taken)
+  const held = openTakenSession({ disk, clock, paths, manifest, hold, repairing: true }, taken)
   const { journal, audit, restored } = plan
   const { state } = held
   await held.snapshot(state, plainPayloads(state))

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { encodeBody, encodeLine } from '../../log/codec.ts'
-import type { LogPlace } from '../../log/log-files.ts'
+import type { LogFiles } from '../../log/log-files.ts'
 import { checkRecord, type RecordHeader } from '../../log/record.ts'
 import { laterSegment } from '../../log/segment.ts'
 import { replaceFileBy } from '../../../base/fs/atomic-file.ts'
@@ -27,7 +27,7 @@ const bufferBytes = 1 << 20
  * a crash leaves the log as it was, or repaired. Intact lines of a journal are kept to the byte. Those of an audit log get the hash of the line that is now before them, and
  * name, as `salvaged`, the hash they had.
  */
-export function rewriteLog(place: LogPlace, { salvage, tail: before, more, epoch, now }: Rewrite): void {
+export function rewriteLog(place: LogFiles, { salvage, tail: before, more, epoch, now }: Rewrite): void {
   const { disk, directory, log, codec } = place
   using reader = new PieceReader(place)
   let [tail, next, at] = [before, salvage.from, 0]
@@ -62,7 +62,7 @@ export function rewriteLog(place: LogPlace, { salvage, tail: before, more, epoch
 
 const newline = Buffer.from('\n')
 
-const lostBody = (log: LogPlace['log']): string =>
+const lostBody = (log: LogFiles['log']): string =>
   log === 'journal' ? encodeBody(lostType, '{}') : encodeBody('note', JSON.stringify({ action: lostType }))
 
 function headerOf(line: Buffer): RecordHeader {

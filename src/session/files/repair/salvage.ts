@@ -1,12 +1,12 @@
 import type { Codec } from '../../log/codec.ts'
 import { linesFrom } from '../../log/lines.ts'
-import { type LogPlace, openSegment, segmentsOf } from '../../log/log-files.ts'
+import { type LogFiles, openSegment, listSegments } from '../../log/log-files.ts'
 import { checkRecord } from '../../log/record.ts'
 import type { Scanned } from '../../log/scan.ts'
 import type { Segment } from '../../log/segment.ts'
 
 /** Where an intact line is. */
-export interface Piece {
+export interface IntactLine {
   seq: number
   at: number
   segment: string
@@ -21,16 +21,16 @@ export interface Salvage {
   /** The first record that is missing or changed. */
   bad: number
   /** The intact lines from there on, by their numbers, each once. */
-  pieces: Piece[]
+  pieces: IntactLine[]
   /** The records that are lost, in ranges. */
-  lost: Range[]
+  lost: SeqRange[]
   /** The last record there will be: the last intact one, or the last that is known to have been there. */
   last: number
   /** The segments that the new one takes the place of. */
   replaced: string[]
 }
 
-export interface Range {
+export interface SeqRange {
   from: number
   to: number
 }
@@ -39,9 +39,9 @@ export interface Range {
 const largestHole = 1_000_000
 
 /** Reads everything from the damaged segment on. Nothing is changed. Keeps a few numbers for each line in memory. */
-export function salvage(place: LogPlace, { bad, end }: Scanned, attestedSeq: number): Salvage {
+export function salvageLog(place: LogFiles, { bad, end }: Scanned, attestedSeq: number): Salvage {
   const missing = bad?.seq ?? end.seq + 1
-  const segments = segmentsOf(place)
+  const segments = listSegments(place)
   const damaged = segments.find(({ name }) => name === bad?.segment)
   const from = Math.min(damaged?.firstSeq ?? missing, missing)
   const affected = segments.filter(({ firstSeq }) => firstSeq >= from)
@@ -60,8 +60,8 @@ export function salvage(place: LogPlace, { bad, end }: Scanned, attestedSeq: num
   }
 }
 
-function intactLines(place: LogPlace, { name, until }: Segment): Piece[] {
-  const pieces: Piece[] = []
+function intactLines(place: LogFiles, { name, until }: Segment): IntactLine[] {
+  const pieces: IntactLine[] = []
   using file = openSegment(place, name)
   for (const line of linesFrom(file.read)) {
     for (const [start, bytes] of linesWithin(line.bytes)) {
@@ -104,9 +104,9 @@ export const prevOf = (line: Buffer): string =>
   prev.exec(line.toString('latin1', Math.max(0, line.length - 240)))?.[1] ?? ''
 
 /** By their numbers, each once, up to a hole that is no hole. */
-function inSequence(pieces: Piece[], from: number): Piece[] {
+function inSequence(pieces: IntactLine[], from: number): IntactLine[] {
   const sorted = pieces.toSorted((a, b) => a.seq - b.seq)
-  const kept: Piece[] = []
+  const kept: IntactLine[] = []
   let next = from
   for (const piece of sorted) {
     if (piece.seq - next > largestHole) break
@@ -117,8 +117,8 @@ function inSequence(pieces: Piece[], from: number): Piece[] {
   return kept
 }
 
-function holesIn(pieces: readonly Piece[], from: number, last: number): Range[] {
-  const holes: Range[] = []
+function holesIn(pieces: readonly IntactLine[], from: number, last: number): SeqRange[] {
+  const holes: SeqRange[] = []
   let next = from
   for (const { seq } of pieces) {
     if (seq > next) holes.push({ from: next, to: seq - 1 })
@@ -129,5 +129,5 @@ function holesIn(pieces: readonly Piece[], from: number, last: number): Range[] 
 }
 
 /** How many records these are. */
-export const countIn = (ranges: readonly Range[]): number =>
+export const countRecords = (ranges: readonly SeqRange[]): number =>
   ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0)
