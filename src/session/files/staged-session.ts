@@ -1,13 +1,20 @@
-import { rmSync } from 'node:fs'
+import { lstatSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { replaceFile } from '../../base/fs/atomic-file.ts'
-import type { Disk } from '../../base/fs/disk.ts'
+import { type Disk, nodeDisk } from '../../base/fs/disk.ts'
+import { stintHome } from '../../base/fs/home.ts'
+import { measureTree } from '../../base/fs/measure-tree.ts'
+import { ownDirectoryProblem } from '../../base/fs/own-directory.ts'
+import { nothingRemoved, type Removal, removeTree } from '../../base/fs/remove-tree.ts'
+import { pidExists } from '../../base/process/platform.ts'
 import { ulid } from '../../base/text/id.ts'
 import { errorCode } from '../../base/errors/stint-error.ts'
 import type { Manifest } from '../manifest.ts'
 import { sessionExists } from '../session-id.ts'
+import { namesIn } from './find-session.ts'
 import { confirmTouch, type Touch, touchSession } from './index/index-touch.ts'
 import { sessionPathsIn, type SessionPaths } from './paths.ts'
+import { sessionsDirectoryIn } from './sessions-directory.ts'
 
 /** A session comes into being whole: it is made under a name that nobody looks at, and renamed. */
 export function stageDirectory(disk: Disk, sessions: string): SessionPaths {
@@ -44,10 +51,56 @@ export function publishSession(disk: Disk, staged: SessionPaths, paths: SessionP
   return touch
 }
 
-/** The process that stages a session, if this is the name of one. */
-export function stagedBy(name: string): number | undefined {
+/** The process that stages a session under this name; undefined for any other name. */
+function makerOf(name: string): number | undefined {
   const match = /^\.new-(\d{1,10})-[0-9A-HJKMNP-TV-Z]{26}$/.exec(name)
   return match === null ? undefined : Number(match[1])
 }
+
+export interface StagedSweepOptions {
+  /** `$STINT_HOME` by default. */
+  home?: string
+  /** Reports the directories that would be removed, with their sizes, and changes nothing. */
+  dryRun?: boolean
+}
+
+/** A staging directory that a sweep removed, or would remove. */
+export interface SweptStagedSession {
+  path: string
+  removal: Removal
+}
+
+/** Removes staging directories whose makers died before publishing the session. */
+export function sweepStagedSessions({
+  home = stintHome(),
+  dryRun = false,
+}: StagedSweepOptions = {}): SweptStagedSession[] {
+  const sessions = sessionsDirectoryIn(home)
+  const swept: SweptStagedSession[] = []
+  for (const name of namesIn(nodeDisk, sessions)) {
+    const pid = makerOf(name)
+    if (pid === undefined) continue
+    const path = join(sessions, name)
+    const stat = lstatSync(path, { throwIfNoEntry: false })
+    if (stat === undefined || ownDirectoryProblem(stat) !== undefined) continue
+    if (!isAbandoned(Date.now() - stat.mtimeMs, pidExists(pid))) continue
+    const removal = dryRun
+      ? { ...nothingRemoved(), bytes: measureTree(path) }
+      : removeTree(path, { inode: stat.ino, measure: true })
+    swept.push({ path, removal })
+  }
+  return swept
+}
+
+const minuteMs = 60_000
+const dayMs = 24 * 60 * minuteMs
+
+/**
+ * Decides whether a staging directory may go. The pid alone proves little: it may have been reused, and a maker in
+ * another pid namespace is invisible here. So an absent maker loses the directory after a minute, any other after a
+ * day; a large import takes long.
+ */
+export const isAbandoned = (ageMs: number, makerExists: boolean): boolean =>
+  ageMs > dayMs || (!makerExists && ageMs > minuteMs)
 
 export const formatManifest = (manifest: Manifest): string => `${JSON.stringify(manifest, undefined, 2)}\n`

@@ -5,7 +5,6 @@ import { isSessionId } from '../../../base/text/id.ts'
 import { ownDirectoryProblem } from '../../../base/fs/own-directory.ts'
 import { errorCode } from '../../../base/errors/stint-error.ts'
 import type { SessionSummary } from '../../store.ts'
-import { removeAbandoned } from '../abandoned-stage.ts'
 import { filesystemId, namesIn, readManifestFile } from '../find-session.ts'
 import { sessionPathsIn, type SessionPaths } from '../paths.ts'
 import { type Look, readSummary } from '../summary.ts'
@@ -27,7 +26,6 @@ export function listSessions(
   for (const name of names) {
     const look = isSessionId(name) ? lookInto(disk, sessionPathsIn(join(sessions, name)), name) : undefined
     if (look !== undefined) fresh.push(look)
-    else removeAbandoned(sessions, name, Date.now())
   }
   for (const { summary } of fresh) summaries.push(summary)
   known.keep(fresh, summaries)

@@ -19,7 +19,6 @@ import { type Disk, nodeDisk } from '../../../base/fs/disk.ts'
 import { ulid } from '../../../base/text/id.ts'
 import { thisMachine } from '../../../base/process/platform.ts'
 import type { SessionStore, SessionSummary } from '../../store.ts'
-import { isAbandoned } from '../abandoned-stage.ts'
 import { FilesystemDriver } from '../driver.ts'
 import { readManifestFile } from '../find-session.ts'
 import { encodeIndexLine } from './index-lines.ts'
@@ -333,26 +332,6 @@ test('a session whose manifest cannot be read is listed as damaged; what is no s
       { id: 'fine', state: 'closed' },
       { id: 'gone', state: 'damaged' },
     ])
-})
-
-test('what was being made by a process that died is removed by a list, and by no other rule than its age and its maker', async () => {
-  await make('a')
-  const abandoned = join(sessions, `.new-2147483646-${ulid()}`)
-  const young = join(sessions, `.new-2147483645-${ulid()}`)
-  const ours = join(sessions, `.new-${process.pid}-${ulid()}`)
-  const foreign = join(sessions, '.new-things')
-  for (const path of [abandoned, young, ours, foreign]) mkdirSync(path)
-  writeFileSync(join(abandoned, 'manifest.json'), '{}')
-  const ago = Date.now() / 1000 - 600
-  for (const path of [abandoned, ours, foreign]) utimesSync(path, ago, ago)
-  await store.list()
-  expect(
-    readdirSync(sessions)
-      .filter((name) => name.startsWith('.new'))
-      .toSorted(),
-  ).toEqual([young, ours, foreign].map((path) => path.slice(sessions.length + 1)).toSorted())
-  expect(isAbandoned(86_399_000, true)).toBe(false)
-  expect(isAbandoned(86_401_000, true)).toBe(true)
 })
 
 test('whatever was done, a list says what the sessions say', async () => {

@@ -1,0 +1,6 @@
+/** The door of sessions. */
+export {
+  type StagedSweepOptions,
+  sweepStagedSessions,
+  type SweptStagedSession,
+} from './files/staged-session.ts'
