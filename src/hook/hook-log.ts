@@ -2,7 +2,7 @@ import { lstatSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { ensureHomeDirectory, stintHome } from '../base/fs/home.ts'
 import { appendPrivateFile } from '../base/fs/private-file.ts'
-import { withoutRawSecrets } from './secrets-of-environment.ts'
+import { redactRawEnvironmentSecrets } from '../secrets/index.ts'
 
 /** One warning: a hook that could not do its work, and let the agent go on. */
 export interface HookWarning {
@@ -35,7 +35,7 @@ export function noteWarning(warning: HookWarning, env: NodeJS.ProcessEnv = proce
       warning.event,
       warning.session,
       warning.warning,
-    ].map((field) => field && withoutRawSecrets(field, env).slice(0, maxLength))
+    ].map((field) => field && redactRawEnvironmentSecrets(field, env).slice(0, maxLength))
     appendPrivateFile(path, `${JSON.stringify({ at, agent, event, session, warning: text })}\n`)
   } catch {
     // A home that cannot be written to is often what the warning is about.

@@ -5,7 +5,7 @@ import { denial } from './refusal-message.ts'
 import type { HookEvent, Tool } from './event.ts'
 import { type PlaceOfCall, placeOfCall } from './call-target.ts'
 import { purposeOf } from './purpose.ts'
-import { withoutRawSecrets } from './secrets-of-environment.ts'
+import { redactRawEnvironmentSecrets } from '../secrets/index.ts'
 import { bookOf, changeNow, forEachBook, isOfSession, type Surroundings } from './hook-context.ts'
 import { pass, type Verdict } from './verdict.ts'
 
@@ -14,7 +14,7 @@ export function beginToolCall(event: HookEvent, party: Party, scope: Scope, arou
   const tool = changingTool(event)
   if (tool === undefined) return pass
   const { workspace, needs } = placeOfCall(event, tool, scope)
-  const purpose = purposeOf(event, (text) => withoutRawSecrets(text, around.env))
+  const purpose = purposeOf(event, (text) => redactRawEnvironmentSecrets(text, around.env))
   const request = { ...party, needs, call: event.callId ?? newCallId(), purpose }
   const { answer, witness } = changeNow(bookOf(workspace, around), (claims, witness, fence) =>
     beginCall(claims, request, witness, fence),

@@ -1,20 +1,18 @@
 import { StintError } from '../base/errors/stint-error.ts'
 import { FormSearch, type OwnedForm } from './form-search.ts'
 import { formsOf, isMonotonous, minSecretBytes } from './forms.ts'
-import { ownWords } from './own-words.ts'
-import { checkSecretRef, formatSecretRef, type SecretRef } from './reference.ts'
-import { maxSecretBytes } from './resolve.ts'
 import { rewriteJson } from './rewrite-json.ts'
+import { checkSecretRef, formatSecretRef, maxSecretBytes, type SecretRef } from './secret-ref.ts'
 import { replaceSpans, type Span } from './spans.ts'
 import { mayHoldToken, tokensIn } from './token-shapes.ts'
 
-/** Too short to have a secret in it. */
+/** Too short to contain a secret. */
 const lastResort = '*****'
 const maxRounds = 4
 
 /**
- * Keeps secrets out of what is written: the registered ones, in every form of docs/secrets.md, and whatever looks
- * like a well-known token.
+ * Removes secrets from everything that is written: registered values, in every form of docs/secrets.md, and strings
+ * that look like a well-known token.
  *
  * @example
  * const gate = new SecretGate()
@@ -25,25 +23,25 @@ export class SecretGate {
   readonly #refs: string[] = []
   readonly #values = new Set<string>()
   readonly #forms: OwnedForm[] = []
-  /** Made when it is first needed after a registration. */
+  /** Built by the first search after a registration. */
   #search: FormSearch | undefined
   #placeholders = new Map<string, string>()
 
-  /** How many values are registered. */
+  /** The number of registered values. */
   get size(): number {
     return this.#values.size
   }
 
-  /** From now on the value is kept out. Refuses one that is found everywhere by chance, and changes nothing then. */
+  /** Removes the value from now on. Throws, and registers nothing, if the value would be found everywhere by chance. */
   register(ref: SecretRef, value: string): void {
     const name = formatSecretRef(checkSecretRef(ref))
-    // The blanks around it are lost as soon as somebody uses it.
+    // Programs trim a value before they use it.
     const secret = value.trim()
     if (this.#values.has(secret)) return
     checkValue(name, secret)
     const forms = formsOf(secret)
-    const written = [...ownWords, name].join('\n')
-    if (new FormSearch(forms.map((form) => ({ ...form, owner: 0 }))).ownerIn(written) !== undefined) {
+    const alwaysWritten = [...sessionVocabulary, name].join('\n')
+    if (new FormSearch(forms.map((form) => ({ ...form, owner: 0 }))).ownerIn(alwaysWritten) !== undefined) {
       throw unfit(name, 'is its own name, or a word that every session writes')
     }
     const owner = this.#refs.push(name) - 1
@@ -54,36 +52,36 @@ export class SecretGate {
   }
 
   /**
-   * The JSON text of a value, with every registered secret and every token in its strings, keys and numbers rewritten; `null` for undefined. Throws what
-   * `JSON.stringify` throws.
+   * Returns the JSON of a value with every registered secret and every token in its strings, keys and numbers
+   * replaced; `null` for undefined. Throws when `JSON.stringify` does.
    */
   stringify(value: unknown): string {
     const json = JSON.stringify(value) ?? 'null'
     return this.#mayHold(json) ? rewriteJson(json, (text) => this.text(text)) : json
   }
 
-  /** The same for plain text. */
+  /** Returns a plain string with every registered secret and every token replaced. */
   text(text: string): string {
     let result = text
     for (let round = 0; round < maxRounds; round++) {
       if (!this.#mayHold(result)) return result
       const spans = [...this.#known.spansIn(result), ...tokensIn(result)]
       if (spans.length === 0) return result
-      // What replaces a secret may, with what stands beside it, make another: hence the rounds.
+      // A placeholder and its neighbours may form another secret, so search the result again.
       result = replaceSpans(result, spans, (span) => this.#placeholder(span))
     }
     return lastResort
   }
 
-  /** Throws if a registered secret is in what is about to be written; `what` says what that is. Nothing must be written then. */
-  assertClean(bytes: Uint8Array | string, what: string): void {
+  /** Throws `SECRET_LEAK` if finished bytes contain a registered secret; `subject` names the bytes in the message. */
+  assertClean(bytes: Uint8Array | string, subject: string): void {
     if (this.size === 0) return
     const text = typeof bytes === 'string' ? bytes : utf8.decode(bytes)
     if (!this.#known.mayHold(text)) return
-    const owner = this.#known.ownerIn(text, (start, end) => isFieldOfItsOwn(text, start, end))
+    const owner = this.#known.ownerIn(text, (start, end) => isWholeNumberField(text, start, end))
     if (owner === undefined) return
     const ref = this.#refs[owner]
-    throw new StintError('SECRET_LEAK', `${what} would have the value of ${ref} in it, and was not written`, {
+    throw new StintError('SECRET_LEAK', `${subject} would contain the value of ${ref}, and was not written`, {
       detail: `secret=${ref}`,
     })
   }
@@ -97,20 +95,37 @@ export class SecretGate {
     return this.#known.mayHold(text) || mayHoldToken(text)
   }
 
-  /** Says what was there, unless that would say a secret. */
+  /** Names the secret or the kind of token, unless that name itself contains a secret. */
   #placeholder({ owner, kind }: Span): string {
-    const telling = owner === undefined ? `<masked:${kind}>` : `<secret:${this.#refs[owner]}>`
-    let chosen = this.#placeholders.get(telling)
+    const full = owner === undefined ? `<masked:${kind}>` : `<secret:${this.#refs[owner]}>`
+    let chosen = this.#placeholders.get(full)
     if (chosen === undefined) {
       const brief = owner === undefined ? '<masked>' : '<secret>'
-      chosen = this.#known.ownerIn(telling) === undefined ? telling : brief
-      this.#placeholders.set(telling, chosen)
+      chosen = this.#known.ownerIn(full) === undefined ? full : brief
+      this.#placeholders.set(full, chosen)
     }
     return chosen
   }
 }
 
-// Bytes that are no text become replacement characters, and what stands beside them is read all the same.
+/**
+ * The words and punctuation in the files of every session. A secret that is part of these cannot be removed from
+ * them: replacing it would break the files.
+ */
+const sessionVocabulary: readonly string[] = [
+  '{"seq":,"at":,"group":,"epoch":,"type":"","data":,"blob":{"sha256":"","bytes":,"slot":{"ext":"","version":""',
+  '},"audit":{"count":,"head":""},"spool":"","prev":"","hash":"","crc":""}',
+  '{"act":"","action":"","subject":"","key":"","ok":true,"ok":false,"result":,"error":{"code":"","message":""},"detail":',
+  '{"schema":,"session_id":"","store":"","created_at":"","revisions":[{"rev":,"kind":"","tool":"","title":"","workspace":""',
+  ',"mode":"","secrets":[{"kind":"","name":""}],"pid":,"host":"","turns":,"from":null}],"slots":,"unsettled":,"value":',
+  '":"","":[],"":{},"":[""],"":[{"":""},{"":""}],"":["",""],"":"","":{"":{"":{}}}',
+  'stint.slot stint.turn intent outcome create resume annotate close fork repair import writer visitor purpose holder',
+  'session sessions manifest journal snapshot snapshots revision blobs segment quarantine',
+  'active closed crashed locked damaged machine process started hostname signal',
+  '<secret:env:> <secret:file:/> <masked:> <secret> <masked>',
+]
+
+// Invalid bytes become replacement characters, so the text beside them is still searched.
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
 
 function checkValue(name: string, value: string): void {
@@ -118,13 +133,16 @@ function checkValue(name: string, value: string): void {
   if (bytes < minSecretBytes) {
     throw new StintError('SECRET_TOO_SHORT', `the value of ${name} has fewer than ${minSecretBytes} bytes`)
   }
-  if (bytes > maxSecretBytes) throw unfit(name, `has over ${maxSecretBytes} bytes`)
-  if (isMonotonous(value)) throw unfit(name, 'is made of one or two characters')
+  if (bytes > maxSecretBytes) throw unfit(name, `is larger than ${maxSecretBytes} bytes`)
+  if (isMonotonous(value)) throw unfit(name, 'repeats one or two characters')
 }
 
 const unfit = (name: string, why: string): StintError =>
   new StintError('SECRET_UNSUPPORTED', `the value of ${name} cannot be kept out of files: it ${why}`)
 
-/** A size, a count, a time of ours may be the same number as a secret of a few digits; that tells nobody anything. */
-const isFieldOfItsOwn = (text: string, start: number, end: number): boolean =>
+/**
+ * True if the match is the whole number of a JSON field. A size, count or time that stint wrote may equal a secret of
+ * a few digits; writing it reveals nothing.
+ */
+const isWholeNumberField = (text: string, start: number, end: number): boolean =>
   text.endsWith('":', start) && /^\d{1,15}$/.test(text.slice(start, end)) && /[,}]/.test(text.charAt(end))

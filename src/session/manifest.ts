@@ -1,5 +1,5 @@
 import { type AuditCheckpoint, furthestCheckpoint } from './log/audit-checkpoint.ts'
-import type { SecretRef } from '../secrets/reference.ts'
+import type { SecretRef } from '../secrets/index.ts'
 
 /** The identity of a session, and everything that has happened to it as a whole, oldest first. Keys that are not ours survive. */
 export interface Manifest {

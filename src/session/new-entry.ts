@@ -1,6 +1,6 @@
 import type { AuditRecord } from './audit-record.ts'
 import { StintError } from '../base/errors/stint-error.ts'
-import type { SecretGate } from '../secrets/gate.ts'
+import type { SecretGate } from '../secrets/index.ts'
 import type { Entry } from './driver.ts'
 import { ownPrefix } from './state.ts'
 import type { NewAudit, NewEvent } from './store.ts'

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import { newSessionId } from '../base/text/id.ts'
 import { errorCode, StintError } from '../base/errors/stint-error.ts'
-import { checkSecretRef } from '../secrets/reference.ts'
+import { checkSecretRef } from '../secrets/index.ts'
 import type { Hold, StoreDriver } from './driver.ts'
 import { factsOf, type Manifest, newManifest, revised } from './manifest.ts'
 import type { SessionSecrets } from './session-secrets.ts'

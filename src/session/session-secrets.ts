@@ -1,7 +1,5 @@
 import { StintError } from '../base/errors/stint-error.ts'
-import { SecretGate } from '../secrets/gate.ts'
-import type { SecretRef } from '../secrets/reference.ts'
-import { resolveSecret } from '../secrets/resolve.ts'
+import { type KnownSecret, resolveSecret, SecretGate, type SecretRef } from '../secrets/index.ts'
 
 /** Gives the values of secrets to the program, and keeps them off the disk. */
 export class SessionSecrets {
@@ -31,7 +29,7 @@ export class SessionSecrets {
   }
 
   /** Values that are known already. */
-  registerAll(secrets: readonly { ref: SecretRef; value: string }[]): void {
+  registerAll(secrets: readonly KnownSecret[]): void {
     for (const { ref, value } of secrets) attempt(() => this.gate.register(ref, value))
   }
 }

@@ -1,6 +1,6 @@
 import type { AuditRecord, UnsettledAct } from './audit-record.ts'
 import type { Identity } from '../base/process/liveness.ts'
-import type { SecretRef } from '../secrets/reference.ts'
+import type { SecretRef } from '../secrets/index.ts'
 import type { Manifest } from './manifest.ts'
 import type { Session } from './session.ts'
 

@@ -1,5 +1,5 @@
 import { errorCode } from '../base/errors/stint-error.ts'
-import type { SecretGate } from '../secrets/gate.ts'
+import type { SecretGate } from '../secrets/index.ts'
 import type { HeldSession } from './driver.ts'
 
 /** Makes what a session holds now the place where the next resume begins. */

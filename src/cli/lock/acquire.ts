@@ -10,7 +10,7 @@ import { newSessionId } from '../../base/text/id.ts'
 import { type Identity, identify, liveness } from '../../base/process/liveness.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { errorMessage } from '../../base/errors/error-message.ts'
-import { withoutEnvironmentSecrets } from '../environment-secrets.ts'
+import { registerEnvironmentSecrets } from '../../secrets/index.ts'
 import { announceWait } from './announce-wait.ts'
 import { describeSubject, openBook, readSession, sessionOption, subjectOptions } from './lock-options.ts'
 import { assertTtl } from './ttl.ts'
@@ -64,7 +64,7 @@ export const acquireCommand = defineBareCommand({
       paths: book.pathsOf(options.path),
       mode: options.shared ? ('shared' as const) : ('exclusive' as const),
       ttlMs: options.ttl ?? defaultTtlMs,
-      purpose: options.purpose && withoutEnvironmentSecrets(options.purpose),
+      purpose: options.purpose && registerEnvironmentSecrets().gate.text(options.purpose),
     }
     const startedAt = systemClock.mono()
     const acquiring = acquireWithin(book, request, { waitMs: options.wait ?? 0, signal })

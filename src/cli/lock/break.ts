@@ -7,7 +7,7 @@ import { runAsync } from '../../lease/register.ts'
 import { breakClaim } from '../../lease/rules.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { geteuid } from '../../base/process/user.ts'
-import { withoutEnvironmentSecrets } from '../environment-secrets.ts'
+import { registerEnvironmentSecrets } from '../../secrets/index.ts'
 import { confirm } from '../terminal/confirm.ts'
 import { openBook, subjectOptions } from './lock-options.ts'
 import { describeClaim, renderClaim } from './describe.ts'
@@ -39,7 +39,8 @@ export const breakCommand = defineBareCommand({
     const shown = renderClaim(describeClaim(seen, witness))
     const question = `${shown}\nBreak this claim? Its holder may still be writing.`
     await confirm(options.yes, 'breaking a claim', question)
-    const reason = options.reason === undefined ? null : withoutEnvironmentSecrets(options.reason)
+    const reason =
+      options.reason === undefined ? null : registerEnvironmentSecrets().gate.text(options.reason)
     const record = { by: userName(), reason, at: Date.now() }
     const { answer } = await runAsync(
       book.register,

@@ -4,7 +4,7 @@ import { acquireLease, type Lease } from '../../lease/lease.ts'
 import type { AcquireRequest } from '../../lease/rules.ts'
 import { newSessionId } from '../../base/text/id.ts'
 import { identify } from '../../base/process/liveness.ts'
-import { withoutEnvironmentSecrets } from '../environment-secrets.ts'
+import { registerEnvironmentSecrets } from '../../secrets/index.ts'
 import { announceWait } from '../lock/announce-wait.ts'
 import { openBook } from '../lock/lock-options.ts'
 
@@ -38,7 +38,7 @@ export async function holdLease(context: CommandContext, options: HoldOptions): 
     paths: options.path,
     ttlMs: options.ttl,
     wait: options.wait,
-    purpose: options.purpose && withoutEnvironmentSecrets(options.purpose),
+    purpose: options.purpose && registerEnvironmentSecrets().gate.text(options.purpose),
     signal: context.signal,
   })
   const lease = await announceWait(acquiring, context.quiet, () => ({

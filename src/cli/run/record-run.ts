@@ -4,7 +4,7 @@ import { shellWord } from '../../base/text/shell-word.ts'
 import { errorCode } from '../../base/errors/stint-error.ts'
 import { errorMessage } from '../../base/errors/error-message.ts'
 import type { VisitOptions } from '../../session/store.ts'
-import { environmentSecrets } from '../environment-secrets.ts'
+import { registerEnvironmentSecrets } from '../../secrets/index.ts'
 import { openSessions } from '../sessions/open-sessions.ts'
 
 /** How the program ended. */
@@ -31,7 +31,7 @@ export async function recordRun(
   const subject = command.map(shellWord).join(' ')
   const options: VisitOptions = {
     purpose: 'record a run',
-    secrets: environmentSecrets(),
+    secrets: registerEnvironmentSecrets().secrets,
     create: { tool: 'stint run', title: subject, workspace: findWorkspace().path },
   }
   const startedAt = Date.now()

@@ -4,7 +4,7 @@ import { findWorkspace } from '../../lease/workspace.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { checkSessionId } from '../../session/session-id.ts'
 import { checkEventType } from '../../session/new-entry.ts'
-import { environmentSecrets } from '../environment-secrets.ts'
+import { registerEnvironmentSecrets } from '../../secrets/index.ts'
 import { storeOption } from '../store.ts'
 import { openSessions } from './open-sessions.ts'
 import { findId, idArgument } from './which-session.ts'
@@ -54,7 +54,7 @@ export const appendCommand = defineBareCommand({
       },
       {
         purpose: 'append',
-        secrets: environmentSecrets(),
+        secrets: registerEnvironmentSecrets().secrets,
         create: create ? { tool, title, workspace: findWorkspace().path } : undefined,
       },
     )

@@ -1,5 +1,4 @@
-import { secretsFromEnvironment } from '../../secrets/environment.ts'
-import { SecretGate } from '../../secrets/gate.ts'
+import { registerEnvironmentSecrets, type SecretGate } from '../../secrets/index.ts'
 
 /** Of a longer text only the beginning is kept: what a tool writes is in its file. */
 const keptLength = 4000
@@ -18,18 +17,9 @@ export interface Cleaning {
 
 /** A gate for everything that the environment says is secret. */
 export function cleaningFor(env: NodeJS.ProcessEnv): Cleaning {
-  const gate = new SecretGate()
-  let margin = leastMargin
-  for (const ref of secretsFromEnvironment(env)) {
-    const value = env[ref.name] ?? ''
-    try {
-      gate.register(ref, value)
-      margin = Math.max(margin, widestForm * value.length)
-    } catch {
-      // One that cannot be kept out, such as `aaaaaaaa`, hides nothing.
-    }
-  }
-  return { gate, margin }
+  const { gate, secrets } = registerEnvironmentSecrets(env)
+  const lengths = secrets.map(({ value }) => widestForm * value.length)
+  return { gate, margin: Math.max(leastMargin, ...lengths) }
 }
 
 /** A value without secrets, and of a bearable size: of what is too much, that which comes last is left out. */

@@ -4,7 +4,7 @@ import { stintHome } from '../../base/fs/home.ts'
 import { newSessionId } from '../../base/text/id.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { errorMessage } from '../../base/errors/error-message.ts'
-import { secretsFromEnvironment } from '../../secrets/environment.ts'
+import { registerEnvironmentSecrets } from '../../secrets/index.ts'
 import { filesystemStore } from '../../session/files/store.ts'
 import type { SessionStore } from '../../session/store.ts'
 import { noteWarning } from '../hook-log.ts'
@@ -53,7 +53,7 @@ async function drain(
   tried: Set<string>,
 ): Promise<number> {
   const store = filesystemStore({ home })
-  const secrets = secretsFromEnvironment(env).map((ref) => ({ ref, value: env[ref.name] ?? '' }))
+  const { secrets } = registerEnvironmentSecrets(env)
   const failed = new Set<string>()
   let written = 0
   for (const name of waitingIn(home)) {

@@ -190,3 +190,17 @@ test('what a title said before the secret was known does not keep a session from
     undefined,
   ])
 })
+
+test('a session whose manifest names an unknown kind of secret is resumed, and only that reference is refused', async () => {
+  const session = await store.create({ secrets: [{ kind: 'env', name }] })
+  await session.close()
+  const manifest = join(home, 'sessions', session.id, 'manifest.json')
+  // Earlier versions wrote the kind `keyring`.
+  writeFileSync(manifest, readFileSync(manifest, 'utf8').replaceAll('"kind":"env"', '"kind":"keyring"'))
+  const resumed = await store.resume(session.id)
+  for (const kind of ['keyring', 'vault'] as const)
+    expect(() => resumed.secrets.resolve({ kind: kind as 'env', name })).toThrow(
+      expect.objectContaining({ code: 'NAME_INVALID' }),
+    )
+  await resumed.close()
+})

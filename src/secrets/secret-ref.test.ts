@@ -2,9 +2,7 @@ import { chmodSync, chownSync, mkdirSync, symlinkSync, writeFileSync } from 'nod
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { isRoot, World } from '../../test/support/world.ts'
-import { secretsFromEnvironment } from './environment.ts'
-import { checkSecretRef, formatSecretRef, type SecretRef } from './reference.ts'
-import { resolveSecret } from './resolve.ts'
+import { checkSecretRef, resolveSecret, type SecretRef } from './secret-ref.ts'
 
 const value = 'correct horse battery'
 
@@ -20,6 +18,7 @@ test.each([
   { kind: '', name: 'x' },
   { kind: 'env', name: '' },
   { kind: 'vault', name: 'x' },
+  { kind: 'keyring', name: 'login' },
   { kind: 'env', name: 'A=B' },
   { kind: 'file', name: 'token' },
   { kind: 'env', name: 'A\nB' },
@@ -53,10 +52,6 @@ test('a variable is its value, and one that is not set or empty is missing', () 
     expect(() => resolveSecret({ kind: 'env', name }, env)).toThrow(refused('SECRET_MISSING'))
     expect(() => resolveSecret({ kind: 'env', name }, env)).toThrow(`env:${name}`)
   }
-})
-
-test('a key ring is said to be out of reach', () => {
-  expect(() => resolveSecret({ kind: 'keyring', name: 'login' })).toThrow(refused('SECRET_UNSUPPORTED'))
 })
 
 test.each([
@@ -116,35 +111,4 @@ test('a file of more than 64 KiB, or without text in it, is no secret, and nothi
   expect(() => resolveSecret(ref)).toThrow(refused('SECRET_UNSUPPORTED'))
   writeFileSync(ref.name, 'x'.repeat(64 << 10))
   expect(resolveSecret(ref)).toHaveLength(64 << 10)
-})
-
-test('variables that are named as secrets are, except counts of tokens, paths and what is too short', () => {
-  const env = {
-    GITHUB_TOKEN: value,
-    db_password: value,
-    CLIENT_SECRET_2: value,
-    OPENAI_API_KEY: value,
-    PIN_TOKEN: '123456',
-    SHORT_TOKEN: '12345',
-    TWO_BYTES_EACH_TOKEN: 'äöü',
-    MAX_TOKENS: '128000',
-    SESSION_TOKENS: value,
-    SECRETS_DIR: '/run/secrets',
-    TOKEN_FILE: '~/.token',
-    PASSWORD_PATH: value,
-    KEYBOARD: value,
-    _KEYS: value,
-    EMPTY_TOKEN: undefined,
-    HOME: '/home/somebody',
-  }
-  expect(secretsFromEnvironment(env).map(formatSecretRef)).toEqual([
-    'env:GITHUB_TOKEN',
-    'env:db_password',
-    'env:CLIENT_SECRET_2',
-    'env:OPENAI_API_KEY',
-    'env:PIN_TOKEN',
-    'env:TWO_BYTES_EACH_TOKEN',
-    'env:SESSION_TOKENS',
-    'env:PASSWORD_PATH',
-  ])
 })

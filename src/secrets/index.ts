@@ -1,0 +1,7 @@
+export {
+  type KnownSecret,
+  redactRawEnvironmentSecrets,
+  registerEnvironmentSecrets,
+} from './environment-secrets.ts'
+export { SecretGate } from './gate.ts'
+export { checkSecretRef, resolveSecret, type SecretRef } from './secret-ref.ts'

@@ -1,0 +1,111 @@
+import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, type Stats } from 'node:fs'
+import { isAbsolute } from 'node:path'
+import { codedError, errorCode, StintError } from '../base/errors/stint-error.ts'
+import { careful } from '../base/fs/open-regular.ts'
+import { geteuid } from '../base/process/user.ts'
+
+const kinds = ['env', 'file'] as const
+
+/** Where to find a secret. A session stores this reference, never the value. */
+export interface SecretRef {
+  kind: (typeof kinds)[number]
+  /** The name of the variable, or the absolute path of the file. */
+  name: string
+}
+
+/** The size of the largest secret in bytes. No key or token is longer; a larger file was named by mistake. */
+export const maxSecretBytes = 64 << 10
+
+const maxNameLength = 4096
+// oxlint-disable-next-line no-control-regex -- a name is shown to people: nothing in it may steer their terminal
+const unprintable = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/
+const missingFileErrors = new Set(['ENOENT', 'ENOTDIR', 'ENAMETOOLONG'])
+
+/** Formats a reference as `env:NAME` or `file:/path`. */
+export const formatSecretRef = ({ kind, name }: SecretRef): string => `${kind}:${name}`
+
+/** Validates a reference from a file or from plain JavaScript; throws `NAME_INVALID`. */
+export function checkSecretRef(value: unknown): SecretRef {
+  const { kind, name } = Object(value) as Record<keyof SecretRef, unknown>
+  const known = kinds.find((each) => each === kind)
+  // The message does not quote the value: a caller may have passed the secret itself by mistake.
+  if (known === undefined) throw invalid('is not env:NAME or file:/path')
+  if (typeof name !== 'string' || name === '' || name.length > maxNameLength || unprintable.test(name)) {
+    throw invalid('has no usable name')
+  }
+  if (known === 'env' && name.includes('=')) throw invalid('names a variable with "=" in it')
+  // A relative path would name a different file if the session is resumed in another directory.
+  if (known === 'file' && !isAbsolute(name)) throw invalid('names a file by a relative path')
+  return { kind: known, name }
+}
+
+/**
+ * Returns the value that a reference stands for. A file must be a regular file of this user with no access for
+ * anyone else; one newline at its end is not part of the value. Errors name the reference, never the value.
+ *
+ * @example
+ * resolveSecret({ kind: 'env', name: 'GITHUB_TOKEN' })
+ */
+export function resolveSecret(ref: SecretRef, env: NodeJS.ProcessEnv = process.env): string {
+  const { kind, name } = checkSecretRef(ref)
+  if (kind === 'env') return env[name] || missing(ref, 'that variable is not set, or is empty')
+  return readSecretFile(ref).replace(/\r?\n$/, '') || missing(ref, 'that file is empty')
+}
+
+function readSecretFile(ref: SecretRef): string {
+  try {
+    checkFile(ref, lstatSync(ref.name))
+    // The path may have been replaced by a link or a FIFO since the lstat: open without following or blocking.
+    const fd = openSync(ref.name, constants.O_RDONLY | careful)
+    try {
+      const opened = fstatSync(fd)
+      checkFile(ref, opened)
+      const bytes = Buffer.allocUnsafe(opened.size)
+      return decode(ref, bytes.subarray(0, readSync(fd, bytes, 0, bytes.length, 0)))
+    } finally {
+      closeSync(fd)
+    }
+  } catch (error) {
+    const errno = errorCode(error)
+    if (errno === undefined || error instanceof StintError) throw error
+    if (missingFileErrors.has(errno)) return missing(ref, 'there is no such file')
+    // A link replaced the file between lstat and open.
+    if (errno === 'ELOOP') throw unsafe(ref, 'it is not a regular file')
+    const coded = codedError(error, `read ${formatSecretRef(ref)}`, 'Make it a file you may read.')
+    throw coded instanceof StintError ? coded : unsupported(ref, `it cannot be read: ${errno}`)
+  }
+}
+
+function checkFile(ref: SecretRef, stat: Stats): void {
+  if (!stat.isFile()) throw unsafe(ref, 'it is not a regular file')
+  if (stat.uid !== geteuid()) throw unsafe(ref, 'it belongs to another user')
+  // Windows has no such modes and reports every file as open to all.
+  if (process.platform !== 'win32' && (stat.mode & 0o077) !== 0) {
+    throw unsafe(ref, `other users may access it (mode ${(stat.mode & 0o777).toString(8)})`)
+  }
+  if (stat.size > maxSecretBytes) throw unsupported(ref, `it is larger than ${maxSecretBytes} bytes`)
+}
+
+function decode(ref: SecretRef, bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    // The error gets no cause: no part of the file may reach a message.
+    throw unsupported(ref, 'it is not UTF-8 text')
+  }
+}
+
+const invalid = (problem: string): StintError =>
+  new StintError('NAME_INVALID', `the reference to a secret ${problem}`, {
+    hint: 'Write env:NAME for a variable, file:/absolute/path for a file.',
+  })
+
+function missing(ref: SecretRef, why: string): never {
+  throw new StintError('SECRET_MISSING', `cannot resolve ${formatSecretRef(ref)}: ${why}`)
+}
+
+const unsafe = (ref: SecretRef, why: string): StintError =>
+  new StintError('SECRET_UNSAFE', `cannot resolve ${formatSecretRef(ref)}: ${why}`)
+
+const unsupported = (ref: SecretRef, why: string): StintError =>
+  new StintError('SECRET_UNSUPPORTED', `cannot resolve ${formatSecretRef(ref)}: ${why}`)
