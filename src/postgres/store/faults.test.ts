@@ -1,7 +1,11 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
 import type pg from 'pg'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { PostgresServer } from '../../../test/support/postgres.ts'
 import { PostgresSessions } from '../../../test/support/postgres-sessions.ts'
+import { projectRoot } from '../../../test/support/world.ts'
 import type { Session } from '../../session/session.ts'
 import { until } from '../../testing/until.ts'
 import { migrate } from '../migrate.ts'
@@ -168,6 +172,14 @@ test('an append that still waits in the server when the next one comes does not 
   await session.close()
   expect(await sessions.data('mine')).toEqual([1, 'slow', 'next'])
   expect(await sessions.isWhole('mine')).toBe(true)
+})
+
+test('a process that waits only for an append with durable: false does not end before it is acknowledged', async () => {
+  const program = join(projectRoot, 'test/fixtures/postgres-lazy-append.mjs')
+  const args = [program, server.url({ database: sessions.database }), 'mine']
+  const { stdout } = await promisify(execFile)(process.execPath, args)
+  expect(stdout).toBe('acknowledged 1\n')
+  expect(await sessions.data('mine')).toEqual(['lazy'])
 })
 
 test('connections that are cut in the middle of a batch lose nothing and repeat nothing', async () => {

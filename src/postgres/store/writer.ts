@@ -16,6 +16,7 @@ import {
 import { type Body, bodyOf, encodeBatch } from './batch.ts'
 import { type Database, isUnknown } from './database.ts'
 import { sessionFenced } from '../../session/holder.ts'
+import { LazyCommit } from '../../session/log/lazy-commit.ts'
 import type { LogName } from './log-lines.ts'
 import { type Ends, rowOf, selectRows, type SessionRow } from './session-row.ts'
 
@@ -40,8 +41,6 @@ interface Pending extends Body, Listener {
   reject: (error: unknown) => void
 }
 
-/** How long a record that nobody waits for may stay in memory. */
-const lazyMs = 50
 /** What one statement may bring. */
 const most = { items: 4096, bytes: 4 << 20 }
 const maxSurprises = 5
@@ -52,8 +51,8 @@ const maxSurprises = 5
  */
 export class SessionWriter {
   readonly #options: WriterOptions
+  readonly #lazy = new LazyCommit(() => this.#commitSoon())
   #pending: Pending[] = []
-  #lazyTimer: NodeJS.Timeout | undefined
   #loop: Promise<void> | undefined
   #turn: Promise<unknown> = Promise.resolve()
   #ends: Ends
@@ -78,7 +77,7 @@ export class SessionWriter {
       const body = bodyOf(log, entry, this.#options.clock.now(), mark)
       this.#pending.push({ ...body, applied, resolve, reject })
       if (durable) this.#commitSoon()
-      else this.#lazyTimer ??= setTimeout(() => this.#commitSoon(), lazyMs).unref()
+      else this.#lazy.schedule()
     })
   }
 
@@ -103,8 +102,7 @@ export class SessionWriter {
   }
 
   #commitSoon(): void {
-    clearTimeout(this.#lazyTimer)
-    this.#lazyTimer = undefined
+    this.#lazy.cancel()
     this.#loop ??= this.#commitAll().finally(() => (this.#loop = undefined))
   }
 

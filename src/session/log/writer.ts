@@ -3,6 +3,7 @@ import type { Clock } from '../../base/process/clock.ts'
 import type { Disk } from '../../base/fs/disk.ts'
 import { codedError, errorCode } from '../../base/errors/stint-error.ts'
 import type { Codec } from './codec.ts'
+import { LazyCommit } from './lazy-commit.ts'
 import { LineBuffer } from './line-buffer.ts'
 import type { Position } from './position.ts'
 import { firstSegment, effectiveSegments, laterSegment, type LogName } from './segment.ts'
@@ -66,8 +67,6 @@ class Group {
 }
 
 const defaultSegmentBytes = 64 << 20
-/** How long a record that nobody waits for may stay in memory. */
-const lazyMs = 50
 
 /**
  * Appends records so that each is on disk when its promise resolves. Whatever gathers while one commit is under way goes into the next, with one write and one sync.
@@ -78,9 +77,9 @@ const lazyMs = 50
 export class LogWriter {
   readonly #options: WriterOptions
   readonly #lines = new LineBuffer()
+  readonly #lazy = new LazyCommit(() => this.commit())
   #gathering: Group | undefined
   #scheduled = false
-  #lazyTimer: NodeJS.Timeout | undefined
   #position: Position
   #segment: SegmentFile | undefined
   #stamped = ''
@@ -107,15 +106,13 @@ export class LogWriter {
     const appended = { seq: 0, at: this.#options.clock.now() }
     group.records.push({ body, appended, applied })
     if (durable) this.#commitSoon()
-    // It keeps the process: whoever waits for this alone must not be ended before it is written.
-    else this.#lazyTimer ??= setTimeout(() => this.commit(), lazyMs)
+    else this.#lazy.schedule()
     return group.written.then(() => appended)
   }
 
   /** Writes and syncs what has gathered, now. */
   commit(): void {
-    clearTimeout(this.#lazyTimer)
-    this.#lazyTimer = undefined
+    this.#lazy.cancel()
     this.#scheduled = false
     const group = this.#gathering
     if (group === undefined) return
