@@ -1,7 +1,7 @@
 import { look } from '../lease/workspace-claims.ts'
 import type { Claim } from '../lease/claim.ts'
 import { type Register, runSync } from '../lease/register.ts'
-import { stands } from '../lease/staleness.ts'
+import { isInForce } from '../lease/staleness.ts'
 import { findWorkspace } from '../lease/workspace.ts'
 import type { Ancestor } from './agent-process.ts'
 import { gitDenial } from './refusal-message.ts'
@@ -31,11 +31,11 @@ export function guardGit(call: GitCall, caller: GitCaller): Verdict {
   if (caller.env.STINT_BYPASS === '1' || !changesBranch(call)) return pass
   const { path: workspace, key } = findWorkspace(caller.cwd)
   const { register } = caller
-  const { claims, witness } = runSync(register, look({ register, key, workspace }))
+  const { claims, observation } = runSync(register, look({ register, key, workspace }))
   const by = claims.claims.find(
-    (claim) => claim.paths.includes('**') && stands(claim, witness) && !belongsTo(claim, caller),
+    (claim) => claim.paths.includes('**') && isInForce(claim, observation) && !belongsTo(claim, caller),
   )
-  return by === undefined ? pass : { block: true, reason: gitDenial(workspace, by, witness) }
+  return by === undefined ? pass : { block: true, reason: gitDenial(workspace, by, observation) }
 }
 
 /** Only what is prepared can still be refused; only `HEAD` and branches are somebody's work. */

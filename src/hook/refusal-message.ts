@@ -1,39 +1,39 @@
 import type { Claim } from '../lease/claim.ts'
 import { blockReason } from '../lease/injected-io-lock.ts'
-import { ageOf, remainingMs, standing, type Witness } from '../lease/staleness.ts'
+import { ageOf, remainingMs, claimStatus, type Observation } from '../lease/staleness.ts'
 import { formatDuration } from '../base/text/duration.ts'
 import { visibleText } from '../base/text/visible-text.ts'
 
 /**
  * Why a tool call is refused, so that a model can act on it: who holds the workspace, since when, doing what, and what to do.
  */
-export const denial = (workspace: string, by: Claim, witness: Witness): string =>
+export const denial = (workspace: string, by: Claim, observation: Observation): string =>
   [
-    holderOf(workspace, by, witness),
+    holderOf(workspace, by, observation),
     'Nothing was changed. Do not look for a way around it: go on with what changes no files, then try again; or tell the user, who can let that session finish, close it, or start you in another git worktree.',
-    ending(by, witness),
+    ending(by, observation),
   ].join(' ')
 
 /** The same for whoever runs git, person or agent. */
-export const gitDenial = (workspace: string, by: Claim, witness: Witness): string =>
+export const gitDenial = (workspace: string, by: Claim, observation: Observation): string =>
   [
-    holderOf(workspace, by, witness),
-    ending(by, witness),
+    holderOf(workspace, by, observation),
+    ending(by, observation),
     'To go on anyway, set STINT_BYPASS=1 for this one command.',
   ].join('\n')
 
 /** What others have written is quoted and made harmless: a model reads it. */
-function holderOf(workspace: string, by: Claim, witness: Witness): string {
+function holderOf(workspace: string, by: Claim, observation: Observation): string {
   const where = visibleText(workspace)
   const what = by.paths.includes('**') ? where : `${listed(by.paths)} in ${where}`
-  const busy = standing(by, witness) === 'busy' ? ', and is at work right now' : ''
+  const busy = claimStatus(by, observation) === 'busy' ? ', and is at work right now' : ''
   const doing = by.purpose === null ? '' : `; it is doing ${JSON.stringify(visibleText(by.purpose, 200))}`
-  const [held, active] = [witness.now.wall - by.acquired_at, ageOf(by, witness.now)].map(rounded)
+  const [held, active] = [observation.now.wall - by.acquired_at, ageOf(by, observation.now)].map(rounded)
   return `${blockReason(visibleText(by.session_id), by.pid)}. That session has held ${what} for ${held}, was last active ${active} ago${busy}${doing}.`
 }
 
-const ending = (by: Claim, witness: Witness): string =>
-  `Its claim ends by itself at the latest in ${rounded(remainingMs(by, witness))}; \`stint lock status\` shows it.`
+const ending = (by: Claim, observation: Observation): string =>
+  `Its claim ends by itself at the latest in ${rounded(remainingMs(by, observation))}; \`stint lock status\` shows it.`
 
 const listed = (paths: readonly string[]): string => {
   const shown = paths.slice(0, 3).map((path) => visibleText(path, 100))

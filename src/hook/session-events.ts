@@ -8,7 +8,7 @@ import { changeNow, forEachBook, isOfSession, type Surroundings } from './hook-c
 /** The user has spoken: earlier calls have ended or were broken off, except in the background. */
 export function hearPrompt(party: Party, around: Surroundings): void {
   forEachBook(isOfSession(party.sessionId), around, (book) => {
-    changeNow(book, (claims, witness) => forgetCalls(claims, party, witness, 'keep'))
+    changeNow(book, (claims, observation) => forgetCalls(claims, party, observation, 'keep'))
   })
 }
 
@@ -19,7 +19,7 @@ export function endTurn(event: HookEvent, party: Party, hold: Hold, around: Surr
   const background = event.background ? 'start' : 'end'
   forEachBook(isOfSession(party.sessionId), around, (book) => {
     if (hold === 'turn' && !event.background) changeNow(book, (claims) => leave(claims, party))
-    else changeNow(book, (claims, witness) => forgetCalls(claims, party, witness, background))
+    else changeNow(book, (claims, observation) => forgetCalls(claims, party, observation, background))
   })
 }
 
@@ -30,8 +30,10 @@ export function startSession(event: HookEvent, party: Party, around: Surrounding
   const renaming = isRenaming(event)
   const isMeant = (claim: Claim): boolean => isOurs(claim) || (renaming && isMovingOn(claim))
   forEachBook(isMeant, around, (book) => {
-    changeNow(book, (claims, witness, fence): Decision<unknown> =>
-      renaming ? takeUp(claims, party, witness, fence) : forgetCalls(claims, party, witness, background),
+    changeNow(book, (claims, observation, fence): Decision<unknown> =>
+      renaming
+        ? takeUp(claims, party, observation, fence)
+        : forgetCalls(claims, party, observation, background),
     )
   })
 }
@@ -39,7 +41,7 @@ export function startSession(event: HookEvent, party: Party, around: Surrounding
 export function endSession(event: HookEvent, party: Party, hold: Hold, around: Surroundings): void {
   const movesOn = hold === 'session' && isRenaming(event)
   forEachBook(isOfSession(party.sessionId), around, (book) => {
-    if (movesOn) changeNow(book, (claims, witness, fence) => moveOn(claims, party, witness, fence))
+    if (movesOn) changeNow(book, (claims, observation, fence) => moveOn(claims, party, observation, fence))
     else changeNow(book, (claims) => leave(claims, party))
   })
 }

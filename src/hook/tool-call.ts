@@ -16,10 +16,10 @@ export function beginToolCall(event: HookEvent, party: Party, scope: Scope, arou
   const { workspace, needs } = placeOfCall(event, tool, scope)
   const purpose = purposeOf(event, (text) => redactRawEnvironmentSecrets(text, around.env))
   const request = { ...party, needs, call: event.callId ?? newCallId(), purpose }
-  const { answer, witness } = changeNow(bookOf(workspace, around), (claims, witness, fence) =>
-    beginCall(claims, request, witness, fence),
+  const { answer, observation } = changeNow(bookOf(workspace, around), (claims, observation, fence) =>
+    beginCall(claims, request, observation, fence),
   )
-  return answer.granted ? pass : { block: true, reason: denial(workspace.path, answer.by, witness) }
+  return answer.granted ? pass : { block: true, reason: denial(workspace.path, answer.by, observation) }
 }
 
 /** It has run, well or badly. */
@@ -28,8 +28,9 @@ export function endToolCall(event: HookEvent, party: Party, scope: Scope, around
   if (tool === undefined) return
   const request = { ...party, call: event.callId }
   const settle = (book: Book): boolean =>
-    changeNow<EndedCall>(book, (claims, witness, _fence, tried) => endCall(claims, request, witness, tried))
-      .answer.claim !== undefined
+    changeNow<EndedCall>(book, (claims, observation, _fence, tried) =>
+      endCall(claims, request, observation, tried),
+    ).answer.claim !== undefined
   const here = placeNow(event, tool, scope)
   if (here !== undefined && settle(bookOf(here.workspace, around))) return
   // The call has led the agent to another directory, or removed the one it was in.

@@ -4,7 +4,7 @@ import { type Book, change, type Changed } from './workspace-claims.ts'
 import type { Claim } from './claim.ts'
 import { heldError, type Refused } from './lock-held-error.ts'
 import { runAsync, runSync } from './register.ts'
-import { acquire, type AcquireAnswer, type AcquireRequest } from './rules.ts'
+import { decideAcquire, type AcquireAnswer, type AcquireRequest } from './rules.ts'
 
 export type Granted = Extract<AcquireAnswer, { granted: true }>
 
@@ -45,7 +45,7 @@ export function acquireWithinSync(book: Book, request: AcquireRequest, waitMs: n
 }
 
 const attempt = (book: Book, request: AcquireRequest) =>
-  change(book, (claims, witness, fence) => acquire(claims, request, witness, fence))
+  change(book, (claims, observation, fence) => decideAcquire(claims, request, observation, fence))
 
 /** A quarter of a millisecond at first, then longer, up to a fifth of a second; never in step with the others. */
 const pauseMs = (tries: number): number =>

@@ -10,7 +10,7 @@ import { thisMachine } from '../base/process/platform.ts'
  */
 
 /** The target `@<name> <first line>` of a link whose rest is an attachment. */
-export interface Target {
+export interface AttachedTarget {
   /** `<where>-<pid>-<start>-<token>-<count>`: named after its writer. Only its writer ever names it in a link, and it never changes. */
   name: string
   head: string
@@ -33,7 +33,7 @@ export const isAttachment = (name: string): boolean => /^[0-9a-f]{4}(?:-[0-9a-z]
 export const writeTarget = (name: string, head: string): string => `@${name} ${head}`
 
 /** Undefined if the target is a text itself. */
-export function parseTarget(target: string): Target | undefined {
+export function parseTarget(target: string): AttachedTarget | undefined {
   if (!target.startsWith('@')) return undefined
   const space = target.indexOf(' ')
   // Whatever else somebody put there leads nowhere.

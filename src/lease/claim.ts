@@ -1,7 +1,7 @@
 import type { Identity } from '../base/process/liveness.ts'
 
 /** What a workspace's register holds: everybody's claims on it. */
-export interface Claims {
+export interface ClaimsRecord {
   schema_version: 1
   /** The full path behind the key: two paths with one key must not share claims. */
   workspace: string
@@ -11,10 +11,10 @@ export interface Claims {
   boot: string
   claims: Claim[]
   /** The last claims that were removed against their holder's will. */
-  breaks: Break[]
+  breaks: BrokenClaim[]
 }
 
-export interface Break {
+export interface BrokenClaim {
   session_id: string
   fence: number
   by: string
@@ -47,13 +47,13 @@ export interface Claim {
   narrowed: boolean
   /** Taken from the command line without a process: it outlives its holders until its time is over. */
   detached: boolean
-  holders: Holder[]
+  holders: ClaimHolder[]
 }
 
 export type ClaimMode = 'exclusive' | 'shared'
 
 /** A process a claim lives by. */
-export interface Holder extends Identity {
+export interface ClaimHolder extends Identity {
   /** What it is working on: while it lives, a claim in use does not expire. */
   calls: Call[]
 }
@@ -71,7 +71,7 @@ export const defaultBusyTtlMs = 2 * 3_600_000
 export const maxTtlMs = 30 * 24 * 3_600_000
 
 /** What a workspace has that nobody claims. */
-export const noClaims = (workspace: string): Claims => {
+export const noClaims = (workspace: string): ClaimsRecord => {
   return { schema_version: 1, workspace, generation: 0, boot: '', claims: [], breaks: [] }
 }
 

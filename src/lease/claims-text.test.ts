@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { at, empty, granted, minute, wants } from '../../test/support/claim-samples.ts'
 import { parseClaims, writeClaims } from './claims-text.ts'
-import { stands } from './staleness.ts'
+import { isInForce } from './staleness.ts'
 
 test('claims are read back as they were written, and no text breaks the reader', () => {
   const by = { writer: '2i8g0.zzzzz', count: 1295 }
@@ -36,7 +36,7 @@ test('claims are read back as they were written, and no text breaks the reader',
       (text) => {
         const claims = parseClaims(text, '/w')
         for (const claim of claims?.claims ?? [])
-          expect(stands(claim, at(Number.MAX_SAFE_INTEGER))).toBe(false)
+          expect(isInForce(claim, at(Number.MAX_SAFE_INTEGER))).toBe(false)
       },
     ),
   )

@@ -1,12 +1,12 @@
 import { parseIdentity } from '../base/process/liveness.ts'
 import {
-  type Break,
+  type BrokenClaim,
   type Call,
   type Claim,
-  type Claims,
+  type ClaimsRecord,
   defaultBusyTtlMs,
   defaultTtlMs,
-  type Holder,
+  type ClaimHolder,
   maxTtlMs,
   noClaims,
   wholeWorkspace,
@@ -17,7 +17,7 @@ import {
  * not write the rest again. Without claims there is only a line. Anything else is plain JSON. `by`, the writer and how many it has written,
  * makes each text unlike all others.
  */
-export function writeClaims(claims: Claims, by: { writer: string; count: number }): string {
+export function writeClaims(claims: ClaimsRecord, by: { writer: string; count: number }): string {
   const [claim, second] = claims.claims
   const count = by.count.toString(36)
   if (second !== undefined || claims.breaks.length > 0) return JSON.stringify({ ...claims, ...by })
@@ -31,7 +31,7 @@ export function writeClaims(claims: Claims, by: { writer: string; count: number 
 }
 
 /** Undefined if the text is none of ours, or of a later version. `workspace`: whose it is, if it does not say. */
-export function parseClaims(text: string, workspace: string): Claims | undefined {
+export function parseClaims(text: string, workspace: string): ClaimsRecord | undefined {
   if (text.startsWith('free ')) return parseFree(text, workspace)
   const value = text.startsWith('{') ? parseJson(text) : parseHeld(text)
   if (!isRecord(value) || value.schema_version !== 1) return undefined
@@ -45,7 +45,7 @@ export function parseClaims(text: string, workspace: string): Claims | undefined
   }
 }
 
-function parseFree(text: string, workspace: string): Claims | undefined {
+function parseFree(text: string, workspace: string): ClaimsRecord | undefined {
   const [, generation, boot] = /^free (\d{1,15}) (\S*) /.exec(text) ?? []
   if (boot === undefined) return undefined
   return { ...noClaims(workspace), generation: Number(generation), boot }
@@ -105,7 +105,7 @@ function parseClaim(value: unknown): Claim | undefined {
   }
 }
 
-function parseBreak(value: unknown): Break | undefined {
+function parseBreak(value: unknown): BrokenClaim | undefined {
   if (!isRecord(value) || typeof value.session_id !== 'string') return undefined
   return {
     session_id: value.session_id,
@@ -116,7 +116,7 @@ function parseBreak(value: unknown): Break | undefined {
   }
 }
 
-function parseHolder(value: unknown): Holder | undefined {
+function parseHolder(value: unknown): ClaimHolder | undefined {
   const identity = parseIdentity(value)
   if (identity === undefined || !isRecord(value)) return undefined
   return { ...identity, calls: listOf(value.calls, parseCall) }

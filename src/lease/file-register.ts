@@ -10,7 +10,7 @@ import {
   writeTarget,
 } from './attachment.ts'
 import { type FileStep, perform, performSync } from './file-step.ts'
-import type { Held, Now, Register, Steps } from './register.ts'
+import type { RegisterEntry, Now, Register, Steps } from './register.ts'
 
 type Files<Result> = Steps<FileStep, Result>
 
@@ -45,7 +45,7 @@ export function fileRegister(directory: string, keptEpochs = 4): Register<FileSt
     }
   }
 
-  function* read(key: string, known?: Held): Files<Held> {
+  function* read(key: string, known?: RegisterEntry): Files<RegisterEntry> {
     if (known !== undefined && known.epoch > 0 && (yield* isStill(key, known))) return known
     for (;;) {
       const epoch = top(yield* list(key))
@@ -59,7 +59,7 @@ export function fileRegister(directory: string, keptEpochs = 4): Register<FileSt
    * Old epochs go in order, and no text is ever written twice: while the one we know is there, its successor cannot have come and gone. So
    * if there is none, and after that the known one is still there, it was on top.
    */
-  function* isStill(key: string, { epoch, text }: Held): Files<boolean> {
+  function* isStill(key: string, { epoch, text }: RegisterEntry): Files<boolean> {
     if ((yield { call: 'exists', path: pathOf(key, epoch + 1) }) as boolean) return false
     return (yield* readEpoch(key, epoch)) === text
   }

@@ -5,10 +5,14 @@
  *
  * @module stint/lock
  */
-import { type Claims, defaultTtlMs, noClaims } from './claim.ts'
+import { type ClaimsRecord, defaultTtlMs, noClaims } from './claim.ts'
 import { parseClaims } from './claims-text.ts'
-import { acquire as acquireClaim, refresh as refreshClaim, release as releaseClaim } from './rules.ts'
-import type { Witness } from './staleness.ts'
+import {
+  decideAcquire as acquireClaim,
+  decideRefresh as refreshClaim,
+  decideRelease as releaseClaim,
+} from './rules.ts'
+import type { Observation } from './staleness.ts'
 
 export { computeWorkspaceHash } from './workspace.ts'
 
@@ -92,7 +96,7 @@ export const blockReason = (sessionId: string, pid: number | null): string =>
   `parallel session lock held by ${sessionId} (pid ${pid ?? '-'}) — wait or close that session first`
 
 /** A lock record as the claims of a workspace: none if it makes no sense. */
-function claimsOf(record: LockRecord | null | undefined): Claims {
+function claimsOf(record: LockRecord | null | undefined): ClaimsRecord {
   const claims = [{ ...record, pid: null, detached: true, paths: ['**'] }]
   return parseClaims(JSON.stringify({ ...noClaims(''), claims }), '') ?? noClaims('')
 }
@@ -101,7 +105,7 @@ const holderOf = (record: LockRecord | null | undefined): LockHolder | undefined
   record ? { session_id: record.session_id, pid: record.pid, acquired_at: record.acquired_at } : undefined
 
 /** Its records know the wall clock and no process. */
-const witnessAt = (now: number): Witness => ({
+const witnessAt = (now: number): Observation => ({
   now: { wall: now, mono: 0, clock: 'wall' },
   liveness: () => 'unknown',
 })

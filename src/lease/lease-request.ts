@@ -7,7 +7,7 @@ import { type ClaimMode, defaultTtlMs, maxTtlMs, wholeWorkspace } from './claim.
 import { homeRegister } from './home-register.ts'
 import type { Register } from './register.ts'
 import type { AcquireRequest } from './rules.ts'
-import { resourceSubject, subjectPaths, workspaceSubject } from './lease-target.ts'
+import { resourceTarget, pathsInTarget, workspaceTarget } from './lease-target.ts'
 import type { Workspace } from './workspace.ts'
 
 export interface LeaseOptions {
@@ -43,10 +43,8 @@ export function prepareLease(options: LeaseOptions): { book: Book; request: Acqu
   const register = options.register ?? homeRegister()
   const { resource } = options
   const subject =
-    resource === undefined
-      ? workspaceSubject(options.workspace, register)
-      : resourceSubject(resource, register)
-  const paths = options.paths?.length ? subjectPaths(subject, register, options.paths) : wholeWorkspace
+    resource === undefined ? workspaceTarget(options.workspace, register) : resourceTarget(resource, register)
+  const paths = options.paths?.length ? pathsInTarget(subject, register, options.paths) : wholeWorkspace
   return {
     waitMs,
     book: { register, key: subject.key, workspace: subject.name },

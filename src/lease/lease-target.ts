@@ -3,7 +3,7 @@ import type { Register } from './register.ts'
 import { claimPaths, computeWorkspaceHash, findWorkspace, plainPath, type Workspace } from './workspace.ts'
 
 /** What a lease is on: a workspace, or anything else that has a name. */
-export interface Subject {
+export interface LeaseTarget {
   /** By which a register knows it. */
   key: string
   /** What the key stands for: a path, a repository, a resource's name. */
@@ -15,7 +15,7 @@ export interface Subject {
 /** A resource's name: what all who use it agree on. It cannot be taken for a path. */
 const resourcePattern = /^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,199}$/
 
-export function resourceSubject(name: string, { shared }: Pick<Register, 'shared'>): Subject {
+export function resourceTarget(name: string, { shared }: Pick<Register, 'shared'>): LeaseTarget {
   if (!resourcePattern.test(name)) {
     throw new StintError('ARG_ERROR', `${JSON.stringify(String(name).slice(0, 210))} cannot be a resource`, {
       hint: 'A resource is named like deploy:prod: a letter or digit, then at most 199 of letters, digits and . _ : / @ + -',
@@ -27,17 +27,17 @@ export function resourceSubject(name: string, { shared }: Pick<Register, 'shared
 }
 
 /** Kept where other machines see it, a workspace is what it is a clone of. */
-export function workspaceSubject(
+export function workspaceTarget(
   workspace: string | Workspace | undefined,
   { shared }: Pick<Register, 'shared'>,
-): Subject & { path: string } {
+): LeaseTarget & { path: string } {
   const { path, key } = typeof workspace === 'object' ? workspace : findWorkspace(workspace)
   return shared ? { path, ...shared.nameWorkspace(path) } : { path, key, name: path }
 }
 
 /** Paths in it, as claims name them. Between machines no case is told apart: to some of them it makes no difference. */
-export function subjectPaths(
-  { path, name }: Subject,
+export function pathsInTarget(
+  { path, name }: LeaseTarget,
   { shared }: Pick<Register, 'shared'>,
   paths: readonly string[],
   from?: string,
@@ -48,5 +48,5 @@ export function subjectPaths(
 }
 
 /** Which of the two a record is about, from what a register has. */
-export const kindOf = (key: string, name: string): 'workspace' | 'resource' =>
+export const targetKind = (key: string, name: string): 'workspace' | 'resource' =>
   key.startsWith('resource:') || key === computeWorkspaceHash(`resource:${name}`) ? 'resource' : 'workspace'

@@ -11,7 +11,7 @@ import { acquireLease, acquireLeaseSync, type Lease } from './lease.ts'
 import type { LeaseOptions } from './lease-request.ts'
 import { memoryRegister } from './memory-register.ts'
 import { type Register, runAsync } from './register.ts'
-import { breakClaim } from './rules.ts'
+import { decideBreak } from './rules.ts'
 import { findWorkspace } from './workspace.ts'
 
 let world: World
@@ -189,7 +189,7 @@ test('join never takes back what was lost', async () => {
   const record = { by: 'me', reason: null, at: 0 }
   await runAsync(
     register,
-    change(book, (claims) => breakClaim(claims, { session_id: 'a', fence: lease.fence }, record)),
+    change(book, (claims) => decideBreak(claims, { session_id: 'a', fence: lease.fence }, record)),
   )
   const identity = identify(world.start('sleep', ['300']).pid)
   expect(identity && (await lease.join(identity))).toBe(false)

@@ -3,11 +3,11 @@ import { timerMs } from '../base/text/duration.ts'
 import type { Identity } from '../base/process/liveness.ts'
 import { StintError } from '../base/errors/stint-error.ts'
 import { type Book, change, type Changed, look } from './workspace-claims.ts'
-import type { Claim, Holder } from './claim.ts'
+import type { Claim, ClaimHolder } from './claim.ts'
 import { giveUp } from './give-up.ts'
 import { type LeaseOptions, prepareLease } from './lease-request.ts'
 import { runAsync, runSync, type Steps } from './register.ts'
-import { type AcquireRequest, check, refresh, withHolder } from './rules.ts'
+import { type AcquireRequest, checkClaim, decideRefresh, withHolder } from './rules.ts'
 import { acquireWithin, acquireWithinSync, type Granted, tryWatch } from './acquire-with-wait.ts'
 
 /**
@@ -140,15 +140,15 @@ export class Lease {
   #refreshing(joining?: Identity) {
     const { sessionId } = this
     const firstFence = this.#claim.first_fence
-    const holders = joining && ((before: readonly Holder[]) => withHolder(before, joining))
-    return change(this.#book, (claims, witness) =>
-      refresh(claims, { sessionId, firstFence, holders }, witness),
+    const holders = joining && ((before: readonly ClaimHolder[]) => withHolder(before, joining))
+    return change(this.#book, (claims, observation) =>
+      decideRefresh(claims, { sessionId, firstFence, holders }, observation),
     )
   }
 
   *#checking(): Steps<unknown, boolean> {
-    const { claims, witness } = yield* look(this.#book)
-    return check(claims, this.sessionId, this.fence, witness) !== undefined
+    const { claims, observation } = yield* look(this.#book)
+    return checkClaim(claims, this.sessionId, this.fence, observation) !== undefined
   }
 
   #releasing() {

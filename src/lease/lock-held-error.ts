@@ -4,7 +4,7 @@ import { StintError } from '../base/errors/stint-error.ts'
 import type { Book, Changed } from './workspace-claims.ts'
 import type { Claim } from './claim.ts'
 import type { AcquireAnswer } from './rules.ts'
-import { ageOf, type Witness } from './staleness.ts'
+import { ageOf, type Observation } from './staleness.ts'
 
 export type Refused = Extract<AcquireAnswer, { granted: false }>
 
@@ -14,11 +14,11 @@ const retryAtMostMs = 3000
 /** `LOCK_HELD`: who holds it, since when, doing what. */
 export function heldError(
   book: Book,
-  { answer, epoch, witness }: Changed<Refused>,
+  { answer, epoch, observation }: Changed<Refused>,
   waitedMs: number,
 ): StintError {
   const { by } = answer
-  const age = Math.round(ageOf(by, witness.now))
+  const age = Math.round(ageOf(by, observation.now))
   const waited = waitedMs > 0 ? ` (waited ${formatDuration(waitedMs)})` : ''
   const purpose = by.purpose === null ? '' : `, ${JSON.stringify(by.purpose)}`
   return withoutStack(
@@ -26,7 +26,7 @@ export function heldError(
       new StintError('LOCK_HELD', `${book.workspace} is held by ${by.session_id}${purpose}${waited}`, {
         retryAfterMs: Math.min(retryAtMostMs, answer.retryAfterMs),
         detail: `lock_file=${book.register.locate?.(book.key, epoch) ?? book.key} holder_pid=${by.pid ?? '-'} holder_age_ms=${age}`,
-        facts: { holder: describeClaimHolder(by, witness) },
+        facts: { holder: describeClaimHolder(by, observation) },
       }),
   )
 }
@@ -50,16 +50,16 @@ export interface HolderDescription {
   liveness: Liveness
 }
 
-export const describeClaimHolder = (claim: Claim, witness: Witness): HolderDescription => ({
+export const describeClaimHolder = (claim: Claim, observation: Observation): HolderDescription => ({
   session_id: claim.session_id,
   pid: claim.pid,
   acquired_at: claim.acquired_at,
   purpose: claim.purpose,
-  liveness: claimLiveness(claim, witness),
+  liveness: claimLiveness(claim, observation),
 })
 
 /** Alive if any holder is; dead only if all are; without a holder nobody can say. */
-export function claimLiveness({ holders }: Claim, { liveness }: Witness): Liveness {
+export function claimLiveness({ holders }: Claim, { liveness }: Observation): Liveness {
   const all = holders.map(liveness)
   if (all.includes('alive')) return 'alive'
   return all.length > 0 && all.every((each) => each === 'dead') ? 'dead' : 'unknown'

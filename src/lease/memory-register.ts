@@ -1,16 +1,16 @@
 import { systemClock } from '../base/process/clock.ts'
-import type { Held, Now, Register, Steps } from './register.ts'
+import type { RegisterEntry, Now, Register, Steps } from './register.ts'
 
 type Step = () => unknown
 
 /** A register that lives as long as this process: for tests, and for leases between the parts of one program. */
 export function memoryRegister(now: () => Now = processNow): Register<Step> {
-  const held = new Map<string, Held & { writtenAt: number }>()
+  const held = new Map<string, RegisterEntry & { writtenAt: number }>()
 
   function* once<Result>(step: () => Result): Steps<Step, Result> {
     return (yield step) as Result
   }
-  const read = (key: string): Held => {
+  const read = (key: string): RegisterEntry => {
     const { epoch, text } = held.get(key) ?? { epoch: 0, text: undefined }
     return { epoch, text }
   }

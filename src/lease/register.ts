@@ -13,7 +13,7 @@ export interface Register<Step = unknown> {
    * What the key holds now. It is the truth at some moment during the call. `known` is what an earlier read or swap has shown: if it is
    * still that, a driver may save itself the trouble of making sure.
    */
-  read(key: string, known?: Held): Steps<Step, Held>
+  read(key: string, known?: RegisterEntry): Steps<Step, RegisterEntry>
   /**
    * Replaces the text if the epoch is still the expected one; returns the new epoch. `undefined` means: lost, or won and already
    * overtaken. Read again: what is found there is true, and a transition that is idempotent can simply be tried again. No two swaps may write
@@ -35,7 +35,7 @@ export interface Register<Step = unknown> {
 }
 
 /** What a register holds for a key. Epoch 0 and no text: nothing was ever written. */
-export interface Held {
+export interface RegisterEntry {
   epoch: number
   text: string | undefined
 }

@@ -13,10 +13,10 @@ import {
   wants,
 } from '../../test/support/claim-samples.ts'
 import type { Liveness } from '../base/process/liveness.ts'
-import { type Claims, defaultBusyTtlMs } from './claim.ts'
+import { type ClaimsRecord, defaultBusyTtlMs } from './claim.ts'
 import { conflict } from './overlap.ts'
-import { acquire, breakClaim, check, refresh, release, withHolder } from './rules.ts'
-import { stands, type Witness } from './staleness.ts'
+import { decideAcquire, decideBreak, checkClaim, decideRefresh, decideRelease, withHolder } from './rules.ts'
+import { isInForce, type Observation } from './staleness.ts'
 
 test('free: granted, with a fence', () => {
   expect(only(granted(empty, wants('a'), at(0), 7))).toMatchObject({
@@ -34,7 +34,7 @@ test('free: granted, with a fence', () => {
 
 test('a fresh claim of another session: refused, with its holder and when to ask again', () => {
   const held = granted(empty, wants('a', { purpose: 'testing' }), at(0))
-  const { answer, next } = acquire(held, wants('b'), at(minute), 2)
+  const { answer, next } = decideAcquire(held, wants('b'), at(minute), 2)
   expect(next).toBeUndefined()
   expect(answer).toMatchObject({
     granted: false,
@@ -80,12 +80,13 @@ test('busy is not idle: with a call in flight and a living holder a claim outlas
 })
 
 test('a call that begins twice counts once, and a process that joins twice holds once, with its calls', () => {
-  const calls = (claims: Claims) => only(claims).holders.map((each) => each.calls.map(({ id }) => id))
-  const begin = (claims: Claims, call: string) => granted(claims, wants('a', { call }), at(1))
+  const calls = (claims: ClaimsRecord) => only(claims).holders.map((each) => each.calls.map(({ id }) => id))
+  const begin = (claims: ClaimsRecord, call: string) => granted(claims, wants('a', { call }), at(1))
   const two = ['1', '2', '1'].reduce(begin, empty)
   expect(calls(two)).toEqual([['2', '1']])
-  const join = (claims: Claims, pid: number) =>
-    refresh(claims, { sessionId: 'a', holders: (before) => withHolder(before, identity(pid)) }, at(2)).next
+  const join = (claims: ClaimsRecord, pid: number) =>
+    decideRefresh(claims, { sessionId: 'a', holders: (before) => withHolder(before, identity(pid)) }, at(2))
+      .next
   const joined = join(join(two, 200) ?? empty, 200)
   expect(joined && calls(joined)).toEqual([['2', '1'], []])
   const again = join(two, 97)
@@ -97,9 +98,11 @@ test('several holders of which one dies: the claim lives by the others, and ends
   expect(only(both).holders.map(({ pid }) => pid)).toEqual([97, 200])
   expect(isGranted(both, wants('b'), at(1, { liveness: lives({ 97: 'dead' }) }))).toBe(false)
   expect(isGranted(both, wants('b'), at(1, { liveness: lives({ 97: 'dead', 200: 'dead' }) }))).toBe(true)
-  const one = release(both, { sessionId: 'a', holders: [identity(97)] })
+  const one = decideRelease(both, { sessionId: 'a', holders: [identity(97)] })
   expect(one.answer).toMatchObject({ released: true, claim: { holders: [{ pid: 200 }] } })
-  expect(release(one.next ?? empty, { sessionId: 'a', holders: [identity(200)] }).next?.claims).toEqual([])
+  expect(decideRelease(one.next ?? empty, { sessionId: 'a', holders: [identity(200)] }).next?.claims).toEqual(
+    [],
+  )
 })
 
 test('a claim without a process lives by its time alone, also when a process has joined and left it', () => {
@@ -107,7 +110,7 @@ test('a claim without a process lives by its time alone, also when a process has
   expect(only(detached)).toMatchObject({ pid: null, detached: true, holders: [] })
   const joined = granted(detached, wants('a', { holder: identity(5) }), at(0))
   expect(isGranted(joined, wants('b'), at(1, { liveness: () => 'dead' }))).toBe(false)
-  const left = release(joined, { sessionId: 'a', holders: [identity(5)] }).next
+  const left = decideRelease(joined, { sessionId: 'a', holders: [identity(5)] }).next
   expect(left && only(left)).toMatchObject({ detached: true, holders: [] })
   expect(isGranted(left ?? empty, wants('b'), at(5 * minute + 1))).toBe(true)
 })
@@ -122,48 +125,48 @@ test('a claim moves to a new session id only if its host says so and the process
 
 test('refresh and release act only for the owner, and say so', () => {
   const held = granted(empty, wants('a'), at(0))
-  expect(refresh(held, { sessionId: 'b' }, at(1))).toEqual({ answer: {} })
-  expect(release(held, { sessionId: 'b' })).toEqual({ answer: { released: false } })
-  expect(refresh(held, { sessionId: 'a', firstFence: 9 }, at(1)).answer.claim).toBeUndefined()
-  expect(release(held, { sessionId: 'a', firstFence: 9 }).answer.released).toBe(false)
-  expect(refresh(held, { sessionId: 'a' }, at(minute)).answer.claim).toMatchObject({
+  expect(decideRefresh(held, { sessionId: 'b' }, at(1))).toEqual({ answer: {} })
+  expect(decideRelease(held, { sessionId: 'b' })).toEqual({ answer: { released: false } })
+  expect(decideRefresh(held, { sessionId: 'a', firstFence: 9 }, at(1)).answer.claim).toBeUndefined()
+  expect(decideRelease(held, { sessionId: 'a', firstFence: 9 }).answer.released).toBe(false)
+  expect(decideRefresh(held, { sessionId: 'a' }, at(minute)).answer.claim).toMatchObject({
     mono: minute,
     ttl_ms: 300_000,
   })
-  expect(release(held, { sessionId: 'a' }).next?.claims).toEqual([])
+  expect(decideRelease(held, { sessionId: 'a' }).next?.claims).toEqual([])
 })
 
 test('a claim that is broken is recorded with who did it and why, once; one with another fence is left alone', () => {
   const held = granted(empty, wants('a'), at(0))
   const seen = { session_id: 'a', fence: 1 }
   const record = { by: 'me', reason: 'hung', at: 5 }
-  const { next = empty, answer } = breakClaim(held, seen, record)
+  const { next = empty, answer } = decideBreak(held, seen, record)
   expect(next).toMatchObject({ claims: [], breaks: [{ ...seen, ...record }] })
   expect(answer).toEqual({ broken: true })
   const back = granted(next, wants('a'), at(1), 9)
-  expect(breakClaim(back, seen, record)).toEqual({ answer: { broken: true } })
-  expect(breakClaim(back, seen, { ...record, at: 6 })).toEqual({ answer: { broken: false } })
-  expect(breakClaim(held, { session_id: 'b', fence: 1 }, record)).toEqual({ answer: { broken: false } })
+  expect(decideBreak(back, seen, record)).toEqual({ answer: { broken: true } })
+  expect(decideBreak(back, seen, { ...record, at: 6 })).toEqual({ answer: { broken: false } })
+  expect(decideBreak(held, { session_id: 'b', fence: 1 }, record)).toEqual({ answer: { broken: false } })
 })
 
 test('release of a path narrows the claim, and takes nothing that was not claimed', () => {
   const held = granted(empty, wants('a', { paths: ['src/api', 'src/ui', 'docs'] }), at(0))
-  const narrowed = (paths: string[]) => release(held, { sessionId: 'a', paths }).next?.claims[0]?.paths
+  const narrowed = (paths: string[]) => decideRelease(held, { sessionId: 'a', paths }).next?.claims[0]?.paths
   expect(narrowed(['docs'])).toEqual(['src/api', 'src/ui'])
   expect(narrowed(['src'])).toEqual(['docs'])
   expect(narrowed(['**'])).toBeUndefined()
-  expect(release(held, { sessionId: 'a', paths: ['src/api/file'] }).answer.released).toBe(false)
+  expect(decideRelease(held, { sessionId: 'a', paths: ['src/api/file'] }).answer.released).toBe(false)
 })
 
 test('a path given up and taken again is a new grant: a fence from before does not hold', () => {
   const both = granted(empty, wants('a', { paths: ['docs', 'src'] }), at(0), 1)
-  const narrowed = release(both, { sessionId: 'a', paths: ['src'] }).next ?? both
-  expect(check(narrowed, 'a', 1, at(1))).toBeDefined()
+  const narrowed = decideRelease(both, { sessionId: 'a', paths: ['src'] }).next ?? both
+  expect(checkClaim(narrowed, 'a', 1, at(1))).toBeDefined()
   const again = granted(narrowed, wants('a', { paths: ['src'] }), at(2), 5)
-  expect(check(again, 'a', 1, at(3))).toBeUndefined()
-  expect(check(again, 'a', 5, at(3))).toBeDefined()
+  expect(checkClaim(again, 'a', 1, at(3))).toBeUndefined()
+  expect(checkClaim(again, 'a', 5, at(3))).toBeDefined()
   const more = granted(again, wants('a', { paths: ['lib'] }), at(4), 7)
-  expect(check(more, 'a', 5, at(5))).toBeDefined()
+  expect(checkClaim(more, 'a', 5, at(5))).toBeDefined()
 })
 
 test('what a dead process of the same session has left is not taken up again', () => {
@@ -200,14 +203,14 @@ test('check: the claim stands, and was never lost since the given fence', () => 
     at(0),
     8,
   )
-  expect([4, 5, 8, 9].map((fence) => check(held, 'a', fence, at(1)) !== undefined)).toEqual([
+  expect([4, 5, 8, 9].map((fence) => checkClaim(held, 'a', fence, at(1)) !== undefined)).toEqual([
     false,
     true,
     true,
     false,
   ])
-  expect(check(held, 'a', undefined, at(5 * minute + 1))).toBeUndefined()
-  expect(check(held, 'b', undefined, at(1))).toBeUndefined()
+  expect(checkClaim(held, 'a', undefined, at(5 * minute + 1))).toBeUndefined()
+  expect(checkClaim(held, 'b', undefined, at(1))).toBeUndefined()
 })
 
 test('paths: src/api and src/ui at once, src refused while either is held; shared with shared, not with exclusive', () => {
@@ -244,7 +247,7 @@ test("whatever happens, two standing claims never conflict, and nobody changes o
       let now = 0
       let epoch = 0
       const dead: Record<number, Liveness> = {}
-      const witness = (): Witness => at(now, { liveness: lives(dead) })
+      const observation = (): Observation => at(now, { liveness: lives(dead) })
       for (const step of steps) {
         if (step.do === 'wait') now += step.ms
         else if (step.do === 'die') dead[step.session.charCodeAt(0)] = 'dead'
@@ -253,15 +256,15 @@ test("whatever happens, two standing claims never conflict, and nobody changes o
           const request = wants(step.session)
           const { next } =
             step.do === 'acquire'
-              ? acquire(
+              ? decideAcquire(
                   claims,
                   { ...request, paths: step.paths, mode: step.mode, call: step.call ? 'x' : undefined },
-                  witness(),
+                  observation(),
                   epoch + 1,
                 )
               : step.do === 'refresh'
-                ? refresh(claims, { sessionId: step.session }, witness())
-                : release(claims, {
+                ? decideRefresh(claims, { sessionId: step.session }, observation())
+                : decideRelease(claims, {
                     sessionId: step.session,
                     paths: step.do === 'narrow' ? step.paths : undefined,
                   })
@@ -270,10 +273,10 @@ test("whatever happens, two standing claims never conflict, and nobody changes o
             claims = next
           }
           for (const other of before.claims.filter(({ session_id }) => session_id !== step.session)) {
-            if (stands(other, witness())) expect(claims.claims).toContain(other)
+            if (isInForce(other, observation())) expect(claims.claims).toContain(other)
           }
         }
-        const standingNow = claims.claims.filter((claim) => stands(claim, witness()))
+        const standingNow = claims.claims.filter((claim) => isInForce(claim, observation()))
         for (const [i, one] of standingNow.entries()) {
           for (const two of standingNow.slice(i + 1)) expect(conflict(one, two)).toBe(false)
         }

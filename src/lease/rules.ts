@@ -1,21 +1,21 @@
 import type { Identity } from '../base/process/liveness.ts'
 import {
-  type Break,
+  type BrokenClaim,
   type Call,
   type Claim,
   type ClaimMode,
-  type Claims,
+  type ClaimsRecord,
   defaultBusyTtlMs,
-  type Holder,
+  type ClaimHolder,
   sameProcess,
 } from './claim.ts'
 import { conflict, covers, union } from './overlap.ts'
-import { remainingMs, standing, stands, type Witness } from './staleness.ts'
+import { remainingMs, claimStatus, isInForce, type Observation } from './staleness.ts'
 
 /** What a rule decides. The rules are pure functions over the claims, a request, the time and which processes live. */
 export interface Decision<Answer> {
   /** What is to be written; absent if nothing changes. */
-  next?: Claims
+  next?: ClaimsRecord
   answer: Answer
 }
 
@@ -39,38 +39,38 @@ export type AcquireAnswer =
   | { granted: false; by: Claim; retryAfterMs: number }
 
 /** Free, stale or the same session: granted. A standing claim of another session that conflicts: refused. */
-export function acquire(
-  claims: Claims,
+export function decideAcquire(
+  claims: ClaimsRecord,
   request: AcquireRequest,
-  witness: Witness,
+  observation: Observation,
   nextFence: number,
 ): Decision<AcquireAnswer> {
   const own = ownClaim(claims, request)
   // What a dead process of ours has left is not taken up again.
-  const mine = own !== undefined && standing(own, witness) === 'dead' ? undefined : own
+  const mine = own !== undefined && claimStatus(own, observation) === 'dead' ? undefined : own
   const others = claims.claims.filter((claim) => claim !== mine)
-  const remaining = others.filter((claim) => stands(claim, witness))
+  const remaining = others.filter((claim) => isInForce(claim, observation))
   const wanted = {
     paths: mine === undefined ? union(request.paths, []) : union(mine.paths, request.paths),
     mode: mine?.mode === 'exclusive' ? mine.mode : request.mode,
   }
   const by = remaining.find((claim) => conflict(claim, wanted))
   if (by !== undefined)
-    return { answer: { granted: false, by, retryAfterMs: Math.ceil(remainingMs(by, witness)) } }
+    return { answer: { granted: false, by, retryAfterMs: Math.ceil(remainingMs(by, observation)) } }
 
   // The same again keeps its fence; wanting more is a new grant.
   const widened = mine === undefined || wanted.mode !== mine.mode || !sameList(wanted.paths, mine.paths)
   const fence = widened ? nextFence : mine.fence
-  const holders = joinHolders(mine?.holders ?? [], request, witness)
+  const holders = joinHolders(mine?.holders ?? [], request, observation)
   const isJoint = mine !== undefined && (mine.detached || holders.length > 1)
   const claim: Claim = {
     session_id: request.sessionId,
     pid: holders[0]?.pid ?? null,
-    acquired_at: mine?.acquired_at ?? Math.round(witness.now.wall),
+    acquired_at: mine?.acquired_at ?? Math.round(observation.now.wall),
     // Those who hold it with us go on refreshing it by their own time.
     ttl_ms: isJoint ? Math.max(mine.ttl_ms, request.ttlMs) : request.ttlMs,
     busy_ttl_ms: request.busyTtlMs ?? mine?.busy_ttl_ms ?? defaultBusyTtlMs,
-    ...touched(witness),
+    ...touched(observation),
     ...wanted,
     fence,
     first_fence: mine === undefined || (widened && mine.narrowed) ? fence : mine.first_fence,
@@ -88,19 +88,19 @@ export interface RefreshRequest {
   /** Only if it is still the claim that began with this fence. */
   firstFence?: number
   /** What its holders become. Applied twice, it must give the same as once. */
-  holders?: (before: readonly Holder[]) => Holder[]
+  holders?: (before: readonly ClaimHolder[]) => ClaimHolder[]
 }
 
 /** Only for the owner; never steals. */
-export function refresh(
-  claims: Claims,
+export function decideRefresh(
+  claims: ClaimsRecord,
   request: RefreshRequest,
-  witness: Witness,
+  observation: Observation,
 ): Decision<{ claim?: Claim }> {
   const mine = claims.claims.find((claim) => isOwn(claim, request))
   if (mine === undefined) return { answer: {} }
   const holders = request.holders?.(mine.holders) ?? mine.holders
-  const claim: Claim = { ...mine, ...touched(witness), holders }
+  const claim: Claim = { ...mine, ...touched(observation), holders }
   return { next: replaceClaim(claims, mine, claim), answer: { claim } }
 }
 
@@ -114,8 +114,8 @@ export interface ReleaseRequest {
 }
 
 /** Only for the owner; never touches another's claim. */
-export function release(
-  claims: Claims,
+export function decideRelease(
+  claims: ClaimsRecord,
   request: ReleaseRequest,
 ): Decision<{ released: boolean; claim?: Claim }> {
   const mine = claims.claims.find((claim) => isOwn(claim, request))
@@ -137,10 +137,10 @@ export function release(
 const rememberedBreaks = 5
 
 /** Removes a claim against the will of its owner, and records who did it and why. Leaves a claim with another fence alone. */
-export function breakClaim(
-  claims: Claims,
+export function decideBreak(
+  claims: ClaimsRecord,
   { session_id, fence }: Pick<Claim, 'session_id' | 'fence'>,
-  { by, reason, at }: Omit<Break, 'session_id' | 'fence'>,
+  { by, reason, at }: Omit<BrokenClaim, 'session_id' | 'fence'>,
 ): Decision<{ broken: boolean }> {
   // An earlier try has done it: its swap was won and overtaken.
   if (claims.breaks.some((each) => each.session_id === session_id && each.fence === fence && each.at === at))
@@ -152,19 +152,22 @@ export function breakClaim(
 }
 
 /** The session's claim, if it stands and, where a fence is given, was never lost since that. */
-export function check(
-  claims: Claims,
+export function checkClaim(
+  claims: ClaimsRecord,
   sessionId: string,
   fence: number | undefined,
-  witness: Witness,
+  observation: Observation,
 ): Claim | undefined {
   const mine = claims.claims.find((claim) => claim.session_id === sessionId)
-  if (mine === undefined || !stands(mine, witness)) return undefined
+  if (mine === undefined || !isInForce(mine, observation)) return undefined
   return fence === undefined || (mine.first_fence <= fence && fence <= mine.fence) ? mine : undefined
 }
 
 /** An equal pid proves nothing (one process can host many sessions): a claim moves only if its host says so. */
-function ownClaim({ claims }: Claims, { sessionId, renamedFrom, holder }: AcquireRequest): Claim | undefined {
+function ownClaim(
+  { claims }: ClaimsRecord,
+  { sessionId, renamedFrom, holder }: AcquireRequest,
+): Claim | undefined {
   const own = claims.find((claim) => claim.session_id === sessionId)
   if (own !== undefined || renamedFrom === undefined || holder === null) return own
   return claims.find(
@@ -179,38 +182,38 @@ const isOwn = (
 
 /** The holders that may still live, and the one that asks. */
 function joinHolders(
-  holders: readonly Holder[],
+  holders: readonly ClaimHolder[],
   { holder, call }: AcquireRequest,
-  witness: Witness,
-): Holder[] {
-  const living = holders.filter((each) => witness.liveness(each) !== 'dead')
+  observation: Observation,
+): ClaimHolder[] {
+  const living = holders.filter((each) => observation.liveness(each) !== 'dead')
   if (holder === null) return living
   const joined = withHolder(living, holder)
   if (call === undefined) return joined
   return joined.map((each) =>
-    sameProcess(each, holder) ? { ...each, calls: withCall(each.calls, call, witness) } : each,
+    sameProcess(each, holder) ? { ...each, calls: withCall(each.calls, call, observation) } : each,
   )
 }
 
 /** The holders with this process as the last of them. */
-export function withHolder(holders: readonly Holder[], holder: Identity): Holder[] {
+export function withHolder(holders: readonly ClaimHolder[], holder: Identity): ClaimHolder[] {
   const before = holders.find((each) => sameProcess(each, holder))
   return [...holders.filter((each) => each !== before), { ...holder, calls: before?.calls ?? [] }]
 }
 
 /** The calls with this one as the last of them. */
-export const withCall = (calls: readonly Call[], id: string, { now }: Witness): Call[] => [
+export const withCall = (calls: readonly Call[], id: string, { now }: Observation): Call[] => [
   ...calls.filter((each) => each.id !== id),
   { id, since: Math.round(now.wall) },
 ]
 
-const touched = ({ now }: Witness): Pick<Claim, 'refreshed_at' | 'mono' | 'clock'> => ({
+const touched = ({ now }: Observation): Pick<Claim, 'refreshed_at' | 'mono' | 'clock'> => ({
   refreshed_at: Math.round(now.wall),
   mono: Math.round(now.mono),
   clock: now.clock,
 })
 
-const replaceClaim = (claims: Claims, old: Claim, next: Claim | undefined): Claims => ({
+const replaceClaim = (claims: ClaimsRecord, old: Claim, next: Claim | undefined): ClaimsRecord => ({
   ...claims,
   claims: claims.claims.flatMap((claim) => (claim === old ? (next ?? []) : claim)),
 })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { at, empty, granted, minute, only, wants } from '../../test/support/claim-samples.ts'
-import { ageOf, standing } from './staleness.ts'
+import { ageOf, claimStatus } from './staleness.ts'
 
 test('age: on the monotonic clock within one boot, on the wall across boots; the future locks nobody out for good', () => {
   const claim = only(granted(empty, wants('a'), at(1000)))
@@ -8,13 +8,13 @@ test('age: on the monotonic clock within one boot, on the wall across boots; the
   expect(ageOf(claim, wallJumped)).toBe(1000)
   expect(ageOf(claim, { wall: 1e12 + 61_000, mono: 5, clock: 'next boot' })).toBe(60_000)
   const future = { ...claim, clock: 'elsewhere', refreshed_at: 1e12 + 4 * minute }
-  expect(standing(future, at(0))).toBe('fresh')
-  expect(standing({ ...future, refreshed_at: 1e12 + 6 * minute }, at(0))).toBe('expired')
+  expect(claimStatus(future, at(0))).toBe('fresh')
+  expect(claimStatus({ ...future, refreshed_at: 1e12 + 6 * minute }, at(0))).toBe('expired')
 })
 
 test('where liveness is unknown, a waiter that has outlasted the claim may take it; where a holder it may not', () => {
   const claim = only(granted(empty, wants('a'), at(0)))
   const outlasted = () => true
-  expect(standing(claim, at(1, { outlasted, liveness: () => 'unknown' }))).toBe('expired')
-  expect(standing(claim, at(1, { outlasted, liveness: () => 'alive' }))).toBe('fresh')
+  expect(claimStatus(claim, at(1, { outlasted, liveness: () => 'unknown' }))).toBe('expired')
+  expect(claimStatus(claim, at(1, { outlasted, liveness: () => 'alive' }))).toBe('fresh')
 })

@@ -3,7 +3,7 @@ import type { Claim } from './claim.ts'
 import type { Now } from './register.ts'
 
 /** What else a judgement needs: the register's time, and an eye for processes. */
-export interface Witness {
+export interface Observation {
   now: Now
   liveness: (process: Identity) => Liveness
   /**
@@ -13,22 +13,22 @@ export interface Witness {
   outlasted?: (claim: Claim) => boolean
 }
 
-export type Standing = 'fresh' | 'busy' | 'dead' | 'expired'
+export type ClaimStatus = 'fresh' | 'busy' | 'dead' | 'expired'
 
 /** Does this claim still stand? */
-export function standing(claim: Claim, witness: Witness): Standing {
-  const lives = claim.holders.map((holder) => ({ holder, liveness: witness.liveness(holder) }))
+export function claimStatus(claim: Claim, observation: Observation): ClaimStatus {
+  const lives = claim.holders.map((holder) => ({ holder, liveness: observation.liveness(holder) }))
   if (!claim.detached && lives.length > 0 && lives.every(({ liveness }) => liveness === 'dead')) return 'dead'
   const busy = lives.some(({ holder, liveness }) => holder.calls.length > 0 && liveness === 'alive')
   // The exact boundary is still fresh.
-  if (ageOf(claim, witness.now) > (busy ? claim.busy_ttl_ms : claim.ttl_ms)) return 'expired'
+  if (ageOf(claim, observation.now) > (busy ? claim.busy_ttl_ms : claim.ttl_ms)) return 'expired'
   const unproven = !lives.some(({ liveness }) => liveness === 'alive')
-  if (unproven && witness.outlasted?.(claim)) return 'expired'
+  if (unproven && observation.outlasted?.(claim)) return 'expired'
   return busy ? 'busy' : 'fresh'
 }
 
-export const stands = (claim: Claim, witness: Witness): boolean => {
-  const now = standing(claim, witness)
+export const isInForce = (claim: Claim, observation: Observation): boolean => {
+  const now = claimStatus(claim, observation)
   return now === 'fresh' || now === 'busy'
 }
 
@@ -40,7 +40,7 @@ export function ageOf(claim: Claim, now: Now): number {
 }
 
 /** When it would expire if nothing happened, from now. */
-export function remainingMs(claim: Claim, witness: Witness): number {
-  const busy = standing(claim, witness) === 'busy'
-  return Math.max(0, (busy ? claim.busy_ttl_ms : claim.ttl_ms) - ageOf(claim, witness.now)) + 1
+export function remainingMs(claim: Claim, observation: Observation): number {
+  const busy = claimStatus(claim, observation) === 'busy'
+  return Math.max(0, (busy ? claim.busy_ttl_ms : claim.ttl_ms) - ageOf(claim, observation.now)) + 1
 }

@@ -3,12 +3,19 @@ import { ulid } from '../base/text/id.ts'
 import { type Identity, type Liveness, ownIdentity } from '../base/process/liveness.ts'
 import { thisMachine } from '../base/process/platform.ts'
 import { StintError } from '../base/errors/stint-error.ts'
-import { type Claim, type Claims, defaultBusyTtlMs, defaultTtlMs, noClaims, wholeWorkspace } from './claim.ts'
+import {
+  type Claim,
+  type ClaimsRecord,
+  defaultBusyTtlMs,
+  defaultTtlMs,
+  noClaims,
+  wholeWorkspace,
+} from './claim.ts'
 import { parseClaims, writeClaims } from './claims-text.ts'
 import { nearbyLiveness, recentLiveness } from './recent-liveness.ts'
 import type { Now, Register, Steps } from './register.ts'
 import type { Decision } from './rules.ts'
-import type { Witness } from './staleness.ts'
+import type { Observation } from './staleness.ts'
 
 /** The claims of one workspace, as a register keeps them. */
 export interface Book {
@@ -24,7 +31,7 @@ interface Page {
   epoch: number
   /** As the register has it; undefined if nothing was ever written. */
   text: string | undefined
-  claims: Claims
+  claims: ClaimsRecord
   /** When we wrote it ourselves, on the monotonic clock. */
   writtenAt?: number
 }
@@ -55,8 +62,8 @@ function writtenJustNow(book: Book): Page | undefined {
 /** What stood in a book at some moment. */
 export interface Seen {
   epoch: number
-  claims: Claims
-  witness: Witness
+  claims: ClaimsRecord
+  observation: Observation
 }
 
 export interface Changed<Answer> extends Seen {
@@ -73,8 +80,8 @@ const generationStep = 2 ** 20
  * is then part of `claims`. So a decision that is made twice must come to the same as once.
  */
 export type Decide<Answer> = (
-  claims: Claims,
-  witness: Witness,
+  claims: ClaimsRecord,
+  observation: Observation,
   nextFence: number,
   tried: Answer | undefined,
 ) => Decision<Answer>
@@ -86,18 +93,19 @@ export function* change<Answer>(book: Book, decide: Decide<Answer>): Steps<unkno
   for (;;) {
     const at = systemClock.mono()
     const page = remembered ?? (yield* readPage(book))
-    const witness = yield* witnessOf(book)
-    const claims = dated(page, witness.now)
-    const decision = decide(claims, witness, claims.generation * generationStep + page.epoch + 1, tried)
+    const observation = yield* observe(book)
+    const claims = dated(page, observation.now)
+    const decision = decide(claims, observation, claims.generation * generationStep + page.epoch + 1, tried)
     if (decision.next === undefined) {
       // A refusal must not rest on what we remember.
-      if (remembered === undefined) return { answer: decision.answer, epoch: page.epoch, claims, witness, at }
+      if (remembered === undefined)
+        return { answer: decision.answer, epoch: page.epoch, claims, observation, at }
     } else {
       const text = writeClaims(decision.next, unlikeAnyOther())
       const epoch = yield* book.register.swap(book.key, page.epoch, text)
       if (epoch !== undefined) {
         remember(book, { epoch, text, claims: decision.next, writtenAt: systemClock.mono() })
-        return { answer: decision.answer, epoch, claims: decision.next, witness, at }
+        return { answer: decision.answer, epoch, claims: decision.next, observation, at }
       }
       tried = decision.answer
     }
@@ -119,10 +127,10 @@ function unlikeAnyOther(): { writer: string; count: number } {
 /** What stands in the book now, without changing it. */
 export function* look(book: Book): Steps<unknown, Seen> {
   const { epoch, claims } = yield* readPage(book)
-  return { epoch, claims, witness: yield* witnessOf(book) }
+  return { epoch, claims, observation: yield* observe(book) }
 }
 
-function* witnessOf(book: Book): Steps<unknown, Witness> {
+function* observe(book: Book): Steps<unknown, Observation> {
   return {
     now: yield* book.register.now(book.key),
     liveness: book.liveness ?? (book.register.shared ? nearbyLiveness : recentLiveness),
@@ -151,7 +159,7 @@ const bootOf = ({ era }: Now): string => era ?? thisMachine().boot.slice(0, 8)
  * The first change after a reboot jumps ahead: unsynced epochs may be lost, and fences must not repeat. By the minute, since even the last jump may be
  * among what was lost.
  */
-function dated({ text, claims }: Page, now: Now): Claims {
+function dated({ text, claims }: Page, now: Now): ClaimsRecord {
   const boot = bootOf(now)
   if (claims.boot === boot) return claims
   // Nothing was ever written: there is nothing to lose.
@@ -165,7 +173,7 @@ const minuteOf = (now: Now): number => Math.floor(now.wall / 60_000)
  * A text that makes no sense. From before this boot it is what a power loss left, and holds nothing; else it may be a later version's, and
  * stands as long as any claim would, from when it was written. Its generation is lost: the wall clock gives a higher one.
  */
-function* unreadable(book: Book): Steps<unknown, Claims> {
+function* unreadable(book: Book): Steps<unknown, ClaimsRecord> {
   const now = yield* book.register.now(book.key)
   const writtenAt = yield* book.register.writtenAt(book.key)
   const empty = { ...noClaims(book.workspace), boot: bootOf(now), generation: minuteOf(now) }

@@ -1,5 +1,5 @@
 import { systemClock } from '../base/process/clock.ts'
-import type { Held, Now, Register, Steps } from '../lease/register.ts'
+import type { RegisterEntry, Now, Register, Steps } from '../lease/register.ts'
 import { repositoryOf } from '../lease/repository.ts'
 import { causeOf, isConflict, isUncertain, sqlStateOf } from './explain.ts'
 import { Gateway, type GatewayOptions } from './gateway.ts'
@@ -65,7 +65,7 @@ export function postgresRegister(options: PostgresRegisterOptions): Register<Pos
     }
   }
 
-  function* read(key: string): Queries<Held> {
+  function* read(key: string): Queries<RegisterEntry> {
     const row = yield* look(key, readSql)
     if (row === undefined) return { epoch: 0, text: undefined }
     readings.set(key, { now: nowOf(row), at: systemClock.mono() })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
-import type { Claim, Claims } from '../../src/lease/claim.ts'
-import { acquire, type AcquireRequest } from '../../src/lease/rules.ts'
-import type { Witness } from '../../src/lease/staleness.ts'
+import type { Claim, ClaimsRecord } from '../../src/lease/claim.ts'
+import { decideAcquire, type AcquireRequest } from '../../src/lease/rules.ts'
+import type { Observation } from '../../src/lease/staleness.ts'
 import type { Identity, Liveness } from '../../src/base/process/liveness.ts'
 
 /** A process that nobody started: the rules know processes by their numbers. */
@@ -16,7 +16,7 @@ export const identity = (pid: number): Identity => ({
 
 export const minute = 60_000
 /** The time, in milliseconds after some moment; everybody lives, unless others say so. */
-export const at = (ms: number, others: Partial<Witness> = {}): Witness => ({
+export const at = (ms: number, others: Partial<Observation> = {}): Observation => ({
   now: { wall: 1e12 + ms, mono: ms, clock: 'boot' },
   liveness: () => 'alive',
   ...others,
@@ -27,7 +27,7 @@ export const lives =
   ({ pid }: Identity): Liveness =>
     table[pid] ?? 'alive'
 
-export const empty: Claims = {
+export const empty: ClaimsRecord = {
   schema_version: 1,
   workspace: '/w',
   generation: 0,
@@ -46,17 +46,22 @@ export const wants = (sessionId: string, more: Partial<AcquireRequest> = {}): Ac
 })
 
 /** The claims after a grant; fails if it is refused. */
-export function granted(claims: Claims, request: AcquireRequest, witness: Witness, fence = 1): Claims {
-  const { next, answer } = acquire(claims, request, witness, fence)
+export function granted(
+  claims: ClaimsRecord,
+  request: AcquireRequest,
+  observation: Observation,
+  fence = 1,
+): ClaimsRecord {
+  const { next, answer } = decideAcquire(claims, request, observation, fence)
   if (!answer.granted || next === undefined) throw new Error('refused')
   return next
 }
 
-export const isGranted = (claims: Claims, request: AcquireRequest, witness: Witness): boolean =>
-  acquire(claims, request, witness, 99).answer.granted
+export const isGranted = (claims: ClaimsRecord, request: AcquireRequest, observation: Observation): boolean =>
+  decideAcquire(claims, request, observation, 99).answer.granted
 
 /** The one claim there is. */
-export const only = ({ claims }: Claims): Claim => {
+export const only = ({ claims }: ClaimsRecord): Claim => {
   const [claim, ...more] = claims
   if (claim === undefined || more.length > 0) throw new Error(`${claims.length} claims`)
   return claim

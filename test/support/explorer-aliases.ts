@@ -1,6 +1,6 @@
 import { parseClaims, writeClaims } from '../../src/lease/claims-text.ts'
 import type { FileStep } from '../../src/lease/file-step.ts'
-import type { Held, Register, Steps } from '../../src/lease/register.ts'
+import type { RegisterEntry, Register, Steps } from '../../src/lease/register.ts'
 import { type Answer, nameOf } from './explorer-directory.ts'
 
 /**
@@ -26,7 +26,7 @@ export class Aliases {
     const ownOf = this.#ownOf
     return {
       ...others,
-      *read(key: string, known?: Held): Steps<FileStep, Held> {
+      *read(key: string, known?: RegisterEntry): Steps<FileStep, RegisterEntry> {
         const alias = known && { epoch: known.epoch, text: aliasOf.get(known.text) ?? known.text }
         const { epoch, text } = yield* read(key, alias)
         return { epoch, text: ownOf.get(text) ?? text }

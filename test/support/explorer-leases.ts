@@ -1,5 +1,5 @@
 import type { Claim } from '../../src/lease/claim.ts'
-import { refresh } from '../../src/lease/rules.ts'
+import { decideRefresh } from '../../src/lease/rules.ts'
 import { type Clock, describeClock, nowOn, timesFrom } from './explorer-clock.ts'
 import { carryOut, type Directory, type Effect, emptyDirectory } from './explorer-directory.ts'
 import { type Explored, type Found, type Model, Numbered, type Row, search } from './explorer-search.ts'
@@ -72,7 +72,10 @@ const dies = 1000 * columns
 
 function leasesModel(options: LeaseExploration): Model {
   const { operations, crashes = 0, tickMs = ttlMs * 0.6, mutation, unreduced = false } = options
-  const habits = { keptEpochs: 1, refresh: mutation === 'a refresh that takes back' ? takeBack : refresh }
+  const habits = {
+    keptEpochs: 1,
+    refresh: mutation === 'a refresh that takes back' ? takeBack : decideRefresh,
+  }
   const directories = new Numbered<Directory>()
   const clocks = new Numbered<Clock>()
   const sessions = new Numbered<Session>()
@@ -232,12 +235,12 @@ function leasesModel(options: LeaseExploration): Model {
 }
 
 /** Takes whatever claim is there for its own. */
-const takeBack: typeof refresh = (claims, request, witness) => {
+const takeBack: typeof decideRefresh = (claims, request, observation) => {
   const own = { session_id: request.sessionId, first_fence: request.firstFence ?? 0 }
-  return refresh(
+  return decideRefresh(
     { ...claims, claims: claims.claims.map((claim) => ({ ...claim, ...own })) },
     request,
-    witness,
+    observation,
   )
 }
 

@@ -1,6 +1,6 @@
 import { splitText } from '../../src/lease/attachment.ts'
 import type { FileStep } from '../../src/lease/file-step.ts'
-import type { Held, Register, Steps } from '../../src/lease/register.ts'
+import type { RegisterEntry, Register, Steps } from '../../src/lease/register.ts'
 import { systemClock } from '../../src/base/process/clock.ts'
 import { type Answer, nameOf, topOf } from './explorer-directory.ts'
 
@@ -47,12 +47,12 @@ export class Memory {
   }
 
   over({ read, swap, ...others }: Register<FileStep>): Register<FileStep> {
-    const has = (held: Held): Held => this.#has(held)
+    const has = (held: RegisterEntry): RegisterEntry => this.#has(held)
     const begins = (text: string): void => this.#swaps(text)
     const ends = (epoch: number | undefined, text: string): void => this.#swapped(epoch, text)
     return {
       ...others,
-      *read(key: string, known?: Held): Steps<FileStep, Held> {
+      *read(key: string, known?: RegisterEntry): Steps<FileStep, RegisterEntry> {
         return has(yield* read(key, known))
       },
       *swap(key: string, expected: number, text: string): Steps<FileStep, number | undefined> {
@@ -64,7 +64,7 @@ export class Memory {
     }
   }
 
-  #has(held: Held): Held {
+  #has(held: RegisterEntry): RegisterEntry {
     const [epoch, text] = this.#page
     if (epoch !== held.epoch || text !== held.text) this.#page = [held.epoch, held.text]
     this.#since = ['read']

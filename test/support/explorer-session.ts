@@ -4,7 +4,12 @@ import { fileRegister } from '../../src/lease/file-register.ts'
 import type { FileStep } from '../../src/lease/file-step.ts'
 import { giveUp } from '../../src/lease/give-up.ts'
 import type { Now, Steps } from '../../src/lease/register.ts'
-import { acquire, type AcquireAnswer, type AcquireRequest, type refresh } from '../../src/lease/rules.ts'
+import {
+  decideAcquire,
+  type AcquireAnswer,
+  type AcquireRequest,
+  type decideRefresh,
+} from '../../src/lease/rules.ts'
 import { systemClock } from '../../src/base/process/clock.ts'
 import { thisMachine } from '../../src/base/process/platform.ts'
 import { Aliases } from './explorer-aliases.ts'
@@ -46,7 +51,7 @@ export interface Outcome {
 
 export interface Habits {
   keptEpochs: number
-  refresh: typeof refresh
+  refresh: typeof decideRefresh
 }
 
 /**
@@ -128,22 +133,22 @@ class Process {
     const request = { sessionId, firstFence: this.firstFence }
     switch (operation) {
       case 'acquire': {
-        const { answer, witness } = yield* change(this.#book, (claims, witness, fence) =>
-          acquire(claims, this.#request, witness, fence),
+        const { answer, observation } = yield* change(this.#book, (claims, observation, fence) =>
+          decideAcquire(claims, this.#request, observation, fence),
         )
-        const { now } = witness
+        const { now } = observation
         return answer.granted ? { operation, now, granted: answer } : { operation, now, refusedBy: answer.by }
       }
       case 'refresh': {
-        const { answer, witness } = yield* change(this.#book, (claims, witness) =>
-          this.#habits.refresh(claims, request, witness),
+        const { answer, observation } = yield* change(this.#book, (claims, observation) =>
+          this.#habits.refresh(claims, request, observation),
         )
-        return { operation, now: witness.now, refreshed: answer.claim }
+        return { operation, now: observation.now, refreshed: answer.claim }
       }
       case 'release': {
         const holders = holder === null ? [] : [holder]
-        const { witness } = yield* giveUp(this.#book, { ...request, holders })
-        return { operation, now: witness.now }
+        const { observation } = yield* giveUp(this.#book, { ...request, holders })
+        return { operation, now: observation.now }
       }
     }
   }

@@ -1,6 +1,6 @@
 import { fileRegister } from '../../src/lease/file-register.ts'
 import type { FileStep } from '../../src/lease/file-step.ts'
-import type { Held, Steps } from '../../src/lease/register.ts'
+import type { RegisterEntry, Steps } from '../../src/lease/register.ts'
 import {
   type Answer,
   carryOut,
@@ -31,7 +31,7 @@ export interface Writer {
   /** Was what a swap created on top? */
   onTop: boolean
   /** What its last operation has shown, if it remembers that. */
-  known: Held | undefined
+  known: RegisterEntry | undefined
 }
 
 type Answered = Answer & { to: FileStep['call'] }
@@ -82,7 +82,7 @@ export function advance(before: Writer, directory: Directory, options: Explorati
   const made = { directory: after, step, answer, result: at.value }
   const broken = compactsTooMuch(step, directory)
   if (!at.done) return { ...made, writer: beginsAnew(now, at.value) ? forget(now) : now, violation: broken }
-  const held = isSwapping(before) ? wonWith(at.value, text) : (at.value as Held)
+  const held = isSwapping(before) ? wonWith(at.value, text) : (at.value as RegisterEntry)
   const writer = {
     ...idle,
     name: before.name,
@@ -98,7 +98,7 @@ function operation(writer: Writer, text: string, { keptEpochs }: Exploration): S
   return isSwapping(writer) ? register.swap('key', writer.held, text) : register.read('key', writer.known)
 }
 
-const wonWith = (epoch: unknown, text: string): Held | undefined =>
+const wonWith = (epoch: unknown, text: string): RegisterEntry | undefined =>
   typeof epoch === 'number' ? { epoch, text } : undefined
 
 function perform(step: FileStep, directory: Directory, writer: Writer, options: Exploration): Effect {
@@ -141,7 +141,7 @@ export const mayVanish = ({ files, top }: Directory, name: string): boolean =>
   epochOf(name) < top && files.every(([other, text]) => epochOf(other) >= epochOf(name) || isStray(text))
 
 /** What must be true of a result. */
-function judge(writer: Writer, held: Held | undefined): string | undefined {
+function judge(writer: Writer, held: RegisterEntry | undefined): string | undefined {
   if (held === undefined) return undefined
   const { epoch, text } = held
   if (isSwapping(writer))

@@ -8,7 +8,7 @@ import { look } from '../../src/lease/workspace-claims.ts'
 import type { Claim } from '../../src/lease/claim.ts'
 import { fileRegister } from '../../src/lease/file-register.ts'
 import { runSync } from '../../src/lease/register.ts'
-import { type Standing, standing } from '../../src/lease/staleness.ts'
+import { type ClaimStatus, claimStatus } from '../../src/lease/staleness.ts'
 import { LockWorld } from './lock-world.ts'
 import { type Finished, projectRoot, type Running } from './world.ts'
 
@@ -127,11 +127,11 @@ function parse(text: string): Record<string, unknown> | undefined {
 /** A workspace, a home, and hosts that call hooks. */
 export class HookWorld extends LockWorld {
   /** Who holds the workspace now, and how each claim stands. */
-  get claims(): (Claim & { standing: Standing })[] {
+  get claims(): (Claim & { standing: ClaimStatus })[] {
     const register = fileRegister(join(this.home, 'locks'))
     const { key, workspace } = this
-    const { claims, witness } = runSync(register, look({ register, key, workspace }))
-    return claims.claims.map((claim) => ({ ...claim, standing: standing(claim, witness) }))
+    const { claims, observation } = runSync(register, look({ register, key, workspace }))
+    return claims.claims.map((claim) => ({ ...claim, standing: claimStatus(claim, observation) }))
   }
 
   constructor() {

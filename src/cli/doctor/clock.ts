@@ -1,6 +1,6 @@
 import { lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { ClaimedSubject } from '../../lease/all-claims.ts'
+import type { ClaimedTarget } from '../../lease/all-claims.ts'
 import { formatDuration } from '../../base/text/duration.ts'
 import { errorCode } from '../../base/errors/stint-error.ts'
 import { visibleText } from '../../base/text/visible-text.ts'
@@ -52,8 +52,8 @@ const span = (ms: number): string => formatDuration(Math.round(ms / 1000) * 1000
  * A claim has the time of both clocks. The monotonic one stands still while a machine sleeps, so the wall clock may have gained on it, but it cannot have
  * lost, unless it was set.
  */
-export function setBackSince(subjects: readonly ClaimedSubject[]): number {
-  const lost = subjects.flatMap(({ claims, witness: { now } }) =>
+export function setBackSince(targets: readonly ClaimedTarget[]): number {
+  const lost = targets.flatMap(({ claims, observation: { now } }) =>
     claims
       .filter(({ clock }) => clock === now.clock)
       .map(({ refreshed_at, mono }) => now.mono - mono - (now.wall - refreshed_at)),

@@ -55,7 +55,7 @@ export async function* examineAll(): AsyncGenerator<Check> {
 }
 
 async function* examineHome(home: string): AsyncGenerator<Check> {
-  let claims: AllClaims = { subjects: [], unreadable: [] }
+  let claims: AllClaims = { targets: [], unreadable: [] }
   const works = yield* lookAtPlace('home', home)
   const lookInHome = (name: string, looks: Looks) => look(name, looks, works)
   yield* lookInHome('leases', async () => {
@@ -73,7 +73,7 @@ async function* examineHome(home: string): AsyncGenerator<Check> {
       now: Date.now(),
       fileTime,
       newest: newestIn(home, ['locks', 'sessions', 'stats']),
-      setBackMs: setBackSince(claims.subjects),
+      setBackMs: setBackSince(claims.targets),
     }),
   )
   yield* lookInHome('sessions', async () =>

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { projectRoot } from '../../../test/support/world.ts'
-import type { ClaimedSubject } from '../../lease/all-claims.ts'
+import type { ClaimedTarget } from '../../lease/all-claims.ts'
 import type { Claim } from '../../lease/claim.ts'
 import { ownIdentity } from '../../base/process/liveness.ts'
 import { mountHolding } from '../../base/fs/mounts.ts'
@@ -134,17 +134,17 @@ test.each([
 
 test('a claim of this boot shows how far the clock was set back; a machine that slept shows nothing', () => {
   const clock = 'boot'
-  const subject = (wall: number, mono: number, of = clock): ClaimedSubject => ({
+  const target = (wall: number, mono: number, of = clock): ClaimedTarget => ({
     key: '',
     workspace: '',
     claims: [{ clock: of, refreshed_at: 1_000_000, mono: 500 } as Claim],
-    witness: { now: { wall, mono, clock }, liveness: () => 'alive' },
+    observation: { now: { wall, mono, clock }, liveness: () => 'alive' },
   })
   expect(setBackSince([])).toBe(0)
-  expect(setBackSince([subject(1_010_000, 10_500)])).toBe(0)
-  expect(setBackSince([subject(950_000, 10_500)])).toBe(60_000)
-  expect(setBackSince([subject(9_000_000, 10_500)])).toBe(0)
-  expect(setBackSince([subject(950_000, 10_500, 'another boot')])).toBe(0)
+  expect(setBackSince([target(1_010_000, 10_500)])).toBe(0)
+  expect(setBackSince([target(950_000, 10_500)])).toBe(60_000)
+  expect(setBackSince([target(9_000_000, 10_500)])).toBe(0)
+  expect(setBackSince([target(950_000, 10_500, 'another boot')])).toBe(0)
 })
 
 test('node: the version that package.json asks for', () => {

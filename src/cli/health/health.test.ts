@@ -81,7 +81,7 @@ test('sessions: a fix works where they are kept', () => {
 
 test('leases: records that cannot be read are shown where they lie', () => {
   const check = judgeLeases(
-    { subjects: [], unreadable: [{ key: '0123456789ab', reason: 'EACCES' }] },
+    { targets: [], unreadable: [{ key: '0123456789ab', reason: 'EACCES' }] },
     (key) => `/home/locks/${key}`,
   )
   expect(check).toMatchObject({ level: 'fail', text: expect.stringContaining('EACCES') })

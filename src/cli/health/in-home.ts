@@ -10,7 +10,7 @@ import type { SessionSummary } from '../../session/store.ts'
 export const claimsIn = async (home: string): Promise<AllClaims> =>
   hasEntries(join(home, 'locks'))
     ? await allClaims(homeRegister() as Register)
-    : { subjects: [], unreadable: [] }
+    : { targets: [], unreadable: [] }
 
 /** All sessions in a home, in the same way. */
 export async function sessionsIn(home: string): Promise<SessionSummary[]> {

@@ -1,11 +1,11 @@
 import type { AllClaims } from '../../lease/all-claims.ts'
-import { stands } from '../../lease/staleness.ts'
+import { isInForce } from '../../lease/staleness.ts'
 import { visibleText } from '../../base/text/visible-text.ts'
 import { plural } from '../text/plural.ts'
 import { bad, type Check, fine, poor } from './check.ts'
 
 /** Claims that nobody can count on any more, and records that make no sense. `where`: how to find those. */
-export function judgeLeases({ subjects, unreadable }: AllClaims, where: (key: string) => string): Check {
+export function judgeLeases({ targets, unreadable }: AllClaims, where: (key: string) => string): Check {
   const [broken] = unreadable
   if (broken !== undefined)
     return bad(
@@ -13,7 +13,9 @@ export function judgeLeases({ subjects, unreadable }: AllClaims, where: (key: st
       `${plural(unreadable.length, 'record')} cannot be read: ${broken.key} (${visibleText(broken.reason)})`,
       `Make sure that you can read ${visibleText(where(broken.key), 2000)}. A record of a later version ends by itself.`,
     )
-  const claims = subjects.flatMap(({ claims, witness }) => claims.map((claim) => stands(claim, witness)))
+  const claims = targets.flatMap(({ claims, observation }) =>
+    claims.map((claim) => isInForce(claim, observation)),
+  )
   const stale = claims.filter((standing) => !standing).length
   const text = `${plural(claims.length - stale, 'claim')} held`
   if (stale === 0) return fine('leases', text)

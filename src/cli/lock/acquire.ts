@@ -12,11 +12,11 @@ import { StintError } from '../../base/errors/stint-error.ts'
 import { errorMessage } from '../../base/errors/error-message.ts'
 import { registerEnvironmentSecrets } from '../../secrets/index.ts'
 import { announceWait } from './announce-wait.ts'
-import { describeSubject, openBook, readSession, sessionOption, subjectOptions } from './lock-options.ts'
+import { describeTarget, openBook, readSession, sessionOption, targetOptions } from './lock-options.ts'
 import { assertTtl } from './ttl.ts'
 
 const options = {
-  ...subjectOptions,
+  ...targetOptions,
   ...sessionOption,
   path: {
     type: 'strings',
@@ -38,7 +38,7 @@ const options = {
   },
 } as const satisfies OptionTable
 
-export const acquireCommand = defineBareCommand({
+export const lockAcquireCommand = defineBareCommand({
   name: 'acquire',
   summary:
     'Claims a workspace, or paths in it, for a session. Refused (exit 4) while another session holds it.',
@@ -79,7 +79,7 @@ export const acquireCommand = defineBareCommand({
     return {
       acquired: true,
       session_id: sessionId,
-      ...describeSubject(book.key, book.workspace),
+      ...describeTarget(book.key, book.workspace),
       epoch,
       fence,
       expires_at: refreshed_at + ttl_ms,

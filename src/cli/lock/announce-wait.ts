@@ -2,7 +2,7 @@ import { isTerminal } from '../../command/is-terminal.ts'
 import { writeOut } from '../../command/write-out.ts'
 import { type Book, look } from '../../lease/workspace-claims.ts'
 import { runAsync } from '../../lease/register.ts'
-import { acquire, type AcquireRequest } from '../../lease/rules.ts'
+import { decideAcquire, type AcquireRequest } from '../../lease/rules.ts'
 import { ageOf } from '../../lease/staleness.ts'
 import { visibleText } from '../../base/text/visible-text.ts'
 import { formatAge } from '../text/times.ts'
@@ -29,11 +29,11 @@ async function tell(wanted: () => { book: Book; request: AcquireRequest }): Prom
   try {
     if (!(await isTerminal(2))) return
     const { book, request } = wanted()
-    const { claims, witness } = await runAsync(book.register, look(book))
-    const { answer } = acquire(claims, request, witness, 0)
+    const { claims, observation } = await runAsync(book.register, look(book))
+    const { answer } = decideAcquire(claims, request, observation, 0)
     if (answer.granted) return
     const { session_id, purpose } = answer.by
-    const age = formatAge(ageOf(answer.by, witness.now))
+    const age = formatAge(ageOf(answer.by, observation.now))
     const what = purpose === null ? '' : `, ${JSON.stringify(purpose)}`
     const line = `stint: waiting for ${session_id}${what}, refreshed ${age} ago`
     writeOut(2, `${visibleText(line, 500)}\n`)

@@ -2,24 +2,24 @@ import { userInfo } from 'node:os'
 import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { change, look } from '../../lease/workspace-claims.ts'
-import type { Claim, Claims } from '../../lease/claim.ts'
+import type { Claim, ClaimsRecord } from '../../lease/claim.ts'
 import { runAsync } from '../../lease/register.ts'
-import { breakClaim } from '../../lease/rules.ts'
+import { decideBreak } from '../../lease/rules.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { geteuid } from '../../base/process/user.ts'
 import { registerEnvironmentSecrets } from '../../secrets/index.ts'
 import { confirm } from '../terminal/confirm.ts'
-import { openBook, subjectOptions } from './lock-options.ts'
+import { openBook, targetOptions } from './lock-options.ts'
 import { describeClaim, renderClaim } from './describe.ts'
 
 const options = {
-  ...subjectOptions,
+  ...targetOptions,
   session: { type: 'string', value: 'ID', help: 'the session whose claim is removed' },
   reason: { type: 'string', value: 'TEXT', help: 'why; recorded together with who did it' },
   yes: { type: 'boolean', help: 'do not ask' },
 } as const satisfies OptionTable
 
-export const breakCommand = defineBareCommand({
+export const lockBreakCommand = defineBareCommand({
   name: 'break',
   summary:
     "Removes another session's claim, against its will. Its holder finds out at its next refresh or check.",
@@ -32,11 +32,11 @@ export const breakCommand = defineBareCommand({
     if (sessionId === undefined)
       throw new StintError('ARG_ERROR', 'no session given', { hint: 'Give --session ID.' })
     const book = await openBook(options, warn)
-    const { claims, witness } = await runAsync(book.register, look(book))
+    const { claims, observation } = await runAsync(book.register, look(book))
     const seen = claimOf(claims, sessionId)
     if (seen === undefined)
       throw new StintError('NOT_FOUND', `${sessionId} has no claim on ${book.workspace}`)
-    const shown = renderClaim(describeClaim(seen, witness))
+    const shown = renderClaim(describeClaim(seen, observation))
     const question = `${shown}\nBreak this claim? Its holder may still be writing.`
     await confirm(options.yes, 'breaking a claim', question)
     const reason =
@@ -45,7 +45,7 @@ export const breakCommand = defineBareCommand({
     const { answer } = await runAsync(
       book.register,
       change(book, (now) => {
-        const decision = breakClaim(now, seen, record)
+        const decision = decideBreak(now, seen, record)
         if (!decision.answer.broken) assertUnchanged(claimOf(now, sessionId), seen)
         return decision
       }),
@@ -56,7 +56,7 @@ export const breakCommand = defineBareCommand({
     broken ? `the claim of ${session_id} is broken` : `${session_id} had let go already`,
 })
 
-const claimOf = ({ claims }: Claims, sessionId: string): Claim | undefined =>
+const claimOf = ({ claims }: ClaimsRecord, sessionId: string): Claim | undefined =>
   claims.find(({ session_id }) => session_id === sessionId)
 
 /** Only what was looked at may be broken: by now it may be a new claim of a session that has come back to life. */

@@ -2,12 +2,12 @@ import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { look } from '../../lease/workspace-claims.ts'
 import { runAsync } from '../../lease/register.ts'
-import { check } from '../../lease/rules.ts'
+import { checkClaim } from '../../lease/rules.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
-import { needSession, openBook, sessionOption, subjectOptions } from './lock-options.ts'
+import { needSession, openBook, sessionOption, targetOptions } from './lock-options.ts'
 
 const options = {
-  ...subjectOptions,
+  ...targetOptions,
   ...sessionOption,
   fence: {
     type: 'string',
@@ -16,7 +16,7 @@ const options = {
   },
 } as const satisfies OptionTable
 
-export const checkCommand = defineBareCommand({
+export const lockCheckCommand = defineBareCommand({
   name: 'check',
   summary: 'Does the session hold the workspace? With --fence: has it held it ever since?',
   options,
@@ -27,8 +27,8 @@ export const checkCommand = defineBareCommand({
     const sessionId = needSession(options.session)
     const fence = readFence(options.fence)
     const book = await openBook(options, warn)
-    const { claims, witness } = await runAsync(book.register, look(book))
-    const claim = check(claims, sessionId, fence, witness)
+    const { claims, observation } = await runAsync(book.register, look(book))
+    const claim = checkClaim(claims, sessionId, fence, observation)
     if (claim === undefined && fence !== undefined) {
       throw new StintError(
         'LOCK_LOST',

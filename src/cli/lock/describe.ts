@@ -1,19 +1,19 @@
 import type { Claim } from '../../lease/claim.ts'
 import { claimLiveness } from '../../lease/lock-held-error.ts'
-import { ageOf, remainingMs, standing, type Witness } from '../../lease/staleness.ts'
+import { ageOf, remainingMs, claimStatus, type Observation } from '../../lease/staleness.ts'
 import { visibleText } from '../../base/text/visible-text.ts'
 import { lineLength } from '../text/cell.ts'
 import { formatAge } from '../text/times.ts'
 
 /** A claim as status, list and watch show it. */
-export const describeClaim = (claim: Claim, witness: Witness) => ({
+export const describeClaim = (claim: Claim, observation: Observation) => ({
   session_id: claim.session_id,
   pid: claim.pid,
-  standing: standing(claim, witness),
-  liveness: claimLiveness(claim, witness),
+  standing: claimStatus(claim, observation),
+  liveness: claimLiveness(claim, observation),
   acquired_at: claim.acquired_at,
-  age_ms: Math.round(ageOf(claim, witness.now)),
-  expires_in_ms: Math.round(remainingMs(claim, witness)),
+  age_ms: Math.round(ageOf(claim, observation.now)),
+  expires_in_ms: Math.round(remainingMs(claim, observation)),
   paths: claim.paths,
   mode: claim.mode,
   fence: claim.fence,

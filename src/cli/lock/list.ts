@@ -3,20 +3,20 @@ import { allClaims } from '../../lease/all-claims.ts'
 import { visibleText } from '../../base/text/visible-text.ts'
 import { lineLength } from '../text/cell.ts'
 import { openRegister, storeOption } from '../store.ts'
-import { describeSubject } from './lock-options.ts'
+import { describeTarget } from './lock-options.ts'
 import { describeClaim, renderClaim } from './describe.ts'
 
-export const listCommand = defineBareCommand({
+export const lockListCommand = defineBareCommand({
   name: 'list',
   summary: 'All workspaces and resources with claims on them.',
   options: storeOption,
   examples: [['stint lock list --json', 'for scripts']],
   async run({ warn }, { options }) {
-    const { subjects, unreadable } = await allClaims(await openRegister(options.store, warn))
+    const { targets, unreadable } = await allClaims(await openRegister(options.store, warn))
     return {
-      workspaces: subjects.map(({ key, workspace, claims, witness }) => ({
-        ...describeSubject(key, workspace),
-        claims: claims.map((claim) => describeClaim(claim, witness)),
+      workspaces: targets.map(({ key, workspace, claims, observation }) => ({
+        ...describeTarget(key, workspace),
+        claims: claims.map((claim) => describeClaim(claim, observation)),
       })),
       unreadable: unreadable.map(({ key, reason }) => ({ workspace_key: key, reason })),
     }

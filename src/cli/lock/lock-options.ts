@@ -2,17 +2,17 @@ import type { OptionTable } from '../../command/option.ts'
 import type { Book } from '../../lease/workspace-claims.ts'
 import { wholeWorkspace } from '../../lease/claim.ts'
 import {
-  kindOf,
-  resourceSubject,
-  type Subject,
-  subjectPaths,
-  workspaceSubject,
+  targetKind,
+  resourceTarget,
+  type LeaseTarget,
+  pathsInTarget,
+  workspaceTarget,
 } from '../../lease/lease-target.ts'
 import { isSessionId } from '../../base/text/id.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { openRegister, storeOption } from '../store.ts'
 
-export const subjectOptions = {
+export const targetOptions = {
   workspace: { type: 'string', value: 'DIR', help: 'any directory in the workspace (the current one)' },
   resource: {
     type: 'string',
@@ -26,7 +26,7 @@ export const sessionOption = {
   session: { type: 'string', value: 'ID', help: 'the session (STINT_SESSION_ID)' },
 } as const satisfies OptionTable
 
-export interface SubjectChoice {
+export interface TargetChoice {
   workspace?: string
   resource?: string
   store?: string
@@ -34,28 +34,28 @@ export interface SubjectChoice {
 
 /** The book of what a command is about, and the subject it is the book of. */
 export interface OpenBook extends Book {
-  subject: Subject
+  subject: LeaseTarget
   /** Paths as claims name them; all of it if none are given. Relative to the directory that was named, else the current one. */
   pathsOf: (paths: readonly string[]) => readonly string[]
 }
 
 export async function openBook(
-  { workspace, resource, store }: SubjectChoice,
+  { workspace, resource, store }: TargetChoice,
   warn: (message: string) => void,
 ): Promise<OpenBook> {
   if (workspace !== undefined && resource !== undefined)
     throw new StintError('ARG_ERROR', '--workspace and --resource exclude each other')
   const register = await openRegister(store, warn)
   const subject =
-    resource === undefined ? workspaceSubject(workspace, register) : resourceSubject(resource, register)
+    resource === undefined ? workspaceTarget(workspace, register) : resourceTarget(resource, register)
   const pathsOf = (paths: readonly string[]): readonly string[] =>
-    paths.length === 0 ? wholeWorkspace : subjectPaths(subject, register, paths, workspace)
+    paths.length === 0 ? wholeWorkspace : pathsInTarget(subject, register, paths, workspace)
   return { register, key: subject.key, workspace: subject.name, subject, pathsOf }
 }
 
 /** What a lease is on, as answers show it. */
-export const describeSubject = (key: string, name: string) =>
-  kindOf(key, name) === 'resource'
+export const describeTarget = (key: string, name: string) =>
+  targetKind(key, name) === 'resource'
     ? { resource: name, workspace_key: key }
     : { workspace: name, workspace_key: key }
 

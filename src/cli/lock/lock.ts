@@ -6,32 +6,35 @@ export const lock: CommandGroup = {
   commands: {
     acquire: {
       summary: 'claim a workspace or paths in it',
-      load: async () => (await import('./acquire.ts')).acquireCommand,
+      load: async () => (await import('./acquire.ts')).lockAcquireCommand,
     },
     refresh: {
       summary: 'extend a claim to its full time',
-      load: async () => (await import('./refresh.ts')).refreshCommand,
+      load: async () => (await import('./refresh.ts')).lockRefreshCommand,
     },
-    release: { summary: 'give up a claim', load: async () => (await import('./release.ts')).releaseCommand },
+    release: {
+      summary: 'give up a claim',
+      load: async () => (await import('./release.ts')).lockReleaseCommand,
+    },
     check: {
       summary: 'is the claim still held?',
-      load: async () => (await import('./check.ts')).checkCommand,
+      load: async () => (await import('./check.ts')).lockCheckCommand,
     },
     status: {
       summary: 'who holds this workspace',
-      load: async () => (await import('./status.ts')).statusCommand,
+      load: async () => (await import('./status.ts')).lockStatusCommand,
     },
     list: {
       summary: 'all workspaces with claims',
-      load: async () => (await import('./list.ts')).listCommand,
+      load: async () => (await import('./list.ts')).lockListCommand,
     },
     watch: {
       summary: 'print a line for each change',
-      load: async () => (await import('./watch.ts')).watchCommand,
+      load: async () => (await import('./watch.ts')).lockWatchCommand,
     },
     break: {
       summary: "remove another session's claim",
-      load: async () => (await import('./break.ts')).breakCommand,
+      load: async () => (await import('./break.ts')).lockBreakCommand,
     },
   },
   examples: [

@@ -1,20 +1,20 @@
 import { defineBareCommand } from '../../command/define-command.ts'
 import { change } from '../../lease/workspace-claims.ts'
 import { runAsync } from '../../lease/register.ts'
-import { refresh } from '../../lease/rules.ts'
-import { needSession, openBook, sessionOption, subjectOptions } from './lock-options.ts'
+import { decideRefresh } from '../../lease/rules.ts'
+import { needSession, openBook, sessionOption, targetOptions } from './lock-options.ts'
 
-export const refreshCommand = defineBareCommand({
+export const lockRefreshCommand = defineBareCommand({
   name: 'refresh',
   summary: "Extends a session's claim to its full time. Never takes back a claim that was lost.",
-  options: { ...subjectOptions, ...sessionOption },
+  options: { ...targetOptions, ...sessionOption },
   examples: [['stint lock refresh --session mine', 'says refreshed: false if there is nothing to refresh']],
   async run({ warn }, { options }) {
     const sessionId = needSession(options.session)
     const book = await openBook(options, warn)
     const { answer } = await runAsync(
       book.register,
-      change(book, (claims, witness) => refresh(claims, { sessionId }, witness)),
+      change(book, (claims, observation) => decideRefresh(claims, { sessionId }, observation)),
     )
     if (answer.claim === undefined) return { refreshed: false }
     return {

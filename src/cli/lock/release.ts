@@ -2,15 +2,15 @@ import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { giveUp } from '../../lease/give-up.ts'
 import { runAsync } from '../../lease/register.ts'
-import { needSession, openBook, sessionOption, subjectOptions } from './lock-options.ts'
+import { needSession, openBook, sessionOption, targetOptions } from './lock-options.ts'
 
 const options = {
-  ...subjectOptions,
+  ...targetOptions,
   ...sessionOption,
   path: { type: 'strings', value: 'P', help: 'give up only this path, relative to DIR; may be repeated' },
 } as const satisfies OptionTable
 
-export const releaseCommand = defineBareCommand({
+export const lockReleaseCommand = defineBareCommand({
   name: 'release',
   summary: "Gives up a session's claim. Never touches the claim of another session.",
   options,

@@ -3,21 +3,21 @@ import { look } from '../../lease/workspace-claims.ts'
 import { runAsync } from '../../lease/register.ts'
 import { visibleText } from '../../base/text/visible-text.ts'
 import { lineLength } from '../text/cell.ts'
-import { describeSubject, openBook, subjectOptions } from './lock-options.ts'
+import { describeTarget, openBook, targetOptions } from './lock-options.ts'
 import { describeClaim, renderClaim } from './describe.ts'
 
-export const statusCommand = defineBareCommand({
+export const lockStatusCommand = defineBareCommand({
   name: 'status',
   summary: 'Who holds this workspace?',
-  options: subjectOptions,
+  options: targetOptions,
   examples: [['stint lock status', 'the claims on the workspace you are in']],
   async run({ warn }, { options }) {
     const book = await openBook(options, warn)
-    const { epoch, claims, witness } = await runAsync(book.register, look(book))
+    const { epoch, claims, observation } = await runAsync(book.register, look(book))
     return {
-      ...describeSubject(book.key, book.workspace),
+      ...describeTarget(book.key, book.workspace),
       epoch,
-      claims: claims.claims.map((claim) => describeClaim(claim, witness)),
+      claims: claims.claims.map((claim) => describeClaim(claim, observation)),
       breaks: claims.breaks,
     }
   },

@@ -5,16 +5,16 @@ import { tryWatch } from '../../lease/acquire-with-wait.ts'
 import { visibleText } from '../../base/text/visible-text.ts'
 import { print } from '../terminal/print.ts'
 import { lineLength } from '../text/cell.ts'
-import { openBook, subjectOptions } from './lock-options.ts'
+import { openBook, targetOptions } from './lock-options.ts'
 import { type ClaimDescription, describeClaim } from './describe.ts'
 
 /** How often to look where nothing tells of a change: a claim can end by time or death alone. */
 const lookEveryMs = 500
 
-export const watchCommand = defineBareCommand({
+export const lockWatchCommand = defineBareCommand({
   name: 'watch',
   summary: 'Prints a line for each change of the claims on this workspace, until it is stopped.',
-  options: subjectOptions,
+  options: targetOptions,
   envelope: 'on-request',
   examples: [
     ['stint lock watch', 'who comes and goes'],
@@ -30,8 +30,8 @@ export const watchCommand = defineBareCommand({
       hints.begin()
       // There is nothing to watch before the first claim was made.
       stopWatching ??= tryWatch(book, () => hints.hear())
-      const { epoch, claims, witness } = await runAsync(book.register, look(book))
-      const described = claims.claims.map((claim) => describeClaim(claim, witness))
+      const { epoch, claims, observation } = await runAsync(book.register, look(book))
+      const described = claims.claims.map((claim) => describeClaim(claim, observation))
       const line = json ? JSON.stringify({ epoch, claims: described.map(lasting) }) : renderLine(described)
       if (line !== last && !print(`${line}\n`)) break
       last = line

@@ -1,15 +1,15 @@
-import type { ClaimedSubject } from '../../lease/all-claims.ts'
+import type { ClaimedTarget } from '../../lease/all-claims.ts'
 import type { MeasuredEntry } from '../../sweep/inventory/entry.ts'
-import { describeSubject } from '../lock/lock-options.ts'
+import { describeTarget } from '../lock/lock-options.ts'
 import { describeClaim } from '../lock/describe.ts'
 
 export const describeWorkspace = (
-  { key, workspace, claims, witness }: ClaimedSubject,
+  { key, workspace, claims, observation }: ClaimedTarget,
   store: 'files' | 'postgres',
 ) => ({
-  ...describeSubject(key, workspace),
+  ...describeTarget(key, workspace),
   store,
-  claims: claims.map((claim) => describeClaim(claim, witness)),
+  claims: claims.map((claim) => describeClaim(claim, observation)),
 })
 
 export const describeRun = (entry: MeasuredEntry) => ({

@@ -78,8 +78,8 @@ export async function gatherStatus() {
     home: home ?? null,
     root: root?.path ?? null,
     workspaces: [
-      ...(claims?.subjects ?? []).map((subject) => describeWorkspace(subject, 'files')),
-      ...(server?.subjects ?? []).map((subject) => describeWorkspace(subject, 'postgres')),
+      ...(claims?.targets ?? []).map((target) => describeWorkspace(target, 'files')),
+      ...(server?.targets ?? []).map((target) => describeWorkspace(target, 'postgres')),
     ],
     runs: entries.filter(isRun).map(describeRun),
     sessions: {

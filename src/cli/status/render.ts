@@ -73,10 +73,10 @@ function diskText(disk: StatusData['disk']): string {
 const hookLine = ({ agent, place, path, state }: StatusData['hooks'][number]): string =>
   `${titleOf(agent)}  ${state}${place === 'user' ? '' : `, ${place}`}  ${visibleText(shortPath(path), lineLength)}`
 
-function workspaceLines(subject: StatusData['workspaces'][number]): string[] {
-  const name = subject.workspace ?? subject.resource
-  const where = subject.store === 'files' ? '' : `  (${subject.store})`
-  return [`${visibleText(shortPath(name), lineLength)}${where}`, ...subject.claims.map(renderClaim)]
+function workspaceLines(target: StatusData['workspaces'][number]): string[] {
+  const name = target.workspace ?? target.resource
+  const where = target.store === 'files' ? '' : `  (${target.store})`
+  return [`${visibleText(shortPath(name), lineLength)}${where}`, ...target.claims.map(renderClaim)]
 }
 
 function capped(lines: readonly string[], command: string): string[] {

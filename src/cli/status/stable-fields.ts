@@ -6,8 +6,8 @@ export function lastingPart(data: StatusData): unknown {
   return {
     home,
     root,
-    workspaces: workspaces.map(({ claims, ...subject }) => ({
-      ...subject,
+    workspaces: workspaces.map(({ claims, ...target }) => ({
+      ...target,
       claims: claims.map(({ age_ms: _age, expires_in_ms: _rest, ...claim }) => claim),
     })),
     runs: runs.map(({ path, liveness }) => [path, liveness]).sort(),

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { fileRegister } from '../../lease/file-register.ts'
-import { type Held, runSync } from '../../lease/register.ts'
+import { type RegisterEntry, runSync } from '../../lease/register.ts'
 import { formatDuration } from '../../base/text/duration.ts'
 import { type Identity, liveness, ownIdentity } from '../../base/process/liveness.ts'
 import { thisMachine } from '../../base/process/platform.ts'
@@ -43,7 +43,7 @@ export interface TakenLock {
 export class SessionLock {
   readonly #register
   readonly #session: string
-  #held: Held
+  #held: RegisterEntry
   #record: SessionLockRecord
 
   /** What the lock says now; undefined if it was never taken, or makes no sense. */
@@ -76,7 +76,7 @@ export class SessionLock {
   }
 
   /** For a session whose directory has moved since. */
-  constructor(directory: string, session: string, held: Held, record: SessionLockRecord) {
+  constructor(directory: string, session: string, held: RegisterEntry, record: SessionLockRecord) {
     this.#register = fileRegister(directory)
     this.#session = session
     this.#held = held
@@ -153,7 +153,7 @@ export type WriterLock = Pick<SessionLock, 'epoch' | 'assertOurs' | 'beat' | 're
 
 type FileRegister = ReturnType<typeof fileRegister>
 
-function readLock(register: FileRegister): Held {
+function readLock(register: FileRegister): RegisterEntry {
   try {
     return runSync(register, register.read(lockName))
   } catch (error) {
@@ -161,7 +161,7 @@ function readLock(register: FileRegister): Held {
   }
 }
 
-function swapLock(register: FileRegister, expected: number, text: string): Held | undefined {
+function swapLock(register: FileRegister, expected: number, text: string): RegisterEntry | undefined {
   try {
     const epoch = runSync(register, register.swap(lockName, expected, text))
     return epoch === undefined ? undefined : { epoch, text }
