@@ -1,6 +1,6 @@
 import { after } from '../base/process/sleep.ts'
 import { errorMessage } from '../base/errors/error-message.ts'
-import { discard, moveToTrash } from '../scratch/discard.ts'
+import { removeViaTrash, moveToTrash } from '../scratch/discard.ts'
 import { shouldKeep } from '../scratch/keep.ts'
 import { cleanupCommand } from '../scratch/output.ts'
 import type { Scratch } from '../scratch/scratch.ts'
@@ -43,7 +43,7 @@ export async function teardown(
   await childrenEnded
   await runCleanupHooks(run.hooks, run.graceMs, (message) => run.answer.warn(message))
   // A run that failed names no outputs to its caller.
-  if ('error' in outcome) for (const { path } of run.scratch.outputs) discard(run.scratch.root, path)
+  if ('error' in outcome) for (const { path } of run.scratch.outputs) removeViaTrash(run.scratch.root, path)
   removeScratch(run, outcome)
   await runCleanupHooks(run.releases.splice(0), run.graceMs, (message) => run.answer.warn(message))
   const exit = answer(run, outcome)

@@ -1,7 +1,7 @@
 import { join, relative } from 'node:path'
 import { appendPrivateFile, makePrivateDirectory } from '../base/fs/private-file.ts'
 import { metaDirectory } from './owner.ts'
-import { place, placeError } from './create-in.ts'
+import { makePathIn, creationError } from './create-in.ts'
 
 /** `.stint/contexts.log`: which directory belongs to which context, a JSON object a line. */
 export const contextsLog = 'contexts.log'
@@ -16,7 +16,7 @@ export function makeContextDirectory(
     makePrivateDirectory(path)
     logContext(scratch, path, name, file)
   } catch (error) {
-    throw placeError(error, path)
+    throw creationError(error, path)
   }
   return path
 }
@@ -24,7 +24,7 @@ export function makeContextDirectory(
 /** Beside the owner record of a scratch; in a directory of kept files there is nothing else yet. */
 export function logContext(top: string, path: string, name: string, file: string | undefined): void {
   const line = { dir: relative(top, path), name, file: file ?? null }
-  appendPrivateFile(place(top, [metaDirectory, contextsLog]), `${JSON.stringify(line)}\n`)
+  appendPrivateFile(makePathIn(top, [metaDirectory, contextsLog]), `${JSON.stringify(line)}\n`)
 }
 
 /** Short: a path to a socket has a hundred bytes or so. */

@@ -13,12 +13,12 @@ import { codedError, StintError } from '../base/errors/stint-error.ts'
 import { logContext, makeContextDirectory } from './context-directory.ts'
 import { safeNameParts } from './name.ts'
 import { outputDirectoryFor } from './output.ts'
-import { createFile, place, placeError } from './create-in.ts'
+import { createFile, makePathIn, creationError } from './create-in.ts'
 import { type ResourceEvent, resourceChannel } from './resource-event.ts'
 import { removeUnlessMounted } from './remove-unless-mounted.ts'
 import type { ScratchRun } from './scratch-run.ts'
 import { recordTracked } from './tracked-record.ts'
-import { lookToTrack, removeOwnTracked, type TrackedPath } from './tracked.ts'
+import { identifyForTracking, removeOwnTracked, type TrackedPath } from './tracked.ts'
 
 export interface ContextOptions {
   /** The test file, for example: shown to whoever finds leftovers. */
@@ -72,7 +72,7 @@ export class ScratchContext {
 
   /** Creates a new file, 0600, and returns its path. A name may have directories: they are made as needed. */
   file(name?: string, content: string | Uint8Array = ''): string {
-    const path = place(this.path, name === undefined ? [this.#nextName('file')] : safeNameParts(name))
+    const path = makePathIn(this.path, name === undefined ? [this.#nextName('file')] : safeNameParts(name))
     createFile(path, content)
     this.#filled = true
     this.#publish('created', path, 'file')
@@ -81,11 +81,11 @@ export class ScratchContext {
 
   /** Creates a new directory, 0700, and returns its path. */
   dir(name?: string): string {
-    const path = place(this.path, name === undefined ? [this.#nextName('dir')] : safeNameParts(name))
+    const path = makePathIn(this.path, name === undefined ? [this.#nextName('dir')] : safeNameParts(name))
     try {
       makePrivateDirectory(path)
     } catch (error) {
-      throw placeError(error, path)
+      throw creationError(error, path)
     }
     this.#publish('created', path, 'directory')
     return path
@@ -95,7 +95,7 @@ export class ScratchContext {
   track(path: string): string {
     const { run } = this
     if (run.gone) throw new StintError('NOT_FOUND', 'the scratch that should track it is gone')
-    const tracked = lookToTrack(path, run.root, this.name || undefined)
+    const tracked = identifyForTracking(path, run.root, this.name || undefined)
     recordTracked(run, tracked)
     this.#tracked.push(tracked)
     this.#enlist()

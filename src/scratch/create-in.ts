@@ -4,7 +4,7 @@ import { createPrivateFile, makePrivateDirectory } from '../base/fs/private-file
 import { codedError, errorCode, StintError } from '../base/errors/stint-error.ts'
 
 /** Joins, making the directories on the way; a symlink on the way is refused, not followed. */
-export function place(base: string, parts: readonly string[]): string {
+export function makePathIn(base: string, parts: readonly string[]): string {
   if (parts.length === 1) return `${base}/${parts[0]}`
   let path = base
   for (const part of parts.slice(0, -1)) {
@@ -12,7 +12,7 @@ export function place(base: string, parts: readonly string[]): string {
     try {
       makePrivateDirectory(path)
     } catch (error) {
-      if (errorCode(error) !== 'EEXIST' || !lstatSync(path).isDirectory()) throw placeError(error, path)
+      if (errorCode(error) !== 'EEXIST' || !lstatSync(path).isDirectory()) throw creationError(error, path)
     }
   }
   return join(path, parts.at(-1) ?? '')
@@ -22,12 +22,12 @@ export function createFile(path: string, content: string | Uint8Array): void {
   try {
     createPrivateFile(path, content)
   } catch (error) {
-    throw placeError(error, path)
+    throw creationError(error, path)
   }
 }
 
 /** The error of creating something. Directories on the way are made, so only the one at the beginning can be missing. */
-export function placeError(error: unknown, path: string): unknown {
+export function creationError(error: unknown, path: string): unknown {
   const errno = errorCode(error)
   if (errno === 'EEXIST') return new StintError('NAME_TAKEN', `${path} already exists`, { cause: error })
   if (errno === 'ENOENT')

@@ -2,12 +2,12 @@ import { isRealDirectory } from '../base/fs/exists.ts'
 import { nothingRemoved, type Removal, type RemovalOptions } from '../base/fs/remove-tree.ts'
 import { errorCode } from '../base/errors/stint-error.ts'
 import type { ScratchRoot } from './root.ts'
-import { readTrackedRecord, rewriteTracked, type TrackedRecord } from './tracked-record.ts'
+import { readTrackedRecord, rewriteTrackedRecord, type TrackedRecord } from './tracked-record.ts'
 import {
-  inOrder,
-  isSame,
-  isTooMuch,
-  preciousPlaces,
+  inRemovalOrder,
+  isSameFile,
+  isProtected,
+  protectedPaths,
   removeTracked,
   statOf,
   type TrackedPath,
@@ -24,29 +24,29 @@ export interface DeadTracked {
  * What a sweep does about a tracked path. `forget`: it is gone, or something else is there. `spare`: this sweep must not remove it, such as a directory that
  * it works in; another one may. What cannot be looked at is tried.
  */
-export function fateOf(
+export function trackedPathFate(
   { path, file }: TrackedPath,
   root: ScratchRoot,
   precious: readonly string[],
 ): 'remove' | 'spare' | 'forget' {
-  return isGone(path, file) ? 'forget' : isTooMuch(path, root, precious) ? 'spare' : 'remove'
+  return isGone(path, file) ? 'forget' : isProtected(path, root, precious) ? 'spare' : 'remove'
 }
 
 function isGone(path: string, file: TrackedPath['file']): boolean {
   try {
     const there = statOf(path)
-    return there === undefined || !isSame(file, there)
+    return there === undefined || !isSameFile(file, there)
   } catch {
     return false
   }
 }
 
 /** The paths of a record that a sweep would remove. */
-export function sweepableOf(root: ScratchRoot, requestId: string): TrackedPath[] {
+export function listRemovableTracked(root: ScratchRoot, requestId: string): TrackedPath[] {
   try {
-    const precious = preciousPlaces(root)
+    const precious = protectedPaths(root)
     const tracked = readTrackedRecord(root, requestId)?.tracked ?? []
-    return tracked.filter((each) => fateOf(each, root, precious) === 'remove')
+    return tracked.filter((each) => trackedPathFate(each, root, precious) === 'remove')
   } catch {
     return []
   }
@@ -69,10 +69,10 @@ export function* removeDeadTracked(
   if (record === undefined) return []
   const gone: DeadTracked[] = []
   const left: TrackedPath[] = []
-  const precious = preciousPlaces(root)
-  for (const tracked of inOrder(record.tracked)) {
+  const precious = protectedPaths(root)
+  for (const tracked of inRemovalOrder(record.tracked)) {
     yield
-    const fate = fateOf(tracked, root, precious)
+    const fate = trackedPathFate(tracked, root, precious)
     if (fate === 'spare') left.push(tracked)
     if (fate !== 'remove') continue
     const type = isRealDirectory(tracked.path) ? 'directory' : 'file'
@@ -81,7 +81,7 @@ export function* removeDeadTracked(
     if (removal.failures.length > 0 || !removal.complete) left.push(tracked)
   }
   try {
-    rewriteTracked(root, requestId, { ...record, tracked: left })
+    rewriteTrackedRecord(root, requestId, { ...record, tracked: left })
   } catch {
     // A full disk: the record stays as it is, and what has gone is not there the next time.
   }

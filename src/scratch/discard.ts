@@ -10,11 +10,11 @@ import { mountFailure } from './remove-unless-mounted.ts'
 import { ensureScratchDirectory, type ScratchRoot } from './root.ts'
 
 /** Removes an entry of the root by way of `trash/` (or from it): from the rename on, nobody sees it any more. */
-export const discard = (root: ScratchRoot, path: string, options: RemovalOptions = {}): Removal =>
-  runToEnd(discardSteps(root, path, options))
+export const removeViaTrash = (root: ScratchRoot, path: string, options: RemovalOptions = {}): Removal =>
+  runToEnd(removeViaTrashSteps(root, path, options))
 
 /** The same, giving way every now and then. */
-export function* discardSteps(
+export function* removeViaTrashSteps(
   root: Pick<ScratchRoot, 'trash'>,
   path: string,
   options: RemovalOptions,
@@ -30,7 +30,7 @@ export function* discardSteps(
  * The short way for a scratch with nothing in it but its owner record, which most are at the end; false if it is not such a one.
  * No other directory beneath means no mount point, and `.stint` must still be the one that was made (`metaInode`).
  */
-export function discardBare(root: ScratchRoot, path: string, metaInode: number): boolean {
+export function removeBareScratch(root: ScratchRoot, path: string, metaInode: number): boolean {
   try {
     if (lstatSync(path).nlink !== 3) return false
     const trashed = join(root.trash, basename(path))

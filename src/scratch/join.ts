@@ -6,7 +6,7 @@ import { codedError } from '../base/errors/stint-error.ts'
 import { ScratchContext } from './context.ts'
 import { readOwner } from './owner.ts'
 import { findRoot, type ScratchRoot } from './root.ts'
-import { scratchRun } from './scratch-run.ts'
+import { newScratchRun } from './scratch-run.ts'
 
 /**
  * A part of a scratch that another process owns, such as the parent of a test worker: that process removes it, whatever becomes of us.
@@ -17,7 +17,7 @@ export function joinScratch(path: string): ScratchContext | undefined {
   const root = owner && rootAbove(path)
   if (owner === undefined || root === undefined || owner.request_id !== basename(path)) return undefined
   if (liveness(owner.identity) === 'dead') return undefined
-  const run = scratchRun(root, owner.request_id, owner.identity)
+  const run = newScratchRun(root, owner.request_id, owner.identity)
   return new ScratchContext(run, '', () => makePart(path))
 }
 

@@ -49,7 +49,7 @@ interface RunWithOutputs {
 }
 
 /** Their time counts from the end of the run: said by the directory's own modification time, which lies in the future. */
-export function beginExpiry(directories: readonly OutputDirectory[], now: number): void {
+export function startExpiry(directories: readonly OutputDirectory[], now: number): void {
   for (const { path, keepSeconds } of directories) {
     try {
       utimesSync(path, now / 1000, now / 1000 + keepSeconds)

@@ -23,7 +23,7 @@ export interface ScratchRun {
   gone: boolean
 }
 
-export const scratchRun = (
+export const newScratchRun = (
   root: ScratchRoot,
   requestId: string,
   owner: Identity,

@@ -9,16 +9,16 @@ import { nothingRemoved, removeTree, type Removal, totalRemoval } from '../base/
 import { runToEnd } from '../base/process/run-generator.ts'
 import { codedError, errorCode, StintError } from '../base/errors/stint-error.ts'
 import { ScratchContext } from './context.ts'
-import { discard, discardBare, moveToTrash } from './discard.ts'
+import { removeViaTrash, removeBareScratch, moveToTrash } from './discard.ts'
 import type { Keep } from './keep.ts'
 import { safeNameParts } from './name.ts'
-import { beginExpiry, defaultKeepSeconds, type OutputDirectory, outputDirectoryFor } from './output.ts'
+import { startExpiry, defaultKeepSeconds, type OutputDirectory, outputDirectoryFor } from './output.ts'
 import { metaDirectory, writeOwner } from './owner.ts'
 import { removeDeadTracked } from './dead-tracked.ts'
-import { createFile, place } from './create-in.ts'
+import { createFile, makePathIn } from './create-in.ts'
 import { resourceChannel } from './resource-event.ts'
 import { openRoot, type ScratchRoot } from './root.ts'
-import { type ScratchRun, scratchRun } from './scratch-run.ts'
+import { type ScratchRun, newScratchRun } from './scratch-run.ts'
 import { stagingName } from './staging.ts'
 
 export interface ScratchOptions {
@@ -68,7 +68,7 @@ export class Scratch extends ScratchContext {
   output(name: string, options: { keepSeconds?: number; content?: string | Uint8Array } = {}): string {
     const parts = safeNameParts(name)
     const directory = outputDirectoryFor(this.run, options.keepSeconds ?? defaultKeepSeconds)
-    const path = place(directory, parts)
+    const path = makePathIn(directory, parts)
     createFile(path, options.content ?? '')
     return path
   }
@@ -77,11 +77,11 @@ export class Scratch extends ScratchContext {
   remove(): Removal {
     return this.#end(() => {
       const { root, path } = this
-      if (!resourceChannel.hasSubscribers && discardBare(root, path, this.#metaInode))
+      if (!resourceChannel.hasSubscribers && removeBareScratch(root, path, this.#metaInode))
         return { ...nothingRemoved(), removed: 3 }
       const inTrash = join(root.trash, basename(path))
       const options = this.reporting({}, (gone) => gone.replace(inTrash, () => path))
-      return this.reported(discard(root, path, options))
+      return this.reported(removeViaTrash(root, path, options))
     })
   }
 
@@ -111,7 +111,7 @@ export class Scratch extends ScratchContext {
     if (this.#released) return
     this.#released = true
     live.delete(this)
-    beginExpiry(this.outputs, this.run.clock.now())
+    startExpiry(this.outputs, this.run.clock.now())
   }
 
   #end(discardScratch: () => Removal): Removal {
@@ -139,7 +139,7 @@ export function createScratch(options: ScratchOptions = {}): Scratch {
       hint: 'Leave it out, or make one with `newRequestId()`.',
     })
   const identity = ownIdentity()
-  const run = scratchRun(root, requestId, identity, options.clock)
+  const run = newScratchRun(root, requestId, identity, options.clock)
   const staging = join(root.path, stagingName(requestId, identity))
   let metaInode: number
   try {

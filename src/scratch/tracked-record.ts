@@ -61,14 +61,14 @@ export function readTrackedRecord(root: ScratchRoot, requestId: string): Tracked
     throw error
   }
   try {
-    return parseRecord(readFileSync(fd, 'utf8'))
+    return parseTrackedRecord(readFileSync(fd, 'utf8'))
   } finally {
     closeSync(fd)
   }
 }
 
 /** What makes no sense is passed over; a line that was never finished names nothing. */
-export function parseRecord(text: string): TrackedRecord {
+export function parseTrackedRecord(text: string): TrackedRecord {
   const record: TrackedRecord = { owners: [], tracked: [] }
   for (const line of text.split('\n').slice(0, -1)) {
     const value = parseObject(line)
@@ -103,14 +103,14 @@ function fileOf(value: unknown): TrackedPath['file'] {
 }
 
 /** What is left to do of it; nothing left: there is no record any more. */
-export function rewriteTracked(root: ScratchRoot, requestId: string, left: TrackedRecord): void {
-  if (left.tracked.length === 0) return forgetTracked(root, requestId)
+export function rewriteTrackedRecord(root: ScratchRoot, requestId: string, left: TrackedRecord): void {
+  if (left.tracked.length === 0) return deleteTrackedRecord(root, requestId)
   const lines = [...left.owners.map((owner) => ({ owner })), ...left.tracked].map(lineOf)
   replaceFile(recordPath(root, requestId), lines.join(''))
 }
 
 /** Removes a record, finished or not, and the directory of the records if it was the last. */
-export function forgetTracked(root: ScratchRoot, name: string): void {
+export function deleteTrackedRecord(root: ScratchRoot, name: string): void {
   try {
     unlinkSync(recordPath(root, name))
     rmdirSync(root.tracked)

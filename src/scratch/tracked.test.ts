@@ -14,7 +14,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { useScratchWorld } from '../../test/support/scratch-world.ts'
 import { isRoot } from '../../test/support/world.ts'
-import { parseRecord } from './tracked-record.ts'
+import { parseTrackedRecord } from './tracked-record.ts'
 
 const here = useScratchWorld()
 
@@ -162,7 +162,7 @@ test('what is tracked after a line was cut off by a full disk is on record', () 
   writeFileSync(record, '{"path":"/torn')
   scratch.track(one)
   scratch.track(two)
-  const { owners, tracked } = parseRecord(readFileSync(record, 'utf8'))
+  const { owners, tracked } = parseTrackedRecord(readFileSync(record, 'utf8'))
   expect([owners.length, tracked.map(({ path }) => path)]).toEqual([1, [one, two]])
 })
 
@@ -181,11 +181,11 @@ test('no text breaks the reader of a record, and only whole, absolute paths come
   )
   fc.assert(
     fc.property(fc.array(line), (lines) => {
-      for (const { path } of parseRecord(lines.join('\n')).tracked) {
+      for (const { path } of parseTrackedRecord(lines.join('\n')).tracked) {
         expect(path.startsWith('/')).toBe(true)
         expect(path).not.toContain('\0')
       }
     }),
   )
-  expect(parseRecord('{"path":"/a","file":null}\n{"path":"/torn').tracked).toMatchObject([{ path: '/a' }])
+  expect(parseTrackedRecord('{"path":"/a","file":null}\n{"path":"/torn').tracked).toMatchObject([{ path: '/a' }])
 })

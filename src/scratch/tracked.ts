@@ -39,9 +39,9 @@ interface FileIdentity {
 }
 
 /** Looks at a path before it is tracked; `NAME_INVALID` for one whose removal would take too much along. */
-export function lookToTrack(path: string, root: ScratchRoot, context?: string): TrackedPath {
+export function identifyForTracking(path: string, root: ScratchRoot, context?: string): TrackedPath {
   const real = path === '' || path.includes('\0') ? undefined : realParentPath(resolve(path))
-  if (real === undefined || isTooMuch(real, root)) {
+  if (real === undefined || isProtected(real, root)) {
     const name = JSON.stringify(path.slice(0, 200))
     throw new StintError('NAME_INVALID', `refusing to track ${name}: too much would be deleted`)
   }
@@ -56,14 +56,14 @@ export function lookToTrack(path: string, root: ScratchRoot, context?: string): 
 }
 
 /** Would removing this path remove too much? The root and everything in it have other rules. */
-export const isTooMuch = (
+export const isProtected = (
   path: string,
   root: ScratchRoot,
-  precious: readonly string[] = preciousPlaces(root),
+  precious: readonly string[] = protectedPaths(root),
 ): boolean => isWithin(path, root.path) || precious.some((place) => isWithin(place, path))
 
 /** Real paths of what must not be removed by mistake: the root, the user's home, our own, and the current directory. */
-export const preciousPlaces = (root: ScratchRoot): string[] =>
+export const protectedPaths = (root: ScratchRoot): string[] =>
   [() => root.path, homedir, stintHome, () => process.cwd()].flatMap((find) => realPath(find) ?? [])
 
 function realPath(find: () => string): string | undefined {
@@ -96,10 +96,10 @@ export function statOf(path: string): Stats | undefined {
 
 /** What the run itself tracks, by name: it knows what it has put there. Files first, then directories, deepest first. */
 export function removeOwnTracked(all: readonly TrackedPath[], options: RemovalOptions = {}): Removal {
-  return totalRemoval(inOrder(all).map((tracked) => removeTracked(tracked, options)))
+  return totalRemoval(inRemovalOrder(all).map((tracked) => removeTracked(tracked, options)))
 }
 
-export function inOrder(all: readonly TrackedPath[]): TrackedPath[] {
+export function inRemovalOrder(all: readonly TrackedPath[]): TrackedPath[] {
   const typed = all.map((tracked) => ({ tracked, directory: isRealDirectory(tracked.path) }))
   const depth = ({ tracked }: { tracked: TrackedPath }): number => tracked.path.split(sep).length
   return [
@@ -125,7 +125,7 @@ export function removeTracked(
       const place = `${parent.base}/${basename(path)}`
       const there = statOf(place)
       if (there === undefined) return { ...nothingRemoved(), removed: 1 }
-      if (options.onlyIfSame && !isSame(file, there)) return nothingRemoved()
+      if (options.onlyIfSame && !isSameFile(file, there)) return nothingRemoved()
       // Only a directory can be walked through. A file with a mount on it cannot be removed, and the removal says so.
       const mounted = there.isDirectory() ? mountFailure(path) : undefined
       if (mounted !== undefined) return failed(mounted)
@@ -152,5 +152,5 @@ function openParent({ path, parent }: TrackedPath): OpenDirectory | undefined {
   return undefined
 }
 
-export const isSame = (file: TrackedPath['file'], stat: Stats): boolean =>
+export const isSameFile = (file: TrackedPath['file'], stat: Stats): boolean =>
   file !== null && file.dev === stat.dev && file.ino === stat.ino && file.born === stat.birthtimeMs

@@ -11,16 +11,16 @@ import { type Owner, readOwner } from '../scratch/owner.ts'
 import type { ScratchRoot } from '../scratch/root.ts'
 import { parseStagingName } from '../scratch/staging.ts'
 import { readTrackedRecord } from '../scratch/tracked-record.ts'
-import type { Place } from './places.ts'
+import type { SweptDirectory } from './places.ts'
 import { isTrashedSession } from './session-trash.ts'
-import type { Candidate } from './verdict.ts'
+import type { EntryFacts } from './verdict.ts'
 
 /** Gathers what `verdict` needs to know of one entry; undefined if it is gone already. */
-export function examine({ directory, kind, root }: Place, name: string): Candidate | undefined {
+export function gatherFacts({ directory, kind, root }: SweptDirectory, name: string): EntryFacts | undefined {
   const path = join(directory, name)
   const stat = lstatSync(path, { throwIfNoEntry: false })
   if (stat === undefined) return undefined
-  const candidate: Candidate = {
+  const candidate: EntryFacts = {
     kind: 'other',
     type: typeOf(stat),
     ours: stat.uid === geteuid(),
@@ -36,7 +36,7 @@ export function examine({ directory, kind, root }: Place, name: string): Candida
   return candidate.type === 'directory' && candidate.ours ? withOwner(candidate, name, path) : candidate
 }
 
-const typeOf = (stat: Stats): Candidate['type'] =>
+const typeOf = (stat: Stats): EntryFacts['type'] =>
   stat.isSymbolicLink() ? 'symlink' : stat.isDirectory() ? 'directory' : 'file'
 
 /** What may not be read is not missing: whoever owns it may be alive. */
@@ -49,7 +49,7 @@ function ownerOf(scratch: string): Owner | 'unreadable' | undefined {
 }
 
 /** A record shares the fate of its scratch; only one whose scratch is gone is judged by itself. Undefined for any other. */
-function withTracker(candidate: Candidate, name: string, root: ScratchRoot): Candidate | undefined {
+function withTracker(candidate: EntryFacts, name: string, root: ScratchRoot): EntryFacts | undefined {
   if (candidate.type !== 'file' || !candidate.ours) return candidate
   // An unfinished rewrite of a record: it names no owner.
   if (isStaged(name)) return { ...candidate, kind: 'tracked' }
@@ -67,7 +67,7 @@ function withTracker(candidate: Candidate, name: string, root: ScratchRoot): Can
 }
 
 /** The time to keep it counts from the end of its run: as long as that lives, nothing expires. */
-function withExpiry(candidate: Candidate, name: string, directory: string, modifiedAt: number): Candidate {
+function withExpiry(candidate: EntryFacts, name: string, directory: string, modifiedAt: number): EntryFacts {
   const earliest = outputExpiry(name)
   if (earliest === undefined) return candidate
   const expiresAt = Math.max(earliest, modifiedAt)
@@ -76,7 +76,7 @@ function withExpiry(candidate: Candidate, name: string, directory: string, modif
   return { ...candidate, kind: 'output', expiresAt, owner: seen }
 }
 
-function withOwner(candidate: Candidate, name: string, path: string): Candidate {
+function withOwner(candidate: EntryFacts, name: string, path: string): EntryFacts {
   if (isRequestId(name)) {
     const owner = ownerOf(path)
     if (owner === 'unreadable') return { ...candidate, kind: 'scratch', unreadable: true }

@@ -5,7 +5,7 @@ import { ulid } from '../base/text/id.ts'
 import { geteuid } from '../base/process/user.ts'
 
 /** Sorts names in Latin-1 into those that are UTF-8, as text, and odd ones, as they are: no path that is text can reach those. */
-export function sortNames(latin1: readonly string[]): { names: string[]; odd: string[] } {
+export function splitByEncoding(latin1: readonly string[]): { names: string[]; odd: string[] } {
   const names: string[] = []
   const odd: string[] = []
   for (const name of latin1)
@@ -15,7 +15,7 @@ export function sortNames(latin1: readonly string[]): { names: string[]; odd: st
 }
 
 /** Renames an odd entry of the trash, where names mean nothing, so that it can go like all the others. Returns the new name, or undefined if it cannot be renamed. */
-export function givePlainName(trash: string, odd: string): string | undefined {
+export function renameToPlain(trash: string, odd: string): string | undefined {
   const path = bytePath(`${latin1Of(trash)}/${odd}`)
   const name = `odd-${ulid()}`
   try {

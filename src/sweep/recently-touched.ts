@@ -5,7 +5,7 @@ import { join } from 'node:path'
 const maxEntries = 100_000
 
 /** Has anything in this tree changed since? What cannot be looked at may have. Yields every now and then. */
-export function* touchedSince(top: string, since: number): Generator<void, boolean> {
+export function* hasChangesSince(top: string, since: number): Generator<void, boolean> {
   const directories = [top]
   let looked = 0
   for (let path = directories.pop(); path !== undefined; path = directories.pop()) {

@@ -1,9 +1,9 @@
 import type { Removal, RemovalFailure } from '../base/fs/remove-tree.ts'
-import type { Candidate, KeepReason, RemoveReason } from './verdict.ts'
+import type { EntryFacts, KeepReason, RemoveReason } from './verdict.ts'
 
 /** What a sweep has done, and what it has left. */
 export interface SweepReport {
-  removed: { path: string; type: Candidate['type']; bytes: number; reason: RemoveReason }[]
+  removed: { path: string; type: EntryFacts['type']; bytes: number; reason: RemoveReason }[]
   kept: { path: string; reason: KeepReason }[]
   failures: RemovalFailure[]
   bytesFreed: number
@@ -23,7 +23,7 @@ export const emptyReport = (): SweepReport => ({
 })
 
 /** Adds what became of one entry to the report. */
-export function note(
+export function addToReport(
   report: SweepReport,
   entry: Omit<SweepReport['removed'][number], 'bytes'>,
   { bytes, removed, complete, failures }: Removal,

@@ -3,7 +3,7 @@ import { keptScratches } from '../scratch/keep.ts'
 import type { Judged } from './judge-entry.ts'
 
 /** Of the scratches that are kept on purpose the newest stay, and the others are superseded. Takes all entries: a single one cannot tell. */
-export function supersede(all: readonly Judged[]): Judged[] {
+export function markSuperseded(all: readonly Judged[]): Judged[] {
   const createdAt = ({ candidate }: Judged): number => candidate.owner?.createdAt ?? 0
   const newestFirst = all
     .filter(({ verdict }) => verdict.reason === 'kept-on-purpose')

@@ -4,12 +4,12 @@ import { readable } from '../base/fs/byte-path.ts'
 import { runToEnd, runInTurns } from '../base/process/run-generator.ts'
 import { errorCode } from '../base/errors/stint-error.ts'
 import type { ScratchRoot } from '../scratch/root.ts'
-import { dispose } from './dispose.ts'
+import { removeEntry } from './dispose.ts'
 import { type Judged, judgeEntry } from './judge-entry.ts'
-import { type Listing, listPlace, placesOf, type SweepScope } from './places.ts'
+import { type SweptListing, listSwept, directoriesIn, type SweepScope } from './places.ts'
 import { emptyReport, type SweepReport } from './report.ts'
-import { supersede } from './superseded.ts'
-import { onlyOlder } from './verdict.ts'
+import { markSuperseded } from './superseded.ts'
+import { keepIfTooYoung } from './verdict.ts'
 
 export interface SweepOptions {
   root?: ScratchRoot
@@ -71,8 +71,8 @@ function* goThrough(
 ): Generator<void> {
   const clock = options.clock ?? systemClock
   const end = clock.mono() + (options.budgetMs ?? Number.POSITIVE_INFINITY)
-  const places = placesOf(options.scope ?? 'all', options)
-  const listings = places.map((place) => listPlace(place, options))
+  const places = directoriesIn(options.scope ?? 'all', options)
+  const listings = places.map((place) => listSwept(place, options))
   progress.total = listings.reduce((sum, { names }) => sum + names.length, 0)
 
   noteOddNames(listings, report)
@@ -100,11 +100,11 @@ function* goThrough(
       }
     }
   }
-  for (const judged of supersede(keptOnPurpose)) yield* settle(judged, clock.now(), options, report)
+  for (const judged of markSuperseded(keptOnPurpose)) yield* settle(judged, clock.now(), options, report)
 }
 
 /** Our names are plain ASCII: what else is there is not ours to touch. */
-function noteOddNames(listings: readonly Listing[], report: SweepReport): void {
+function noteOddNames(listings: readonly SweptListing[], report: SweepReport): void {
   for (const { place, odd } of listings)
     for (const name of odd)
       report.kept.push({ path: join(place.directory, readable(name)), reason: 'not-stint' })
@@ -114,11 +114,11 @@ function noteOddNames(listings: readonly Listing[], report: SweepReport): void {
 function* settle(judged: Judged, now: number, options: SweepOptions, report: SweepReport): Generator<void> {
   const { path, candidate } = judged
   const { dryRun, budgetMs, olderThanMs } = options
-  const { remove, reason } = onlyOlder(judged.verdict, candidate.changedAt, now, olderThanMs)
+  const { remove, reason } = keepIfTooYoung(judged.verdict, candidate.changedAt, now, olderThanMs)
   if (!remove) report.kept.push({ path, reason })
   else {
     const limit = budgetMs === undefined ? undefined : limitInAHurry
-    yield* dispose(judged, reason, { dryRun, limit }, report)
+    yield* removeEntry(judged, reason, { dryRun, limit }, report)
   }
 }
 

@@ -11,7 +11,7 @@ export interface SweepTally {
   kept_by: Record<string, number>
 }
 
-export const tally = (
+export const tallyReport = (
   report: Pick<SweepReport, 'removed' | 'kept' | 'failures' | 'bytesFreed'>,
 ): SweepTally => ({
   removed: report.removed.length,

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type Candidate, onlyOlder, unprovenAgeMs, verdict } from './verdict.ts'
+import { type EntryFacts, keepIfTooYoung, unprovenAgeMs, decideFate } from './verdict.ts'
 
 const liveness = fc.constantFrom('alive' as const, 'dead' as const, 'unknown' as const)
-const candidates: fc.Arbitrary<Candidate> = fc.record(
+const candidates: fc.Arbitrary<EntryFacts> = fc.record(
   {
     kind: fc.constantFrom(
       'scratch' as const,
@@ -29,7 +29,7 @@ const candidates: fc.Arbitrary<Candidate> = fc.record(
   { requiredKeys: ['kind', 'type', 'ours', 'changedAt', 'children'] },
 )
 const times = fc.integer({ min: 0, max: 3 * unprovenAgeMs })
-const isRun = ({ kind }: Candidate) => kind === 'scratch' || kind === 'staging' || kind === 'tracked'
+const isRun = ({ kind }: EntryFacts) => kind === 'scratch' || kind === 'staging' || kind === 'tracked'
 
 test('nothing foreign, linked or unknown is ever removed', () => {
   fc.assert(
@@ -37,7 +37,7 @@ test('nothing foreign, linked or unknown is ever removed', () => {
       const inTrash = candidate.kind === 'trash'
       const untouchable =
         !candidate.ours || (!inTrash && candidate.type === 'symlink') || candidate.kind === 'other'
-      if (untouchable) expect(verdict(candidate, now).remove).toBe(false)
+      if (untouchable) expect(decideFate(candidate, now).remove).toBe(false)
     }),
   )
 })
@@ -45,7 +45,7 @@ test('nothing foreign, linked or unknown is ever removed', () => {
 test('a run, or its record, is removed only if owner and every child are dead, or if nothing is proven and it is over a day old; never if its owner may not be read', () => {
   fc.assert(
     fc.property(candidates.filter(isRun), times, (candidate, now) => {
-      if (!verdict(candidate, now).remove) return
+      if (!decideFate(candidate, now).remove) return
       expect(candidate.unreadable ?? false).toBe(false)
       expect(candidate.type).toBe(candidate.kind === 'tracked' ? 'file' : 'directory')
       const all = [candidate.owner?.liveness ?? 'unknown', ...candidate.children]
@@ -59,7 +59,7 @@ test('a run, or its record, is removed only if owner and every child are dead, o
 
 test('a dead run is always removed, unless it was to be kept', () => {
   const dead = { liveness: 'dead' as const, keep: 'never' as const, createdAt: 0 }
-  const scratch: Candidate = {
+  const scratch: EntryFacts = {
     kind: 'scratch',
     type: 'directory',
     ours: true,
@@ -67,8 +67,8 @@ test('a dead run is always removed, unless it was to be kept', () => {
     owner: dead,
     children: ['dead'],
   }
-  expect(verdict(scratch, 5)).toEqual({ remove: true, reason: 'owner-dead' })
-  expect(verdict({ ...scratch, owner: { ...dead, keep: 'on-failure' } }, 5)).toEqual({
+  expect(decideFate(scratch, 5)).toEqual({ remove: true, reason: 'owner-dead' })
+  expect(decideFate({ ...scratch, owner: { ...dead, keep: 'on-failure' } }, 5)).toEqual({
     remove: false,
     reason: 'kept-on-purpose',
   })
@@ -76,14 +76,14 @@ test('a dead run is always removed, unless it was to be kept', () => {
 
 test('the boundaries: exactly a day old is not old, exactly at its expiry is not expired', () => {
   const base = { type: 'directory', ours: true, changedAt: 0, children: [] } as const
-  expect(verdict({ ...base, kind: 'scratch', children: [] }, unprovenAgeMs)).toMatchObject({ remove: false })
-  expect(verdict({ ...base, kind: 'scratch', children: [] }, unprovenAgeMs + 1)).toMatchObject({
+  expect(decideFate({ ...base, kind: 'scratch', children: [] }, unprovenAgeMs)).toMatchObject({ remove: false })
+  expect(decideFate({ ...base, kind: 'scratch', children: [] }, unprovenAgeMs + 1)).toMatchObject({
     remove: true,
   })
-  expect(verdict({ ...base, kind: 'output', children: [], expiresAt: 100 }, 100)).toMatchObject({
+  expect(decideFate({ ...base, kind: 'output', children: [], expiresAt: 100 }, 100)).toMatchObject({
     remove: false,
   })
-  expect(verdict({ ...base, kind: 'output', children: [], expiresAt: 100 }, 101)).toMatchObject({
+  expect(decideFate({ ...base, kind: 'output', children: [], expiresAt: 100 }, 101)).toMatchObject({
     remove: true,
   })
 })
@@ -91,8 +91,8 @@ test('the boundaries: exactly a day old is not old, exactly at its expiry is not
 test('an age asked for narrows what goes, never widens it; exactly that old is old enough', () => {
   fc.assert(
     fc.property(candidates, times, fc.option(times, { nil: undefined }), (candidate, now, ageMs) => {
-      const given = verdict(candidate, now)
-      const narrowed = onlyOlder(given, candidate.changedAt, now, ageMs)
+      const given = decideFate(candidate, now)
+      const narrowed = keepIfTooYoung(given, candidate.changedAt, now, ageMs)
       const isOld = ageMs === undefined || now - candidate.changedAt >= ageMs
       expect(narrowed).toEqual(given.remove && !isOld ? { remove: false, reason: 'too-young' } : given)
     }),
@@ -100,15 +100,15 @@ test('an age asked for narrows what goes, never widens it; exactly that old is o
 })
 
 test('a removed session goes only as a directory of ours', () => {
-  const session: Candidate = {
+  const session: EntryFacts = {
     kind: 'session',
     type: 'directory',
     ours: true,
     changedAt: 0,
     children: [],
   }
-  expect(verdict(session, 0)).toEqual({ remove: true, reason: 'removed-session' })
-  expect(verdict({ ...session, type: 'file' }, 0)).toEqual({ remove: false, reason: 'not-stint' })
-  expect(verdict({ ...session, type: 'symlink' }, 0)).toEqual({ remove: false, reason: 'symlink' })
-  expect(verdict({ ...session, ours: false }, 0)).toEqual({ remove: false, reason: 'foreign-owner' })
+  expect(decideFate(session, 0)).toEqual({ remove: true, reason: 'removed-session' })
+  expect(decideFate({ ...session, type: 'file' }, 0)).toEqual({ remove: false, reason: 'not-stint' })
+  expect(decideFate({ ...session, type: 'symlink' }, 0)).toEqual({ remove: false, reason: 'symlink' })
+  expect(decideFate({ ...session, ours: false }, 0)).toEqual({ remove: false, reason: 'foreign-owner' })
 })

@@ -2,7 +2,7 @@ import type { Liveness } from '../base/process/liveness.ts'
 import type { Keep } from '../scratch/keep.ts'
 
 /** What the sweep knows of one entry; gathered first, judged after. */
-export interface Candidate {
+export interface EntryFacts {
   kind: 'scratch' | 'staging' | 'output' | 'trash' | 'tracked' | 'session' | 'other'
   /** What lstat says it is. */
   type: 'directory' | 'symlink' | 'file'
@@ -42,16 +42,16 @@ export type KeepReason =
   | 'symlink'
   | 'not-stint'
 
-export type Verdict = { remove: true; reason: RemoveReason } | { remove: false; reason: KeepReason }
+export type SweepVerdict = { remove: true; reason: RemoveReason } | { remove: false; reason: KeepReason }
 
 /** Where nothing can be proven, only what nobody has touched for this long is removed. */
 export const unprovenAgeMs = 24 * 3_600_000
 
-const remove = (reason: RemoveReason): Verdict => ({ remove: true, reason })
-const keep = (reason: KeepReason): Verdict => ({ remove: false, reason })
+const remove = (reason: RemoveReason): SweepVerdict => ({ remove: true, reason })
+const keep = (reason: KeepReason): SweepVerdict => ({ remove: false, reason })
 
 /** May this entry be deleted? Only what is provably dead, or unproven and older than a day. */
-export function verdict(candidate: Candidate, now: number): Verdict {
+export function decideFate(candidate: EntryFacts, now: number): SweepVerdict {
   if (!candidate.ours) return keep('foreign-owner')
   // A link goes as a link, and nothing gets into the trash but to be deleted.
   if (candidate.kind === 'trash') return remove('trash')
@@ -68,14 +68,14 @@ export function verdict(candidate: Candidate, now: number): Verdict {
 }
 
 /** Of what may go, only what has not changed for `ageMs`: narrows a verdict, never widens it. */
-export const onlyOlder = (
-  given: Verdict,
+export const keepIfTooYoung = (
+  given: SweepVerdict,
   changedAt: number,
   now: number,
   ageMs: number | undefined,
-): Verdict => (given.remove && ageMs !== undefined && now - changedAt < ageMs ? keep('too-young') : given)
+): SweepVerdict => (given.remove && ageMs !== undefined && now - changedAt < ageMs ? keep('too-young') : given)
 
-function runVerdict({ owner, unreadable, children, changedAt }: Candidate, now: number): Verdict {
+function runVerdict({ owner, unreadable, children, changedAt }: EntryFacts, now: number): SweepVerdict {
   if (unreadable) return keep('unreadable')
   const old = now - changedAt > unprovenAgeMs
   if (owner === undefined) return old ? remove('ownerless-and-old') : keep('ownerless')

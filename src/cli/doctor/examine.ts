@@ -2,7 +2,7 @@ import { realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import type { AllClaims } from '../../lease/all-claims.ts'
 import { findWorkspace } from '../../lease/workspace.ts'
-import { takeCensus } from '../../sweep/inventory/measure-entries.ts'
+import { measureEntries } from '../../sweep/inventory/measure-entries.ts'
 import { stintHome } from '../../base/fs/home.ts'
 import { ownIdentity } from '../../base/process/liveness.ts'
 import { mountHolding } from '../../base/fs/mounts.ts'
@@ -46,7 +46,7 @@ export async function* examineAll(): AsyncGenerator<Check> {
     yield* lookAtPlace('temp', rootOf(tmp.found).path)
     yield* look('temp files', tryTemp)
     yield* look('orphans', async () =>
-      judgeOrphans(orphansAmong(await takeCensus(Date.now(), measureWithinMs))),
+      judgeOrphans(orphansAmong(await measureEntries(Date.now(), measureWithinMs))),
     )
   }
   yield* look('hooks', async () => judgeHooks(await lookAtHooks(findWorkspace().path, true)))

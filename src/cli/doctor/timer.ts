@@ -3,7 +3,7 @@ import { isAbsolute } from 'node:path'
 import { visibleText } from '../../base/text/visible-text.ts'
 import { hasOurLine } from '../../sweep/timer/crontab.ts'
 import type { TimerState } from '../../sweep/timer/plan.ts'
-import { startedBy } from '../../sweep/timer/started-by.ts'
+import { readTimerCommand } from '../../sweep/timer/started-by.ts'
 import { isOurUnit, timerName } from '../../sweep/timer/systemd-units.ts'
 import { readTimerState, runTool } from '../../sweep/timer/timer-state.ts'
 import { bad, type Check, fine, poor } from '../health/check.ts'
@@ -18,7 +18,7 @@ export interface TimerFacts {
 
 export function readTimer(): TimerFacts {
   const state = readTimerState()
-  const words = startedBy(state).filter(isAbsolute)
+  const words = readTimerCommand(state).filter(isAbsolute)
   return {
     state,
     active: runsByUnit(state) && runTool(['systemctl', '--user', 'is-active', timerName]).status === 0,

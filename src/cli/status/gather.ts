@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { findWorkspace } from '../../lease/workspace.ts'
-import { takeCensus } from '../../sweep/inventory/measure-entries.ts'
+import { measureEntries } from '../../sweep/inventory/measure-entries.ts'
 import type { MeasuredEntry } from '../../sweep/inventory/entry.ts'
 import { stintHome } from '../../base/fs/home.ts'
 import { findRoot, findTmp } from '../../scratch/root.ts'
@@ -56,7 +56,7 @@ export async function gatherStatus() {
   const claims = await lookInHome('leases', claimsIn)
   const sessions = (await lookInHome('sessions', sessionsIn)) ?? []
   const server = await look('store', onServer)
-  const entries = (root && (await look('runs', () => takeCensus(at, measureWithinMs)))) ?? []
+  const entries = (root && (await look('runs', () => measureEntries(at, measureWithinMs)))) ?? []
   const homeSpace = await lookInHome('home disk', (path) => spaceOf('home', path))
   const tempSpace = tmp === undefined ? undefined : await look('temp disk', () => spaceOf('temp', tmp))
   const hooks = await look('hooks', () => lookAtHooks(findWorkspace().path))

@@ -186,14 +186,14 @@ test('it works on a full disk, and on a read-only one', async () => {
 test('a scratch that is too large to be counted in time is at least so large', async () => {
   await using world = new User()
   const path = plant(world, ownIdentity())
-  const { takeCensus } = await import('../../sweep/inventory/measure-entries.ts')
+  const { measureEntries } = await import('../../sweep/inventory/measure-entries.ts')
   for (let file = 0; file < 600; file++) writeFileSync(join(path, `file-${file}`), '1')
   process.env.STINT_TMP_ROOT = world.tmp
   try {
-    const [whole] = await takeCensus(Date.now())
+    const [whole] = await measureEntries(Date.now())
     expect(whole).toMatchObject({ files: 602 })
     expect(whole).not.toHaveProperty('partial')
-    const [some] = await takeCensus(Date.now(), -1)
+    const [some] = await measureEntries(Date.now(), -1)
     expect(some).toMatchObject({ partial: true, files: 0 })
   } finally {
     delete process.env.STINT_TMP_ROOT

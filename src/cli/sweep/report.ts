@@ -2,7 +2,7 @@ import { formatBytes } from '../../base/text/size.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { visibleText } from '../../base/text/visible-text.ts'
 import type { SweepReport } from '../../sweep/report.ts'
-import { type SweepTally, tally } from '../../sweep/tally.ts'
+import { type SweepTally, tallyReport } from '../../sweep/tally.ts'
 
 /** What the envelope of `stint sweep` has as `data`. */
 export interface SweepData extends Pick<SweepReport, 'removed' | 'kept' | 'failures'> {
@@ -27,7 +27,7 @@ const oddReasons = new Set(['foreign-owner', 'symlink', 'not-stint', 'ownerless'
 /** What a person reads: the largest that went, what is odd about what stayed, and the sums. */
 export function renderSweep(data: SweepData): string {
   const { dry_run, removed, kept, bytes_freed } = data
-  const sums = tally({ ...data, bytesFreed: bytes_freed })
+  const sums = tallyReport({ ...data, bytesFreed: bytes_freed })
   const largest = [...removed].sort((a, b) => b.bytes - a.bytes)
   const odd = kept.filter(({ reason }) => oddReasons.has(reason))
   return [

@@ -2,8 +2,8 @@ import { realpathSync } from 'node:fs'
 import { formatDuration } from '../../base/text/duration.ts'
 import { stintHome } from '../../base/fs/home.ts'
 import { findTmp } from '../../scratch/root.ts'
-import { checkJob, hour, type Job } from '../../sweep/timer/job.ts'
-import type { Step, TimerKind } from '../../sweep/timer/plan.ts'
+import { checkTimerJob, hour, type TimerJob } from '../../sweep/timer/job.ts'
+import type { TimerKind, TimerStep } from '../../sweep/timer/plan.ts'
 
 export interface TimerRequest {
   action: 'install' | 'uninstall'
@@ -17,15 +17,15 @@ export interface TimerData {
   timer: TimerKind | 'none'
   every?: string
   /** What was done, or would be, in this order. */
-  steps: TimerStep[]
+  steps: ShownStep[]
 }
 
-type TimerStep = { write: string; text: string } | { remove: string } | { run: string[]; input?: string }
+type ShownStep = { write: string; text: string } | { remove: string } | { run: string[]; input?: string }
 
 /** Installs or removes the timer that sweeps; the tools it takes are loaded only here. */
 export async function manageTimer({ action, everyMs = hour, dryRun }: TimerRequest): Promise<TimerData> {
   const job = action === 'install' ? sweepJob(everyMs) : undefined
-  if (job !== undefined) checkJob(job)
+  if (job !== undefined) checkTimerJob(job)
   const { planInstall, planUninstall } = await import('../../sweep/timer/plan.ts')
   const { readTimerState } = await import('../../sweep/timer/timer-state.ts')
   const { carryOut } = await import('../../sweep/timer/carry-out.ts')
@@ -38,7 +38,7 @@ export async function manageTimer({ action, everyMs = hour, dryRun }: TimerReque
 }
 
 /** The same program, temp directory and home as now: whoever starts it will have another environment. */
-const sweepJob = (everyMs: number): Job => ({
+const sweepJob = (everyMs: number): TimerJob => ({
   program: process.execPath,
   // Not by a link in some project's `node_modules/.bin`, or in a directory that is on nobody else's PATH.
   args: [realpathSync.native(process.argv[1] ?? ''), 'sweep', '--json'],
@@ -47,7 +47,7 @@ const sweepJob = (everyMs: number): Job => ({
 })
 
 /** Tools are given bytes; a person reads UTF-8. */
-function shown(step: Step): TimerStep {
+function shown(step: TimerStep): ShownStep {
   if ('remove' in step) return step
   if ('write' in step) return { write: step.write, text: step.text }
   const input = step.input === undefined ? {} : { input: Buffer.from(step.input, 'latin1').toString() }
@@ -64,7 +64,7 @@ export function renderTimer({ dry_run, timer, every, steps }: TimerData): string
   return [...steps.map((step) => renderStep(step, dry_run)), summary].join('\n')
 }
 
-function renderStep(step: TimerStep, dryRun: boolean): string {
+function renderStep(step: ShownStep, dryRun: boolean): string {
   const say = (would: string, did: string): string => (dryRun ? `would ${would}` : did)
   if ('remove' in step) return `${say('remove', 'removed')} ${step.remove}`
   // What was written can be read there; what would be, only here.

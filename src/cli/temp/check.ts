@@ -1,6 +1,6 @@
 import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
-import { takeCensus } from '../../sweep/inventory/measure-entries.ts'
+import { measureEntries } from '../../sweep/inventory/measure-entries.ts'
 import { type MeasuredEntry, sortEntries } from '../../sweep/inventory/entry.ts'
 import { totalsOf } from '../../sweep/inventory/totals.ts'
 import { systemClock } from '../../base/process/clock.ts'
@@ -21,7 +21,7 @@ const options = {
 const defaultWaitMs = 2000
 const lookEveryMs = 50
 
-export const checkCommand = defineBareCommand({
+export const tempCheckCommand = defineBareCommand({
   name: 'check',
   summary: 'Exits with 3 if dead runs have left anything: proof, for CI, that cleanup works.',
   options,
@@ -52,7 +52,7 @@ const isOrphan = ({ orphan }: MeasuredEntry): boolean => orphan
 async function settled(withinMs: number, signal: AbortSignal): Promise<MeasuredEntry[]> {
   const end = systemClock.mono() + withinMs
   for (;;) {
-    const entries = await takeCensus()
+    const entries = await measureEntries()
     if (!entries.some(isOrphan) || systemClock.mono() >= end || signal.aborted) return entries
     await after(lookEveryMs)
   }

@@ -1,5 +1,5 @@
 import { closeSync, constants, fstatSync, openSync, readSync, unlinkSync } from 'node:fs'
-import type { Totals } from '../../sweep/inventory/totals.ts'
+import type { EntryTotals } from '../../sweep/inventory/totals.ts'
 import { openPrivateFile, writeAll } from '../../base/fs/private-file.ts'
 import { codedError, errorCode, StintError } from '../../base/errors/stint-error.ts'
 
@@ -19,7 +19,7 @@ export class CsvFile {
     }
   }
 
-  add(at: number, { files, directories, bytes, scratches, live, orphans }: Totals, growth: number): void {
+  add(at: number, { files, directories, bytes, scratches, live, orphans }: EntryTotals, growth: number): void {
     const cells = [new Date(at).toISOString(), files, directories, bytes, scratches, live, orphans, growth]
     try {
       writeAll(this.#fd, `${cells.join(',')}\n`)

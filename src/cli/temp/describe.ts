@@ -1,5 +1,5 @@
 import { relative } from 'node:path'
-import type { Entry, MeasuredEntry } from '../../sweep/inventory/entry.ts'
+import type { TempEntry, MeasuredEntry } from '../../sweep/inventory/entry.ts'
 import { formatBytes } from '../../base/text/size.ts'
 import { visibleText } from '../../base/text/visible-text.ts'
 import { table } from '../text/table.ts'
@@ -21,7 +21,7 @@ export function renderEntries(entries: readonly MeasuredEntry[], rootPath: strin
   return rows.length === 0 ? [] : table(titles, rows)
 }
 
-function nameOf({ path, tracks }: Entry, rootPath: string): string {
+function nameOf({ path, tracks }: TempEntry, rootPath: string): string {
   return [relative(rootPath, path), ...tracks.map((tracked) => `→ ${tracked.path}`)].join(' ')
 }
 
@@ -29,12 +29,12 @@ export function describeOwner({
   command,
   pid,
   liveness,
-}: Pick<Entry, 'command' | 'pid' | 'liveness'>): string {
+}: Pick<TempEntry, 'command' | 'pid' | 'liveness'>): string {
   if (pid === null) return liveness === null ? '-' : liveness
   return `${command ?? '?'} (pid ${pid}, ${liveness ?? 'unknown'})`
 }
 
-const fates: Record<Entry['reason'], string> = {
+const fates: Record<TempEntry['reason'], string> = {
   'owner-dead': 'the next sweep takes it: its run is dead',
   'unknown-and-old': 'the next sweep takes it: it is unknown whether its run is alive, and it is old',
   'ownerless-and-old': 'the next sweep takes it: it names no owner, and is old',
@@ -57,4 +57,4 @@ const fates: Record<Entry['reason'], string> = {
 }
 
 /** What becomes of it, in a sentence. */
-export const describeFate = ({ reason }: Entry): string => fates[reason]
+export const describeFate = ({ reason }: TempEntry): string => fates[reason]

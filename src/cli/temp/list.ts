@@ -1,6 +1,6 @@
 import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
-import { takeCensus } from '../../sweep/inventory/measure-entries.ts'
+import { measureEntries } from '../../sweep/inventory/measure-entries.ts'
 import { sortEntries } from '../../sweep/inventory/entry.ts'
 import { totalsOf } from '../../sweep/inventory/totals.ts'
 import { formatBytes } from '../../base/text/size.ts'
@@ -15,7 +15,7 @@ const options = {
   ...budgetOptions,
 } as const satisfies OptionTable
 
-export const listCommand = defineBareCommand({
+export const tempListCommand = defineBareCommand({
   name: 'list',
   summary:
     'Every scratch, output, trash entry and tracked record: whose, how big, how old, what a sweep would do.',
@@ -26,7 +26,7 @@ export const listCommand = defineBareCommand({
     ['stint temp list --max-bytes 10GB', 'with a warning when it is too much'],
   ],
   async run({ warn }, { options }) {
-    const entries = sortEntries(await takeCensus(), options.sort ?? 'size')
+    const entries = sortEntries(await measureEntries(), options.sort ?? 'size')
     const total = totalsOf(entries)
     warnOfBudget(total, budgetOf(options), warn)
     return { root: findRoot()?.path ?? null, entries, total }

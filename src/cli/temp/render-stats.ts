@@ -1,7 +1,7 @@
 import type { Activity } from '../../sweep/inventory/activity.ts'
 import type { MeasuredEntry } from '../../sweep/inventory/entry.ts'
 import { sparkline } from '../../sweep/inventory/sparkline.ts'
-import type { Totals } from '../../sweep/inventory/totals.ts'
+import type { EntryTotals } from '../../sweep/inventory/totals.ts'
 import { formatBytes } from '../../base/text/size.ts'
 import { plural } from '../text/plural.ts'
 import { formatAge } from '../text/times.ts'
@@ -10,7 +10,7 @@ import { renderEntries } from './describe.ts'
 /** What `stint temp stats` answers. */
 export interface StatsData {
   root: string | null
-  now: Totals
+  now: EntryTotals
   by_kind: Partial<Record<MeasuredEntry['kind'], number>>
   largest: MeasuredEntry[]
   since: number

@@ -1,7 +1,7 @@
 import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { activityOf } from '../../sweep/inventory/activity.ts'
-import { takeCensus } from '../../sweep/inventory/measure-entries.ts'
+import { measureEntries } from '../../sweep/inventory/measure-entries.ts'
 import { type MeasuredEntry, sortEntries } from '../../sweep/inventory/entry.ts'
 import { readSamples } from '../../sweep/inventory/history.ts'
 import { seriesOf } from '../../sweep/inventory/sparkline.ts'
@@ -22,7 +22,7 @@ const largestShown = 5
 /** Points of a series: a line of a terminal. */
 const points = 40
 
-export const statsCommand = defineBareCommand({
+export const tempStatsCommand = defineBareCommand({
   name: 'stats',
   summary:
     'How much there is now, and what has come and gone. The history is kept by sweeps and by `temp watch`.',
@@ -34,7 +34,7 @@ export const statsCommand = defineBareCommand({
   async run({ warn }, { options }) {
     const now = Date.now()
     const since = Math.max(0, now - (options.since ?? defaultSinceMs))
-    const entries = await takeCensus(now)
+    const entries = await measureEntries(now)
     const total = totalsOf(entries)
     const samples = readSamples(stintHome(), since, now)
     warnOfBudget(total, budgetOf(options), warn)

@@ -6,20 +6,20 @@ export const temp: CommandGroup = {
   commands: {
     list: {
       summary: 'every scratch, output, trash entry and tracked record',
-      load: async () => (await import('./list.ts')).listCommand,
+      load: async () => (await import('./list.ts')).tempListCommand,
     },
     stats: {
       summary: 'figures, now and over time',
-      load: async () => (await import('./stats.ts')).statsCommand,
+      load: async () => (await import('./stats.ts')).tempStatsCommand,
     },
     watch: {
       summary: 'print one line per sample',
-      load: async () => (await import('./watch.ts')).watchCommand,
+      load: async () => (await import('./watch.ts')).tempWatchCommand,
     },
-    why: { summary: 'who made this path?', load: async () => (await import('./why.ts')).whyCommand },
+    why: { summary: 'who made this path?', load: async () => (await import('./why.ts')).tempWhyCommand },
     check: {
       summary: 'fail if dead runs have left anything',
-      load: async () => (await import('./check.ts')).checkCommand,
+      load: async () => (await import('./check.ts')).tempCheckCommand,
     },
   },
   examples: [

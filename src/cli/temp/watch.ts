@@ -1,9 +1,9 @@
 import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { type BudgetLevel, budgetLevel } from '../../sweep/inventory/budget.ts'
-import { takeCensus } from '../../sweep/inventory/measure-entries.ts'
+import { measureEntries } from '../../sweep/inventory/measure-entries.ts'
 import { recordSample } from '../../sweep/inventory/record-sample.ts'
-import { type Totals, totalsOf } from '../../sweep/inventory/totals.ts'
+import { type EntryTotals, totalsOf } from '../../sweep/inventory/totals.ts'
 import { systemClock } from '../../base/process/clock.ts'
 import { formatBytes } from '../../base/text/size.ts'
 import { after } from '../../base/process/sleep.ts'
@@ -21,7 +21,7 @@ const options = {
   ...budgetOptions,
 } as const satisfies OptionTable
 
-export const watchCommand = defineBareCommand({
+export const tempWatchCommand = defineBareCommand({
   name: 'watch',
   summary:
     'Prints one line per sample until it is stopped: files, directories, bytes, scratches, orphans, growth.',
@@ -37,12 +37,12 @@ export const watchCommand = defineBareCommand({
     const intervalMs = readInterval(options.interval)
     const end = systemClock.mono() + (options['max-runtime'] ?? Number.POSITIVE_INFINITY)
     const csv = options.csv === undefined ? undefined : new CsvFile(options.csv)
-    let before: Totals | undefined
+    let before: EntryTotals | undefined
     const budget = budgetOf(options)
     let lastLevel: BudgetLevel | undefined
     while (!signal.aborted) {
       const at = Date.now()
-      const entries = await takeCensus(at)
+      const entries = await measureEntries(at)
       const total = totalsOf(entries)
       const growth = total.bytes - (before ?? total).bytes
       const line = json ? JSON.stringify({ at, ...total, growth }) : renderLine(at, total, growth)
@@ -61,7 +61,7 @@ export const watchCommand = defineBareCommand({
   },
 })
 
-function renderLine(at: number, total: Totals, growth: number): string {
+function renderLine(at: number, total: EntryTotals, growth: number): string {
   return [
     new Date(at).toISOString(),
     plural(total.files, 'file'),

@@ -1,5 +1,5 @@
 import { defineBareCommand } from '../../command/define-command.ts'
-import { type Provenance, traceOrigin } from '../../sweep/inventory/trace-path.ts'
+import { type TracedPath, tracePath } from '../../sweep/inventory/trace-path.ts'
 import { formatBytes } from '../../base/text/size.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { visibleText } from '../../base/text/visible-text.ts'
@@ -7,7 +7,7 @@ import { findRoot } from '../../scratch/root.ts'
 import { formatAge } from '../text/times.ts'
 import { describeFate, describeOwner } from './describe.ts'
 
-export const whyCommand = defineBareCommand({
+export const tempWhyCommand = defineBareCommand({
   name: 'why',
   summary: 'Tells who made this path (session, run, context, test), and what will become of it.',
   positionals: 'PATH',
@@ -18,7 +18,7 @@ export const whyCommand = defineBareCommand({
   async run(_, { positionals }) {
     const path = onlyPath(positionals)
     const root = findRoot()
-    const found = root && (await traceOrigin(root, path, Date.now()))
+    const found = root && (await tracePath(root, path, Date.now()))
     if (found === undefined) throw notOurs(path, root?.path)
     const { entry, contexts, tracked } = found
     return {
@@ -49,7 +49,7 @@ function notOurs(path: string, root: string | undefined): StintError {
   })
 }
 
-interface WhyData extends Provenance {
+interface WhyData extends TracedPath {
   context: string | null
   test_file: string | null
   fate: string

@@ -32,7 +32,7 @@ export function parseContext(line: string): ContextLine | undefined {
 }
 
 /** The contexts that a path of the scratch lies in, the outermost first; of a directory that was used again, its last. */
-export function contextsOf(inside: string, lines: readonly ContextLine[]): ContextLine[] {
+export function contextsContaining(inside: string, lines: readonly ContextLine[]): ContextLine[] {
   const byDirectory = new Map(lines.map((line) => [line.dir, line]))
   const parts = inside.split('/')
   return parts.flatMap((_, index) => byDirectory.get(parts.slice(0, index + 1).join('/')) ?? [])

@@ -1,12 +1,12 @@
 import type { Liveness } from '../../base/process/liveness.ts'
 import type { TreeSize } from '../../base/fs/measure-tree.ts'
 import type { TrackedLine } from './tracked-line.ts'
-import type { Candidate, KeepReason, RemoveReason } from '../verdict.ts'
+import type { EntryFacts, KeepReason, RemoveReason } from '../verdict.ts'
 
 /** One entry of the root: what it is, whose it is, and what a sweep would make of it. */
-export interface Entry {
+export interface TempEntry {
   path: string
-  kind: Candidate['kind']
+  kind: EntryFacts['kind']
   /** Milliseconds since the epoch. */
   created_at: number
   age_ms: number
@@ -26,7 +26,7 @@ export interface Entry {
   tracks: TrackedLine[]
 }
 
-export interface MeasuredEntry extends Entry, TreeSize {
+export interface MeasuredEntry extends TempEntry, TreeSize {
   /** There was no time to count everything: it is at least so much. */
   partial?: true
 }
@@ -37,8 +37,8 @@ const orders = {
   name: () => 0,
 }
 
-export type Order = keyof typeof orders
+export type EntryOrder = keyof typeof orders
 
 /** The largest or the oldest first; equals by name. */
-export const sortEntries = (entries: readonly MeasuredEntry[], order: Order): MeasuredEntry[] =>
+export const sortEntries = (entries: readonly MeasuredEntry[], order: EntryOrder): MeasuredEntry[] =>
   [...entries].sort((a, b) => orders[order](a, b) || (a.path < b.path ? -1 : 1))

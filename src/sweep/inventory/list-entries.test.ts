@@ -9,7 +9,7 @@ import { runToEnd } from '../../base/process/run-generator.ts'
 import { keptScratches } from '../../scratch/keep.ts'
 import { openRoot } from '../../scratch/root.ts'
 import { sweepSync } from '../sweep.ts'
-import { surveySteps } from './list-entries.ts'
+import { listEntries } from './list-entries.ts'
 
 const dayMs = 86_400_000
 
@@ -30,7 +30,7 @@ test('what a survey calls an orphan is what a sweep takes, and the reasons are t
   mkdirSync(join(world.root, 'out', `1-${newRequestId()}`))
   const root = openRoot({ STINT_TMP_ROOT: world.tmp })
 
-  const seen = runToEnd(surveySteps(root, now))
+  const seen = runToEnd(listEntries(root, now))
   const { removed, kept } = sweepSync({ root, clock: { now: () => now, mono: () => 0 } })
   const fates = (entries: readonly { path: string; reason: string }[]): string[] =>
     entries.map(({ path, reason }) => `${path} ${reason}`).sort()

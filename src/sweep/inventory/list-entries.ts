@@ -8,14 +8,14 @@ import { visibleText } from '../../base/text/visible-text.ts'
 import { type Owner, readOwner } from '../../scratch/owner.ts'
 import type { ScratchRoot } from '../../scratch/root.ts'
 import { type Judged, judgeEntry } from '../judge-entry.ts'
-import { type Listing, listPlace, type Place, placesOf } from '../places.ts'
-import { supersede } from '../superseded.ts'
-import type { Entry } from './entry.ts'
-import { readTracked } from './tracked-line.ts'
+import { type SweptListing, listSwept, type SweptDirectory, directoriesIn } from '../places.ts'
+import { markSuperseded } from '../superseded.ts'
+import type { TempEntry } from './entry.ts'
+import { readTrackedLines } from './tracked-line.ts'
 
 /** Every entry of the root, judged as a sweep would judge it. Looks only; yields every now and then. */
-export function* surveySteps(root: ScratchRoot, now: number): Generator<void, Entry[]> {
-  const listings = placesOf('all', { root, dryRun: true }).map((place) => listed(place, root))
+export function* listEntries(root: ScratchRoot, now: number): Generator<void, TempEntry[]> {
+  const listings = directoriesIn('all', { root, dryRun: true }).map((place) => listed(place, root))
   const seen: Judged[] = []
   for (const { place, names } of listings.filter(({ place }) => place.kind !== 'tracked')) {
     for (const name of names) {
@@ -24,7 +24,7 @@ export function* surveySteps(root: ScratchRoot, now: number): Generator<void, En
       if (judged !== undefined) seen.push(judged)
     }
   }
-  const judged = supersede(seen)
+  const judged = markSuperseded(seen)
   const entries = judged.map((each) => describe(root, each, now))
   // A record of tracked paths shares the fate of its run's scratch. A record without a scratch is judged by itself.
   const scratches = new Map(judged.filter(isScratch).map((each) => [basename(each.path), each]))
@@ -42,13 +42,13 @@ const isScratch = ({ candidate }: Judged): boolean =>
   candidate.kind === 'scratch' || candidate.kind === 'trash'
 
 /** Lists a place. If somebody has put a link in its place, the link itself is listed, not what it leads to. */
-function listed(place: Place, root: ScratchRoot): Pick<Listing, 'place' | 'names'> {
+function listed(place: SweptDirectory, root: ScratchRoot): Pick<SweptListing, 'place' | 'names'> {
   const stat = lstatSync(place.directory, { throwIfNoEntry: false })
-  if (stat === undefined || ownDirectoryProblem(stat) === undefined) return listPlace(place, { dryRun: true })
+  if (stat === undefined || ownDirectoryProblem(stat) === undefined) return listSwept(place, { dryRun: true })
   return { place: { kind: 'root', directory: root.path, root }, names: [basename(place.directory)] }
 }
 
-function describe(root: ScratchRoot, { path, candidate, verdict }: Judged, now: number): Entry {
+function describe(root: ScratchRoot, { path, candidate, verdict }: Judged, now: number): TempEntry {
   const { kind } = candidate
   const requestId = kind === 'other' ? null : (requestIdIn(basename(path)) ?? null)
   const scratch = kind === 'output' && requestId !== null ? join(root.path, requestId) : path
@@ -57,7 +57,7 @@ function describe(root: ScratchRoot, { path, candidate, verdict }: Judged, now: 
     path,
     kind,
     ...ageOf(path, owner, now),
-    ...whoIs(owner, requestId),
+    ...ownerFields(owner, requestId),
     ...(candidate.owner && { liveness: candidate.owner.liveness }),
     orphan: verdict.remove,
     reason: verdict.reason,
@@ -65,7 +65,7 @@ function describe(root: ScratchRoot, { path, candidate, verdict }: Judged, now: 
   }
 }
 
-function describeTracked(root: ScratchRoot, name: string, fate: Judged | undefined, now: number): Entry {
+function describeTracked(root: ScratchRoot, name: string, fate: Judged | undefined, now: number): TempEntry {
   const path = join(root.tracked, name)
   const isRun = isRequestId(name)
   const owner = fate !== undefined && isScratch(fate) ? readOwner(fate.path) : undefined
@@ -73,14 +73,14 @@ function describeTracked(root: ScratchRoot, name: string, fate: Judged | undefin
     path,
     kind: 'tracked',
     ...ageOf(path, owner, now),
-    ...whoIs(owner, isRun ? name : null),
+    ...ownerFields(owner, isRun ? name : null),
     orphan: fate?.verdict.remove ?? false,
     reason: fate?.verdict.reason ?? (isRun ? 'ownerless' : 'not-stint'),
-    tracks: readTracked(root, name),
+    tracks: readTrackedLines(root, name),
   }
 }
 
-function ageOf(path: string, owner: Owner | undefined, now: number): Pick<Entry, 'created_at' | 'age_ms'> {
+function ageOf(path: string, owner: Owner | undefined, now: number): Pick<TempEntry, 'created_at' | 'age_ms'> {
   const stat = lstatSync(path, { throwIfNoEntry: false })
   const born = stat?.birthtimeMs || stat?.ctimeMs || now
   const said = owner?.created_at ?? 0
@@ -88,10 +88,10 @@ function ageOf(path: string, owner: Owner | undefined, now: number): Pick<Entry,
   return { created_at: createdAt, age_ms: Math.max(0, now - createdAt) }
 }
 
-type Who = Pick<Entry, 'request_id' | 'session_id' | 'parent_request_id' | 'command' | 'pid' | 'liveness'>
+type Who = Pick<TempEntry, 'request_id' | 'session_id' | 'parent_request_id' | 'command' | 'pid' | 'liveness'>
 
 /** Who an owner record names. The program in the scratch may have written it: what cannot be an id is none. */
-export function whoIs(owner: Owner | undefined, requestId: string | null): Who {
+export function ownerFields(owner: Owner | undefined, requestId: string | null): Who {
   const idIf = (isOne: (text: string) => boolean, text: string | null | undefined): string | null =>
     typeof text === 'string' && isOne(text) ? text : null
   return {

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { sample } from '../../../test/support/sample.ts'
 import { activityOf } from './activity.ts'
 import { budgetLevel } from './budget.ts'
-import { contextsOf, parseContext } from './context-log.ts'
+import { contextsContaining, parseContext } from './context-log.ts'
 import { parseSample } from './sample.ts'
 import { seriesOf, sparkline } from './sparkline.ts'
 
@@ -121,7 +121,7 @@ test('contexts nest by their directories; a line that leads out of the scratch i
     line('1-a/2-b', 'a > b'),
     line('1-ab', 'other'),
   ].flatMap((each) => each ?? [])
-  const namesOf = (inside: string) => contextsOf(inside, lines).map(({ name }) => name)
+  const namesOf = (inside: string) => contextsContaining(inside, lines).map(({ name }) => name)
   expect(namesOf('1-a/2-b/file')).toEqual(['a', 'a > b'])
   expect(namesOf('1-a')).toEqual(['a'])
   expect(namesOf('1-abc')).toEqual([])

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { ensureHomeDirectory, stintHome } from '../../base/fs/home.ts'
 import { takeTurnIfDue } from '../../base/fs/at-most-every.ts'
 import type { SweepReport } from '../report.ts'
-import { takeCensus } from './measure-entries.ts'
+import { measureEntries } from './measure-entries.ts'
 import type { MeasuredEntry } from './entry.ts'
 import { appendSample, lastSample, statsDirectory } from './history.ts'
 import { makeSample, nothingSwept, type Sampler, type Swept } from './sample.ts'
@@ -25,7 +25,7 @@ export async function recordSample(
     const isDue = takeTurnIfDue(join(statsDirectory(home), `.${by}`), atMostEveryMs, at)
     if (!isDue && done.taken.orphans === 0 && done.freed === 0) return
     const before = lastSample(home)
-    appendSample(home, makeSample(entries ?? (await takeCensus(at)), { at, by, before, ...done }))
+    appendSample(home, makeSample(entries ?? (await measureEntries(at)), { at, by, before, ...done }))
   } catch {
     // What matters to the user fails, and is told, elsewhere.
   }

@@ -1,9 +1,9 @@
 import { parseObject } from '../../base/text/parse-object.ts'
 import type { MeasuredEntry } from './entry.ts'
-import { type Totals, totalsOf } from './totals.ts'
+import { type EntryTotals, totalsOf } from './totals.ts'
 
 /** One line of the history: what was there at one moment, and what was done since the line before. */
-export interface Sample extends Omit<Totals, 'entries'> {
+export interface Sample extends Omit<EntryTotals, 'entries'> {
   schema_version: 1
   /** Milliseconds since the epoch. */
   at: number

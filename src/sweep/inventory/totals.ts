@@ -1,7 +1,7 @@
 import type { MeasuredEntry } from './entry.ts'
 
 /** A census in figures. */
-export interface Totals {
+export interface EntryTotals {
   entries: number
   scratches: number
   /** Scratches whose owner is alive. */
@@ -13,7 +13,7 @@ export interface Totals {
   bytes: number
 }
 
-export function totalsOf(entries: readonly MeasuredEntry[]): Totals {
+export function totalsOf(entries: readonly MeasuredEntry[]): EntryTotals {
   const scratches = entries.filter(({ kind }) => kind === 'scratch')
   const sum = (field: 'files' | 'directories' | 'bytes'): number =>
     entries.reduce((total, entry) => total + entry[field], 0)

@@ -7,16 +7,16 @@ import { runInTurns } from '../../base/process/run-generator.ts'
 import { readOwner } from '../../scratch/owner.ts'
 import type { ScratchRoot } from '../../scratch/root.ts'
 import { measureEntry } from './measure-entries.ts'
-import { type ContextLine, contextsOf, readContexts } from './context-log.ts'
-import type { Entry, MeasuredEntry } from './entry.ts'
-import { surveySteps, whoIs } from './list-entries.ts'
-import { readTracked, type TrackedLine } from './tracked-line.ts'
+import { type ContextLine, contextsContaining, readContexts } from './context-log.ts'
+import type { TempEntry, MeasuredEntry } from './entry.ts'
+import { listEntries, ownerFields } from './list-entries.ts'
+import { readTrackedLines, type TrackedLine } from './tracked-line.ts'
 
 /** A run that others were started in. */
-export type ParentRun = Pick<Entry, 'request_id' | 'session_id' | 'command' | 'pid' | 'liveness'>
+export type ParentRun = Pick<TempEntry, 'request_id' | 'session_id' | 'command' | 'pid' | 'liveness'>
 
 /** Where something comes from, as far as records tell. */
-export interface Provenance {
+export interface TracedPath {
   path: string
   exists: boolean
   /** The entry of the root that it belongs to. */
@@ -30,14 +30,14 @@ export interface Provenance {
 }
 
 /** Who made this? Undefined if it is neither in the root nor tracked by a run. */
-export async function traceOrigin(
+export async function tracePath(
   root: ScratchRoot,
   path: string,
   now: number,
-): Promise<Provenance | undefined> {
+): Promise<TracedPath | undefined> {
   // The root is known by its real path.
   const target = realParentPath(resolve(path))
-  const entries = await runInTurns(surveySteps(root, now))
+  const entries = await runInTurns(listEntries(root, now))
   const inside = entries.find((entry) => isWithin(target, entry.path))
   const tracked = inside === undefined ? findTracked(root, target) : undefined
   const entry = inside ?? entries.find((entry) => entry.path === tracked?.record)
@@ -56,7 +56,7 @@ export async function traceOrigin(
 function findTracked(root: ScratchRoot, target: string): { record: string; line: TrackedLine } | undefined {
   const found = namesIn(root.tracked).flatMap((name) => {
     const record = join(root.tracked, name)
-    return readTracked(root, name)
+    return readTrackedLines(root, name)
       .filter((line) => isWithin(target, realParentPath(line.path)))
       .map((line) => ({ record, line }))
   })
@@ -76,25 +76,25 @@ function namesIn(directory: string): string[] {
 }
 
 /** Of an output, the run's own log says only what was moved there under its old name. */
-function contextsIn(root: ScratchRoot, { kind, path, request_id }: Entry, target: string): ContextLine[] {
+function contextsIn(root: ScratchRoot, { kind, path, request_id }: TempEntry, target: string): ContextLine[] {
   const inside = relative(path, target)
-  if (kind === 'scratch' || kind === 'trash') return contextsOf(inside, readContexts(path))
+  if (kind === 'scratch' || kind === 'trash') return contextsContaining(inside, readContexts(path))
   if (kind !== 'output' || request_id === null) return []
-  const own = contextsOf(inside, readContexts(path))
-  return own.length > 0 ? own : contextsOf(inside, readContexts(join(root.path, request_id)))
+  const own = contextsContaining(inside, readContexts(path))
+  return own.length > 0 ? own : contextsContaining(inside, readContexts(join(root.path, request_id)))
 }
 
 /** More would be a forgery. */
 const maxParents = 32
 
-function parentsOf(root: ScratchRoot, { parent_request_id }: Entry): ParentRun[] {
+function parentsOf(root: ScratchRoot, { parent_request_id }: TempEntry): ParentRun[] {
   const parents: ParentRun[] = []
   const seen = new Set<string>()
   let next = parent_request_id
   while (next !== null && !seen.has(next) && parents.length < maxParents) {
     seen.add(next)
     const owner = readOwner(join(root.path, next)) ?? readOwner(join(root.trash, next))
-    const { parent_request_id, ...who } = whoIs(owner, next)
+    const { parent_request_id, ...who } = ownerFields(owner, next)
     parents.push(who)
     next = parent_request_id
   }

@@ -1,8 +1,8 @@
 import { visibleText } from '../../base/text/visible-text.ts'
-import { fateOf } from '../../scratch/dead-tracked.ts'
+import { trackedPathFate } from '../../scratch/dead-tracked.ts'
 import type { ScratchRoot } from '../../scratch/root.ts'
 import { readTrackedRecord } from '../../scratch/tracked-record.ts'
-import { preciousPlaces } from '../../scratch/tracked.ts'
+import { protectedPaths } from '../../scratch/tracked.ts'
 
 /** A line of `tracked/<requestId>`: something elsewhere that must go when its run goes. */
 export interface TrackedLine {
@@ -14,13 +14,13 @@ export interface TrackedLine {
 }
 
 /** None if the record cannot be read. */
-export function readTracked(root: ScratchRoot, requestId: string): TrackedLine[] {
+export function readTrackedLines(root: ScratchRoot, requestId: string): TrackedLine[] {
   try {
-    const precious = preciousPlaces(root)
+    const precious = protectedPaths(root)
     return (readTrackedRecord(root, requestId)?.tracked ?? []).map((tracked) => ({
       path: tracked.path,
       context: tracked.context === undefined ? null : visibleText(tracked.context),
-      sweepable: fateOf(tracked, root, precious) === 'remove',
+      sweepable: trackedPathFate(tracked, root, precious) === 'remove',
     }))
   } catch {
     return []

@@ -2,13 +2,13 @@ import { mkdirSync, unlinkSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { replaceFile } from '../../base/fs/atomic-file.ts'
 import { codedError, errorCode, StintError } from '../../base/errors/stint-error.ts'
-import type { Step } from './plan.ts'
+import type { TimerStep } from './plan.ts'
 import { runTool } from './timer-state.ts'
 
-type Write = Extract<Step, { write: string }>
+type Write = Extract<TimerStep, { write: string }>
 
 /** Carries out a plan, in order. If a step fails, the files that were written are restored. */
-export function carryOut(steps: readonly Step[]): void {
+export function carryOut(steps: readonly TimerStep[]): void {
   const written: Write[] = []
   try {
     for (const step of steps) {
@@ -29,7 +29,7 @@ function undo({ write, before }: Write): void {
   }
 }
 
-function carryOutOne(step: Step): void {
+function carryOutOne(step: TimerStep): void {
   if ('run' in step) return run(step.run, step.input)
   const path = 'write' in step ? step.write : step.remove
   try {

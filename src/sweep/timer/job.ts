@@ -1,7 +1,7 @@
 import { StintError } from '../../base/errors/stint-error.ts'
 
 /** What a timer starts, and how often. */
-export interface Job {
+export interface TimerJob {
   /** Absolute: whoever starts it has another PATH. */
   program: string
   args: readonly string[]
@@ -14,7 +14,7 @@ export const hour = 60 * minute
 export const day = 24 * hour
 
 /** Neither a unit file nor a crontab can be trusted with a line break, nor a schedule with less than a minute. */
-export function checkJob(job: Job): void {
+export function checkTimerJob(job: TimerJob): void {
   if (job.everyMs < minute) {
     throw new StintError('ARG_ERROR', `--every must be at least 1m`, {
       hint: 'Every run of stint sweeps at its start anyway, at most once a minute.',

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { hasOurLine, withLine, withoutLine } from './crontab.ts'
-import type { Job } from './job.ts'
+import type { TimerJob } from './job.ts'
 import { isOurUnit, serviceName, serviceUnit, timerName, timerUnit } from './systemd-units.ts'
 
 /** What the system has, and what of ours is there already. */
@@ -16,19 +16,19 @@ export interface TimerState {
 }
 
 /** One thing to do, as data, so that it can be shown as well as done. */
-export type Step =
+export type TimerStep =
   | { write: string; text: string; before: string | undefined }
   | { remove: string }
   | { run: readonly string[]; input?: string }
 
 export type TimerKind = 'systemd' | 'cron'
 
-const systemctl = (...args: string[]): Step => ({ run: ['systemctl', '--user', ...args] })
-const replaceCrontab = (text: string): Step =>
+const systemctl = (...args: string[]): TimerStep => ({ run: ['systemctl', '--user', ...args] })
+const replaceCrontab = (text: string): TimerStep =>
   text === '' ? { run: ['crontab', '-r'] } : { run: ['crontab', '-'], input: text }
 
 /** How to get a timer for the job: by systemd where there is one, else by cron. Doing it again changes nothing. */
-export function planInstall(state: TimerState, job: Job): { timer: TimerKind; steps: Step[] } {
+export function planInstall(state: TimerState, job: TimerJob): { timer: TimerKind; steps: TimerStep[] } {
   if (state.systemd) return { timer: 'systemd', steps: [...installUnits(state, job), ...dropLine(state)] }
   if (state.crontab === undefined)
     throw new StintError('TIMER_UNSUPPORTED', 'neither `systemctl --user` nor `crontab` can be used here')
@@ -36,9 +36,9 @@ export function planInstall(state: TimerState, job: Job): { timer: TimerKind; st
   return { timer: 'cron', steps: text === state.crontab ? [] : [replaceCrontab(text)] }
 }
 
-function installUnits({ unitDirectory, units }: TimerState, job: Job): Step[] {
+function installUnits({ unitDirectory, units }: TimerState, job: TimerJob): TimerStep[] {
   const texts = { [serviceName]: serviceUnit(job), [timerName]: timerUnit(job) }
-  const writes = Object.entries(texts).flatMap(([name, text]): Step[] => {
+  const writes = Object.entries(texts).flatMap(([name, text]): TimerStep[] => {
     const before = units[name]
     const path = join(unitDirectory, name)
     if (before !== undefined && !isOurUnit(before))
@@ -58,16 +58,16 @@ function installUnits({ unitDirectory, units }: TimerState, job: Job): Step[] {
 }
 
 /** How to be rid of whatever of ours is there, by whichever way it came. */
-export const planUninstall = (state: TimerState): Step[] => [...dropUnits(state), ...dropLine(state)]
+export const planUninstall = (state: TimerState): TimerStep[] => [...dropUnits(state), ...dropLine(state)]
 
-function dropUnits({ systemd, unitDirectory, units }: TimerState): Step[] {
+function dropUnits({ systemd, unitDirectory, units }: TimerState): TimerStep[] {
   const ours = [serviceName, timerName].filter((name) => isOurUnit(units[name] ?? ''))
   if (ours.length === 0) return []
-  const removes = ours.map((name): Step => ({ remove: join(unitDirectory, name) }))
+  const removes = ours.map((name): TimerStep => ({ remove: join(unitDirectory, name) }))
   if (systemd) return [systemctl('disable', '--now', timerName), ...removes, systemctl('daemon-reload')]
   // Nobody to ask: then what enabled it, a link, goes by hand.
   return [{ remove: join(unitDirectory, 'timers.target.wants', timerName) }, ...removes]
 }
 
-const dropLine = ({ crontab = '' }: TimerState): Step[] =>
+const dropLine = ({ crontab = '' }: TimerState): TimerStep[] =>
   hasOurLine(crontab) ? [replaceCrontab(withoutLine(crontab))] : []

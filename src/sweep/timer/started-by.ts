@@ -3,7 +3,7 @@ import type { TimerState } from './plan.ts'
 import { isOurUnit, serviceName } from './systemd-units.ts'
 
 /** The words of the command that a timer of ours starts; none if there is no such timer. */
-export function startedBy({ units, crontab }: Pick<TimerState, 'units' | 'crontab'>): string[] {
+export function readTimerCommand({ units, crontab }: Pick<TimerState, 'units' | 'crontab'>): string[] {
   const unit = units[serviceName] ?? ''
   const line = ourLine(crontab ?? '')
   if (isOurUnit(unit)) return wordsOfUnit(/^ExecStart=(.*)$/m.exec(unit)?.[1] ?? '')

@@ -1,5 +1,5 @@
 import { formatDuration } from '../../base/text/duration.ts'
-import type { Job } from './job.ts'
+import type { TimerJob } from './job.ts'
 
 export const serviceName = 'stint-sweep.service'
 export const timerName = 'stint-sweep.timer'
@@ -9,7 +9,7 @@ const marker = '# Written by `stint sweep --install-timer`; `stint sweep --unins
 
 export const isOurUnit = (text: string): boolean => text.startsWith(marker)
 
-export const serviceUnit = ({ program, args, env }: Job): string =>
+export const serviceUnit = ({ program, args, env }: TimerJob): string =>
   `${marker}
 [Unit]
 Description=Remove what dead runs of stint left behind
@@ -22,7 +22,7 @@ ${Object.entries(env)
 Nice=10
 `
 
-export const timerUnit = ({ everyMs }: Job): string =>
+export const timerUnit = ({ everyMs }: TimerJob): string =>
   `${marker}
 [Unit]
 Description=stint sweep every ${formatDuration(everyMs)}

@@ -6,18 +6,18 @@ import { World } from '../../../test/support/world.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { cronSchedule } from './cron-schedule.ts'
 import { cronLine, hasOurLine, withLine, withoutLine } from './crontab.ts'
-import { checkJob, day, hour, type Job, minute } from './job.ts'
+import { checkTimerJob, day, hour, type TimerJob, minute } from './job.ts'
 import { planInstall, planUninstall, type TimerState } from './plan.ts'
-import { startedBy } from './started-by.ts'
+import { readTimerCommand } from './started-by.ts'
 import { isOurUnit, serviceName, serviceUnit, timerName, timerUnit } from './systemd-units.ts'
 
-const job: Job = {
+const job: TimerJob = {
   program: '/usr/bin/node',
   args: ['/opt/stint.cjs', 'sweep', '--json'],
   env: { STINT_TMP_ROOT: '/tmp' },
   everyMs: hour,
 }
-const odd: Job = {
+const odd: TimerJob = {
   ...job,
   program: '/opt/no de$x/node',
   args: ['/o"pt/50%/it\'s $HOME\\x', 'sweep'],
@@ -169,11 +169,11 @@ test('uninstalling removes what is ours by whichever way it came, and nothing if
 })
 
 test('less than a minute, and a path with a line break, are refused', () => {
-  expect(thrown(() => checkJob({ ...job, everyMs: minute - 1 }))).toMatchObject({ code: 'ARG_ERROR' })
-  expect(thrown(() => checkJob({ ...job, args: ['/a\n* * * * * evil'] }))).toMatchObject({
+  expect(thrown(() => checkTimerJob({ ...job, everyMs: minute - 1 }))).toMatchObject({ code: 'ARG_ERROR' })
+  expect(thrown(() => checkTimerJob({ ...job, args: ['/a\n* * * * * evil'] }))).toMatchObject({
     code: 'TIMER_UNSUPPORTED',
   })
-  expect(() => checkJob(odd)).not.toThrow()
+  expect(() => checkTimerJob(odd)).not.toThrow()
 })
 
 function thrown(act: () => unknown): StintError {
@@ -190,12 +190,12 @@ test('what a timer starts is read back as it was given, by whichever way it is s
   const words = fc.tuple(word, fc.array(word), word)
   fc.assert(
     fc.property(words, ([program, args, root]) => {
-      const any: Job = { program: `/${program}`, args, env: { STINT_TMP_ROOT: root }, everyMs: hour }
+      const any: TimerJob = { program: `/${program}`, args, env: { STINT_TMP_ROOT: root }, everyMs: hour }
       const units = { [serviceName]: serviceUnit(any) }
       const crontab = withLine('# other\n', any)
-      expect(startedBy({ units, crontab: '' })).toEqual([any.program, ...args])
-      expect(startedBy({ units: {}, crontab })).toEqual([any.program, ...args])
+      expect(readTimerCommand({ units, crontab: '' })).toEqual([any.program, ...args])
+      expect(readTimerCommand({ units: {}, crontab })).toEqual([any.program, ...args])
     }),
   )
-  expect(startedBy({ units: { [serviceName]: 'another’s' }, crontab: 'x' })).toEqual([])
+  expect(readTimerCommand({ units: { [serviceName]: 'another’s' }, crontab: 'x' })).toEqual([])
 })
