@@ -187,5 +187,7 @@ test('no text breaks the reader of a record, and only whole, absolute paths come
       }
     }),
   )
-  expect(parseTrackedRecord('{"path":"/a","file":null}\n{"path":"/torn').tracked).toMatchObject([{ path: '/a' }])
+  expect(parseTrackedRecord('{"path":"/a","file":null}\n{"path":"/torn').tracked).toMatchObject([
+    { path: '/a' },
+  ])
 })

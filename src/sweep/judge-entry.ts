@@ -13,7 +13,11 @@ export interface Judged {
 }
 
 /** Looks at an entry and judges it; undefined if it is gone already. Yields every now and then. */
-export function* judgeEntry(place: SweptDirectory, name: string, now: number): Generator<void, Judged | undefined> {
+export function* judgeEntry(
+  place: SweptDirectory,
+  name: string,
+  now: number,
+): Generator<void, Judged | undefined> {
   const candidate = gatherFacts(place, name)
   if (candidate === undefined) return undefined
   const path = join(place.directory, name)

@@ -66,7 +66,10 @@ export interface SweptListing {
 }
 
 /** Lists a place. One that is not a directory of ours is an error: a link leads elsewhere. */
-export function listSwept(place: SweptDirectory, { dryRun }: Pick<DirectoriesOptions, 'dryRun'>): SweptListing {
+export function listSwept(
+  place: SweptDirectory,
+  { dryRun }: Pick<DirectoriesOptions, 'dryRun'>,
+): SweptListing {
   const { directory, kind } = place
   const { names, odd } = splitByEncoding(entriesOf(place))
   const own = names.filter((name) => !fixtures[kind].includes(name))

@@ -76,7 +76,9 @@ test('a dead run is always removed, unless it was to be kept', () => {
 
 test('the boundaries: exactly a day old is not old, exactly at its expiry is not expired', () => {
   const base = { type: 'directory', ours: true, changedAt: 0, children: [] } as const
-  expect(decideFate({ ...base, kind: 'scratch', children: [] }, unprovenAgeMs)).toMatchObject({ remove: false })
+  expect(decideFate({ ...base, kind: 'scratch', children: [] }, unprovenAgeMs)).toMatchObject({
+    remove: false,
+  })
   expect(decideFate({ ...base, kind: 'scratch', children: [] }, unprovenAgeMs + 1)).toMatchObject({
     remove: true,
   })

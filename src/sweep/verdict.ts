@@ -73,7 +73,8 @@ export const keepIfTooYoung = (
   changedAt: number,
   now: number,
   ageMs: number | undefined,
-): SweepVerdict => (given.remove && ageMs !== undefined && now - changedAt < ageMs ? keep('too-young') : given)
+): SweepVerdict =>
+  given.remove && ageMs !== undefined && now - changedAt < ageMs ? keep('too-young') : given
 
 function runVerdict({ owner, unreadable, children, changedAt }: EntryFacts, now: number): SweepVerdict {
   if (unreadable) return keep('unreadable')

@@ -19,7 +19,11 @@ export class CsvFile {
     }
   }
 
-  add(at: number, { files, directories, bytes, scratches, live, orphans }: EntryTotals, growth: number): void {
+  add(
+    at: number,
+    { files, directories, bytes, scratches, live, orphans }: EntryTotals,
+    growth: number,
+  ): void {
     const cells = [new Date(at).toISOString(), files, directories, bytes, scratches, live, orphans, growth]
     try {
       writeAll(this.#fd, `${cells.join(',')}\n`)

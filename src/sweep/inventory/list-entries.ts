@@ -80,7 +80,11 @@ function describeTracked(root: ScratchRoot, name: string, fate: Judged | undefin
   }
 }
 
-function ageOf(path: string, owner: Owner | undefined, now: number): Pick<TempEntry, 'created_at' | 'age_ms'> {
+function ageOf(
+  path: string,
+  owner: Owner | undefined,
+  now: number,
+): Pick<TempEntry, 'created_at' | 'age_ms'> {
   const stat = lstatSync(path, { throwIfNoEntry: false })
   const born = stat?.birthtimeMs || stat?.ctimeMs || now
   const said = owner?.created_at ?? 0
