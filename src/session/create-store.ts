@@ -13,6 +13,7 @@ import { Session } from './session.ts'
 import { defaultPolicy } from './snapshot-policy.ts'
 import type { ForkOptions, Inspection, ResumeOptions, SessionStore, SnapshotPolicy } from './store.ts'
 import { takeInLeftovers, visitSession } from './visit.ts'
+import { guardFor } from './write-guard.ts'
 
 /** How often to look again at a session that is held. */
 const lookMs = 50
@@ -61,7 +62,7 @@ export function createStore(driver: StoreDriver, clock: Clock = systemClock): Se
       if (since === source.manifest.created_at) throw error
       throw new StintError('NOT_FOUND', `session ${id} was removed meanwhile`, { cause: error })
     }
-    const held = await driver.open(forkId, holdFor('writer', purpose, secrets))
+    const held = await driver.open(forkId, holdFor('writer', purpose, secrets), guardFor(secrets.gate))
     return sessionOf(held, secrets)
   }
 
@@ -71,7 +72,11 @@ export function createStore(driver: StoreDriver, clock: Clock = systemClock): Se
     async create(options = {}) {
       const secrets = new SessionSecrets()
       const manifest = manifestFor(driver.id, options, secrets, clock.now())
-      const held = await driver.create(manifest, holdFor('writer', options.purpose, secrets))
+      const held = await driver.create(
+        manifest,
+        holdFor('writer', options.purpose, secrets),
+        guardFor(secrets.gate),
+      )
       return sessionOf(held, secrets, options.snapshots)
     },
 
@@ -130,7 +135,7 @@ async function openWaiting(
   for (;;) {
     signal?.throwIfAborted()
     try {
-      return await driver.open(id, holdFor('writer', purpose, secrets))
+      return await driver.open(id, holdFor('writer', purpose, secrets), guardFor(secrets.gate))
     } catch (error) {
       if (errorCode(error) !== 'SESSION_LOCKED' || systemClock.mono() >= deadline) throw error
     }

@@ -14,9 +14,9 @@ export interface StoreDriver {
   /** Written into each manifest. */
   readonly id: string
   /** A new session with this manifest, held. `NAME_TAKEN` if the id is. */
-  create(manifest: Manifest, hold: Hold): Promise<HeldSession>
+  create(manifest: Manifest, hold: Hold, guard: WriteGuard): Promise<HeldSession>
   /** Takes the lock and recovers: `NOT_FOUND`, `RESUME_MISMATCH` (before anything else is read), `SESSION_LOCKED`, `JOURNAL_CORRUPT`, `AUDIT_CORRUPT`. */
-  open(id: string, hold: Hold): Promise<HeldSession>
+  open(id: string, hold: Hold, guard: WriteGuard): Promise<HeldSession>
   /** To read, without a lock. */
   read(id: string): Promise<ReadableSession>
   list(options: ListOptions): Promise<SessionSummary[]>
@@ -33,14 +33,18 @@ export interface StoreDriver {
   remove(id: string): Promise<void>
 }
 
-/** Why a session is taken. */
+/** Why a session is taken, as other processes see it. */
 export interface Hold {
   kind: Holder['kind']
   purpose?: string
-  /** Throws if finished bytes hold what must not be written. */
-  inspect?: (bytes: Uint8Array) => void
-  /** An entry that a visitor has left, without the secrets that it did not know. */
-  clean?: <E extends Entry>(entry: E) => E
+}
+
+/** Keeps secrets out of everything that a driver writes for the holder of a session. */
+export interface WriteGuard {
+  /** Throws if the finished bytes contain a registered secret. Call it right before writing. */
+  check(bytes: Uint8Array): void
+  /** Returns the entry of a visitor without the secrets that only the holder knows. */
+  redact<E extends Entry>(entry: E): E
 }
 
 /** A record on its way to a log: its type, and the JSON text of its data. */

@@ -46,12 +46,6 @@ export function holdFor(kind: Hold['kind'], purpose: string | undefined, { gate 
   return {
     kind,
     purpose: purpose === undefined ? undefined : gate.text(purpose).slice(0, maxPurposeLength),
-    inspect: (bytes) => gate.assertClean(bytes, 'a record of the session'),
-    clean: (entry) => ({
-      ...entry,
-      type: gate.text(entry.type),
-      json: gate.stringify(JSON.parse(entry.json)),
-    }),
   }
 }
 

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type Clock, systemClock } from '../base/process/clock.ts'
 import { errorCode } from '../base/errors/stint-error.ts'
 import { durationMs } from '../base/text/duration.ts'
-import type { Entry, HeldSession, Hold, SpoolEntry, StoreDriver } from './driver.ts'
+import type { Entry, HeldSession, Hold, SpoolEntry, StoreDriver, WriteGuard } from './driver.ts'
 import { factsOf, type Manifest } from './manifest.ts'
 import { auditEntry, eventEntry } from './new-entry.ts'
 import { holdFor, learnSecrets, manifestFor } from './opening.ts'
@@ -10,6 +10,7 @@ import { SessionSecrets } from './session-secrets.ts'
 import { takeAudit } from './state.ts'
 import type { Visit, VisitOptions } from './store.ts'
 import { trySnapshot } from './take-snapshot.ts'
+import { guardFor } from './write-guard.ts'
 
 const defaultWaitMs = 2000
 const lookMs = 10
@@ -50,7 +51,8 @@ export async function takeInLeftovers(
 ): Promise<void> {
   while (await driver.hasSpool(id)) {
     try {
-      const held = await driver.open(id, holdFor('visitor', 'take in what was left', secrets))
+      const hold = holdFor('visitor', 'take in what was left', secrets)
+      const held = await driver.open(id, hold, guardFor(secrets.gate))
       try {
         await held.takeSpool(() => {})
       } finally {
@@ -74,14 +76,15 @@ async function enter(
 ): Promise<HeldSession | undefined> {
   const deadline = systemClock.mono() + durationMs(wait, 'wait')
   const hold = holdFor('visitor', purpose, secrets)
+  const guard = guardFor(secrets.gate)
   for (;;) {
     try {
-      return await driver.open(id, hold)
+      return await driver.open(id, hold, guard)
     } catch (error) {
       const code = errorCode(error)
       if (code === 'NOT_FOUND' && create !== undefined) {
         const manifest = manifestFor(driver.id, { ...create, id }, secrets, clock.now())
-        const made = await createOnce(driver, manifest, hold)
+        const made = await createOnce(driver, manifest, hold, guard)
         if (made !== undefined) return made
         continue
       }
@@ -98,9 +101,10 @@ async function createOnce(
   driver: StoreDriver,
   manifest: Manifest,
   hold: Hold,
+  guard: WriteGuard,
 ): Promise<HeldSession | undefined> {
   try {
-    return await driver.create(manifest, hold)
+    return await driver.create(manifest, hold, guard)
   } catch (error) {
     if (errorCode(error) === 'NAME_TAKEN') return undefined
     throw error

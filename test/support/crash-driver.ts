@@ -3,7 +3,7 @@ import { replaceFile } from '../../src/base/fs/atomic-file.ts'
 import type { Clock } from '../../src/base/process/clock.ts'
 import { type Disk, readFile } from '../../src/base/fs/disk.ts'
 import { codedError, StintError } from '../../src/base/errors/stint-error.ts'
-import type { HeldSession, Hold, ReadableSession, SpoolEntry, StoreDriver } from '../../src/session/driver.ts'
+import type { HeldSession, Hold, ReadableSession, SpoolEntry, StoreDriver, WriteGuard } from '../../src/session/driver.ts'
 import { attesting, forkFiles, forkPoint } from '../../src/session/files/fork.ts'
 import type { Sizes } from '../../src/session/files/held-session.ts'
 import { highestEpoch, logsOf } from '../../src/session/files/logs.ts'
@@ -20,6 +20,7 @@ import { writeSpoolFile, listSpoolFiles } from '../../src/session/files/spool.ts
 import { formatManifest, publishSession, stageSession } from '../../src/session/files/staged-session.ts'
 import { type Manifest, parseManifest } from '../../src/session/manifest.ts'
 import type { Holder, SessionSummary } from '../../src/session/store.ts'
+import { noGuard } from '../../src/session/write-guard.ts'
 import { CrashDisk } from './crash-disk.ts'
 import type { SimulatedLocks } from './crash-locks.ts'
 
@@ -58,22 +59,22 @@ export class SimulatedDriver implements StoreDriver {
     this.#sizes = sizes
   }
 
-  async create(manifest: Manifest, hold: Hold): Promise<HeldSession> {
+  async create(manifest: Manifest, hold: Hold, guard: WriteGuard): Promise<HeldSession> {
     return coded(() => {
       const paths = pathsOf(manifest.session_id)
       const staged = stageSession(this.#disk, sessions, manifest)
       const { lock } = this.#locks.take(manifest.session_id, hold.kind, 0)
       publishSession(this.#disk, staged, paths)
-      return openNewSession(this.#context(paths, manifest, hold), lock)
+      return openNewSession(this.#context(paths, manifest, hold, guard), lock)
     })
   }
 
-  async open(id: string, hold: Hold): Promise<HeldSession> {
-    return coded(() => this.openNow(id, hold))
+  async open(id: string, hold: Hold, guard: WriteGuard): Promise<HeldSession> {
+    return coded(() => this.openNow(id, hold, guard))
   }
 
-  openNow(id: string, hold: Hold, taken: TakenHold = this.take(id, hold)): HeldSession {
-    return openTakenSession(this.#context(pathsOf(id), this.manifestOf(id), hold), taken)
+  openNow(id: string, hold: Hold, guard = noGuard, taken: TakenHold = this.take(id, hold)): HeldSession {
+    return openTakenSession(this.#context(pathsOf(id), this.manifestOf(id), hold, guard), taken)
   }
 
   take(id: string, { kind }: Hold): TakenHold {
@@ -133,8 +134,8 @@ export class SimulatedDriver implements StoreDriver {
     throw new Error('not simulated')
   }
 
-  #context(paths: SessionPaths, manifest: Manifest, hold: Hold): OpenContext {
-    return { disk: this.#disk, clock, paths, manifest, hold, sizes: this.#sizes }
+  #context(paths: SessionPaths, manifest: Manifest, hold: Hold, guard: WriteGuard): OpenContext {
+    return { disk: this.#disk, clock, paths, manifest, hold, guard, sizes: this.#sizes }
   }
 }
 

@@ -1,4 +1,5 @@
 import type { HeldSession } from '../../src/session/driver.ts'
+import { noGuard } from '../../src/session/write-guard.ts'
 import { SimulatedDriver, pathsOf } from './crash-driver.ts'
 import { factsOf, sicknessOf } from './crash-facts.ts'
 import { crashesOf, CrashWatch, type Found, judgeStates, type SearchOptions } from './crash-search.ts'
@@ -102,7 +103,7 @@ export async function searchTakeovers(workload: Workload, opensLate: boolean): P
       locks.life = 'silent'
       acknowledged = namesHeard(simulation)
       const taken = driver.take(id, hold)
-      const open = (): HeldSession => driver.openNow(id, hold, taken)
+      const open = (): HeldSession => driver.openNow(id, hold, noGuard, taken)
       let held: HeldSession | undefined
       heir = () => (held ??= open())
       if (!opensLate) write(heir(), 'heir 1')

@@ -1,5 +1,12 @@
 import { type Clock, systemClock } from '../../base/process/clock.ts'
-import type { HeldSession, Hold, ReadableSession, SpoolEntry, StoreDriver } from '../../session/driver.ts'
+import type {
+  HeldSession,
+  Hold,
+  ReadableSession,
+  SpoolEntry,
+  StoreDriver,
+  WriteGuard,
+} from '../../session/driver.ts'
 import type { Manifest } from '../../session/manifest.ts'
 import type { SessionTransfer } from '../../session/transfer.ts'
 import type { Holder, ListOptions, SessionSummary } from '../../session/store.ts'
@@ -9,7 +16,7 @@ import { Database, type DatabaseOptions } from './database.ts'
 import { forkRows } from './fork.ts'
 import { newClaim, release, take } from './session-hold.ts'
 import { noEnds } from './log-lines.ts'
-import { openNew, openTaken } from './open-session.ts'
+import { type OpenContext, openNew, openTaken } from './open-session.ts'
 import { type Arrival, pack, unpack } from './transfer.ts'
 import { ReadableRows } from './readable-session.ts'
 import { findRow, postgresId, readManifest, rowOf, selectRows } from './session-row.ts'
@@ -31,7 +38,7 @@ export class PostgresDriver implements StoreDriver {
     this.#clock = clock
   }
 
-  async create(manifest: Manifest, hold: Hold): Promise<HeldSession> {
+  async create(manifest: Manifest, hold: Hold, guard: WriteGuard): Promise<HeldSession> {
     const { session_id: id } = manifest
     checkSessionId(id)
     const claim = newClaim(hold)
@@ -44,11 +51,11 @@ export class PostgresDriver implements StoreDriver {
     const [row] = await database.insist(() => database.query(selectRows('id = $1'), id))
     // What is there with our token is ours, whichever try has made it.
     if (row === undefined || row.token !== claim.token) throw sessionExists(id)
-    return openNew(this.#context(hold), rowOf(row), claim.token, manifest)
+    return openNew(this.#context(hold, guard), rowOf(row), claim.token, manifest)
   }
 
-  async open(id: string, hold: Hold): Promise<HeldSession> {
-    return await openTaken(this.#context(hold), await take(this.#database, id, hold))
+  async open(id: string, hold: Hold, guard: WriteGuard): Promise<HeldSession> {
+    return await openTaken(this.#context(hold, guard), await take(this.#database, id, hold))
   }
 
   async read(id: string): Promise<ReadableSession> {
@@ -135,7 +142,7 @@ export class PostgresDriver implements StoreDriver {
     return await unpack(this.#database, parcel, arrival)
   }
 
-  #context(hold: Hold): { database: Database; clock: Clock; hold: Hold } {
-    return { database: this.#database, clock: this.#clock, hold }
+  #context(hold: Hold, guard: WriteGuard): OpenContext {
+    return { database: this.#database, clock: this.#clock, hold, guard }
   }
 }

@@ -4,7 +4,7 @@ import type { LogRecord } from '../../session/log/record.ts'
 import { sessionClosed } from '../../session/log/session-closed.ts'
 import type { Clock } from '../../base/process/clock.ts'
 import type { StintError } from '../../base/errors/stint-error.ts'
-import type { AppendOptions, Entry, HeldSession, Hold, Receipt } from '../../session/driver.ts'
+import type { AppendOptions, Entry, HeldSession, Receipt, WriteGuard } from '../../session/driver.ts'
 import { factsOf, type Manifest, type Revision, revised } from '../../session/manifest.ts'
 import { visitedRecords } from '../../session/snapshot-policy.ts'
 import type { FoldedState } from '../../session/state.ts'
@@ -22,7 +22,7 @@ import { SessionWriter } from './writer.ts'
 export interface HeldOptions {
   database: Database
   clock: Clock
-  hold: Hold
+  guard: WriteGuard
   row: SessionRow
   token: string
   manifest: Manifest
@@ -49,7 +49,7 @@ export class PostgresSession implements HeldSession {
     this.report = options.report
     this.#manifest = options.manifest
     this.#snapshotAt = options.snapshotAt
-    this.#writer = new SessionWriter({ ...options, inspect: options.hold.inspect })
+    this.#writer = new SessionWriter(options)
   }
 
   get manifest(): Manifest {
@@ -97,12 +97,12 @@ export class PostgresSession implements HeldSession {
   }
 
   async revise(revision: Omit<Revision, 'rev' | 'at'>): Promise<void> {
-    const { database, row, token, clock, hold } = this.#options
+    const { database, row, token, clock, guard } = this.#options
     await this.#writer.exclusively(async () => {
       const next = revised(this.#manifest, clock.now(), revision)
       const latest = next.revisions.at(-1) as Revision
       const body = JSON.stringify(latest)
-      hold.inspect?.(Buffer.from(body))
+      guard.check(Buffer.from(body))
       await database.insist(async () => {
         const [done] = await database.query(
           ...reviseStatement(row.key, token, latest.rev, body, factsOf(next)),
@@ -114,12 +114,12 @@ export class PostgresSession implements HeldSession {
   }
 
   async snapshot(state: FoldedState, payloadOf: (ext: string) => string): Promise<void> {
-    const { database, row, token, clock, hold } = this.#options
+    const { database, row, token, clock, guard } = this.#options
     await this.#writer.flush()
     await this.#writer.exclusively(async () => {
       // All at once: what is acknowledged from here on is in neither, the state or the ends.
       const draft = draftSnapshot(this.#writer.ends, state, clock.now(), payloadOf)
-      for (const { content } of draft.payloads) hold.inspect?.(Buffer.from(content))
+      for (const { content } of draft.payloads) guard.check(Buffer.from(content))
       await database.insist(() => writeSnapshot(database, row, token, draft))
       this.#snapshotAt = { seq: draft.ends.journal.seq, bytes: 0 }
       this.#bytes = 0
@@ -127,13 +127,13 @@ export class PostgresSession implements HeldSession {
   }
 
   async takeSpool(applied: (record: AuditRecord) => void): Promise<void> {
-    const { database, row, hold } = this.#options
+    const { database, row, guard } = this.#options
     for (;;) {
       const waiting = await readWaiting(database, row.key)
       if (waiting.length === 0) return
       // In one transaction with their marks: an entry is taken in once, or waits.
       const taken = waiting.map(({ mark, entry: left }) => {
-        const entry = hold.clean?.(left) ?? left
+        const entry = guard.redact(left)
         return entry.log === 'journal' ? this.#append(entry, {}, mark) : this.audit(entry, applied, mark)
       })
       await Promise.all(taken)

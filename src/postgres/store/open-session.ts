@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/process/clock.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
-import type { Hold } from '../../session/driver.ts'
+import type { Hold, WriteGuard } from '../../session/driver.ts'
 import { damageFound } from '../../session/damage-error.ts'
 import type { Manifest } from '../../session/manifest.ts'
 import { brokenSlots, nothingToReport } from '../../session/recovery-report.ts'
@@ -18,6 +18,7 @@ export interface OpenContext {
   database: Database
   clock: Clock
   hold: Hold
+  guard: WriteGuard
 }
 
 /** Opens a session that was just created. */
@@ -51,11 +52,14 @@ export async function openTaken(context: OpenContext, taken: Taken): Promise<Pos
   }
 }
 
-async function openRow({ database, clock, hold }: OpenContext, taken: Taken): Promise<PostgresSession> {
+async function openRow(
+  { database, clock, hold, guard }: OpenContext,
+  taken: Taken,
+): Promise<PostgresSession> {
   const { row, token, before, standing } = taken
   const { key, ends } = row
   const manifest = await readManifest(database, row)
-  const common = { database, clock, hold, row, token, manifest }
+  const common = { database, clock, guard, row, token, manifest }
   if (row.damage !== undefined) await assertRepaired(database, row, token)
   // A visitor needs no state, unless it must take a snapshot: the row says where the logs end.
   const needsNothing = hold.kind === 'visitor' && !(await isSnapshotDue(database, row))

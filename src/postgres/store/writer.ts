@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/process/clock.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
-import type { Entry, Hold } from '../../session/driver.ts'
+import type { Entry, WriteGuard } from '../../session/driver.ts'
 import { causeOf, sqlStateOf } from '../explain.ts'
 import { appendStatement } from './append-statement.ts'
 import {
@@ -25,7 +25,7 @@ export interface WriterOptions {
   clock: Clock
   row: SessionRow
   token: string
-  inspect: Hold['inspect']
+  guard: WriteGuard
 }
 
 export interface WriteOptions {
@@ -135,12 +135,12 @@ export class SessionWriter {
   }
 
   async #write(items: readonly Pending[]): Promise<void> {
-    const { database, row, token, inspect } = this.#options
+    const { database, row, token, guard } = this.#options
     for (let surprises = 0; surprises < maxSurprises; surprises++) {
       if (this.#broken !== undefined) throw this.#broken
       const batch = encodeBatch(items, this.#ends, row.epoch, this.#stamped)
-      for (const text of [...batch.audit.lines, ...batch.journal.lines]) inspect?.(Buffer.from(text))
-      for (const { content } of batch.contents) inspect?.(Buffer.from(content))
+      for (const text of [...batch.audit.lines, ...batch.journal.lines]) guard.check(Buffer.from(text))
+      for (const { content } of batch.contents) guard.check(Buffer.from(content))
       const attempt = attemptOf(batch, items)
       try {
         const rows = await database.insist(() => database.query(...appendStatement(row.key, token, batch)))

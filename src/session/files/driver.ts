@@ -6,10 +6,11 @@ import { type Disk, listIfThere, nodeDisk } from '../../base/fs/disk.ts'
 import { ensureHomeDirectory, stintHome } from '../../base/fs/home.ts'
 import { ulid } from '../../base/text/id.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
-import type { HeldSession, Hold, ReadableSession, SpoolEntry, StoreDriver } from '../driver.ts'
+import type { HeldSession, Hold, ReadableSession, SpoolEntry, StoreDriver, WriteGuard } from '../driver.ts'
 import type { Manifest } from '../manifest.ts'
 import type { Holder, ListOptions, SessionSummary } from '../store.ts'
 import { checkSessionId } from '../session-id.ts'
+import { noGuard } from '../write-guard.ts'
 import { withFileErrors } from './session-file-errors.ts'
 import {
   assertFilesystemManifest,
@@ -62,7 +63,7 @@ export class FilesystemDriver implements StoreDriver {
     this.#disk = disk
   }
 
-  async create(manifest: Manifest, hold: Hold): Promise<HeldSession> {
+  async create(manifest: Manifest, hold: Hold, guard: WriteGuard): Promise<HeldSession> {
     const paths = this.#pathsOf(manifest.session_id)
     this.#ensureSessions()
     return withFileErrors(`create session ${manifest.session_id}`, undefined, () => {
@@ -72,7 +73,7 @@ export class FilesystemDriver implements StoreDriver {
         (staged) => this.#take(staged, manifest.session_id, hold).lock,
       )
       try {
-        return openNewSession(this.#context(paths, manifest, hold, touch), lock.movedTo(paths.root))
+        return openNewSession(this.#context(paths, manifest, hold, guard, touch), lock.movedTo(paths.root))
       } catch (error) {
         // Nobody else can have opened it: its lock is ours.
         rmSync(paths.root, { recursive: true, force: true })
@@ -81,10 +82,10 @@ export class FilesystemDriver implements StoreDriver {
     })
   }
 
-  async open(id: string, hold: Hold): Promise<HeldSession> {
+  async open(id: string, hold: Hold, guard: WriteGuard): Promise<HeldSession> {
     const { paths } = this.#find(id)
     return withFileErrors(`open session ${id}`, paths.root, () =>
-      this.#openTaken(id, hold, this.#take(paths, id, hold)),
+      this.#openTaken(id, hold, guard, this.#take(paths, id, hold)),
     )
   }
 
@@ -153,7 +154,7 @@ export class FilesystemDriver implements StoreDriver {
     const hold: Hold = { kind: 'writer', purpose: 'unlock' }
     const { session, before } = withFileErrors(`unlock session ${id}`, paths.root, () => {
       const taken = this.#take(paths, id, hold, true)
-      return { session: this.#openTaken(id, hold, taken), before: taken.before }
+      return { session: this.#openTaken(id, hold, noGuard, taken), before: taken.before }
     })
     await session.release()
     // The one it was taken from: another may have come since the look.
@@ -181,11 +182,11 @@ export class FilesystemDriver implements StoreDriver {
     })
   }
 
-  #openTaken(id: string, hold: Hold, taken: TakenLock): HeldSession {
+  #openTaken(id: string, hold: Hold, guard: WriteGuard, taken: TakenLock): HeldSession {
     try {
       // Read again: until the lock was ours, another writer could revise it.
       const { paths, manifest } = this.#find(id)
-      return openTakenSession(this.#context(paths, manifest, hold, taken.touch), taken)
+      return openTakenSession(this.#context(paths, manifest, hold, guard, taken.touch), taken)
     } catch (error) {
       undoTake(taken)
       throw error
@@ -208,13 +209,20 @@ export class FilesystemDriver implements StoreDriver {
     }
   }
 
-  #context(paths: SessionPaths, manifest: Manifest, hold: Hold, touch: Touch | undefined): OpenContext {
+  #context(
+    paths: SessionPaths,
+    manifest: Manifest,
+    hold: Hold,
+    guard: WriteGuard,
+    touch: Touch | undefined,
+  ): OpenContext {
     return {
       disk: this.#disk,
       clock: this.#clock,
       paths,
       manifest,
       hold,
+      guard,
       onReleased: () => this.#noteAtRest(paths, hold, touch),
     }
   }

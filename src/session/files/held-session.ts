@@ -8,7 +8,7 @@ import { LogWriter } from '../log/writer.ts'
 import { replaceFile } from '../../base/fs/atomic-file.ts'
 import type { Clock } from '../../base/process/clock.ts'
 import { type Disk, ensureDirectory } from '../../base/fs/disk.ts'
-import type { AppendOptions, Entry, HeldSession, Hold, Receipt, SpoolEntry } from '../driver.ts'
+import type { AppendOptions, Entry, HeldSession, Hold, Receipt, SpoolEntry, WriteGuard } from '../driver.ts'
 import { type Manifest, revised, type Revision } from '../manifest.ts'
 import { visitedRecords } from '../snapshot-policy.ts'
 import type { FoldedState } from '../state.ts'
@@ -44,6 +44,7 @@ export interface HeldOptions {
   paths: SessionPaths
   lock: WriterLock
   hold: Hold
+  guard: WriteGuard
   manifest: Manifest
   state: FoldedState
   report: RecoveryReport
@@ -147,11 +148,11 @@ export class FilesystemSession implements HeldSession {
 
   async revise(revision: Omit<Revision, 'rev' | 'at'>): Promise<void> {
     this.#assertOpen()
-    const { disk, paths, lock, clock, hold } = this.#options
+    const { disk, paths, lock, clock, guard } = this.#options
     const next = revised(this.#manifest, clock.now(), revision)
     const text = formatManifest(next)
     // What the others say is on the disk already: a secret that was registered since must not keep the session from being closed.
-    hold.inspect?.(Buffer.from(JSON.stringify(next.revisions.at(-1))))
+    guard.check(Buffer.from(JSON.stringify(next.revisions.at(-1))))
     lock.assertOurs()
     this.#explained('write the manifest', () => replaceFile(paths.manifest, text, disk))
     this.#manifest = next
@@ -159,12 +160,12 @@ export class FilesystemSession implements HeldSession {
 
   async snapshot(state: FoldedState, payloadOf: (ext: string) => string): Promise<void> {
     this.#assertOpen()
-    const { lock, clock, hold } = this.#options
+    const { lock, clock, guard } = this.#options
     this.#journal.commit()
     lock.assertOurs()
     const checked = (ext: string): string => {
       const payload = payloadOf(ext)
-      hold.inspect?.(Buffer.from(payload))
+      guard.check(Buffer.from(payload))
       return payload
     }
     this.#explained('write a snapshot', () =>
@@ -175,10 +176,8 @@ export class FilesystemSession implements HeldSession {
   }
 
   async takeSpool(applied: (record: AuditRecord) => void): Promise<void> {
-    const { disk, paths, spooled, hold } = this.#options
-    await takeSpool(disk, paths, spooled, (entry, mark) =>
-      this.#takeIn(hold.clean?.(entry) ?? entry, mark, applied),
-    )
+    const { disk, paths, spooled, guard } = this.#options
+    await takeSpool(disk, paths, spooled, (entry, mark) => this.#takeIn(guard.redact(entry), mark, applied))
   }
 
   /** Remembered the moment it counts: until its file is gone, this try or the next may fail, and a snapshot must tell of it. */
@@ -275,7 +274,7 @@ export class FilesystemSession implements HeldSession {
   }
 
   #writer(log: 'journal' | 'audit'): LogWriter {
-    const { clock, lock, hold, sizes } = this.#options
+    const { clock, lock, hold, guard, sizes } = this.#options
     const { from, continues } = this.#options[log]
     return new LogWriter({
       ...this.#logs[log],
@@ -284,7 +283,7 @@ export class FilesystemSession implements HeldSession {
       after: from,
       continues,
       assertOurs: () => lock.assertOurs(),
-      inspect: hold.inspect,
+      inspect: (bytes) => guard.check(bytes),
       segmentBytes: sizes?.segmentBytes,
       growBytes: sizes?.growBytes,
       // What a visitor makes room for would only be cut off again.
@@ -307,7 +306,7 @@ export class FilesystemSession implements HeldSession {
   }
 
   #put(json: string): BlobName {
-    this.#options.hold.inspect?.(Buffer.from(json))
+    this.#options.guard.check(Buffer.from(json))
     return this.#blobs.put(json)
   }
 

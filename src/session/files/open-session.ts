@@ -7,7 +7,7 @@ import { isStaged } from '../../base/fs/atomic-file.ts'
 import type { Clock } from '../../base/process/clock.ts'
 import { type Disk, listIfThere } from '../../base/fs/disk.ts'
 import { damageFound } from '../damage-error.ts'
-import type { Hold } from '../driver.ts'
+import type { Hold, WriteGuard } from '../driver.ts'
 import type { Manifest } from '../manifest.ts'
 import { brokenSlots, nothingToReport } from '../recovery-report.ts'
 import { visitedRecords } from '../snapshot-policy.ts'
@@ -30,6 +30,7 @@ export interface OpenContext {
   paths: SessionPaths
   manifest: Manifest
   hold: Hold
+  guard: WriteGuard
   onReleased?: () => void
   sizes?: Sizes
   /** By a repair: what is still marked as damaged is about to be no more. */

@@ -8,6 +8,7 @@ import { type Disk, makeIfMissing } from '../../../base/fs/disk.ts'
 import { ulid } from '../../../base/text/id.ts'
 import { errorCode } from '../../../base/errors/stint-error.ts'
 import { withFileErrors } from '../session-file-errors.ts'
+import { noGuard } from '../../write-guard.ts'
 import { locateSession } from '../find-session.ts'
 import { linkOrCopy } from '../link-or-copy.ts'
 import { highestEpoch, logsOf } from '../logs.ts'
@@ -139,7 +140,7 @@ async function openAndRecord(
   { plan, kept }: Doing,
 ): Promise<void> {
   const hold = { kind: 'writer', purpose: 'repair' } as const
-  const held = openTakenSession({ disk, clock, paths, manifest, hold, repairing: true }, taken)
+  const held = openTakenSession({ disk, clock, paths, manifest, hold, guard: noGuard, repairing: true }, taken)
   const { journal, audit, restored } = plan
   const { state } = held
   await held.snapshot(state, plainPayloads(state))
