@@ -3,7 +3,14 @@ import { replaceFile } from '../../src/base/fs/atomic-file.ts'
 import type { Clock } from '../../src/base/process/clock.ts'
 import { type Disk, readFile } from '../../src/base/fs/disk.ts'
 import { codedError, StintError } from '../../src/base/errors/stint-error.ts'
-import type { HeldSession, Hold, ReadableSession, SpoolEntry, StoreDriver, WriteGuard } from '../../src/session/driver.ts'
+import type {
+  HeldSession,
+  Hold,
+  ReadableSession,
+  SpoolEntry,
+  StoreDriver,
+  WriteGuard,
+} from '../../src/session/driver.ts'
 import { attesting, forkFiles, forkPoint } from '../../src/session/files/fork.ts'
 import type { Sizes } from '../../src/session/files/held-session.ts'
 import { highestEpoch, logsOf } from '../../src/session/files/logs.ts'

@@ -140,7 +140,10 @@ async function openAndRecord(
   { plan, kept }: Doing,
 ): Promise<void> {
   const hold = { kind: 'writer', purpose: 'repair' } as const
-  const held = openTakenSession({ disk, clock, paths, manifest, hold, guard: noGuard, repairing: true }, taken)
+  const held = openTakenSession(
+    { disk, clock, paths, manifest, hold, guard: noGuard, repairing: true },
+    taken,
+  )
   const { journal, audit, restored } = plan
   const { state } = held
   await held.snapshot(state, plainPayloads(state))
