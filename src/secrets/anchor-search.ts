@@ -1,20 +1,20 @@
 /**
- * Finds many short texts in a long one at once, after Wu and Manber: looks at two characters at a time, and most pairs say
- * that the next few places cannot end a match. The longer the shortest text, the further it jumps.
+ * Searches a text for many short strings at once (Wu and Manber). It looks up two characters at a time; most
+ * pairs rule out a match in the next few positions, which it skips: the more, the longer the shortest string.
  */
 export class AnchorSearch {
   readonly #shortest: number
   readonly #mask: number
-  /** How far to go on after a pair; 0: one of the bucket may begin here. */
+  /** Characters to skip after a pair; 0 if a string of the pair's bucket may start here. */
   readonly #jumps: Uint8Array
   readonly #buckets = new Map<number, number[]>()
   readonly #anchors: readonly string[]
 
-  /** Each of two characters or more. */
+  /** Each anchor needs at least two characters. */
   constructor(anchors: readonly string[]) {
     this.#anchors = anchors
     this.#shortest = anchors.reduce((shortest, { length }) => Math.min(shortest, length), 255)
-    // A table that is nearly full lets nothing jump.
+    // A nearly full table allows no skips.
     this.#mask = (anchors.length > 512 ? 1 << 16 : 1 << 12) - 1
     this.#jumps = new Uint8Array(this.#mask + 1).fill(this.#shortest - 1)
     anchors.forEach((anchor, index) => this.#enter(anchor, index))
@@ -36,12 +36,12 @@ export class AnchorSearch {
     return ((text.charCodeAt(at - 1) << 5) ^ text.charCodeAt(at)) & this.#mask
   }
 
-  /** Whether any is in the text. */
+  /** True if the text contains any anchor. */
   some(text: string): boolean {
     return this.#scan(text, undefined)
   }
 
-  /** Which ones are, by their index. */
+  /** The indexes of the anchors in the text. */
   all(text: string): Set<number> {
     const found = new Set<number>()
     this.#scan(text, found)
@@ -62,7 +62,7 @@ export class AnchorSearch {
     return false
   }
 
-  /** True to stop: one was found, and nobody asked which. */
+  /** Checks the anchors of a bucket. True ends the scan: one was found, and no indexes are wanted. */
   #visit(text: string, start: number, pair: number, found: Set<number> | undefined): boolean {
     for (const index of this.#buckets.get(pair) ?? []) {
       if (!text.startsWith(this.#anchors[index] ?? '', start)) continue

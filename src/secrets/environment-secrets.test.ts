@@ -8,7 +8,7 @@ import { formatSecretRef } from './secret-ref.ts'
 
 const value = 'correct horse battery'
 
-test('variables named like secrets are secrets, except token counts, paths and values too short to search for', () => {
+test('a variable named like a secret is one, except token counts, paths and short values', () => {
   const env = {
     GITHUB_TOKEN: value,
     db_password: value,
@@ -52,7 +52,7 @@ test('redacting raw values leaves token counts, paths, short values and encoded 
   expect(redactRawEnvironmentSecrets(text, env)).toBe(text)
 })
 
-test('the full gate knows every secret of the environment in every encoding, except values that it refuses', () => {
+test('the full gate finds every secret of the environment in every encoding', () => {
   const env = { A_TOKEN: value, MONOTONOUS_KEY: 'aaaaaaaa', HOME: '/home/somebody' }
   const { gate, secrets } = registerEnvironmentSecrets(env)
   expect(secrets).toEqual([{ ref: { kind: 'env', name: 'A_TOKEN' }, value }])

@@ -15,8 +15,8 @@ export interface KnownSecret {
 }
 
 /**
- * Replaces the values of the environment's secrets where they appear **verbatim**; encoded values and unregistered
- * tokens stay. Cheap enough for a hook, which has no time to search for every encoding.
+ * Replaces the values of the environment's secrets where they appear **verbatim**; encoded values and
+ * unregistered tokens stay. Cheap enough for a hook, which has no time to search for every encoding.
  */
 export function redactRawEnvironmentSecrets(text: string, env: NodeJS.ProcessEnv): string {
   return environmentSecretRefs(env)
@@ -27,8 +27,8 @@ export function redactRawEnvironmentSecrets(text: string, env: NodeJS.ProcessEnv
 }
 
 /**
- * Registers **all** of the environment's secrets at a gate, which removes them in every encoding, and tokens too.
- * Leaves out a value that a gate refuses, such as `aaaaaaaa`.
+ * Registers **all** of the environment's secrets at a gate, which removes them in every encoding, and tokens
+ * too. Leaves out a value that a gate refuses, such as `aaaaaaaa`.
  */
 export function registerEnvironmentSecrets(env: NodeJS.ProcessEnv = process.env): {
   gate: SecretGate

@@ -2,19 +2,19 @@ import { AnchorSearch } from './anchor-search.ts'
 import type { Form } from './forms.ts'
 import type { Span } from './spans.ts'
 
-/** A form, and what to write in its place. */
+/** A form and the index of the secret it belongs to. */
 export interface OwnedForm extends Form {
   owner: number
 }
 
 /**
- * Where the forms of all secrets are in a text. Two steps: a quick one that only finds anchors, which is all that most
- * texts ever see; then the regular expressions of the forms whose anchors are there, each made when it is first needed.
+ * Finds the forms of all secrets in a text, in two steps. A fast search for anchors is enough for most texts.
+ * Only the forms whose anchors were found run their regular expressions, each compiled when first needed.
  */
 export class FormSearch {
   readonly #forms: readonly OwnedForm[]
   readonly #anchors: AnchorSearch
-  /** The forms that an anchor is of, in the order of the anchors. */
+  /** The indexes of the forms of each anchor, in the order of the anchors. */
   readonly #formsByAnchor: readonly (readonly number[])[]
   readonly #unanchored: readonly number[]
   readonly #patterns = new Map<number, RegExp>()
@@ -30,17 +30,17 @@ export class FormSearch {
     this.#unanchored = forms.flatMap(({ anchors }, index) => (anchors.length === 0 ? [index] : []))
   }
 
-  /** False if no form is in the text, quickly; true if there may be one. */
+  /** Fast check: false means that the text contains no form, true that it may contain one. */
   mayHold(text: string): boolean {
     return this.#anchors.some(text) || this.#unanchored.some((form) => this.#firstOf(form, text) !== null)
   }
 
-  /** Whose form is in the text, if any is; `except` tells matches that do not count. */
+  /** The owner of a form in the text, if it contains any; `except` excludes matches. */
   ownerIn(text: string, except?: (start: number, end: number) => boolean): number | undefined {
     return this.spansIn(text).find(({ start, end }) => !except?.(start, end))?.owner
   }
 
-  /** Every place, those that overlap too. */
+  /** Every match, overlapping ones included. */
   spansIn(text: string): Span[] {
     const spans: Span[] = []
     for (const form of this.#candidatesIn(text)) {
@@ -49,7 +49,7 @@ export class FormSearch {
       pattern.lastIndex = 0
       for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
         spans.push({ start: match.index, end: match.index + match[0].length, owner })
-        // One may begin within the other: `abcabc` is twice in `abcabcabc`.
+        // Matches may overlap: `abcabcabc` contains `abcabc` twice.
         pattern.lastIndex = match.index + 1
       }
     }

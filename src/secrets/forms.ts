@@ -1,13 +1,13 @@
 import { anyCase, tolerant } from './tolerant.ts'
 
-/** Shorter values are found everywhere by chance. */
+/** The size of the smallest secret in bytes. A shorter value would be found everywhere by chance. */
 export const minSecretBytes = 6
 
-/** One way in which a secret may be written. */
+/** One encoding of a secret, or of a part of it. */
 export interface Form {
-  /** Source of the regular expression that finds it. */
+  /** The source of the regular expression that finds it. */
   source: string
-  /** It cannot be where none of these is; without any, it must always be looked for. */
+  /** A text without any of these cannot contain the form. Without anchors, every text must be searched. */
   anchors: readonly string[]
 }
 
@@ -16,8 +16,8 @@ const pieceLength = 128
 const minLineLength = 16
 
 /**
- * Every way in which a value is looked for. A long one in pieces, each on its own: a part of it is bad enough. Of one
- * with several lines, each line as well, for they may be indented or quoted.
+ * Lists every form to search for. A long value is searched for in pieces: a leaked part is bad enough. So is
+ * each line of a multi-line value, since a program may indent or quote the lines.
  */
 export function formsOf(value: string): Form[] {
   const lines = value
@@ -28,7 +28,7 @@ export function formsOf(value: string): Form[] {
   return [...texts].flatMap((text) => [...textForms(text), ...base64Forms(text), hexForm(text)])
 }
 
-/** Made of one or two characters, as rules and indentation are. */
+/** True if a string consists of one or two distinct characters, as rules and indentation do. */
 export const isMonotonous = (text: string): boolean => new Set(text).size < 3
 
 function piecesOf(text: string): string[] {
@@ -41,8 +41,8 @@ function piecesOf(text: string): string[] {
 }
 
 function textForms(text: string): Form[] {
-  const form = (text: string): Form => ({ source: apart(text), anchors: anchorsIn([text]) })
-  // As a number, 0123456 is written 123456, and 40 digits become 17.
+  const form = (text: string): Form => ({ source: patternOf(text), anchors: anchorsIn([text]) })
+  // As a JSON number, 0123456 is written as 123456, and 40 digits are rounded to 17.
   const asNumber = isNumber(text) ? String(Number(text)) : text
   return asNumber !== text && asNumber.length >= minSecretBytes ? [form(text), form(asNumber)] : [form(text)]
 }
@@ -51,25 +51,28 @@ const isNumber = (text: string): boolean =>
   /^[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text) && Number.isFinite(Number(text))
 
 /**
- * A short number is only meant where no digit stands beside it: else every time stamp might hold one. The digits of `%20`, `\u0020` and `\x20` belong to a
- * character of their own.
+ * The pattern of a string. A number of at most 15 digits only matches if no digit stands beside it, since it
+ * could be part of any time stamp. The digits of `%20`, `\u0020` and `\x20` do not count as neighbours.
  */
-const apart = (text: string): string =>
+const patternOf = (text: string): string =>
   /^\d{1,15}$/.test(text)
     ? String.raw`(?:(?<!\d)|(?<=%[\dA-Fa-f]\d)|(?<=\\u[\dA-Fa-f]{3}\d)|(?<=\\x[\dA-Fa-f]\d))${text}(?!\d)`
     : tolerant(text)
 
-/** Characters that are shared with what stands before the value, when 0, 1 or 2 bytes of it are in the same group of three. */
+/** How many leading base64 characters also encode preceding bytes, at an offset of 0, 1 and 2 bytes. */
 const sharedAtStart = [0, 2, 3]
-/** One that has a few bits of the value is taken out with it. */
+/** A character that encodes bits of the value and of a neighbour is removed with the value. */
 const shared = '[A-Za-z0-9+/_-]?'
-/** From here on a line may end within it. */
+/** In base64 of at least this many characters, a line break may occur. */
 const minWrapped = 24
-/** PEM has lines of 64 characters, mail and the `base64` command of 76. */
+/** PEM breaks lines after 64 characters; mail and the `base64` command after 76. */
 const shortestLine = 64
 const lineEnd = String.raw`(?:\s|\\{1,7}[nrt]){0,40}`
 
-/** What is the same in base64 whatever stands before and after the value: one text for each of the three places it may begin at. */
+/**
+ * The base64 characters that depend on the value alone, whatever stands before and after it: one form for
+ * each of the three offsets at which the value can start in a group of three bytes.
+ */
 function base64Forms(text: string): Form[] {
   const bytes = Buffer.from(text)
   return sharedAtStart.map((skipped, shift) => {
@@ -82,7 +85,7 @@ function base64Forms(text: string): Form[] {
       (shift > 0 ? shared : '') + source + (cut ? `${shared}={0,2}` : '')
     const characters = [...core].map(base64Character)
     if (core.length < minWrapped) return { source: around(characters.join('')), anchors: anchorsIn([core]) }
-    // A line ends in one of the two at most.
+    // At most one of the two halves contains a line break.
     const head = core.slice(0, shortestLine)
     const half = Math.floor(head.length / 2)
     return {
@@ -92,7 +95,7 @@ function base64Forms(text: string): Form[] {
   })
 }
 
-/** Also in the alphabet for URLs, or URL-encoded. */
+/** Matches a base64 character, also in the URL alphabet, escaped in JSON, or URL-encoded. */
 function base64Character(character: string): string {
   if (character === '+') return String.raw`(?:[+ -]|\\{1,7}u002[bB]|%(?:25){0,2}2[bB])`
   if (character === '/') return String.raw`(?:\\{0,7}\/|_|\\{1,7}u002[fF]|%(?:25){0,2}2[fF])`
@@ -108,7 +111,7 @@ function hexForm(text: string): Form {
 const minAnchor = 3
 const maxAnchor = 16
 
-/** The longest run of letters and digits in each part: no encoding of text changes these. */
+/** The longest run of letters and digits in each part: no encoding of a string changes these. */
 function anchorsIn(parts: readonly string[]): string[] {
   const runs = parts.map((part) =>
     part

@@ -30,14 +30,14 @@ const entities: Record<string, string> = {
   "'": '&#39;',
 }
 
-/** Written by hand or by Node, and not by what is under test. */
-const writings: [name: string, write: (text: string) => string][] = [
-  ['as it is', (text) => text],
+/** Encodings made by hand or by Node, independent of the code under test. */
+const encodings: [name: string, encode: (text: string) => string][] = [
+  ['verbatim', (text) => text],
   ['URL-encoded', encodeURIComponent],
   ['URL-encoded in lower case', (text) => lower(encodeURIComponent(text))],
   ['URL-encoded three times', (text) => encodeURIComponent(encodeURIComponent(encodeURIComponent(text)))],
-  ['as a form', form],
-  ['as a form in lower case', (text) => lower(form(text))],
+  ['form-encoded', form],
+  ['form-encoded in lower case', (text) => lower(form(text))],
   ['in base64url', (text) => Buffer.from(text).toString('base64url')],
   ['in hex', (text) => Buffer.from(text).toString('hex')],
   ['in upper case hex', (text) => Buffer.from(text).toString('hex').toUpperCase()],
@@ -62,17 +62,17 @@ const writings: [name: string, write: (text: string) => string][] = [
   ],
   ['in JSON of letters and digits only', (text) => escaped(text, (code) => `u${code.padStart(4, '0')}`)],
   [
-    'with the escapes of other languages',
+    'with hex and Unicode escapes',
     (text) =>
       escaped(text, (code) => (code.length > 2 ? `u${code.padStart(4, '0')}` : `x${code.padStart(2, '0')}`)),
   ],
   ['in HTML', (text) => text.replaceAll(/[&<>"']/g, (character) => entities[character] ?? '')],
-  ['in a quoted word of a shell', (text) => text.replaceAll("'", String.raw`'\''`)],
+  ['quoted for a shell', (text) => text.replaceAll("'", String.raw`'\''`)],
 ]
 
-test.each(writings)('a secret %s is rewritten in strings, keys, texts, and at every depth', (_, write) => {
+test.each(encodings)('a secret %s is replaced in strings and keys at every depth', (_, encode) => {
   const gate = gateFor(secret)
-  const written = write(secret)
+  const written = encode(secret)
   expect(gate.text(`a ${written} b`)).toBe(`a ${masked} b`)
   expect(gate.stringify({ [`k ${written}`]: [1, { deep: `v=${written}` }], [written]: null })).toBe(
     JSON.stringify({ [`k ${masked}`]: [1, { deep: `v=${masked}` }], [masked]: null }),
@@ -84,9 +84,9 @@ test.each(writings)('a secret %s is rewritten in strings, keys, texts, and at ev
 })
 
 test.each(['', 'a', 'ab', 'abc', 'user:'])(
-  'in base64 a secret is found after %j and before anything',
+  'a secret in base64 is found after %j, whatever follows it',
   (before) => {
-    // Cores with and without the characters that the alphabet for URLs has instead of others.
+    // Values whose base64 has and has not the characters that differ in the URL alphabet.
     for (const secret of ['hunter2 is it', 'hunter2?>~?>~?', 'six6by', 'öüöüß¿¿¿']) {
       const gate = gateFor(secret)
       for (const after of ['', 'z', 'zz', 'zzz']) {
@@ -99,7 +99,7 @@ test.each(['', 'a', 'ab', 'abc', 'user:'])(
         ]) {
           const rest = gate.text(text)
           expect(rest).toContain(masked)
-          // What is left is of the neighbours, and of the characters that are shared with them.
+          // Only the neighbours and the characters shared with them are left.
           expect(rest.replace(masked, '').replaceAll(/%3D|=/g, '').length).toBeLessThanOrEqual(12)
           expect(() => gate.assertClean(text, 'x')).toThrow('env:X_TOKEN')
         }
@@ -108,7 +108,7 @@ test.each(['', 'a', 'ab', 'abc', 'user:'])(
   },
 )
 
-test('in base64 the characters that a secret shares with its neighbours are taken out, too', () => {
+test('base64 characters that a secret shares with its neighbours are removed with it', () => {
   const gate = gateFor('hunter2')
   const rest = (text: string): string => gate.text(Buffer.from(text).toString('base64'))
   expect(rest('ahunter2')).toBe(`Y${masked}`)
@@ -117,7 +117,7 @@ test('in base64 the characters that a secret shares with its neighbours are take
   expect(rest('hunter2zz')).toBe(`${masked}p6`)
 })
 
-test('base64 that is broken into lines is found', () => {
+test('a secret in base64 with line breaks is found', () => {
   const secret = `hunter2 ${'correct horse battery staple '.repeat(4)}`.trim()
   const gate = gateFor(secret)
   for (const width of [64, 76]) {
@@ -132,7 +132,7 @@ test('base64 that is broken into lines is found', () => {
   }
 })
 
-test('a secret of digits is rewritten as a number, too', () => {
+test('a secret of digits is replaced in JSON numbers, too', () => {
   const gate = gateFor('0123456', '98765432109876543210', '1234.56789')
   expect(
     gate.stringify({
@@ -146,7 +146,7 @@ test('a secret of digits is rewritten as a number, too', () => {
   )
 })
 
-test('a few digits are a secret only where no digit stands beside them', () => {
+test('a secret of a few digits is only found where no digit stands beside it', () => {
   const gate = gateFor('171234')
   expect(gate.stringify({ at: 1712345678901, id: 'a171234', b: '0171234', c: '171234.5', d: 0.171234 })).toBe(
     `{"at":1712345678901,"id":"a${masked}","b":"0171234","c":"${masked}.5","d":"0.${masked}"}`,
@@ -158,7 +158,7 @@ test('a few digits are a secret only where no digit stands beside them', () => {
   expect(long.text('0017123456789012345')).toBe(`00${masked}5`)
 })
 
-test('the number of a record may be that of a secret, and the last check lets it pass; in a text it does not', () => {
+test('the final check allows a secret of digits as the number of a field, but not in a string', () => {
   const gate = gateFor('123456')
   gate.assertClean('{"seq":123456,"at":1712345678901,"data":{}}', 'a record')
   for (const text of ['{"a":"123456"}', '{"a":[123456]}', '123456', '{"123456":1}', '":123456']) {
@@ -168,7 +168,7 @@ test('the number of a record may be that of a secret, and the last check lets it
   expect(() => gateFor('letters').assertClean('{"a":letters}', 'x')).toThrow('env:X_TOKEN')
 })
 
-test('of a secret with several lines each long line is one', () => {
+test('each long line of a multi-line secret is a secret of its own', () => {
   const gate = gateFor('first line is long\r\n  second line is long  \nshort\n================')
   expect(gate.text('> first line is long\n> second line is long\n> short\n================')).toBe(
     `> ${masked}\n> ${masked}\n> short\n================`,
@@ -182,14 +182,14 @@ test('of a secret with several lines each long line is one', () => {
   )
 })
 
-test('the lines of a secret may end as they do elsewhere', () => {
+test('a multi-line secret is found with any line ending', () => {
   const gate = gateFor('line one\nline two')
   for (const end of ['\n', '\r\n', String.raw`\n`, String.raw`\r\n`, '%0A', '%0D%0A', '%0d%0a']) {
     expect(gate.text(`(line one${end}line two)`)).toBe(`(${masked})`)
   }
 })
 
-test('a long secret is found whole, in part, and in base64', () => {
+test('a long secret is found whole, in part and in base64', () => {
   const secret = Array.from({ length: 900 }, (_, index) => ((index * 2654435761) % 36).toString(36)).join('')
   const gate = gateFor(secret)
   expect(gate.text(`a ${secret} b`)).toBe(`a ${masked} b`)
@@ -202,7 +202,7 @@ test('a long secret is found whole, in part, and in base64', () => {
   expect(gate.text(Buffer.from(secret).toString('hex'))).toBe(masked)
 })
 
-test('64 KiB can be kept out, more cannot', () => {
+test('a secret of 64 KiB is accepted, a larger one is refused', () => {
   const secret = Array.from({ length: 8192 }, (_, index) =>
     (index * 7919 + 10_000_000).toString(36).padEnd(7, 'x'),
   ).join(' ')
@@ -211,7 +211,7 @@ test('64 KiB can be kept out, more cannot', () => {
   expect(() => gateFor(`${secret}xx`)).toThrow(expect.objectContaining({ code: 'SECRET_UNSUPPORTED' }))
 })
 
-test('where secrets overlap nothing of either is left, and the longer one gives its name', () => {
+test('where secrets overlap, nothing of either is left, and the placeholder names the longer one', () => {
   const gate = gateFor('abcdefgh', 'efghijklmn', 'cdefgh')
   expect(gate.text('xabcdefghijklmny')).toBe('x<secret:env:T1>y')
   expect(gate.text('xabcdefghy')).toBe(`x${masked}y`)
@@ -219,21 +219,21 @@ test('where secrets overlap nothing of either is left, and the longer one gives 
   expect(gateFor('abcabc').text('abcabcabc.')).toBe(`${masked}.`)
 })
 
-test('what replaces a secret never has one in it', () => {
+test('a placeholder never contains a secret', () => {
   const gate = new SecretGate()
   gate.register({ kind: 'file', name: '/run/database' }, 'hunter2hunter2')
   gate.register({ kind: 'env', name: 'DB_PASSWORD' }, 'database')
   gate.register({ kind: 'env', name: 'OTHER' }, 'github-token')
   expect(gate.text('hunter2hunter2 is for database')).toBe('<secret> is for <secret:env:DB_PASSWORD>')
   expect(gate.text(`gh${'p_'}${'a1'.repeat(18)}`)).toBe('<masked>')
-  // Together with what stands before it, the placeholder is a secret again: then nothing of the text is kept.
+  // The placeholder and the text before it form a secret again: in the end, nothing of the text is kept.
   const nasty = gateFor('abcdef', 'x<secret:env:X_TOKEN>')
   expect(nasty.text('xabcdef')).toBe('<secret:env:T1>')
   const endless = gateFor('abcdef', 'x<secret:env', 'xx<sec')
   expect(endless.text(`${'x'.repeat(40)}abcdef`)).not.toMatch(/x<secret:env|xx<sec|abcdef/)
 })
 
-test.each(['', 'short', 'äö', '12345', '  abc    '])('%j is too short to be kept out', (value) => {
+test.each(['', 'short', 'äö', '12345', '  abc    '])('%j is refused as too short', (value) => {
   const gate = new SecretGate()
   expect(() => gate.register(ref, value)).toThrow(expect.objectContaining({ code: 'SECRET_TOO_SHORT' }))
   expect(gate.size).toBe(0)
@@ -256,14 +256,14 @@ test.each([
   '"},{"":',
   '":"","',
   'session_id',
-])('%j is what every session writes, or nothing to look for, and is refused', (value) => {
+])('%j is refused: every session writes it, or it is monotonous', (value) => {
   const gate = new SecretGate()
   expect(() => gate.register(ref, value)).toThrow(expect.objectContaining({ code: 'SECRET_UNSUPPORTED' }))
   expect(gate.size).toBe(0)
   expect(gate.stringify({ value })).toBe(JSON.stringify({ value }))
 })
 
-test('no error has the value in it', () => {
+test('no error contains the value', () => {
   const gate = gateFor('hunter2hunter2')
   const attempts = [
     () => gate.assertClean('hunter2hunter2', 'the title'),
@@ -285,14 +285,14 @@ test('no error has the value in it', () => {
   }
 })
 
-test('blanks around a value do not count, and the same value again is the same', () => {
+test('a value is trimmed, and registering it twice changes nothing', () => {
   const gate = gateFor('  hunter2hunter2\n')
   gate.register({ kind: 'env', name: 'AGAIN' }, 'hunter2hunter2')
   expect(gate.size).toBe(1)
   expect(gate.text('(hunter2hunter2)')).toBe(`(${masked})`)
 })
 
-test('a secret that is registered later is kept out from then on, also of the placeholders of others', () => {
+test('a secret registered later is removed from then on, also from the placeholders of other secrets', () => {
   const gate = gateFor('hunter2hunter2')
   expect(gate.text('hunter2hunter2, correct horse')).toBe(`${masked}, correct horse`)
   gate.register({ kind: 'env', name: 'LATER' }, 'correct horse')
@@ -302,19 +302,19 @@ test('a secret that is registered later is kept out from then on, also of the pl
   expect(gate.size).toBe(3)
 })
 
-test('a secret without letters or digits is found, too', () => {
+test('a secret without letters or digits is found', () => {
   const gate = gateFor('!"§$%&/()=?')
   for (const text of ['!"§$%&/()=?', encodeURIComponent('!"§$%&/()=?'), json(json('!"§$%&/()=?'))]) {
     expect(gate.stringify({ text })).toBe(JSON.stringify({ text: masked }))
   }
 })
 
-test('half a character, as a broken text may have, is no way past it', () => {
+test('a secret with a lone surrogate is found', () => {
   const gate = gateFor('hunter\ud83dhunter')
   expect(gate.stringify(['hunter\ud83dhunter'])).toBe(JSON.stringify([masked]))
 })
 
-test('bytes that are no text hide nothing', () => {
+test('invalid UTF-8 beside a secret does not hide it', () => {
   const gate = gateFor('hunter2hunter2', 'ünïcödé')
   for (const text of ['hunter2hunter2', 'ünïcödé']) {
     const bytes = Buffer.concat([Buffer.from([0xff, 0xe2, 0x82]), Buffer.from(text), Buffer.from([0xc3])])
@@ -325,7 +325,7 @@ test('bytes that are no text hide nothing', () => {
   gate.assertClean(Buffer.from([0xff, 0x00]), 'x')
 })
 
-test('what JSON.stringify throws is thrown, and undefined is null', () => {
+test('errors of JSON.stringify are thrown, and undefined becomes null', () => {
   const gate = gateFor('hunter2hunter2')
   const loop: Record<string, unknown> = {}
   loop['loop'] = loop
@@ -340,7 +340,7 @@ test('what JSON.stringify throws is thrown, and undefined is null', () => {
 const blank = new SecretGate()
 const loaded = gateFor(secret, '171234567', 'correct horse battery', 'Zq8vLx02mPnR')
 
-test('what has no secret in it is written as JSON.stringify writes it', () => {
+test('a value without secrets is written exactly as JSON.stringify writes it', () => {
   fc.assert(
     fc.property(fc.anything({ withNullPrototype: true, withDate: true }), (value) => {
       const plain = JSON.stringify(value) ?? 'null'
@@ -350,7 +350,7 @@ test('what has no secret in it is written as JSON.stringify writes it', () => {
   )
 })
 
-/** The same value with all strings, keys and numbers taken out: what must not change. */
+/** The structure of a value without its strings, keys and numbers: the gate must not change it. */
 const shapeOf = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(shapeOf)
   if (typeof value === 'object' && value !== null) return Object.values(value).map(shapeOf)
@@ -376,17 +376,17 @@ const secrets = fc
     }
   })
 
-const written = fc.constantFrom(
-  ...writings.map(([, write]) => write),
+const encoder = fc.constantFrom(
+  ...encodings.map(([, encode]) => encode),
   ...['', 'a', 'ab'].map((before) => (text: string) => Buffer.from(`${before}${text}z`).toString('base64')),
 )
 const beside = fc.constantFrom('', ' ', 'a=', '"', '\n', 'Bearer ', '%20', '{"k":"', '\\n', 'é', '.')
 
-test('whatever the secret, however it is written, wherever it stands: it is gone, and the value has the same shape', () => {
+test('any secret in any encoding at any place is removed, and the value keeps its structure', () => {
   fc.assert(
-    fc.property(secrets, written, beside, beside, fc.jsonValue(), (value, write, before, after, other) => {
+    fc.property(secrets, encoder, beside, beside, fc.jsonValue(), (value, encode, before, after, other) => {
       const gate = gateFor(value)
-      const planted = write(value)
+      const planted = encode(value)
       const text = before + planted + after
       const tree = { [text]: 1, list: [other, text, { [`k${text}`]: text }], plain: value }
       const result = gate.stringify(tree)

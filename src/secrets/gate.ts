@@ -11,8 +11,8 @@ const lastResort = '*****'
 const maxRounds = 4
 
 /**
- * Removes secrets from everything that is written: registered values, in every form of docs/secrets.md, and strings
- * that look like a well-known token.
+ * Removes secrets from everything that is written: registered values, in every form of docs/secrets.md, and
+ * strings that look like a well-known token.
  *
  * @example
  * const gate = new SecretGate()
@@ -32,7 +32,7 @@ export class SecretGate {
     return this.#values.size
   }
 
-  /** Removes the value from now on. Throws, and registers nothing, if the value would be found everywhere by chance. */
+  /** Removes the value from now on. Throws for a value that would be found everywhere by chance. */
   register(ref: SecretRef, value: string): void {
     const name = formatSecretRef(checkSecretRef(ref))
     // Programs trim a value before they use it.
@@ -73,7 +73,7 @@ export class SecretGate {
     return lastResort
   }
 
-  /** Throws `SECRET_LEAK` if finished bytes contain a registered secret; `subject` names the bytes in the message. */
+  /** Throws `SECRET_LEAK` if finished bytes contain a registered secret; the message names the `subject`. */
   assertClean(bytes: Uint8Array | string, subject: string): void {
     if (this.size === 0) return
     const text = typeof bytes === 'string' ? bytes : utf8.decode(bytes)
@@ -109,8 +109,8 @@ export class SecretGate {
 }
 
 /**
- * The words and punctuation in the files of every session. A secret that is part of these cannot be removed from
- * them: replacing it would break the files.
+ * The words and punctuation in the files of every session. A secret that is part of these cannot be removed
+ * from them: replacing it would break the files.
  */
 const sessionVocabulary: readonly string[] = [
   '{"seq":,"at":,"group":,"epoch":,"type":"","data":,"blob":{"sha256":"","bytes":,"slot":{"ext":"","version":""',
@@ -141,8 +141,8 @@ const unfit = (name: string, why: string): StintError =>
   new StintError('SECRET_UNSUPPORTED', `the value of ${name} cannot be kept out of files: it ${why}`)
 
 /**
- * True if the match is the whole number of a JSON field. A size, count or time that stint wrote may equal a secret of
- * a few digits; writing it reveals nothing.
+ * True if the match is the whole number of a JSON field. A size, count or time that stint wrote may equal a
+ * secret of a few digits; writing it reveals nothing.
  */
 const isWholeNumberField = (text: string, start: number, end: number): boolean =>
   text.endsWith('":', start) && /^\d{1,15}$/.test(text.slice(start, end)) && /[,}]/.test(text.charAt(end))

@@ -7,8 +7,9 @@ const closes = 0x7d
 const number = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 
 /**
- * Rewrites every string, key and number of what `JSON.stringify` made; a number that is not what it was becomes a string. Works on the text and not on
- * the value: whatever the value was, this is what would be written of it, however deep.
+ * Rewrites every string, key and number in the output of `JSON.stringify`; a number that changes becomes a
+ * string. Works on the JSON and not on the value: the JSON is what would be written, and its depth does not
+ * matter here.
  */
 export function rewriteJson(json: string, rewrite: (text: string) => string): string {
   const keys: Set<string>[] = []
@@ -39,7 +40,7 @@ export function rewriteJson(json: string, rewrite: (text: string) => string): st
 
 const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39
 
-/** The end of the string or number that begins here; of anything else, a single character. */
+/** The end of the string or number that starts at `at`; any other token is one character long. */
 function endOfToken(json: string, at: number, code: number): number {
   if (code === quote) return endOfString(json, at)
   if (code !== minus && !isDigit(code)) return at + 1
@@ -56,7 +57,7 @@ function endOfString(json: string, start: number): number {
   return json.length
 }
 
-/** Two keys with the same secret in them must not become one. */
+/** Keeps keys distinct: two keys may differ only in the secret that was replaced. */
 function addKey(keys: Set<string> | undefined, key: string): string {
   let unique = key
   for (let count = 2; keys?.has(unique); count++) unique = `${key} (${count})`

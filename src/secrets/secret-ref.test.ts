@@ -25,7 +25,7 @@ test.each([
   { kind: 'env', name: '\u009bx' },
   { kind: 'ENV', name: 'A' },
   { kind: 'env', name: 'x'.repeat(5000) },
-])('%j is no reference, and the error does not repeat it', ({ kind, name }) => {
+])('%j is not a valid reference, and the error does not quote it', ({ kind, name }) => {
   expect(() => checkSecretRef({ kind, name })).toThrow(refused('NAME_INVALID'))
   expect(() => checkSecretRef({ kind: `${value}${kind}`, name: value })).toThrow(
     expect.not.stringContaining(value),
@@ -41,11 +41,11 @@ test.each([
   { kind: 'env' },
   { kind: 'env', name: 5 },
   { kind: ['env'], name: 'A' },
-])('a manifest that has %j where a reference belongs is a coded error', (value) => {
+])('a manifest with %j in place of a reference causes a coded error', (value) => {
   expect(() => checkSecretRef(value)).toThrow(refused('NAME_INVALID'))
 })
 
-test('a variable is its value, and one that is not set or empty is missing', () => {
+test('a variable resolves to its value, and an unset or empty variable is missing', () => {
   const env = { SET: `${value}\n`, EMPTY: '' }
   expect(resolveSecret({ kind: 'env', name: 'SET' }, env)).toBe(`${value}\n`)
   for (const name of ['EMPTY', 'UNSET']) {
@@ -60,12 +60,12 @@ test.each([
   [`${value}\r\n`, value],
   [`${value}\n\n`, `${value}\n`],
   [' é\n', ' é'],
-])('of a file with %j the value is %j', async (content, expected) => {
+])('a file with the content %j resolves to %j', async (content, expected) => {
   await using world = new World()
   expect(resolveSecret(inFile(world, content))).toBe(expected)
 })
 
-test('a file that is not there, below a file, of a name too long to be there, or empty is missing', async () => {
+test('a file is missing if the path does not exist, runs through a file, is too long, or is empty', async () => {
   await using world = new World()
   const ref = inFile(world, '\n')
   const tooLong = join(world.tmp, 'x'.repeat(300))
@@ -74,14 +74,14 @@ test('a file that is not there, below a file, of a name too long to be there, or
   }
 })
 
-test.each(['640', '604', '620', '602', '610', '666'])('a file with mode %s is not read', async (mode) => {
+test.each(['640', '604', '620', '602', '610', '666'])('a file with mode %s is refused', async (mode) => {
   await using world = new World()
   const ref = inFile(world)
   chmodSync(ref.name, mode)
   expect(() => resolveSecret(ref)).toThrow(refused('SECRET_UNSAFE'))
 })
 
-test('a link, a directory or a FIFO is not read', async () => {
+test('a link, a directory and a FIFO are refused', async () => {
   await using world = new World()
   const link = join(world.tmp, 'link')
   symlinkSync(inFile(world).name, link)
@@ -94,7 +94,7 @@ test('a link, a directory or a FIFO is not read', async () => {
   }
 })
 
-test("another user's file is not read", async () => {
+test("another user's file is refused", async () => {
   await using world = new World()
   const ref = inFile(world)
   if (isRoot) chownSync(ref.name, 12_345, 12_345)
@@ -102,7 +102,7 @@ test("another user's file is not read", async () => {
   expect(() => resolveSecret(ref)).toThrow(refused('SECRET_UNSAFE'))
 })
 
-test('a file of more than 64 KiB, or without text in it, is no secret, and nothing of it is in the error', async () => {
+test('a file over 64 KiB or with invalid UTF-8 is refused, and the error quotes nothing of it', async () => {
   await using world = new World()
   const ref = inFile(world, Buffer.concat([Buffer.from(value), Buffer.from([0xff])]))
   expect(() => resolveSecret(ref)).toThrow(refused('SECRET_UNSUPPORTED'))

@@ -17,7 +17,7 @@ export interface SecretRef {
 export const maxSecretBytes = 64 << 10
 
 const maxNameLength = 4096
-// oxlint-disable-next-line no-control-regex -- a name is shown to people: nothing in it may steer their terminal
+// oxlint-disable-next-line no-control-regex -- a name is printed, and must not control a terminal
 const unprintable = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/
 const missingFileErrors = new Set(['ENOENT', 'ENOTDIR', 'ENAMETOOLONG'])
 
@@ -40,8 +40,8 @@ export function checkSecretRef(value: unknown): SecretRef {
 }
 
 /**
- * Returns the value that a reference stands for. A file must be a regular file of this user with no access for
- * anyone else; one newline at its end is not part of the value. Errors name the reference, never the value.
+ * Returns the value behind a reference. A file must be a regular file of this user with no access for anyone
+ * else; one newline at its end is not part of the value. Errors name the reference, never the value.
  *
  * @example
  * resolveSecret({ kind: 'env', name: 'GITHUB_TOKEN' })
@@ -55,7 +55,7 @@ export function resolveSecret(ref: SecretRef, env: NodeJS.ProcessEnv = process.e
 function readSecretFile(ref: SecretRef): string {
   try {
     checkFile(ref, lstatSync(ref.name))
-    // The path may have been replaced by a link or a FIFO since the lstat: open without following or blocking.
+    // A link or a FIFO may have replaced the file since the lstat: open without following or blocking.
     const fd = openSync(ref.name, constants.O_RDONLY | careful)
     try {
       const opened = fstatSync(fd)

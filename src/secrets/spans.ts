@@ -1,16 +1,17 @@
-/** A part of a text that must not be written. */
+/** A part of a text that must not be written, by its offsets in UTF-16 units. */
 export interface Span {
   start: number
   end: number
-  /** The secret it is of; undefined if it only looks like one. */
+  /** The index of the registered secret; undefined for a token that was recognized by its shape. */
   owner: number | undefined
-  /** What it looks like. */
+  /** The kind of token. */
   kind?: string
 }
 
 /**
- * Puts a placeholder in the place of each span. Spans that overlap become one, so that nothing of either is left, named after the secret that
- * has most of it; so do pieces of one secret with only the few characters between them that base64 makes of their ends.
+ * Replaces each span by a placeholder. Overlapping spans become one, so that nothing of either is left; the
+ * one that `preferred` chooses names it. Two pieces of one secret also become one if only the few base64
+ * characters that encode their ends stand between them.
  */
 export function replaceSpans(
   text: string,
@@ -19,40 +20,40 @@ export function replaceSpans(
 ): string {
   let result = ''
   let done = 0
-  for (const { start, end, name } of joined(text, spans)) {
-    result += text.slice(done, start) + placeholder(name)
+  for (const { start, end, named } of joinSpans(text, spans)) {
+    result += text.slice(done, start) + placeholder(named)
     done = end
   }
   return result + text.slice(done)
 }
 
-/** Spans that are one, and the one that gives them their name. */
-interface Joined {
+interface JoinedSpan {
   start: number
   end: number
-  name: Span
+  /** The span that the placeholder names. */
+  named: Span
 }
 
-function joined(text: string, spans: readonly Span[]): Joined[] {
-  const all: Joined[] = []
+function joinSpans(text: string, spans: readonly Span[]): JoinedSpan[] {
+  const all: JoinedSpan[] = []
   for (const span of spans.toSorted((a, b) => a.start - b.start)) {
     const last = all.at(-1)
     if (last !== undefined && (span.start < last.end || continues(last, span, text))) {
       last.end = Math.max(last.end, span.end)
-      last.name = better(last.name, span)
-    } else all.push({ start: span.start, end: span.end, name: span })
+      last.named = preferred(last.named, span)
+    } else all.push({ start: span.start, end: span.end, named: span })
   }
   return all
 }
 
-const continues = ({ end, name }: Joined, span: Span, text: string): boolean =>
-  span.owner !== undefined && span.owner === name.owner && ends.test(text.slice(end, span.start))
-const ends = /^[A-Za-z0-9+/_-]{0,4}$/
+const continues = ({ end, named }: JoinedSpan, span: Span, text: string): boolean =>
+  span.owner !== undefined && span.owner === named.owner && base64Ends.test(text.slice(end, span.start))
+const base64Ends = /^[A-Za-z0-9+/_-]{0,4}$/
 
 const length = ({ start, end }: Span): number => end - start
 
-/** A registered secret goes before a mere look, a long one before a short one. */
-function better(a: Span, b: Span): Span {
+/** Prefers a registered secret to a token, and a long span to a short one. */
+function preferred(a: Span, b: Span): Span {
   if ((a.owner === undefined) !== (b.owner === undefined)) return a.owner === undefined ? b : a
   return length(b) > length(a) ? b : a
 }

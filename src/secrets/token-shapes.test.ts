@@ -7,13 +7,13 @@ import { projectRoot } from '../../test/support/world.ts'
 import { ulid } from '../base/text/id.ts'
 import { SecretGate } from './gate.ts'
 
-/** Characters such as a token has, the same for each run. */
+/** Token-like characters, the same in every run. */
 const noise = (length: number, alphabet = 'Ab3dEf9hIjKlMn0pQrStUv1xYz'): string =>
   Array.from({ length }, (_, index) => alphabet[(index * 7 + (index >> 2)) % alphabet.length]).join('')
 const hex = (length: number): string => noise(length, '0a1b2c3d4e5f6789')
 const jose = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
 
-// Put together here, so that nobody who looks for tokens in this file finds one.
+// Assembled from parts, so that a secret scanner does not report this file.
 const tokens: [kind: string, token: string][] = [
   ['anthropic-key', `sk-${'ant-api03-'}${noise(90)}-AA`],
   ['anthropic-key', `sk-${'ant-oat01-'}${noise(60)}_x`],
@@ -62,7 +62,7 @@ const tokens: [kind: string, token: string][] = [
 
 const gate = new SecretGate()
 
-test.each(tokens)('a token of kind %s is masked wherever it stands', (kind, token) => {
+test.each(tokens)('a token of kind %s is masked in every context', (kind, token) => {
   const masked = `<masked:${kind}>`
   expect(gate.text(token)).toBe(masked)
   for (const [before, after] of [
@@ -79,7 +79,7 @@ test.each(tokens)('a token of kind %s is masked wherever it stands', (kind, toke
     const json = gate.stringify({ [before + token]: [token + after], n: { token } })
     expect(json).toBe(JSON.stringify({ [before + masked]: [masked + after], n: { token: masked } }))
   }
-  // In the text of JSON, and in a URL, where the escape before it ends with a letter or digit.
+  // In JSON source and in a URL, the escape before the token ends with a letter or digit.
   for (const before of [String.raw`\n`, String.raw`\\n`, String.raw`\u003d`, 'token%3D', '%20']) {
     expect(gate.text(before + token)).toBe(before + masked)
   }
@@ -96,7 +96,7 @@ test.each(['pkcs1', 'pkcs8'] as const)('a private key in PEM (%s) is masked as a
   expect(gate.text(key + key)).toBe('<masked:private-key>\n<masked:private-key>\n')
 })
 
-test('a private key whose end was cut off is masked as far as it goes', () => {
+test('a truncated private key is masked to its end', () => {
   const key = pem('pkcs8')
   expect(gate.text(key.slice(0, 300))).toBe('<masked:private-key>')
   expect(gate.text(`${key.slice(0, 300)}… (truncated)`)).toBe('<masked:private-key>… (truncated)')
@@ -123,11 +123,11 @@ const ordinary = [
   'do_v1_migration_of_everything lin_api_client_configuration_for_tests dapi_client_configuration',
 ]
 
-test.each(ordinary)('%j is ordinary text', (text) => {
+test.each(ordinary)('%j is not masked', (text) => {
   expect(gate.text(text)).toBe(text)
 })
 
-test('hashes, ids, images, and the files of this project are ordinary text', () => {
+test('hashes, ids, images and the files of this project are not masked', () => {
   for (let round = 0; round < 300; round++) {
     const bytes = createHash('sha512').update(String(round)).digest()
     const text = [
@@ -146,7 +146,7 @@ test('hashes, ids, images, and the files of this project are ordinary text', () 
   }
 })
 
-test('whatever stands around a token, it does not survive', () => {
+test('a token is masked whatever characters surround it', () => {
   const around = fc.string({
     unit: fc.constantFrom(' ', '\n', '"', '=', ':', ',', '/', 'é', '\u2028', '\\'),
     maxLength: 40,
@@ -170,12 +170,12 @@ test.each([
   'eyJaaaaaaa.a.',
   'xoxb-',
   'github_pat_ ',
-])('a megabyte of %j, which begins a token again and again, is passed over', (beginning) => {
+])('a megabyte of %j, the start of a token repeated, is scanned quickly and not masked', (beginning) => {
   const text = beginning.repeat((1 << 20) / beginning.length)
   expect(gate.text(text)).toBe(text)
 })
 
-test('a megabyte of letters after the first line of a key is not taken for one', () => {
+test('a megabyte of letters after the header of a key is not masked', () => {
   const text = `-----BEGIN PRIVATE KEY-----${' '.repeat(1 << 16)}${'a'.repeat(1 << 20)}`
   expect(gate.text(text)).toBe(text)
 })

@@ -1,15 +1,15 @@
 import type { Span } from './spans.ts'
 
-/** Not within a word; but after an escape such as `\n`, `\u003d` or `%3D`, whose last character looks like part of one. */
+/** Not inside a word, or after the last character of an escape such as `\n`, `\u003d` or `%3D`. */
 const start = String.raw`(?:(?<![A-Za-z0-9])|(?<=\\[nrtbf])|(?<=\\u[\dA-Fa-f]{4})|(?<=%[\dA-Fa-f]{2}))`
-/** The same for prefixes that are also parts of words in kebab-case: `task-sk-…`. */
+/** Like `start`, for prefixes that also occur inside kebab-case words: `task-sk-…`. */
 const wordStart = String.raw`(?:(?<![A-Za-z0-9_-])|(?<=\\[nrtbf])|(?<=\\u[\dA-Fa-f]{4})|(?<=%[\dA-Fa-f]{2}))`
-/** What is random has capitals or digits; names of variables and files in lower case have none. */
+/** Random characters include capitals or digits; lower-case names of variables and files do not. */
 const random = (least: number): string => String.raw`(?=[a-z_-]{0,40}[\dA-Z])[\w-]{${least},}`
 
 /**
- * Tokens whose makers gave them a look of their own: how they begin, and what follows. Each has 20 or more of `tokenCharacters` in a row, its
- * beginning among them.
+ * The prefix of each known token and the pattern of its rest. Every token has, prefix included, a run of at
+ * least 20 `tokenCharacters`: `nextCandidate` relies on it.
  */
 const shapes: readonly (readonly [kind: string, prefix: string, rest: string, boundary?: string])[] = [
   ['anthropic-key', 'sk-ant-', String.raw`[a-z]{2,10}\d\d-[\w-]{20,}`, wordStart],
@@ -63,12 +63,12 @@ for (const character of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012
 }
 const shortest = 20
 
-/** False if no token is in the text, quickly; true if there may be one. */
+/** Fast check: false means that the text contains no token, true that it may contain one. */
 export const mayHoldToken = (text: string): boolean => nextCandidate(text, 0) >= 0 || text.includes(pemMark)
 
 /**
- * Where the next word begins that may be a token, or -1. Ordinary text has few words of 20 characters: looking at every 20th
- * character, and back from there to where its word begins, passes over most of it unseen.
+ * The start of the next word that may be a token, or -1. Ordinary text has few words of 20 characters, so
+ * this looks at every 20th character, walks back to the start of its word, and skips most of the text.
  */
 function nextCandidate(text: string, from: number): number {
   for (let end = from + shortest - 1; end < text.length;) {
@@ -94,7 +94,7 @@ function endOfWord(text: string, from: number): number {
 
 const isTokenCharacter = (code: number): boolean => code < 128 && tokenCharacters[code] === 1
 
-/** Where the tokens and private keys are. */
+/** The spans of all tokens and private keys. */
 export function tokensIn(text: string): Span[] {
   const tokens: Span[] = []
   for (let from = nextCandidate(text, 0); from >= 0;) {
@@ -108,7 +108,7 @@ export function tokensIn(text: string): Span[] {
 const base64Rest = /[A-Za-z0-9+/=_.-]*/y
 
 function tokensOfWord(text: string, start: number, stop: number): Span[] {
-  // With the character before it: an escape's backslash or percent sign.
+  // Include the character before the word: it may be the backslash or percent sign of an escape.
   const offset = Math.max(0, start - 1)
   base64Rest.lastIndex = stop
   const word = text.slice(offset, stop + (base64Rest.exec(text)?.[0].length ?? 0))
@@ -128,10 +128,10 @@ const pemMark = 'PRIVATE KEY'
 const pemStart = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g
 const pemEnd = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/y
 const pemBody = /^(?:[A-Za-z0-9+/=\s]|\\{1,7}[nrt/])*/
-/** Of a key whose end was cut off no more than this can be left. */
+/** The most characters that are searched for the end of a truncated key. */
 const maxPemBody = 1 << 16
 
-/** Whole ones, and those whose end was cut off. The mere mention of the first line is none. */
+/** The spans of whole and truncated keys. A header without key material after it is not a key. */
 function privateKeysIn(text: string): Span[] {
   return [...text.matchAll(pemStart)].flatMap(({ index: start, 0: { length } }) => {
     const bodyStart = start + length

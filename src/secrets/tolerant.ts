@@ -1,7 +1,7 @@
-/** A text's escapes are themselves escaped when it is put into another: two levels deep, and once more on disk. */
+/** Embedding a string in another escapes its escapes: up to two levels deep, and once more on disk. */
 const escapes = String.raw`\\{1,7}`
 const maybeEscapes = String.raw`\\{0,7}`
-/** `%22`, and encoded again: `%2522`. */
+/** `%22`, or encoded twice: `%2522`. */
 const percent = '%(?:25){0,2}'
 
 const shortEscapes: Readonly<Record<string, string>> = {
@@ -20,19 +20,20 @@ const entities: Readonly<Record<string, string>> = {
 }
 
 /**
- * The source of a regular expression that finds a text as it is, URL-encoded (also as a form, where a space is a plus), JSON-escaped (also
- * by those who escape more than needed: `\/`, `\u003c`), HTML-escaped, or quoted for a shell. Letters and digits stay what they are in all of these.
+ * The source of a regular expression that matches a string verbatim, URL-encoded (a space also as a plus),
+ * JSON-escaped (also by encoders that escape more than they must: `\/`, `\u003c`), HTML-escaped, or quoted
+ * for a shell. None of these changes letters and digits.
  */
 export const tolerant = (text: string): string =>
   text.replaceAll(/\\+|[^A-Za-z0-9]/gu, (piece) =>
-    piece.startsWith('\\') ? backslashes(piece.length) : anyWriting(piece),
+    piece.startsWith('\\') ? backslashes(piece.length) : anyEncoding(piece),
   )
 
 function backslashes(count: number): string {
   return String.raw`(?:\\(?:u005[cC]|x5[cC])?|${percent}5[cC]){${count},${count * 8}}`
 }
 
-function anyWriting(character: string): string {
+function anyEncoding(character: string): string {
   const code = character.codePointAt(0) ?? 0
   const ways = [maybeEscapes + literal(character), unicodeEscape(character), percentEncoded(character)]
   if (code < 0x100) ways.push(`${escapes}x${anyCase(hex(code, 2))}`)
@@ -43,7 +44,7 @@ function anyWriting(character: string): string {
   if (character === ' ') ways.push(String.raw`\+`)
   if (character === '\n')
     ways.push(String.raw`\r\n`, `${escapes}r${escapes}n`, `${percent}0[dD]${percent}0[aA]`)
-  // In a quoted word of a shell or of YAML.
+  // Inside a quoted word of a shell or of YAML.
   if (character === "'") ways.push(`'${escapes}''`, "''")
   return `(?:${ways.join('|')})`
 }
@@ -59,7 +60,7 @@ const percentEncoded = (character: string): string =>
 
 const hex = (number: number, digits: number): string => number.toString(16).padStart(digits, '0')
 
-/** Matches hexadecimal digits however they are written. */
+/** Matches hexadecimal digits in upper or lower case. */
 export const anyCase = (digits: string): string =>
   digits.replaceAll(/[a-f]/g, (letter) => `[${letter}${letter.toUpperCase()}]`)
 
