@@ -17,12 +17,18 @@ export { isRequestId, isSessionId, newRequestId, newSessionId, ulid } from './ba
 export { type Identity, identify, type Liveness, liveness } from './base/process/liveness.ts'
 export type { Removal, RemovalFailure, RemovalOptions } from './base/fs/remove-tree.ts'
 export { StintError, type StintErrorOptions } from './base/errors/stint-error.ts'
-export type { ScratchContext, ContextOptions } from './scratch/context.ts'
-export type { OutputDirectory } from './scratch/output.ts'
-export type { ScratchRoot } from './scratch/root.ts'
-export type { Keep } from './scratch/keep.ts'
-export { type ResourceEvent, resourceChannel } from './scratch/resource-event.ts'
-export { createScratch, type Scratch, type ScratchOptions } from './scratch/scratch.ts'
+export {
+  type ContextOptions,
+  createScratch,
+  type Keep,
+  type OutputDirectory,
+  type ResourceEvent,
+  resourceChannel,
+  type Scratch,
+  type ScratchContext,
+  type ScratchOptions,
+  type ScratchRoot,
+} from './scratch/index.ts'
 export type { SecretRef } from './secrets/index.ts'
 export type { FilesystemOptions } from './session/files/driver.ts'
 export { filesystemStore } from './session/files/store.ts'

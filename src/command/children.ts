@@ -7,7 +7,7 @@ import { type Found, processesOf, signalProcess } from '../base/process/process-
 import { after, sleep } from '../base/process/sleep.ts'
 import { codedError, errorCode, StintError } from '../base/errors/stint-error.ts'
 import { errorMessage } from '../base/errors/error-message.ts'
-import { childrenPath, ChildrenRecord } from '../scratch/children.ts'
+import { childrenPath, ChildrenRecord } from '../scratch/index.ts'
 import type { ChildExit, RunChild } from './context.ts'
 
 export interface ChildrenOptions {

@@ -1,5 +1,5 @@
 import type { ChildProcess, SpawnOptions } from 'node:child_process'
-import type { Scratch } from '../scratch/scratch.ts'
+import type { Scratch } from '../scratch/index.ts'
 
 /** What the handler of a bare command is given: one that has no scratch and starts nothing. */
 export interface BareContext {

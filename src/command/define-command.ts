@@ -1,4 +1,4 @@
-import type { Keep } from '../scratch/keep.ts'
+import type { Keep } from '../scratch/index.ts'
 import type { BareContext, CommandContext } from './context.ts'
 import type { OptionTable, ParsedArgs } from './option.ts'
 

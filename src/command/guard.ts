@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Identity } from '../base/process/liveness.ts'
 import { escapeMountPath } from '../base/fs/mounts.ts'
 import { guardMark } from '../base/process/process-tree.ts'
-import type { Scratch } from '../scratch/scratch.ts'
+import type { Scratch } from '../scratch/index.ts'
 import { guardScript } from './guard-script.ts'
 
 /** A process that outlives this one by a moment, and cleans up whatever this one could not. */

@@ -1,7 +1,7 @@
 import { stintHome } from '../base/fs/home.ts'
 import { errorMessage } from '../base/errors/error-message.ts'
 import { visibleText } from '../base/text/visible-text.ts'
-import { findTmp } from '../scratch/root.ts'
+import { findTmp } from '../scratch/index.ts'
 import type { Reply } from './reply.ts'
 
 /** With --verbose: what a run takes from its surroundings, before it begins. */

@@ -1,7 +1,6 @@
 import { isSessionId } from '../base/text/id.ts'
 import { StintError } from '../base/errors/stint-error.ts'
-import { createScratch, type Scratch } from '../scratch/scratch.ts'
-import { scratchVariables } from '../scratch/variables.ts'
+import { createScratch, type Scratch, scratchVariables } from '../scratch/index.ts'
 import type { Reply } from './reply.ts'
 import { type Guard, startGuard } from './guard.ts'
 import type { Invocation } from './runtime-flags.ts'

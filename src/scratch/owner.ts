@@ -1,11 +1,24 @@
 import { join } from 'node:path'
 import { type Identity, parseIdentity } from '../base/process/liveness.ts'
+import { isRequestId } from '../base/text/id.ts'
 import { parseObject } from '../base/text/parse-object.ts'
 import { createPrivateFile } from '../base/fs/private-file.ts'
 import { readSmallFile } from '../base/fs/small-file.ts'
-import { type Keep, isKeep } from './keep.ts'
 
-/** `.stint/owner.json`: who a scratch belongs to. Written before the scratch is visible, never changed. */
+/** Whether a scratch stays when its run ends. */
+export type Keep = 'never' | 'on-failure' | 'always'
+
+export const keepPolicies: readonly Keep[] = ['never', 'on-failure', 'always']
+
+/** How many kept scratches survive a sweep: the newest. */
+export const keptScratches = 10
+
+export const shouldKeep = (policy: Keep, failed: boolean): boolean =>
+  policy === 'always' || (policy === 'on-failure' && failed)
+
+const isKeep = (value: unknown): value is Keep => keepPolicies.includes(value as Keep)
+
+/** `.stint/owner.json`: the process a scratch belongs to. Written before the scratch is visible, never changed. */
 export interface Owner {
   schema_version: 1
   request_id: string
@@ -29,7 +42,10 @@ export function writeOwner(scratch: string, owner: Owner): void {
   createPrivateFile(join(scratch, metaDirectory, ownerFile), `${JSON.stringify(owner)}\n`)
 }
 
-/** The owner record, or undefined if there is none that makes sense. One that cannot be read is thrown, if one insists. */
+/**
+ * Reads the owner record of a scratch; undefined if it is missing or invalid. With `insist`, a record that exists but
+ * cannot be read throws.
+ */
 export function readOwner(scratch: string, insist?: 'insist'): Owner | undefined {
   const text = readSmallFile(join(scratch, metaDirectory, ownerFile), insist)
   return text === undefined ? undefined : parseOwner(text)
@@ -51,5 +67,28 @@ export function parseOwner(text: string): Owner | undefined {
     created_at: typeof value.created_at === 'number' ? value.created_at : 0,
     command: textOrNull(value.command),
     keep: isKeep(value.keep) ? value.keep : 'never',
+  }
+}
+
+/**
+ * The name under which a scratch is made. It is renamed when its owner record is inside, so that no scratch is ever
+ * seen without an owner; after a crash in between, the sweep finds the maker in the staging name.
+ */
+export const stagingName = (requestId: string, by: Identity): string =>
+  `.new-${requestId}-${by.pid}-${by.started ?? ''}-${by.pidns}-${by.boot.slice(0, 8)}`
+
+/** The process that is making a scratch, as far as its staging name tells; undefined if it is no staging name. */
+export function parseStagingName(name: string, here: Identity): Identity | undefined {
+  const [, requestId = '', pid, started, pidns = '', boot = ''] =
+    /^\.new-(\w+)-(\d{1,10})-(\d*)-(\d*)-([0-9a-f-]*)$/.exec(name) ?? []
+  if (!isRequestId(requestId)) return undefined
+  return {
+    pid: Number(pid),
+    started: started ? Number(started) : null,
+    pidns,
+    timens: here.timens,
+    // The host is not in the name: another boot is then unknown, and age decides.
+    host: '',
+    boot: here.boot.startsWith(boot) ? here.boot : boot,
   }
 }

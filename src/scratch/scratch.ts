@@ -9,17 +9,14 @@ import { nothingRemoved, removeTree, type Removal, totalRemoval } from '../base/
 import { runToEnd } from '../base/process/run-generator.ts'
 import { codedError, errorCode, StintError } from '../base/errors/stint-error.ts'
 import { ScratchContext } from './context.ts'
-import { removeViaTrash, removeBareScratch, moveToTrash } from './discard.ts'
-import type { Keep } from './keep.ts'
-import { safeNameParts } from './name.ts'
+import { removeViaTrash, removeBareScratch, moveToTrash } from './trash.ts'
 import { startExpiry, defaultKeepSeconds, type OutputDirectory, outputDirectoryFor } from './output.ts'
-import { metaDirectory, writeOwner } from './owner.ts'
+import { type Keep, metaDirectory, stagingName, writeOwner } from './owner.ts'
 import { removeDeadTracked } from './dead-tracked.ts'
-import { createFile, makePathIn } from './create-in.ts'
+import { createFile, makePathIn, safeNameParts } from './create-in.ts'
 import { resourceChannel } from './resource-event.ts'
 import { openRoot, type ScratchRoot } from './root.ts'
 import { type ScratchRun, newScratchRun } from './scratch-run.ts'
-import { stagingName } from './staging.ts'
 
 export interface ScratchOptions {
   requestId?: string
@@ -183,3 +180,21 @@ function removeAtExit(scratch: Scratch): void {
     for (const scratch of live) scratch.remove()
   })
 }
+
+/** What programs take for the temp directory, by whichever name they know it. */
+export const tmpdirVariables = (path: string): Record<string, string> => ({
+  TMPDIR: path,
+  TEMP: path,
+  TMP: path,
+})
+
+/** The environment that a run gives to its children. `tmp` is their temp directory: the scratch itself, or a directory in it. */
+export const scratchVariables = (
+  { path, root, requestId }: Scratch,
+  tmp: string = path,
+): Record<string, string> => ({
+  ...tmpdirVariables(tmp),
+  STINT_TMP_DIR: path,
+  STINT_TMP_ROOT: root.tmp,
+  STINT_REQUEST_ID: requestId,
+})

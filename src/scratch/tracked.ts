@@ -15,7 +15,7 @@ import {
   totalRemoval,
 } from '../base/fs/remove-tree.ts'
 import { errorCode, StintError } from '../base/errors/stint-error.ts'
-import { mountFailure } from './remove-unless-mounted.ts'
+import { mountFailure } from './trash.ts'
 import type { ScratchRoot } from './root.ts'
 
 /** A path outside the scratch that must go with it. */

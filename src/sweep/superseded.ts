@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import { keptScratches } from '../scratch/keep.ts'
+import { keptScratches } from '../scratch/owner.ts'
 import type { Judged } from './judge-entry.ts'
 
 /** Of the scratches that are kept on purpose the newest stay, and the others are superseded. Takes all entries: a single one cannot tell. */

@@ -21,7 +21,7 @@ import { isRoot, isRunning, stintBin, until, World } from '../../test/support/wo
 import { newRequestId, ulid } from '../base/text/id.ts'
 import { identify, ownIdentity } from '../base/process/liveness.ts'
 import { openRoot } from '../scratch/root.ts'
-import { stagingName } from '../scratch/staging.ts'
+import { stagingName } from '../scratch/owner.ts'
 import { sweepSync } from './sweep.ts'
 
 const dayOld = (path: string): void => utimesSync(path, 0, 0)

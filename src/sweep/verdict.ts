@@ -1,5 +1,5 @@
 import type { Liveness } from '../base/process/liveness.ts'
-import type { Keep } from '../scratch/keep.ts'
+import type { Keep } from '../scratch/owner.ts'
 
 /** What the sweep knows of one entry; gathered first, judged after. */
 export interface EntryFacts {

@@ -1,5 +1,5 @@
 import { StintError } from '../base/errors/stint-error.ts'
-import { type Keep, keepPolicies } from '../scratch/keep.ts'
+import { type Keep, keepPolicies } from '../scratch/index.ts'
 
 /** What happens when a test leaves files in `TMPDIR`, outside its scratch. */
 export type Leaks = 'off' | 'warn' | 'fail'

@@ -1,7 +1,6 @@
 import { isSessionId } from '../base/text/id.ts'
 import { StintError } from '../base/errors/stint-error.ts'
-import { createScratch } from '../scratch/scratch.ts'
-import { scratchVariables } from '../scratch/variables.ts'
+import { createScratch, scratchVariables } from '../scratch/index.ts'
 import { sweepAtStart } from '../sweep/sweep-at-start.ts'
 import { setEnvironment } from './environment.ts'
 import { type Say, tellLeak } from './leak-report.ts'

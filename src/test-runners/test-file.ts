@@ -1,10 +1,12 @@
 import { relative } from 'node:path'
 import { errorMessage } from '../base/errors/error-message.ts'
-import type { ScratchContext } from '../scratch/context.ts'
-import { joinScratch } from '../scratch/join.ts'
-import { shouldKeep } from '../scratch/keep.ts'
-import { createScratch } from '../scratch/scratch.ts'
-import { tmpdirVariables } from '../scratch/variables.ts'
+import {
+  createScratch,
+  joinScratch,
+  type ScratchContext,
+  shouldKeep,
+  tmpdirVariables,
+} from '../scratch/index.ts'
 import { setEnvironment } from './environment.ts'
 import { type Say, tellLeak } from './leak-report.ts'
 import { LeakWatch } from './leak-watch.ts'

@@ -1,6 +1,6 @@
 import { lstatSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { createScratch } from '../../scratch/scratch.ts'
+import { createScratch } from '../../scratch/index.ts'
 import type { Check } from '../health/check.ts'
 import { tryFiles } from './file-trial.ts'
 import { judgeFiles, judgeListing } from './judge-trials.ts'

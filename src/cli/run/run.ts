@@ -4,7 +4,7 @@ import type { OptionTable } from '../../command/option.ts'
 import { defineCommand } from '../../command/define-command.ts'
 import { newSessionId } from '../../base/text/id.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
-import { keepPolicies } from '../../scratch/keep.ts'
+import { keepPolicies } from '../../scratch/index.ts'
 import { budgetOf } from '../budget.ts'
 import { assertTtl } from '../lock/ttl.ts'
 

@@ -6,7 +6,7 @@ import { timerMs } from '../../base/text/duration.ts'
 import { measureSteps, type TreeSize } from '../../base/fs/measure-tree.ts'
 import { runInTurns } from '../../base/process/run-generator.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
-import { metaDirectory } from '../../scratch/owner.ts'
+import { metaDirectory } from '../../scratch/index.ts'
 import { describeUse, warnOfBudget } from '../budget-text.ts'
 
 export interface BudgetWatch {

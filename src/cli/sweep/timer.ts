@@ -1,7 +1,7 @@
 import { realpathSync } from 'node:fs'
 import { formatDuration } from '../../base/text/duration.ts'
 import { stintHome } from '../../base/fs/home.ts'
-import { findTmp } from '../../scratch/root.ts'
+import { findTmp } from '../../scratch/index.ts'
 import { checkTimerJob, hour, type TimerJob } from '../../sweep/timer/job.ts'
 import type { TimerKind, TimerStep } from '../../sweep/timer/plan.ts'
 

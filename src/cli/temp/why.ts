@@ -3,7 +3,7 @@ import { type TracedPath, tracePath } from '../../sweep/inventory/trace-path.ts'
 import { formatBytes } from '../../base/text/size.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { visibleText } from '../../base/text/visible-text.ts'
-import { findRoot } from '../../scratch/root.ts'
+import { findRoot } from '../../scratch/index.ts'
 import { formatAge } from '../text/times.ts'
 import { describeFate, describeOwner } from './describe.ts'
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { sample } from '../../../test/support/sample.ts'
 import { activityOf } from './activity.ts'
 import { budgetLevel } from './budget.ts'
-import { contextsContaining, parseContext } from './context-log.ts'
+import { contextsContaining, parseContext } from '../../scratch/context-log.ts'
 import { parseSample } from './sample.ts'
 import { seriesOf, sparkline } from './sparkline.ts'
 

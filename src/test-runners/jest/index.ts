@@ -4,7 +4,7 @@
  * @module stint/jest
  */
 import { StintError } from '../../base/errors/stint-error.ts'
-import type { ScratchContext } from '../../scratch/context.ts'
+import type { ScratchContext } from '../../scratch/index.ts'
 import { scratchKey } from './scratch-key.ts'
 
 /**

@@ -1,4 +1,4 @@
-import type { ScratchContext } from '../../scratch/context.ts'
+import type { ScratchContext } from '../../scratch/index.ts'
 import { keepOf, leaksOf, type TestOptions } from '../options.ts'
 import { TestFile } from '../test-file.ts'
 import { scratchKey } from './scratch-key.ts'

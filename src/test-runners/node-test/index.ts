@@ -4,7 +4,7 @@
  * @module stint/node-test
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { ScratchContext } from '../../scratch/context.ts'
+import type { ScratchContext } from '../../scratch/index.ts'
 import { type KeepOptions, keepOf } from '../options.ts'
 import { currentTestFile, setCurrentTestFile, TestFile } from '../test-file.ts'
 

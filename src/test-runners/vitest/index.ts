@@ -4,7 +4,7 @@
  * @module stint/vitest
  */
 import { test as base, type TestAPI } from 'vitest'
-import type { ScratchContext } from '../../scratch/context.ts'
+import type { ScratchContext } from '../../scratch/index.ts'
 import { type KeepOptions, keepOf } from '../options.ts'
 import { currentTestFile, TestFile } from '../test-file.ts'
 import { fullName } from './full-name.ts'

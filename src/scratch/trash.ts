@@ -2,11 +2,18 @@ import { lstatSync, renameSync, rmdirSync, unlinkSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { openDirectory } from '../base/fs/open-directory.ts'
 import { exists } from '../base/fs/exists.ts'
-import { removalSteps, type Removal, type RemovalOptions } from '../base/fs/remove-tree.ts'
+import { mountsBeneath } from '../base/fs/mounts.ts'
+import {
+  nothingRemoved,
+  type Removal,
+  type RemovalFailure,
+  type RemovalOptions,
+  removalSteps,
+  removeTree,
+} from '../base/fs/remove-tree.ts'
 import { runToEnd } from '../base/process/run-generator.ts'
 import { errorCode } from '../base/errors/stint-error.ts'
 import { metaDirectory, ownerFile } from './owner.ts'
-import { mountFailure } from './remove-unless-mounted.ts'
 import { ensureScratchDirectory, type ScratchRoot } from './root.ts'
 
 /** Removes an entry of the root by way of `trash/` (or from it): from the rename on, nobody sees it any more. */
@@ -93,4 +100,16 @@ function repair(root: Pick<ScratchRoot, 'trash'>, path: string, errno: string | 
   } catch {
     return false
   }
+}
+
+/** The failure to report if something is mounted on a path or beneath it: a recursive delete would go through the mount. */
+export function mountFailure(path: string): RemovalFailure | undefined {
+  const [mount] = mountsBeneath(path)
+  return mount === undefined ? undefined : { path: mount, type: 'directory', error: 'MOUNT_POINT' }
+}
+
+/** Removes what is there, unless something is mounted beneath it. */
+export function removeUnlessMounted(path: string, options: RemovalOptions): Removal {
+  const failure = mountFailure(path)
+  return failure === undefined ? removeTree(path, options) : { ...nothingRemoved(), failures: [failure] }
 }

@@ -1,0 +1,19 @@
+/**
+ * The door of scratches: a temp directory for each run, contexts within it, and paths elsewhere that go with it.
+ * `sweep/`, which judges and removes what dead runs left of all this, also reads the records behind the door.
+ */
+export { ChildrenRecord, childrenPath } from './children.ts'
+export { type ContextOptions, ScratchContext } from './context.ts'
+export { joinScratch } from './join.ts'
+export { cleanupCommand, type OutputDirectory } from './output.ts'
+export { type Keep, keepPolicies, metaDirectory, shouldKeep } from './owner.ts'
+export { type ResourceEvent, resourceChannel } from './resource-event.ts'
+export { findRoot, findTmp, rootOf, type ScratchRoot } from './root.ts'
+export {
+  createScratch,
+  type Scratch,
+  type ScratchOptions,
+  scratchVariables,
+  tmpdirVariables,
+} from './scratch.ts'
+export { moveToTrash, removeViaTrash } from './trash.ts'
