@@ -5,9 +5,9 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { anyCharacter } from '../../test/support/any-character.ts'
 import { World } from '../../test/support/world.ts'
-import { readLastLines } from './fs/line-file.ts'
-import { parseObject } from './text/parse-object.ts'
-import { visibleText } from './text/visible-text.ts'
+import { readLastLines } from './fs/regular-file.ts'
+import { parseObject } from './text/fields.ts'
+import { visibleText } from './text/escape.ts'
 
 test('whole lines only, of the end of the file; no link, no FIFO, nothing missing', async () => {
   await using world = new World()

@@ -1,5 +1,5 @@
 import { formatDuration, timerMs } from '../base/text/duration.ts'
-import { errorMessage } from '../base/errors/error-message.ts'
+import { errorMessage } from '../base/errors/stint-error.ts'
 
 export type CleanupHook = () => void | Promise<void>
 

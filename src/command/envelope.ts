@@ -1,5 +1,4 @@
-import { StintError } from '../base/errors/stint-error.ts'
-import { errorMessage } from '../base/errors/error-message.ts'
+import { errorMessage, StintError } from '../base/errors/stint-error.ts'
 
 /** The one answer of a command in JSON mode; `schema/envelope.json` is its schema. */
 export interface Envelope {

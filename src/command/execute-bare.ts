@@ -1,4 +1,4 @@
-import { after } from '../base/process/sleep.ts'
+import { after } from '../base/process/clock.ts'
 import type { Reply } from './reply.ts'
 import type { BareContext } from './context.ts'
 import { settle } from './envelope.ts'

@@ -1,6 +1,6 @@
 import { stintHome } from '../base/fs/home.ts'
-import { errorMessage } from '../base/errors/error-message.ts'
-import { visibleText } from '../base/text/visible-text.ts'
+import { errorMessage } from '../base/errors/stint-error.ts'
+import { visibleText } from '../base/text/escape.ts'
 import { findTmp } from '../scratch/index.ts'
 import type { Reply } from './reply.ts'
 

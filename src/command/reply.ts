@@ -1,9 +1,8 @@
 import { systemClock } from '../base/process/clock.ts'
-import { StintError } from '../base/errors/stint-error.ts'
-import { errorMessage } from '../base/errors/error-message.ts'
+import { errorMessage, StintError } from '../base/errors/stint-error.ts'
 import type { BareContext } from './context.ts'
 import { buildEnvelope, type EnvelopeMeta, type Outcome } from './envelope.ts'
-import { writeOut } from './write-out.ts'
+import { writeOut } from '../base/process/write-output.ts'
 
 /** What a run says at its end: one envelope, or text for a person; once, whatever happens. */
 export class Reply {

@@ -10,7 +10,7 @@ import { isTerminal, widthOf } from './is-terminal.ts'
 import { readInvocation } from './runtime-flags.ts'
 import { isGroup, noCommand, selectCommand } from './select.ts'
 import type { Command, CommandGroup } from './define-command.ts'
-import { writeOut } from './write-out.ts'
+import { writeOut } from '../base/process/write-output.ts'
 
 export interface RunMainOptions {
   /** The arguments; by default this process's own. */

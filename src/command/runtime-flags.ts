@@ -1,5 +1,4 @@
-import { StintError } from '../base/errors/stint-error.ts'
-import { errorMessage } from '../base/errors/error-message.ts'
+import { errorMessage, StintError } from '../base/errors/stint-error.ts'
 import type { OptionTable, OptionValues } from './option.ts'
 import { parseArguments } from './parse-arguments.ts'
 import type { Command } from './define-command.ts'

@@ -1,5 +1,5 @@
-import { after } from '../base/process/sleep.ts'
-import { errorMessage } from '../base/errors/error-message.ts'
+import { after } from '../base/process/clock.ts'
+import { errorMessage } from '../base/errors/stint-error.ts'
 import { cleanupCommand, moveToTrash, removeViaTrash, type Scratch, shouldKeep } from '../scratch/index.ts'
 import type { Reply } from './reply.ts'
 import type { Children } from './children.ts'

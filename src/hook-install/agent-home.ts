@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
-import { readSmallFile } from '../base/fs/small-file.ts'
+import { readSmallFile } from '../base/fs/regular-file.ts'
 import { StintError } from '../base/errors/stint-error.ts'
 import type { Agent } from './agent.ts'
 import { onPath } from './on-path.ts'

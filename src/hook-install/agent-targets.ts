@@ -1,4 +1,4 @@
-import { realParentPath } from '../base/fs/real-parent.ts'
+import { realParentPath } from '../base/fs/paths.ts'
 import { type Agent, allAgents } from './agent.ts'
 import { settingsPath } from './agent-home.ts'
 import { allPlaces, type Place } from './install-scope.ts'

@@ -9,7 +9,7 @@ import {
   checkWritable,
   readSettings,
   removeEmptyAbove,
-  unlinkIfThere,
+  unlinkIfExists,
   writeSettings,
 } from './settings/settings-file.ts'
 
@@ -68,7 +68,7 @@ export async function uninstallPlugin(
     if (bytes === undefined || !isOurPlugin(bytes.toString()))
       return { ...change, outcome: 'absent', after: bytes }
     if (!dryRun) {
-      unlinkIfThere(path)
+      unlinkIfExists(path)
       removeEmptyAbove(path, keep)
     }
     return { ...change, outcome: 'restored', after: undefined }

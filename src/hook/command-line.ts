@@ -1,4 +1,4 @@
-import { shellWord } from '../base/text/shell-word.ts'
+import { shellWord } from '../base/text/escape.ts'
 import type { HookChoices } from './choices.ts'
 import type { Host, HostEvent } from './hosts.ts'
 

@@ -1,5 +1,5 @@
 import { homeRegister } from '../lease/home-register.ts'
-import { errorMessage } from '../base/errors/error-message.ts'
+import { errorMessage } from '../base/errors/stint-error.ts'
 import { agentProcess, ancestorsOf } from './agent-process.ts'
 import { type Answer, speak } from './host-response.ts'
 import { type HookEvent, readEvent } from './event.ts'

@@ -5,7 +5,7 @@
  */
 import { homeRegister } from '../lease/home-register.ts'
 import { ownIdentity } from '../base/process/liveness.ts'
-import { errorMessage } from '../base/errors/error-message.ts'
+import { errorMessage } from '../base/errors/stint-error.ts'
 import type { HookChoices } from './choices.ts'
 import { type HookEvent, useOf } from './event.ts'
 import { handleEvent } from './handle-event.ts'

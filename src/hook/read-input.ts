@@ -1,6 +1,6 @@
 import { readSync } from 'node:fs'
-import { parseObject } from '../base/text/parse-object.ts'
-import { sleep } from '../base/process/sleep.ts'
+import { parseObject } from '../base/text/fields.ts'
+import { sleep } from '../base/process/clock.ts'
 import { errorCode } from '../base/errors/stint-error.ts'
 
 const stdin = 0

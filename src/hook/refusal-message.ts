@@ -2,7 +2,7 @@ import type { Claim } from '../lease/claim.ts'
 import { blockReason } from '../lease/injected-io-lock.ts'
 import { ageOf, remainingMs, claimStatus, type Observation } from '../lease/staleness.ts'
 import { formatDuration } from '../base/text/duration.ts'
-import { visibleText } from '../base/text/visible-text.ts'
+import { visibleText } from '../base/text/escape.ts'
 
 /**
  * Why a tool call is refused, so that a model can act on it: who holds the workspace, since when, doing what, and what to do.

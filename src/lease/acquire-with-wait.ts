@@ -1,5 +1,4 @@
-import { systemClock } from '../base/process/clock.ts'
-import { sleep } from '../base/process/sleep.ts'
+import { sleep, systemClock } from '../base/process/clock.ts'
 import { type Book, change, type Changed } from './workspace-claims.ts'
 import type { Claim } from './claim.ts'
 import { heldError, type Refused } from './lock-held-error.ts'

@@ -1,5 +1,4 @@
-import { errorCode, StintError } from '../base/errors/stint-error.ts'
-import { errorMessage } from '../base/errors/error-message.ts'
+import { errorCode, errorMessage, StintError } from '../base/errors/stint-error.ts'
 import { look } from './workspace-claims.ts'
 import type { Claim } from './claim.ts'
 import { parseClaims } from './claims-text.ts'

@@ -1,4 +1,5 @@
 import { parseIdentity } from '../base/process/liveness.ts'
+import { isNumber, isRecord } from '../base/text/fields.ts'
 import {
   type BrokenClaim,
   type Call,
@@ -127,8 +128,5 @@ function parseCall(value: unknown): Call | undefined {
   return { id: value.id, since: numberOr(value.since, 0) }
 }
 
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null
-const isNumber = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value)
 const numberOr = (value: unknown, other: number): number => (isNumber(value) ? value : other)
 const textOr = (value: unknown, other: string): string => (typeof value === 'string' ? value : other)

@@ -2,7 +2,7 @@ import { lstatSync, promises, readdirSync, readlinkSync, symlinkSync, unlinkSync
 import { monotonicIsShared, systemClock } from '../base/process/clock.ts'
 import { thisMachine } from '../base/process/platform.ts'
 import { createPrivateFile, makePrivateDirectories } from '../base/fs/private-file.ts'
-import { readSmallFile } from '../base/fs/small-file.ts'
+import { readSmallFile } from '../base/fs/regular-file.ts'
 import type { Now } from './register.ts'
 
 /** One call that a register in files makes: a look, a change, or the time. */

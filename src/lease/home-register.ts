@@ -1,6 +1,5 @@
 import { join } from 'node:path'
-import { ensureHomeDirectory, stintHome } from '../base/fs/home.ts'
-import { explainHome } from '../base/errors/home-error.ts'
+import { ensureHomeDirectory, homeError, stintHome } from '../base/fs/home.ts'
 import { errorCode, StintError } from '../base/errors/stint-error.ts'
 import { fileRegister } from './file-register.ts'
 import type { FileStep } from './file-step.ts'
@@ -54,5 +53,5 @@ function explain(error: unknown, step: FileStep, home: string): unknown {
       cause: error,
     })
   }
-  return explainHome(error, home, `use the locks in ${home}`)
+  return homeError(error, home, `use the locks in ${home}`)
 }

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readlinkSync, rmSync, symlinkSync, utimesSync, 
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { World } from '../../test/support/world.ts'
-import { readSmallFile } from '../base/fs/small-file.ts'
+import { readSmallFile } from '../base/fs/regular-file.ts'
 import { registerConformance } from '../testing/register-conformance.ts'
 import { isAttachment } from './attachment.ts'
 import { fileRegister } from './file-register.ts'

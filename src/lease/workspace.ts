@@ -1,7 +1,7 @@
 import { lstatSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { md5 } from '../base/text/md5.ts'
-import { readSmallFile } from '../base/fs/small-file.ts'
+import { readSmallFile } from '../base/fs/regular-file.ts'
 import { errorCode, StintError } from '../base/errors/stint-error.ts'
 
 /** The tree being edited: the git top level if there is one, else the directory; always its real path. */

@@ -2,7 +2,7 @@ import { lstatSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { type Identity, parseIdentity } from '../base/process/liveness.ts'
 import { openPrivateFile, writeAll } from '../base/fs/private-file.ts'
-import { readSmallFile } from '../base/fs/small-file.ts'
+import { readSmallFile } from '../base/fs/regular-file.ts'
 import { codedError } from '../base/errors/stint-error.ts'
 import { metaDirectory, type Owner } from './owner.ts'
 

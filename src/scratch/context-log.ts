@@ -1,8 +1,8 @@
 import { join, relative } from 'node:path'
-import { readLastLines } from '../base/fs/line-file.ts'
+import { readLastLines } from '../base/fs/regular-file.ts'
 import { appendPrivateFile, makePrivateDirectory } from '../base/fs/private-file.ts'
-import { parseObject } from '../base/text/parse-object.ts'
-import { visibleText } from '../base/text/visible-text.ts'
+import { parseObject } from '../base/text/fields.ts'
+import { visibleText } from '../base/text/escape.ts'
 import { metaDirectory } from './owner.ts'
 import { makePathIn, creationError } from './create-in.ts'
 

@@ -2,7 +2,7 @@ import { utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '../base/process/clock.ts'
 import { isRequestId } from '../base/text/id.ts'
-import { shellWord } from '../base/text/shell-word.ts'
+import { shellWord } from '../base/text/escape.ts'
 import { StintError } from '../base/errors/stint-error.ts'
 import { ensureScratchDirectory, type ScratchRoot } from './root.ts'
 

@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import { type Identity, parseIdentity } from '../base/process/liveness.ts'
 import { isRequestId } from '../base/text/id.ts'
-import { parseObject } from '../base/text/parse-object.ts'
+import { parseObject } from '../base/text/fields.ts'
 import { createPrivateFile } from '../base/fs/private-file.ts'
-import { readSmallFile } from '../base/fs/small-file.ts'
+import { readSmallFile } from '../base/fs/regular-file.ts'
 
 /** Whether a scratch stays when its run ends. */
 export type Keep = 'never' | 'on-failure' | 'always'

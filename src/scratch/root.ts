@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ensureOwnDirectory, ownDirectoryProblem } from '../base/fs/own-directory.ts'
 import { codedError, errorCode, StintError } from '../base/errors/stint-error.ts'
-import { geteuid } from '../base/process/user.ts'
+import { geteuid } from '../base/process/platform.ts'
 
 /** The directory all scratches of one user live in: `<tmp>/stint-<uid>`, 0700, checked before it is trusted. */
 export interface ScratchRoot {

@@ -2,9 +2,9 @@ import { closeSync, lstatSync, readFileSync, rmdirSync, unlinkSync } from 'node:
 import { isAbsolute, join } from 'node:path'
 import { replaceFile } from '../base/fs/atomic-file.ts'
 import { type Identity, parseIdentity } from '../base/process/liveness.ts'
-import { noRegularFile, openRegular } from '../base/fs/open-regular.ts'
+import { notRegularCodes, openRegular } from '../base/fs/regular-file.ts'
 import { ownDirectoryProblem } from '../base/fs/own-directory.ts'
-import { parseObject } from '../base/text/parse-object.ts'
+import { parseObject } from '../base/text/fields.ts'
 import { appendPrivateFile } from '../base/fs/private-file.ts'
 import { codedError, errorCode, StintError } from '../base/errors/stint-error.ts'
 import { ensureScratchDirectory, type ScratchRoot } from './root.ts'
@@ -57,7 +57,7 @@ export function readTrackedRecord(root: ScratchRoot, requestId: string): Tracked
   try {
     fd = openRegular(recordPath(root, requestId)).fd
   } catch (error) {
-    if (noRegularFile.has(errorCode(error))) return undefined
+    if (notRegularCodes.has(errorCode(error))) return undefined
     throw error
   }
   try {

@@ -2,10 +2,9 @@ import { lstatSync, realpathSync, type Stats } from 'node:fs'
 import { homedir } from 'node:os'
 import { basename, dirname, resolve, sep } from 'node:path'
 import { stintHome } from '../base/fs/home.ts'
-import { isWithin } from '../base/fs/is-within.ts'
+import { isWithin, realParentPath } from '../base/fs/paths.ts'
 import { type OpenDirectory, openDirectory } from '../base/fs/open-directory.ts'
 import { isRealDirectory } from '../base/fs/exists.ts'
-import { realParentPath } from '../base/fs/real-parent.ts'
 import {
   nothingRemoved,
   removeTree,

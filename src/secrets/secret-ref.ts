@@ -1,8 +1,8 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, type Stats } from 'node:fs'
 import { isAbsolute } from 'node:path'
 import { codedError, errorCode, StintError } from '../base/errors/stint-error.ts'
-import { careful } from '../base/fs/open-regular.ts'
-import { geteuid } from '../base/process/user.ts'
+import { safeOpenFlags } from '../base/fs/regular-file.ts'
+import { geteuid } from '../base/process/platform.ts'
 
 const kinds = ['env', 'file'] as const
 
@@ -56,7 +56,7 @@ function readSecretFile(ref: SecretRef): string {
   try {
     checkFile(ref, lstatSync(ref.name))
     // A link or a FIFO may have replaced the file since the lstat: open without following or blocking.
-    const fd = openSync(ref.name, constants.O_RDONLY | careful)
+    const fd = openSync(ref.name, constants.O_RDONLY | safeOpenFlags)
     try {
       const opened = fstatSync(fd)
       checkFile(ref, opened)

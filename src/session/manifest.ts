@@ -1,4 +1,5 @@
 import { type AuditCheckpoint, furthestCheckpoint } from './log/audit-checkpoint.ts'
+import { isCount, isOptional, isString } from '../base/text/fields.ts'
 import type { SecretRef } from '../secrets/index.ts'
 
 /** The identity of a session, and everything that has happened to it as a whole, oldest first. Keys that are not ours survive. */
@@ -97,17 +98,13 @@ function isRevision(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false
   const { rev, at, kind, seq, audit, secrets, ...facts } = value as Record<string, unknown>
   if (!Number.isSafeInteger(rev) || typeof at !== 'string' || typeof kind !== 'string') return false
-  if (!isCountOrNone(seq) || !(secrets === undefined || Array.isArray(secrets))) return false
-  if (!['tool', 'title', 'workspace', 'mode'].every((name) => isTextOrNone(facts[name]))) return false
+  if (!isOptional(seq, isCount) || !(secrets === undefined || Array.isArray(secrets))) return false
+  if (!['tool', 'title', 'workspace', 'mode'].every((name) => isOptional(facts[name], isString))) return false
   return audit === undefined || isAnchor(audit)
 }
 
 function isAnchor(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false
   const { count, head } = value as Record<string, unknown>
-  return count !== undefined && isCountOrNone(count) && typeof head === 'string'
+  return isCount(count) && typeof head === 'string'
 }
-
-const isTextOrNone = (value: unknown): boolean => value === undefined || typeof value === 'string'
-const isCountOrNone = (value: unknown): boolean =>
-  value === undefined || (Number.isSafeInteger(value) && (value as number) >= 0)

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { lstatSync, renameSync } from 'node:fs'
 import { bytePath, latin1Of, readable } from '../base/fs/byte-path.ts'
 import { ulid } from '../base/text/id.ts'
-import { geteuid } from '../base/process/user.ts'
+import { geteuid } from '../base/process/platform.ts'
 
 /** Sorts names in Latin-1 into those that are UTF-8, as text, and odd ones, as they are: no path that is text can reach those. */
 export function splitByEncoding(latin1: readonly string[]): { names: string[]; odd: string[] } {

@@ -1,5 +1,5 @@
 import { lstatSync, readdirSync } from 'node:fs'
-import { homeUnsafe } from '../base/errors/home-error.ts'
+import { homeUnsafe } from '../base/fs/home.ts'
 import { ownDirectoryProblem } from '../base/fs/own-directory.ts'
 import { codedError, errorCode, StintError } from '../base/errors/stint-error.ts'
 import { ensureScratchDirectory, findRoot, type ScratchRoot } from '../scratch/root.ts'

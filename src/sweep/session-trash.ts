@@ -1,7 +1,6 @@
 import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
-import { stintHome } from '../base/fs/home.ts'
-import { explainingHome, homeUnsafe } from '../base/errors/home-error.ts'
+import { withHomeErrors, homeUnsafe, stintHome } from '../base/fs/home.ts'
 import { isSessionId } from '../base/text/id.ts'
 import { ownDirectoryProblem } from '../base/fs/own-directory.ts'
 
@@ -11,7 +10,7 @@ import { ownDirectoryProblem } from '../base/fs/own-directory.ts'
  */
 export function findSessionTrash(home: string = stintHome()): string | undefined {
   for (const path of [home, join(home, 'trash')]) {
-    const stat = explainingHome(home, 'look for the trash', () => lstatSync(path, { throwIfNoEntry: false }))
+    const stat = withHomeErrors(home, 'look for the trash', () => lstatSync(path, { throwIfNoEntry: false }))
     if (stat === undefined) return undefined
     const problem = ownDirectoryProblem(stat)
     if (problem !== undefined) throw homeUnsafe(path, problem)

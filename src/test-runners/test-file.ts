@@ -1,5 +1,5 @@
 import { relative } from 'node:path'
-import { errorMessage } from '../base/errors/error-message.ts'
+import { errorMessage } from '../base/errors/stint-error.ts'
 import {
   createScratch,
   joinScratch,

@@ -82,3 +82,13 @@ export function codedError(error: unknown, doing: string, hint?: string): unknow
     hint: errorTable[code].retryable ? undefined : hint,
   })
 }
+
+/** The message of a thrown value. Never throws, whatever the value is. */
+export function errorMessage(value: unknown): string {
+  try {
+    return value instanceof Error ? String(value.message) : String(value)
+  } catch {
+    // An object without a prototype, or one whose toString throws.
+    return 'something that cannot be written as text'
+  }
+}

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { stintBin, until, World } from '../../../test/support/world.ts'
 import { publishFile, replaceFile } from './atomic-file.ts'
 import { type Disk, nodeDisk } from './disk.ts'
-import { readSmallFile } from './small-file.ts'
+import { readSmallFile } from './regular-file.ts'
 
 const module = JSON.stringify(join(stintBin, '../../base/fs/atomic-file.js'))
 

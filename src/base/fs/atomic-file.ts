@@ -13,14 +13,20 @@ export function replaceFile(path: string, content: string | Uint8Array, disk: Di
 
 /** The same for a content that comes in pieces, and need never be in memory as a whole. */
 export function replaceFileBy(path: string, write: Fill, disk: Disk = nodeDisk): void {
-  const staged = stage(path, write, disk)
+  renameInto(path, (staged) => fillStaged(staged, write, disk), disk)
+  disk.syncDirectory(dirname(path))
+}
+
+/** Has `make` write a file in the same directory, then renames it to `path`. If either fails, the file is removed. */
+export function renameInto(path: string, make: (staged: string) => void, disk: Disk = nodeDisk): void {
+  const staged = stagedPath(path)
   try {
+    make(staged)
     disk.rename(staged, path)
   } catch (error) {
     discardStaged(disk, staged)
     throw error
   }
-  disk.syncDirectory(dirname(path))
 }
 
 type Fill = (put: (bytes: Uint8Array) => void) => void
@@ -31,8 +37,9 @@ type Fill = (put: (bytes: Uint8Array) => void) => void
  */
 export function publishFile(path: string, content: string | Uint8Array, disk: Disk = nodeDisk): boolean {
   const bytes = typeof content === 'string' ? Buffer.from(content) : content
-  const staged = stage(path, (put) => put(bytes), disk)
+  const staged = stagedPath(path)
   try {
+    fillStaged(staged, (put) => put(bytes), disk)
     disk.link(staged, path)
   } catch (error) {
     if (errorCode(error) === 'EEXIST') return false
@@ -47,8 +54,9 @@ export function publishFile(path: string, content: string | Uint8Array, disk: Di
 /** What a crash leaves of a file that was being written; `path` is its whole path or its name. */
 export const isStaged = (path: string): boolean => /^\.\d+-[0-9A-HJKMNP-TV-Z]{26}\.tmp$/.test(basename(path))
 
-function stage(path: string, fill: Fill, disk: Disk): string {
-  const staged = join(dirname(path), `.${process.pid}-${ulid()}.tmp`)
+const stagedPath = (path: string): string => join(dirname(path), `.${process.pid}-${ulid()}.tmp`)
+
+function fillStaged(staged: string, fill: Fill, disk: Disk): void {
   const file = disk.create(staged)
   try {
     let at = 0
@@ -57,13 +65,9 @@ function stage(path: string, fill: Fill, disk: Disk): string {
       at += bytes.length
     })
     disk.sync(file)
-  } catch (error) {
-    discardStaged(disk, staged)
-    throw error
   } finally {
     disk.close(file)
   }
-  return staged
 }
 
 /** Never throws: a failure here must not hide the error that led here, nor make a published file look unpublished. */

@@ -14,8 +14,9 @@ import {
   writeSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
-import { noRegularFile, openRegular } from './open-regular.ts'
-import { makePrivateDirectory, openPrivateFile } from './private-file.ts'
+import { notRegularCodes, openRegular } from './regular-file.ts'
+import { makePrivateDirectory, openPrivateFile, repeatWrite } from './private-file.ts'
+import { ifExists } from './exists.ts'
 import { errorCode } from '../errors/stint-error.ts'
 
 /**
@@ -80,14 +81,9 @@ function syncDirectory(path: string): void {
   }
 }
 
-/** Writes all of it; a disk may take it in pieces. */
-export function writeFully(disk: Disk, file: number, bytes: Uint8Array, position: number): void {
-  for (let done = 0; done < bytes.length;) {
-    const written = disk.write(file, bytes, done, position + done)
-    if (written === 0) throw Object.assign(new Error('the disk takes no more'), { code: 'ENOSPC' })
-    done += written
-  }
-}
+/** Writes all bytes from `position` on; a disk may take them in pieces. */
+export const writeFully = (disk: Disk, file: number, bytes: Uint8Array, position: number): void =>
+  repeatWrite(bytes.length, (done) => disk.write(file, bytes, done, position + done))
 
 /** The bytes of a file from a position on, at most so many: whole, or up to where it ends. */
 export function readFully(disk: Disk, file: number, position: number, length: number): Buffer {
@@ -107,7 +103,7 @@ export function readFile(disk: Disk, path: string): Buffer | undefined {
   try {
     file = disk.openToRead(path)
   } catch (error) {
-    if (noRegularFile.has(errorCode(error))) return undefined
+    if (notRegularCodes.has(errorCode(error))) return undefined
     throw error
   }
   try {
@@ -118,14 +114,8 @@ export function readFile(disk: Disk, path: string): Buffer | undefined {
 }
 
 /** The names in a directory; none if there is no such directory. */
-export function listIfThere(disk: Disk, directory: string): string[] {
-  try {
-    return disk.list(directory)
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return []
-    throw error
-  }
-}
+export const listIfExists = (disk: Disk, directory: string): string[] =>
+  ifExists(() => disk.list(directory)) ?? []
 
 /**
  * Makes a directory if there is none. On return its name is on the disk, whoever made it: another process may have died, or have met an error, before it

@@ -1,7 +1,33 @@
-import { lstatSync } from 'node:fs'
+import { lstatSync, readdirSync, type Stats, statSync } from 'node:fs'
 import { errorCode } from '../errors/stint-error.ts'
 
-/** Is there anything by this name? No link is followed; what cannot be looked at may be there. */
+/** Runs a file-system call; undefined if it fails with ENOENT. */
+export function ifExists<Result>(call: () => Result): Result | undefined {
+  return unless(['ENOENT'], call)
+}
+
+/** `lstat` of a path; undefined if it does not exist, also because a file stands where a directory should. */
+export const lstatIfExists = (path: string): Stats | undefined =>
+  unless(['ENOENT', 'ENOTDIR'], () => lstatSync(path))
+
+/** `stat` of a path, following links; undefined if it does not exist, as in `lstatIfExists`. */
+export const statIfExists = (path: string): Stats | undefined =>
+  unless(['ENOENT', 'ENOTDIR'], () => statSync(path))
+
+/** The names in a directory; none if it does not exist, or if this user may not list it. */
+export const listIfReadable = (directory: string): string[] =>
+  unless(['ENOENT', 'ENOTDIR', 'EACCES'], () => readdirSync(directory)) ?? []
+
+function unless<Result>(codes: readonly string[], call: () => Result): Result | undefined {
+  try {
+    return call()
+  } catch (error) {
+    if (codes.includes(errorCode(error) ?? '')) return undefined
+    throw error
+  }
+}
+
+/** Does this name exist? Does not follow a link; a path that cannot be examined counts as existing. */
 export function exists(path: string): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) !== undefined
@@ -10,11 +36,20 @@ export function exists(path: string): boolean {
   }
 }
 
-/** Is it a directory, and no link to one? */
+/** Is this a directory, and not a link to one? */
 export function isRealDirectory(path: string | Buffer): boolean {
   try {
     return lstatSync(path).isDirectory()
   } catch {
     return false
+  }
+}
+
+/** Has this directory any entries? A missing directory counts as empty, an unreadable one as not empty. */
+export function hasEntries(directory: string): boolean {
+  try {
+    return readdirSync(directory).length > 0
+  } catch (error) {
+    return errorCode(error) !== 'ENOENT'
   }
 }

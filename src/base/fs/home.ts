@@ -1,28 +1,30 @@
-import { realpathSync, statSync } from 'node:fs'
+import { lstatSync, realpathSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
-import { explainHome, homeMissing, homeUnsafe } from '../errors/home-error.ts'
+import { codedError, errorCode, StintError } from '../errors/stint-error.ts'
+import { geteuid } from '../process/platform.ts'
+import { shellWord } from '../text/escape.ts'
 import { ensureChosenDirectory } from './own-directory.ts'
-import { errorCode, StintError } from '../errors/stint-error.ts'
+import { isWithin, lastVisibleOn, nonDirectoryOn } from './paths.ts'
 
-/** A path has at most 4,096 bytes: what is kept in the home must fit, too. */
-const longestHome = 3800
+/** A path has at most 4,096 bytes, and the paths of files inside the home must fit, too. */
+const maxHomeBytes = 3800
 
-/** Where stint keeps what must last: `$STINT_HOME`, or `~/.stint`. */
+/** The directory for everything that outlives a run: `$STINT_HOME`, or `~/.stint`. */
 export function stintHome(env: NodeJS.ProcessEnv = process.env): string {
   const home = env.STINT_HOME || join(userHome(), '.stint')
   if (!isAbsolute(home))
     throw new StintError('ARG_ERROR', `STINT_HOME must be an absolute path, not ${JSON.stringify(home)}`, {
       hint: 'Set STINT_HOME to an absolute path.',
     })
-  if (Buffer.byteLength(home) > longestHome) throw missing(home, 'ENAMETOOLONG')
+  if (Buffer.byteLength(home) > maxHomeBytes) throw noDirectory(home, 'ENAMETOOLONG')
   try {
-    // People keep their dot directories elsewhere and link to them: what counts is where it leads.
+    // People keep their dot directories elsewhere and link to them: use the directory the link leads to.
     return realpathSync.native(home)
   } catch (error) {
-    // Nothing can ever be there. What is not there yet can be made; what else is wrong, its use will tell.
+    // No directory can ever exist at such a path. A missing one is created later; its first use reports the rest.
     const errno = errorCode(error) ?? ''
-    if (['ELOOP', 'ENAMETOOLONG'].includes(errno)) throw missing(home, errno, error)
+    if (['ELOOP', 'ENAMETOOLONG'].includes(errno)) throw noDirectory(home, errno, error)
     return home
   }
 }
@@ -32,7 +34,7 @@ function userHome(): string {
   try {
     home = homedir()
   } catch {
-    // A user id without an entry in the system's list, and no HOME either.
+    // HOME is not set, and the user id has no entry in the system's user database.
   }
   if (isAbsolute(home)) return home
   throw new StintError('HOME_MISSING', 'there is no home directory: HOME does not name one', {
@@ -40,31 +42,93 @@ function userHome(): string {
   })
 }
 
-/** A directory in the home, or the home itself: made, or checked before it is trusted. */
+/** Creates the home or a directory in it; checks an existing one before it is trusted. */
 export function ensureHomeDirectory(path: string): void {
   let problem: string | undefined
   try {
     problem = ensureChosenDirectory(path)
   } catch (error) {
-    throw homeError(error, path)
+    throw cannotMake(error, path)
   }
   if (problem !== undefined) throw homeUnsafe(path, problem)
 }
 
-function homeError(error: unknown, path: string): unknown {
+function cannotMake(error: unknown, path: string): unknown {
   const errno = errorCode(error) ?? ''
-  if (['ELOOP', 'ENAMETOOLONG'].includes(errno)) return missing(path, errno, error)
-  if (errno !== 'ENOENT') return explainHome(error, path, `make ${path}`)
+  if (['ELOOP', 'ENAMETOOLONG'].includes(errno)) return noDirectory(path, errno, error)
+  if (errno !== 'ENOENT') return homeError(error, path, `make ${path}`)
   const parent = dirname(path)
-  if (!isDirectory(parent)) return missing(parent, errno, error)
+  const parentExists = statSync(parent, { throwIfNoEntry: false })?.isDirectory() ?? false
+  if (!parentExists) return noDirectory(parent, errno, error)
   const hint = 'Set STINT_HOME to a directory on a disk.'
   return homeMissing(`no directory can be made in ${parent}: ${errno}`, errno, error, hint)
 }
 
-const isDirectory = (path: string): boolean =>
-  statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
-
-const missing = (path: string, errno: string, cause?: unknown): StintError =>
+const noDirectory = (path: string, errno: string, cause?: unknown): StintError =>
   homeMissing(`there is no directory ${shortened(path)}: ${errno}`, errno, cause)
 
 const shortened = (path: string): string => (path.length > 300 ? `${path.slice(0, 300)}…` : path)
+
+/** An error for a path in the home that is not a directory stint may use; `problem` completes "<path> …". */
+export const homeUnsafe = (path: string, problem: string, cause?: unknown): StintError =>
+  new StintError('HOME_UNSAFE', `${path} ${problem}`, { cause, detail: `path=${path}` })
+
+const homeMissing = (message: string, errno: string, cause?: unknown, hint?: string): StintError =>
+  new StintError('HOME_MISSING', message, { cause, detail: `errno=${errno}`, hint })
+
+/** Runs `act`, and passes what it throws through `homeError`. */
+export function withHomeErrors<Result>(home: string, doing: string, act: () => Result): Result {
+  try {
+    return act()
+  } catch (error) {
+    throw homeError(error, home, doing)
+  }
+}
+
+/**
+ * Converts the error of a failed system call in the home to a coded one that names the path at fault and says
+ * what to do; any other error passes unchanged. `doing` completes the sentence "cannot …".
+ */
+export function homeError(error: unknown, home: string, doing: string): unknown {
+  const errno = errorCode(error)
+  if (errno === undefined || error instanceof StintError) return error
+  const path = failedPath(error as NodeJS.ErrnoException & { dest?: string }, home)
+  if (errno === 'ENOTDIR') return notDirectory(home, nonDirectoryOn(path) ?? home, error)
+  if (errno === 'EACCES') return noPermission(lastVisibleOn(path), doing, error)
+  return codedError(error, doing)
+}
+
+/** Calls that change the entries of a directory, and need permission to write to it. */
+const changesParent = new Set(['link', 'rename', 'rmdir', 'symlink', 'unlink'])
+
+function failedPath(
+  { path, dest = path, syscall = '' }: NodeJS.ErrnoException & { dest?: string },
+  home: string,
+): string {
+  if (dest === undefined || !isWithin(dest, home) || dest === home) return home
+  return changesParent.has(syscall) ? dirname(dest) : dest
+}
+
+function notDirectory(home: string, path: string, cause: unknown): StintError {
+  if (isWithin(path, home)) return homeUnsafe(path, 'is not a directory', cause)
+  const hint = 'Set STINT_HOME to a path that leads through directories only.'
+  return homeMissing(`there is no home in ${path}, which is not a directory`, 'ENOTDIR', cause, hint)
+}
+
+function noPermission(path: string, doing: string, cause: unknown): StintError {
+  return new StintError('PERMISSION_DENIED', `cannot ${doing}: no permission for ${path} (EACCES)`, {
+    cause,
+    detail: `errno=EACCES path=${path}`,
+    hint: belongsToUs(path)
+      ? `chmod u+rwX ${shellWord(path)}, or set STINT_HOME to another directory.`
+      : 'Set STINT_HOME to a directory that you may write to.',
+  })
+}
+
+function belongsToUs(path: string): boolean {
+  try {
+    return lstatSync(path).uid === geteuid()
+  } catch {
+    return false
+  }
+}

@@ -1,5 +1,5 @@
 import { chmodSync, closeSync, constants, existsSync, fstatSync, lstatSync, openSync } from 'node:fs'
-import { geteuid } from '../process/user.ts'
+import { geteuid } from '../process/platform.ts'
 import { errorCode } from '../errors/stint-error.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { chmodSync, lstatSync, mkdirSync, type Stats } from 'node:fs'
 import { errorCode } from '../errors/stint-error.ts'
-import { geteuid } from '../process/user.ts'
+import { geteuid } from '../process/platform.ts'
 
 /** Makes a private directory, or checks with lstat what is there; returns what is wrong with it, if anything is. */
 export function ensureOwnDirectory(path: string): string | undefined {

@@ -12,7 +12,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
-import { careful } from './open-regular.ts'
+import { safeOpenFlags } from './regular-file.ts'
 import { errorCode } from '../errors/stint-error.ts'
 
 /**
@@ -59,7 +59,7 @@ export function appendPrivateFile(path: string, content: string): void {
 }
 
 const { O_APPEND, O_CREAT, O_EXCL, O_WRONLY } = constants
-const openFlags = { wx: O_WRONLY | O_CREAT | O_EXCL, a: O_WRONLY | O_CREAT | O_APPEND | careful }
+const openFlags = { wx: O_WRONLY | O_CREAT | O_EXCL, a: O_WRONLY | O_CREAT | O_APPEND | safeOpenFlags }
 
 /** Opens a file for writing: a new one, or one to append to, but never through a link or into a FIFO. Close it. */
 export function openPrivateFile(path: string, how: 'wx' | 'a'): number {
@@ -80,10 +80,17 @@ function write(path: string, how: 'wx' | 'a', content: string | Uint8Array): voi
   }
 }
 
-/** `write` may take fewer bytes than it was given, and says so only by its count. */
+/** Writes all of the content where the file stands, or to its end if it was opened for appending. */
 export function writeAll(fd: number, content: string | Uint8Array): void {
   const bytes = typeof content === 'string' ? Buffer.from(content) : content
-  for (let done = 0; done < bytes.length;) {
-    done += writeSync(fd, bytes, done, bytes.length - done)
+  repeatWrite(bytes.length, (done) => writeSync(fd, bytes, done, bytes.length - done))
+}
+
+/** Calls `write`, which may take fewer bytes than it was given, until it has taken `length` bytes. */
+export function repeatWrite(length: number, write: (done: number) => number): void {
+  for (let done = 0; done < length;) {
+    const written = write(done)
+    if (written === 0) throw Object.assign(new Error('the disk takes no more'), { code: 'ENOSPC' })
+    done += written
   }
 }

@@ -1,6 +1,8 @@
-/** Where "now" comes from, so that a test can say what time it is. */
+import { timerMs } from '../text/duration.ts'
+
+/** The source of "now", so that a test can set the time. */
 export interface Clock {
-  /** Wall time, milliseconds since the epoch: for records and for what must outlive a boot. */
+  /** Wall time in milliseconds since the epoch: for records, and for times that must outlive a boot. */
   now(): number
   /** Monotonic milliseconds, shared by all processes of one boot: for ages and deadlines. */
   mono(): number
@@ -13,5 +15,16 @@ export const systemClock: Clock = {
   mono: () => Number(process.hrtime.bigint() / 1000n) / 1000,
 }
 
-/** Not in Bun, which OpenCode's plugins run in: there it begins with each process, and ages between processes are told by the wall. */
+/** False in Bun, where OpenCode's plugins run: its monotonic clock starts with each process, so ages use wall time. */
 export const monotonicIsShared = process.versions.bun === undefined
+
+let cell: Int32Array | undefined
+
+/** Blocks this thread, event loop included, for exit handlers and other synchronous code. */
+export function sleep(ms: number): void {
+  cell ??= new Int32Array(new SharedArrayBuffer(4))
+  Atomics.wait(cell, 0, 0, ms)
+}
+
+/** Resolves after this many milliseconds. */
+export const after = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, timerMs(ms)))

@@ -97,6 +97,9 @@ export function thisMachine(): Machine {
   return machine
 }
 
+/** The effective user id; 0 where the platform has none (Windows), as `lstat` reports for every file there. */
+export const geteuid = (): number => process.geteuid?.() ?? 0
+
 export const displayHostname = (): string => hostname()
 
 function readLine(path: string): string {

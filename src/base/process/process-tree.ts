@@ -1,4 +1,5 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
+import { listIfReadable } from '../fs/exists.ts'
 import type { Identity } from './liveness.ts'
 import { type ProcessStat, readProcessStat } from './platform.ts'
 
@@ -56,17 +57,11 @@ function processesSince(children: readonly Identity[]): ProcessStat[] {
   if (children.length === 1 && only?.pid === lastPid())
     return [only.pid].flatMap((pid) => readProcessStat(pid) ?? [])
   const first = Math.min(...children.map(({ started }) => started ?? 0))
-  return processIds()
+  return listIfReadable('/proc')
+    .map(Number)
+    .filter(Number.isInteger)
     .flatMap((pid) => readProcessStat(pid) ?? [])
     .filter(({ started }) => started >= first)
-}
-
-function processIds(): number[] {
-  try {
-    return readdirSync('/proc').map(Number).filter(Number.isInteger)
-  } catch {
-    return []
-  }
 }
 
 /** The pid handed out last, the fifth field of loadavg; 0 where it cannot be read. */

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { writeOut } from '../../command/write-out.ts'
+import { writeOut } from '../../base/process/write-output.ts'
 import { filesystemStore } from '../../session/files/store.ts'
 
 /** What a simulated agent does: in a process of its own, so that it can be killed. */

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Paint } from '../../command/colour.ts'
 import type { CommandContext } from '../../command/context.ts'
 import { makePrivateDirectory } from '../../base/fs/private-file.ts'
-import { shellWord } from '../../base/text/shell-word.ts'
+import { shellWord } from '../../base/text/escape.ts'
 import { Player } from './player.ts'
 
 /** Where the demo is played: a home, a temp root and a workspace of its own, which are gone when it ends. */

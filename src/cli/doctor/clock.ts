@@ -1,9 +1,9 @@
-import { lstatSync, readdirSync } from 'node:fs'
+import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ClaimedTarget } from '../../lease/all-claims.ts'
 import { formatDuration } from '../../base/text/duration.ts'
-import { errorCode } from '../../base/errors/stint-error.ts'
-import { visibleText } from '../../base/text/visible-text.ts'
+import { listIfReadable } from '../../base/fs/exists.ts'
+import { visibleText } from '../../base/text/escape.ts'
 import { bad, type Check, fine, poor } from '../health/check.ts'
 
 export interface ClockFacts {
@@ -67,19 +67,12 @@ const lookedAt = 2000
 /** The entry of these directories that was changed last. */
 export function newestIn(home: string, directories: readonly string[]): ClockFacts['newest'] {
   const entries = directories.flatMap((directory) =>
-    namesIn(join(home, directory)).map((name) => {
-      const path = join(home, directory, name)
-      return { path, at: lstatSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0 }
-    }),
+    listIfReadable(join(home, directory))
+      .slice(0, lookedAt)
+      .map((name) => {
+        const path = join(home, directory, name)
+        return { path, at: lstatSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0 }
+      }),
   )
   return entries.sort((a, b) => b.at - a.at)[0]
-}
-
-function namesIn(directory: string): string[] {
-  try {
-    return readdirSync(directory).slice(0, lookedAt)
-  } catch (error) {
-    if (['ENOENT', 'ENOTDIR', 'EACCES'].includes(errorCode(error) ?? '')) return []
-    throw error
-  }
 }

@@ -13,8 +13,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { createPrivateFile, makePrivateDirectory } from '../../base/fs/private-file.ts'
-import { errorCode } from '../../base/errors/stint-error.ts'
-import { errorMessage } from '../../base/errors/error-message.ts'
+import { errorCode, errorMessage } from '../../base/errors/stint-error.ts'
 
 /** What stint asks of a file system. */
 export type Ability = 'create' | 'modes' | 'rename' | 'symlink' | 'link' | 'sync'

@@ -1,5 +1,5 @@
 import type { Mount } from '../../base/fs/mounts.ts'
-import { visibleText } from '../../base/text/visible-text.ts'
+import { visibleText } from '../../base/text/escape.ts'
 import { bad, type Check, fine, poor } from '../health/check.ts'
 import { type Role, variableOf } from '../health/directory-role.ts'
 

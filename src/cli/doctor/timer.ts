@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { isAbsolute } from 'node:path'
-import { visibleText } from '../../base/text/visible-text.ts'
+import { visibleText } from '../../base/text/escape.ts'
 import { hasOurLine } from '../../sweep/timer/crontab.ts'
 import type { TimerState } from '../../sweep/timer/plan.ts'
 import { readTimerCommand } from '../../sweep/timer/started-by.ts'

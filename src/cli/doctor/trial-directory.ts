@@ -4,7 +4,7 @@ import { ulid } from '../../base/text/id.ts'
 import { ownDirectoryProblem } from '../../base/fs/own-directory.ts'
 import { makePrivateDirectory } from '../../base/fs/private-file.ts'
 import { removeTree } from '../../base/fs/remove-tree.ts'
-import { statIfThere } from '../health/stat-if-there.ts'
+import { lstatIfExists } from '../../base/fs/exists.ts'
 
 const prefix = '.stint-doctor-'
 /** No trial takes this long: what is older was left by one that was killed. */
@@ -39,6 +39,6 @@ function removeAbandoned(parent: string): void {
 
 /** The directory itself, or the nearest one above it. */
 export function nearestDirectory(path: string): string {
-  const isThere = statIfThere(lstatSync, path)?.isDirectory() ?? false
+  const isThere = lstatIfExists(path)?.isDirectory() ?? false
   return isThere || dirname(path) === path ? path : nearestDirectory(dirname(path))
 }

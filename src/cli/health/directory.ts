@@ -1,16 +1,15 @@
-import { accessSync, constants, lstatSync, readdirSync, realpathSync, statSync } from 'node:fs'
+import { accessSync, constants, realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { errorTable } from '../../base/errors/error-table.ts'
+import { listIfReadable, lstatIfExists, statIfExists } from '../../base/fs/exists.ts'
 import { mountHolding } from '../../base/fs/mounts.ts'
 import { ownDirectoryProblem } from '../../base/fs/own-directory.ts'
-import { shellWord } from '../../base/text/shell-word.ts'
+import { shellWord, visibleText } from '../../base/text/escape.ts'
 import { errorCode } from '../../base/errors/stint-error.ts'
-import { geteuid } from '../../base/process/user.ts'
-import { visibleText } from '../../base/text/visible-text.ts'
-import { noDirectoryOnWayTo } from '../../base/fs/path-ancestors.ts'
+import { geteuid } from '../../base/process/platform.ts'
+import { nonDirectoryOn } from '../../base/fs/paths.ts'
 import { bad, type Check, fine, poor } from './check.ts'
 import { type Role, variableOf } from './directory-role.ts'
-import { statIfThere } from './stat-if-there.ts'
 
 /** Who can do what in a directory and to it. */
 export interface DirectoryFacts {
@@ -26,14 +25,14 @@ export interface DirectoryFacts {
 }
 
 export function readDirectory(path: string): DirectoryFacts {
-  const self = statIfThere(lstatSync, path)
-  const parent = statIfThere(statSync, dirname(path))
+  const self = lstatIfExists(path)
+  const parent = statIfExists(dirname(path))
   return {
     path,
     self: self && { problem: ownDirectoryProblem(self), mode: self.mode & 0o7777 },
     parent: parent?.isDirectory() ? { mode: parent.mode & 0o7777, uid: parent.uid } : undefined,
     obstacle: self === undefined ? obstacleTo(dirname(path)) : undefined,
-    open: self?.isDirectory() ? namesIn(path).filter((name) => isOpen(join(path, name))) : [],
+    open: self?.isDirectory() ? listIfReadable(path).filter((name) => isOpen(join(path, name))) : [],
   }
 }
 
@@ -41,7 +40,7 @@ export function readDirectory(path: string): DirectoryFacts {
 const shownByKernel = /^(proc|sysfs|cgroup2?|devpts|securityfs|debugfs|tracefs|configfs|pstore|bpf|mqueue)$/
 
 function obstacleTo(parent: string): string | undefined {
-  const file = noDirectoryOnWayTo(parent)
+  const file = nonDirectoryOn(parent)
   if (file !== undefined) return `${visibleText(file, 2000)} is not a directory`
   try {
     accessSync(parent, constants.W_OK | constants.X_OK)
@@ -55,18 +54,8 @@ function obstacleTo(parent: string): string | undefined {
   }
 }
 
-/** Of one that may not be listed, its mode tells. */
-function namesIn(directory: string): string[] {
-  try {
-    return readdirSync(directory)
-  } catch (error) {
-    if (errorCode(error) === 'EACCES') return []
-    throw error
-  }
-}
-
 const isOpen = (path: string): boolean => {
-  const stat = statIfThere(lstatSync, path)
+  const stat = lstatIfExists(path)
   return stat !== undefined && !stat.isSymbolicLink() && (stat.mode & 0o077) !== 0
 }
 

@@ -3,7 +3,7 @@ import { type AllClaims, allClaims } from '../../lease/all-claims.ts'
 import { homeRegister } from '../../lease/home-register.ts'
 import type { Register } from '../../lease/register.ts'
 import { nodeDisk } from '../../base/fs/disk.ts'
-import { hasEntries } from '../../base/fs/has-entries.ts'
+import { hasEntries } from '../../base/fs/exists.ts'
 import type { SessionSummary } from '../../session/store.ts'
 
 /** All claims in a home. Where there are none, what reads them is not loaded. */

@@ -1,6 +1,6 @@
 import type { AllClaims } from '../../lease/all-claims.ts'
 import { isInForce } from '../../lease/staleness.ts'
-import { visibleText } from '../../base/text/visible-text.ts'
+import { visibleText } from '../../base/text/escape.ts'
 import { plural } from '../text/plural.ts'
 import { bad, type Check, fine, poor } from './check.ts'
 

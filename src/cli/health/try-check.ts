@@ -1,5 +1,4 @@
-import { codedError, StintError } from '../../base/errors/stint-error.ts'
-import { errorMessage } from '../../base/errors/error-message.ts'
+import { codedError, errorMessage, StintError } from '../../base/errors/stint-error.ts'
 import { bad, type Check } from './check.ts'
 
 /** What was found out, or why nothing could be. */

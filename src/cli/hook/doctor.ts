@@ -21,7 +21,7 @@ import type { SettingsAgent } from '../../hook-install/agent.ts'
 import { targetsToLookAt } from '../../hook-install/target.ts'
 import { findWorkspace } from '../../lease/workspace.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
-import { visibleText } from '../../base/text/visible-text.ts'
+import { visibleText } from '../../base/text/escape.ts'
 import { titleOf } from './agent-title.ts'
 import { agentPositionals, placeOptions, readAgents, readPlace } from './options.ts'
 

@@ -2,7 +2,7 @@ import { createTwoFilesPatch, FILE_HEADERS_ONLY } from 'diff'
 import type { Change } from '../../hook-install/change.ts'
 import type { Target } from '../../hook-install/target.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
-import { visibleText } from '../../base/text/visible-text.ts'
+import { visibleText } from '../../base/text/escape.ts'
 import { titleOf } from './agent-title.ts'
 
 /** What the commands that change something answer. */

@@ -4,7 +4,7 @@ import { isFound } from '../../hook-install/agent-home.ts'
 import { allAgents } from '../../hook-install/agent.ts'
 import { targetsToLookAt } from '../../hook-install/target.ts'
 import { findWorkspace } from '../../lease/workspace.ts'
-import { visibleText } from '../../base/text/visible-text.ts'
+import { visibleText } from '../../base/text/escape.ts'
 import { titleOf } from './agent-title.ts'
 import { agentPositionals, placeOptions, readAgents, readPlace } from './options.ts'
 

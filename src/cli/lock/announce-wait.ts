@@ -1,10 +1,10 @@
 import { isTerminal } from '../../command/is-terminal.ts'
-import { writeOut } from '../../command/write-out.ts'
+import { writeOut } from '../../base/process/write-output.ts'
 import { type Book, look } from '../../lease/workspace-claims.ts'
 import { runAsync } from '../../lease/register.ts'
 import { decideAcquire, type AcquireRequest } from '../../lease/rules.ts'
 import { ageOf } from '../../lease/staleness.ts'
-import { visibleText } from '../../base/text/visible-text.ts'
+import { visibleText } from '../../base/text/escape.ts'
 import { formatAge } from '../text/times.ts'
 
 /** A shorter wait is not worth a word. */

@@ -1,7 +1,7 @@
 import type { Claim } from '../../lease/claim.ts'
 import { claimLiveness } from '../../lease/lock-held-error.ts'
 import { ageOf, remainingMs, claimStatus, type Observation } from '../../lease/staleness.ts'
-import { visibleText } from '../../base/text/visible-text.ts'
+import { visibleText } from '../../base/text/escape.ts'
 import { lineLength } from '../text/cell.ts'
 import { formatAge } from '../text/times.ts'
 

@@ -1,6 +1,6 @@
 import { defineBareCommand } from '../../command/define-command.ts'
 import { allClaims } from '../../lease/all-claims.ts'
-import { visibleText } from '../../base/text/visible-text.ts'
+import { visibleText } from '../../base/text/escape.ts'
 import { lineLength } from '../text/cell.ts'
 import { openRegister, storeOption } from '../store.ts'
 import { describeTarget } from './lock-options.ts'

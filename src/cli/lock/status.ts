@@ -1,7 +1,7 @@
 import { defineBareCommand } from '../../command/define-command.ts'
 import { look } from '../../lease/workspace-claims.ts'
 import { runAsync } from '../../lease/register.ts'
-import { visibleText } from '../../base/text/visible-text.ts'
+import { visibleText } from '../../base/text/escape.ts'
 import { lineLength } from '../text/cell.ts'
 import { describeTarget, openBook, targetOptions } from './lock-options.ts'
 import { describeClaim, renderClaim } from './describe.ts'

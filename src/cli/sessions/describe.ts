@@ -1,5 +1,5 @@
 import { liveness } from '../../base/process/liveness.ts'
-import { visibleText } from '../../base/text/visible-text.ts'
+import { visibleText } from '../../base/text/escape.ts'
 import type { Holder, SessionEvent, SessionSummary } from '../../session/store.ts'
 import { lineLength } from '../text/cell.ts'
 import { timeText } from '../text/times.ts'

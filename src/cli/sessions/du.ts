@@ -2,8 +2,7 @@ import { join } from 'node:path'
 import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { nodeDisk } from '../../base/fs/disk.ts'
-import { stintHome } from '../../base/fs/home.ts'
-import { explainingHome } from '../../base/errors/home-error.ts'
+import { withHomeErrors, stintHome } from '../../base/fs/home.ts'
 import { measureTree } from '../../base/fs/measure-tree.ts'
 import { formatBytes } from '../../base/text/size.ts'
 import { type DiskUse, diskUseOf, useKinds } from '../../session/files/disk-use.ts'
@@ -32,7 +31,7 @@ export const duCommand = defineBareCommand({
     const home = stintHome()
     const sessions = sessionsDirectory()
     const seen = new Set<string>()
-    const uses = explainingHome(home, `read ${sessions}`, () =>
+    const uses = withHomeErrors(home, `read ${sessions}`, () =>
       sessionIdsIn(nodeDisk, sessions).map((id) => diskUseOf(join(sessions, id), id, seen)),
     )
     uses.sort((a, b) => b.bytes - a.bytes || (a.session_id < b.session_id ? -1 : 1))

@@ -1,8 +1,7 @@
 import { join } from 'node:path'
 import { systemClock } from '../../base/process/clock.ts'
-import { listIfThere, nodeDisk } from '../../base/fs/disk.ts'
-import { stintHome } from '../../base/fs/home.ts'
-import { explainingHome } from '../../base/errors/home-error.ts'
+import { listIfExists, nodeDisk } from '../../base/fs/disk.ts'
+import { withHomeErrors, stintHome } from '../../base/fs/home.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { noteDamage } from '../../session/files/damage-marker.ts'
 import { filesystemId, locateSession, sessionIdsIn } from '../../session/files/find-session.ts'
@@ -61,8 +60,8 @@ function sessionsInFiles(): OpenSessions {
     async beside(id) {
       const paths = pathsOf(id)
       const { root, quarantine } = paths
-      return explainingHome(home, `look into ${root}`, () => {
-        const quarantined = listIfThere(nodeDisk, quarantine).map((name) => join(quarantine, name))
+      return withHomeErrors(home, `look into ${root}`, () => {
+        const quarantined = listIfExists(nodeDisk, quarantine).map((name) => join(quarantine, name))
         return { path: root, spooled: listSpoolFiles(nodeDisk, paths).length, quarantined }
       })
     },

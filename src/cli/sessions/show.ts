@@ -1,6 +1,6 @@
 import { defineBareCommand } from '../../command/define-command.ts'
 import { formatBytes } from '../../base/text/size.ts'
-import { visibleText } from '../../base/text/visible-text.ts'
+import { visibleText } from '../../base/text/escape.ts'
 import type { Inspection } from '../../session/store.ts'
 import { plural } from '../text/plural.ts'
 import { storeOption } from '../store.ts'

@@ -1,7 +1,7 @@
 import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
-import { visibleText } from '../../base/text/visible-text.ts'
+import { visibleText } from '../../base/text/escape.ts'
 import { damageFound } from '../../session/damage-error.ts'
 import type { Health } from '../../session/store.ts'
 import { plural } from '../text/plural.ts'

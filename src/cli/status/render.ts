@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import type { Paint } from '../../command/colour.ts'
 import { formatBytes } from '../../base/text/size.ts'
-import { visibleText } from '../../base/text/visible-text.ts'
+import { visibleText } from '../../base/text/escape.ts'
 import { titleOf } from '../hook/agent-title.ts'
 import { renderCheck } from '../health/render.ts'
 import { renderClaim } from '../lock/describe.ts'

@@ -1,4 +1,4 @@
-import { deliver } from '../../command/write-out.ts'
+import { deliver } from '../../base/process/write-output.ts'
 
 /** Another screen, without its cursor, on which a line that is too long is cut and not wrapped. */
 const lend = '\x1b[?1049h\x1b[?25l\x1b[?7l'

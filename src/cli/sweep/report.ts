@@ -1,6 +1,6 @@
 import { formatBytes } from '../../base/text/size.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
-import { visibleText } from '../../base/text/visible-text.ts'
+import { visibleText } from '../../base/text/escape.ts'
 import type { SweepReport } from '../../sweep/report.ts'
 import { type SweepTally, tallyReport } from '../../sweep/tally.ts'
 

@@ -1,7 +1,7 @@
 import { relative } from 'node:path'
 import type { TempEntry, MeasuredEntry } from '../../sweep/inventory/entry.ts'
 import { formatBytes } from '../../base/text/size.ts'
-import { visibleText } from '../../base/text/visible-text.ts'
+import { visibleText } from '../../base/text/escape.ts'
 import { table } from '../text/table.ts'
 import { formatAge } from '../text/times.ts'
 

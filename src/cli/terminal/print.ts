@@ -1,4 +1,4 @@
-import { deliver } from '../../command/write-out.ts'
+import { deliver } from '../../base/process/write-output.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 
 /** Prints to stdout. False if its reader is gone: then a stream ends. */

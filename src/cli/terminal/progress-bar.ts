@@ -1,6 +1,6 @@
 import type { BareContext } from '../../command/context.ts'
 import { isTerminal } from '../../command/is-terminal.ts'
-import { writeOut } from '../../command/write-out.ts'
+import { writeOut } from '../../base/process/write-output.ts'
 import { systemClock } from '../../base/process/clock.ts'
 import { ProgressBar, wantsProgress } from './progress.ts'
 

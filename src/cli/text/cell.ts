@@ -1,4 +1,4 @@
-import { visibleText } from '../../base/text/visible-text.ts'
+import { visibleText } from '../../base/text/escape.ts'
 import { shortPath } from './short-path.ts'
 
 /** Enough for any line that makes sense: others write what is in it. */

@@ -1,5 +1,5 @@
 import type { AgentName } from '../../hook/hosts.ts'
-import { parseObject } from '../../base/text/parse-object.ts'
+import { parseObject } from '../../base/text/fields.ts'
 import { objectOr } from '../json/parse.ts'
 
 /** How a hook that an agent has started has ended. */

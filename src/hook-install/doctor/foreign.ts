@@ -1,6 +1,6 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { dirname, isAbsolute } from 'node:path'
-import { isWithin } from '../../base/fs/is-within.ts'
+import { isWithin } from '../../base/fs/paths.ts'
 import type { Installation } from '../inspect.ts'
 import { onPath } from '../on-path.ts'
 import { ownHook } from '../program.ts'

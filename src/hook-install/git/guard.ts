@@ -6,7 +6,7 @@ import { codedError, StintError } from '../../base/errors/stint-error.ts'
 import type { Change } from '../change.ts'
 import { exclusively } from '../exclusive.ts'
 import type { Place } from '../install-scope.ts'
-import { checkWritable, readSettings, unlinkIfThere, writeSettings } from '../settings/settings-file.ts'
+import { checkWritable, readSettings, unlinkIfExists, writeSettings } from '../settings/settings-file.ts'
 import {
   asideName,
   guardEvents,
@@ -118,7 +118,7 @@ function carryOut({ change, move }: Plan): Change {
   if (outcome === 'unchanged' || outcome === 'absent') return change
   try {
     if (move !== undefined) renameSync(move.from, move.to)
-    else if (after === undefined) unlinkIfThere(path)
+    else if (after === undefined) unlinkIfExists(path)
     if (after !== undefined) writeSettings(readSettings(path), after, 0o755)
   } catch (error) {
     throw codedError(error, `write ${path}`)

@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path'
 import { askGit } from '../../base/process/ask-git.ts'
-import { isWithin } from '../../base/fs/is-within.ts'
+import { isWithin } from '../../base/fs/paths.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import type { Place } from '../install-scope.ts'
 

@@ -4,9 +4,9 @@ import type { AgentName } from '../../hook/hosts.ts'
 import { computeWorkspaceHash } from '../../lease/workspace.ts'
 import { replaceFile } from '../../base/fs/atomic-file.ts'
 import { ensureHomeDirectory, stintHome } from '../../base/fs/home.ts'
-import { readSmallFile } from '../../base/fs/small-file.ts'
+import { readSmallFile } from '../../base/fs/regular-file.ts'
 import { codedError } from '../../base/errors/stint-error.ts'
-import { unlinkIfThere } from './settings-file.ts'
+import { unlinkIfExists } from './settings-file.ts'
 import type { Place } from '../install-scope.ts'
 
 /**
@@ -54,4 +54,4 @@ export function writeRecord(record: InstallRecord): void {
   }
 }
 
-export const removeRecord = (path: string): void => unlinkIfThere(recordPath(path))
+export const removeRecord = (path: string): void => unlinkIfExists(recordPath(path))

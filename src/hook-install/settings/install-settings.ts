@@ -10,7 +10,7 @@ import {
   isUnchanged,
   readSettings,
   type SettingsFile,
-  unlinkIfThere,
+  unlinkIfExists,
   writeSettings,
 } from './settings-file.ts'
 import { decode, encode } from './settings-text.ts'
@@ -79,7 +79,7 @@ function carryOut({ file, change, first }: Plan): Change {
   if (change.outcome === 'unchanged' || after === undefined) return change
   const mode = place === 'user' ? 0o600 : 0o644
   const known = readRecord(file.real)
-  if (first) unlinkIfThere(backupOf(file.real))
+  if (first) unlinkIfExists(backupOf(file.real))
   if (first && file.bytes !== undefined) {
     const place = backupOf(file.real)
     writeSettings({ ...file, path: place, real: place }, file.bytes, mode)

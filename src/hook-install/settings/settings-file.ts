@@ -9,7 +9,6 @@ import {
   readFileSync,
   readlinkSync,
   realpathSync,
-  renameSync,
   rmdirSync,
   type Stats,
   statSync,
@@ -17,8 +16,9 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { ulid } from '../../base/text/id.ts'
-import { isWithin } from '../../base/fs/is-within.ts'
+import { renameInto } from '../../base/fs/atomic-file.ts'
+import { ifExists } from '../../base/fs/exists.ts'
+import { isWithin } from '../../base/fs/paths.ts'
 import { codedError, errorCode, StintError } from '../../base/errors/stint-error.ts'
 
 /** Far more than anybody's settings have. */
@@ -89,14 +89,9 @@ export function checkWritable({ path, stat }: SettingsFile): void {
 export function writeSettings({ path, real, stat }: SettingsFile, bytes: Buffer, mode: number): void {
   try {
     mkdirSync(dirname(real), { recursive: true })
-    const staged = join(dirname(real), `.${process.pid}-${ulid()}.tmp`)
-    try {
-      writeStaged(staged, bytes, stat, stat === undefined ? mode : stat.mode & 0o7777)
-      renameSync(staged, real)
-    } catch (error) {
-      unlinkIfThere(staged)
-      throw error
-    }
+    renameInto(real, (staged) =>
+      writeStaged(staged, bytes, stat, stat === undefined ? mode : stat.mode & 0o7777),
+    )
   } catch (error) {
     throw codedError(error, `write ${path}`, 'Change its permissions, or install for another place.')
   }
@@ -128,11 +123,11 @@ function keepOwner(fd: number, { uid, gid }: Stats): boolean {
   }
 }
 
-export function unlinkIfThere(path: string): void {
+export function unlinkIfExists(path: string): void {
   try {
-    unlinkSync(path)
+    ifExists(() => unlinkSync(path))
   } catch (error) {
-    if (errorCode(error) !== 'ENOENT') throw codedError(error, `remove ${path}`)
+    throw codedError(error, `remove ${path}`)
   }
 }
 

@@ -11,7 +11,7 @@ import {
   readSettings,
   removeEmptyAbove,
   type SettingsFile,
-  unlinkIfThere,
+  unlinkIfExists,
   writeSettings,
 } from './settings-file.ts'
 import { decode, encode } from './settings-text.ts'
@@ -66,11 +66,11 @@ function carryOut(file: SettingsFile, change: Change, keep: string): Change {
   if (change.outcome !== 'absent') {
     if (change.after !== undefined) writeSettings(file, change.after, 0o600)
     else {
-      unlinkIfThere(file.real)
+      unlinkIfExists(file.real)
       removeEmptyAbove(file.real, keep)
     }
   }
-  unlinkIfThere(backupOf(file.real))
+  unlinkIfExists(backupOf(file.real))
   removeRecord(file.real)
   return change
 }

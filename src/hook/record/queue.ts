@@ -1,11 +1,10 @@
-import { closeSync, fdatasyncSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { closeSync, fdatasyncSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { nodeDisk } from '../../base/fs/disk.ts'
+import { listIfExists, nodeDisk } from '../../base/fs/disk.ts'
 import { ensureHomeDirectory } from '../../base/fs/home.ts'
 import { ulid } from '../../base/text/id.ts'
 import { openPrivateFile, writeAll } from '../../base/fs/private-file.ts'
-import { readSmallFile } from '../../base/fs/small-file.ts'
-import { errorCode } from '../../base/errors/stint-error.ts'
+import { readSmallFile } from '../../base/fs/regular-file.ts'
 import type { Entries } from './entries.ts'
 
 /**
@@ -52,16 +51,8 @@ export const idOf = (name: string): string => name.slice(0, 26)
 const isName = (name: string): boolean => /^[0-9A-HJKMNP-TV-Z]{26}\.json(\.taken)?$/.test(name)
 
 /** What waits, the oldest first. */
-export const waitingIn = (home: string): string[] => list(queueOf(home)).filter(isName).sort()
-
-function list(directory: string): string[] {
-  try {
-    return readdirSync(directory)
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return []
-    throw error
-  }
-}
+export const waitingIn = (home: string): string[] =>
+  listIfExists(nodeDisk, queueOf(home)).filter(isName).sort()
 
 export interface Queued {
   /** No other record has it. */
@@ -108,7 +99,7 @@ const abandonedMs = 3_600_000
 /** Removes what hooks have left that were killed while they wrote. */
 export function removeAbandoned(home: string, now: number): void {
   const queue = queueOf(home)
-  for (const name of list(queue)) {
+  for (const name of listIfExists(nodeDisk, queue)) {
     if (!name.startsWith('.') || !isName(name.slice(1))) continue
     const stat = statSync(join(queue, name), { throwIfNoEntry: false })
     if (stat !== undefined && now - stat.mtimeMs > abandonedMs) rmSync(join(queue, name), { force: true })

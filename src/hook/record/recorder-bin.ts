@@ -1,4 +1,4 @@
-import { errorMessage } from '../../base/errors/error-message.ts'
+import { errorMessage } from '../../base/errors/stint-error.ts'
 import { noteWarning } from '../hook-log.ts'
 import { drainQueue } from './recorder.ts'
 

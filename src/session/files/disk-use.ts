@@ -1,6 +1,6 @@
-import { type Dirent, lstatSync, readdirSync } from 'node:fs'
+import { lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { errorCode } from '../../base/errors/stint-error.ts'
+import { ifExists } from '../../base/fs/exists.ts'
 import { parseSegmentName } from '../log/segment.ts'
 
 export const useKinds = ['journal', 'audit', 'blobs', 'snapshots', 'quarantine', 'other'] as const
@@ -37,7 +37,7 @@ export function diskUseOf(directory: string, id: string, seen: Set<string>): Dis
     other: 0,
   }
   const walk = (path: string, kind: UseKind | undefined): void => {
-    for (const entry of entriesIn(path)) {
+    for (const entry of ifExists(() => readdirSync(path, { withFileTypes: true })) ?? []) {
       const inner = join(path, entry.name)
       if (entry.isDirectory()) {
         walk(inner, kind ?? kindOfDirectory[entry.name] ?? 'other')
@@ -58,14 +58,4 @@ export function diskUseOf(directory: string, id: string, seen: Set<string>): Dis
   // A link leads to what is somebody else's.
   if (lstatSync(directory, { throwIfNoEntry: false })?.isDirectory()) walk(directory, undefined)
   return use
-}
-
-/** What has gone meanwhile takes nothing. */
-function entriesIn(directory: string): Dirent[] {
-  try {
-    return readdirSync(directory, { withFileTypes: true })
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return []
-    throw error
-  }
 }

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { replaceFile } from '../../base/fs/atomic-file.ts'
 import { type Clock, systemClock } from '../../base/process/clock.ts'
-import { type Disk, listIfThere, nodeDisk } from '../../base/fs/disk.ts'
+import { type Disk, listIfExists, nodeDisk } from '../../base/fs/disk.ts'
 import { ensureHomeDirectory, stintHome } from '../../base/fs/home.ts'
 import { ulid } from '../../base/text/id.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
@@ -170,7 +170,7 @@ export class FilesystemDriver implements StoreDriver {
     ensureHomeDirectory(trash)
     withFileErrors(`remove session ${id}`, paths.root, () => {
       const taken = this.#take(paths, id, { kind: 'writer', purpose: 'remove' })
-      const name = listIfThere(this.#disk, trash).includes(id) ? `${id}-${ulid()}` : id
+      const name = listIfExists(this.#disk, trash).includes(id) ? `${id}-${ulid()}` : id
       try {
         this.#disk.rename(paths.root, join(trash, name))
       } catch (error) {

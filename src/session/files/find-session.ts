@@ -1,7 +1,7 @@
 import { lstatSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { type Disk, listIfThere, readFile } from '../../base/fs/disk.ts'
-import { explainingHome, homeUnsafe } from '../../base/errors/home-error.ts'
+import { type Disk, listIfExists, readFile } from '../../base/fs/disk.ts'
+import { withHomeErrors, homeUnsafe } from '../../base/fs/home.ts'
 import { isSessionId } from '../../base/text/id.ts'
 import { ownDirectoryProblem } from '../../base/fs/own-directory.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
@@ -18,7 +18,7 @@ export const sessionIdsIn = (disk: Disk, sessions: string): string[] =>
 
 /** Whatever lies in the directory of all sessions. */
 export const namesIn = (disk: Disk, sessions: string): string[] =>
-  explainingHome(dirname(sessions), 'list the sessions', () => listIfThere(disk, sessions))
+  withHomeErrors(dirname(sessions), 'list the sessions', () => listIfExists(disk, sessions))
 
 /** Where a session lies: `NOT_FOUND` if there is none, `HOME_UNSAFE` if its directory is not ours. */
 export function locateSession(sessions: string, id: string): SessionPaths {
@@ -48,7 +48,7 @@ export function findSession(
 }
 
 const finding = <Found>(sessions: string, id: string, find: () => Found): Found =>
-  explainingHome(dirname(sessions), `look for session ${id}`, find)
+  withHomeErrors(dirname(sessions), `look for session ${id}`, find)
 
 /** Undefined if there is none, or none that makes sense. */
 export function readManifestFile(disk: Disk, { manifest }: SessionPaths): Manifest | undefined {

@@ -3,7 +3,7 @@ import type { AuditCheckpoint } from '../log/audit-checkpoint.ts'
 import { positionAfter, readBackwards } from '../log/read.ts'
 import { type LogFiles, listSegments } from '../log/log-files.ts'
 import { replaceFile } from '../../base/fs/atomic-file.ts'
-import { type Disk, listIfThere, readFully } from '../../base/fs/disk.ts'
+import { type Disk, listIfExists, readFully } from '../../base/fs/disk.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import type { Manifest } from '../manifest.ts'
 import { linkOrCopy } from './link-or-copy.ts'
@@ -85,7 +85,7 @@ function copyLog(from: LogFiles, seq: number, to: LogFiles): void {
 }
 
 function linkAll(disk: Disk, from: string, to: string, wanted: (name: string) => boolean): void {
-  const names = listIfThere(disk, from).filter((name) => !name.startsWith('.') && wanted(name))
+  const names = listIfExists(disk, from).filter((name) => !name.startsWith('.') && wanted(name))
   if (names.length === 0) return
   disk.makeDirectory(to)
   // A snapshot, and the values it names, may be pruned in this moment: then nothing needs them.

@@ -2,7 +2,7 @@ import { auditCodec, journalCodec } from '../log/codec.ts'
 import type { LogFiles } from '../log/log-files.ts'
 import type { Position } from '../log/position.ts'
 import { parseSegmentName } from '../log/segment.ts'
-import { type Disk, listIfThere } from '../../base/fs/disk.ts'
+import { type Disk, listIfExists } from '../../base/fs/disk.ts'
 import type { SessionPaths } from './paths.ts'
 
 /** Where both logs of a session end. */
@@ -25,7 +25,7 @@ export const logsOf = (disk: Disk, { root, audit }: SessionPaths): Logs => ({
 /** The highest epoch that the names of the segments show. */
 export function highestEpoch({ journal, audit }: Logs): number {
   const epochs = [journal, audit].flatMap(({ disk, directory, log }) =>
-    listIfThere(disk, directory).map((name) => parseSegmentName(log, name)?.epoch ?? 0),
+    listIfExists(disk, directory).map((name) => parseSegmentName(log, name)?.epoch ?? 0),
   )
   return Math.max(0, ...epochs)
 }

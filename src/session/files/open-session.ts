@@ -5,7 +5,7 @@ import { hasPosition, endsAt, readLines } from '../log/read.ts'
 import { parseLogRecord } from '../log/record.ts'
 import { isStaged } from '../../base/fs/atomic-file.ts'
 import type { Clock } from '../../base/process/clock.ts'
-import { type Disk, listIfThere } from '../../base/fs/disk.ts'
+import { type Disk, listIfExists } from '../../base/fs/disk.ts'
 import { damageFound } from '../damage-error.ts'
 import type { Hold, WriteGuard } from '../driver.ts'
 import type { Manifest } from '../manifest.ts'
@@ -153,6 +153,6 @@ function refuseDamage({ paths, manifest, disk, clock }: OpenContext, recovered: 
 /** What a writer was about to rename when it died. The spool has files of others, who may live. */
 function removeStaged(disk: Disk, { root, audit, blobs, quarantine, snapshots, state }: SessionPaths): void {
   for (const directory of [root, audit, blobs, quarantine, snapshots, state]) {
-    for (const name of listIfThere(disk, directory)) if (isStaged(name)) disk.unlink(join(directory, name))
+    for (const name of listIfExists(disk, directory)) if (isStaged(name)) disk.unlink(join(directory, name))
   }
 }

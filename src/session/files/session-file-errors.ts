@@ -1,6 +1,6 @@
 import { lstatSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
-import { explainHome } from '../../base/errors/home-error.ts'
+import { homeError } from '../../base/fs/home.ts'
 import { codedError, errorCode, StintError } from '../../base/errors/stint-error.ts'
 import { sessionNotFound } from '../session-id.ts'
 
@@ -23,7 +23,7 @@ export function sessionFileError(error: unknown, doing: string, root?: string): 
   const missing = errno === 'ENOENT' && root !== undefined
   if (missing && isGone(root)) return sessionNotFound(basename(root), error)
   if (!missing && !misplaced.has(errno))
-    return root === undefined ? codedError(error, doing) : explainHome(error, dirname(dirname(root)), doing)
+    return root === undefined ? codedError(error, doing) : homeError(error, dirname(dirname(root)), doing)
   const { path = 'something in its directory' } = error as { path?: string }
   const wrong = missing ? 'is missing' : 'is not what stint put there'
   return new StintError('JOURNAL_CORRUPT', `cannot ${doing}: ${path} ${wrong}`, {

@@ -5,7 +5,7 @@ import { parsePosition } from '../log/position.ts'
 import type { BlobName } from '../log/record.ts'
 import { withChecksum, verifiedText } from '../log/line-checksum.ts'
 import { replaceFile } from '../../base/fs/atomic-file.ts'
-import { type Disk, listIfThere, makeIfMissing, readFile } from '../../base/fs/disk.ts'
+import { type Disk, listIfExists, makeIfMissing, readFile } from '../../base/fs/disk.ts'
 import { emptyState, type FoldedState } from '../state.ts'
 import type { LogEnds } from './logs.ts'
 import type { SessionPaths } from './paths.ts'
@@ -100,7 +100,7 @@ export class Snapshots {
   }
 
   #seqs(): number[] {
-    const names = listIfThere(this.#disk, this.#paths.snapshots)
+    const names = listIfExists(this.#disk, this.#paths.snapshots)
     return names
       .filter((name) => /^\d{1,15}\.json$/.test(name))
       .map((name) => Number.parseInt(name, 10))

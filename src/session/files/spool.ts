@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { publishFile } from '../../base/fs/atomic-file.ts'
-import { type Disk, ensureDirectory, listIfThere, readFile } from '../../base/fs/disk.ts'
+import { type Disk, ensureDirectory, listIfExists, readFile } from '../../base/fs/disk.ts'
 import { ulid } from '../../base/text/id.ts'
-import { errorCode } from '../../base/errors/stint-error.ts'
+import { ifExists } from '../../base/fs/exists.ts'
 import type { SpoolEntry } from '../driver.ts'
 import type { SessionPaths } from './paths.ts'
 
@@ -13,7 +13,7 @@ export function writeSpoolFile(disk: Disk, { spool }: SessionPaths, entries: rea
 }
 
 export const listSpoolFiles = (disk: Disk, { spool }: SessionPaths): string[] =>
-  listIfThere(disk, spool)
+  listIfExists(disk, spool)
     .filter((name) => /^[0-9A-HJKMNP-TV-Z]{26}\.json$/.test(name))
     .sort()
 
@@ -31,24 +31,14 @@ export function readSpoolFile(disk: Disk, { spool }: SessionPaths, name: string)
 
 /** Gone for good on return: a crash must not bring back what was taken in long ago. */
 export function removeSpoolFiles(disk: Disk, { spool }: SessionPaths, names: readonly string[]): void {
-  for (const name of names) {
-    try {
-      disk.unlink(join(spool, name))
-    } catch (error) {
-      if (errorCode(error) !== 'ENOENT') throw error
-    }
-  }
+  for (const name of names) ifExists(() => disk.unlink(join(spool, name)))
   disk.syncDirectory(spool)
 }
 
 /** What makes no sense is kept, but elsewhere: here it would be looked at for ever. */
 export function quarantineSpoolFile(disk: Disk, { spool, quarantine }: SessionPaths, name: string): void {
   ensureDirectory(disk, quarantine)
-  try {
-    disk.rename(join(spool, name), join(quarantine, `spool-${name}`))
-  } catch (error) {
-    if (errorCode(error) !== 'ENOENT') throw error
-  }
+  ifExists(() => disk.rename(join(spool, name), join(quarantine, `spool-${name}`)))
   disk.syncDirectory(quarantine)
   disk.syncDirectory(spool)
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { replaceFile } from '../../base/fs/atomic-file.ts'
-import { type Disk, ensureDirectory, listIfThere, readFile } from '../../base/fs/disk.ts'
+import { type Disk, ensureDirectory, listIfExists, readFile } from '../../base/fs/disk.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import type { BlobName } from './record.ts'
 
@@ -46,7 +46,7 @@ export class Blobs {
 
   /** Removes all but these. */
   keepOnly(names: ReadonlySet<string>): void {
-    for (const file of listIfThere(this.#disk, this.#directory)) {
+    for (const file of listIfExists(this.#disk, this.#directory)) {
       const name = file.slice(0, 64)
       if (names.has(name)) continue
       this.#known.delete(name)

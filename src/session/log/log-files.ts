@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { type Disk, listIfThere } from '../../base/fs/disk.ts'
+import { type Disk, listIfExists } from '../../base/fs/disk.ts'
 import type { Codec } from './codec.ts'
 import type { ReadAt } from './lines.ts'
 import { effectiveSegments, type LogName, type Segment } from './segment.ts'
@@ -14,7 +14,7 @@ export interface LogFiles {
 
 /** The segments of a log that count, in order; none if there is no log. */
 export const listSegments = ({ disk, directory, log }: LogFiles): Segment[] =>
-  effectiveSegments(log, listIfThere(disk, directory))
+  effectiveSegments(log, listIfExists(disk, directory))
 
 /** A segment, open to be read. */
 export interface OpenSegment extends Disposable {

@@ -1,3 +1,4 @@
+import { isCount } from '../../base/text/fields.ts'
 import { type Codec, journalCodec } from './codec.ts'
 import { firstSegment, type LogName } from './segment.ts'
 
@@ -28,5 +29,3 @@ export function parsePosition(value: unknown): Position | undefined {
   if (typeof segment !== 'string' || !/^[a-z0-9-]+\.log$/.test(segment)) return undefined
   return { seq, tail, segment, offset }
 }
-
-const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0

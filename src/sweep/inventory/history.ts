@@ -1,8 +1,7 @@
 import { lstatSync, readdirSync, unlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { ensureHomeDirectory } from '../../base/fs/home.ts'
-import { explainHome, homeUnsafe } from '../../base/errors/home-error.ts'
-import { readLastLines } from '../../base/fs/line-file.ts'
+import { ensureHomeDirectory, homeError, homeUnsafe } from '../../base/fs/home.ts'
+import { readLastLines } from '../../base/fs/regular-file.ts'
 import { ownDirectoryProblem } from '../../base/fs/own-directory.ts'
 import { appendPrivateFile } from '../../base/fs/private-file.ts'
 import { errorCode } from '../../base/errors/stint-error.ts'
@@ -57,7 +56,7 @@ function monthsIn(directory: string): string[] {
       .sort()
   } catch (error) {
     if (['ENOENT', 'ENOTDIR'].includes(errorCode(error) ?? '')) return []
-    throw explainHome(error, dirname(directory), `read ${directory}`)
+    throw homeError(error, dirname(directory), `read ${directory}`)
   }
 }
 

@@ -1,5 +1,5 @@
 import { systemClock } from '../../base/process/clock.ts'
-import { isWithin } from '../../base/fs/is-within.ts'
+import { isWithin } from '../../base/fs/paths.ts'
 import { measureSteps, type TreeSize } from '../../base/fs/measure-tree.ts'
 import { runInTurns } from '../../base/process/run-generator.ts'
 import { findRoot } from '../../scratch/root.ts'

@@ -1,4 +1,4 @@
-import { parseObject } from '../../base/text/parse-object.ts'
+import { isCount, parseObject } from '../../base/text/fields.ts'
 import type { MeasuredEntry } from './entry.ts'
 import { type EntryTotals, totalsOf } from './totals.ts'
 
@@ -73,6 +73,5 @@ export function parseSample(line: string): Sample | undefined {
   // Older lines know only what was left.
   const value: typeof read = read && { orphans_found: read.orphans, bytes_found: read.bytes, ...read }
   if (value?.schema_version !== 1 || (value.by !== 'sweep' && value.by !== 'watch')) return undefined
-  const isCount = (field: string): boolean => Number.isSafeInteger(value[field]) && Number(value[field]) >= 0
-  return counts.every(isCount) ? (value as unknown as Sample) : undefined
+  return counts.every((field) => isCount(value[field])) ? (value as unknown as Sample) : undefined
 }

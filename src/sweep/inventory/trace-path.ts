@@ -1,8 +1,6 @@
-import { readdirSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
-import { isWithin } from '../../base/fs/is-within.ts'
-import { exists } from '../../base/fs/exists.ts'
-import { realParentPath } from '../../base/fs/real-parent.ts'
+import { isWithin, realParentPath } from '../../base/fs/paths.ts'
+import { exists, listIfReadable } from '../../base/fs/exists.ts'
 import { runInTurns } from '../../base/process/run-generator.ts'
 import { readOwner } from '../../scratch/owner.ts'
 import type { ScratchRoot } from '../../scratch/root.ts'
@@ -54,7 +52,7 @@ export async function tracePath(
 
 /** The record that covers a path most closely. */
 function findTracked(root: ScratchRoot, target: string): { record: string; line: TrackedLine } | undefined {
-  const found = namesIn(root.tracked).flatMap((name) => {
+  const found = listIfReadable(root.tracked).flatMap((name) => {
     const record = join(root.tracked, name)
     return readTrackedLines(root, name)
       .filter((line) => isWithin(target, realParentPath(line.path)))
@@ -65,14 +63,6 @@ function findTracked(root: ScratchRoot, target: string): { record: string; line:
     (a, b) => Number(b.line.sweepable) - Number(a.line.sweepable) || b.line.path.length - a.line.path.length,
   )
   return found[0]
-}
-
-function namesIn(directory: string): string[] {
-  try {
-    return readdirSync(directory)
-  } catch {
-    return []
-  }
 }
 
 /** Of an output, the run's own log says only what was moved there under its old name. */

@@ -1,4 +1,4 @@
-import { visibleText } from '../../base/text/visible-text.ts'
+import { visibleText } from '../../base/text/escape.ts'
 import { trackedPathFate } from '../../scratch/dead-tracked.ts'
 import type { ScratchRoot } from '../../scratch/root.ts'
 import { readTrackedRecord } from '../../scratch/tracked-record.ts'

@@ -1,5 +1,5 @@
 import { latin1Of } from '../../base/fs/byte-path.ts'
-import { shellWord } from '../../base/text/shell-word.ts'
+import { shellWord } from '../../base/text/escape.ts'
 import { cronSchedule } from './cron-schedule.ts'
 import type { TimerJob } from './job.ts'
 

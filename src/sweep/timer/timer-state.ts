@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { lstatSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
-import { readSmallFile } from '../../base/fs/small-file.ts'
+import { readSmallFile } from '../../base/fs/regular-file.ts'
 import type { TimerState } from './plan.ts'
 import { serviceName, timerName } from './systemd-units.ts'
 

@@ -1,6 +1,6 @@
 // For `node --require stint/node-test/register --test`: Node loads it into the process that starts the test files, and into each of those.
 import { beforeEach } from 'node:test'
-import { errorMessage } from '../../base/errors/error-message.ts'
+import { errorMessage } from '../../base/errors/stint-error.ts'
 import { closeRunRoot, openRunRoot } from '../run-root.ts'
 import { setCurrentTestFile, TestFile } from '../test-file.ts'
 import type { TestContextLike } from './index.ts'

@@ -5,6 +5,7 @@ import { parseLogRecord } from '../../log/record.ts'
 import { replaceFile } from '../../../base/fs/atomic-file.ts'
 import type { Disk } from '../../../base/fs/disk.ts'
 import { newSessionId } from '../../../base/text/id.ts'
+import { ifExists } from '../../../base/fs/exists.ts'
 import { errorCode } from '../../../base/errors/stint-error.ts'
 import { checkSecretRef } from '../../../secrets/index.ts'
 import { damageFound } from '../../damage-error.ts'
@@ -128,13 +129,5 @@ function finish(
   const { turns } = state
   const next = importedManifest({ manifest, ends, turns }, { id, store: filesystemId, now })
   replaceFile(staged.manifest, formatManifest(next), disk)
-  for (const path of [staged.audit, staged.blobs]) syncIfThere(disk, path)
-}
-
-function syncIfThere(disk: Disk, directory: string): void {
-  try {
-    disk.syncDirectory(directory)
-  } catch (error) {
-    if (errorCode(error) !== 'ENOENT') throw error
-  }
+  for (const path of [staged.audit, staged.blobs]) ifExists(() => disk.syncDirectory(path))
 }

@@ -15,7 +15,7 @@ import {
 import { join } from 'node:path'
 import { isStaged } from '../../../base/fs/atomic-file.ts'
 import { ulid } from '../../../base/text/id.ts'
-import { careful } from '../../../base/fs/open-regular.ts'
+import { safeOpenFlags } from '../../../base/fs/regular-file.ts'
 import { ownDirectoryProblem } from '../../../base/fs/own-directory.ts'
 import { thisMachine } from '../../../base/process/platform.ts'
 import { createPrivateFile, makePrivateDirectory } from '../../../base/fs/private-file.ts'
@@ -188,7 +188,7 @@ const numberOf = (name: string): number =>
   Number(/^([1-9]\d{0,14})-[\w-]{0,64}\.ndjson$/.exec(name)?.[1] ?? 0)
 
 function openRegular(path: string, flags: number): number {
-  const fd = openSync(path, flags | careful, 0o600)
+  const fd = openSync(path, flags | safeOpenFlags, 0o600)
   const stat = fstatSync(fd)
   // A umask can take permissions from us, too.
   if (stat.isFile() && (stat.mode & 0o777) !== 0o600) fchmodSync(fd, 0o600)

@@ -1,7 +1,7 @@
 import { ulid } from '../../../base/text/id.ts'
 import { liveness } from '../../../base/process/liveness.ts'
 import { thisMachine } from '../../../base/process/platform.ts'
-import { sleep } from '../../../base/process/sleep.ts'
+import { sleep } from '../../../base/process/clock.ts'
 import type { SessionSummary } from '../../store.ts'
 import { type Look, sessionStateOf } from '../summary.ts'
 import { type IndexFile, IndexFiles } from './index-files.ts'

@@ -6,7 +6,7 @@ import { cutTornTail } from '../../log/cut-torn-tail.ts'
 import type { Clock } from '../../../base/process/clock.ts'
 import { type Disk, makeIfMissing } from '../../../base/fs/disk.ts'
 import { ulid } from '../../../base/text/id.ts'
-import { errorCode } from '../../../base/errors/stint-error.ts'
+import { ifExists } from '../../../base/fs/exists.ts'
 import { withFileErrors } from '../session-file-errors.ts'
 import { noGuard } from '../../write-guard.ts'
 import { locateSession } from '../find-session.ts'
@@ -128,7 +128,7 @@ function noteOf({ findings, journal, audit, restored }: RepairPlan, kept: string
 
 /** By its name the new segment counts in their place: they may go at any time, or stay if we are killed here. */
 function clearReplaced({ disk, directory }: LogFiles, { replaced }: Salvage): void {
-  for (const name of replaced) unlinkIfThere(disk, join(directory, name))
+  for (const name of replaced) ifExists(() => disk.unlink(join(directory, name)))
   disk.syncDirectory(directory)
 }
 
@@ -158,14 +158,6 @@ async function openAndRecord(
     turns: state.turns,
   })
   // Before it is given back: whoever looks at it then finds it in order.
-  unlinkIfThere(disk, paths.damaged)
+  ifExists(() => disk.unlink(paths.damaged))
   await held.release()
-}
-
-function unlinkIfThere(disk: Disk, path: string): void {
-  try {
-    disk.unlink(path)
-  } catch (error) {
-    if (errorCode(error) !== 'ENOENT') throw error
-  }
 }

@@ -3,7 +3,7 @@ import { symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { World } from '../../../test/support/world.ts'
-import { readSmallFile } from './small-file.ts'
+import { readSmallFile } from './regular-file.ts'
 
 test('a small file is read only if it is one, and nothing else is waited for or followed', async () => {
   await using world = new World()

@@ -1,14 +1,14 @@
 import { writeSync } from 'node:fs'
-import { sleep } from '../base/process/sleep.ts'
-import { errorCode } from '../base/errors/stint-error.ts'
+import { errorCode } from '../errors/stint-error.ts'
+import { sleep } from './clock.ts'
 
 /**
- * Writes to stdout or stderr, all of it, before returning: a process that exits right after loses nothing.
- * False if it could not be written because the disk is full; a reader that has gone away is not our failure.
+ * Writes everything to stdout or stderr before it returns, so that a process that exits right afterwards loses
+ * nothing. Returns false if the disk is full; a reader that has closed the pipe does not count as a failure.
  */
 export const writeOut = (fd: 1 | 2, text: string): boolean => deliver(fd, text) !== 'full'
 
-/** The same for who writes on and on, and should end when nobody reads it any more. */
+/** Writes like `writeOut`, and also reports `unread`: a command with endless output then stops. */
 export function deliver(fd: 1 | 2, content: string | Uint8Array): 'written' | 'full' | 'unread' {
   const bytes = typeof content === 'string' ? Buffer.from(content) : content
   for (let done = 0; done < bytes.length;) {
@@ -16,8 +16,8 @@ export function deliver(fd: 1 | 2, content: string | Uint8Array): 'written' | 'f
       done += writeSync(fd, bytes, done)
     } catch (error) {
       const errno = errorCode(error)
-      // A non-blocking pipe is full: its reader needs a moment.
-      if (errno === 'EAGAIN') sleep(2)
+      // The pipe is non-blocking and full: give its reader a moment.
+      if (errno === 'EAGAIN') sleep(1)
       else return errno === 'ENOSPC' || errno === 'EDQUOT' ? 'full' : 'unread'
     }
   }

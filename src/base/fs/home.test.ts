@@ -2,17 +2,16 @@ import { lstatSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { World } from '../../../test/support/world.ts'
-import { ensureHomeDirectory, stintHome } from '../fs/home.ts'
-import { explainHome, explainingHome } from './home-error.ts'
-import { StintError } from './stint-error.ts'
-import { closedOnWayTo, noDirectoryOnWayTo, pathAncestors } from '../fs/path-ancestors.ts'
+import { ensureHomeDirectory, homeError, withHomeErrors, stintHome } from './home.ts'
+import { StintError } from '../errors/stint-error.ts'
+import { lastVisibleOn, nonDirectoryOn, pathAncestors } from './paths.ts'
 
 test('a file where the home should be, or in it, is named; one above it leaves no place for a home', async () => {
   await using world = new World()
   const file = join(world.tmp, 'file')
   writeFileSync(file, '')
   const listing = (home: string, path: string) => () =>
-    explainingHome(home, 'list it', () => readdirSync(path))
+    withHomeErrors(home, 'list it', () => readdirSync(path))
   const unsafe = expect.objectContaining({ code: 'HOME_UNSAFE', message: `${file} is not a directory` })
   expect(listing(file, join(file, 'sessions'))).toThrow(unsafe)
   expect(listing(world.tmp, join(file, 'journal'))).toThrow(unsafe)
@@ -31,7 +30,7 @@ test('a missing permission is told of the directory that lacks it, whatever was 
   mkdirSync(locks)
   writeFileSync(record, '')
   const denied = (facts: object): unknown =>
-    explainHome(Object.assign(new Error('no'), { code: 'EACCES', ...facts }), world.tmp, 'lock it')
+    homeError(Object.assign(new Error('no'), { code: 'EACCES', ...facts }), world.tmp, 'lock it')
   const told = (path: string) => ({
     code: 'PERMISSION_DENIED',
     message: `cannot lock it: no permission for ${path} (EACCES)`,
@@ -47,11 +46,11 @@ test('a missing permission is told of the directory that lacks it, whatever was 
 
 test('what has a code stays as it is, and so does what is no fault of the home', () => {
   const coded = new StintError('NOT_FOUND', 'no such session')
-  expect(explainHome(coded, '/home', 'do it')).toBe(coded)
+  expect(homeError(coded, '/home', 'do it')).toBe(coded)
   const missing = Object.assign(new Error('gone'), { code: 'ENOENT' })
-  expect(explainHome(missing, '/home', 'do it')).toBe(missing)
+  expect(homeError(missing, '/home', 'do it')).toBe(missing)
   const full = Object.assign(new Error('full'), { code: 'ENOSPC' })
-  expect(explainHome(full, '/home', 'do it')).toMatchObject({
+  expect(homeError(full, '/home', 'do it')).toMatchObject({
     code: 'DISK_FULL',
     message: 'cannot do it: ENOSPC',
   })
@@ -79,8 +78,8 @@ test('the way to a path is walked from the top, as far as it can be', async () =
   expect(pathAncestors('/a/b')).toEqual(['/', '/a', '/a/b'])
   const file = join(world.tmp, 'file')
   writeFileSync(file, '')
-  expect(noDirectoryOnWayTo(join(file, 'a/b'))).toBe(file)
-  expect(noDirectoryOnWayTo(join(world.tmp, 'nothing/here'))).toBeUndefined()
-  expect(closedOnWayTo(join(world.tmp, 'nothing/here'))).toBe(world.tmp)
-  expect(closedOnWayTo(file)).toBe(file)
+  expect(nonDirectoryOn(join(file, 'a/b'))).toBe(file)
+  expect(nonDirectoryOn(join(world.tmp, 'nothing/here'))).toBeUndefined()
+  expect(lastVisibleOn(join(world.tmp, 'nothing/here'))).toBe(world.tmp)
+  expect(lastVisibleOn(file)).toBe(file)
 })

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { shellWord } from './shell-word.ts'
+import { shellWord } from './escape.ts'
 
 test('a shell reads any text back as the one word it was', () => {
   const texts = fc.array(fc.string({ unit: fc.constantFrom(...'ab \'"$`\\\n*?;%!~#=é🙂') }))

@@ -1,0 +1,73 @@
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
+import { errorCode } from '../errors/stint-error.ts'
+
+/**
+ * Flags for opening a path that another user may have planted: a link is not followed, and opening a FIFO
+ * does not block until its other end is opened.
+ */
+export const safeOpenFlags = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
+
+/** Error codes of opening a path that is missing or is not a regular file. Any other error may be temporary. */
+export const notRegularCodes: ReadonlySet<string | undefined> = new Set([
+  'ENOENT',
+  'ENOTDIR',
+  'ELOOP',
+  'ENXIO',
+  'EISDIR',
+])
+
+/** Opens a regular file; throws an error with one of `notRegularCodes` for anything else. The caller closes it. */
+export function openRegular(path: string, flags: number = constants.O_RDONLY): { fd: number; size: number } {
+  const fd = openSync(path, flags | safeOpenFlags)
+  const stat = fstatSync(fd)
+  if (stat.isFile()) return { fd, size: stat.size }
+  closeSync(fd)
+  throw Object.assign(new Error(`${path} is not a regular file`), { code: 'EISDIR', path })
+}
+
+const maxSmallBytes = 1 << 20
+
+/**
+ * The contents of a small regular file; undefined for anything else: missing, a link, a FIFO, over 1 MiB. A
+ * read error (no permission, no descriptor left) also gives undefined, unless the caller insists: then it throws.
+ */
+export function readSmallFile(path: string, insist?: 'insist'): string | undefined {
+  try {
+    const { fd, size } = openRegular(path)
+    try {
+      return size > maxSmallBytes ? undefined : readFrom(fd, 0, size)
+    } finally {
+      closeSync(fd)
+    }
+  } catch (error) {
+    if (insist && !notRegularCodes.has(errorCode(error))) throw error
+    return undefined
+  }
+}
+
+/**
+ * The complete lines in the last `maxBytes` of a file that other processes append to; a line cut off at either
+ * end is left out. Empty if the file is missing, unreadable or not a regular file.
+ */
+export function readLastLines(path: string, maxBytes = 64 << 20): string[] {
+  try {
+    const { fd, size } = openRegular(path)
+    try {
+      // One byte more: if it is a line break, the line after it is complete.
+      const start = Math.max(0, size - maxBytes - 1)
+      const lines = readFrom(fd, start, size - start)
+        .split('\n')
+        .slice(0, -1)
+      return start === 0 ? lines : lines.slice(1)
+    } finally {
+      closeSync(fd)
+    }
+  } catch {
+    return []
+  }
+}
+
+function readFrom(fd: number, start: number, length: number): string {
+  const bytes = Buffer.allocUnsafe(length)
+  return bytes.toString('utf8', 0, readSync(fd, bytes, 0, length, start))
+}
