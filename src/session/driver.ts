@@ -52,6 +52,8 @@ export interface Entry {
   type: string
   json: string
   slot?: { ext: string; version: string }
+  /** Set for an entry that is taken in from the spool: identifies it in the log, so that it is taken in once. */
+  spool?: string
 }
 
 /** What a visitor leaves. */

@@ -1,7 +1,7 @@
 import type { Disk } from '../../src/base/fs/disk.ts'
 import { readFile } from '../../src/base/fs/disk.ts'
 import type { HeldSession, Hold } from '../../src/session/driver.ts'
-import type { Sizes } from '../../src/session/files/held-session.ts'
+import type { SessionLimits } from '../../src/session/files/held-session.ts'
 import { listSpoolFiles } from '../../src/session/files/spool.ts'
 import type { CrashDisk } from './crash-disk.ts'
 import { pathsOf, SimulatedDriver } from './crash-driver.ts'
@@ -17,7 +17,7 @@ export interface CrashState {
   locks: SimulatedLocks
   /** The count of changes before the crash: what was heard later was never heard. */
   at: number
-  sizes: Sizes
+  sizes: Partial<SessionLimits>
   wrap?: Wrap
   /** Only what is there is judged, and not what comes after. */
   quick?: boolean

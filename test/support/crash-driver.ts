@@ -12,7 +12,7 @@ import type {
   WriteGuard,
 } from '../../src/session/driver.ts'
 import { attesting, forkFiles, forkPoint } from '../../src/session/files/fork.ts'
-import type { Sizes } from '../../src/session/files/held-session.ts'
+import type { SessionLimits } from '../../src/session/files/held-session.ts'
 import { highestEpoch, logsOf } from '../../src/session/files/logs.ts'
 import {
   type OpenContext,
@@ -58,9 +58,9 @@ export class SimulatedDriver implements StoreDriver {
   readonly id = 'filesystem'
   readonly #disk: Disk
   readonly #locks: SimulatedLocks
-  readonly #sizes: Sizes
+  readonly #sizes: Partial<SessionLimits>
 
-  constructor(disk: Disk, locks: SimulatedLocks, sizes: Sizes) {
+  constructor(disk: Disk, locks: SimulatedLocks, sizes: Partial<SessionLimits>) {
     this.#disk = disk
     this.#locks = locks
     this.#sizes = sizes
@@ -142,7 +142,7 @@ export class SimulatedDriver implements StoreDriver {
   }
 
   #context(paths: SessionPaths, manifest: Manifest, hold: Hold, guard: WriteGuard): OpenContext {
-    return { disk: this.#disk, clock, paths, manifest, hold, guard, sizes: this.#sizes }
+    return { disk: this.#disk, clock, paths, manifest, hold, guard, limits: this.#sizes }
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Disk } from '../../src/base/fs/disk.ts'
 import { createStore } from '../../src/session/create-store.ts'
-import type { Sizes } from '../../src/session/files/held-session.ts'
+import type { SessionLimits } from '../../src/session/files/held-session.ts'
 import { emptyState } from '../../src/session/state.ts'
 import type { Session } from '../../src/session/session.ts'
 import type { SessionStore } from '../../src/session/store.ts'
@@ -17,7 +17,7 @@ export type Wrap = (disk: CrashDisk) => Disk
 export class Simulation {
   readonly disk: CrashDisk
   readonly locks: SimulatedLocks
-  readonly sizes: Sizes
+  readonly sizes: Partial<SessionLimits>
   readonly store: SessionStore
   readonly oracles: Map<string, Oracle>
   readonly #opened: Session[] = []
@@ -27,7 +27,7 @@ export class Simulation {
       disk?: CrashDisk
       wrap?: Wrap
       locks?: SimulatedLocks
-      sizes?: Sizes
+      sizes?: Partial<SessionLimits>
       oracles?: Map<string, Oracle>
     } = {},
   ) {

@@ -1,18 +1,18 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Sizes } from '../../src/session/files/held-session.ts'
+import type { SessionLimits } from '../../src/session/files/held-session.ts'
 import { errno } from './crash-disk.ts'
 import type { Simulation } from './crash-simulation.ts'
 
 /** Something a program does with sessions, as short as it can be and still meet one part of the store. */
 export interface Workload {
   name: string
-  sizes?: Sizes
+  sizes?: Partial<SessionLimits>
   run: (simulation: Simulation) => Promise<void>
 }
 
 export const id = 'one'
 /** Small enough that filling, blobs and segments come into play after a few hundred bytes. */
-const small: Sizes = { growBytes: 700, spareBytes: 300, inlineBytes: 400 }
+const small: Partial<SessionLimits> = { growBytes: 700, spareBytes: 300, inlineBytes: 400 }
 
 export const workloads: Workload[] = [
   {

@@ -1,20 +1,11 @@
 import { join } from 'node:path'
 import { type LogFiles, listSegments } from '../log/log-files.ts'
-import type { Position } from '../log/position.ts'
+import type { AppendPoint, Position } from '../log/position.ts'
 import { laterSegment } from '../log/segment.ts'
 import { replaceFile } from '../../base/fs/atomic-file.ts'
 import { readFully } from '../../base/fs/disk.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import type { LockStanding } from './lock-record.ts'
-
-/** How a log goes on. */
-export interface AppendPoint {
-  from: Position
-  /** In the segment that ends there, or in a new one. */
-  continues: boolean
-  /** At once, even if nothing is ever written: what an earlier writer adds from now on must not count. */
-  eager: boolean
-}
 
 /** Where a writer goes on, so that nobody who came before can spoil it. */
 export function chooseAppendPoint(

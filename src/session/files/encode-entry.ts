@@ -3,23 +3,17 @@ import { encodeBlobBody, encodeBody, encodeField } from '../log/codec.ts'
 import type { BlobName } from '../log/record.ts'
 import type { Entry } from '../driver.ts'
 
-export interface BodyOptions {
-  /** The mark of an entry that a visitor has left. */
-  mark?: string
-  /** Data over this size goes to a blob. */
-  inlineBytes?: number
-}
-
-/** What the line of an entry says. Large data is put into a blob first: until it is on disk, no line may name it. */
+/**
+ * Encodes the part of a line that does not depend on when it is written. Data over `inlineBytes` goes into a blob first:
+ * until the blob is on disk, no line may name it.
+ */
 export function bodyOf(
-  { type, json, slot }: Entry,
+  { type, json, slot, spool }: Entry,
   put: (json: string) => BlobName,
-  { mark, inlineBytes = maxInlineBytes }: BodyOptions = {},
+  inlineBytes = maxInlineBytes,
 ): string {
-  const body = json.length > inlineBytes ? encodeBlobBody(type, put(json)) : encodeBody(type, json)
-  const fields = [
-    slot === undefined ? '' : encodeField('slot', slot),
-    mark === undefined ? '' : encodeField('spool', mark),
-  ]
-  return body + fields.join('')
+  let body = json.length > inlineBytes ? encodeBlobBody(type, put(json)) : encodeBody(type, json)
+  if (slot !== undefined) body += encodeField('slot', slot)
+  if (spool !== undefined) body += encodeField('spool', spool)
+  return body
 }

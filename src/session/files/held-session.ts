@@ -1,14 +1,17 @@
 import { type AuditRecord, auditRecordOf } from '../audit-record.ts'
-import { Blobs } from '../log/blobs.ts'
+import { Blobs, maxInlineBytes } from '../log/blobs.ts'
 import { encodeField } from '../log/codec.ts'
 import { readBackwards, readRecords } from '../log/read.ts'
 import type { BlobName, LogRecord } from '../log/record.ts'
 import { sessionClosed } from '../log/session-closed.ts'
-import { LogWriter } from '../log/writer.ts'
+import type { AppendPoint, Position } from '../log/position.ts'
+import { defaultSegmentSizes, type SegmentSizes } from '../log/segment-file.ts'
+import type { LogName } from '../log/segment.ts'
+import { type CommitPolicy, LogWriter } from '../log/writer.ts'
 import { replaceFile } from '../../base/fs/atomic-file.ts'
 import type { Clock } from '../../base/process/clock.ts'
 import { type Disk, ensureDirectory } from '../../base/fs/disk.ts'
-import type { AppendOptions, Entry, HeldSession, Hold, Receipt, SpoolEntry, WriteGuard } from '../driver.ts'
+import type { AppendOptions, Entry, HeldSession, Hold, Receipt, WriteGuard } from '../driver.ts'
 import { type Manifest, revised, type Revision } from '../manifest.ts'
 import { visitedRecords } from '../snapshot-policy.ts'
 import type { FoldedState } from '../state.ts'
@@ -17,25 +20,26 @@ import { bodyOf } from './encode-entry.ts'
 import { eachRecord } from './each-record.ts'
 import { withFileErrors } from './session-file-errors.ts'
 import { type LogEnds, type Logs, logsOf } from './logs.ts'
-import type { AppendPoint } from './append-point.ts'
 import type { SessionPaths } from './paths.ts'
 import type { WriterLock } from './session-lock.ts'
 import { Snapshots } from './snapshots.ts'
 import { formatManifest } from './staged-session.ts'
 import { takeSpool } from './take-spool.ts'
 
-/** Where things become large; by default, what suits a real disk. */
-export interface Sizes {
-  /** Data over this size goes to a blob. */
-  inlineBytes?: number
-  /** A segment of this size is followed by another. */
-  segmentBytes?: number
-  /** By how much a log grows at least, beyond what is needed. */
-  growBytes?: number
-  /** What an audit log keeps free for the moment when the disk is full. */
-  spareBytes?: number
-  /** After so many records a visitor takes a snapshot. */
-  visitedRecords?: number
+/** The sizes at which a session changes how it stores things. Tests make them small. */
+export interface SessionLimits extends SegmentSizes {
+  /** Data over this many bytes goes to a blob. */
+  inlineBytes: number
+  /** A visitor takes a snapshot after this many records without one. */
+  visitedRecords: number
+}
+
+export const defaultLimits: SessionLimits = {
+  ...defaultSegmentSizes,
+  inlineBytes: maxInlineBytes,
+  /** Of the audit log: the line that reports a full disk must still fit. */
+  spareBytes: 8 << 10,
+  visitedRecords,
 }
 
 export interface HeldOptions {
@@ -56,17 +60,15 @@ export interface HeldOptions {
   spooled: Set<string>
   /** After the lock was given back. */
   onReleased?: () => void
-  sizes?: Sizes
+  limits: SessionLimits
 }
-
-/** The line that says that a disk is full must fit on it. */
-const spareAuditBytes = 8 << 10
 
 /** A session in plain files, held for writing. */
 export class FilesystemSession implements HeldSession {
   readonly state: FoldedState
   readonly report: RecoveryReport
   readonly #options: HeldOptions
+  readonly #policy: CommitPolicy
   readonly #logs: Logs
   readonly #blobs: Blobs
   readonly #snapshots: Snapshots
@@ -87,6 +89,7 @@ export class FilesystemSession implements HeldSession {
     this.#logs = logsOf(disk, paths)
     this.#blobs = new Blobs(disk, paths.blobs)
     this.#snapshots = new Snapshots(disk, paths)
+    this.#policy = new SessionCommitPolicy(options, () => this.#ends().audit)
     this.#journal = this.#writer('journal')
     // Also for one who may never need it: on a full disk the line that says so must fit.
     if (audit.eager || options.hold.kind === 'writer') this.#openAudit()
@@ -105,38 +108,26 @@ export class FilesystemSession implements HeldSession {
   }
 
   get snapshotDue(): boolean {
-    return this.sinceSnapshot.records >= (this.#options.sizes?.visitedRecords ?? visitedRecords)
+    return this.sinceSnapshot.records >= this.#options.limits.visitedRecords
   }
 
   append(entry: Entry, options?: AppendOptions): Promise<Receipt> {
-    return this.#append(entry, options)
-  }
-
-  audit(entry: Entry, applied?: (record: AuditRecord) => void): Promise<{ seq: number; hash: string }> {
-    return this.#appendAudit(entry, applied)
-  }
-
-  #append(entry: Entry, options?: AppendOptions, mark?: string): Promise<Receipt> {
-    const body = this.#bodyOf(entry, mark)
+    const body = this.#encode(entry)
     this.#bytes += body.length
     return this.#journal.append(body, options)
   }
 
-  async #appendAudit(
-    entry: Entry,
-    applied?: (record: AuditRecord) => void,
-    mark?: string,
-  ): Promise<{ seq: number; hash: string }> {
+  async audit(entry: Entry, applied?: (record: AuditRecord) => void): Promise<{ seq: number; hash: string }> {
     const writer = this.#auditWriter()
     const { type, json } = entry
     let hash = ''
-    const appended = writer.append(this.#bodyOf(entry, mark), {
+    const appended = writer.append(this.#encode(entry), {
       applied({ seq, at }) {
         hash = writer.position.tail
         applied?.(auditRecordOf({ seq, at, type, data: JSON.parse(json) as unknown, hash }))
       },
     })
-    // At once: whoever waits for an intent waits to act, and nothing gathers meanwhile.
+    // At once: the caller of an intent waits for it before it acts, so no further lines would gather.
     writer.commit()
     const { seq } = await appended
     return { seq, hash }
@@ -177,21 +168,18 @@ export class FilesystemSession implements HeldSession {
 
   async takeSpool(applied: (record: AuditRecord) => void): Promise<void> {
     const { disk, paths, spooled, guard } = this.#options
-    await takeSpool(disk, paths, spooled, (entry, mark) => this.#takeIn(guard.redact(entry), mark, applied))
-  }
-
-  /** Remembered the moment it counts: until its file is gone, this try or the next may fail, and a snapshot must tell of it. */
-  async #takeIn(entry: SpoolEntry, mark: string, applied: (record: AuditRecord) => void): Promise<void> {
-    const { spooled } = this.#options
-    if (entry.log === 'journal') {
-      await this.#append(entry, { applied: () => spooled.add(mark) }, mark)
-      return
-    }
-    const remember = (record: AuditRecord): void => {
-      spooled.add(mark)
-      applied(record)
-    }
-    await this.#appendAudit(entry, remember, mark)
+    await takeSpool(disk, paths, spooled, async ({ log, ...left }, mark) => {
+      const entry = { ...guard.redact(left), spool: mark }
+      // The mark is kept from the moment the record counts until its file is gone: removing the file may fail, and a
+      // snapshot that is taken in between must list the mark.
+      const remember = (): unknown => spooled.add(mark)
+      if (log === 'journal') await this.append(entry, { applied: remember })
+      else
+        await this.audit(entry, (record) => {
+          remember()
+          applied(record)
+        })
+    })
   }
 
   ends(): ReturnType<HeldSession['ends']> {
@@ -273,37 +261,29 @@ export class FilesystemSession implements HeldSession {
     }
   }
 
-  #writer(log: 'journal' | 'audit'): LogWriter {
-    const { clock, lock, hold, guard, sizes } = this.#options
-    const { from, continues } = this.#options[log]
+  #writer(log: LogName): LogWriter {
+    const { clock, lock, hold, limits } = this.#options
+    const { segmentBytes, growBytes, spareBytes } = limits
     return new LogWriter({
-      ...this.#logs[log],
-      clock,
+      files: this.#logs[log],
+      start: this.#options[log],
       epoch: lock.epoch,
-      after: from,
-      continues,
-      assertOurs: () => lock.assertOurs(),
-      inspect: (bytes) => guard.check(bytes),
-      segmentBytes: sizes?.segmentBytes,
-      growBytes: sizes?.growBytes,
-      // What a visitor makes room for would only be cut off again.
-      ...(hold.kind === 'visitor' ? { growBytes: 0 } : {}),
-      ...(log === 'journal'
-        ? { stamp: () => this.#stamp() }
-        : { spareBytes: sizes?.spareBytes ?? spareAuditBytes }),
+      clock,
+      policy: this.#policy,
+      sizes: {
+        segmentBytes,
+        // A visitor closes the file in a moment, which cuts the filling off again.
+        growBytes: hold.kind === 'visitor' ? 0 : growBytes,
+        spareBytes: log === 'audit' ? spareBytes : 0,
+      },
     })
   }
 
-  /** How far the audit log has come, for the journal to attest. */
-  #stamp(): string {
-    const { seq, tail } = this.#audit?.position ?? this.#options.audit.from
-    return seq === 0 ? '' : encodeField('audit', { count: seq, head: tail })
+  #encode(entry: Entry): string {
+    return bodyOf(entry, this.#putBlob, this.#options.limits.inlineBytes)
   }
 
-  #bodyOf(entry: Entry, mark: string | undefined): string {
-    const put = (json: string): BlobName => this.#explained('write a blob', () => this.#put(json))
-    return bodyOf(entry, put, { mark, inlineBytes: this.#options.sizes?.inlineBytes })
-  }
+  readonly #putBlob = (json: string): BlobName => this.#explained('write a blob', () => this.#put(json))
 
   #put(json: string): BlobName {
     this.#options.guard.check(Buffer.from(json))
@@ -312,5 +292,33 @@ export class FilesystemSession implements HeldSession {
 
   #explained<T>(doing: string, act: () => T): T {
     return withFileErrors(doing, this.#options.paths.root, act)
+  }
+}
+
+/** Checks the commits of both logs against the lock and the secrets of their session. */
+class SessionCommitPolicy implements CommitPolicy {
+  readonly #lock: WriterLock
+  readonly #guard: WriteGuard
+  readonly #auditEnd: () => Position
+
+  constructor({ lock, guard }: HeldOptions, auditEnd: () => Position) {
+    this.#lock = lock
+    this.#guard = guard
+    this.#auditEnd = auditEnd
+  }
+
+  /** The journal attests how far the audit log has come. */
+  checkpoint(log: LogName): string {
+    if (log === 'audit') return ''
+    const { seq, tail } = this.#auditEnd()
+    return seq === 0 ? '' : encodeField('audit', { count: seq, head: tail })
+  }
+
+  check(bytes: Buffer): void {
+    this.#guard.check(bytes)
+  }
+
+  assertOwned(): void {
+    this.#lock.assertOurs()
   }
 }

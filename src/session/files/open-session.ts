@@ -10,11 +10,10 @@ import { damageFound } from '../damage-error.ts'
 import type { Hold, WriteGuard } from '../driver.ts'
 import type { Manifest } from '../manifest.ts'
 import { brokenSlots, nothingToReport } from '../recovery-report.ts'
-import { visitedRecords } from '../snapshot-policy.ts'
 import { emptyState } from '../state.ts'
 import type { RecoveryReport } from '../store.ts'
 import { damageInRecovery, isMarkedDamaged, markDamaged } from './damage-marker.ts'
-import { FilesystemSession, type Sizes } from './held-session.ts'
+import { FilesystemSession, type SessionLimits, defaultLimits } from './held-session.ts'
 import { type LogEnds, type Logs, logsOf } from './logs.ts'
 import { chooseAppendPoint } from './append-point.ts'
 import type { SessionPaths } from './paths.ts'
@@ -32,7 +31,8 @@ export interface OpenContext {
   hold: Hold
   guard: WriteGuard
   onReleased?: () => void
-  sizes?: Sizes
+  /** Smaller in tests. */
+  limits?: Partial<SessionLimits>
   /** By a repair: what is still marked as damaged is about to be no more. */
   repairing?: boolean
 }
@@ -46,6 +46,7 @@ export interface TakenHold extends Pick<TakenLock, 'standing' | 'before'> {
 export const openNewSession = (context: OpenContext, lock: WriterLock): FilesystemSession =>
   new FilesystemSession({
     ...context,
+    limits: { ...defaultLimits, ...context.limits },
     lock,
     state: emptyState(),
     report: nothingToReport(),
@@ -89,6 +90,7 @@ export function openTakenSession(context: OpenContext, taken: TakenHold): Filesy
   }
   return new FilesystemSession({
     ...context,
+    limits: { ...defaultLimits, ...context.limits },
     lock,
     state,
     report,
@@ -100,8 +102,9 @@ export function openTakenSession(context: OpenContext, taken: TakenHold): Filesy
 }
 
 /** By the names of the snapshots alone. */
-const isSnapshotDue = ({ disk, paths, sizes }: OpenContext, { journal }: LogEnds): boolean =>
-  journal.seq - new Snapshots(disk, paths).newestSeq() >= (sizes?.visitedRecords ?? visitedRecords)
+const isSnapshotDue = ({ disk, paths, limits }: OpenContext, { journal }: LogEnds): boolean =>
+  journal.seq - new Snapshots(disk, paths).newestSeq() >=
+  (limits?.visitedRecords ?? defaultLimits.visitedRecords)
 
 /** Do the logs end where the last writer says that it left them? */
 const isAsLeft = (logs: Logs, ends: LogEnds): boolean =>
@@ -112,6 +115,7 @@ const isAsLeft = (logs: Logs, ends: LogEnds): boolean =>
 const openAt = (context: OpenContext, { lock }: TakenHold, logs: Logs, ends: LogEnds): FilesystemSession =>
   new FilesystemSession({
     ...context,
+    limits: { ...defaultLimits, ...context.limits },
     lock,
     state: emptyState(),
     report: nothingToReport(),

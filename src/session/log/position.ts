@@ -12,6 +12,15 @@ export interface Position {
   offset: number
 }
 
+/** Where a writer goes on in a log. */
+export interface AppendPoint {
+  from: Position
+  /** True: append to the segment that ends at `from`. False: begin a new segment. */
+  continues: boolean
+  /** Open the log at once, even if no record follows: records that an earlier writer adds from now on must not count. */
+  eager: boolean
+}
+
 /** Before the first record. */
 export const logStart = (log: LogName, codec: Codec = journalCodec): Position => ({
   seq: 0,

@@ -1,49 +1,59 @@
-import { type Disk, writeFully } from '../../base/fs/disk.ts'
 import { errorCode } from '../../base/errors/stint-error.ts'
+import { type Disk, writeFully } from '../../base/fs/disk.ts'
 
-/** How much room a segment makes for what comes. */
-export interface Room {
-  /** Kept for the moment when the disk is full. */
-  spareBytes?: number
-  /** By how much the file grows at least, beyond what is needed. */
-  growBytes?: number
+/** The sizes of a log's segment files, in bytes. */
+export interface SegmentSizes {
+  /** A segment that has reached this size is followed by another. */
+  segmentBytes: number
+  /** The least by which a file is extended beyond the bytes it needs; 0 for not at all. */
+  growBytes: number
+  /** Space that a file keeps allocated behind its last record, for the moment when the disk is full. */
+  spareBytes: number
+}
+
+export const defaultSegmentSizes: SegmentSizes = {
+  segmentBytes: 64 << 20,
+  growBytes: 64 << 10,
+  spareBytes: 0,
 }
 
 /**
- * A file grows in steps, filled with newlines: a write within it need not change its size, which makes a sync much cheaper. Small ones grow less.
+ * Files are extended in steps that grow with them, filled with newlines. A write inside the file does not change its
+ * size, and a sync that has no new size to write is much cheaper.
  */
-const growth = { least: 64 << 10, most: 256 << 10 }
-const filling = Buffer.alloc(growth.most, '\n')
+const maxGrowBytes = 256 << 10
+const filling = Buffer.alloc(maxGrowBytes, '\n')
+/** A group of this size would use up the filling that was just made for it. */
+const largeGroupBytes = 64 << 10
 
 /** A segment that is being written. */
 export class SegmentFile {
   readonly name: string
   readonly #disk: Disk
   readonly #file: number
-  readonly #room: Room
+  readonly #sizes: SegmentSizes
   #end: number
-  /** Up to here, the file has been filled. */
+  /** The file is filled up to here. */
   #allocated: number
 
-  constructor(disk: Disk, name: string, file: number, room: Room, from = { end: 0, allocated: 0 }) {
+  constructor(disk: Disk, name: string, file: number, sizes: SegmentSizes, from = { end: 0, allocated: 0 }) {
     this.#disk = disk
     this.name = name
     this.#file = file
-    this.#room = room
+    this.#sizes = sizes
     this.#end = from.end
     this.#allocated = from.allocated
   }
 
-  /** Up to here, all is acknowledged. */
+  /** The end of the last acknowledged record. */
   get end(): number {
     return this.#end
   }
 
-  /** On return these bytes are on the disk, behind what is acknowledged. They count once they are accepted. */
+  /** Writes and syncs bytes behind the acknowledged records. They count once they are accepted. */
   write(bytes: Buffer): void {
     writeFully(this.#disk, this.#file, bytes, this.#end)
-    // A large group would use up at once what is filled for it.
-    this.#fill(this.#end + bytes.length, bytes.length < growth.least ? undefined : 0)
+    this.#fill(this.#end + bytes.length, bytes.length < largeGroupBytes ? this.#sizes.growBytes : 0)
     this.#disk.sync(this.#file)
   }
 
@@ -51,13 +61,13 @@ export class SegmentFile {
     this.#end += bytes.length
   }
 
-  /** Makes the spare room now: when it is needed, there is none. */
+  /** Allocates the spare space now: on a full disk it would be too late. */
   keepSpare(): void {
     this.#fill(this.#end, 0)
   }
 
-  /** Cuts off what is not acknowledged, and closes the file. */
-  seal(): void {
+  /** Cuts the file behind its last acknowledged record, syncs and closes it. */
+  truncateAndClose(): void {
     try {
       this.#disk.truncate(this.#file, this.#end)
       this.#disk.sync(this.#file)
@@ -66,25 +76,25 @@ export class SegmentFile {
     }
   }
 
-  /** Leaves the file as it is. */
+  /** Closes the file and leaves its contents as they are. */
   close(): void {
     this.#disk.close(this.#file)
   }
 
-  /** Makes room after `end`, if there is too little. */
-  #fill(end: number, least = this.#room.growBytes ?? growth.least): void {
-    const { spareBytes = 0 } = this.#room
+  /** Extends the file behind `end` by at least `growBytes` and the spare, if less than the spare is left there. */
+  #fill(end: number, growBytes: number): void {
+    const { spareBytes } = this.#sizes
     if (end + spareBytes <= this.#allocated) return
     const from = Math.max(end, this.#allocated)
-    const growBytes = least === 0 ? 0 : Math.max(least, Math.min(growth.most, end))
-    const more = Math.min(growBytes + spareBytes, filling.length)
+    const wanted = growBytes === 0 ? 0 : Math.max(growBytes, Math.min(maxGrowBytes, end))
+    const more = Math.min(wanted + spareBytes, filling.length)
     this.#allocated = from
-    if (growBytes + spareBytes === 0) return
+    if (more === 0) return
     try {
       writeFully(this.#disk, this.#file, filling.subarray(0, more), from)
       this.#allocated = from + more
     } catch (error) {
-      // The record itself is written: on a full disk the last ones do without.
+      // On a full disk the last records do without filling: the records themselves are already written.
       if (!['ENOSPC', 'EDQUOT'].includes(errorCode(error) ?? '')) throw error
     }
   }

@@ -5,12 +5,14 @@ import { decodeRecord } from '../../../test/support/decode-record.ts'
 import { World } from '../../../test/support/world.ts'
 import { systemClock } from '../../base/process/clock.ts'
 import { type Disk, nodeDisk } from '../../base/fs/disk.ts'
+import type { AppendOptions, Receipt } from '../driver.ts'
 import { linesFrom } from './lines.ts'
-import { logStart } from './position.ts'
+import { logStart, type Position } from './position.ts'
 import { encodeBody, journalCodec } from './codec.ts'
 import type { LogRecord } from './record.ts'
 import { effectiveSegments } from './segment.ts'
-import { type AppendOptions, type Appended, LogWriter, type WriterOptions } from './writer.ts'
+import { defaultSegmentSizes } from './segment-file.ts'
+import { LogWriter } from './writer.ts'
 
 let world: World
 let directory: string
@@ -23,22 +25,32 @@ afterEach(() => world[Symbol.asyncDispose]())
 
 /** A writer of the journal, given plain values. */
 class JournalWriter extends LogWriter {
-  write(type: string, data: unknown, options?: AppendOptions): Promise<Pick<Appended, 'seq'>> {
+  write(type: string, data: unknown, options?: AppendOptions): Promise<Pick<Receipt, 'seq'>> {
     return this.append(encodeBody(type, JSON.stringify(data)), options).then(({ seq }) => ({ seq }))
   }
 }
 
-const open = (more: Partial<WriterOptions> = {}): JournalWriter =>
-  new JournalWriter({
-    disk: nodeDisk,
+interface Opening {
+  disk?: Disk
+  epoch?: number
+  from?: Position
+  continues?: boolean
+  segmentBytes?: number
+  assertOwned?: () => void
+}
+
+function open(opening: Opening = {}): JournalWriter {
+  const { disk = nodeDisk, epoch = 1, from = logStart('journal'), continues = false } = opening
+  const { segmentBytes = defaultSegmentSizes.segmentBytes, assertOwned = () => {} } = opening
+  return new JournalWriter({
+    files: { disk, directory, log: 'journal', codec: journalCodec },
+    start: { from, continues, eager: true },
+    epoch,
     clock: systemClock,
-    directory,
-    log: 'journal',
-    codec: journalCodec,
-    epoch: 1,
-    after: logStart('journal'),
-    ...more,
+    policy: { checkpoint: () => '', check: () => {}, assertOwned },
+    sizes: { ...defaultSegmentSizes, segmentBytes },
   })
+}
 
 /** What a reader finds that believes only what counts. */
 function records(): LogRecord[] {
@@ -133,7 +145,7 @@ test('the file is filled up with newlines, modes are private, and a close cuts t
 test('a writer goes on where another has closed', async () => {
   const first = open()
   await first.write('m', 1)
-  const second = open({ epoch: 2, after: first.close(), continues: true })
+  const second = open({ epoch: 2, from: first.close(), continues: true })
   await second.write('m', 2)
   second.close()
   expect(records().map(({ seq, epoch }) => [seq, epoch])).toEqual([
@@ -206,7 +218,7 @@ test('where a crash has left a later segment and not the first, the first is not
 })
 
 test('a robbed writer does not put a segment in front of the one of its heir', async () => {
-  const robbed = { epoch: 1, assertOurs: () => fail('fenced') }
+  const robbed = { epoch: 1, assertOwned: () => fail('fenced') }
   await open({ epoch: 2 }).write('m', 'of the heir')
   expect(() => open(robbed)).toThrow('fenced')
   // It has looked before the heir came.
@@ -217,7 +229,7 @@ test('a robbed writer does not put a segment in front of the one of its heir', a
 test('what a writer appends that has lost its lock does not count, wherever it puts it', async () => {
   const robbed = open({ segmentBytes: 200 })
   await robbed.write('m', 'mine')
-  const heir = open({ epoch: 2, after: robbed.position })
+  const heir = open({ epoch: 2, from: robbed.position })
   await heir.write('m', 'of the heir')
   for (const data of ['late', 'later', 'x'.repeat(300), 'latest']) await robbed.write('m', data)
   await heir.write('m', 'again')
@@ -227,7 +239,7 @@ test('what a writer appends that has lost its lock does not count, wherever it p
 test('what is written after the lock was lost is not acknowledged, the file stays as it is, and nothing follows', async () => {
   let ours = true
   const writer = open({
-    assertOurs: () => {
+    assertOwned: () => {
       if (!ours) throw new Error('fenced')
     },
   })

@@ -1,53 +1,41 @@
 import { join } from 'node:path'
-import type { Clock } from '../../base/process/clock.ts'
-import type { Disk } from '../../base/fs/disk.ts'
 import { codedError, errorCode } from '../../base/errors/stint-error.ts'
-import type { Codec } from './codec.ts'
+import type { Clock } from '../../base/process/clock.ts'
+import type { AppendOptions, Receipt } from '../driver.ts'
 import { LazyCommit } from './lazy-commit.ts'
 import { LineBuffer } from './line-buffer.ts'
-import type { Position } from './position.ts'
-import { firstSegment, effectiveSegments, laterSegment, type LogName } from './segment.ts'
-import { type Room, SegmentFile } from './segment-file.ts'
+import type { LogFiles } from './log-files.ts'
+import type { AppendPoint, Position } from './position.ts'
+import { effectiveSegments, firstSegment, laterSegment, type LogName } from './segment.ts'
+import { SegmentFile, type SegmentSizes } from './segment-file.ts'
 import { sessionClosed } from './session-closed.ts'
 
-export interface WriterOptions extends Room {
-  disk: Disk
-  clock: Clock
-  directory: string
-  log: LogName
-  codec: Codec
-  epoch: number
-  /** After the last record that is there. */
-  after: Position
-  /** Go on in the segment of that position, which ends there; only if nobody else can still be writing to it. Otherwise a new one is begun. */
-  continues?: boolean
-  /** Throws if the lock is no longer ours; asked before a write is acknowledged. */
-  assertOurs?: () => void
-  /** More fields for the first record of a group, if they have changed since the last: `,"name":value`. */
-  stamp?: () => string
+/** What a commit asks of the session it writes for. One object serves both logs of the session. */
+export interface CommitPolicy {
+  /**
+   * Fields that the first record of a group in this log carries, as `,"name":value`: how far the other log has come.
+   * They are written only if they have changed since the last group; '' for none.
+   */
+  checkpoint(log: LogName): string
   /** Throws if these bytes must not be written. */
-  inspect?: (bytes: Buffer) => void
-  /** A segment of this size is followed by another. */
-  segmentBytes?: number
-  /** Commits what has gathered; by default when the event loop comes round. */
-  schedule?: (commit: () => void) => void
+  check(bytes: Buffer): void
+  /** Throws if this process no longer holds the lock of the session. */
+  assertOwned(): void
 }
 
-export interface Appended {
-  seq: number
-  at: number
-}
-
-export interface AppendOptions {
-  /** False: it may wait for others, but no longer than a moment. */
-  durable?: boolean
-  /** Called when the record counts, before anything else can happen. */
-  applied?: (appended: Appended) => void
+export interface LogWriterOptions {
+  files: LogFiles
+  start: AppendPoint
+  /** The epoch of the session's lock, which each record carries. */
+  epoch: number
+  clock: Clock
+  policy: CommitPolicy
+  sizes: SegmentSizes
 }
 
 interface Pending {
   body: string
-  appended: Appended
+  receipt: Receipt
   applied: AppendOptions['applied']
 }
 
@@ -66,8 +54,6 @@ class Group {
   }
 }
 
-const defaultSegmentBytes = 64 << 20
-
 /**
  * Appends records so that each is on disk when its promise resolves. Whatever gathers while one commit is under way goes into the next, with one write and one sync.
  *
@@ -75,22 +61,22 @@ const defaultSegmentBytes = 64 << 20
  * one. A sync is never tried again: after a failed one, nobody knows what the disk has.
  */
 export class LogWriter {
-  readonly #options: WriterOptions
+  readonly #options: LogWriterOptions
   readonly #lines = new LineBuffer()
   readonly #lazy = new LazyCommit(() => this.commit())
   #gathering: Group | undefined
   #scheduled = false
   #position: Position
   #segment: SegmentFile | undefined
-  #stamped = ''
+  #checkpoint = ''
   #broken: unknown
 
-  constructor(options: WriterOptions) {
+  constructor(options: LogWriterOptions) {
+    const { from, continues } = options.start
     this.#options = options
-    this.#position = options.after
-    const { continues, after, spareBytes } = options
-    const segment = continues ? this.#continue(after) : this.#begin(after.seq + 1)
-    if (spareBytes !== undefined) orClose(segment, () => segment.keepSpare())
+    this.#position = from
+    const segment = continues ? this.#continue(from) : this.#begin(from.seq + 1)
+    orClose(segment, () => segment.keepSpare())
     this.#segment = segment
   }
 
@@ -100,14 +86,14 @@ export class LogWriter {
   }
 
   /** Resolves when the record is on disk. With `durable: false` it may wait for others, but no longer than a moment. */
-  append(body: string, { durable = true, applied }: AppendOptions = {}): Promise<Appended> {
+  append(body: string, { durable = true, applied }: AppendOptions = {}): Promise<Receipt> {
     if (this.#broken !== undefined) return Promise.reject(this.#broken)
     const group = (this.#gathering ??= new Group())
-    const appended = { seq: 0, at: this.#options.clock.now() }
-    group.records.push({ body, appended, applied })
+    const receipt = { seq: 0, at: this.#options.clock.now() }
+    group.records.push({ body, receipt, applied })
     if (durable) this.#commitSoon()
     else this.#lazy.schedule()
-    return group.written.then(() => appended)
+    return group.written.then(() => receipt)
   }
 
   /** Writes and syncs what has gathered, now. */
@@ -121,10 +107,10 @@ export class LogWriter {
       if (this.#broken !== undefined) throw this.#broken
       this.#write(group.records)
     } catch (error) {
-      group.reject(codedError(error, `write to the ${this.#options.log}`))
+      group.reject(codedError(error, `write to the ${this.#options.files.log}`))
       return
     }
-    for (const { appended, applied } of group.records) applied?.(appended)
+    for (const { receipt, applied } of group.records) applied?.(receipt)
     group.resolve()
   }
 
@@ -132,7 +118,7 @@ export class LogWriter {
   close(): Position {
     this.commit()
     this.#broken ??= sessionClosed()
-    this.#sealCurrent()
+    this.#closeSegment()
     return this.#position
   }
 
@@ -145,18 +131,17 @@ export class LogWriter {
   #commitSoon(): void {
     if (this.#scheduled) return
     this.#scheduled = true
-    const { schedule = setImmediate } = this.#options
-    schedule(() => this.commit())
+    setImmediate(() => this.commit())
   }
 
   #write(records: readonly Pending[]): void {
-    const { inspect, stamp, segmentBytes = defaultSegmentBytes } = this.#options
-    const stamped = stamp?.() ?? ''
+    const { files, policy, sizes } = this.#options
+    const checkpoint = policy.checkpoint(files.log)
     const group = this.#position.seq + 1
-    const tail = this.#encode(records, group, stamped === this.#stamped ? '' : stamped)
+    const tail = this.#encode(records, group, checkpoint === this.#checkpoint ? '' : checkpoint)
     const { bytes } = this.#lines
-    inspect?.(bytes)
-    if (this.#segment !== undefined && this.#segment.end >= segmentBytes) this.#sealCurrent()
+    policy.check(bytes)
+    if (this.#segment !== undefined && this.#segment.end >= sizes.segmentBytes) this.#closeSegment()
     const segment = (this.#segment ??= this.#begin(group))
     try {
       segment.write(bytes)
@@ -164,34 +149,35 @@ export class LogWriter {
       this.#poison(segment)
       throw error
     }
-    // Who was stopped may have been robbed meanwhile: what nobody will read must not be acknowledged. Written it may be: it is in a file that no
-    // longer counts.
-    this.#assertOurs()
+    // If this process was suspended, another writer may have taken the session over. Re-check the lock before
+    // acknowledging: a record in a superseded segment is never read.
+    this.#assertOwned()
     segment.accept(bytes)
-    this.#stamped = stamped
+    this.#checkpoint = checkpoint
     this.#position = { seq: group + records.length - 1, tail, segment: segment.name, offset: segment.end }
   }
 
   /** Numbers the records, makes their lines, and returns the tail of the last. */
-  #encode(records: readonly Pending[], group: number, stamp: string): string {
-    const { codec, epoch } = this.#options
+  #encode(records: readonly Pending[], group: number, checkpoint: string): string {
+    const { files, epoch } = this.#options
+    const { codec } = files
     const lines = this.#lines
     lines.clear()
     let { tail } = this.#position
-    records.forEach(({ body, appended }, i) => {
-      appended.seq = group + i
-      const { seq, at } = appended
-      lines.add(codec.text({ seq, at, group, epoch }, i === 0 ? body + stamp : body, tail))
-      // Where lines need not follow each other, only the last one's is asked for.
+    records.forEach(({ body, receipt }, i) => {
+      receipt.seq = group + i
+      const { seq, at } = receipt
+      lines.add(codec.text({ seq, at, group, epoch }, i === 0 ? body + checkpoint : body, tail))
+      // In a log without a chain, only the tail of the last line is needed.
       if (codec.follows !== undefined) tail = codec.tailOf(lines.last)
     })
     return codec.tailOf(lines.last)
   }
 
-  /** Once it is somebody else's, the file is left as it is: they may have read, and accepted, what we wrote last. */
-  #assertOurs(): void {
+  /** Leaves the segment as it is if the lock is lost: the new holder may have read and accepted the last records. */
+  #assertOwned(): void {
     try {
-      this.#options.assertOurs?.()
+      this.#options.policy.assertOwned()
     } catch (error) {
       this.#broken = error
       this.abandon()
@@ -200,63 +186,70 @@ export class LogWriter {
   }
 
   #continue({ segment: name, offset: end }: Position): SegmentFile {
-    const { disk, directory } = this.#options
+    const { files, sizes } = this.#options
+    const { disk, directory } = files
     const file = disk.open(join(directory, name))
-    return new SegmentFile(disk, name, file, this.#options, { end, allocated: disk.size(file) })
+    return new SegmentFile(disk, name, file, sizes, { end, allocated: disk.size(file) })
   }
 
   #begin(firstSeq: number): SegmentFile {
-    const { disk, directory } = this.#options
+    const { disk, directory } = this.#options.files
     const segment = (firstSeq === 1 ? this.#createFirst() : undefined) ?? this.#createLater(firstSeq)
     orClose(segment, () => disk.syncDirectory(directory))
     return segment
   }
 
-  /** The plain name stands behind all others, so it is only for a log that has none. */
+  /** Every other segment overrules the plain name, so it is only for a log that has no segment yet. */
   #createFirst(): SegmentFile | undefined {
-    const { disk, directory, log } = this.#options
+    const { files, sizes } = this.#options
+    const { disk, directory, log } = files
     const name = firstSegment(log)
     if (effectiveSegments(log, disk.list(directory)).length === 0) {
       try {
-        return new SegmentFile(disk, name, disk.create(join(directory, name)), this.#options)
+        return new SegmentFile(disk, name, disk.create(join(directory, name)), sizes)
       } catch (error) {
         if (errorCode(error) !== 'EEXIST') throw error
       }
     }
-    // What is there is a dead writer's, or ours. Or of one who has taken the session from us: a segment with our epoch would take its place.
-    this.#assertOurs()
+    // The segment that is there belongs to a dead writer or to this one. If it belongs to a writer that has taken the
+    // session over, a segment with our epoch would overrule it.
+    this.#assertOwned()
     return undefined
   }
 
   #createLater(firstSeq: number): SegmentFile {
-    const { disk, directory, log, epoch } = this.#options
+    const { files, epoch, sizes } = this.#options
+    const { disk, directory, log } = files
     const name = laterSegment(log, firstSeq, epoch)
     const path = join(directory, name)
     try {
-      return new SegmentFile(disk, name, disk.create(path), this.#options)
+      return new SegmentFile(disk, name, disk.create(path), sizes)
     } catch (error) {
       if (errorCode(error) !== 'EEXIST') throw error
     }
-    // From before it was poisoned, or from a try to open that failed: nothing in it was acknowledged.
+    // Left by a poisoned segment or by an opening that failed: nothing in it was acknowledged.
     const file = disk.open(path)
-    const segment = new SegmentFile(disk, name, file, this.#options)
+    const segment = new SegmentFile(disk, name, file, sizes)
     orClose(segment, () => disk.truncate(file, 0))
     return segment
   }
 
-  #sealCurrent(): void {
+  #closeSegment(): void {
     const segment = this.#segment
     this.#segment = undefined
-    segment?.seal()
+    segment?.truncateAndClose()
   }
 
   /** Cuts it back to what was acknowledged; if even that fails, nothing can be written any more. */
   #poison(segment: SegmentFile): void {
     this.#segment = undefined
     try {
-      segment.seal()
+      segment.truncateAndClose()
     } catch (error) {
-      this.#broken = codedError(error, `cut the ${this.#options.log} back to what is safe`)
+      this.#broken = codedError(
+        error,
+        `truncate the ${this.#options.files.log} to its last acknowledged record`,
+      )
     }
   }
 }
