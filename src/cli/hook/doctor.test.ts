@@ -166,12 +166,16 @@ test('a file that the agent itself does not read: said when it is installed, and
   ])
 })
 
-test('Codex: switched off is a problem, not yet trusted is said', async () => {
+test('Codex: hooks that are off and an invalid config.toml are problems, untrusted hooks get a note', async () => {
   await using world = new HookUser()
   await world.change('install', 'codex')
   const config = join(world.user, '.codex/config.toml')
   writeFileSync(config, 'model = "x"\n[features]\nother = true\nhooks = false # for now\n')
   expect(problemsOf(await doctor(world))).toContain('config.toml switches hooks off')
+  writeFileSync(config, 'features = { hooks = false }\n')
+  expect(problemsOf(await doctor(world))).toContain('config.toml switches hooks off')
+  writeFileSync(config, '[features\nhooks = false\n')
+  expect(problemsOf(await doctor(world))).toMatch(/config\.toml is not valid TOML \(line 1, column \d+: /)
   writeFileSync(config, '[features]\nhooks = true\n[tools]\nhooks = false\n')
   const untrusted = await doctor(world)
   expect([untrusted.code, untrusted.data.hooks[0]?.notes[0]?.fix]).toEqual([0, 'enter /hooks in Codex'])

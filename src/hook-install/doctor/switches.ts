@@ -5,6 +5,7 @@ import type { Installation } from '../inspect.ts'
 import { type JsonObject, objectOr, parseJson } from '../json/parse.ts'
 import { agentHome, settingsPath } from '../agent-home.ts'
 import { readSettings } from '../settings/settings-file.ts'
+import { readCodexConfig } from './codex-config.ts'
 import { decode } from '../settings/settings-text.ts'
 import { unreadBy } from '../settings/strict-json.ts'
 
@@ -39,15 +40,16 @@ const looks: Partial<Record<AgentName, (installation: Installation, workspace: s
     ]
   },
   codex: ({ path }) => {
-    const config = join(agentHome('codex'), 'config.toml')
-    const text = textOf(config)
-    const trust = codexTrust(text, [path, readSettings(path).real])
+    const file = join(agentHome('codex'), 'config.toml')
+    const config = readCodexConfig(tomlOf(file), [path, readSettings(path).real])
+    if ('invalid' in config)
+      return [off(`${file} is not valid TOML (${config.invalid})`, 'repair it: Codex cannot read it')]
     return [
-      ...(switchedOff(text)
-        ? [off(`${config} switches hooks off`, 'set `hooks = true` under [features]')]
+      ...(config.off ? [off(`${file} switches hooks off`, 'set `hooks = true` under [features]')] : []),
+      ...(config.trust === 'disabled'
+        ? [off(`${file} switches these hooks off`, 'enter /hooks in Codex')]
         : []),
-      ...(trust === 'disabled' ? [off(`${config} switches these hooks off`, 'enter /hooks in Codex')] : []),
-      ...(trust === 'unknown' ? [untrusted] : []),
+      ...(config.trust === 'unknown' ? [untrusted] : []),
     ]
   },
   gemini: (_, workspace) =>
@@ -100,32 +102,9 @@ const managedPaths = [
 const managedOnly = (path: string): Switch =>
   off(`${path} allows managed hooks only`, 'ask whoever manages this machine to add them')
 
-/** `hooks = false` under `[features]`, or `features.hooks = false`; by its old name, too. */
-export function switchedOff(toml: string): boolean {
-  let table = ''
-  for (const line of toml.split('\n')) {
-    table = /^\s*\[+\s*([^\]]*?)\s*\]+/.exec(line)?.[1] ?? table
-    const name = table === 'features' ? '' : table === '' ? 'features\\s*\\.\\s*' : undefined
-    if (name !== undefined && new RegExp(`^\\s*${name}(?:codex_)?hooks\\s*=\\s*false\\b`).test(line))
-      return true
-  }
-  return false
-}
-
-/** What Codex keeps of the hook before a tool call: under `[hooks.state]`, by file, event and place in it. */
-export function codexTrust(toml: string, paths: readonly string[]): 'trusted' | 'disabled' | 'unknown' {
-  const keys = paths.map((path) => `${path}:pre_tool_use:`)
-  const lines = toml.split('\n')
-  const at = lines.findIndex((line) => keys.some((key) => line.includes(key)))
-  if (at < 0) return 'unknown'
-  const next = lines.findIndex((line, index) => index > at && /^\s*\[/.test(line))
-  const entry = lines.slice(at, next < 0 ? undefined : next).join('\n')
-  return /\benabled\s*=\s*false\b/.test(entry) ? 'disabled' : 'trusted'
-}
-
-function textOf(path: string): string {
+function tomlOf(path: string): string {
   try {
-    return decode(readSettings(path).bytes).text
+    return (readSettings(path).bytes?.toString() ?? '').replace(/^\uFEFF/, '')
   } catch {
     return ''
   }
@@ -134,7 +113,7 @@ function textOf(path: string): string {
 /** What cannot be read has no switch in it: that it cannot be read is told elsewhere. */
 function jsonOf(path: string): JsonObject {
   try {
-    return objectOr(getNodeValue(parseJson(textOf(path))))
+    return objectOr(getNodeValue(parseJson(decode(readSettings(path).bytes).text)))
   } catch {
     return {}
   }

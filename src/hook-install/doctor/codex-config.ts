@@ -1,0 +1,35 @@
+import { parse, TomlError } from 'smol-toml'
+import { type JsonObject, objectOr } from '../json/parse.ts'
+
+/** What Codex's config.toml says about hooks, or why Codex cannot read it. */
+export type CodexConfig =
+  | { invalid: string }
+  | {
+      /** Hooks are switched off as a whole. */
+      off: boolean
+      /** What Codex recorded about a hook before tool calls: `unknown` hooks do not run until the user trusts them. */
+      trust: 'trusted' | 'disabled' | 'unknown'
+    }
+
+/** Reads config.toml; `paths` are the names of the settings file that contains the hook. */
+export function readCodexConfig(toml: string, paths: readonly string[]): CodexConfig {
+  let config: JsonObject
+  try {
+    config = parse(toml)
+  } catch (error) {
+    if (!(error instanceof TomlError)) throw error
+    const [reason = ''] = error.message.split('\n')
+    return { invalid: `line ${error.line}, column ${error.column}: ${reason}` }
+  }
+  const { hooks, codex_hooks } = objectOr(config.features)
+  // `codex_hooks` is the name that earlier versions of Codex use.
+  return { off: hooks === false || codex_hooks === false, trust: trustIn(config, paths) }
+}
+
+/** Codex keeps `[hooks.state]` by file, event, group and handler: `"/…/hooks.json:pre_tool_use:0:0"`. */
+function trustIn(config: JsonObject, paths: readonly string[]): 'trusted' | 'disabled' | 'unknown' {
+  const states = Object.entries(objectOr(objectOr(config.hooks).state))
+  const found = states.find(([key]) => paths.some((path) => key.startsWith(`${path}:pre_tool_use:`)))
+  if (found === undefined) return 'unknown'
+  return objectOr(found[1]).enabled === false ? 'disabled' : 'trusted'
+}
