@@ -1,11 +1,6 @@
+import type { LogEnds, LogName } from './log/log-end.ts'
 import type { BlobName } from './log/record.ts'
 import { type Manifest, revised } from './manifest.ts'
-
-/** Just after a record of a log: its number, and what it leaves for the next. */
-export interface TransferEnd {
-  seq: number
-  tail: string
-}
 
 /**
  * A session on its way from one store to another: verified, and held by nobody. Its lines are the same in every store, to the byte, so what attests
@@ -13,10 +8,10 @@ export interface TransferEnd {
  */
 export interface SessionTransfer {
   manifest: Manifest
-  ends: { journal: TransferEnd; audit: TransferEnd }
+  ends: LogEnds
   turns: number
   /** Without their newlines. */
-  lines(log: 'journal' | 'audit'): AsyncIterable<string>
+  lines(log: LogName): AsyncIterable<string>
   blob(name: BlobName): Promise<string>
 }
 

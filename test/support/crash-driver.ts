@@ -11,8 +11,9 @@ import type {
   StoreDriver,
   WriteGuard,
 } from '../../src/session/driver.ts'
-import { attesting, forkFiles, forkPoint } from '../../src/session/files/fork.ts'
+import { attesting, forkFiles } from '../../src/session/files/fork.ts'
 import type { SessionLimits } from '../../src/session/files/held-session.ts'
+import { forkPoint } from '../../src/session/log/log-end.ts'
 import { highestEpoch, logsOf } from '../../src/session/files/logs.ts'
 import {
   type OpenContext,
@@ -112,7 +113,7 @@ export class SimulatedDriver implements StoreDriver {
     coded(() => {
       const paths = pathsOf(from)
       const recovered = recoverSession(sourcesIn(this.#disk, paths, this.manifestOf(from)))
-      const seq = forkPoint(recovered, at)
+      const seq = forkPoint(at, recovered.journal.end.seq)
       const manifest = manifestAt(seq)
       const staged = stageSession(this.#disk, sessions, manifest)
       const audit = forkFiles(this.#disk, { paths, recovered }, seq, staged)

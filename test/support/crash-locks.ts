@@ -1,6 +1,6 @@
 import type { TakenHold } from '../../src/session/files/open-session.ts'
 import { type SessionLockRecord, lockStanding } from '../../src/session/files/lock-record.ts'
-import type { LogEnds } from '../../src/session/files/logs.ts'
+import type { LogPositions } from '../../src/session/files/logs.ts'
 import { sessionLockedError } from '../../src/session/files/session-lock.ts'
 import { StintError } from '../../src/base/errors/stint-error.ts'
 import type { Holder } from '../../src/session/store.ts'
@@ -35,7 +35,7 @@ export class SimulatedLocks {
     const assertOurs = (): void => {
       if (this.look(id) !== ours) throw new StintError('FENCED', `session ${id} was taken over`)
     }
-    const release = (ends: LogEnds): void => {
+    const release = (ends: LogPositions): void => {
       assertOurs()
       ours = { holder: undefined, epoch, ends }
       this.#write(id, ours)

@@ -1,10 +1,16 @@
-import { maxInlineBytes } from '../../session/log/blobs.ts'
-import { encodeBlobBody, encodeBody, encodeField, encodeLine } from '../../session/log/codec.ts'
 import type { Entry } from '../../session/driver.ts'
+import {
+  codecs,
+  encodeBlobBody,
+  encodeBody,
+  encodeField,
+  encodeLine,
+  type LogEnds,
+  type LogName,
+  maxInlineBytes,
+} from '../../session/log/index.ts'
 import { turnType } from '../../session/state.ts'
 import { type Content, contentOf } from './blob-row.ts'
-import { codecs, type LogName } from './log-lines.ts'
-import type { Ends } from './session-row.ts'
 
 /** A record on its way: all of it that does not depend on when it is written. */
 export interface Body {
@@ -36,8 +42,8 @@ export interface Rows {
 
 /** What one statement writes: all of it, or nothing. */
 export interface Batch {
-  from: Ends
-  end: Ends
+  from: LogEnds
+  end: LogEnds
   journal: Rows
   audit: Rows
   contents: Content[]
@@ -52,7 +58,7 @@ export interface Batch {
 }
 
 /** Numbers the bodies, chains them, and lets the journal say how far the audit log has come. */
-export function encodeBatch(bodies: readonly Body[], from: Ends, epoch: number, stamped: string): Batch {
+export function encodeBatch(bodies: readonly Body[], from: LogEnds, epoch: number, stamped: string): Batch {
   const batch: Batch = {
     from,
     end: { ...from },

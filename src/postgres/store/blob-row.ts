@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { BlobName, LogRecord } from '../../session/log/record.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
+import type { BlobName, LogRecord } from '../../session/log/index.ts'
 import type { Database } from './database.ts'
 
 /** Content named by its hash. */

@@ -1,8 +1,9 @@
+import type { LogEnds } from '../../session/log/index.ts'
 import { factsOf, type Manifest } from '../../session/manifest.ts'
 import { untilOnDisk } from '../statements.ts'
 import type { Claim } from './session-hold.ts'
 import { factColumns } from './revise-statement.ts'
-import { type Ends, manifestText, postgresId } from './session-row.ts'
+import { manifestText, postgresId } from './session-row.ts'
 
 /** A session comes into being whole, with its manifest, or not at all: nothing if the id is taken. */
 const createSql = `WITH made AS (
@@ -21,7 +22,7 @@ const createSql = `WITH made AS (
 /** What a new session has from the beginning. */
 export interface Dowry {
   epoch: number
-  ends: Ends
+  ends: LogEnds
   turns: number
   bytes: number
   lastAt: number

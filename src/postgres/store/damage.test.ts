@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { PostgresServer } from '../../../test/support/postgres.ts'
 import { PostgresSessions } from '../../../test/support/postgres-sessions.ts'
-import { maxInlineBytes } from '../../session/log/blobs.ts'
+import { maxInlineBytes } from '../../session/log/index.ts'
 import { PostgresDriver } from './driver.ts'
 
 let server: PostgresServer

@@ -7,6 +7,7 @@ import type {
   StoreDriver,
   WriteGuard,
 } from '../../session/driver.ts'
+import { emptyLogEnds } from '../../session/log/index.ts'
 import type { Manifest } from '../../session/manifest.ts'
 import type { SessionTransfer } from '../../session/transfer.ts'
 import type { Holder, ListOptions, SessionSummary } from '../../session/store.ts'
@@ -15,7 +16,6 @@ import { createStatement } from './create-statement.ts'
 import { Database, type DatabaseOptions } from './database.ts'
 import { forkRows } from './fork.ts'
 import { newClaim, release, take } from './session-hold.ts'
-import { noEnds } from './log-lines.ts'
 import { type OpenContext, openNew, openTaken } from './open-session.ts'
 import { type Arrival, pack, unpack } from './transfer.ts'
 import { ReadableRows } from './readable-session.ts'
@@ -43,7 +43,13 @@ export class PostgresDriver implements StoreDriver {
     checkSessionId(id)
     const claim = newClaim(hold)
     const lastAt = Date.parse(manifest.created_at)
-    const statement = createStatement(manifest, claim, { epoch: 1, ends: noEnds, turns: 0, bytes: 0, lastAt })
+    const statement = createStatement(manifest, claim, {
+      epoch: 1,
+      ends: emptyLogEnds,
+      turns: 0,
+      bytes: 0,
+      lastAt,
+    })
     const database = this.#database
     // A server that is not there is not insisted on.
     await database.ready()

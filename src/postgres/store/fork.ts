@@ -1,12 +1,12 @@
-import { parseLogRecord } from '../../session/log/record.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
+import { emptyLogEnd, forkPoint, type LogEnd, type LogName, parseLogRecord } from '../../session/log/index.ts'
 import type { Manifest } from '../../session/manifest.ts'
 import { sessionExists } from '../../session/session-id.ts'
 import { createStatement } from './create-statement.ts'
 import type { Ask, Database } from './database.ts'
-import { genesis, tailOf, type LogName } from './log-lines.ts'
+import { tailOf } from './log-lines.ts'
 import { recover } from './recover.ts'
-import { findRow, type LogEnd, manifestText, type SessionRow } from './session-row.ts'
+import { findRow, manifestText, type SessionRow } from './session-row.ts'
 
 /**
  * A new session, held by nobody, with everything that another has up to a record: its own rows, so that neither needs the other. In one transaction, and without
@@ -21,10 +21,7 @@ export async function forkRows(
   const source = await findRow(database, from)
   // As far as it is whole.
   const { journal, audit } = await recover(database, source)
-  const last = journal.end.seq
-  const seq = at ?? last
-  if (!Number.isSafeInteger(seq) || seq < 0 || seq > last)
-    throw new StintError('ARG_ERROR', `there is no record ${seq} to fork at: the last one is ${last}`)
+  const seq = forkPoint(at, journal.end.seq)
   const manifest = manifestAt(seq)
   const fork = (): Promise<void> =>
     database.transaction(
@@ -80,7 +77,7 @@ async function auditedAt(ask: Ask, { key }: SessionRow, seq: number): Promise<nu
 }
 
 async function endAt(ask: Ask, source: SessionRow, log: LogName, seq: number): Promise<LogEnd> {
-  if (seq === 0) return genesis(log)
+  if (seq === 0) return emptyLogEnd(log)
   const [row] = await ask(`SELECT line FROM stint.${log} WHERE session = $1 AND seq = $2`, source.key, seq)
   if (row === undefined) throw incomplete(source, log, seq)
   return { seq, tail: tailOf(log, String(row.line)) }

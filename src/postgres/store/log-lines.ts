@@ -1,9 +1,12 @@
-import { auditCodec, journalCodec } from '../../session/log/codec.ts'
-import { checkRecord, type LogRecord, parseLogRecord } from '../../session/log/record.ts'
+import {
+  checkRecord,
+  codecs,
+  type LogEnd,
+  type LogName,
+  type LogRecord,
+  parseLogRecord,
+} from '../../session/log/index.ts'
 import type { Database } from './database.ts'
-import type { Ends, LogEnd } from './session-row.ts'
-
-export type LogName = 'journal' | 'audit'
 
 /** A row of a log. */
 export interface LogLine {
@@ -47,16 +50,8 @@ export async function* linesOf(
   }
 }
 
-/** How each log is written. */
-export const codecs = { journal: journalCodec, audit: auditCodec }
-
 /** What the last line of a log leaves for the next. */
 export const tailOf = (log: LogName, line: string): string => codecs[log].tailOf(Buffer.from(line))
-
-export const genesis = (log: LogName): LogEnd => ({ seq: 0, tail: codecs[log].genesis })
-
-/** Of a session that has nothing yet. */
-export const noEnds: Ends = { journal: genesis('journal'), audit: genesis('audit') }
 
 /** Is this, to the byte, the record that follows? Its end if it is. */
 export function follow(log: LogName, { seq, line }: LogLine, after: LogEnd): LogEnd | undefined {

@@ -1,9 +1,9 @@
 import type { AuditRecord } from '../../session/audit-record.ts'
 import { auditRecordOf } from '../../session/audit-record.ts'
-import { checkRecord, type LogRecord, parseLogRecord } from '../../session/log/record.ts'
+import { checkRecord, type LogName, type LogRecord, parseLogRecord } from '../../session/log/index.ts'
 import { readData } from './blob-row.ts'
 import type { Database } from './database.ts'
-import { linesOf, type LogLine, type LogName } from './log-lines.ts'
+import { linesOf, type LogLine } from './log-lines.ts'
 
 export interface RecordRange {
   /** The first and the last that are wanted. */

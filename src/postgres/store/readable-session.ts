@@ -1,6 +1,6 @@
 import type { AuditRecord } from '../../session/audit-record.ts'
-import type { LogRecord } from '../../session/log/record.ts'
 import type { ReadableSession } from '../../session/driver.ts'
+import type { LogRecord } from '../../session/log/index.ts'
 import type { Manifest } from '../../session/manifest.ts'
 import type { FoldedState } from '../../session/state.ts'
 import type { Health, SessionSummary } from '../../session/store.ts'

@@ -1,12 +1,19 @@
 import { auditRecordOf } from '../../session/audit-record.ts'
-import { checkRecord, type LogRecord } from '../../session/log/record.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
+import {
+  checkRecord,
+  emptyLogEnd,
+  type LogEnd,
+  type LogEnds,
+  type LogName,
+  type LogRecord,
+} from '../../session/log/index.ts'
 import { emptyState, ownPrefix, type FoldedState, takeAudit, takeRecord } from '../../session/state.ts'
 import { readData } from './blob-row.ts'
 import type { Database } from './database.ts'
-import { genesis, type LogName, type LogScan, scanLog, tailOf } from './log-lines.ts'
+import { type LogScan, scanLog, tailOf } from './log-lines.ts'
 import { newestSnapshots, type Snapshot } from './snapshots.ts'
-import type { Ends, LogEnd, SessionRow } from './session-row.ts'
+import type { SessionRow } from './session-row.ts'
 
 /** What the rows of a session say: its state, and how its logs look. */
 export interface Recovered {
@@ -27,7 +34,7 @@ export async function recover(
     database,
     'journal',
     key,
-    snapshot?.ends.journal ?? genesis('journal'),
+    snapshot?.ends.journal ?? emptyLogEnd('journal'),
     ends.journal,
     async (record) => {
       if (record.type.startsWith(ownPrefix)) await takeOwn(database, key, state, record)
@@ -37,7 +44,7 @@ export async function recover(
     database,
     'audit',
     key,
-    snapshot?.ends.audit ?? genesis('audit'),
+    snapshot?.ends.audit ?? emptyLogEnd('audit'),
     ends.audit,
     async (record) => takeAudit(state, auditRecordOf(await readData(database, key, record))),
   )
@@ -45,14 +52,19 @@ export async function recover(
 }
 
 /** A snapshot is a cache: one that does not fit what is there is passed over. */
-async function fitting(database: Database, key: string, ends: Ends): Promise<Snapshot | undefined> {
+async function fitting(database: Database, key: string, ends: LogEnds): Promise<Snapshot | undefined> {
   for await (const snapshot of newestSnapshots(database, key))
     if (await isAt(database, key, snapshot.ends, ends)) return snapshot
   return undefined
 }
 
 /** Do both logs have, at these ends, what the ends say, and do they come that far? */
-export async function isAt(database: Database, key: string, ends: Ends, last: Ends = ends): Promise<boolean> {
+export async function isAt(
+  database: Database,
+  key: string,
+  ends: LogEnds,
+  last: LogEnds = ends,
+): Promise<boolean> {
   const logs = ['journal', 'audit'] as const
   if (logs.some((log) => ends[log].seq > last[log].seq)) return false
   const [row] = await database.query(

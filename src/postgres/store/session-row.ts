@@ -1,6 +1,7 @@
 import type { Row } from '../pool.ts'
 import { milliseconds } from '../statements.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
+import type { LogEnds } from '../../session/log/index.ts'
 import { parseHolder } from '../../session/holder.ts'
 import { type Manifest, parseManifest } from '../../session/manifest.ts'
 import { assertWrittenBy, checkSessionId, sessionNotFound } from '../../session/session-id.ts'
@@ -9,18 +10,6 @@ import type { Database } from './database.ts'
 
 /** What every manifest of this store names as the store that wrote it. */
 export const postgresId = 'postgres'
-
-/** Just after a record of a log: its number, and what it leaves for the next. */
-export interface LogEnd {
-  seq: number
-  tail: string
-}
-
-/** Where both logs end. */
-export interface Ends {
-  journal: LogEnd
-  audit: LogEnd
-}
 
 /** What the row of a session says, at one moment of the server's clock. */
 export interface SessionRow {
@@ -37,7 +26,7 @@ export interface SessionRow {
   /** Of the hold; undefined if nobody has it. */
   token?: string
   holder?: RemoteHolder
-  ends: Ends
+  ends: LogEnds
   turns: number
   bytes: number
   lastAt: number

@@ -1,19 +1,19 @@
-import { withChecksum, verifiedText } from '../../session/log/line-checksum.ts'
 import type { UnsettledAct } from '../../session/audit-record.ts'
+import { type LogEnds, verifiedText, withChecksum } from '../../session/log/index.ts'
 import { emptyState, type FoldedState } from '../../session/state.ts'
 import { type Content, contentOf } from './blob-row.ts'
 import type { Database } from './database.ts'
 import { sessionFenced } from '../../session/holder.ts'
-import type { Ends, SessionRow } from './session-row.ts'
+import type { SessionRow } from './session-row.ts'
 
 /** The state of a session at one position of its logs. */
 export interface Snapshot {
   seq: number
-  ends: Ends
+  ends: LogEnds
   state: FoldedState
 }
 
-interface SnapshotBody extends Ends {
+interface SnapshotBody extends LogEnds {
   schema: 1
   at: number
   turns: number
@@ -23,7 +23,7 @@ interface SnapshotBody extends Ends {
 
 /** A snapshot on its way: taken at one moment, written in another. */
 export interface Draft {
-  ends: Ends
+  ends: LogEnds
   body: string
   payloads: Content[]
 }
@@ -32,7 +32,7 @@ const kept = 3
 
 /** `payloadOf` gives the text of a slot's value; it is not asked for one that is broken. */
 export function draftSnapshot(
-  ends: Ends,
+  ends: LogEnds,
   state: FoldedState,
   at: number,
   payloadOf: (ext: string) => string,
@@ -111,7 +111,7 @@ export async function writeSnapshot(
 }
 
 /** What a snapshot attests: how far both logs had come. */
-export async function readSnapshotEnds(database: Database, key: string): Promise<Ends[]> {
+export async function readSnapshotEnds(database: Database, key: string): Promise<LogEnds[]> {
   const rows = await database.query('SELECT body FROM stint.snapshot WHERE session = $1 ORDER BY seq', key)
   return rows.flatMap(({ body }) => parseBody(String(body)) ?? [])
 }

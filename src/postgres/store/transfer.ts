@@ -1,16 +1,16 @@
-import { parseLogRecord } from '../../session/log/record.ts'
 import { newSessionId } from '../../base/text/id.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { damageFound } from '../../session/damage-error.ts'
+import { emptyLogEnd, type LogEnd, type LogName, parseLogRecord } from '../../session/log/index.ts'
 import { importedManifest, type SessionTransfer } from '../../session/transfer.ts'
 import { checkSessionId, sessionExists } from '../../session/session-id.ts'
 import { readBlob } from './blob-row.ts'
 import { createStatement } from './create-statement.ts'
 import type { Ask, Database } from './database.ts'
 import { locked, standingOf } from './session-hold.ts'
-import { follow, genesis, linesOf, type LogName } from './log-lines.ts'
+import { follow, linesOf } from './log-lines.ts'
 import { damageHint } from './recover.ts'
-import { findRow, type LogEnd, postgresId, readManifest } from './session-row.ts'
+import { findRow, postgresId, readManifest } from './session-row.ts'
 import { verify } from './verify.ts'
 
 /** A session to be taken along: `SESSION_LOCKED` if somebody holds it, and what its damage is if it has any. */
@@ -79,7 +79,7 @@ class Unpacking {
   }
 
   async log(log: LogName): Promise<void> {
-    let end: LogEnd = genesis(log)
+    let end: LogEnd = emptyLogEnd(log)
     let rows: { seq: number; line: string; blob: string | null }[] = []
     let bytes = 0
     const flush = async (): Promise<void> => {

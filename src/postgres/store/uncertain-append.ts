@@ -1,8 +1,8 @@
 import { StintError } from '../../base/errors/stint-error.ts'
+import type { LogEnds, LogName } from '../../session/log/index.ts'
 import type { Batch } from './batch.ts'
 import type { Database } from './database.ts'
-import { type LogName, tailOf } from './log-lines.ts'
-import type { Ends } from './session-row.ts'
+import { tailOf } from './log-lines.ts'
 
 /** A record that is there. */
 export interface Written {
@@ -63,11 +63,11 @@ export async function findLanded(
   return undefined
 }
 
-export const isSame = (a: Ends, b: Ends): boolean =>
+export const isSame = (a: LogEnds, b: LogEnds): boolean =>
   (['journal', 'audit'] as const).every((log) => a[log].seq === b[log].seq && a[log].tail === b[log].tail)
 
 /** A replica took over that did not have everything yet, or a backup was put in place. */
-export const lost = (id: string, ours: Ends, theirs: Ends): StintError =>
+export const lost = (id: string, ours: LogEnds, theirs: LogEnds): StintError =>
   new StintError(
     'JOURNAL_CORRUPT',
     `session ${id} ends at record ${theirs.journal.seq}, and ${ours.journal.seq} was acknowledged: the server has lost what it had`,

@@ -1,10 +1,10 @@
-import type { LogRecord } from '../../session/log/record.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
+import { emptyLogEnd, type LogEnd, type LogName, type LogRecord } from '../../session/log/index.ts'
 import type { Health, LogHealth } from '../../session/store.ts'
 import { readBlob } from './blob-row.ts'
 import type { Database } from './database.ts'
-import { genesis, type LogName, scanLog } from './log-lines.ts'
-import { findRow, type LogEnd, readManifest, type SessionRow } from './session-row.ts'
+import { scanLog } from './log-lines.ts'
+import { findRow, readManifest, type SessionRow } from './session-row.ts'
 import { readSnapshotEnds } from './snapshots.ts'
 
 /** What something outside of a log says about it: which record was the last, and what that was. */
@@ -63,7 +63,7 @@ async function check(
     const there = attested.get(seq)
     if (there !== undefined && there !== tail) findings.push(`record ${seq} is not the one that was attested`)
   }
-  const scan = await scanLog(database, log, key, genesis(log), ends[log], async (record, end, bytes) => {
+  const scan = await scanLog(database, log, key, emptyLogEnd(log), ends[log], async (record, end, bytes) => {
     compare(end)
     await take(record, bytes)
   })

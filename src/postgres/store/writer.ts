@@ -2,6 +2,7 @@ import type { Clock } from '../../base/process/clock.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import type { Entry, WriteGuard } from '../../session/driver.ts'
 import { causeOf, sqlStateOf } from '../explain.ts'
+import { LazyCommit, type LogEnds, type LogName } from '../../session/log/index.ts'
 import { appendStatement } from './append-statement.ts'
 import {
   announce,
@@ -16,9 +17,7 @@ import {
 import { type Body, bodyOf, encodeBatch } from './batch.ts'
 import { type Database, isUnknown } from './database.ts'
 import { sessionFenced } from '../../session/holder.ts'
-import { LazyCommit } from '../../session/log/lazy-commit.ts'
-import type { LogName } from './log-lines.ts'
-import { type Ends, rowOf, selectRows, type SessionRow } from './session-row.ts'
+import { rowOf, selectRows, type SessionRow } from './session-row.ts'
 
 export interface WriterOptions {
   database: Database
@@ -55,7 +54,7 @@ export class SessionWriter {
   #pending: Pending[] = []
   #loop: Promise<void> | undefined
   #turn: Promise<unknown> = Promise.resolve()
-  #ends: Ends
+  #ends: LogEnds
   #stamped = ''
   /** Those that were given up on: one of them may be there, or come yet. No more than one: they all begin at the same record. */
   #unsure: Attempt[] = []
@@ -67,7 +66,7 @@ export class SessionWriter {
   }
 
   /** After the last records that were acknowledged. */
-  get ends(): Ends {
+  get ends(): LogEnds {
     return this.#ends
   }
 

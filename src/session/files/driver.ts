@@ -7,6 +7,7 @@ import { ensureHomeDirectory, stintHome } from '../../base/fs/home.ts'
 import { ulid } from '../../base/text/id.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import type { HeldSession, Hold, ReadableSession, SpoolEntry, StoreDriver, WriteGuard } from '../driver.ts'
+import { forkPoint } from '../log/log-end.ts'
 import type { Manifest } from '../manifest.ts'
 import type { Holder, ListOptions, SessionSummary } from '../store.ts'
 import { checkSessionId } from '../session-id.ts'
@@ -19,7 +20,7 @@ import {
   locateSession,
   readManifestFile,
 } from './find-session.ts'
-import { attesting, forkFiles, forkPoint } from './fork.ts'
+import { attesting, forkFiles } from './fork.ts'
 import { indexDirectory, type Touch } from './index/index-touch.ts'
 import { listSessions } from './index/list-sessions.ts'
 import { SessionIndex } from './index/session-index.ts'
@@ -114,7 +115,7 @@ export class FilesystemDriver implements StoreDriver {
     const paths = this.#pathsOf(id)
     withFileErrors(`fork session ${from}`, source.paths.root, () => {
       const recovered = recoverSession(sourcesIn(this.#disk, source.paths, source.manifest))
-      const seq = forkPoint(recovered, at)
+      const seq = forkPoint(at, recovered.journal.end.seq)
       const manifest = manifestAt(seq)
       this.#publish(manifest, paths, (staged) => {
         const audit = forkFiles(this.#disk, { paths: source.paths, recovered }, seq, staged)

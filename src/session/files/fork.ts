@@ -18,14 +18,6 @@ export interface ForkSource {
   recovered: RecoveredSession
 }
 
-/** The last record that a fork has: all that are whole, or up to the one that is asked for. */
-export function forkPoint({ journal }: RecoveredSession, at: number | undefined): number {
-  const last = journal.end.seq
-  const seq = at ?? last
-  if (Number.isSafeInteger(seq) && seq >= 0 && seq <= last) return seq
-  throw new StintError('ARG_ERROR', `there is no record ${seq} to fork at: the last one is ${last}`)
-}
-
 /**
  * Gives a staged session what another has up to a record. Files that will not change any more are linked, or copied where that fails; of the
  * segment in which it ends, the part that counts is copied. Safe while the other is written to. Gives where its audit log ends.

@@ -6,7 +6,7 @@ import type { BlobName, LogRecord } from '../log/record.ts'
 import { sessionClosed } from '../log/session-closed.ts'
 import type { AppendPoint, Position } from '../log/position.ts'
 import { defaultSegmentSizes, type SegmentSizes } from '../log/segment-file.ts'
-import type { LogName } from '../log/segment.ts'
+import type { LogName } from '../log/log-end.ts'
 import { type CommitPolicy, LogWriter } from '../log/writer.ts'
 import { replaceFile } from '../../base/fs/atomic-file.ts'
 import type { Clock } from '../../base/process/clock.ts'
@@ -19,7 +19,7 @@ import type { RecoveryReport } from '../store.ts'
 import { bodyOf } from './encode-entry.ts'
 import { eachRecord } from './each-record.ts'
 import { withFileErrors } from './session-file-errors.ts'
-import { type LogEnds, type Logs, logsOf } from './logs.ts'
+import { type LogPositions, type Logs, logsOf } from './logs.ts'
 import type { SessionPaths } from './paths.ts'
 import type { WriterLock } from './session-lock.ts'
 import { Snapshots } from './snapshots.ts'
@@ -212,7 +212,7 @@ export class FilesystemSession implements HeldSession {
     if (this.#released) return
     this.#released = true
     this.#explained('close the session', () => {
-      let ends: LogEnds | undefined
+      let ends: LogPositions | undefined
       try {
         ends = this.#closeLogs()
       } finally {
@@ -223,7 +223,7 @@ export class FilesystemSession implements HeldSession {
     })
   }
 
-  #closeLogs(): LogEnds {
+  #closeLogs(): LogPositions {
     let audit = this.#options.audit.from
     try {
       audit = this.#audit?.close() ?? audit
@@ -238,7 +238,7 @@ export class FilesystemSession implements HeldSession {
     if (this.#released) throw sessionClosed()
   }
 
-  #ends(): LogEnds {
+  #ends(): LogPositions {
     return { journal: this.#journal.position, audit: this.#audit?.position ?? this.#options.audit.from }
   }
 

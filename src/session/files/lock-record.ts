@@ -3,7 +3,7 @@ import { ulid } from '../../base/text/id.ts'
 import type { Liveness } from '../../base/process/liveness.ts'
 import { holderStanding, type HolderStanding, parseHolder } from '../holder.ts'
 import type { Holder } from '../store.ts'
-import type { LogEnds } from './logs.ts'
+import type { LogPositions } from './logs.ts'
 
 /** What the lock of a session says. */
 export interface SessionLockRecord {
@@ -12,7 +12,7 @@ export interface SessionLockRecord {
   /** The epoch with which its writer marks what it writes. */
   epoch: number
   /** How it was left by a writer that released it. */
-  ends: LogEnds | undefined
+  ends: LogPositions | undefined
 }
 
 /** - `released`: nobody can be writing. `dead`: neither, but it was not closed. `silent`: somebody may be, and must be fenced. */
@@ -58,7 +58,7 @@ export function parseLockRecord(
 export const isEpoch = (value: unknown): value is number =>
   Number.isSafeInteger(value) && (value as number) > 0 && (value as number) < 999_999_999_999_999
 
-function parseEnds(value: unknown): LogEnds | undefined {
+function parseEnds(value: unknown): LogPositions | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   const { journal, audit } = value as Record<string, unknown>
   const [one, other] = [parsePosition(journal), parsePosition(audit)]

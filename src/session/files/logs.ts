@@ -1,15 +1,13 @@
 import { auditCodec, journalCodec } from '../log/codec.ts'
+import type { LogEnds } from '../log/log-end.ts'
 import type { LogFiles } from '../log/log-files.ts'
 import type { Position } from '../log/position.ts'
 import { parseSegmentName } from '../log/segment.ts'
 import { type Disk, listIfExists } from '../../base/fs/disk.ts'
 import type { SessionPaths } from './paths.ts'
 
-/** Where both logs of a session end. */
-export interface LogEnds {
-  journal: Position
-  audit: Position
-}
+/** Where both logs of a session end in its files. */
+export type LogPositions = LogEnds<Position>
 
 /** The two logs of a session. */
 export interface Logs {

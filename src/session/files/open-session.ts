@@ -14,7 +14,7 @@ import { emptyState } from '../state.ts'
 import type { RecoveryReport } from '../store.ts'
 import { damageInRecovery, isMarkedDamaged, markDamaged } from './damage-marker.ts'
 import { FilesystemSession, type SessionLimits, defaultLimits } from './held-session.ts'
-import { type LogEnds, type Logs, logsOf } from './logs.ts'
+import { type LogPositions, type Logs, logsOf } from './logs.ts'
 import { chooseAppendPoint } from './append-point.ts'
 import type { SessionPaths } from './paths.ts'
 import { recoverSession, type RecoveredSession, sourcesIn } from './recover.ts'
@@ -52,7 +52,7 @@ export const openNewSession = (context: OpenContext, lock: WriterLock): Filesyst
     report: nothingToReport(),
     journal: { from: logStart('journal'), continues: false, eager: true },
     audit: {
-      from: logStart('audit', logsOf(context.disk, context.paths).audit.codec),
+      from: logStart('audit'),
       continues: false,
       eager: false,
     },
@@ -102,17 +102,22 @@ export function openTakenSession(context: OpenContext, taken: TakenHold): Filesy
 }
 
 /** By the names of the snapshots alone. */
-const isSnapshotDue = ({ disk, paths, limits }: OpenContext, { journal }: LogEnds): boolean =>
+const isSnapshotDue = ({ disk, paths, limits }: OpenContext, { journal }: LogPositions): boolean =>
   journal.seq - new Snapshots(disk, paths).newestSeq() >=
   (limits?.visitedRecords ?? defaultLimits.visitedRecords)
 
 /** Do the logs end where the last writer says that it left them? */
-const isAsLeft = (logs: Logs, ends: LogEnds): boolean =>
+const isAsLeft = (logs: Logs, ends: LogPositions): boolean =>
   (['journal', 'audit'] as const).every(
     (log) => hasPosition(logs[log], ends[log]) && endsAt(logs[log], ends[log]),
   )
 
-const openAt = (context: OpenContext, { lock }: TakenHold, logs: Logs, ends: LogEnds): FilesystemSession =>
+const openAt = (
+  context: OpenContext,
+  { lock }: TakenHold,
+  logs: Logs,
+  ends: LogPositions,
+): FilesystemSession =>
   new FilesystemSession({
     ...context,
     limits: { ...defaultLimits, ...context.limits },

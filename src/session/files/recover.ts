@@ -8,7 +8,7 @@ import { scanLog, type Scanned } from '../log/scan.ts'
 import type { Disk } from '../../base/fs/disk.ts'
 import { attestedBy, type Manifest } from '../manifest.ts'
 import { emptyState, type FoldedState, ownPrefix, takeAudit, takeRecord } from '../state.ts'
-import { type LogEnds, type Logs, logsOf } from './logs.ts'
+import { type LogPositions, type Logs, logsOf } from './logs.ts'
 import type { SessionPaths } from './paths.ts'
 import { type Snapshot, Snapshots } from './snapshots.ts'
 
@@ -28,7 +28,7 @@ export interface SessionSources {
   blobs: Blobs
   manifest: Manifest
   /** How far a writer that released the lock has come. */
-  released?: LogEnds
+  released?: LogPositions
 }
 
 /** Where all of that lies in the directory of a session. */
@@ -36,7 +36,7 @@ export const sourcesIn = (
   disk: Disk,
   paths: SessionPaths,
   manifest: Manifest,
-  released?: LogEnds,
+  released?: LogPositions,
 ): SessionSources => ({
   logs: logsOf(disk, paths),
   snapshots: new Snapshots(disk, paths),
@@ -73,7 +73,7 @@ export function recoverSession({
     },
   })
   const audit = scanLog(logs.audit, {
-    from: snapshot?.ends.audit ?? logStart('audit', logs.audit.codec),
+    from: snapshot?.ends.audit ?? logStart('audit'),
     attestedSeq: Math.max(attested.audit, anchor?.count ?? 0, released?.audit.seq ?? 0),
     take: (line) => takeAudit(state, auditRecordOf(withBlobData(parseLogRecord(line.bytes), blobs))),
   })
@@ -84,8 +84,8 @@ export function recoverSession({
 }
 
 /** A snapshot is a cache: one that does not fit what is there is passed over. Still it attests that the logs had come so far. */
-function fitting(logs: Logs, snapshots: Snapshots): { snapshot?: Snapshot; passed?: LogEnds } {
-  let passed: LogEnds | undefined
+function fitting(logs: Logs, snapshots: Snapshots): { snapshot?: Snapshot; passed?: LogPositions } {
+  let passed: LogPositions | undefined
   for (const snapshot of snapshots.newestFirst()) {
     const [journal, audit] = [
       locatePosition(logs.journal, snapshot.ends.journal),

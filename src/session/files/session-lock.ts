@@ -16,7 +16,7 @@ import {
   type LockStanding,
   lockStanding,
 } from './lock-record.ts'
-import type { LogEnds } from './logs.ts'
+import type { LogPositions } from './logs.ts'
 
 /** In the directory of its session. */
 export const lockName = 'lock'
@@ -109,7 +109,7 @@ export class SessionLock {
   }
 
   /** Gives it back, with where the logs end: the next one can go on there without reading them. Without, it must recover. */
-  release(ends: LogEnds | undefined): void {
+  release(ends: LogPositions | undefined): void {
     this.#let({ ...this.#record, holder: undefined, ends })
   }
 

@@ -7,13 +7,13 @@ import { withChecksum, verifiedText } from '../log/line-checksum.ts'
 import { replaceFile } from '../../base/fs/atomic-file.ts'
 import { type Disk, listIfExists, makeIfMissing, readFile } from '../../base/fs/disk.ts'
 import { emptyState, type FoldedState } from '../state.ts'
-import type { LogEnds } from './logs.ts'
+import type { LogPositions } from './logs.ts'
 import type { SessionPaths } from './paths.ts'
 
 /** The state of a session at one position of its logs. */
 export interface Snapshot {
   seq: number
-  ends: LogEnds
+  ends: LogPositions
   state: FoldedState
   /** Entries of visitors that were in the logs by then, and whose files were not gone yet. */
   spooled: readonly string[]
@@ -49,7 +49,7 @@ export class Snapshots {
 
   /** `payloadOf` gives the text of a slot's value; it is not asked for one that is broken. */
   write(
-    { journal, audit }: LogEnds,
+    { journal, audit }: LogPositions,
     state: FoldedState,
     at: number,
     payloadOf: (ext: string) => string = plainPayloads(state),

@@ -61,7 +61,7 @@ export function* verifyInSteps(options: VerifyOptions): Generator<void, Health> 
 export const verifySession = (options: VerifyOptions): Health => runToEnd(verifyInSteps(options))
 
 const scanAll = (place: LogFiles, attestedSeq: number, take: ScanOptions['take']): Generator<void, Scanned> =>
-  scanSteps(place, { from: logStart(place.log, place.codec), attestedSeq, take })
+  scanSteps(place, { from: logStart(place.log), attestedSeq, take })
 
 function healthOf({ state, records, bytes, end, torn, ignored, bad }: Scanned): LogHealth {
   const findings: string[] = []

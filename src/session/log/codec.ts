@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { BlobName, RecordHeader } from './record.ts'
 import { checksumBytes, withChecksum } from './line-checksum.ts'
+import type { LogEnd, LogEnds, LogName } from './log-end.ts'
 
 /** How the lines of a log hang together. `tail` is what a line leaves for the next: what proves that nothing was exchanged between them. */
 export interface Codec {
@@ -50,6 +51,14 @@ export const auditCodec: Codec = {
 
 const hashBytes = `,"hash":"${'0'.repeat(64)}"`.length
 const prevBytes = `,"prev":"${'0'.repeat(64)}"`.length
+
+/** How each log is written. */
+export const codecs: Readonly<Record<LogName, Codec>> = { journal: journalCodec, audit: auditCodec }
+
+/** The end of a log that has no records. */
+export const emptyLogEnd = (log: LogName): LogEnd => ({ seq: 0, tail: codecs[log].genesis })
+
+export const emptyLogEnds: LogEnds = { journal: emptyLogEnd('journal'), audit: emptyLogEnd('audit') }
 
 /** A line without its newline, and the tail it leaves. */
 export function encodeLine(

@@ -2,7 +2,8 @@ import { join } from 'node:path'
 import { type Disk, listIfExists } from '../../base/fs/disk.ts'
 import type { Codec } from './codec.ts'
 import type { ReadAt } from './lines.ts'
-import { effectiveSegments, type LogName, type Segment } from './segment.ts'
+import type { LogName } from './log-end.ts'
+import { effectiveSegments, type Segment } from './segment.ts'
 
 /** Where a log is, and how its lines are made. */
 export interface LogFiles {

@@ -1,14 +1,12 @@
 import { isCount } from '../../base/text/fields.ts'
-import { type Codec, journalCodec } from './codec.ts'
-import { firstSegment, type LogName } from './segment.ts'
+import { emptyLogEnd } from './codec.ts'
+import { type LogEnd, type LogName, parseLogEnd } from './log-end.ts'
+import { firstSegment } from './segment.ts'
 
-/** Just after a record: where the next one is found. */
-export interface Position {
-  /** The record before; 0 if there is none. */
-  seq: number
-  /** What that record has left for the next: its sum, or its hash. */
-  tail: string
+/** The end of a log in its files: the next record goes here. */
+export interface Position extends LogEnd {
   segment: string
+  /** In bytes from the start of the segment. */
   offset: number
 }
 
@@ -22,19 +20,19 @@ export interface AppendPoint {
 }
 
 /** Before the first record. */
-export const logStart = (log: LogName, codec: Codec = journalCodec): Position => ({
-  seq: 0,
-  tail: codec.genesis,
+export const logStart = (log: LogName): Position => ({
+  ...emptyLogEnd(log),
   segment: firstSegment(log),
   offset: 0,
 })
 
 /** A position read from a file somebody may have damaged, or undefined. */
 export function parsePosition(value: unknown): Position | undefined {
-  if (typeof value !== 'object' || value === null) return undefined
-  const { seq, tail, segment, offset } = value as Record<string, unknown>
-  if (!isCount(seq) || !isCount(offset) || typeof tail !== 'string') return undefined
+  const end = parseLogEnd(value)
+  if (end === undefined) return undefined
+  const { segment, offset } = value as Record<string, unknown>
+  if (!isCount(offset)) return undefined
   // No slashes and no dots but the last: it is joined to a directory.
   if (typeof segment !== 'string' || !/^[a-z0-9-]+\.log$/.test(segment)) return undefined
-  return { seq, tail, segment, offset }
+  return { ...end, segment, offset }
 }

@@ -50,7 +50,7 @@ export function* readRecords(place: LogFiles, options?: ReadOptions): Generator<
 
 /** Just after a record; undefined if there is no such record. */
 export function positionAfter(place: LogFiles, seq: number): Position | undefined {
-  if (seq === 0) return logStart(place.log, place.codec)
+  if (seq === 0) return logStart(place.log)
   for (const { line, segment } of readLines(place, { from: seq, to: seq }))
     return { seq, tail: place.codec.tailOf(line.bytes), segment, offset: line.next }
   return undefined

@@ -1,3 +1,5 @@
+import type { LogName } from './log-end.ts'
+
 /**
  * A log is a row of files. The first is `<log>.log`, later ones are `<log>-<firstSeq>-<epoch>.log`: no name is ever given to another
  * file, so a writer that has lost its lock, and does not know it yet, can spoil nothing. Where two overlap, the higher epoch is the truth, and what
@@ -8,9 +10,6 @@ export interface SegmentName {
   firstSeq: number
   epoch: number
 }
-
-/** Which log: `journal.log` and its followers, or `audit.log` and its. */
-export type LogName = 'journal' | 'audit'
 
 export const firstSegment = (log: LogName): string => `${log}.log`
 

@@ -11,7 +11,7 @@ import { emptyState, slotType } from '../../state.ts'
 import type { Health } from '../../store.ts'
 import { isMarkedDamaged } from '../damage-marker.ts'
 import { assertFilesystemManifest, filesystemId } from '../find-session.ts'
-import { type LogEnds, logsOf } from '../logs.ts'
+import { type LogPositions, logsOf } from '../logs.ts'
 import type { SessionPaths } from '../paths.ts'
 import { sourcesIn, foldRecord } from '../recover.ts'
 import { verifySession } from '../verify.ts'
@@ -36,7 +36,7 @@ export interface Diagnosis {
 }
 
 /** Reads everything a session has. Nothing is changed. */
-export function diagnose(disk: Disk, paths: SessionPaths, id: string, released?: LogEnds): Diagnosis {
+export function diagnose(disk: Disk, paths: SessionPaths, id: string, released?: LogPositions): Diagnosis {
   const { manifest, manifestProblem } = manifestOf(disk, paths, id)
   const sources = sourcesIn(disk, paths, manifest, released)
   const { logs, snapshots, blobs } = sources
@@ -68,7 +68,7 @@ export function diagnose(disk: Disk, paths: SessionPaths, id: string, released?:
     }
     if (newest !== undefined && at >= saved.bad) restoration = restorationOf(state, newest.state, setAgain)
   }
-  const audit = scanLog(logs.audit, { from: logStart('audit', logs.audit.codec), attestedSeq: audited })
+  const audit = scanLog(logs.audit, { from: logStart('audit'), attestedSeq: audited })
   if (audit.state === 'damaged') rewrite.audit = checked(id, salvageLog(logs.audit, audit, audited))
   const marked = isMarkedDamaged(disk, paths)
   return { manifest, manifestProblem, health, journal, audit, rewrite, restoration, marked }

@@ -1,0 +1,16 @@
+/** The door of the log: what every session driver shares, whatever medium it writes to. */
+export { maxInlineBytes } from './blobs.ts'
+export {
+  codecs,
+  emptyLogEnd,
+  emptyLogEnds,
+  encodeBlobBody,
+  encodeBody,
+  encodeField,
+  encodeLine,
+} from './codec.ts'
+export { LazyCommit } from './lazy-commit.ts'
+export { verifiedText, withChecksum } from './line-checksum.ts'
+export { forkPoint, type LogEnd, type LogEnds, type LogName, logNames } from './log-end.ts'
+export { type BlobName, checkRecord, type LogRecord, parseLogRecord } from './record.ts'
+export { sessionClosed } from './session-closed.ts'

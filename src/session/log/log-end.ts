@@ -1,0 +1,32 @@
+import { StintError } from '../../base/errors/stint-error.ts'
+import { isCount, isRecord } from '../../base/text/fields.ts'
+
+/** The two logs of a session. */
+export type LogName = 'journal' | 'audit'
+
+export const logNames: readonly LogName[] = ['journal', 'audit']
+
+/** A place just after a record of a log. */
+export interface LogEnd {
+  /** The number of that record; 0 before the first. */
+  seq: number
+  /** What the next record builds on: the checksum of a journal line, the hash of an audit line. */
+  tail: string
+}
+
+/** Where both logs of a session end. */
+export type LogEnds<End extends LogEnd = LogEnd> = Record<LogName, End>
+
+/** An end read from stored JSON, which may be damaged; undefined if it is invalid. */
+export function parseLogEnd(value: unknown): LogEnd | undefined {
+  if (!isRecord(value)) return undefined
+  const { seq, tail } = value
+  return isCount(seq) && typeof tail === 'string' ? { seq, tail } : undefined
+}
+
+/** The last record that a fork gets: `at`, or all of the `last` records that are intact. `ARG_ERROR` if there is no such record. */
+export function forkPoint(at: number | undefined, last: number): number {
+  const seq = at ?? last
+  if (Number.isSafeInteger(seq) && seq >= 0 && seq <= last) return seq
+  throw new StintError('ARG_ERROR', `there is no record ${seq} to fork at: the last one is ${last}`)
+}
