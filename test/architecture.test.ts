@@ -1,13 +1,14 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { dirname, join, relative } from 'node:path'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { exportsOf, filesIn, sourceFiles, sourceImports } from './support/source-graph.ts'
 import { projectRoot } from './support/world.ts'
 
 const source = join(projectRoot, 'src')
 const page = readFileSync(join(projectRoot, 'docs/architecture.md'), 'utf8')
 
 /** Each folder in the page's table, with the folders it stands on. */
-const told = new Map(
+const documented = new Map(
   [...page.matchAll(/^\| `([\w-]+)\/` \|.*\|([^|]*)\|$/gm)].map(([, folder = '', below = '']) => [
     folder,
     below
@@ -17,31 +18,93 @@ const told = new Map(
   ]),
 )
 
-const folders = readdirSync(source, { withFileTypes: true })
-  .filter((entry) => entry.isDirectory())
-  .map(({ name }) => name)
+const folderOf = (file: string): string => file.split('/')[0] ?? ''
+const imports = sourceImports()
 
-/** The folders that the code of this one imports from, but for those at the bottom. */
-function importsOf(folder: string): string[] {
-  const files = readdirSync(join(source, folder), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
-    .map((name) => join(source, folder, name))
-  const targets = files.flatMap((file) =>
-    [...readFileSync(file, 'utf8').matchAll(/(?:from|import\() ?'(\.[^']+)'/g)].map(
-      ([, target = '']) => relative(source, join(dirname(file), target)).split('/')[0] ?? '',
-    ),
-  )
+/** The folders that the code of this folder imports from, without `base`, which every folder may import. */
+function importedFolders(folder: string): string[] {
+  const targets = imports.filter(({ from }) => folderOf(from) === folder).map(({ to }) => folderOf(to))
   return [...new Set(targets)].filter((name) => name !== folder && name !== 'base')
 }
 
-test('the table of the architecture has every folder, and says what each stands on', () => {
-  expect([...told.keys()].sort()).toEqual(folders.toSorted())
-  for (const [folder, below] of told)
-    if (below.join() !== 'everything') expect(importsOf(folder).sort(), folder).toEqual(below.toSorted())
+test('the table of the architecture page lists every folder and the folders it imports from', () => {
+  const folders = readdirSync(source, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name)
+  expect([...documented.keys()].sort()).toEqual(folders.toSorted())
+  for (const [folder, below] of documented)
+    if (below.join() !== 'everything')
+      expect(importedFolders(folder).sort(), folder).toEqual(below.toSorted())
 })
 
-test('every file that the architecture names is there', () => {
+test('imports between folders never form a cycle', () => {
+  const folders = [...documented.keys()]
+  const reaches = (from: string, to: string, seen = new Set<string>()): boolean =>
+    importedFolders(from).some((next) => {
+      if (next === to) return true
+      if (seen.has(next)) return false
+      seen.add(next)
+      return reaches(next, to, seen)
+    })
+  expect(folders.filter((folder) => reaches(folder, folder))).toEqual([])
+  expect(importedFolders('base')).toEqual([])
+})
+
+test('every file that the architecture page names exists', () => {
   const named = [...page.matchAll(/`([\w/-]+\.ts)`/g)].map(([, path = '']) => path)
   expect(named.length).toBeGreaterThan(30)
   expect(named.filter((path) => !existsSync(join(source, path)))).toEqual([])
 })
+
+const behindDoors = new Set(['lease', 'session', 'scratch', 'sweep', 'secrets'])
+const outsideDoors = new Set([
+  'cli',
+  'command',
+  'hook',
+  'hook-install',
+  'test-runners',
+  'postgres',
+  'testing',
+])
+/** Both session drivers share the log, which therefore has a door of its own. */
+const usesLogDoor = new Set(['postgres', 'testing'])
+
+test('a domain is imported from outside only through its index.ts', () => {
+  const isDoor = (from: string, to: string): boolean =>
+    to === `${folderOf(to)}/index.ts` || (to === 'session/log/index.ts' && usesLogDoor.has(folderOf(from)))
+  const around = imports
+    .filter(({ from, to }) => outsideDoors.has(folderOf(from)) && behindDoors.has(folderOf(to)))
+    .filter(({ from, to }) => !isDoor(from, to))
+    .map(({ from, to }) => `${from} imports ${to}`)
+  expect(around.length <= baseline.aroundDoors ? [] : around).toEqual([])
+})
+
+/** Names that several files export on purpose, each with the reason. */
+const exportedTwice: Readonly<Record<string, string>> = {}
+
+test('a name is exported by one file only', () => {
+  const filesOf = new Map<string, string[]>()
+  for (const file of sourceFiles().filter((name) => !name.endsWith('index.ts')))
+    for (const name of exportsOf(file)) filesOf.set(name, [...(filesOf.get(name) ?? []), file])
+  const doubled = [...filesOf]
+    .filter(([name, files]) => files.length > 1 && !(name in exportedTwice))
+    .map(([name, files]) => `${name}: ${files.join(', ')}`)
+  expect(doubled.length <= baseline.exportedTwice ? [] : doubled).toEqual([])
+  expect(Object.keys(exportedTwice).filter((name) => (filesOf.get(name)?.length ?? 0) < 2)).toEqual([])
+})
+
+test('no comment line is wider than 110 columns', () => {
+  const wide = filesIn(['src', 'test', 'bench', 'scripts'], ['.ts', '.mjs', '.js', '.c']).flatMap((file) =>
+    readFileSync(join(projectRoot, file), 'utf8')
+      .split('\n')
+      .flatMap((line, index) =>
+        line.length > 110 && /^\s*(?:\/\/|\/?\*)|\s\/\/ /.test(line)
+          ? [`${file}:${index + 1} has ${line.length} columns`]
+          : [],
+      ),
+  )
+  expect(wide.length <= baseline.wideComments ? [] : wide).toEqual([])
+})
+
+/** Offences known today; these numbers may only fall. */
+const baseline = { aroundDoors: 266, exportedTwice: 30, wideComments: 665 }

@@ -1,0 +1,69 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { projectRoot } from './world.ts'
+
+/** One import, re-export or `import()` in a source file. Paths are relative to `src/`. */
+export interface Import {
+  from: string
+  to: string
+  /** The re-exported names, if the file passes them on: `export { a } from`. */
+  reexports: readonly string[]
+}
+
+const source = join(projectRoot, 'src')
+
+/** All files in these folders of the project with one of these extensions, relative to the project. */
+export const filesIn = (folders: readonly string[], extensions: readonly string[]): string[] =>
+  folders.flatMap((folder) =>
+    readdirSync(join(projectRoot, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => extensions.some((extension) => name.endsWith(extension)))
+      .filter((name) => !/(^|\/)node_modules\//.test(name))
+      .map((name) => join(folder, name)),
+  )
+
+/** The production files of `src/`, relative to it. */
+export const sourceFiles = (): string[] =>
+  filesIn(['src'], ['.ts'])
+    .filter((name) => !name.endsWith('.test.ts'))
+    .map((name) => relative('src', name))
+    .sort()
+
+export const readSource = (file: string): string => readFileSync(join(source, file), 'utf8')
+
+/** Every import from one production file to another, type imports included. */
+export const sourceImports = (): Import[] => sourceFiles().flatMap(importsOf)
+
+const importPattern =
+  /(?:^|\n)(?:import|export)\b(?: type)?([^'"`;]*?)\bfrom '(\.[^']+)'|\b(?:import|require)\('(\.[^']+)'\)|(?:^|\n)import '(\.[^']+)'/g
+
+function importsOf(from: string): Import[] {
+  return [...readSource(from).matchAll(importPattern)].map(([whole, names = '', named, lazy, bare]) => ({
+    from,
+    to: relative(source, join(source, dirname(from), named ?? lazy ?? bare ?? '')),
+    reexports: /^\n?export\b/.test(whole) ? namesIn(names) : [],
+  }))
+}
+
+/** The outside names in `{ a, type B, c as d }`. */
+const namesIn = (braces: string): string[] =>
+  (/\{([^}]*)\}/.exec(braces)?.[1] ?? '')
+    .split(',')
+    .map((part) =>
+      part
+        .trim()
+        .replace(/^type /, '')
+        .replace(/^.* as /, ''),
+    )
+    .filter((name) => name !== '')
+
+const declaration =
+  /^export (?:declare )?(?:async )?(?:abstract )?(?:function\*?|const|let|class|interface|type) (\w+)|^export (?:type )?(\{[^}]*\})(?! from)/gm
+
+/** The names that a file declares and exports; those it only re-exports from another file are not among them. */
+export const exportsOf = (file: string): string[] => [
+  ...new Set(
+    [...readSource(file).matchAll(declaration)].flatMap(([, name, braces]) =>
+      name === undefined ? namesIn(braces ?? '') : [name],
+    ),
+  ),
+]
