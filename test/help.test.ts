@@ -4,22 +4,8 @@ import { expect, test } from 'vitest'
 import { stint } from '../src/cli/stint.ts'
 import { commandHelp, groupHelp } from '../src/command/help.ts'
 import { isGroup } from '../src/command/select.ts'
-import type { Command, CommandGroup } from '../src/command/define-command.ts'
+import { allCommands } from './support/all-commands.ts'
 import { projectRoot } from './support/world.ts'
-
-/** Every command, as a user would call it. */
-async function allCommands(
-  target: Command | CommandGroup,
-  called: string,
-): Promise<[string, Command | CommandGroup][]> {
-  if (!isGroup(target)) return [[called, target]]
-  const below = await Promise.all(
-    Object.entries(target.commands).map(async ([name, { load }]) =>
-      allCommands(await load(), `${called} ${name}`),
-    ),
-  )
-  return [[called, target], ...below.flat()]
-}
 
 test('every command says in one line what it does, and shows how it is called', async () => {
   const commands = await allCommands(stint, 'stint')

@@ -1,7 +1,12 @@
 import { chmodSync, chownSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type ErrorCode, errorTable } from '../src/base/errors/error-table.ts'
+import { stint } from '../src/cli/stint.ts'
+import { optionsOf, readInvocation } from '../src/command/runtime-flags.ts'
+import { isGroup } from '../src/command/select.ts'
+import { allCommands } from './support/all-commands.ts'
 import { treeHash } from './support/tree-hash.ts'
 import { type Finished, isRoot, World } from './support/world.ts'
 
@@ -32,6 +37,9 @@ const lines: [line: string, code: ErrorCode][] = [
   ['run --timeout soon -- true', 'ARG_ERROR'],
   ['run --timeout -5s -- true', 'ARG_ERROR'],
   ['run --timeout', 'ARG_ERROR'],
+  ['run --lock --purpose --wait 1m -- true', 'ARG_ERROR'],
+  ['sessions tail nobody -nlots', 'ARG_ERROR'],
+  ['sessions tail nobody -fz', 'ARG_ERROR'],
   ['run --keep sometimes -- true', 'ARG_ERROR'],
   ['run --max-bytes lots -- true', 'ARG_ERROR'],
   ['run --max-files 1.5 -- true', 'ARG_ERROR'],
@@ -59,6 +67,8 @@ const lines: [line: string, code: ErrorCode][] = [
   [`sessions show ${long}`, 'SESSION_ID_INVALID'],
   ['sessions show 🙂', 'SESSION_ID_INVALID'],
   ['sessions show nobody', 'NOT_FOUND'],
+  ['sessions tail nobody -n5', 'NOT_FOUND'],
+  ['sessions tail nobody -fn 5', 'NOT_FOUND'],
   ['sessions fork nobody', 'NOT_FOUND'],
   ['sessions fork nobody --at minus', 'ARG_ERROR'],
   ['sessions verify', 'ARG_ERROR'],
@@ -219,4 +229,27 @@ test.concurrent.each(all)('stint $line: $code, and no stack trace', async (mista
   expect(result.code).toBe(code === 'CHILD_FAILED' ? 9 : exit)
   if (before !== undefined) expect(treeHash(world.tmp)).toBe(before)
   expect(world.leftovers()).toEqual([])
+})
+
+test('no words after a command end in anything but their meaning or ARG_ERROR', async () => {
+  const values = fc.oneof(fc.string(), fc.constantFrom('', '-', '--', '-1', '5', '5m', '2GiB', 'a b', '-°'))
+  for (const [called, command] of await allCommands(stint, 'stint')) {
+    if (isGroup(command)) continue
+    const flags = Object.entries(optionsOf(command)).flatMap(([name, { short = 'z' }]) => [
+      `--${name}`,
+      `-${short}`,
+    ])
+    const flag = fc.constantFrom(...flags, '--__proto__', '--constructor', '--no-such', '-', '---')
+    const joined = fc.tuple(flag, fc.constantFrom('', '=', '-', 'h'), values).map((parts) => parts.join(''))
+    fc.assert(
+      fc.property(fc.array(fc.oneof(flag, values, joined), { maxLength: 6 }), (argv) => {
+        try {
+          readInvocation(command, argv)
+        } catch (error) {
+          expect(error, `${called} ${JSON.stringify(argv)}`).toMatchObject({ code: 'ARG_ERROR' })
+        }
+      }),
+      { numRuns: 200 },
+    )
+  }
 })

@@ -1,0 +1,16 @@
+import type { Command, CommandGroup } from '../../src/command/define-command.ts'
+import { isGroup } from '../../src/command/select.ts'
+
+/** Every command, as a user would call it. */
+export async function allCommands(
+  target: Command | CommandGroup,
+  called: string,
+): Promise<[string, Command | CommandGroup][]> {
+  if (!isGroup(target)) return [[called, target]]
+  const below = await Promise.all(
+    Object.entries(target.commands).map(async ([name, { load }]) =>
+      allCommands(await load(), `${called} ${name}`),
+    ),
+  )
+  return [[called, target], ...below.flat()]
+}
