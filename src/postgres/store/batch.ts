@@ -1,13 +1,11 @@
 import type { Entry } from '../../session/driver.ts'
 import {
   codecs,
-  encodeBlobBody,
-  encodeBody,
-  encodeField,
+  encodeCheckpoint,
+  encodeEntry,
   encodeLine,
   type LogEnds,
   type LogName,
-  maxInlineBytes,
 } from '../../session/log/index.ts'
 import { turnType } from '../../session/state.ts'
 import { type Content, contentOf } from './blob-row.ts'
@@ -24,13 +22,10 @@ export interface Body {
   at: number
 }
 
-export function bodyOf(log: LogName, { type, json, slot }: Entry, at: number, mark?: string): Body {
-  const blob = json.length > maxInlineBytes ? contentOf(json) : undefined
-  const text =
-    (blob === undefined ? encodeBody(type, json) : encodeBlobBody(type, blob)) +
-    (slot === undefined ? '' : encodeField('slot', slot)) +
-    (mark === undefined ? '' : encodeField('spool', mark))
-  return { log, text, blob, isTurn: log === 'journal' && type === turnType, mark, at }
+export function bodyOf(log: LogName, entry: Entry, at: number): Body {
+  let blob: Content | undefined
+  const text = encodeEntry(entry, (json) => (blob = contentOf(json)))
+  return { log, text, blob, isTurn: log === 'journal' && entry.type === turnType, mark: entry.spool, at }
 }
 
 /** The rows of one log. */
@@ -77,8 +72,7 @@ export function encodeBatch(bodies: readonly Body[], from: LogEnds, epoch: numbe
   for (const { bytes } of batch.contents) batch.bytes += bytes
   // First, so that the journal can attest what is committed together with it.
   encodeLog('audit', bodies, batch, epoch)
-  const { seq, tail } = batch.end.audit
-  batch.stamp = seq === 0 ? '' : encodeField('audit', { count: seq, head: tail })
+  batch.stamp = encodeCheckpoint(batch.end.audit)
   encodeLog('journal', bodies, batch, epoch, batch.stamp === stamped ? '' : batch.stamp)
   // Nothing was attested: the next one does it.
   if (batch.journal.lines.length === 0) batch.stamp = stamped

@@ -1,6 +1,4 @@
-import { createHash } from 'node:crypto'
-import { StintError } from '../../base/errors/stint-error.ts'
-import type { BlobName, LogRecord } from '../../session/log/index.ts'
+import { blobMissing, type BlobName, type LogRecord, nameBlob } from '../../session/log/index.ts'
 import type { Database } from './database.ts'
 
 /** Content named by its hash. */
@@ -9,20 +7,19 @@ export interface Content extends BlobName {
 }
 
 export function contentOf(content: string): Content {
-  const bytes = Buffer.from(content)
-  return { sha256: createHash('sha256').update(bytes).digest('hex'), bytes: bytes.length, content }
+  return { ...nameBlob(Buffer.from(content)), content }
 }
 
 /** `BLOB_MISSING` if it is not there, or not what its name says. */
-export async function readBlob(database: Database, key: string, { sha256 }: BlobName): Promise<string> {
+export async function readBlob(database: Database, key: string, name: BlobName): Promise<string> {
   const [row] = await database.query(
     'SELECT content FROM stint.blob WHERE session = $1 AND sha256 = $2',
     key,
-    String(sha256),
+    String(name.sha256),
   )
   const content = row === undefined ? undefined : String(row.content)
-  if (content !== undefined && contentOf(content).sha256 === sha256) return content
-  throw new StintError('BLOB_MISSING', `blob ${String(sha256).slice(0, 64)} is missing or changed`)
+  if (content !== undefined && contentOf(content).sha256 === name.sha256) return content
+  throw blobMissing(name)
 }
 
 /** The record with its data, wherever that is. */

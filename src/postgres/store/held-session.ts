@@ -67,24 +67,15 @@ export class PostgresSession implements HeldSession {
     return this.sinceSnapshot.records >= visitedRecords
   }
 
-  append(entry: Entry, options?: AppendOptions): Promise<Receipt> {
-    return this.#append(entry, options)
-  }
-
-  async #append(entry: Entry, options: AppendOptions = {}, mark?: string): Promise<Receipt> {
+  async append(entry: Entry, options?: AppendOptions): Promise<Receipt> {
     this.#bytes += entry.json.length
-    const { seq, at } = await this.#writer.append('journal', entry, { ...options, mark })
+    const { seq, at } = await this.#writer.append('journal', entry, options)
     return { seq, at }
   }
 
-  async audit(
-    entry: Entry,
-    applied?: (record: AuditRecord) => void,
-    mark?: string,
-  ): Promise<{ seq: number; hash: string }> {
+  async audit(entry: Entry, applied?: (record: AuditRecord) => void): Promise<{ seq: number; hash: string }> {
     const { type, json } = entry
     const { seq, tail } = await this.#writer.append('audit', entry, {
-      mark,
       applied: ({ seq, at, tail: hash }) =>
         applied?.(auditRecordOf({ seq, at, type, data: JSON.parse(json) as unknown, hash })),
     })
@@ -130,10 +121,9 @@ export class PostgresSession implements HeldSession {
     for (;;) {
       const waiting = await readWaiting(database, row.key)
       if (waiting.length === 0) return
-      // In one transaction with their marks: an entry is taken in once, or waits.
-      const taken = waiting.map(({ mark, entry: left }) => {
-        const entry = guard.redact(left)
-        return entry.log === 'journal' ? this.#append(entry, {}, mark) : this.audit(entry, applied, mark)
+      const taken = waiting.map((spooled) => {
+        const entry = guard.redact(spooled)
+        return entry.log === 'journal' ? this.append(entry) : this.audit(entry, applied)
       })
       await Promise.all(taken)
       await forgetTaken(database, row.key)

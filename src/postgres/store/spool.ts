@@ -4,12 +4,6 @@ import { sessionNotFound } from '../../session/session-id.ts'
 import { untilOnDisk } from '../statements.ts'
 import type { Database } from './database.ts'
 
-/** What a visitor has left. */
-export interface Waiting {
-  mark: string
-  entry: SpoolEntry
-}
-
 /** For how long an entry that was taken in is remembered: whoever left it may be trying to, still. */
 const rememberedFor = '1 day'
 
@@ -44,15 +38,15 @@ export async function countWaiting(database: Database, id: string): Promise<numb
 const pageSize = 500
 
 /** A few of those that wait, oldest first. */
-export async function readWaiting(database: Database, key: string): Promise<Waiting[]> {
+export async function readWaiting(database: Database, key: string): Promise<SpoolEntry[]> {
   const rows = await database.query(
     'SELECT mark, entry FROM stint.spool WHERE session = $1 AND taken_at IS NULL ORDER BY mark LIMIT $2',
     key,
     pageSize,
   )
   return rows.map(({ mark, entry }) => ({
-    mark: String(mark),
-    entry: JSON.parse(String(entry)) as SpoolEntry,
+    ...(JSON.parse(String(entry)) as SpoolEntry),
+    spool: String(mark),
   }))
 }
 

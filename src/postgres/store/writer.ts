@@ -32,8 +32,6 @@ export interface WriteOptions {
   durable?: boolean
   /** Called when the record counts, before anything else can happen. */
   applied?: (written: Written) => void
-  /** The entry of the spool that it came from. */
-  mark?: string
 }
 
 interface Pending extends Body, Listener {
@@ -70,10 +68,10 @@ export class SessionWriter {
     return this.#ends
   }
 
-  append(log: LogName, entry: Entry, { durable = true, applied, mark }: WriteOptions = {}): Promise<Written> {
+  append(log: LogName, entry: Entry, { durable = true, applied }: WriteOptions = {}): Promise<Written> {
     if (this.#broken !== undefined) return Promise.reject(this.#broken)
     return new Promise((resolve, reject) => {
-      const body = bodyOf(log, entry, this.#options.clock.now(), mark)
+      const body = bodyOf(log, entry, this.#options.clock.now())
       this.#pending.push({ ...body, applied, resolve, reject })
       if (durable) this.#commitSoon()
       else this.#lazy.schedule()

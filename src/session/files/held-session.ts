@@ -1,6 +1,6 @@
 import { type AuditRecord, auditRecordOf } from '../audit-record.ts'
-import { Blobs, maxInlineBytes } from '../log/blobs.ts'
-import { encodeField } from '../log/codec.ts'
+import { Blobs } from '../log/blobs.ts'
+import { encodeCheckpoint, encodeEntry, maxInlineBytes } from '../log/codec.ts'
 import { readBackwards, readRecords } from '../log/read.ts'
 import type { BlobName, LogRecord } from '../log/record.ts'
 import { sessionClosed } from '../log/session-closed.ts'
@@ -16,7 +16,6 @@ import { type Manifest, revised, type Revision } from '../manifest.ts'
 import { visitedRecords } from '../snapshot-policy.ts'
 import type { FoldedState } from '../state.ts'
 import type { RecoveryReport } from '../store.ts'
-import { bodyOf } from './encode-entry.ts'
 import { eachRecord } from './each-record.ts'
 import { withFileErrors } from './session-file-errors.ts'
 import { type LogPositions, type Logs, logsOf } from './logs.ts'
@@ -280,7 +279,7 @@ export class FilesystemSession implements HeldSession {
   }
 
   #encode(entry: Entry): string {
-    return bodyOf(entry, this.#putBlob, this.#options.limits.inlineBytes)
+    return encodeEntry(entry, this.#putBlob, this.#options.limits.inlineBytes)
   }
 
   readonly #putBlob = (json: string): BlobName => this.#explained('write a blob', () => this.#put(json))
@@ -309,9 +308,7 @@ class SessionCommitPolicy implements CommitPolicy {
 
   /** The journal attests how far the audit log has come. */
   checkpoint(log: LogName): string {
-    if (log === 'audit') return ''
-    const { seq, tail } = this.#auditEnd()
-    return seq === 0 ? '' : encodeField('audit', { count: seq, head: tail })
+    return log === 'audit' ? '' : encodeCheckpoint(this.#auditEnd())
   }
 
   check(bytes: Buffer): void {

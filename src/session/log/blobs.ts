@@ -5,8 +5,14 @@ import { type Disk, ensureDirectory, listIfExists, readFile } from '../../base/f
 import { StintError } from '../../base/errors/stint-error.ts'
 import type { BlobName } from './record.ts'
 
-/** A line's data over this size goes to a blob. */
-export const maxInlineBytes = 256 << 10
+/** Names content by its hash. */
+export const nameBlob = (content: Buffer): BlobName => ({
+  sha256: createHash('sha256').update(content).digest('hex'),
+  bytes: content.length,
+})
+
+export const blobMissing = ({ sha256 }: BlobName): StintError =>
+  new StintError('BLOB_MISSING', `blob ${String(sha256).slice(0, 64)} is missing or changed`)
 
 /** Contents in files named by their hash: the same content is kept once, and costs nothing when it is put again. */
 export class Blobs {
@@ -26,7 +32,7 @@ export class Blobs {
   /** On return it is on disk, and may be named. */
   put(content: string): BlobName {
     const bytes = Buffer.from(content)
-    const name = { sha256: sha256(bytes), bytes: bytes.length }
+    const name = nameBlob(bytes)
     if (this.#known.has(name.sha256)) return name
     if (!this.#ensured) ensureDirectory(this.#disk, this.#directory)
     this.#ensured = true
@@ -41,7 +47,7 @@ export class Blobs {
   get(name: BlobName): string {
     const bytes = this.#read(name)
     if (bytes !== undefined) return bytes.toString()
-    throw new StintError('BLOB_MISSING', `blob ${String(name.sha256).slice(0, 64)} is missing or changed`)
+    throw blobMissing(name)
   }
 
   /** Removes all but these. */
@@ -57,12 +63,10 @@ export class Blobs {
   #read(name: BlobName): Buffer | undefined {
     if (!/^[0-9a-f]{64}$/.test(name.sha256)) return undefined
     const bytes = readFile(this.#disk, this.#path(name))
-    return bytes !== undefined && sha256(bytes) === name.sha256 ? bytes : undefined
+    return bytes !== undefined && nameBlob(bytes).sha256 === name.sha256 ? bytes : undefined
   }
 
   #path({ sha256 }: BlobName): string {
     return join(this.#directory, sha256 + this.#suffix)
   }
 }
-
-const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')

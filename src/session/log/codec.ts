@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
-import type { BlobName, RecordHeader } from './record.ts'
+import type { Entry } from '../driver.ts'
 import { checksumBytes, withChecksum } from './line-checksum.ts'
 import type { LogEnd, LogEnds, LogName } from './log-end.ts'
+import type { BlobName, RecordHeader } from './record.ts'
 
 /** How the lines of a log hang together. `tail` is what a line leaves for the next: what proves that nothing was exchanged between them. */
 export interface Codec {
@@ -71,16 +72,37 @@ export function encodeLine(
   return { line, tail: codec.tailOf(Buffer.from(line)) }
 }
 
-/** The part of a line that does not depend on when it is written. `json` is the data's text, or what stands for it. */
+/** Data of a record over this many characters goes into a blob. */
+export const maxInlineBytes = 256 << 10
+
+/**
+ * Encodes the part of a line that does not depend on when it is written. Data over `inlineBytes` is given to `putBlob`
+ * first: until the blob is stored, no line may name it.
+ */
+export function encodeEntry(
+  { type, json, slot, spool }: Entry,
+  putBlob: (json: string) => BlobName,
+  inlineBytes = maxInlineBytes,
+): string {
+  let body = json.length > inlineBytes ? encodeBlobBody(type, putBlob(json)) : encodeBody(type, json)
+  if (slot !== undefined) body += encodeField('slot', slot)
+  if (spool !== undefined) body += encodeField('spool', spool)
+  return body
+}
+
+/** Encodes the field by which the journal attests how far the audit log has come; '' while that is empty. */
+export const encodeCheckpoint = ({ seq, tail }: LogEnd): string =>
+  seq === 0 ? '' : encodeField('audit', { count: seq, head: tail })
+
+/** Encodes the type and the data of a line. `json` is the data as JSON. */
 export const encodeBody = (type: string, json: string): string =>
   `"type":${oneLine(JSON.stringify(type))},"data":${oneLine(json)}`
 
-/** The same for data in a blob. */
-export const encodeBlobBody = (type: string, { sha256, bytes }: BlobName): string =>
+const encodeBlobBody = (type: string, { sha256, bytes }: BlobName): string =>
   oneLine(`"type":${JSON.stringify(type)},"blob":{"sha256":"${sha256}","bytes":${bytes}}`)
 
-/** Further fields of a line, after its data. */
-export const encodeField = (name: 'slot' | 'spool' | 'audit', value: unknown): string =>
+/** A field that follows the data. */
+const encodeField = (name: 'slot' | 'spool' | 'audit', value: unknown): string =>
   oneLine(`,"${name}":${JSON.stringify(value)}`)
 
 /** Some readers take these two characters for line ends. */

@@ -1,13 +1,13 @@
 /** The door of the log: what every session driver shares, whatever medium it writes to. */
-export { maxInlineBytes } from './blobs.ts'
+export { blobMissing, nameBlob } from './blobs.ts'
 export {
   codecs,
   emptyLogEnd,
   emptyLogEnds,
-  encodeBlobBody,
-  encodeBody,
-  encodeField,
+  encodeCheckpoint,
+  encodeEntry,
   encodeLine,
+  maxInlineBytes,
 } from './codec.ts'
 export { LazyCommit } from './lazy-commit.ts'
 export { verifiedText, withChecksum } from './line-checksum.ts'

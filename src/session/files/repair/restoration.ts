@@ -1,7 +1,6 @@
 import type { Blobs } from '../../log/blobs.ts'
-import { encodeBody } from '../../log/codec.ts'
+import { encodeBody, encodeEntry } from '../../log/codec.ts'
 import { type FoldedState, slotType, turnType } from '../../state.ts'
-import { bodyOf } from '../encode-entry.ts'
 
 /** What is known of lost records from a snapshot that was taken after them. */
 export interface Restoration {
@@ -34,7 +33,7 @@ export function restoringBodies({ slots, turns }: Restoration, blobs: Blobs): st
   return [
     ...Array.from({ length: turns }, () => encodeBody(turnType, '{"restored":true}')),
     ...slots.map(({ ext, version, json }) =>
-      bodyOf({ type: slotType, json, slot: { ext, version } }, (text) => blobs.put(text)),
+      encodeEntry({ type: slotType, json, slot: { ext, version } }, (text) => blobs.put(text)),
     ),
   ]
 }
