@@ -1,6 +1,5 @@
 import type { OptionTable } from '../command/option.ts'
-import { homeRegister } from '../lease/home-register.ts'
-import type { Register } from '../lease/register.ts'
+import { homeRegister, type Register } from '../lease/index.ts'
 import { StintError } from '../base/errors/stint-error.ts'
 
 export const storeOption = {

@@ -1,5 +1,4 @@
-import { acquireLease } from '../lease/lease.ts'
-import { computeWorkspaceHash } from '../lease/workspace.ts'
+import { acquireLease, computeWorkspaceHash } from '../lease/index.ts'
 import { newSessionId } from '../base/text/id.ts'
 
 /** Does something to a file while no other stint does: reading, changing and writing must not mix. */

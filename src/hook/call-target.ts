@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { wholeWorkspace } from '../lease/claim.ts'
-import { claimPaths, findWorkspace, type Workspace } from '../lease/workspace.ts'
+import { claimPaths, findWorkspace, wholeWorkspace, type Workspace } from '../lease/index.ts'
 import { StintError } from '../base/errors/stint-error.ts'
 import type { Scope } from './choices.ts'
 import type { HookEvent, Tool } from './event.ts'

@@ -1,13 +1,19 @@
-import { type Claim, type ClaimsRecord, defaultTtlMs, type ClaimHolder, sameProcess } from '../lease/claim.ts'
 import {
-  decideAcquire,
   type AcquireAnswer,
-  type Decision,
+  type Claim,
+  type ClaimHolder,
+  type ClaimsRecord,
+  decideAcquire,
   decideRefresh,
   decideRelease,
+  type Decision,
+  defaultTtlMs,
+  isInForce,
+  type Observation,
+  remainingMs,
+  sameProcess,
   withCall,
-} from '../lease/rules.ts'
-import { remainingMs, isInForce, type Observation } from '../lease/staleness.ts'
+} from '../lease/index.ts'
 import type { Identity } from '../base/process/liveness.ts'
 
 /**

@@ -1,8 +1,4 @@
-import { look } from '../lease/workspace-claims.ts'
-import type { Claim } from '../lease/claim.ts'
-import { type Register, runSync } from '../lease/register.ts'
-import { isInForce } from '../lease/staleness.ts'
-import { findWorkspace } from '../lease/workspace.ts'
+import { type Claim, findWorkspace, isInForce, type Register, WorkspaceClaims } from '../lease/index.ts'
 import type { Ancestor } from './agent-process.ts'
 import { gitDenial } from './refusal-message.ts'
 import { pass, type Verdict } from './verdict.ts'
@@ -29,13 +25,12 @@ export interface GitCaller {
  */
 export function guardGit(call: GitCall, caller: GitCaller): Verdict {
   if (caller.env.STINT_BYPASS === '1' || !changesBranch(call)) return pass
-  const { path: workspace, key } = findWorkspace(caller.cwd)
-  const { register } = caller
-  const { claims, observation } = runSync(register, look({ register, key, workspace }))
-  const by = claims.claims.find(
+  const workspace = findWorkspace(caller.cwd)
+  const { record, observation } = WorkspaceClaims.open(caller.register, { workspace }).readSync()
+  const by = record.claims.find(
     (claim) => claim.paths.includes('**') && isInForce(claim, observation) && !belongsTo(claim, caller),
   )
-  return by === undefined ? pass : { block: true, reason: gitDenial(workspace, by, observation) }
+  return by === undefined ? pass : { block: true, reason: gitDenial(workspace.path, by, observation) }
 }
 
 /** Only what is prepared can still be refused; only `HEAD` and branches are somebody's work. */

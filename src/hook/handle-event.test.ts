@@ -2,11 +2,10 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { LockWorld } from '../../test/support/lock-world.ts'
-import { look } from '../lease/workspace-claims.ts'
 import type { Claim } from '../lease/claim.ts'
 import { fileRegister } from '../lease/file-register.ts'
-import { type Now, runSync } from '../lease/register.ts'
-import { findWorkspace } from '../lease/workspace.ts'
+import type { Now } from '../lease/register.ts'
+import { WorkspaceClaims } from '../lease/workspace-claims.ts'
 import { type Identity, identify } from '../base/process/liveness.ts'
 import type { HookEvent } from './event.ts'
 import { type Choices, handleEvent } from './handle-event.ts'
@@ -78,9 +77,8 @@ class Stage extends LockWorld {
   }
 
   get claims(): Claim[] {
-    const { path: workspace, key } = findWorkspace(this.workspace)
-    const { register } = this
-    return runSync(register, look({ register, key, workspace })).claims.claims
+    const claims = WorkspaceClaims.open(this.register, { workspace: this.workspace })
+    return claims.readSync().record.claims
   }
 }
 

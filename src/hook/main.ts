@@ -1,4 +1,4 @@
-import { homeRegister } from '../lease/home-register.ts'
+import { homeRegister } from '../lease/index.ts'
 import { errorMessage } from '../base/errors/stint-error.ts'
 import { agentProcess, ancestorsOf } from './agent-process.ts'
 import { type Answer, speak } from './host-response.ts'

@@ -3,7 +3,7 @@
  *
  * @module stint/opencode
  */
-import { homeRegister } from '../lease/home-register.ts'
+import { homeRegister } from '../lease/index.ts'
 import { ownIdentity } from '../base/process/liveness.ts'
 import { errorMessage } from '../base/errors/stint-error.ts'
 import type { HookChoices } from './choices.ts'

@@ -1,6 +1,4 @@
-import type { Claim } from '../lease/claim.ts'
-import { blockReason } from '../lease/injected-io-lock.ts'
-import { ageOf, remainingMs, claimStatus, type Observation } from '../lease/staleness.ts'
+import { ageOf, blockReason, type Claim, claimStatus, type Observation, remainingMs } from '../lease/index.ts'
 import { formatDuration } from '../base/text/duration.ts'
 import { visibleText } from '../base/text/escape.ts'
 

@@ -1,14 +1,13 @@
-import type { Claim } from '../lease/claim.ts'
-import type { Decision } from '../lease/rules.ts'
+import { type Claim, type Decision, forEachClaimedSync } from '../lease/index.ts'
 import type { Hold } from './choices.ts'
 import { forgetCalls, isMovingOn, leave, moveOn, type Party, takeUp } from './decide.ts'
 import type { HookEvent } from './event.ts'
-import { changeNow, forEachBook, isOfSession, type Surroundings } from './hook-context.ts'
+import { isOfSession, type Surroundings } from './hook-context.ts'
 
 /** The user has spoken: earlier calls have ended or were broken off, except in the background. */
 export function hearPrompt(party: Party, around: Surroundings): void {
-  forEachBook(isOfSession(party.sessionId), around, (book) => {
-    changeNow(book, (claims, observation) => forgetCalls(claims, party, observation, 'keep'))
+  forEachClaimedSync(around.register, isOfSession(party.sessionId), (claims) => {
+    claims.changeSync((record, observation) => forgetCalls(record, party, observation, 'keep'))
   })
 }
 
@@ -17,9 +16,9 @@ export function endTurn(event: HookEvent, party: Party, hold: Hold, around: Surr
   // A subagent's end is not its session's.
   if (event.subagent) return
   const background = event.background ? 'start' : 'end'
-  forEachBook(isOfSession(party.sessionId), around, (book) => {
-    if (hold === 'turn' && !event.background) changeNow(book, (claims) => leave(claims, party))
-    else changeNow(book, (claims, observation) => forgetCalls(claims, party, observation, background))
+  forEachClaimedSync(around.register, isOfSession(party.sessionId), (claims) => {
+    if (hold === 'turn' && !event.background) claims.changeSync((record) => leave(record, party))
+    else claims.changeSync((record, observation) => forgetCalls(record, party, observation, background))
   })
 }
 
@@ -29,20 +28,20 @@ export function startSession(event: HookEvent, party: Party, around: Surrounding
   const isOurs = isOfSession(party.sessionId)
   const renaming = isRenaming(event)
   const isMeant = (claim: Claim): boolean => isOurs(claim) || (renaming && isMovingOn(claim))
-  forEachBook(isMeant, around, (book) => {
-    changeNow(book, (claims, observation, fence): Decision<unknown> =>
+  forEachClaimedSync(around.register, isMeant, (claims) => {
+    claims.changeSync((record, observation, fence): Decision<unknown> =>
       renaming
-        ? takeUp(claims, party, observation, fence)
-        : forgetCalls(claims, party, observation, background),
+        ? takeUp(record, party, observation, fence)
+        : forgetCalls(record, party, observation, background),
     )
   })
 }
 
 export function endSession(event: HookEvent, party: Party, hold: Hold, around: Surroundings): void {
   const movesOn = hold === 'session' && isRenaming(event)
-  forEachBook(isOfSession(party.sessionId), around, (book) => {
-    if (movesOn) changeNow(book, (claims, observation, fence) => moveOn(claims, party, observation, fence))
-    else changeNow(book, (claims) => leave(claims, party))
+  forEachClaimedSync(around.register, isOfSession(party.sessionId), (claims) => {
+    if (movesOn) claims.changeSync((record, observation, fence) => moveOn(record, party, observation, fence))
+    else claims.changeSync((record) => leave(record, party))
   })
 }
 

@@ -1,4 +1,4 @@
-import type { Book } from '../lease/workspace-claims.ts'
+import { forEachClaimedSync, WorkspaceClaims } from '../lease/index.ts'
 import type { Scope } from './choices.ts'
 import { beginCall, endCall, type EndedCall, type Party } from './decide.ts'
 import { denial } from './refusal-message.ts'
@@ -6,7 +6,7 @@ import type { HookEvent, Tool } from './event.ts'
 import { type PlaceOfCall, placeOfCall } from './call-target.ts'
 import { purposeOf } from './purpose.ts'
 import { redactRawEnvironmentSecrets } from '../secrets/index.ts'
-import { bookOf, changeNow, forEachBook, isOfSession, type Surroundings } from './hook-context.ts'
+import { isOfSession, type Surroundings } from './hook-context.ts'
 import { pass, type Verdict } from './verdict.ts'
 
 /** A tool is about to run: it gets what it needs, or hears who has it. */
@@ -16,8 +16,8 @@ export function beginToolCall(event: HookEvent, party: Party, scope: Scope, arou
   const { workspace, needs } = placeOfCall(event, tool, scope)
   const purpose = purposeOf(event, (text) => redactRawEnvironmentSecrets(text, around.env))
   const request = { ...party, needs, call: event.callId ?? newCallId(), purpose }
-  const { answer, observation } = changeNow(bookOf(workspace, around), (claims, observation, fence) =>
-    beginCall(claims, request, observation, fence),
+  const { answer, observation } = WorkspaceClaims.open(around.register, { workspace }).changeSync(
+    (record, observation, fence) => beginCall(record, request, observation, fence),
   )
   return answer.granted ? pass : { block: true, reason: denial(workspace.path, answer.by, observation) }
 }
@@ -27,14 +27,14 @@ export function endToolCall(event: HookEvent, party: Party, scope: Scope, around
   const tool = changingTool(event)
   if (tool === undefined) return
   const request = { ...party, call: event.callId }
-  const settle = (book: Book): boolean =>
-    changeNow<EndedCall>(book, (claims, observation, _fence, tried) =>
-      endCall(claims, request, observation, tried),
+  const settle = (claims: WorkspaceClaims): boolean =>
+    claims.changeSync<EndedCall>((record, observation, _fence, tried) =>
+      endCall(record, request, observation, tried),
     ).answer.claim !== undefined
   const here = placeNow(event, tool, scope)
-  if (here !== undefined && settle(bookOf(here.workspace, around))) return
+  if (here !== undefined && settle(WorkspaceClaims.open(around.register, here))) return
   // The call has led the agent to another directory, or removed the one it was in.
-  if (scope === 'workspace') forEachBook(isOfSession(party.sessionId), around, settle)
+  if (scope === 'workspace') forEachClaimedSync(around.register, isOfSession(party.sessionId), settle)
 }
 
 const changingTool = ({ tool }: HookEvent): Tool | undefined => (tool?.use === 'none' ? undefined : tool)

@@ -1,12 +1,12 @@
 import { errorCode, errorMessage, StintError } from '../base/errors/stint-error.ts'
-import { look } from './workspace-claims.ts'
 import type { Claim } from './claim.ts'
 import { parseClaims } from './claims-text.ts'
-import { type Register, runAsync, runSync, type Steps } from './register.ts'
+import { asyncRegister, type Register, syncRegister } from './register.ts'
 import type { Observation } from './staleness.ts'
 import { isWorkspaceKey } from './workspace.ts'
+import { WorkspaceClaims } from './workspace-claims.ts'
 
-/** A workspace or resource that somebody has a claim on. */
+/** A workspace or resource with at least one claim on it. */
 export interface ClaimedTarget {
   key: string
   workspace: string
@@ -16,21 +16,22 @@ export interface ClaimedTarget {
 
 export interface AllClaims {
   targets: ClaimedTarget[]
-  /** Keys whose record makes no sense, or may not be read. */
+  /** Keys whose record is invalid or cannot be read. */
   unreadable: { key: string; reason: string }[]
 }
 
-/** Where each costs a way to a server, they go together. */
+/** How many records are read at once: on a server each read is a round trip. */
 const atOnce = 32
 
-/** Everybody's claims on everything. What is wrong with one record hides no other. */
+/** The claims of all sessions on everything. A record that cannot be read does not hide the others. */
 export async function allClaims(register: Register): Promise<AllClaims> {
   const all: AllClaims = { targets: [], unreadable: [] }
-  const keys = await carryOut(register, register.keys())
-  const ours = register.shared === undefined ? keys.filter(isWorkspaceKey) : keys
-  for (let from = 0; from < ours.length; from += atOnce) {
-    const batch = ours.slice(from, from + atOnce)
-    const read = await Promise.allSettled(batch.map((key) => readSubject(register, key)))
+  const { keys } = register.performSync === undefined ? asyncRegister(register) : syncRegister(register)
+  const known = await keys()
+  const claimed = register.shared === undefined ? known.filter(isWorkspaceKey) : known
+  for (let from = 0; from < claimed.length; from += atOnce) {
+    const batch = claimed.slice(from, from + atOnce)
+    const read = await Promise.allSettled(batch.map((key) => readTarget(register, key)))
     read.forEach((result, at) => {
       if (result.status === 'rejected')
         all.unreadable.push({ key: batch[at] ?? '', reason: reasonOf(result.reason) })
@@ -40,21 +41,43 @@ export async function allClaims(register: Register): Promise<AllClaims> {
   return all
 }
 
-/** Without waiting where that is possible: for files, the threads that wait take longer to start than the calls take. */
-const carryOut = async <Result>(register: Register, steps: Steps<unknown, Result>): Promise<Result> =>
-  register.performSync === undefined ? await runAsync(register, steps) : runSync(register, steps)
-
-/** Undefined if nobody has a claim there: then the record does not even say where that is. */
-async function readSubject(register: Register, key: string): Promise<ClaimedTarget | undefined> {
-  const { text } = await carryOut(register, register.read(key))
+/** Undefined if there is no claim: then the record does not contain the path or name behind the key, either. */
+async function readTarget(register: Register, key: string): Promise<ClaimedTarget | undefined> {
+  // On files, starting the threads of asynchronous calls takes longer than the calls themselves.
+  const isSync = register.performSync !== undefined
+  const { text } = isSync ? syncRegister(register).read(key) : await asyncRegister(register).read(key)
   if (text === undefined) return undefined
-  const known = parseClaims(text, '')
-  if (known === undefined) throw new StintError('UNEXPECTED', 'a record this version cannot read')
-  if (known.claims.length === 0) return undefined
-  const { workspace } = known
-  const { claims, observation } = await carryOut(register, look({ register, key, workspace }))
-  return claims.claims.length === 0 ? undefined : { key, workspace, claims: claims.claims, observation }
+  const found = parseClaims(text, '')
+  if (found === undefined) throw new StintError('UNEXPECTED', 'a record this version cannot read')
+  if (found.claims.length === 0) return undefined
+  const { workspace } = found
+  const target = new WorkspaceClaims(register, { key, name: workspace })
+  const { record, observation } = isSync ? target.readSync() : await target.read()
+  return record.claims.length === 0 ? undefined : { key, workspace, claims: record.claims, observation }
 }
 
 const reasonOf = (error: unknown): string =>
   errorCode(error instanceof StintError ? error.cause : error) ?? errorMessage(error)
+
+/**
+ * Visits every workspace that has a matching claim: an agent may have gone from one workspace to another. A workspace
+ * that fails does not keep the others from their visit; the first error is thrown at the end.
+ */
+export function forEachClaimedSync(
+  register: Register,
+  matches: (claim: Claim) => boolean,
+  visit: (claims: WorkspaceClaims) => void,
+): void {
+  const { keys, read } = syncRegister(register)
+  const errors: unknown[] = []
+  for (const key of keys().filter(isWorkspaceKey)) {
+    try {
+      const { text } = read(key)
+      const found = text === undefined ? undefined : parseClaims(text, '')
+      if (found?.claims.some(matches)) visit(new WorkspaceClaims(register, { key, name: found.workspace }))
+    } catch (error) {
+      errors.push(error)
+    }
+  }
+  if (errors.length > 0) throw errors[0]
+}

@@ -12,6 +12,7 @@ import {
   noClaims,
   wholeWorkspace,
 } from './claim.ts'
+import type { Now } from './register.ts'
 
 /**
  * As text. Usually there is one claim, and what changes in it are a few numbers: they come first, on a line of their own, so that a register need
@@ -44,6 +45,25 @@ export function parseClaims(text: string, workspace: string): ClaimsRecord | und
     claims: listOf(value.claims, parseClaim),
     breaks: listOf(value.breaks, parseBreak),
   }
+}
+
+/**
+ * Stands in for a record that this version cannot parse. One from before this boot is what a power loss left, and holds
+ * nothing. Any other may be a later version's: it blocks as long as a claim of the time it was written would. Its
+ * generation is lost, so the wall clock gives a higher one.
+ */
+export function unreadableClaims(
+  workspace: string,
+  boot: string,
+  now: Now,
+  writtenAt: number | undefined,
+): ClaimsRecord {
+  const empty = { ...noClaims(workspace), boot, generation: Math.floor(now.wall / 60_000) }
+  // Monotonic time counts from the boot, less a laptop's sleep: the result may be too late, never too early.
+  const bootedAt = now.wall - now.mono
+  if (writtenAt === undefined || writtenAt < bootedAt) return empty
+  const claim = { session_id: '(a record this version cannot read)', acquired_at: writtenAt, detached: true }
+  return { ...empty, claims: listOf([claim], parseClaim) }
 }
 
 function parseFree(text: string, workspace: string): ClaimsRecord | undefined {

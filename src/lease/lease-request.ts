@@ -2,13 +2,12 @@ import { durationMs } from '../base/text/duration.ts'
 import { isSessionId } from '../base/text/id.ts'
 import { type Identity, identify, ownIdentity } from '../base/process/liveness.ts'
 import { StintError } from '../base/errors/stint-error.ts'
-import type { Book } from './workspace-claims.ts'
-import { type ClaimMode, defaultTtlMs, maxTtlMs, wholeWorkspace } from './claim.ts'
+import { type ClaimMode, defaultTtlMs, maxTtlMs } from './claim.ts'
 import { homeRegister } from './home-register.ts'
 import type { Register } from './register.ts'
 import type { AcquireRequest } from './rules.ts'
-import { resourceTarget, pathsInTarget, workspaceTarget } from './lease-target.ts'
 import type { Workspace } from './workspace.ts'
+import { WorkspaceClaims } from './workspace-claims.ts'
 
 export interface LeaseOptions {
   sessionId: string
@@ -33,21 +32,22 @@ export interface LeaseOptions {
   register?: Register
 }
 
-/** Checks the options, and makes of them what is asked, and of which book. */
-export function prepareLease(options: LeaseOptions): { book: Book; request: AcquireRequest; waitMs: number } {
+/** Validates the options; returns the claims they are about, the request and how long to wait. */
+export function prepareLease(options: LeaseOptions): {
+  claims: WorkspaceClaims
+  request: AcquireRequest
+  waitMs: number
+} {
   const { sessionId, ttlMs = defaultTtlMs, pid = process.pid } = options
   if (!isSessionId(sessionId))
     throw new StintError('SESSION_ID_INVALID', `${JSON.stringify(sessionId)} cannot be a session id`)
   assertOptions({ ...options, ttlMs })
   const waitMs = durationMs(options.wait ?? 0, 'wait')
-  const register = options.register ?? homeRegister()
-  const { resource } = options
-  const subject =
-    resource === undefined ? workspaceTarget(options.workspace, register) : resourceTarget(resource, register)
-  const paths = options.paths?.length ? pathsInTarget(subject, register, options.paths) : wholeWorkspace
+  const claims = WorkspaceClaims.open(options.register ?? homeRegister(), options)
+  const paths = claims.pathsOf(options.paths ?? [])
   return {
+    claims,
     waitMs,
-    book: { register, key: subject.key, workspace: subject.name },
     request: {
       sessionId,
       holder: pid === null ? null : holderOf(pid),

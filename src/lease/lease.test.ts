@@ -5,14 +5,12 @@ import { Worker } from 'node:worker_threads'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { until, World } from '../../test/support/world.ts'
 import { identify } from '../base/process/liveness.ts'
-import { change, look } from './workspace-claims.ts'
 import { fileRegister } from './file-register.ts'
 import { acquireLease, acquireLeaseSync, type Lease } from './lease.ts'
 import type { LeaseOptions } from './lease-request.ts'
 import { memoryRegister } from './memory-register.ts'
-import { type Register, runAsync } from './register.ts'
-import { decideBreak } from './rules.ts'
-import { findWorkspace } from './workspace.ts'
+import { asyncRegister, type Register } from './register.ts'
+import { WorkspaceClaims } from './workspace-claims.ts'
 
 let world: World
 let register: Register
@@ -141,9 +139,8 @@ test('a swap that was won and overtaken changes nothing twice, and is not denied
   const lease = await acquireLease(options('a'))
   overtaken = true
   expect(identity && (await lease.join(identity))).toBe(true)
-  const { key, path: workspace } = findWorkspace(join(world.tmp, 'work'))
-  const { claims } = await runAsync(register, look({ register, key, workspace }))
-  expect(claims.claims[0]?.holders.map(({ pid }) => pid)).toEqual([process.pid, identity?.pid])
+  const { record } = await WorkspaceClaims.open(register, { workspace: join(world.tmp, 'work') }).read()
+  expect(record.claims[0]?.holders.map(({ pid }) => pid)).toEqual([process.pid, identity?.pid])
   overtaken = true
   expect(await lease.release()).toBe(true)
 })
@@ -178,19 +175,14 @@ test.each(['src/*.ts', '**/a.ts', 'src/**/x', '*'])(
       code: 'NAME_INVALID',
       hint: expect.stringContaining('directory') as string,
     })
-    expect(await runAsync(register, register.keys())).toEqual([])
+    expect(await asyncRegister(register).keys()).toEqual([])
   },
 )
 
 test('join never takes back what was lost', async () => {
   const lease = await acquireLease(options('a'))
-  const { key, path: workspace } = findWorkspace(join(world.tmp, 'work'))
-  const book = { register, key, workspace }
-  const record = { by: 'me', reason: null, at: 0 }
-  await runAsync(
-    register,
-    change(book, (claims) => decideBreak(claims, { session_id: 'a', fence: lease.fence }, record)),
-  )
+  const claims = WorkspaceClaims.open(register, { workspace: join(world.tmp, 'work') })
+  await claims.break({ session_id: 'a', fence: lease.fence }, { by: 'me', reason: null, at: 0 })
   const identity = identify(world.start('sleep', ['300']).pid)
   expect(identity && (await lease.join(identity))).toBe(false)
   expect(lease.signal.aborted).toBe(true)
@@ -269,5 +261,5 @@ test.each<[what: string, bad: object, code?: string]>([
 ])('%s is refused, and nothing is claimed', async (_, bad, code = 'ARG_ERROR') => {
   const given = { ...options('a'), ...bad } as LeaseOptions
   await expect(acquireLease(given)).rejects.toMatchObject({ code })
-  expect(await runAsync(register, register.keys())).toEqual([])
+  expect(await asyncRegister(register).keys()).toEqual([])
 })

@@ -2,13 +2,11 @@ import { systemClock } from '../base/process/clock.ts'
 import { timerMs } from '../base/text/duration.ts'
 import type { Identity } from '../base/process/liveness.ts'
 import { StintError } from '../base/errors/stint-error.ts'
-import { type Book, change, type Changed, look } from './workspace-claims.ts'
 import type { Claim, ClaimHolder } from './claim.ts'
-import { giveUp } from './give-up.ts'
 import { type LeaseOptions, prepareLease } from './lease-request.ts'
-import { runAsync, runSync, type Steps } from './register.ts'
-import { type AcquireRequest, checkClaim, decideRefresh, withHolder } from './rules.ts'
-import { acquireWithin, acquireWithinSync, type Granted, tryWatch } from './acquire-with-wait.ts'
+import { type AcquireRequest, type RefreshRequest, type ReleaseRequest, withHolder } from './rules.ts'
+import type { Changed } from './stored-claims.ts'
+import type { Granted, WorkspaceClaims } from './workspace-claims.ts'
 
 /**
  * Claims a workspace, or paths in it, and keeps the claim fresh until it is released.
@@ -18,15 +16,14 @@ import { acquireWithin, acquireWithinSync, type Granted, tryWatch } from './acqu
  * lease.signal.addEventListener('abort', stopWriting)
  */
 export async function acquireLease(options: LeaseOptions): Promise<Lease> {
-  const { book, request, waitMs } = prepareLease(options)
-  const granted = await acquireWithin(book, request, { waitMs, signal: options.signal })
-  return new Lease(book, request, granted)
+  const { claims, request, waitMs } = prepareLease(options)
+  return new Lease(claims, request, await claims.acquire(request, { waitMs, signal: options.signal }))
 }
 
-/** The same, synchronously. */
+/** Claims synchronously, blocking the process while it waits. */
 export function acquireLeaseSync(options: Omit<LeaseOptions, 'signal'>): Lease {
-  const { book, request, waitMs } = prepareLease(options)
-  return new Lease(book, request, acquireWithinSync(book, request, waitMs))
+  const { claims, request, waitMs } = prepareLease(options)
+  return new Lease(claims, request, claims.acquireSync(request, waitMs))
 }
 
 /** A claim that is held: see `acquireLease`. */
@@ -35,7 +32,7 @@ export class Lease {
   /** What is claimed: the path of a workspace, or its repository where machines share it; or the name of a resource. */
   readonly workspace: string
   readonly workspaceKey: string
-  readonly #book: Book
+  readonly #claims: WorkspaceClaims
   readonly #holders: Identity[]
   /** Made when somebody asks for the signal. */
   #stop: AbortController | undefined
@@ -51,15 +48,19 @@ export class Lease {
   #turn: Promise<unknown> = Promise.resolve()
 
   /** @internal */
-  constructor(book: Book, request: AcquireRequest, { answer, epoch, at }: Changed<Granted>) {
+  constructor(
+    claims: WorkspaceClaims,
+    request: AcquireRequest,
+    { answer, epoch, startedAtMs }: Changed<Granted>,
+  ) {
     this.sessionId = request.sessionId
-    this.workspace = book.workspace
-    this.workspaceKey = book.key
-    this.#book = book
+    this.workspace = claims.name
+    this.workspaceKey = claims.key
+    this.#claims = claims
     this.#holders = request.holder === null ? [] : [request.holder]
     this.#claim = answer.claim
     this.#epoch = epoch
-    this.#refreshedAt = at
+    this.#refreshedAt = startedAtMs
     this.#timer = this.#startTimer()
   }
 
@@ -79,7 +80,7 @@ export class Lease {
 
   /** Aborts when the lease is lost: stop writing then. Once asked for, it aborts as soon as the loss can be known. */
   get signal(): AbortSignal {
-    if (!this.#over) this.#unwatch ??= tryWatch(this.#book, () => void this.#lookAgain())
+    if (!this.#over) this.#unwatch ??= this.#claims.watch(() => void this.#lookAgain())
     this.#stop ??= new AbortController()
     if (this.#lost !== undefined) this.#stop.abort(this.#lost)
     return this.#stop.signal
@@ -87,26 +88,26 @@ export class Lease {
 
   /** False if the claim was lost. Never takes it back. */
   refresh(): Promise<boolean> {
-    return this.#inTurn(async () => this.#settle(await runAsync(this.#book.register, this.#refreshing())))
+    return this.#inTurn(async () => this.#settle(await this.#claims.refresh(this.#refreshRequest())))
   }
 
   refreshSync(): boolean {
-    return !this.#over && this.#settle(runSync(this.#book.register, this.#refreshing()))
+    return !this.#over && this.#settle(this.#claims.refreshSync(this.#refreshRequest()))
   }
 
   /** Is the claim still ours? Changes nothing. */
   check(): Promise<boolean> {
-    return this.#inTurn(async () => this.#judge(await runAsync(this.#book.register, this.#checking())))
+    return this.#inTurn(async () => this.#judge(await this.#claims.check(this.sessionId, this.fence)))
   }
 
   checkSync(): boolean {
-    return !this.#over && this.#judge(runSync(this.#book.register, this.#checking()))
+    return !this.#over && this.#judge(this.#claims.checkSync(this.sessionId, this.fence))
   }
 
   /** Lets another process hold this claim, too: it then stands while either of them lives. `release` gives it up for both. */
   join(holder: Identity): Promise<boolean> {
     return this.#inTurn(async () => {
-      const joined = this.#settle(await runAsync(this.#book.register, this.#refreshing(holder)))
+      const joined = this.#settle(await this.#claims.refresh(this.#refreshRequest(holder)))
       if (joined) this.#holders.push(holder)
       return joined
     })
@@ -116,7 +117,7 @@ export class Lease {
   async release(): Promise<boolean> {
     if (!this.#end()) return false
     try {
-      return (await runAsync(this.#book.register, this.#releasing())).answer.released
+      return (await this.#claims.release(this.#releaseRequest())).released
     } catch (error) {
       this.#remain()
       throw error
@@ -126,7 +127,7 @@ export class Lease {
   releaseSync(): boolean {
     if (!this.#end()) return false
     try {
-      return runSync(this.#book.register, this.#releasing()).answer.released
+      return this.#claims.releaseSync(this.#releaseRequest()).released
     } catch (error) {
       this.#remain()
       throw error
@@ -137,25 +138,14 @@ export class Lease {
     await this.release()
   }
 
-  #refreshing(joining?: Identity) {
-    const { sessionId } = this
-    const firstFence = this.#claim.first_fence
+  #refreshRequest(joining?: Identity): RefreshRequest {
     const holders = joining && ((before: readonly ClaimHolder[]) => withHolder(before, joining))
-    return change(this.#book, (claims, observation) =>
-      decideRefresh(claims, { sessionId, firstFence, holders }, observation),
-    )
+    return { sessionId: this.sessionId, firstFence: this.#claim.first_fence, holders }
   }
 
-  *#checking(): Steps<unknown, boolean> {
-    const { claims, observation } = yield* look(this.#book)
-    return checkClaim(claims, this.sessionId, this.fence, observation) !== undefined
-  }
-
-  #releasing() {
-    const { sessionId } = this
-    const firstFence = this.#claim.first_fence
+  #releaseRequest(): ReleaseRequest {
     const holders = this.#holders.length === 0 ? undefined : this.#holders
-    return giveUp(this.#book, { sessionId, firstFence, holders })
+    return { sessionId: this.sessionId, firstFence: this.#claim.first_fence, holders }
   }
 
   /** One at a time: a refresh under way must not bring back what a check has just found lost. */
@@ -165,14 +155,14 @@ export class Lease {
     return turn
   }
 
-  #settle({ answer, epoch, at }: Changed<{ claim?: Claim }>): boolean {
+  #settle({ answer, epoch, startedAtMs }: Changed<{ claim?: Claim }>): boolean {
     if (this.#over && answer.claim !== undefined) return this.#undo()
-    return answer.claim === undefined ? this.#lose() : this.#keep(answer.claim, epoch, at)
+    return answer.claim === undefined ? this.#lose() : this.#keep(answer.claim, epoch, startedAtMs)
   }
 
   /** It was given up while a refresh was under way. */
   #undo(): false {
-    runAsync(this.#book.register, this.#releasing()).catch(() => {})
+    this.#claims.release(this.#releaseRequest()).catch(() => {})
     return false
   }
 
@@ -185,8 +175,8 @@ export class Lease {
     return true
   }
 
-  #judge(ours: boolean): boolean {
-    return ours || this.#lose()
+  #judge(claim: Claim | undefined): boolean {
+    return claim !== undefined || this.#lose()
   }
 
   #lose(): false {

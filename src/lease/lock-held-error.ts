@@ -1,31 +1,29 @@
 import { formatDuration } from '../base/text/duration.ts'
 import type { Liveness } from '../base/process/liveness.ts'
 import { StintError } from '../base/errors/stint-error.ts'
-import type { Book, Changed } from './workspace-claims.ts'
 import type { Claim } from './claim.ts'
-import type { AcquireAnswer } from './rules.ts'
 import { ageOf, type Observation } from './staleness.ts'
-
-export type Refused = Extract<AcquireAnswer, { granted: false }>
+import type { ClaimsView } from './stored-claims.ts'
+import type { Refused, WorkspaceClaims } from './workspace-claims.ts'
 
 /** Asking again sooner than this is no use; a holder may let go long before its claim runs out. */
 const retryAtMostMs = 3000
 
 /** `LOCK_HELD`: who holds it, since when, doing what. */
 export function heldError(
-  book: Book,
-  { answer, epoch, observation }: Changed<Refused>,
+  claims: WorkspaceClaims,
+  { by, retryAfterMs }: Refused,
+  { epoch, observation }: ClaimsView,
   waitedMs: number,
 ): StintError {
-  const { by } = answer
   const age = Math.round(ageOf(by, observation.now))
   const waited = waitedMs > 0 ? ` (waited ${formatDuration(waitedMs)})` : ''
   const purpose = by.purpose === null ? '' : `, ${JSON.stringify(by.purpose)}`
   return withoutStack(
     () =>
-      new StintError('LOCK_HELD', `${book.workspace} is held by ${by.session_id}${purpose}${waited}`, {
-        retryAfterMs: Math.min(retryAtMostMs, answer.retryAfterMs),
-        detail: `lock_file=${book.register.locate?.(book.key, epoch) ?? book.key} holder_pid=${by.pid ?? '-'} holder_age_ms=${age}`,
+      new StintError('LOCK_HELD', `${claims.name} is held by ${by.session_id}${purpose}${waited}`, {
+        retryAfterMs: Math.min(retryAtMostMs, retryAfterMs),
+        detail: `lock_file=${claims.register.locate?.(claims.key, epoch) ?? claims.key} holder_pid=${by.pid ?? '-'} holder_age_ms=${age}`,
         facts: { holder: describeClaimHolder(by, observation) },
       }),
   )

@@ -70,7 +70,7 @@ export function runSync<Step, Result>(register: Register<Step>, steps: Steps<Ste
   return at.value
 }
 
-/** The same, waiting for each step. */
+/** Runs steps to their end, awaiting each one. */
 export async function runAsync<Step, Result>(
   register: Register<Step>,
   steps: Steps<Step, Result>,
@@ -88,3 +88,23 @@ export async function runAsync<Step, Result>(
   }
   return at.value
 }
+
+/** The operations of a register as synchronous functions. Throws a `TypeError` if the driver has no `performSync`. */
+export const syncRegister = <Step>(register: Register<Step>) => ({
+  read: (key: string, known?: RegisterEntry) => runSync(register, register.read(key, known)),
+  swap: (key: string, expectedEpoch: number, text: string) =>
+    runSync(register, register.swap(key, expectedEpoch, text)),
+  writtenAt: (key: string) => runSync(register, register.writtenAt(key)),
+  keys: () => runSync(register, register.keys()),
+  now: (key?: string) => runSync(register, register.now(key)),
+})
+
+/** The operations of a register as asynchronous functions. */
+export const asyncRegister = <Step>(register: Register<Step>) => ({
+  read: (key: string, known?: RegisterEntry) => runAsync(register, register.read(key, known)),
+  swap: (key: string, expectedEpoch: number, text: string) =>
+    runAsync(register, register.swap(key, expectedEpoch, text)),
+  writtenAt: (key: string) => runAsync(register, register.writtenAt(key)),
+  keys: () => runAsync(register, register.keys()),
+  now: (key?: string) => runAsync(register, register.now(key)),
+})

@@ -113,17 +113,28 @@ export interface ReleaseRequest {
   paths?: readonly string[]
 }
 
-/** Only for the owner; never touches another's claim. */
+export interface ReleaseAnswer {
+  released: boolean
+  /** What is left of the claim. */
+  claim?: Claim
+}
+
+/**
+ * Only for the owner; never touches another's claim. `tried`: the answer of an earlier attempt, whose swap may have won
+ * and been overtaken. If the claim is gone now, that attempt released it.
+ */
 export function decideRelease(
   claims: ClaimsRecord,
   request: ReleaseRequest,
-): Decision<{ released: boolean; claim?: Claim }> {
+  tried?: ReleaseAnswer,
+): Decision<ReleaseAnswer> {
   const mine = claims.claims.find((claim) => isOwn(claim, request))
-  if (mine === undefined) return { answer: { released: false } }
+  const before = tried?.released ?? false
+  if (mine === undefined) return { answer: { released: before } }
   const { holders: leaving, paths } = request
   if (paths !== undefined) {
     const left = mine.paths.filter((path) => !paths.some((given) => covers(given, path)))
-    if (left.length === mine.paths.length) return { answer: { released: false, claim: mine } }
+    if (left.length === mine.paths.length) return { answer: { released: before, claim: mine } }
     const claim = left.length === 0 ? undefined : { ...mine, paths: left, narrowed: true }
     return { next: replaceClaim(claims, mine, claim), answer: { released: true, claim } }
   }
@@ -136,17 +147,23 @@ export function decideRelease(
 /** How many broken claims are remembered. */
 const rememberedBreaks = 5
 
-/** Removes a claim against the will of its owner, and records who did it and why. Leaves a claim with another fence alone. */
+export interface BreakAnswer {
+  broken: boolean
+  /** Set if the session has a newer claim than the one to break. */
+  newer?: Claim
+}
+
+/** Removes a claim against the will of its owner, and records who did it and why. A claim with another fence stays. */
 export function decideBreak(
   claims: ClaimsRecord,
   { session_id, fence }: Pick<Claim, 'session_id' | 'fence'>,
   { by, reason, at }: Omit<BrokenClaim, 'session_id' | 'fence'>,
-): Decision<{ broken: boolean }> {
-  // An earlier try has done it: its swap was won and overtaken.
+): Decision<BreakAnswer> {
+  // The record shows it if an earlier attempt's swap won and was overtaken.
   if (claims.breaks.some((each) => each.session_id === session_id && each.fence === fence && each.at === at))
     return { answer: { broken: true } }
-  const claim = claims.claims.find((each) => each.session_id === session_id && each.fence === fence)
-  if (claim === undefined) return { answer: { broken: false } }
+  const claim = claims.claims.find((each) => each.session_id === session_id)
+  if (claim?.fence !== fence) return { answer: { broken: false, newer: claim } }
   const breaks = [...claims.breaks, { session_id, fence, by, reason, at }].slice(-rememberedBreaks)
   return { next: { ...replaceClaim(claims, claim, undefined), breaks }, answer: { broken: true } }
 }

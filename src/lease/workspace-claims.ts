@@ -1,206 +1,240 @@
-import { systemClock } from '../base/process/clock.ts'
-import { ulid } from '../base/text/id.ts'
-import { type Identity, type Liveness, ownIdentity } from '../base/process/liveness.ts'
-import { thisMachine } from '../base/process/platform.ts'
-import { StintError } from '../base/errors/stint-error.ts'
-import {
-  type Claim,
-  type ClaimsRecord,
-  defaultBusyTtlMs,
-  defaultTtlMs,
-  noClaims,
-  wholeWorkspace,
-} from './claim.ts'
-import { parseClaims, writeClaims } from './claims-text.ts'
+import { sleep, systemClock } from '../base/process/clock.ts'
+import { type BrokenClaim, type Claim, wholeWorkspace } from './claim.ts'
+import { type LeaseTarget, pathsInTarget, resourceTarget, workspaceTarget } from './lease-target.ts'
+import { heldError } from './lock-held-error.ts'
 import { nearbyLiveness, recentLiveness } from './recent-liveness.ts'
-import type { Now, Register, Steps } from './register.ts'
-import type { Decision } from './rules.ts'
+import { type Now, type Register, runAsync, runSync, type Steps } from './register.ts'
+import {
+  type AcquireAnswer,
+  type AcquireRequest,
+  type BreakAnswer,
+  checkClaim,
+  decideAcquire,
+  decideBreak,
+  decideRefresh,
+  decideRelease,
+  type RefreshRequest,
+  type ReleaseAnswer,
+  type ReleaseRequest,
+} from './rules.ts'
 import type { Observation } from './staleness.ts'
+import { type Changed, type ClaimsView, type Decide, StoredClaims } from './stored-claims.ts'
+import type { Workspace } from './workspace.ts'
 
-/** The claims of one workspace, as a register keeps them. */
-export interface Book {
-  register: Register
-  key: string
-  /** What the key stands for: the workspace's real path, or a resource's name. */
-  workspace: string
-  liveness?: (process: Identity) => Liveness
-  outlasted?: (claim: Claim) => boolean
+export type Granted = Extract<AcquireAnswer, { granted: true }>
+export type Refused = Extract<AcquireAnswer, { granted: false }>
+
+export interface WaitOptions {
+  waitMs?: number
+  signal?: AbortSignal
 }
-
-interface Page {
-  epoch: number
-  /** As the register has it; undefined if nothing was ever written. */
-  text: string | undefined
-  claims: ClaimsRecord
-  /** When we wrote it ourselves, on the monotonic clock. */
-  writtenAt?: number
-}
-
-/** The last page of each key that this process has read or written: what has not changed need not be understood again. */
-const lastPages = new WeakMap<Register, Map<string, Page>>()
-
-function remember({ register, key }: Book, page: Page): Page {
-  const pages = lastPages.get(register) ?? new Map<string, Page>()
-  lastPages.set(register, pages)
-  pages.set(key, page)
-  return page
-}
-
-const recall = ({ register, key, workspace }: Book): Page | undefined => {
-  const page = lastPages.get(register)?.get(key)
-  return page?.claims.workspace === workspace ? page : undefined
-}
-
-/** So soon after our own change, chances are that nobody else has come: the next one may go without a read, a swap tells. */
-const justNowMs = 2
-
-function writtenJustNow(book: Book): Page | undefined {
-  const page = recall(book)
-  return page?.writtenAt !== undefined && systemClock.mono() - page.writtenAt < justNowMs ? page : undefined
-}
-
-/** What stood in a book at some moment. */
-export interface Seen {
-  epoch: number
-  claims: ClaimsRecord
-  observation: Observation
-}
-
-export interface Changed<Answer> extends Seen {
-  answer: Answer
-  /** Before the register's time was asked, on our own monotonic clock. */
-  at: number
-}
-
-/** How far a fence jumps where epochs may have been lost. */
-const generationStep = 2 ** 20
 
 /**
- * Decides about claims. `tried` is the answer of an earlier try whose swap did not say that it won: it was lost, or it was won and overtaken, and
- * is then part of `claims`. So a decision that is made twice must come to the same as once.
+ * The claims on one workspace or resource. Every method reads the record from the register; a change is decided on it
+ * and swapped in, and decided again if another writer came in between. The methods in `-Sync` run the same generators
+ * without yielding to the event loop; they need a register with `performSync`.
  */
-export type Decide<Answer> = (
-  claims: ClaimsRecord,
-  observation: Observation,
-  nextFence: number,
-  tried: Answer | undefined,
-) => Decision<Answer>
+export class WorkspaceClaims {
+  readonly register: Register
+  readonly target: LeaseTarget
+  readonly #stored: StoredClaims
 
-/** Reads, decides, and swaps if there is something to write; again until nobody came in between. */
-export function* change<Answer>(book: Book, decide: Decide<Answer>): Steps<unknown, Changed<Answer>> {
-  let remembered = writtenJustNow(book)
-  let tried: Answer | undefined
-  for (;;) {
-    const at = systemClock.mono()
-    const page = remembered ?? (yield* readPage(book))
-    const observation = yield* observe(book)
-    const claims = dated(page, observation.now)
-    const decision = decide(claims, observation, claims.generation * generationStep + page.epoch + 1, tried)
-    if (decision.next === undefined) {
-      // A refusal must not rest on what we remember.
-      if (remembered === undefined)
-        return { answer: decision.answer, epoch: page.epoch, claims, observation, at }
-    } else {
-      const text = writeClaims(decision.next, unlikeAnyOther())
-      const epoch = yield* book.register.swap(book.key, page.epoch, text)
-      if (epoch !== undefined) {
-        remember(book, { epoch, text, claims: decision.next, writtenAt: systemClock.mono() })
-        return { answer: decision.answer, epoch, claims: decision.next, observation, at }
-      }
-      tried = decision.answer
+  /** The claims on the workspace around a directory (the current one by default), or on a named resource. */
+  static open(register: Register, target: { workspace?: string | Workspace; resource?: string } = {}) {
+    const { workspace, resource } = target
+    return new this(
+      register,
+      resource === undefined ? workspaceTarget(workspace, register) : resourceTarget(resource, register),
+    )
+  }
+
+  constructor(register: Register, target: LeaseTarget) {
+    this.register = register
+    this.target = target
+    this.#stored = new StoredClaims(register, target, register.shared ? nearbyLiveness : recentLiveness)
+  }
+
+  get key(): string {
+    return this.target.key
+  }
+
+  /** The path or repository of a workspace, or the name of a resource. */
+  get name(): string {
+    return this.target.name
+  }
+
+  /** Paths as claims spell them, resolved from the directory `from`; the whole workspace if there are none. */
+  pathsOf(paths: readonly string[], from?: string): readonly string[] {
+    return paths.length === 0 ? wholeWorkspace : pathsInTarget(this.target, this.register, paths, from)
+  }
+
+  /** The claims now. */
+  read(): Promise<ClaimsView> {
+    return this.#run(this.#stored.read())
+  }
+
+  readSync(): ClaimsView {
+    return this.#runSync(this.#stored.read())
+  }
+
+  /** Changes the claims as a pure function decides. */
+  change<Answer>(decide: Decide<Answer>): Promise<Changed<Answer>> {
+    return this.#run(this.#stored.change(decide))
+  }
+
+  changeSync<Answer>(decide: Decide<Answer>): Changed<Answer> {
+    return this.#runSync(this.#stored.change(decide))
+  }
+
+  /** Claims what the request asks for; retries for `waitMs` while it is refused, then throws `LOCK_HELD`. */
+  async acquire(
+    request: AcquireRequest,
+    { waitMs = 0, signal }: WaitOptions = {},
+  ): Promise<Changed<Granted>> {
+    const startedAtMs = systemClock.mono()
+    const isOutlasted = outlastedWhileWaiting()
+    for (let tries = 0; ; tries++) {
+      signal?.throwIfAborted()
+      const { answer, ...view } = await this.#run(this.#acquiring(request, isOutlasted))
+      if (answer.granted) return { answer, ...view }
+      const waited = systemClock.mono() - startedAtMs
+      if (waited >= waitMs) throw heldError(this, answer, view, Math.round(waitMs))
+      await this.#changeOrTimeout(Math.min(pauseMs(tries), waitMs - waited), signal)
     }
-    remembered = undefined
+  }
+
+  acquireSync(request: AcquireRequest, waitMs = 0): Changed<Granted> {
+    const startedAtMs = systemClock.mono()
+    const isOutlasted = outlastedWhileWaiting()
+    for (let tries = 0; ; tries++) {
+      const { answer, ...view } = this.#runSync(this.#acquiring(request, isOutlasted))
+      if (answer.granted) return { answer, ...view }
+      const waited = systemClock.mono() - startedAtMs
+      if (waited >= waitMs) throw heldError(this, answer, view, Math.round(waitMs))
+      sleep(Math.min(pauseMs(tries), waitMs - waited))
+    }
+  }
+
+  /** Extends a session's own claim; the answer has no claim if it was lost. */
+  refresh(request: RefreshRequest): Promise<Changed<{ claim?: Claim }>> {
+    return this.#run(this.#refreshing(request))
+  }
+
+  refreshSync(request: RefreshRequest): Changed<{ claim?: Claim }> {
+    return this.#runSync(this.#refreshing(request))
+  }
+
+  /** Gives up a session's own claim, or some of its paths or holders. */
+  async release(request: ReleaseRequest): Promise<ReleaseAnswer> {
+    return (await this.#run(this.#releasing(request))).answer
+  }
+
+  releaseSync(request: ReleaseRequest): ReleaseAnswer {
+    return this.#runSync(this.#releasing(request)).answer
+  }
+
+  /** The session's claim, if it is in force and, where a fence is given, was never lost since that fence. */
+  check(sessionId: string, fence?: number): Promise<Claim | undefined> {
+    return this.#run(this.#checking(sessionId, fence))
+  }
+
+  checkSync(sessionId: string, fence?: number): Claim | undefined {
+    return this.#runSync(this.#checking(sessionId, fence))
+  }
+
+  /** Removes another session's claim, and records who did it and why. */
+  async break(
+    claim: Pick<Claim, 'session_id' | 'fence'>,
+    by: Omit<BrokenClaim, 'session_id' | 'fence'>,
+  ): Promise<BreakAnswer> {
+    return (await this.change((record) => decideBreak(record, claim, by))).answer
+  }
+
+  /** The claim that would refuse this request now. */
+  async findBlocker(request: AcquireRequest): Promise<{ by: Claim; observation: Observation } | undefined> {
+    const { record, observation } = await this.read()
+    const { answer } = decideAcquire(record, request, observation, 0)
+    return answer.granted ? undefined : { by: answer.by, observation }
+  }
+
+  /** Calls back when the claims may have changed; undefined where the register cannot be watched. */
+  watch(onChange: () => void): (() => void) | undefined {
+    try {
+      return this.register.watch?.(this.key, onChange)
+    } catch {
+      return undefined
+    }
+  }
+
+  /** The register's clock, which dates claims and decides when they expire. */
+  now(): Promise<Now> {
+    return this.#run(this.register.now(this.key))
+  }
+
+  #acquiring(request: AcquireRequest, isOutlasted: (claim: Claim) => boolean) {
+    return this.#stored.change<AcquireAnswer>(
+      (record, observation, fence) => decideAcquire(record, request, observation, fence),
+      isOutlasted,
+    )
+  }
+
+  #refreshing(request: RefreshRequest) {
+    return this.#stored.change<{ claim?: Claim }>((record, observation) =>
+      decideRefresh(record, request, observation),
+    )
+  }
+
+  #releasing(request: ReleaseRequest) {
+    return this.#stored.change<ReleaseAnswer>((record, _observation, _fence, tried) =>
+      decideRelease(record, request, tried),
+    )
+  }
+
+  *#checking(sessionId: string, fence: number | undefined): Steps<unknown, Claim | undefined> {
+    const { record, observation } = yield* this.#stored.read()
+    return checkClaim(record, sessionId, fence, observation)
+  }
+
+  #run<Result>(steps: Steps<unknown, Result>): Promise<Result> {
+    return runAsync(this.register, steps)
+  }
+
+  #runSync<Result>(steps: Steps<unknown, Result>): Result {
+    return runSync(this.register, steps)
+  }
+
+  /** Resolves when the claims may have changed, and at the latest after `ms`: a holder's death changes no record. */
+  #changeOrTimeout(ms: number, signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        clearTimeout(timer)
+        stopWatching?.()
+        signal?.removeEventListener('abort', done)
+        resolve()
+      }
+      let stopWatching: (() => void) | undefined
+      const timer = setTimeout(done, ms)
+      signal?.addEventListener('abort', done)
+      if (signal?.aborted) return done()
+      // A watcher costs more than a short pause, and a shared register's watcher only polls, as this loop does.
+      if (ms > 10 && !this.register.shared) stopWatching = this.watch(done)
+    })
   }
 }
 
-let written = 0
-/** A process may run this code several times over: in other threads, or another copy of this library. */
-const token = ulid().slice(-4).toLowerCase()
+/** Starts at a quarter of a millisecond and grows to a fifth of a second; random, so that waiters spread out. */
+const pauseMs = (tries: number): number =>
+  Math.min(200, 0.25 * 1.3 ** Math.min(tries, 30)) * (0.5 + Math.random())
 
-/** Names one text: by its writer, and how many it has written. */
-function unlikeAnyOther(): { writer: string; count: number } {
-  const { pid, started } = ownIdentity()
-  written += 1
-  return { writer: `${pid.toString(36)}.${(started ?? 0).toString(36)}.${token}`, count: written }
-}
-
-/** What stands in the book now, without changing it. */
-export function* look(book: Book): Steps<unknown, Seen> {
-  const { epoch, claims } = yield* readPage(book)
-  return { epoch, claims, observation: yield* observe(book) }
-}
-
-function* observe(book: Book): Steps<unknown, Observation> {
-  return {
-    now: yield* book.register.now(book.key),
-    liveness: book.liveness ?? (book.register.shared ? nearbyLiveness : recentLiveness),
-    outlasted: book.outlasted,
+/** For a waiter: tells whether a claim has stayed unchanged in front of its eyes for longer than it lasts. */
+function outlastedWhileWaiting(): (claim: Claim) => boolean {
+  const firstSeenMs = new Map<string, number>()
+  return (claim) => {
+    const version = `${claim.session_id} ${claim.fence} ${claim.refreshed_at}`
+    const now = systemClock.mono()
+    const since = firstSeenMs.get(version) ?? now
+    firstSeenMs.set(version, since)
+    const busy = claim.holders.some(({ calls }) => calls.length > 0)
+    return now - since > (busy ? claim.busy_ttl_ms : claim.ttl_ms)
   }
 }
-
-function* readPage(book: Book): Steps<unknown, Page> {
-  const known = recall(book)
-  const { epoch, text } = yield* book.register.read(book.key, known)
-  if (known !== undefined && epoch === known.epoch && text === known.text) return known
-  if (text === undefined) return { epoch, text, claims: noClaims(book.workspace) }
-  const claims = parseClaims(text, book.workspace)
-  if (claims === undefined) return { epoch, text, claims: yield* unreadable(book) }
-  if (claims.workspace === book.workspace) return remember(book, { epoch, text, claims })
-  const both = `${book.workspace} and ${claims.workspace}`
-  throw new StintError('LOCK_KEY_COLLISION', `${both} have the same key ${book.key}`, {
-    detail: `key=${book.key} theirs=${claims.workspace}`,
-  })
-}
-
-/** Enough of the boot id to tell this boot from the last. */
-const bootOf = ({ era }: Now): string => era ?? thisMachine().boot.slice(0, 8)
-
-/**
- * The first change after a reboot jumps ahead: unsynced epochs may be lost, and fences must not repeat. By the minute, since even the last jump may be
- * among what was lost.
- */
-function dated({ text, claims }: Page, now: Now): ClaimsRecord {
-  const boot = bootOf(now)
-  if (claims.boot === boot) return claims
-  // Nothing was ever written: there is nothing to lose.
-  if (text === undefined) return { ...claims, boot }
-  return { ...claims, boot, generation: Math.max(claims.generation + 1, minuteOf(now)) }
-}
-
-const minuteOf = (now: Now): number => Math.floor(now.wall / 60_000)
-
-/**
- * A text that makes no sense. From before this boot it is what a power loss left, and holds nothing; else it may be a later version's, and
- * stands as long as any claim would, from when it was written. Its generation is lost: the wall clock gives a higher one.
- */
-function* unreadable(book: Book): Steps<unknown, ClaimsRecord> {
-  const now = yield* book.register.now(book.key)
-  const writtenAt = yield* book.register.writtenAt(book.key)
-  const empty = { ...noClaims(book.workspace), boot: bootOf(now), generation: minuteOf(now) }
-  if (writtenAt === undefined || writtenAt < bootedAt(now)) return empty
-  return { ...empty, claims: [unreadableClaim(writtenAt)] }
-}
-
-const unreadableSession = '(a record this version cannot read)'
-
-const unreadableClaim = (writtenAt: number): Claim => ({
-  session_id: unreadableSession,
-  pid: null,
-  acquired_at: writtenAt,
-  ttl_ms: defaultTtlMs,
-  busy_ttl_ms: defaultBusyTtlMs,
-  refreshed_at: writtenAt,
-  mono: 0,
-  clock: '',
-  paths: [...wholeWorkspace],
-  mode: 'exclusive',
-  fence: 0,
-  first_fence: 0,
-  purpose: null,
-  narrowed: false,
-  detached: true,
-  holders: [],
-})
-
-/** Monotonic time counts from the boot (a laptop's sleep is not in it: then this is too late, never too early). */
-const bootedAt = (now: Now): number => now.wall - now.mono

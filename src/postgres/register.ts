@@ -1,6 +1,5 @@
 import { systemClock } from '../base/process/clock.ts'
-import type { RegisterEntry, Now, Register, Steps } from '../lease/register.ts'
-import { repositoryOf } from '../lease/repository.ts'
+import { type Now, type Register, type RegisterEntry, repositoryOf, type Steps } from '../lease/index.ts'
 import { causeOf, isConflict, isUncertain, sqlStateOf } from './explain.ts'
 import { Gateway, type GatewayOptions } from './gateway.ts'
 import type { Row } from './pool.ts'

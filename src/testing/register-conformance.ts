@@ -1,5 +1,5 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
-import { type Register, runAsync, runSync } from '../lease/register.ts'
+import { asyncRegister, type Register, syncRegister } from '../lease/index.ts'
 import type { ConformanceCase } from './conformance-case.ts'
 import { until } from './until.ts'
 
@@ -10,9 +10,9 @@ import { until } from './until.ts'
  * for (const { title, run } of registerConformance(() => myRegister())) test(title, run)
  */
 export function registerConformance(open: () => Register | Promise<Register>): ConformanceCase[] {
-  const read = (register: Register, key: string) => runAsync(register, register.read(key))
+  const read = (register: Register, key: string) => asyncRegister(register).read(key)
   const swap = (register: Register, key: string, epoch: number, text: string) =>
-    runAsync(register, register.swap(key, epoch, text))
+    asyncRegister(register).swap(key, epoch, text)
 
   const cases: [string, (register: Register) => Promise<void>][] = [
     [
@@ -62,14 +62,14 @@ export function registerConformance(open: () => Register | Promise<Register>): C
       'a read that is told what was known shows what is there now',
       async (register) => {
         const readKnowing = (epoch: number, text: string) =>
-          runAsync(register, register.read('k', { epoch, text }))
+          asyncRegister(register).read('k', { epoch, text })
         for (const [epoch, text] of ['one', 'two', 'three'].entries()) await swap(register, 'k', epoch, text)
         const now = { epoch: 3, text: 'three' }
         deepEqual(await readKnowing(3, 'three'), now)
         deepEqual(await readKnowing(2, 'two'), now)
         deepEqual(await readKnowing(3, 'another three'), now)
         deepEqual(await readKnowing(4, 'four'), now)
-        deepEqual(await runAsync(register, register.read('other', { epoch: 3, text: 'three' })), {
+        deepEqual(await asyncRegister(register).read('other', { epoch: 3, text: 'three' }), {
           epoch: 0,
           text: undefined,
         })
@@ -99,7 +99,7 @@ export function registerConformance(open: () => Register | Promise<Register>): C
         await swap(register, 'a', 0, 'A')
         await swap(register, 'b', 0, 'B')
         deepEqual(await read(register, 'a'), { epoch: 1, text: 'A' })
-        deepEqual((await runAsync(register, register.keys())).toSorted(), ['a', 'b'])
+        deepEqual((await asyncRegister(register).keys()).toSorted(), ['a', 'b'])
       },
     ],
     [
@@ -133,10 +133,10 @@ export function registerConformance(open: () => Register | Promise<Register>): C
     [
       'it says when a text was written, by its own clock, which does not run backwards',
       async (register) => {
-        const before = await runAsync(register, register.now())
+        const before = await asyncRegister(register).now()
         await swap(register, 'k', 0, 'text')
-        const after = await runAsync(register, register.now())
-        const writtenAt = await runAsync(register, register.writtenAt('k'))
+        const after = await asyncRegister(register).now()
+        const writtenAt = await asyncRegister(register).writtenAt('k')
         ok(writtenAt !== undefined && Math.abs(writtenAt - after.wall) < 60_000)
         ok(after.mono >= before.mono && after.clock === before.clock)
       },
@@ -145,10 +145,10 @@ export function registerConformance(open: () => Register | Promise<Register>): C
       'what one form writes the other reads, where there are two',
       async (register) => {
         if (register.performSync === undefined) return
-        equal(runSync(register, register.swap('k', 0, 'sync')), 1)
+        equal(syncRegister(register).swap('k', 0, 'sync'), 1)
         deepEqual(await read(register, 'k'), { epoch: 1, text: 'sync' })
         equal(await swap(register, 'k', 1, 'async'), 2)
-        deepEqual(runSync(register, register.read('k')), { epoch: 2, text: 'async' })
+        deepEqual(syncRegister(register).read('k'), { epoch: 2, text: 'async' })
       },
     ],
   ]

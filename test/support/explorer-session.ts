@@ -1,15 +1,16 @@
-import { type Book, change } from '../../src/lease/workspace-claims.ts'
 import type { Claim } from '../../src/lease/claim.ts'
 import { fileRegister } from '../../src/lease/file-register.ts'
 import type { FileStep } from '../../src/lease/file-step.ts'
-import { giveUp } from '../../src/lease/give-up.ts'
 import type { Now, Steps } from '../../src/lease/register.ts'
 import {
   decideAcquire,
   type AcquireAnswer,
   type AcquireRequest,
   type decideRefresh,
+  decideRelease,
+  type ReleaseAnswer,
 } from '../../src/lease/rules.ts'
+import { StoredClaims } from '../../src/lease/stored-claims.ts'
 import { systemClock } from '../../src/base/process/clock.ts'
 import { thisMachine } from '../../src/base/process/platform.ts'
 import { Aliases } from './explorer-aliases.ts'
@@ -80,7 +81,7 @@ class Process {
   readonly #habits: Habits
   readonly #request: AcquireRequest
   readonly #aliases: Aliases
-  readonly #book: Book
+  readonly #claims: StoredClaims
   #dead: readonly string[] = []
   #steps: Steps<unknown, Outcome> | undefined
 
@@ -89,15 +90,11 @@ class Process {
     this.#habits = habits
     this.#request = { sessionId: session, holder, paths: ['**'], mode: 'exclusive', ttlMs }
     this.#aliases = new Aliases(session, workspace)
-    this.#book = {
-      register: this.#aliases.over(this.memory.over(fileRegister('/locks', habits.keptEpochs))),
-      key: 'key',
-      workspace,
-      liveness: ({ pid }) => {
-        this.asked = true
-        return this.#dead.some((each) => pidOf(each) === pid) ? 'dead' : 'alive'
-      },
-    }
+    const register = this.#aliases.over(this.memory.over(fileRegister('/locks', habits.keptEpochs)))
+    this.#claims = new StoredClaims(register, { key: 'key', name: workspace }, ({ pid }) => {
+      this.asked = true
+      return this.#dead.some((each) => pidOf(each) === pid) ? 'dead' : 'alive'
+    })
   }
 
   live({ what, mono, dead }: Moment): void {
@@ -133,21 +130,23 @@ class Process {
     const request = { sessionId, firstFence: this.firstFence }
     switch (operation) {
       case 'acquire': {
-        const { answer, observation } = yield* change(this.#book, (claims, observation, fence) =>
+        const { answer, observation } = yield* this.#claims.change((claims, observation, fence) =>
           decideAcquire(claims, this.#request, observation, fence),
         )
         const { now } = observation
         return answer.granted ? { operation, now, granted: answer } : { operation, now, refusedBy: answer.by }
       }
       case 'refresh': {
-        const { answer, observation } = yield* change(this.#book, (claims, observation) =>
+        const { answer, observation } = yield* this.#claims.change((claims, observation) =>
           this.#habits.refresh(claims, request, observation),
         )
         return { operation, now: observation.now, refreshed: answer.claim }
       }
       case 'release': {
         const holders = holder === null ? [] : [holder]
-        const { observation } = yield* giveUp(this.#book, { ...request, holders })
+        const { observation } = yield* this.#claims.change<ReleaseAnswer>(
+          (claims, _observation, _fence, tried) => decideRelease(claims, { ...request, holders }, tried),
+        )
         return { operation, now: observation.now }
       }
     }

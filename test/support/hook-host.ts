@@ -4,11 +4,8 @@ import { join } from 'node:path'
 import type { HookChoices } from '../../src/hook/choices.ts'
 import { commandLine } from '../../src/hook/command-line.ts'
 import { type EventKind, type HostEvent, hosts } from '../../src/hook/hosts.ts'
-import { look } from '../../src/lease/workspace-claims.ts'
-import type { Claim } from '../../src/lease/claim.ts'
-import { fileRegister } from '../../src/lease/file-register.ts'
-import { runSync } from '../../src/lease/register.ts'
-import { type ClaimStatus, claimStatus } from '../../src/lease/staleness.ts'
+import { type Claim, claimStatus, fileRegister, WorkspaceClaims } from '../../src/lease/index.ts'
+import type { ClaimStatus } from '../../src/lease/staleness.ts'
 import { LockWorld } from './lock-world.ts'
 import { type Finished, projectRoot, type Running } from './world.ts'
 
@@ -129,9 +126,9 @@ export class HookWorld extends LockWorld {
   /** Who holds the workspace now, and how each claim stands. */
   get claims(): (Claim & { standing: ClaimStatus })[] {
     const register = fileRegister(join(this.home, 'locks'))
-    const { key, workspace } = this
-    const { claims, observation } = runSync(register, look({ register, key, workspace }))
-    return claims.claims.map((claim) => ({ ...claim, standing: claimStatus(claim, observation) }))
+    const { key, workspace: name } = this
+    const { record, observation } = new WorkspaceClaims(register, { key, name }).readSync()
+    return record.claims.map((claim) => ({ ...claim, standing: claimStatus(claim, observation) }))
   }
 
   constructor() {

@@ -1,6 +1,6 @@
 import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
-import type { ClaimedTarget } from '../../lease/all-claims.ts'
+import type { ClaimedTarget } from '../../lease/index.ts'
 import { formatDuration } from '../../base/text/duration.ts'
 import { listIfReadable } from '../../base/fs/exists.ts'
 import { visibleText } from '../../base/text/escape.ts'

@@ -1,7 +1,6 @@
 import { realpathSync } from 'node:fs'
 import { join } from 'node:path'
-import type { AllClaims } from '../../lease/all-claims.ts'
-import { findWorkspace } from '../../lease/workspace.ts'
+import { type AllClaims, findWorkspace } from '../../lease/index.ts'
 import { measureEntries } from '../../sweep/inventory/measure-entries.ts'
 import { stintHome } from '../../base/fs/home.ts'
 import { ownIdentity } from '../../base/process/liveness.ts'

@@ -1,5 +1,4 @@
-import type { AllClaims } from '../../lease/all-claims.ts'
-import { isInForce } from '../../lease/staleness.ts'
+import { type AllClaims, isInForce } from '../../lease/index.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { plural } from '../text/plural.ts'
 import { bad, type Check, fine, poor } from './check.ts'

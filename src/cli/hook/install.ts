@@ -3,7 +3,7 @@ import { defineBareCommand } from '../../command/define-command.ts'
 import { nextSteps } from '../../hook-install/next-steps.ts'
 import { install } from '../../hook-install/install.ts'
 import { targetsToInstall } from '../../hook-install/target.ts'
-import { findWorkspace } from '../../lease/workspace.ts'
+import { findWorkspace } from '../../lease/index.ts'
 import { agentPositionals, dryRunOption, placeOptions, readAgents, readPlace } from './options.ts'
 import { changeEach, type ChangesData, renderChanges } from './report.ts'
 

@@ -1,7 +1,7 @@
 import { defineBareCommand } from '../../command/define-command.ts'
 import { targetsToLookAt } from '../../hook-install/target.ts'
 import { uninstall } from '../../hook-install/uninstall.ts'
-import { findWorkspace } from '../../lease/workspace.ts'
+import { findWorkspace } from '../../lease/index.ts'
 import { agentPositionals, dryRunOption, placeOptions, readAgents, readPlace } from './options.ts'
 import { changeEach, type ChangesData, renderChanges } from './report.ts'
 

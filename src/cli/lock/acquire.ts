@@ -1,17 +1,13 @@
 import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
-import type { Book } from '../../lease/workspace-claims.ts'
-import { type Claim, defaultTtlMs } from '../../lease/claim.ts'
-import { giveUp } from '../../lease/give-up.ts'
-import { runAsync } from '../../lease/register.ts'
-import { acquireWithin } from '../../lease/acquire-with-wait.ts'
+import { type Claim, defaultTtlMs, type WorkspaceClaims } from '../../lease/index.ts'
 import { systemClock } from '../../base/process/clock.ts'
 import { newSessionId } from '../../base/text/id.ts'
 import { type Identity, identify, liveness } from '../../base/process/liveness.ts'
 import { errorMessage, StintError } from '../../base/errors/stint-error.ts'
 import { registerEnvironmentSecrets } from '../../secrets/index.ts'
 import { announceWait } from './announce-wait.ts'
-import { describeTarget, openBook, readSession, sessionOption, targetOptions } from './lock-options.ts'
+import { describeTarget, openClaims, readSession, sessionOption, targetOptions } from './lock-options.ts'
 import { assertTtl } from './ttl.ts'
 
 const options = {
@@ -56,21 +52,21 @@ export const lockAcquireCommand = defineBareCommand({
   async run({ signal, quiet, warn }, { options }) {
     const sessionId = readSession(options.session) ?? newSessionId()
     assertTtl(options.ttl)
-    const book = await openBook(options, warn)
+    const claims = await openClaims(options, warn)
     const request = {
       sessionId,
       holder: readPid(options.pid),
-      paths: book.pathsOf(options.path),
+      paths: claims.pathsOf(options.path, options.workspace),
       mode: options.shared ? ('shared' as const) : ('exclusive' as const),
       ttlMs: options.ttl ?? defaultTtlMs,
       purpose: options.purpose && registerEnvironmentSecrets().gate.text(options.purpose),
     }
     const startedAt = systemClock.mono()
-    const acquiring = acquireWithin(book, request, { waitMs: options.wait ?? 0, signal })
-    const { answer, epoch } = await announceWait(acquiring, quiet, () => ({ book, request }))
+    const acquiring = claims.acquire(request, { waitMs: options.wait, signal })
+    const { answer, epoch } = await announceWait(acquiring, quiet, () => claims.findBlocker(request))
     if (signal.aborted) {
-      await takeBack(book, answer.claim, request.holder, startedAt).catch((error: unknown) =>
-        warn(`CLEANUP_FAILED: ${sessionId} still holds ${book.workspace}: ${errorMessage(error)}`),
+      await takeBack(claims, answer.claim, request.holder, startedAt).catch((error: unknown) =>
+        warn(`CLEANUP_FAILED: ${sessionId} still holds ${claims.name}: ${errorMessage(error)}`),
       )
       throw signal.reason as Error
     }
@@ -78,7 +74,7 @@ export const lockAcquireCommand = defineBareCommand({
     return {
       acquired: true,
       session_id: sessionId,
-      ...describeTarget(book.key, book.workspace),
+      ...describeTarget(claims),
       epoch,
       fence,
       expires_at: refreshed_at + ttl_ms,
@@ -99,13 +95,16 @@ function readPid(text: string | undefined): Identity | null {
 }
 
 /** A command that says it was cancelled must not hold anything: a claim that was made since `startedAt` goes back. */
-async function takeBack(book: Book, claim: Claim, holder: Identity | null, startedAt: number): Promise<void> {
-  const { register, key } = book
-  // By the register's clock, which made the claim: ours may be an hour off.
-  const { wall } = await runAsync(register, register.now(key))
+async function takeBack(
+  claims: WorkspaceClaims,
+  claim: Claim,
+  holder: Identity | null,
+  startedAt: number,
+): Promise<void> {
+  // The register's clock dated the claim; this machine's clock may be an hour off.
+  const { wall } = await claims.now()
   const startedThere = Math.floor(wall - (systemClock.mono() - startedAt))
   if (claim.acquired_at < startedThere) return
   const holders = holder === null ? undefined : [holder]
-  const request = { sessionId: claim.session_id, firstFence: claim.first_fence, holders }
-  await runAsync(register, giveUp(book, request))
+  await claims.release({ sessionId: claim.session_id, firstFence: claim.first_fence, holders })
 }

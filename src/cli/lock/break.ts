@@ -1,15 +1,11 @@
 import { userInfo } from 'node:os'
 import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
-import { change, look } from '../../lease/workspace-claims.ts'
-import type { Claim, ClaimsRecord } from '../../lease/claim.ts'
-import { runAsync } from '../../lease/register.ts'
-import { decideBreak } from '../../lease/rules.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { geteuid } from '../../base/process/platform.ts'
 import { registerEnvironmentSecrets } from '../../secrets/index.ts'
 import { confirm } from '../terminal/confirm.ts'
-import { openBook, targetOptions } from './lock-options.ts'
+import { openClaims, targetOptions } from './lock-options.ts'
 import { describeClaim, renderClaim } from './describe.ts'
 
 const options = {
@@ -31,43 +27,28 @@ export const lockBreakCommand = defineBareCommand({
     const sessionId = options.session
     if (sessionId === undefined)
       throw new StintError('ARG_ERROR', 'no session given', { hint: 'Give --session ID.' })
-    const book = await openBook(options, warn)
-    const { claims, observation } = await runAsync(book.register, look(book))
-    const seen = claimOf(claims, sessionId)
-    if (seen === undefined)
-      throw new StintError('NOT_FOUND', `${sessionId} has no claim on ${book.workspace}`)
+    const claims = await openClaims(options, warn)
+    const { record, observation } = await claims.read()
+    const seen = record.claims.find(({ session_id }) => session_id === sessionId)
+    if (seen === undefined) throw new StintError('NOT_FOUND', `${sessionId} has no claim on ${claims.name}`)
     const shown = renderClaim(describeClaim(seen, observation))
     const question = `${shown}\nBreak this claim? Its holder may still be writing.`
     await confirm(options.yes, 'breaking a claim', question)
     const reason =
       options.reason === undefined ? null : registerEnvironmentSecrets().gate.text(options.reason)
-    const record = { by: userName(), reason, at: Date.now() }
-    const { answer } = await runAsync(
-      book.register,
-      change(book, (now) => {
-        const decision = decideBreak(now, seen, record)
-        if (!decision.answer.broken) assertUnchanged(claimOf(now, sessionId), seen)
-        return decision
-      }),
-    )
-    return { broken: answer.broken, session_id: sessionId, fence: answer.broken ? seen.fence : null }
+    const { broken, newer } = await claims.break(seen, { by: userName(), reason, at: Date.now() })
+    // Only the claim that was shown may be broken, not a newer one of a session that has come back to life.
+    if (newer !== undefined)
+      throw new StintError(
+        'LOCK_HELD',
+        `${sessionId} has a new claim since: fence ${newer.fence}, not ${seen.fence}; nothing was broken`,
+        { hint: 'Look at it again with `stint lock status` before you break it.' },
+      )
+    return { broken, session_id: sessionId, fence: broken ? seen.fence : null }
   },
   render: ({ broken, session_id }) =>
     broken ? `the claim of ${session_id} is broken` : `${session_id} had let go already`,
 })
-
-const claimOf = ({ claims }: ClaimsRecord, sessionId: string): Claim | undefined =>
-  claims.find(({ session_id }) => session_id === sessionId)
-
-/** Only what was looked at may be broken: by now it may be a new claim of a session that has come back to life. */
-function assertUnchanged(claim: Claim | undefined, seen: Claim): void {
-  if (claim === undefined || claim.fence === seen.fence) return
-  throw new StintError(
-    'LOCK_HELD',
-    `${seen.session_id} has a new claim since: fence ${claim.fence}, not ${seen.fence}; nothing was broken`,
-    { hint: 'Look at it again with `stint lock status` before you break it.' },
-  )
-}
 
 function userName(): string {
   try {

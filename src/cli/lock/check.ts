@@ -1,10 +1,7 @@
 import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
-import { look } from '../../lease/workspace-claims.ts'
-import { runAsync } from '../../lease/register.ts'
-import { checkClaim } from '../../lease/rules.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
-import { needSession, openBook, sessionOption, targetOptions } from './lock-options.ts'
+import { needSession, openClaims, sessionOption, targetOptions } from './lock-options.ts'
 
 const options = {
   ...targetOptions,
@@ -26,17 +23,12 @@ export const lockCheckCommand = defineBareCommand({
   async run({ warn }, { options }) {
     const sessionId = needSession(options.session)
     const fence = readFence(options.fence)
-    const book = await openBook(options, warn)
-    const { claims, observation } = await runAsync(book.register, look(book))
-    const claim = checkClaim(claims, sessionId, fence, observation)
+    const claims = await openClaims(options, warn)
+    const claim = await claims.check(sessionId, fence)
     if (claim === undefined && fence !== undefined) {
-      throw new StintError(
-        'LOCK_LOST',
-        `${sessionId} no longer holds ${book.workspace} with fence ${fence}`,
-        {
-          facts: { fence },
-        },
-      )
+      throw new StintError('LOCK_LOST', `${sessionId} no longer holds ${claims.name} with fence ${fence}`, {
+        facts: { fence },
+      })
     }
     return { held: claim !== undefined, fence: claim?.fence ?? null }
   },

@@ -1,6 +1,11 @@
-import type { Claim } from '../../lease/claim.ts'
-import { claimLiveness } from '../../lease/lock-held-error.ts'
-import { ageOf, remainingMs, claimStatus, type Observation } from '../../lease/staleness.ts'
+import {
+  ageOf,
+  type Claim,
+  claimLiveness,
+  claimStatus,
+  type Observation,
+  remainingMs,
+} from '../../lease/index.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { lineLength } from '../text/cell.ts'
 import { formatAge } from '../text/times.ts'

@@ -1,5 +1,5 @@
 import { defineBareCommand } from '../../command/define-command.ts'
-import { allClaims } from '../../lease/all-claims.ts'
+import { allClaims } from '../../lease/index.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { lineLength } from '../text/cell.ts'
 import { openRegister, storeOption } from '../store.ts'
@@ -15,7 +15,7 @@ export const lockListCommand = defineBareCommand({
     const { targets, unreadable } = await allClaims(await openRegister(options.store, warn))
     return {
       workspaces: targets.map(({ key, workspace, claims, observation }) => ({
-        ...describeTarget(key, workspace),
+        ...describeTarget({ key, name: workspace }),
         claims: claims.map((claim) => describeClaim(claim, observation)),
       })),
       unreadable: unreadable.map(({ key, reason }) => ({ workspace_key: key, reason })),

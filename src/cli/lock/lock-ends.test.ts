@@ -4,9 +4,7 @@ import { expect, test } from 'vitest'
 import { buildHalfDead } from '../../../test/support/build-c.ts'
 import { dataOf, errorOf, LockWorld } from '../../../test/support/lock-world.ts'
 import { isRunning, stintBin, until } from '../../../test/support/world.ts'
-import { look } from '../../lease/workspace-claims.ts'
-import { fileRegister } from '../../lease/file-register.ts'
-import { runAsync } from '../../lease/register.ts'
+import { fileRegister, WorkspaceClaims } from '../../lease/index.ts'
 import { ownIdentity } from '../../base/process/liveness.ts'
 
 test('with --pid the claim ends with its process: reaped, unreaped, but not while another of its threads runs', async () => {
@@ -103,8 +101,8 @@ test('what a power loss leaves, an empty file on top from before this boot, hold
     [30, [{ ttl_ms: 300_000 }]],
   ] as const) {
     utimesSync(join(world.locks, '2'), wall / 1000 - secondsAgo, wall / 1000 - secondsAgo)
-    const book = { register, key: world.key, workspace: world.workspace }
-    expect((await runAsync(register, look(book))).claims.claims).toMatchObject(claims)
+    const found = new WorkspaceClaims(register, { key: world.key, name: world.workspace })
+    expect((await found.read()).record.claims).toMatchObject(claims)
   }
 })
 

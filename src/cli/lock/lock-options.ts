@@ -1,13 +1,5 @@
 import type { OptionTable } from '../../command/option.ts'
-import type { Book } from '../../lease/workspace-claims.ts'
-import { wholeWorkspace } from '../../lease/claim.ts'
-import {
-  targetKind,
-  resourceTarget,
-  type LeaseTarget,
-  pathsInTarget,
-  workspaceTarget,
-} from '../../lease/lease-target.ts'
+import { targetKind, WorkspaceClaims } from '../../lease/index.ts'
 import { isSessionId } from '../../base/text/id.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { openRegister, storeOption } from '../store.ts'
@@ -32,29 +24,18 @@ export interface TargetChoice {
   store?: string
 }
 
-/** The book of what a command is about, and the subject it is the book of. */
-export interface OpenBook extends Book {
-  subject: LeaseTarget
-  /** Paths as claims name them; all of it if none are given. Relative to the directory that was named, else the current one. */
-  pathsOf: (paths: readonly string[]) => readonly string[]
-}
-
-export async function openBook(
+/** The claims that a command is about. */
+export async function openClaims(
   { workspace, resource, store }: TargetChoice,
   warn: (message: string) => void,
-): Promise<OpenBook> {
+): Promise<WorkspaceClaims> {
   if (workspace !== undefined && resource !== undefined)
     throw new StintError('ARG_ERROR', '--workspace and --resource exclude each other')
-  const register = await openRegister(store, warn)
-  const subject =
-    resource === undefined ? workspaceTarget(workspace, register) : resourceTarget(resource, register)
-  const pathsOf = (paths: readonly string[]): readonly string[] =>
-    paths.length === 0 ? wholeWorkspace : pathsInTarget(subject, register, paths, workspace)
-  return { register, key: subject.key, workspace: subject.name, subject, pathsOf }
+  return WorkspaceClaims.open(await openRegister(store, warn), { workspace, resource })
 }
 
 /** What a lease is on, as answers show it. */
-export const describeTarget = (key: string, name: string) =>
+export const describeTarget = ({ key, name }: { key: string; name: string }) =>
   targetKind(key, name) === 'resource'
     ? { resource: name, workspace_key: key }
     : { workspace: name, workspace_key: key }

@@ -1,8 +1,5 @@
 import { defineBareCommand } from '../../command/define-command.ts'
-import { change } from '../../lease/workspace-claims.ts'
-import { runAsync } from '../../lease/register.ts'
-import { decideRefresh } from '../../lease/rules.ts'
-import { needSession, openBook, sessionOption, targetOptions } from './lock-options.ts'
+import { needSession, openClaims, sessionOption, targetOptions } from './lock-options.ts'
 
 export const lockRefreshCommand = defineBareCommand({
   name: 'refresh',
@@ -11,17 +8,10 @@ export const lockRefreshCommand = defineBareCommand({
   examples: [['stint lock refresh --session mine', 'says refreshed: false if there is nothing to refresh']],
   async run({ warn }, { options }) {
     const sessionId = needSession(options.session)
-    const book = await openBook(options, warn)
-    const { answer } = await runAsync(
-      book.register,
-      change(book, (claims, observation) => decideRefresh(claims, { sessionId }, observation)),
-    )
-    if (answer.claim === undefined) return { refreshed: false }
-    return {
-      refreshed: true,
-      fence: answer.claim.fence,
-      expires_at: answer.claim.refreshed_at + answer.claim.ttl_ms,
-    }
+    const claims = await openClaims(options, warn)
+    const { claim } = (await claims.refresh({ sessionId })).answer
+    if (claim === undefined) return { refreshed: false }
+    return { refreshed: true, fence: claim.fence, expires_at: claim.refreshed_at + claim.ttl_ms }
   },
   render: ({ refreshed }) => (refreshed ? 'refreshed' : 'there is nothing to refresh'),
 })

@@ -1,8 +1,6 @@
 import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
-import { giveUp } from '../../lease/give-up.ts'
-import { runAsync } from '../../lease/register.ts'
-import { needSession, openBook, sessionOption, targetOptions } from './lock-options.ts'
+import { needSession, openClaims, sessionOption, targetOptions } from './lock-options.ts'
 
 const options = {
   ...targetOptions,
@@ -17,10 +15,10 @@ export const lockReleaseCommand = defineBareCommand({
   examples: [['stint lock release --session mine', 'says released: false if there was nothing to release']],
   async run({ warn }, { options }) {
     const sessionId = needSession(options.session)
-    const book = await openBook(options, warn)
-    const paths = options.path.length === 0 ? undefined : book.pathsOf(options.path)
-    const { answer } = await runAsync(book.register, giveUp(book, { sessionId, paths }))
-    return { released: answer.released }
+    const claims = await openClaims(options, warn)
+    const paths = options.path.length === 0 ? undefined : claims.pathsOf(options.path, options.workspace)
+    const { released } = await claims.release({ sessionId, paths })
+    return { released }
   },
   render: ({ released }) => (released ? 'released' : 'there was nothing to release'),
 })

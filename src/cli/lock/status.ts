@@ -1,9 +1,7 @@
 import { defineBareCommand } from '../../command/define-command.ts'
-import { look } from '../../lease/workspace-claims.ts'
-import { runAsync } from '../../lease/register.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { lineLength } from '../text/cell.ts'
-import { describeTarget, openBook, targetOptions } from './lock-options.ts'
+import { describeTarget, openClaims, targetOptions } from './lock-options.ts'
 import { describeClaim, renderClaim } from './describe.ts'
 
 export const lockStatusCommand = defineBareCommand({
@@ -12,13 +10,13 @@ export const lockStatusCommand = defineBareCommand({
   options: targetOptions,
   examples: [['stint lock status', 'the claims on the workspace you are in']],
   async run({ warn }, { options }) {
-    const book = await openBook(options, warn)
-    const { epoch, claims, observation } = await runAsync(book.register, look(book))
+    const claims = await openClaims(options, warn)
+    const { epoch, record, observation } = await claims.read()
     return {
-      ...describeTarget(book.key, book.workspace),
+      ...describeTarget(claims),
       epoch,
-      claims: claims.claims.map((claim) => describeClaim(claim, observation)),
-      breaks: claims.breaks,
+      claims: record.claims.map((claim) => describeClaim(claim, observation)),
+      breaks: record.breaks,
     }
   },
   render: ({ workspace, resource, claims }) =>

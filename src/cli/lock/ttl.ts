@@ -1,4 +1,4 @@
-import { maxTtlMs } from '../../lease/claim.ts'
+import { maxTtlMs } from '../../lease/index.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 
 /** `--ttl` of acquire and of run: longer than this no claim lasts, whatever its record says. */

@@ -1,11 +1,8 @@
 import { defineBareCommand } from '../../command/define-command.ts'
-import { look } from '../../lease/workspace-claims.ts'
-import { runAsync } from '../../lease/register.ts'
-import { tryWatch } from '../../lease/acquire-with-wait.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { print } from '../terminal/print.ts'
 import { lineLength } from '../text/cell.ts'
-import { openBook, targetOptions } from './lock-options.ts'
+import { openClaims, targetOptions } from './lock-options.ts'
 import { type ClaimDescription, describeClaim } from './describe.ts'
 
 /** How often to look where nothing tells of a change: a claim can end by time or death alone. */
@@ -22,16 +19,16 @@ export const lockWatchCommand = defineBareCommand({
   ],
   stream: true,
   async run({ signal, json, warn }, { options }) {
-    const book = await openBook(options, warn)
+    const claims = await openClaims(options, warn)
     const hints = new Hints()
     let stopWatching: (() => void) | undefined
     let last = ''
     while (!signal.aborted) {
       hints.begin()
       // There is nothing to watch before the first claim was made.
-      stopWatching ??= tryWatch(book, () => hints.hear())
-      const { epoch, claims, observation } = await runAsync(book.register, look(book))
-      const described = claims.claims.map((claim) => describeClaim(claim, observation))
+      stopWatching ??= claims.watch(() => hints.hear())
+      const { epoch, record, observation } = await claims.read()
+      const described = record.claims.map((claim) => describeClaim(claim, observation))
       const line = json ? JSON.stringify({ epoch, claims: described.map(lasting) }) : renderLine(described)
       if (line !== last && !print(`${line}\n`)) break
       last = line

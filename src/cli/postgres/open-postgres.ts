@@ -1,4 +1,4 @@
-import type { Register } from '../../lease/register.ts'
+import type { Register } from '../../lease/index.ts'
 import { postgresRegister } from '../../postgres/register.ts'
 import { PostgresDriver } from '../../postgres/store/driver.ts'
 import { damageHint } from '../../postgres/store/recover.ts'

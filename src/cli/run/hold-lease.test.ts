@@ -2,11 +2,9 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { LockWorld } from '../../../test/support/lock-world.ts'
 import type { CommandContext } from '../../command/context.ts'
-import { giveUp } from '../../lease/give-up.ts'
-import { acquireLeaseSync } from '../../lease/lease.ts'
-import { runSync } from '../../lease/register.ts'
+import { acquireLeaseSync } from '../../lease/index.ts'
 import { holdLease } from './hold-lease.ts'
-import { openBook } from '../lock/lock-options.ts'
+import { openClaims } from '../lock/lock-options.ts'
 
 test('a program that cannot join the lease has lost it, at once', async () => {
   await using world = new LockWorld()
@@ -20,8 +18,8 @@ test('a program that cannot join the lease has lost it, at once', async () => {
   } as Partial<CommandContext> as CommandContext
   const options = { path: [], ttl: undefined, wait: undefined, purpose: undefined, 'on-lost': undefined }
   const held = await holdLease(context, options)
-  const book = await openBook({}, () => {})
-  runSync(book.register, giveUp(book, { sessionId: 'mine' }))
+  const claims = await openClaims({}, () => {})
+  claims.releaseSync({ sessionId: 'mine' })
   const theirs = acquireLeaseSync({ sessionId: 'theirs' })
   await held.join(process.pid)
   await expect(Promise.race([held.lost, 'not yet'])).rejects.toMatchObject({ code: 'LOCK_LOST' })

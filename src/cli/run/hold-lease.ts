@@ -1,12 +1,10 @@
 import type { CommandContext } from '../../command/context.ts'
-import { defaultTtlMs } from '../../lease/claim.ts'
-import { acquireLease, type Lease } from '../../lease/lease.ts'
-import type { AcquireRequest } from '../../lease/rules.ts'
+import { acquireLease, type AcquireRequest, defaultTtlMs, type Lease } from '../../lease/index.ts'
 import { newSessionId } from '../../base/text/id.ts'
 import { identify } from '../../base/process/liveness.ts'
 import { registerEnvironmentSecrets } from '../../secrets/index.ts'
 import { announceWait } from '../lock/announce-wait.ts'
-import { openBook } from '../lock/lock-options.ts'
+import { openClaims } from '../lock/lock-options.ts'
 
 export interface HoldOptions {
   path: readonly string[]
@@ -29,8 +27,8 @@ export interface HeldLease {
 export async function holdLease(context: CommandContext, options: HoldOptions): Promise<HeldLease> {
   const sessionId = context.sessionId ?? newSessionId()
   const { resource, store } = options
-  const book = await openBook({ resource, store }, (message) => context.warn(message))
-  const { register, subject } = book
+  const claims = await openClaims({ resource, store }, (message) => context.warn(message))
+  const { register, target } = claims
   const acquiring = acquireLease({
     sessionId,
     register,
@@ -41,10 +39,9 @@ export async function holdLease(context: CommandContext, options: HoldOptions): 
     purpose: options.purpose && registerEnvironmentSecrets().gate.text(options.purpose),
     signal: context.signal,
   })
-  const lease = await announceWait(acquiring, context.quiet, () => ({
-    book,
-    request: wanted(sessionId, book.pathsOf(options.path)),
-  }))
+  const lease = await announceWait(acquiring, context.quiet, () =>
+    claims.findBlocker(wanted(sessionId, claims.pathsOf(options.path))),
+  )
   // At a second Ctrl-C only what needs no waiting is done.
   context.onRelease(
     register.performSync === undefined ? () => giveBack(lease) : () => void lease.releaseSync(),
@@ -52,7 +49,7 @@ export async function holdLease(context: CommandContext, options: HoldOptions): 
   Object.assign(process.env, {
     STINT_SESSION_ID: lease.sessionId,
     STINT_FENCE: String(lease.fence),
-    ...(subject.path === undefined ? {} : { STINT_WORKSPACE: subject.path }),
+    ...(target.path === undefined ? {} : { STINT_WORKSPACE: target.path }),
     // What the program asks about its lease is asked of the same store.
     ...(store === undefined ? {} : { STINT_STORE: store }),
   })

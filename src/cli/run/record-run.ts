@@ -1,5 +1,5 @@
 import type { ChildExit, CommandContext } from '../../command/context.ts'
-import { findWorkspace } from '../../lease/workspace.ts'
+import { findWorkspace } from '../../lease/index.ts'
 import { shellWord } from '../../base/text/escape.ts'
 import { errorCode, errorMessage } from '../../base/errors/stint-error.ts'
 import type { VisitOptions } from '../../session/store.ts'

@@ -1,6 +1,6 @@
 import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
-import { findWorkspace } from '../../lease/workspace.ts'
+import { findWorkspace } from '../../lease/index.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { checkSessionId } from '../../session/session-id.ts'
 import { checkEventType } from '../../session/new-entry.ts'

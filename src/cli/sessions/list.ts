@@ -1,6 +1,6 @@
 import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
-import { findWorkspace } from '../../lease/workspace.ts'
+import { findWorkspace } from '../../lease/index.ts'
 import { formatBytes } from '../../base/text/size.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { sessionStates } from '../../session/store.ts'

@@ -1,4 +1,4 @@
-import type { ClaimedTarget } from '../../lease/all-claims.ts'
+import type { ClaimedTarget } from '../../lease/index.ts'
 import type { MeasuredEntry } from '../../sweep/inventory/entry.ts'
 import { describeTarget } from '../lock/lock-options.ts'
 import { describeClaim } from '../lock/describe.ts'
@@ -7,7 +7,7 @@ export const describeWorkspace = (
   { key, workspace, claims, observation }: ClaimedTarget,
   store: 'files' | 'postgres',
 ) => ({
-  ...describeTarget(key, workspace),
+  ...describeTarget({ key, name: workspace }),
   store,
   claims: claims.map((claim) => describeClaim(claim, observation)),
 })

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { findWorkspace } from '../../lease/workspace.ts'
+import { findWorkspace } from '../../lease/index.ts'
 import { measureEntries } from '../../sweep/inventory/measure-entries.ts'
 import type { MeasuredEntry } from '../../sweep/inventory/entry.ts'
 import { stintHome } from '../../base/fs/home.ts'

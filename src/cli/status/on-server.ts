@@ -1,4 +1,4 @@
-import { type AllClaims, allClaims } from '../../lease/all-claims.ts'
+import { type AllClaims, allClaims } from '../../lease/index.ts'
 import type { SessionSummary } from '../../session/store.ts'
 import { askServer } from '../health/ask-server.ts'
 

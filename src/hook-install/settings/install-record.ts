@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import type { AgentName } from '../../hook/hosts.ts'
-import { computeWorkspaceHash } from '../../lease/workspace.ts'
+import { computeWorkspaceHash } from '../../lease/index.ts'
 import { replaceFile } from '../../base/fs/atomic-file.ts'
 import { ensureHomeDirectory, stintHome } from '../../base/fs/home.ts'
 import { readSmallFile } from '../../base/fs/regular-file.ts'

@@ -1,5 +1,4 @@
-import { acquireLease, type Lease } from '../../lease/lease.ts'
-import { homeRegister } from '../../lease/home-register.ts'
+import { acquireLease, homeRegister, type Lease } from '../../lease/index.ts'
 import { stintHome } from '../../base/fs/home.ts'
 import { newSessionId } from '../../base/text/id.ts'
 import { errorMessage, StintError } from '../../base/errors/stint-error.ts'

@@ -1,6 +1,5 @@
 import { hostname } from 'node:os'
-import { fileRegister } from '../../lease/file-register.ts'
-import { type RegisterEntry, runSync } from '../../lease/register.ts'
+import { fileRegister, type RegisterEntry, syncRegister } from '../../lease/index.ts'
 import { formatDuration } from '../../base/text/duration.ts'
 import { type Identity, liveness, ownIdentity } from '../../base/process/liveness.ts'
 import { thisMachine } from '../../base/process/platform.ts'
@@ -48,13 +47,13 @@ export class SessionLock {
 
   /** What the lock says now; undefined if it was never taken, or makes no sense. */
   static look(directory: string): SessionLockRecord | undefined {
-    const { epoch, text } = readLock(fileRegister(directory))
+    const { epoch, text } = readLock(lockRegister(directory))
     return parseLockRecord(text, epoch)
   }
 
   /** Takes it, or throws `SESSION_LOCKED` with the living holder. */
   static take(directory: string, session: string, request: TakeRequest): TakenLock {
-    const register = fileRegister(directory)
+    const register = lockRegister(directory)
     for (;;) {
       const held = readLock(register)
       const before = parseLockRecord(held.text, held.epoch)
@@ -77,7 +76,7 @@ export class SessionLock {
 
   /** For a session whose directory has moved since. */
   constructor(directory: string, session: string, held: RegisterEntry, record: SessionLockRecord) {
-    this.#register = fileRegister(directory)
+    this.#register = lockRegister(directory)
     this.#session = session
     this.#held = held
     this.#record = record
@@ -98,7 +97,7 @@ export class SessionLock {
 
   /** Throws `FENCED` if somebody else has taken it. */
   assertOurs(): void {
-    const top = runSync(this.#register, this.#register.read(lockName, this.#held))
+    const top = this.#register.read(lockName, this.#held)
     if (top.epoch !== this.#held.epoch || top.text !== this.#held.text) throw sessionFenced(this.#session)
   }
 
@@ -151,19 +150,21 @@ export function undoTake({ lock, before }: TakenLock): void {
 /** What a writer asks of the lock it holds. */
 export type WriterLock = Pick<SessionLock, 'epoch' | 'assertOurs' | 'beat' | 'release'>
 
-type FileRegister = ReturnType<typeof fileRegister>
+const lockRegister = (directory: string) => syncRegister(fileRegister(directory))
 
-function readLock(register: FileRegister): RegisterEntry {
+type LockRegister = ReturnType<typeof lockRegister>
+
+function readLock(register: LockRegister): RegisterEntry {
   try {
-    return runSync(register, register.read(lockName))
+    return register.read(lockName)
   } catch (error) {
     throw codedError(error, 'read the lock of the session')
   }
 }
 
-function swapLock(register: FileRegister, expected: number, text: string): RegisterEntry | undefined {
+function swapLock(register: LockRegister, expected: number, text: string): RegisterEntry | undefined {
   try {
-    const epoch = runSync(register, register.swap(lockName, expected, text))
+    const epoch = register.swap(lockName, expected, text)
     return epoch === undefined ? undefined : { epoch, text }
   } catch (error) {
     throw codedError(error, 'write the lock of the session')

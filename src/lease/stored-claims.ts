@@ -1,0 +1,175 @@
+import { StintError } from '../base/errors/stint-error.ts'
+import { systemClock } from '../base/process/clock.ts'
+import { type Identity, type Liveness, ownIdentity } from '../base/process/liveness.ts'
+import { thisMachine } from '../base/process/platform.ts'
+import { ulid } from '../base/text/id.ts'
+import { type ClaimsRecord, noClaims } from './claim.ts'
+import { parseClaims, unreadableClaims, writeClaims } from './claims-text.ts'
+import type { LeaseTarget } from './lease-target.ts'
+import type { Now, Register, Steps } from './register.ts'
+import type { Decision } from './rules.ts'
+import type { Observation } from './staleness.ts'
+
+/** The claims on a workspace or resource at one moment. */
+export interface ClaimsView {
+  epoch: number
+  record: ClaimsRecord
+  observation: Observation
+}
+
+/** The outcome of a decision, with the claims after it. */
+export interface Changed<Answer> extends ClaimsView {
+  answer: Answer
+  /** This process's monotonic clock, in milliseconds, before the register's time was read. */
+  startedAtMs: number
+}
+
+/**
+ * Decides about claims. `tried` is the answer of an earlier attempt whose swap did not report a win: the swap was
+ * lost, or it won and was overtaken, and then `record` contains its result. A decision must be idempotent.
+ */
+export type Decide<Answer> = (
+  record: ClaimsRecord,
+  observation: Observation,
+  nextFence: number,
+  tried: Answer | undefined,
+) => Decision<Answer>
+
+/** A record as last read or written by this process. */
+interface KnownRecord {
+  epoch: number
+  /** The string in the register; undefined if none was ever written. */
+  text: string | undefined
+  record: ClaimsRecord
+  /** When this process wrote it, on the monotonic clock. */
+  writtenAtMs?: number
+}
+
+/** How far a fence jumps where epochs may have been lost. */
+const generationStep = 2 ** 20
+
+/** Within this time after its own change, a process decides on the record it wrote: the swap detects a conflict. */
+const justWrittenMs = 2
+
+const knownRecords = new WeakMap<Register, Map<string, KnownRecord>>()
+
+/**
+ * The record of the claims on one workspace or resource, in a register. Its operations are generators of the
+ * register's steps: `WorkspaceClaims` runs them to their end.
+ */
+export class StoredClaims {
+  readonly #register: Register
+  readonly #target: LeaseTarget
+  readonly #liveness: (process: Identity) => Liveness
+
+  constructor(register: Register, target: LeaseTarget, liveness: (process: Identity) => Liveness) {
+    this.#register = register
+    this.#target = target
+    this.#liveness = liveness
+  }
+
+  /** The claims now. */
+  *read(): Steps<unknown, ClaimsView> {
+    const { epoch, record } = yield* this.#readRecord()
+    return { epoch, record, observation: yield* this.#observe() }
+  }
+
+  /** Reads the record, decides, and swaps the result in; again until no other writer came in between. */
+  *change<Answer>(
+    decide: Decide<Answer>,
+    isOutlasted?: Observation['outlasted'],
+  ): Steps<unknown, Changed<Answer>> {
+    let remembered = this.#justWritten()
+    let tried: Answer | undefined
+    for (;;) {
+      const startedAtMs = systemClock.mono()
+      const before = remembered ?? (yield* this.#readRecord())
+      const observation = yield* this.#observe(isOutlasted)
+      const record = inThisBoot(before, observation.now)
+      const fence = record.generation * generationStep + before.epoch + 1
+      const { next, answer } = decide(record, observation, fence, tried)
+      if (next === undefined) {
+        // A refusal based on a remembered record could be out of date: read, and decide again.
+        if (remembered === undefined) return { answer, epoch: before.epoch, record, observation, startedAtMs }
+      } else {
+        const text = writeClaims(next, nextWriteId())
+        const epoch = yield* this.#register.swap(this.#target.key, before.epoch, text)
+        if (epoch !== undefined) {
+          this.#remember({ epoch, text, record: next, writtenAtMs: systemClock.mono() })
+          return { answer, epoch, record: next, observation, startedAtMs }
+        }
+        tried = answer
+      }
+      remembered = undefined
+    }
+  }
+
+  *#observe(outlasted?: Observation['outlasted']): Steps<unknown, Observation> {
+    const now = yield* this.#register.now(this.#target.key)
+    return { now, liveness: this.#liveness, outlasted }
+  }
+
+  *#readRecord(): Steps<unknown, KnownRecord> {
+    const register = this.#register
+    const { key, name } = this.#target
+    const known = this.#known()
+    const { epoch, text } = yield* register.read(key, known)
+    if (known !== undefined && epoch === known.epoch && text === known.text) return known
+    if (text === undefined) return { epoch, text, record: noClaims(name) }
+    const record = parseClaims(text, name)
+    if (record === undefined) {
+      const now = yield* register.now(key)
+      const writtenAt = yield* register.writtenAt(key)
+      return { epoch, text, record: unreadableClaims(name, bootOf(now), now, writtenAt) }
+    }
+    if (record.workspace === name) return this.#remember({ epoch, text, record })
+    throw new StintError('LOCK_KEY_COLLISION', `${name} and ${record.workspace} have the same key ${key}`, {
+      detail: `key=${key} theirs=${record.workspace}`,
+    })
+  }
+
+  #known(): KnownRecord | undefined {
+    const known = knownRecords.get(this.#register)?.get(this.#target.key)
+    return known?.record.workspace === this.#target.name ? known : undefined
+  }
+
+  #justWritten(): KnownRecord | undefined {
+    const known = this.#known()
+    return known?.writtenAtMs !== undefined && systemClock.mono() - known.writtenAtMs < justWrittenMs
+      ? known
+      : undefined
+  }
+
+  #remember(known: KnownRecord): KnownRecord {
+    const records = knownRecords.get(this.#register) ?? new Map<string, KnownRecord>()
+    knownRecords.set(this.#register, records)
+    records.set(this.#target.key, known)
+    return known
+  }
+}
+
+let writes = 0
+/** Worker threads and other copies of this library have the same pid: the token tells them apart. */
+const writerToken = ulid().slice(-4).toLowerCase()
+
+/** Makes every record that is ever written unique: a register recognises an epoch by its text. */
+function nextWriteId(): { writer: string; count: number } {
+  const { pid, started } = ownIdentity()
+  writes += 1
+  return { writer: `${pid.toString(36)}.${(started ?? 0).toString(36)}.${writerToken}`, count: writes }
+}
+
+/** Enough of the boot id to tell this boot from the last. */
+const bootOf = ({ era }: Now): string => era ?? thisMachine().boot.slice(0, 8)
+
+/**
+ * The record with this boot's generation. A reboot may lose unsynced epochs, and fences must not repeat, so the first
+ * change after it jumps ahead: to the current minute, as the previous jump may be among what was lost.
+ */
+function inThisBoot({ text, record }: KnownRecord, now: Now): ClaimsRecord {
+  const boot = bootOf(now)
+  if (record.boot === boot) return record
+  // Nothing was ever written, so nothing can be lost.
+  if (text === undefined) return { ...record, boot }
+  return { ...record, boot, generation: Math.max(record.generation + 1, Math.floor(now.wall / 60_000)) }
+}
