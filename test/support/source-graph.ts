@@ -6,8 +6,10 @@ import { projectRoot } from './world.ts'
 export interface Import {
   from: string
   to: string
-  /** The re-exported names, if the file passes them on: `export { a } from`. */
-  reexports: readonly string[]
+  /** The names as `to` exports them; undefined for `import()` and `import *`, which get all of them. */
+  names: readonly string[] | undefined
+  /** Whether `from` passes the names on: `export { a } from`. */
+  isReexport: boolean
 }
 
 const source = join(projectRoot, 'src')
@@ -34,27 +36,42 @@ export const readSource = (file: string): string => readFileSync(join(source, fi
 export const sourceImports = (): Import[] => sourceFiles().flatMap(importsOf)
 
 const importPattern =
-  /(?:^|\n)(?:import|export)\b(?: type)?([^'"`;]*?)\bfrom '(\.[^']+)'|\b(?:import|require)\('(\.[^']+)'\)|(?:^|\n)import '(\.[^']+)'/g
+  /(?:^|\n)(?:import|export)(?: type)? ((?:\w+, )?\{[^}]*\}|\*(?: as \w+)?|\w+) from '(\.[^']+)'|\b(?:import|require)\('(\.[^']+)'\)|(?:^|\n)import '(\.[^']+)'/g
 
 function importsOf(from: string): Import[] {
   return [...readSource(from).matchAll(importPattern)].map(([whole, names = '', named, lazy, bare]) => ({
     from,
     to: relative(source, join(source, dirname(from), named ?? lazy ?? bare ?? '')),
-    reexports: /^\n?export\b/.test(whole) ? namesIn(names) : [],
+    names: names.includes('{') ? namesIn(names) : undefined,
+    isReexport: /^\n?export\b/.test(whole),
   }))
 }
 
-/** The outside names in `{ a, type B, c as d }`. */
-const namesIn = (braces: string): string[] =>
+/** The names in `{ a, type B, c as d }`: a, B, and c or d, the name on the inside or on the outside. */
+const namesIn = (braces: string, side: 'inside' | 'outside' = 'inside'): string[] =>
   (/\{([^}]*)\}/.exec(braces)?.[1] ?? '')
     .split(',')
     .map((part) =>
       part
         .trim()
         .replace(/^type /, '')
-        .replace(/^.* as /, ''),
+        .replace(side === 'inside' ? / as .*$/ : /^.* as /, ''),
     )
     .filter((name) => name !== '')
+
+/** The files that `file` imports, with the files behind a door for the names that it imports through the door. */
+export function filesImportedBy(file: string, imports: readonly Import[]): Set<string> {
+  const found = new Set<string>()
+  const follow = (to: string, names: readonly string[] | undefined): void => {
+    found.add(to)
+    for (const next of imports.filter(({ from, isReexport }) => from === to && isReexport)) {
+      const passedOn = next.names?.filter((name) => names?.includes(name) ?? true)
+      if (passedOn === undefined || passedOn.length > 0) follow(next.to, passedOn)
+    }
+  }
+  for (const { from, to, names } of imports) if (from === file) follow(to, names)
+  return found
+}
 
 const declaration =
   /^export (?:declare )?(?:async )?(?:abstract )?(?:function\*?|const|let|class|interface|type) (\w+)|^export (?:type )?(\{[^}]*\})(?! from)/gm
@@ -63,7 +80,7 @@ const declaration =
 export const exportsOf = (file: string): string[] => [
   ...new Set(
     [...readSource(file).matchAll(declaration)].flatMap(([, name, braces]) =>
-      name === undefined ? namesIn(braces ?? '') : [name],
+      name === undefined ? namesIn(braces ?? '', 'outside') : [name],
     ),
   ),
 ]
