@@ -62,7 +62,7 @@ async function bundleHook() {
   // With as little in it as it can have. ASCII, so that it can be read without decoding.
   await bundle({
     outdir: bin,
-    entryPoints: { 'hook-main': 'src/hook/bin.ts' },
+    entryPoints: { 'hook-main': 'src/hook/main.ts' },
     charset: 'ascii',
     external: ['./hook-record.cjs'],
     plugins: [lazyOs],

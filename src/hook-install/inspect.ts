@@ -1,6 +1,6 @@
 import { accessSync, constants } from 'node:fs'
 import { join } from 'node:path'
-import type { HookChoices } from '../hook/choices.ts'
+import type { HookChoices } from '../hook/options.ts'
 import { type AgentName, hosts } from '../hook/hosts.ts'
 import { StintError } from '../base/errors/stint-error.ts'
 import { choicesOf } from './settings/command-text.ts'

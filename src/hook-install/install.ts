@@ -1,4 +1,4 @@
-import type { HookChoices } from '../hook/choices.ts'
+import type { HookChoices } from '../hook/options.ts'
 import type { Change } from './change.ts'
 import { installGuard } from './git/guard.ts'
 import { installSettings } from './settings/install-settings.ts'

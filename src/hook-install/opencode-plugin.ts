@@ -1,6 +1,6 @@
 import { pathToFileURL } from 'node:url'
 import { dirname, join } from 'node:path'
-import type { HookChoices } from '../hook/choices.ts'
+import type { HookChoices } from '../hook/options.ts'
 import { StintError } from '../base/errors/stint-error.ts'
 import type { Change } from './change.ts'
 import { exclusively } from './exclusive.ts'

@@ -17,8 +17,8 @@ const shells = new Set(
 const reapers = new Set('systemd init launchd tini dumb-init docker-init catatonit s6-svscan'.split(' '))
 
 /**
- * The process a claim lives by: the agent, not this hook, which ends in a moment. Null if there is none to be found, as when the agent died while its
- * hook was starting: then only time ends the claim.
+ * The process a claim lives by: the agent, not this hook, which ends in a moment. Null if there is none to be
+ * found, as when the agent died while its hook was starting: then only time ends the claim.
  */
 export function agentProcess(
   host: AgentName,

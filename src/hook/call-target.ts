@@ -1,22 +1,23 @@
 import { existsSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { claimPaths, findWorkspace, wholeWorkspace, type Workspace } from '../lease/index.ts'
 import { StintError } from '../base/errors/stint-error.ts'
-import type { Scope } from './choices.ts'
+import { claimPaths, findWorkspace, wholeWorkspace, type Workspace } from '../lease/index.ts'
 import type { HookEvent, Tool } from './event.ts'
-import { touchedPaths } from './touched-paths.ts'
+import { hosts } from './hosts.ts'
+import type { Scope } from './options.ts'
 
-/** Where a tool call will write, and what it must hold for that. */
-export interface PlaceOfCall {
+/** The workspace that a tool call changes, and the paths in it that the call must hold. */
+export interface CallTarget {
   workspace: Workspace
+  /** `anything`: the call may change any file, but claims none. */
   needs: readonly string[] | 'anything'
 }
 
-export function placeOfCall(
+export function findCallTarget(
   { cwd = process.cwd() }: Pick<HookEvent, 'cwd'>,
   tool: Tool,
   scope: Scope,
-): PlaceOfCall {
+): CallTarget {
   const here = findWorkspace(cwd)
   const files = tool.use === 'edit' ? touchedPaths(tool) : []
   const [first] = files
@@ -28,7 +29,7 @@ export function placeOfCall(
   return { workspace: there, needs }
 }
 
-/** Undefined if any of them lies elsewhere. */
+/** The paths relative to the workspace; undefined if any of them is outside. */
 function pathsIn({ path }: Workspace, files: readonly string[], cwd: string): string[] | undefined {
   try {
     return claimPaths(path, files, cwd)
@@ -38,10 +39,64 @@ function pathsIn({ path }: Workspace, files: readonly string[], cwd: string): st
   }
 }
 
-/** An agent may edit in a repository that it was not started in. A file in no repository, such as a note in /tmp, counts to where the agent works. */
+/**
+ * The repository that contains a file, which need not be the one that the agent was started in. A file
+ * outside every repository, such as a note in /tmp, counts as part of the agent's own workspace.
+ */
 function repositoryAround(file: string): Workspace | undefined {
   let directory = dirname(file)
   while (!existsSync(directory)) directory = dirname(directory)
   const workspace = findWorkspace(directory)
   return existsSync(join(workspace.path, '.git')) ? workspace : undefined
+}
+
+/** The fields in which the tools of all hosts name the file they change. */
+const pathFields = ['file_path', 'notebook_path', 'path', 'filePath', 'absolute_path', 'target_file']
+
+/** The fields in which tools take a patch. */
+const patchFields = ['command', 'input', 'patch', 'patchText']
+
+/**
+ * The files that an edit names, as it names them: one, or every file of its patch. Empty if it names none.
+ */
+export function touchedPaths({ input }: Pick<Tool, 'input'>): string[] {
+  for (const field of pathFields) {
+    const value = input[field]
+    if (typeof value === 'string' && value !== '') return [value]
+  }
+  for (const field of patchFields) {
+    const value = input[field]
+    const files = typeof value === 'string' ? patchedFiles(value) : []
+    if (files.length > 0) return files
+  }
+  return []
+}
+
+const patchHeader = /^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$/gm
+
+/** The files of a patch in the format of Codex and Copilot. */
+const patchedFiles = (patch: string): string[] => [
+  ...new Set([...patch.matchAll(patchHeader)].map(([, file = '']) => file.trim())),
+]
+
+/**
+ * Describes a call in a few words, for a session that is refused because of it. Of a command, only the
+ * model's description or the first word is shown: the rest may contain a password. `clean` removes secrets
+ * before the text is cut.
+ */
+export function purposeOf(
+  { host, tool }: Pick<HookEvent, 'host' | 'tool'>,
+  clean: (text: string) => string,
+): string {
+  const { title } = hosts[host]
+  if (tool === undefined) return title
+  const [file] = tool.use === 'edit' ? touchedPaths(tool) : []
+  const what = file ?? describe(tool.input)
+  return `${title}: ${tool.name}${what === undefined ? '' : ` ${clean(what).replaceAll(/\s+/g, ' ').slice(0, 120)}`}`
+}
+
+function describe({ description, command }: Record<string, unknown>): string | undefined {
+  if (typeof description === 'string' && description.trim() !== '') return `(${description.trim()})`
+  const [first = ''] = typeof command === 'string' ? command.trim().split(/\s/, 1) : []
+  return /^[\w./-]{1,40}$/.test(first) ? first : undefined
 }

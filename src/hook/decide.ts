@@ -17,24 +17,24 @@ import {
 import type { Identity } from '../base/process/liveness.ts'
 
 /**
- * What an event does to a workspace's claims: pure functions over (claims, who asks, the time and which processes live), on top of the rules of leases.
+ * Decides how an event changes the claims of a workspace: pure functions on top of the rules of leases.
  */
 
-/** Who an event is about. */
+/** The session of an event, and its agent's process. */
 export interface Party {
   sessionId: string
   agent: Identity | null
 }
 
-/** A tool call that is about to happen. */
+/** A tool call that is about to run. */
 export interface CallRequest extends Party {
-  /** Files it will change; `anything`: it can change what it likes, but claims nothing. */
+  /** The files it will change; `anything`: it may change any file, but claims none. */
   needs: readonly string[] | 'anything'
   call: string
   purpose: string
 }
 
-/** Acquires or refreshes, and counts the call; or says who is in the way. */
+/** Acquires or refreshes the claim and counts the call; or names the claim in the way. */
 export function beginCall(
   claims: ClaimsRecord,
   request: CallRequest,
@@ -54,7 +54,7 @@ export function beginCall(
     renamedFrom,
   }
   if (needs !== 'anything') return decideAcquire(claims, { ...asked, paths: needs }, observation, nextFence)
-  // Somebody else's few files do not keep a shell from running; all of them do.
+  // A shell may run beside claims on single files, but not beside a claim on the whole workspace.
   const whole = claims.claims.find(
     (claim) => claim !== own && claim.paths.includes('**') && isInForce(claim, observation),
   )
@@ -66,13 +66,13 @@ export function beginCall(
 
 export interface EndedCall {
   claim?: Claim
-  /** Which call has ended; undefined if none was in flight. */
+  /** The id of the call that ended; undefined if none was in flight. */
   call: string | undefined
 }
 
 /**
- * Refreshes the claim and ends a call: the one that is named, or the agent's oldest, if its host gives calls no names. `tried` is what an earlier try
- * has ended: that one, not the next oldest, is ended again.
+ * Refreshes the claim and ends a call: the named one, or the agent's oldest if its host gives calls no ids.
+ * `tried` is the outcome of an attempt that lost a race: end the same call again, not the next oldest.
  */
 export function endCall(
   claims: ClaimsRecord,
@@ -82,7 +82,7 @@ export function endCall(
 ): Decision<EndedCall> {
   const before = claims.claims.find((claim) => claim.session_id === sessionId)?.holders ?? []
   const ended = call ?? (tried === undefined ? own(before, agent)?.calls[0]?.id : tried.call)
-  // The process that ends a call need not be the one that began it: some hosts have several.
+  // Another process than the one that began the call may end it: some hosts have several.
   const holders = (all: readonly ClaimHolder[]): ClaimHolder[] =>
     all.map((holder) => ({ ...holder, calls: holder.calls.filter(({ id }) => id !== ended) }))
   const { next, answer } = decideRefresh(claims, { sessionId, holders }, observation)
@@ -92,10 +92,10 @@ export function endCall(
 const own = (holders: readonly ClaimHolder[], agent: Identity | null): ClaimHolder | undefined =>
   holders.find((holder) => agent !== null && sameProcess(holder, agent))
 
-/** The call that stands for work in the background. */
+/** The id of the call that stands for background work. */
 const backgroundCall = 'background'
 
-/** Nothing of before is still running, except what goes on in the background; the claim stays. */
+/** Forgets the calls in flight, except background work as `background` says; the claim stays. */
 export function forgetCalls(
   claims: ClaimsRecord,
   { sessionId, agent }: Party,
@@ -113,8 +113,11 @@ export function forgetCalls(
   return decideRefresh(claims, { sessionId, holders }, observation)
 }
 
-/** The turn or the session is over: the agent's processes leave the claim. One of another program's that it shares stays. */
-export function leave(claims: ClaimsRecord, { sessionId, agent }: Party): Decision<{ released: boolean }> {
+/** Takes the agent's processes out of the claim. Another program's process that shares the claim stays. */
+export function leaveClaim(
+  claims: ClaimsRecord,
+  { sessionId, agent }: Party,
+): Decision<{ released: boolean }> {
   const holders = claims.claims.find((claim) => claim.session_id === sessionId)?.holders ?? []
   const ours = holders.filter(
     (holder) => holder.calls.length > 0 || (agent !== null && sameProcess(holder, agent)),
@@ -122,13 +125,13 @@ export function leave(claims: ClaimsRecord, { sessionId, agent }: Party): Decisi
   return decideRelease(claims, { sessionId, holders: holders.length === 0 ? undefined : ours })
 }
 
-/** The purpose of a claim whose session goes on under another name, in the same process. */
-const movingOn = 'about to go on as a new session'
+/** The purpose of a claim whose session is about to continue under another id, in the same process. */
+const renamingPurpose = 'about to go on as a new session'
 
-export const isMovingOn = ({ purpose }: Claim): boolean => purpose === movingOn
+export const isBeingRenamed = ({ purpose }: Claim): boolean => purpose === renamingPurpose
 
-/** A session that its host has ended only to start another in its place. */
-export function moveOn(
+/** Marks the claim of a session that its host ends only to start another in its place. */
+export function markRenaming(
   claims: ClaimsRecord,
   party: Party,
   observation: Observation,
@@ -137,12 +140,19 @@ export function moveOn(
   const { next = claims, answer } = forgetCalls(claims, party, observation, 'end')
   if (answer.claim === undefined) return { answer: undefined }
   const { paths, mode, ttl_ms: ttlMs } = answer.claim
-  const request = { sessionId: party.sessionId, holder: party.agent, paths, mode, ttlMs, purpose: movingOn }
+  const request = {
+    sessionId: party.sessionId,
+    holder: party.agent,
+    paths,
+    mode,
+    ttlMs,
+    purpose: renamingPurpose,
+  }
   return decideAcquire(next, request, observation, nextFence)
 }
 
-/** Takes over the claim that the same process has held under another name, if its host has said that it would. */
-export function takeUp(
+/** Takes over a marked claim that the same process holds under another id. */
+export function takeOverRenamed(
   claims: ClaimsRecord,
   party: Party,
   observation: Observation,
@@ -164,6 +174,6 @@ export function takeUp(
 function renamed({ claims }: ClaimsRecord, { sessionId, agent }: Party): Claim | undefined {
   if (agent === null || claims.some((claim) => claim.session_id === sessionId)) return undefined
   return claims.find(
-    (claim) => isMovingOn(claim) && claim.holders.some((holder) => sameProcess(holder, agent)),
+    (claim) => isBeingRenamed(claim) && claim.holders.some((holder) => sameProcess(holder, agent)),
   )
 }

@@ -6,11 +6,9 @@ import {
   type Moment,
   registered,
 } from '../../test/support/hook-host.ts'
-import { detectHost } from './detect-host.ts'
-import { readEvent } from './event.ts'
+import { detectHost, readEvent } from './event.ts'
+import { purposeOf, touchedPaths } from './call-target.ts'
 import { hosts } from './hosts.ts'
-import { purposeOf } from './purpose.ts'
-import { touchedPaths } from './touched-paths.ts'
 
 const moments: Moment[] = ['pre', 'edit', 'post', 'failure', 'prompt', 'stop', 'start', 'end']
 const all = commandHosts.flatMap((host) => moments.map((moment) => [host, moment] as const))

@@ -1,25 +1,24 @@
-import { detectHost, type EventSource } from './detect-host.ts'
 import { type AgentName, type EventKind, hosts } from './hosts.ts'
 
-/** What happened, in our own words, whatever host said it. */
+/** An event of an agent, in the same terms for every host. */
 export interface HookEvent {
-  /** Who really called: configurations are read by more hosts than they were written for. */
+  /** The host that sent it: some hosts also run the hooks in the settings of another. */
   host: AgentName
   /** As the host named it. */
   name: string
-  /** Undefined: an event that is none of ours. */
+  /** Undefined for an event that stint does not use. */
   kind: EventKind | undefined
-  /** As the host gave it: may be missing, blank, or no name for a file. */
+  /** As the host gave it: it may be missing, or unusable as a file name. */
   sessionId: string | undefined
   cwd: string | undefined
   tool: Tool | undefined
-  /** The call that begins or ends; some hosts do not name it. */
+  /** The id of the call that begins or ends; some hosts give none. */
   callId: string | undefined
-  /** It happened in a subagent, which shares its parent's session. */
+  /** The event is about a subagent, which shares its parent's session. */
   subagent: boolean
-  /** Why a session began or ended: `clear` and `resume` only change its name. */
+  /** Why a session began or ended: `clear` and `resume` only change its id. */
   cause: string | undefined
-  /** Work goes on in the background after the turn. */
+  /** Tasks keep running in the background after the turn. */
   background: boolean
 }
 
@@ -30,7 +29,15 @@ export interface Tool {
   input: Record<string, unknown>
 }
 
-/** An event from what a host sent; nothing in it is trusted to be there. */
+export interface EventSource {
+  /** The agent whose settings started this hook. */
+  configured: AgentName
+  /** The event's name on the command line, for hosts that leave it out of the JSON. */
+  name?: string
+  env: NodeJS.ProcessEnv
+}
+
+/** Reads an event from the JSON that a host sent; any field may be missing. */
 export function readEvent(json: Readonly<Record<string, unknown>>, source: EventSource): HookEvent {
   const host = detectHost(json, source)
   const name = text(json.hook_event_name) ?? text(json.hookEventName) ?? source.name ?? ''
@@ -48,11 +55,38 @@ export function readEvent(json: Readonly<Record<string, unknown>>, source: Event
   }
 }
 
+/**
+ * The host that sent an event. Cursor and Copilot also run the hooks in Claude Code's settings, with events
+ * of their own, and do not understand responses for Claude Code. Each host is recognized by a field that only
+ * it sends.
+ */
+export function detectHost(
+  json: Readonly<Record<string, unknown>>,
+  { configured, env }: EventSource,
+): AgentName {
+  if ('cursor_version' in json || ('conversation_id' in json && 'generation_id' in json)) return 'cursor'
+  if ('sessionId' in json && !('session_id' in json)) return 'copilot'
+  if (isGemini(json, env)) return 'gemini'
+  // Only Codex numbers its turns.
+  if ('turn_id' in json) return 'codex'
+  // For an event named as in Claude Code, Copilot sends a time and no transcript; Claude Code does the
+  // opposite.
+  if ('timestamp' in json && !('transcript_path' in json)) return 'copilot'
+  return configured
+}
+
+const geminiEvents = new Set<unknown>(['BeforeTool', 'AfterTool', 'BeforeAgent', 'AfterAgent'])
+
+/** GEMINI_SESSION_ID alone proves nothing: any agent started from Gemini's shell inherits it. */
+const isGemini = (json: Readonly<Record<string, unknown>>, env: NodeJS.ProcessEnv): boolean =>
+  geminiEvents.has(json.hook_event_name) ||
+  ('timestamp' in json && json.session_id === env.GEMINI_SESSION_ID && env.GEMINI_SESSION_ID !== undefined)
+
 const kinds = new Map(
   Object.values(hosts).flatMap(({ events }) => events.map(({ name, kind }) => [name.toLowerCase(), kind])),
 )
 
-/** Hosts that read each other's settings spell names each in their own way: `PreToolUse`, `preToolUse`. */
+/** Hosts that read each other's settings differ in spelling: `PreToolUse`, `preToolUse`. */
 const kindOf = (name: string): EventKind | undefined => kinds.get(name.toLowerCase())
 
 function directoryOf(json: Readonly<Record<string, unknown>>, env: NodeJS.ProcessEnv): string | undefined {
@@ -70,11 +104,11 @@ function toolOf(json: Readonly<Record<string, unknown>>, host: AgentName): Tool 
 export function useOf(name: string, host: AgentName): Tool['use'] {
   const { edits, shells } = hosts[host]
   if (edits.includes(name)) return 'edit'
-  // A tool of somebody's own server is nowhere in our matchers: if it comes here, a person has put it there.
+  // The matchers that stint writes name no MCP tool: a user who added one wants it guarded.
   return shells.includes(name) || /^mcp[_:]/i.test(name) ? 'shell' : 'none'
 }
 
-/** Copilot gives the arguments as text. */
+/** Copilot sends the arguments as a string. */
 function inputOf(value: unknown): Record<string, unknown> {
   if (typeof value === 'object' && value !== null) return value as Record<string, unknown>
   if (typeof value !== 'string') return {}
@@ -82,7 +116,7 @@ function inputOf(value: unknown): Record<string, unknown> {
     const parsed: unknown = JSON.parse(value)
     return typeof parsed === 'object' && parsed !== null ? (parsed as Record<string, unknown>) : {}
   } catch {
-    // A patch may come as it is.
+    // The string may be a patch.
     return { input: value }
   }
 }

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { hookBin, HookWorld } from '../../test/support/hook-host.ts'
-import { gitCheckLine } from './command-line.ts'
+import { gitCheckLine } from '../hook-install/git/guard-text.ts'
 import { changesBranch } from './git-guard.ts'
 import { hosts } from './hosts.ts'
 

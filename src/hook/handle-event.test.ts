@@ -8,7 +8,7 @@ import type { Now } from '../lease/register.ts'
 import { WorkspaceClaims } from '../lease/workspace-claims.ts'
 import { type Identity, identify } from '../base/process/liveness.ts'
 import type { HookEvent } from './event.ts'
-import { type Choices, handleEvent } from './handle-event.ts'
+import { handleEvent } from './handle-event.ts'
 import type { EventKind } from './hosts.ts'
 
 const minute = 60_000
@@ -19,7 +19,7 @@ const edit = (file: string) => ({ name: 'Edit', use: 'edit' as const, input: { f
 class Stage extends LockWorld {
   /** How far the clock is ahead. */
   ahead = 0
-  choices: Choices = { scope: 'workspace', hold: 'turn' }
+  choices: Parameters<typeof handleEvent>[1] = { scope: 'workspace', hold: 'turn' }
   /** The next swap is won, but somebody else overtakes it before it is known. */
   overtaken = false
   readonly #files = fileRegister(join(this.home, 'locks'))

@@ -1,23 +1,89 @@
-import type { HookChoices } from './choices.ts'
-import type { HookEvent } from './event.ts'
-import { endSession, endTurn, hearPrompt, startSession } from './session-events.ts'
-import { sessionName } from './session-name.ts'
-import type { Surroundings } from './hook-context.ts'
-import { beginToolCall, endToolCall } from './tool-call.ts'
-import { pass, type Verdict } from './verdict.ts'
+import { isSessionId } from '../base/text/id.ts'
+import { md5 } from '../base/text/md5.ts'
+import type { Identity } from '../base/process/liveness.ts'
+import { forEachClaimedSync, type Register, WorkspaceClaims } from '../lease/index.ts'
+import { redactRawEnvironmentSecrets } from '../secrets/index.ts'
+import { type CallTarget, findCallTarget, purposeOf } from './call-target.ts'
+import { beginCall, endCall, type EndedCall, type Party } from './decide.ts'
+import type { HookEvent, Tool } from './event.ts'
+import type { AgentName } from './hosts.ts'
+import type { HookChoices, Scope } from './options.ts'
+import { endSession, endTurn, handlePrompt, isOfSession, startSession } from './session-events.ts'
+import { callRefusal, pass, type Verdict } from './verdict.ts'
 
-export type Choices = Pick<Required<HookChoices>, 'scope' | 'hold'>
+/** The process and environment in which an event happens. */
+export interface HookContext {
+  register: Register
+  /** The agent's process: the claim lives as long as it does. */
+  agent: Identity | null
+  env: NodeJS.ProcessEnv
+}
 
-/** Does to the claims what an event asks for. Only a tool call that is about to happen can be refused. */
-export function handleEvent(event: HookEvent, { scope, hold }: Choices, around: Surroundings): Verdict {
-  if (around.env.STINT_BYPASS === '1') return pass
-  const { agent } = around
+/** Changes the claims as an event requires. Only a tool call that is about to run can be refused. */
+export function handleEvent(
+  event: HookEvent,
+  { scope, hold }: Pick<Required<HookChoices>, 'scope' | 'hold'>,
+  context: HookContext,
+): Verdict {
+  if (context.env.STINT_BYPASS === '1') return pass
+  const { agent, register } = context
   const party = { sessionId: sessionName(event.sessionId, event.host, agent), agent }
-  if (event.kind === 'pre') return beginToolCall(event, party, scope, around)
-  if (event.kind === 'post') endToolCall(event, party, scope, around)
-  else if (event.kind === 'prompt') hearPrompt(party, around)
-  else if (event.kind === 'stop') endTurn(event, party, hold, around)
-  else if (event.kind === 'start') startSession(event, party, around)
-  else if (event.kind === 'end') endSession(event, party, hold, around)
+  if (event.kind === 'pre') return beginToolCall(event, party, scope, context)
+  if (event.kind === 'post') endToolCall(event, party, scope, register)
+  else if (event.kind === 'prompt') handlePrompt(party, register)
+  else if (event.kind === 'stop') endTurn(event, party, hold, register)
+  else if (event.kind === 'start') startSession(event, party, register)
+  else if (event.kind === 'end') endSession(event, party, hold, register)
   return pass
+}
+
+/** The session id of a claim: the host's own id, if it is a valid one. */
+export function sessionName(given: string | undefined, host: AgentName, agent: Identity | null): string {
+  if (given === undefined)
+    return agent === null ? `${host}-unknown` : `${host}-${agent.pid}-${agent.started ?? 0}`
+  if (isSessionId(given)) return given
+  // The hash keeps two ids distinct that differ only in replaced characters.
+  return `${host}-${given.replaceAll(/[^\w.-]/g, '_').slice(0, 60)}-${md5(given).slice(0, 12)}`
+}
+
+/** Claims what a tool call needs, or refuses it with the name of the holder. */
+function beginToolCall(event: HookEvent, party: Party, scope: Scope, context: HookContext): Verdict {
+  const tool = changingTool(event)
+  if (tool === undefined) return pass
+  const { workspace, needs } = findCallTarget(event, tool, scope)
+  const purpose = purposeOf(event, (text) => redactRawEnvironmentSecrets(text, context.env))
+  const request = { ...party, needs, call: event.callId ?? newCallId(), purpose }
+  const { answer, observation } = WorkspaceClaims.open(context.register, { workspace }).changeSync(
+    (record, observation, fence) => beginCall(record, request, observation, fence),
+  )
+  return answer.granted ? pass : { block: true, reason: callRefusal(workspace.path, answer.by, observation) }
+}
+
+function endToolCall(event: HookEvent, party: Party, scope: Scope, register: Register): void {
+  const tool = changingTool(event)
+  if (tool === undefined) return
+  const request = { ...party, call: event.callId }
+  const end = (claims: WorkspaceClaims): boolean =>
+    claims.changeSync<EndedCall>((record, observation, _fence, tried) =>
+      endCall(record, request, observation, tried),
+    ).answer.claim !== undefined
+  const here = tryCallTarget(event, tool, scope)
+  if (here !== undefined && end(WorkspaceClaims.open(register, here))) return
+  // The call changed the agent's directory, or removed the one it ran in: find the claim by its session.
+  if (scope === 'workspace') forEachClaimedSync(register, isOfSession(party.sessionId), end)
+}
+
+const changingTool = ({ tool }: HookEvent): Tool | undefined => (tool?.use === 'none' ? undefined : tool)
+
+let calls = 0
+
+/** An id for a call of a host that gives none. */
+const newCallId = (): string => `${Date.now().toString(36)}-${process.pid.toString(36)}-${calls++}`
+
+function tryCallTarget(event: HookEvent, tool: Tool, scope: Scope): CallTarget | undefined {
+  try {
+    return findCallTarget(event, tool, scope)
+  } catch {
+    return undefined
+  }
 }

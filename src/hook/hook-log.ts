@@ -18,7 +18,10 @@ const maxLength = 2000
 
 const hookLogPath = (home: string): string => join(home, 'hook.log')
 
-/** Notes it in `hook.log` in the home, a line of JSON; the last two times 256 KiB are kept. Never fails: it is about failures. */
+/**
+ * Notes it in `hook.log` in the home, a line of JSON; the last two times 256 KiB are kept. Never fails: it is
+ * about failures.
+ */
 export function noteWarning(warning: HookWarning, env: NodeJS.ProcessEnv = process.env): void {
   try {
     const home = stintHome(env)

@@ -2,45 +2,46 @@ import type { HookEvent } from './event.ts'
 import type { AgentName } from './hosts.ts'
 import type { Verdict } from './verdict.ts'
 
-/** What a process says to its host. */
-export interface Answer {
+/** The output and exit code of a hook, in the format of its host. */
+export interface HookResponse {
   stdout: string
   stderr: string
   code: number
-  /** The code if nobody reads stdout: a refusal must not get lost with it. */
-  unheard: number
+  /** The exit code if stdout is not read: a refusal must not get lost with it. */
+  codeIfUnread: number
 }
 
-export interface Addressee extends Pick<HookEvent, 'host' | 'kind'> {
-  /** Whose settings we were started from. */
+/** The event that a response is for. */
+export interface ResponseTarget extends Pick<HookEvent, 'host' | 'kind'> {
+  /** The agent whose settings started this hook. */
   configured: AgentName
   failClosed: boolean
 }
 
-const silence: Answer = { stdout: '', stderr: '', code: 0, unheard: 0 }
+const silence: HookResponse = { stdout: '', stderr: '', code: 0, codeIfUnread: 0 }
 
 /**
- * A verdict as the host understands it. Nothing is said where nothing must be: an explicit "allow" would skip the user's own permission
- * prompt in some.
+ * Formats a verdict for its host. An allowed call gets an empty response: in some hosts an explicit "allow"
+ * would skip the user's own permission prompt.
  */
-export function speak(verdict: Verdict, to: Addressee): Answer {
-  // Only a tool call can be refused: the same exit code after a turn would send the agent round for ever.
-  if (to.kind !== 'pre' || !verdict.block) return to.kind === 'pre' ? allow(to) : silence
-  return dialects[to.host](verdict.reason, to)
+export function formatResponse(verdict: Verdict, to: ResponseTarget): HookResponse {
+  // Only a tool call can be refused: the same exit code after a turn would make the agent continue for ever.
+  if (to.kind !== 'pre') return silence
+  return verdict.block ? refusalFormats[to.host](verdict.reason, to) : allow(to)
 }
 
-/** Cursor takes silence for a failure if it is to block on those. */
-const allow = ({ host, failClosed }: Addressee): Answer =>
+/** Cursor treats an empty response as a failure if it is set to block on failures. */
+const allow = ({ host, failClosed }: ResponseTarget): HookResponse =>
   host === 'cursor' && failClosed ? { ...silence, stdout: line({ permission: 'allow' }) } : silence
 
-type Dialect = (reason: string, to: Addressee) => Answer
+type RefusalFormat = (reason: string, to: ResponseTarget) => HookResponse
 
-/** Exit code 2 with the reason on stderr is refused by whoever else may read these settings; the JSON says it more finely. */
-const claude: Dialect = (reason) => ({
+/** Other hosts that read these settings treat exit code 2 as a refusal; the JSON carries the details. */
+const claude: RefusalFormat = (reason) => ({
   stdout: line({ hookSpecificOutput: hookSpecificOutput(reason) }),
   stderr: `${reason}\n`,
   code: 2,
-  unheard: 2,
+  codeIfUnread: 2,
 })
 
 const hookSpecificOutput = (reason: string) => ({
@@ -49,39 +50,41 @@ const hookSpecificOutput = (reason: string) => ({
   permissionDecisionReason: reason,
 })
 
-/** Told by JSON and exit code 0: Copilot before 1.0.57 takes any other code for a failure, and lets the call through. */
-const copilot: Dialect = (reason) => ({
+/** Copilot before 1.0.57 takes any other exit code than 0 for a failure, and lets the call through. */
+const copilot: RefusalFormat = (reason) => ({
   stdout: line({
     permissionDecision: 'deny',
     permissionDecisionReason: reason,
-    // For a hook from Claude Code's settings, it looks here first.
+    // Copilot looks here first for a hook from Claude Code's settings.
     hookSpecificOutput: hookSpecificOutput(reason),
   }),
   stderr: `${reason}\n`,
   code: 0,
-  unheard: 2,
+  codeIfUnread: 2,
 })
 
-const cursor: Dialect = (reason, { configured }) => ({
+const cursor: RefusalFormat = (reason, { configured }) => ({
   stdout: line({ permission: 'deny', user_message: reason, agent_message: reason }),
   stderr: `${reason}\n`,
-  // From Claude Code's settings, it goes by the exit code.
+  // Cursor goes by the exit code for a hook from Claude Code's settings.
   code: configured === 'cursor' ? 0 : 2,
-  unheard: 2,
+  codeIfUnread: 2,
 })
 
-/** Gemini reads stdout first, whatever the exit code, and its command line turns other codes into 0. */
-const gemini: Dialect = (reason) => ({
+/** Gemini reads stdout first, whatever the exit code; the installed command line turns other codes into 0. */
+const gemini: RefusalFormat = (reason) => ({
   stdout: line({ decision: 'deny', reason }),
   stderr: `${reason}\n`,
   code: 0,
-  unheard: 2,
+  codeIfUnread: 2,
 })
 
-/** For people at a terminal. Exit code 2, which nothing that goes wrong on the way has. */
-const git: Dialect = (reason) => ({ stdout: '', stderr: `${reason}\n`, code: 2, unheard: 2 })
+/**
+ * Plain text for a person at a terminal. Exit code 2 means a refusal: no failure on the way has that code.
+ */
+const git: RefusalFormat = (reason) => ({ stdout: '', stderr: `${reason}\n`, code: 2, codeIfUnread: 2 })
 
-const dialects: Readonly<Record<AgentName, Dialect>> = {
+const refusalFormats: Readonly<Record<AgentName, RefusalFormat>> = {
   claude,
   codex: claude,
   git,

@@ -1,6 +1,7 @@
 /**
- * The agents whose tool calls stint can stop, and what each must be told to call. The installer writes its settings from this table, and the hook
- * reads events by it: neither can know an event that the other does not.
+ * The agents whose tool calls stint can stop, and what each must be told to call. The installer writes its
+ * settings from this table, and the hook reads events by it: neither can know an event that the other does
+ * not.
  */
 export type AgentName = 'claude' | 'codex' | 'cursor' | 'copilot' | 'gemini' | 'opencode' | 'git'
 
@@ -37,11 +38,15 @@ export interface Host {
   /** False: the event's name is not in its JSON, and goes onto the command line (`--event`). */
   readonly namesEvent: boolean
   /**
-   * What the host makes of a hook that cannot be started or ends with an exit code of its own. `closed`: it blocks the tool, so a missing
-   * installation would block every one, unless the command itself sees to it (see `commandLine`).
+   * What the host makes of a hook that cannot be started or ends with an exit code of its own. `closed`: it
+   * blocks the tool, so a missing installation would block every one, unless the command itself sees to it
+   * (see `commandLine`).
    */
   readonly onCrash: 'open' | 'closed'
-  /** What to add to an entry of kind `pre` so that the host itself blocks when the hook fails; absent: it has no such setting. */
+  /**
+   * What to add to an entry of kind `pre` so that the host itself blocks when the hook fails; absent: it has
+   * no such setting.
+   */
   readonly failClosed?: Readonly<Record<string, string | boolean>>
   /** Tools that change files named in their input. */
   readonly edits: readonly string[]
@@ -95,7 +100,9 @@ const codex: Host = {
   ],
 }
 
-/** Not an agent, but where every agent's shell ends up. `reference-transaction` only in its state `prepared`. */
+/**
+ * Not an agent, but where every agent's shell ends up. `reference-transaction` only in its state `prepared`.
+ */
 const git: Host = {
   name: 'git',
   title: 'git',

@@ -4,9 +4,9 @@ import { Script } from 'node:vm'
 import { saveCompiled } from '../base/process/compiled-code.ts'
 
 /**
- * Starts the hook from code that V8 has compiled before: an agent waits for this at every tool call, and compiling takes longer than all the hook does.
- * The cache lies beside the code, where only whoever may change the code may write, and is named after it: made by the first tool call that
- * can, never needed.
+ * Starts the hook from code that V8 has compiled before: an agent waits for this at every tool call, and
+ * compiling takes longer than all the hook does. The cache lies beside the code, where only whoever may
+ * change the code may write, and is named after it: made by the first tool call that can, never needed.
  */
 declare const BUILDS: Readonly<Record<string, string>>
 
@@ -44,7 +44,9 @@ function tryRead(path: string): Buffer | undefined {
   }
 }
 
-/** With the calls that the hook needs anyway: Node compiles each of its own functions when it is first used. */
+/**
+ * With the calls that the hook needs anyway: Node compiles each of its own functions when it is first used.
+ */
 function read(path: string): Buffer {
   const fd = openSync(path, 'r')
   const bytes = Buffer.allocUnsafeSlow(maxBytes)

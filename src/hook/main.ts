@@ -1,53 +1,52 @@
-import { homeRegister } from '../lease/index.ts'
+import { fstatSync, statSync } from 'node:fs'
 import { errorMessage } from '../base/errors/stint-error.ts'
+import { deliver } from '../base/process/write-output.ts'
+import { homeRegister } from '../lease/index.ts'
 import { agentProcess, ancestorsOf } from './agent-process.ts'
-import { type Answer, speak } from './host-response.ts'
 import { type HookEvent, readEvent } from './event.ts'
 import { guardGit } from './git-guard.ts'
 import { handleEvent } from './handle-event.ts'
 import { noteWarning } from './hook-log.ts'
+import { formatResponse, type HookResponse } from './host-response.ts'
 import { type HookOptions, parseOptions, usage } from './options.ts'
 import { readObject, readText } from './read-input.ts'
 import type { RecordRequest } from './record/record.ts'
 import { onFault, type Verdict } from './verdict.ts'
 
-/** Recording is rare, and a file of its own: it is loaded when it is asked for. */
-export type LoadRecord = () => { record: (request: RecordRequest) => void }
+const { response, event } = runHook(process.argv.slice(2), process.env)
+const { stdout, stderr, code, codeIfUnread } = response
+deliver(2, stderr)
+const delivered = deliver(1, stdout) === 'written'
+process.exitCode = code === codeIfUnread || (delivered && !isNullDevice(1)) ? code : codeIfUnread
 
-export interface Reply extends Answer {
-  /** It was a tool call, which is what hooks are started for most. */
-  typical?: boolean
-}
+/** Tells the launcher that the functions compiled by now are those that a tool call needs. */
+export const worthKeeping = event?.kind === 'pre' && event.tool !== undefined
 
-/** The whole of a hook: what to answer to whoever has started us. */
-export function answer(args: readonly string[], env: NodeJS.ProcessEnv, load: LoadRecord): Reply {
+/**
+ * Handles one event: arguments, stdin, verdict, response. A fault of stint's becomes a warning in the log.
+ */
+function runHook(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+): { response: HookResponse; event?: HookEvent } {
   const options = parseOptions(args)
-  if (options === undefined) return { stdout: '', stderr: `${usage}\n`, code: 1, unheard: 1 }
+  if (options === undefined)
+    return { response: { stdout: '', stderr: `${usage}\n`, code: 1, codeIfUnread: 1 } }
   const { failClosed, agent: configured } = options
   if (configured === 'git') {
     const [name = ''] = options.words
     const verdict = orFault(options, { name }, env, () => judgeGit(options, env))
-    return speak(verdict, { host: 'git', kind: 'pre', configured, failClosed })
+    return { response: formatResponse(verdict, { host: 'git', kind: 'pre', configured, failClosed }) }
   }
   const json = readObject()
   if (json === undefined) {
-    const verdict = fault(options, {}, env, 'what came on stdin is not a JSON object')
-    return speak(verdict, { host: configured, kind: 'pre', configured, failClosed })
+    const verdict = fault(options, {}, env, 'stdin is not a JSON object')
+    return { response: formatResponse(verdict, { host: configured, kind: 'pre', configured, failClosed }) }
   }
   const event = readEvent(json, { configured, name: options.event, env })
-  const verdict = orFault(options, event, env, () => {
-    const agent = agentProcess(event.host, env)
-    const verdict = handleEvent(event, options, { register: homeRegister(env), agent, env })
-    if (!options.record) return verdict
-    const recorded = orFault(options, event, env, () => {
-      load().record({ event, verdict, json, agent, env })
-      return verdict
-    })
-    // What could not be recorded is refused all the same.
-    return verdict.block ? verdict : recorded
-  })
-  const said = speak(verdict, { host: event.host, kind: event.kind, configured, failClosed })
-  return { ...said, typical: event.kind === 'pre' && event.tool !== undefined }
+  const verdict = orFault(options, event, env, () => judgeEvent(event, json, options, env))
+  const response = formatResponse(verdict, { host: event.host, kind: event.kind, configured, failClosed })
+  return { response, event }
 }
 
 function judgeGit({ words: [hook, state] }: HookOptions, env: NodeJS.ProcessEnv): Verdict {
@@ -56,10 +55,30 @@ function judgeGit({ words: [hook, state] }: HookOptions, env: NodeJS.ProcessEnv)
   return guardGit(call, { env, ancestors, cwd: process.cwd(), register: homeRegister(env) })
 }
 
-/** The verdict, or what a fault comes to. */
+function judgeEvent(
+  event: HookEvent,
+  json: RecordRequest['json'],
+  options: HookOptions,
+  env: NodeJS.ProcessEnv,
+): Verdict {
+  const agent = agentProcess(event.host, env)
+  const verdict = handleEvent(event, options, { register: homeRegister(env), agent, env })
+  if (!options.record) return verdict
+  const recorded = orFault(options, event, env, () => {
+    // Recording is rare: its code is a file of its own, loaded only here.
+    const { record } = require('./hook-record.cjs') as { record: (request: RecordRequest) => void }
+    record({ event, verdict, json, agent, env })
+    return verdict
+  })
+  // A refusal stands even if it could not be recorded.
+  return verdict.block ? verdict : recorded
+}
+
+type EventName = Partial<Pick<HookEvent, 'name' | 'sessionId'>>
+
 function orFault(
   options: HookOptions,
-  event: Partial<Pick<HookEvent, 'name' | 'sessionId'>>,
+  event: EventName,
   env: NodeJS.ProcessEnv,
   judge: () => Verdict,
 ): Verdict {
@@ -72,10 +91,19 @@ function orFault(
 
 function fault(
   { agent, failClosed }: HookOptions,
-  { name = '', sessionId }: Partial<Pick<HookEvent, 'name' | 'sessionId'>>,
+  { name = '', sessionId }: EventName,
   env: NodeJS.ProcessEnv,
   warning: string,
 ): Verdict {
   noteWarning({ agent, event: name, session: sessionId, warning }, env)
   return onFault(failClosed, '--fail-closed', warning)
+}
+
+/** Node opens /dev/null in place of a closed output: a response written there is lost, too. */
+function isNullDevice(fd: number): boolean {
+  try {
+    return fstatSync(fd).rdev === statSync('/dev/null').rdev
+  } catch {
+    return false
+  }
 }

@@ -6,16 +6,19 @@
 import { homeRegister } from '../lease/index.ts'
 import { ownIdentity } from '../base/process/liveness.ts'
 import { errorMessage } from '../base/errors/stint-error.ts'
-import type { HookChoices } from './choices.ts'
+import type { HookChoices } from './options.ts'
 import { type HookEvent, useOf } from './event.ts'
-import { handleEvent } from './handle-event.ts'
+import { handleEvent, sessionName } from './handle-event.ts'
 import { noteWarning } from './hook-log.ts'
 import type { EventKind } from './hosts.ts'
-import { Lineage, type SessionSource } from './opencode-lineage.ts'
 import { recordCall } from './record/record.ts'
 import { drainQueue } from './record/recorder.ts'
-import { sessionName } from './session-name.ts'
 import { onFault, pass, type Verdict } from './verdict.ts'
+
+/** The part of OpenCode's client that tells a session's parent. */
+export interface SessionSource {
+  session: { get(request: { path: { id: string } }): Promise<{ data?: { parentID?: string } }> }
+}
 
 /** As much of what OpenCode gives a plugin as we use. */
 export interface PluginInput {
@@ -45,7 +48,8 @@ export interface PluginHooks {
 }
 
 /**
- * A plugin for OpenCode: the same decisions as `stint-hook`, in OpenCode's own process. To refuse a call is to throw.
+ * A plugin for OpenCode: the same decisions as `stint-hook`, in OpenCode's own process. To refuse a call is
+ * to throw.
  *
  * @example
  * export const stint = stintPlugin({ scope: 'paths' })
@@ -53,7 +57,7 @@ export interface PluginHooks {
 export function stintPlugin(choices: HookChoices = {}): (input: PluginInput) => Promise<PluginHooks> {
   return async ({ directory, client }) => {
     const { scope = 'workspace', hold = 'turn', failClosed = false, record = false } = choices
-    const lineage = new Lineage(client)
+    const tree = new SessionTree(client)
     const sessions = new Set<string>()
 
     // This process lives on: nobody waits for what it writes meanwhile.
@@ -81,27 +85,27 @@ export function stintPlugin(choices: HookChoices = {}): (input: PluginInput) => 
 
     return {
       async 'tool.execute.before'({ tool, sessionID, callID }, { args }) {
-        const session = await lineage.rootOf(sessionID)
+        const session = await tree.rootOf(sessionID)
         const verdict = handle('pre', session, { tool: toolOf(tool, args), callId: callID })
         if (verdict.block) throw new Error(verdict.reason)
       },
       async 'tool.execute.after'({ tool, sessionID, callID, args }) {
-        const session = await lineage.rootOf(sessionID)
+        const session = await tree.rootOf(sessionID)
         handle('post', session, { tool: toolOf(tool, args), callId: callID })
       },
       async 'shell.env'({ sessionID }, { env }) {
         // So that git knows whose it is: one process can have many sessions.
         if (sessionID !== undefined)
-          env.STINT_SESSION_ID = sessionName(await lineage.rootOf(sessionID), 'opencode', null)
+          env.STINT_SESSION_ID = sessionName(await tree.rootOf(sessionID), 'opencode', null)
       },
       async 'chat.message'({ sessionID }) {
-        if ((await lineage.rootOf(sessionID)) === sessionID) handle('prompt', sessionID)
+        if ((await tree.rootOf(sessionID)) === sessionID) handle('prompt', sessionID)
       },
       async event({ event: { type, properties } }) {
-        const session = lineage.learn(type, properties)
+        const session = tree.learn(type, properties)
         // Most events are parts of an answer that comes in: for them nobody is asked whose the session is.
         const kind = kinds[type]
-        if (session === undefined || kind === undefined || (await lineage.rootOf(session)) !== session) return
+        if (session === undefined || kind === undefined || (await tree.rootOf(session)) !== session) return
         handle(kind, session)
         if (kind === 'end') sessions.delete(session)
       },
@@ -141,3 +145,52 @@ const toolOf = (name: string, args: unknown) => ({
   use: useOf(name, 'opencode'),
   input: typeof args === 'object' && args !== null ? (args as Record<string, unknown>) : {},
 })
+
+/**
+ * The parents of sessions. In OpenCode a subagent has a session of its own, below the one it works for: all
+ * of a tree claim under the id of its root, so that the parent does not lock its subagents out.
+ */
+class SessionTree {
+  readonly #parents = new Map<string, string | undefined>()
+  readonly #source: SessionSource | undefined
+
+  constructor(source: SessionSource | undefined) {
+    this.#source = source
+  }
+
+  /** Returns the session of an event, and remembers its parent if the event names it. */
+  learn(type: string, properties: unknown): string | undefined {
+    const { sessionID, info } = (properties ?? {}) as { sessionID?: unknown; info?: Record<string, unknown> }
+    // In an event about a message, `info` describes the message.
+    const session = type.startsWith('session.') && typeof info?.id === 'string' ? info : undefined
+    const id = session?.id ?? sessionID
+    if (typeof id !== 'string') return undefined
+    if (session !== undefined)
+      this.#parents.set(id, typeof session.parentID === 'string' ? session.parentID : undefined)
+    return id
+  }
+
+  /** The session at the top. */
+  async rootOf(id: string): Promise<string> {
+    let at = id
+    for (let depth = 0; depth < 32; depth++) {
+      const parent = await this.#parentOf(at)
+      if (parent === undefined) break
+      at = parent
+    }
+    return at
+  }
+
+  async #parentOf(id: string): Promise<string | undefined> {
+    if (this.#parents.has(id)) return this.#parents.get(id)
+    let parent: string | undefined
+    try {
+      parent = (await this.#source?.session.get({ path: { id } }))?.data?.parentID
+    } catch {
+      // OpenCode does not answer: treat the session as a root.
+      return undefined
+    }
+    this.#parents.set(id, parent)
+    return parent
+  }
+}

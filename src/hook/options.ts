@@ -1,19 +1,35 @@
-import type { HookChoices } from './choices.ts'
 import { type AgentName, isAgentName } from './hosts.ts'
 
-/** What `stint-hook` was started with. */
+/** The claim that a tool call needs: on the whole workspace, or only on the files it edits. */
+export type Scope = 'workspace' | 'paths'
+
+/** How long a session keeps its claim: to the end of its turn, or to its own end. */
+export type HoldUntil = 'turn' | 'session'
+
+/** The choices a user makes when installing hooks. `stint-hook` has a default for each. */
+export interface HookChoices {
+  scope?: Scope
+  hold?: HoldUntil
+  /** A hook that fails, or cannot be started, blocks the call. */
+  failClosed?: boolean
+  /** Each tool call is recorded in the session's journal and audit log. */
+  record?: boolean
+}
+
+/** The command line of `stint-hook`. */
 export interface HookOptions extends Required<HookChoices> {
   agent: AgentName
   /** For hosts that do not name the event in its JSON. */
   event: string | undefined
-  /** What git passes on: the hook's name and its arguments. */
+  /** The words that git passes on: the hook's name and its arguments. */
   words: string[]
 }
 
 export const usage =
-  'usage: stint-hook <claude|codex|cursor|copilot|gemini|git|opencode> [--scope workspace|paths] [--hold turn|session] [--fail-closed] [--record] [--event NAME]'
+  'usage: stint-hook <claude|codex|cursor|copilot|gemini|git|opencode> [--scope workspace|paths] ' +
+  '[--hold turn|session] [--fail-closed] [--record] [--event NAME]'
 
-/** Undefined if it makes no sense. */
+/** Parses the command line; undefined if it is invalid. */
 export function parseOptions(args: readonly string[]): HookOptions | undefined {
   const [agent, ...rest] = args
   if (!isAgentName(agent)) return undefined

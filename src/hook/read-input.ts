@@ -19,7 +19,10 @@ export function readText(): string {
   return joined(chunks, length)
 }
 
-/** The JSON object on stdin, to its own end: not every host closes it. Undefined for anything else, or nothing. */
+/**
+ * The JSON object on stdin, to its own end: not every host closes it. Undefined for anything else, or
+ * nothing.
+ */
 export function readObject(): Record<string, unknown> | undefined {
   const chunks: Buffer[] = []
   let length = 0

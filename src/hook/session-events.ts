@@ -1,51 +1,63 @@
-import { type Claim, type Decision, forEachClaimedSync } from '../lease/index.ts'
-import type { Hold } from './choices.ts'
-import { forgetCalls, isMovingOn, leave, moveOn, type Party, takeUp } from './decide.ts'
+import { type Claim, type Decision, forEachClaimedSync, type Register } from '../lease/index.ts'
+import {
+  forgetCalls,
+  isBeingRenamed,
+  leaveClaim,
+  markRenaming,
+  type Party,
+  takeOverRenamed,
+} from './decide.ts'
 import type { HookEvent } from './event.ts'
-import { isOfSession, type Surroundings } from './hook-context.ts'
+import type { HoldUntil } from './options.ts'
 
-/** The user has spoken: earlier calls have ended or were broken off, except in the background. */
-export function hearPrompt(party: Party, around: Surroundings): void {
-  forEachClaimedSync(around.register, isOfSession(party.sessionId), (claims) => {
+/** The user has sent a prompt: earlier calls have ended or were cancelled, except background work. */
+export function handlePrompt(party: Party, register: Register): void {
+  forEachClaimedSync(register, isOfSession(party.sessionId), (claims) => {
     claims.changeSync((record, observation) => forgetCalls(record, party, observation, 'keep'))
   })
 }
 
-/** The turn is over: others may have the workspace, unless it is held for the session, or work goes on in the background. */
-export function endTurn(event: HookEvent, party: Party, hold: Hold, around: Surroundings): void {
-  // A subagent's end is not its session's.
+/** The turn is over: the claim is released, unless it is held for the session or background work goes on. */
+export function endTurn(event: HookEvent, party: Party, hold: HoldUntil, register: Register): void {
+  // The end of a subagent is not the end of its session's turn.
   if (event.subagent) return
   const background = event.background ? 'start' : 'end'
-  forEachClaimedSync(around.register, isOfSession(party.sessionId), (claims) => {
-    if (hold === 'turn' && !event.background) claims.changeSync((record) => leave(record, party))
+  forEachClaimedSync(register, isOfSession(party.sessionId), (claims) => {
+    if (hold === 'turn' && !event.background) claims.changeSync((record) => leaveClaim(record, party))
     else claims.changeSync((record, observation) => forgetCalls(record, party, observation, background))
   })
 }
 
-export function startSession(event: HookEvent, party: Party, around: Surroundings): void {
+export function startSession(event: HookEvent, party: Party, register: Register): void {
   // A compaction happens in the middle of a turn.
   const background = event.cause === 'compact' ? 'keep' : 'end'
-  const isOurs = isOfSession(party.sessionId)
+  const isOwn = isOfSession(party.sessionId)
   const renaming = isRenaming(event)
-  const isMeant = (claim: Claim): boolean => isOurs(claim) || (renaming && isMovingOn(claim))
-  forEachClaimedSync(around.register, isMeant, (claims) => {
+  const isAffected = (claim: Claim): boolean => isOwn(claim) || (renaming && isBeingRenamed(claim))
+  forEachClaimedSync(register, isAffected, (claims) => {
     claims.changeSync((record, observation, fence): Decision<unknown> =>
       renaming
-        ? takeUp(record, party, observation, fence)
+        ? takeOverRenamed(record, party, observation, fence)
         : forgetCalls(record, party, observation, background),
     )
   })
 }
 
-export function endSession(event: HookEvent, party: Party, hold: Hold, around: Surroundings): void {
-  const movesOn = hold === 'session' && isRenaming(event)
-  forEachClaimedSync(around.register, isOfSession(party.sessionId), (claims) => {
-    if (movesOn) claims.changeSync((record, observation, fence) => moveOn(record, party, observation, fence))
-    else claims.changeSync((record) => leave(record, party))
+export function endSession(event: HookEvent, party: Party, hold: HoldUntil, register: Register): void {
+  const goesOn = hold === 'session' && isRenaming(event)
+  forEachClaimedSync(register, isOfSession(party.sessionId), (claims) => {
+    if (goesOn)
+      claims.changeSync((record, observation, fence) => markRenaming(record, party, observation, fence))
+    else claims.changeSync((record) => leaveClaim(record, party))
   })
 }
 
-/** In these hosts a process has one session at a time, and `/clear` or a resume only gives it another name. */
+export const isOfSession =
+  (sessionId: string) =>
+  ({ session_id }: Claim): boolean =>
+    session_id === sessionId
+
+/** In these hosts a process has one session at a time, and `/clear` or a resume only changes its id. */
 const renamingHosts = new Set(['claude', 'gemini'])
 const renamingCauses = new Set(['clear', 'resume'])
 

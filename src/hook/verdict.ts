@@ -1,11 +1,15 @@
-/** What a hook has to say about an event. */
+import { formatDuration } from '../base/text/duration.ts'
+import { visibleText } from '../base/text/escape.ts'
+import { ageOf, blockReason, type Claim, claimStatus, type Observation, remainingMs } from '../lease/index.ts'
+
+/** The decision of a hook about an event. */
 export type Verdict = { block: false } | { block: true; reason: string }
 
 export const pass: Verdict = { block: false }
 
 /**
- * What a fault of our own comes to. A lock that stands in the way because it is itself broken is worse than none, so the call goes on, unless the
- * user wants it to fail closed. `choice` is how they have said that.
+ * The verdict when stint itself fails: a broken lock that blocks all work is worse than none, so the call
+ * goes on, unless the user chose to fail closed. `choice` names the option that says so.
  */
 export const onFault = (failClosed: boolean, choice: string, fault: string): Verdict =>
   failClosed
@@ -14,3 +18,44 @@ export const onFault = (failClosed: boolean, choice: string, fault: string): Ver
         reason: `stint could not find out whether another session holds this workspace (${fault}), and ${choice} says to refuse then. Tell the user: \`stint hook doctor\` shows what is wrong.`,
       }
     : pass
+
+/**
+ * The reason for refusing a tool call, for a model to act on: the holder, since when, doing what, and what to
+ * do now.
+ */
+export const callRefusal = (workspace: string, by: Claim, observation: Observation): string =>
+  [
+    holderText(workspace, by, observation),
+    'Nothing was changed. Do not look for a way around it: go on with what changes no files, then try again; or tell the user, who can let that session finish, close it, or start you in another git worktree.',
+    endText(by, observation),
+  ].join(' ')
+
+/** The reason for refusing a git command, for a person or an agent. */
+export const gitRefusal = (workspace: string, by: Claim, observation: Observation): string =>
+  [
+    holderText(workspace, by, observation),
+    endText(by, observation),
+    'To go on anyway, set STINT_BYPASS=1 for this one command.',
+  ].join('\n')
+
+/** A model reads this, so the texts of other sessions are quoted and stripped of control characters. */
+function holderText(workspace: string, by: Claim, observation: Observation): string {
+  const where = visibleText(workspace)
+  const what = by.paths.includes('**') ? where : `${listed(by.paths)} in ${where}`
+  const busy = claimStatus(by, observation) === 'busy' ? ', and is at work right now' : ''
+  const doing = by.purpose === null ? '' : `; it is doing ${JSON.stringify(visibleText(by.purpose, 200))}`
+  const [held, active] = [observation.now.wall - by.acquired_at, ageOf(by, observation.now)].map(rounded)
+  return `${blockReason(visibleText(by.session_id), by.pid)}. That session has held ${what} for ${held}, was last active ${active} ago${busy}${doing}.`
+}
+
+const endText = (by: Claim, observation: Observation): string =>
+  `Its claim ends by itself at the latest in ${rounded(remainingMs(by, observation))}; \`stint lock status\` shows it.`
+
+const listed = (paths: readonly string[]): string => {
+  const shown = paths.slice(0, 3).map((path) => visibleText(path, 100))
+  return paths.length > 3 ? `${shown.join(', ')} and ${paths.length - 3} more` : shown.join(', ')
+}
+
+/** Rounds to seconds; less than one is "a moment". */
+const rounded = (ms: number): string =>
+  ms < 1000 ? 'a moment' : formatDuration(Math.round(ms / 1000) * 1000)

@@ -1,7 +1,7 @@
-import type { HookChoices } from '../../hook/choices.ts'
-import { gitCheckLine } from '../../hook/command-line.ts'
+import type { HookChoices } from '../../hook/options.ts'
+import { shellWord } from '../../base/text/escape.ts'
 import { hosts, type HostEvent } from '../../hook/hosts.ts'
-import { type HookCommand, readCommand, started } from '../settings/command-text.ts'
+import { type HookCommand, onlyNo, readCommand, started } from '../settings/command-text.ts'
 
 /** Around what we put into a hook: all between them, and they themselves, is ours. */
 const begin =
@@ -44,6 +44,21 @@ export function guardText(
   const lines =
     event.name === 'reference-transaction' ? transactionCheck(check) : `${check} </dev/null || exit 1\n`
   return `${begin}\n${lines}${end}`
+}
+
+/**
+ * The line for a git hook, a POSIX script: it refuses when stint-hook does, with exit code 2, and not when that cannot even be started.
+ * git runs `reference-transaction` three times a change; only `prepared` can still refuse, and only for it is a process started.
+ */
+export function gitCheckLine(
+  event: HostEvent,
+  program: readonly string[],
+  choices: Pick<HookChoices, 'failClosed'> = {},
+): string {
+  const words = [...program, 'git', event.name].map(shellWord).join(' ')
+  const refuse = choices.failClosed ? ' || exit 1' : onlyNo
+  const check = `${words} "$@"${choices.failClosed ? ' --fail-closed' : ''}${refuse}`
+  return event.name === 'reference-transaction' ? `if [ "$1" = prepared ]; then ${check}; fi` : check
 }
 
 /**

@@ -1,6 +1,6 @@
 import { lstatSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
-import type { HookChoices } from '../../hook/choices.ts'
+import type { HookChoices } from '../../hook/options.ts'
 import type { HostEvent } from '../../hook/hosts.ts'
 import { codedError, StintError } from '../../base/errors/stint-error.ts'
 import type { Change } from '../change.ts'

@@ -1,6 +1,6 @@
 import { basename, isAbsolute } from 'node:path'
-import type { HookChoices } from '../../hook/choices.ts'
-import { commandLine, onlyNo } from '../../hook/command-line.ts'
+import type { HookChoices } from '../../hook/options.ts'
+import { shellWord } from '../../base/text/escape.ts'
 import { type AgentName, type Host, type HostEvent, isAgentName } from '../../hook/hosts.ts'
 import type { Place } from '../install-scope.ts'
 
@@ -31,6 +31,33 @@ export function commandText(
   if (failClosed) return `${line}${orNo}`
   return host.name === 'claude' && place !== 'user' ? `${line}${onlyNo}` : line
 }
+
+/** The words after `stint-hook`, always in the same order: hosts know an entry by its command, and trust it by its text. */
+const hookArguments = (host: Host, event: HostEvent, choices: HookChoices = {}): string[] => [
+  host.name,
+  ...(host.namesEvent || host.name === 'git' ? [] : ['--event', event.name]),
+  ...(choices.scope === undefined ? [] : ['--scope', choices.scope]),
+  ...(choices.hold === undefined ? [] : ['--hold', choices.hold]),
+  ...(choices.failClosed ? ['--fail-closed'] : []),
+  ...(choices.record ? ['--record'] : []),
+]
+
+/**
+ * The command for hosts that take a line of shell. `program` is how stint-hook is started: `['/usr/bin/node', '/…/stint-hook.cjs']`. If the
+ * host would also block on other exit codes (127: no such command), the line lets only ours through.
+ */
+export function commandLine(
+  host: Host,
+  event: HostEvent,
+  program: readonly string[],
+  choices: HookChoices = {},
+): string {
+  const words = [...program, ...hookArguments(host, event, choices)].map(shellWord).join(' ')
+  return host.onCrash === 'closed' && !choices.failClosed ? `${words}${onlyNo}` : words
+}
+
+/** Lets only exit code 2 through, which means "no". Every other failure, such as a node that does not start, has another one. */
+export const onlyNo = ' || [ $? -ne 2 ] || exit 2'
 
 /** Node 20 reads these at every start, for 50 ms or more; the hook talks to nobody. */
 const withoutCertificates = 'NODE_EXTRA_CA_CERTS='

@@ -1,4 +1,4 @@
-import type { HookChoices } from '../../hook/choices.ts'
+import type { HookChoices } from '../../hook/options.ts'
 import { type Host, type HostEvent, hosts } from '../../hook/hosts.ts'
 import { commandText } from './command-text.ts'
 import type { SettingsAgent } from '../agent.ts'

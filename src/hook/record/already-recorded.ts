@@ -14,8 +14,8 @@ export const marked = ({ event, audit }: Entries, mark: string): Entries => ({
 })
 
 /**
- * In which logs of a session a record is, or will be: whoever wrote it may have died right after. What was left for the session's holder is looked at first, since
- * it goes from there into the logs.
+ * In which logs of a session a record is, or will be: whoever wrote it may have died right after. What was
+ * left for the session's holder is looked at first, since it goes from there into the logs.
  */
 export async function alreadyIn(
   store: SessionStore,

@@ -22,7 +22,9 @@ export function cleaningFor(env: NodeJS.ProcessEnv): Cleaning {
   return { gate, margin: Math.max(leastMargin, ...lengths) }
 }
 
-/** A value without secrets, and of a bearable size: of what is too much, that which comes last is left out. */
+/**
+ * A value without secrets, and of a bearable size: of what is too much, that which comes last is left out.
+ */
 export const cleaned = <Value>(value: Value, cleaning: Cleaning): Value =>
   JSON.parse(cleaning.gate.stringify(shorten(value, cleaning, { left: keptInAll }))) as Value
 

@@ -2,16 +2,21 @@ import { md5 } from '../../base/text/md5.ts'
 import type { NewAudit, NewEvent } from '../../session/store.ts'
 import type { HookEvent } from '../event.ts'
 import { hosts } from '../hosts.ts'
-import { touchedPaths } from '../touched-paths.ts'
+import { touchedPaths } from '../call-target.ts'
 import type { Verdict } from '../verdict.ts'
 
-/** What is to be written into the session's journal and audit about one event; what may be large comes last. */
+/**
+ * What is to be written into the session's journal and audit about one event; what may be large comes last.
+ */
 export interface Entries {
   audit: NewAudit
   event: NewEvent
 }
 
-/** A tool call before it happens (its intent, or that it was refused) or after (its outcome); undefined for any other event. */
+/**
+ * A tool call before it happens (its intent, or that it was refused) or after (its outcome); undefined for
+ * any other event.
+ */
 export function entriesOf(
   event: HookEvent,
   verdict: Verdict,

@@ -8,8 +8,8 @@ import { readSmallFile } from '../../base/fs/regular-file.ts'
 import type { Entries } from './entries.ts'
 
 /**
- * What hooks have to record waits here until a recorder writes it into the session: a hook must not make an agent wait for that. A file an event, in
- * the order of their names.
+ * What hooks have to record waits here until a recorder writes it into the session: a hook must not make an
+ * agent wait for that. A file an event, in the order of their names.
  */
 export interface Waiting extends Entries {
   session: string
@@ -64,7 +64,9 @@ export interface Queued {
   done: () => void
 }
 
-/** One of those that wait; undefined if it makes no sense: then it is gone. Only for whoever holds the queue. */
+/**
+ * One of those that wait; undefined if it makes no sense: then it is gone. Only for whoever holds the queue.
+ */
 export function readQueued(home: string, name: string): Queued | undefined {
   const path = join(queueOf(home), name)
   const again = name.endsWith('.taken')

@@ -1,6 +1,6 @@
 import { stintHome } from '../../base/fs/home.ts'
 import type { HookEvent } from '../event.ts'
-import { sessionName } from '../session-name.ts'
+import { sessionName } from '../handle-event.ts'
 import type { Verdict } from '../verdict.ts'
 import { cleaned, cleaningFor } from './clean.ts'
 import { entriesOf } from './entries.ts'
@@ -19,14 +19,15 @@ export interface RecordRequest {
 }
 
 /**
- * Puts a tool call on record: what it is about to do is on disk when this returns. True if somebody should now write what has gathered into the
- * sessions: at the end of a turn, or when much waits.
+ * Puts a tool call on record: what it is about to do is on disk when this returns. True if somebody should
+ * now write what has gathered into the sessions: at the end of a turn, or when much waits.
  */
 export function recordCall({ event, verdict, json, agent, env }: RecordRequest): boolean {
   const home = stintHome(env)
   if (event.tool !== undefined && event.tool.use !== 'none') {
     const cleaning = cleaningFor(env)
-    // First of all: a call without an id is named by a hash of its input, and whoever has that can try out secrets.
+    // First of all: a call without an id is named by a hash of its input, and whoever has that can try out
+    // secrets.
     const tool = { ...event.tool, input: cleaned(event.tool.input, cleaning) }
     const entries = entriesOf({ ...event, tool }, verdict, json, new Date())
     const session = sessionName(event.sessionId, event.host, agent)

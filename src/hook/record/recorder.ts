@@ -9,7 +9,10 @@ import { noteWarning } from '../hook-log.ts'
 import { alreadyIn, marked } from './already-recorded.ts'
 import { idOf, type Queued, readQueued, removeAbandoned, waitingIn } from './queue.ts'
 
-/** Writes what waits into the sessions it belongs to, each record once; a session that does not exist yet is made. */
+/**
+ * Writes what waits into the sessions it belongs to, each record once; a session that does not exist yet is
+ * made.
+ */
 export async function drainQueue(env: NodeJS.ProcessEnv = process.env): Promise<number> {
   const home = stintHome(env)
   const tried = new Set<string>()
