@@ -16,6 +16,7 @@ const bin = join(next, 'bin')
 process.on('exit', () => rmSync(next, { recursive: true, force: true }))
 removeAbandoned(root)
 compileModules()
+await inlinePackages()
 await bundleCli()
 await bundleHook()
 await makeClaudePlugin()
@@ -27,6 +28,17 @@ function compileModules() {
   execFileSync(process.execPath, [tsc, '-p', 'tsconfig.build.json', '--outDir', next], {
     cwd: root,
     stdio: 'inherit',
+  })
+}
+
+/** Replaces library modules that use a package by bundles with the package in them: stint has no dependencies. */
+async function inlinePackages() {
+  await bundle({
+    outdir: join(next, 'base/text'),
+    entryPoints: ['src/base/text/display-width.ts'],
+    outExtension: { '.js': '.js' },
+    format: 'esm',
+    minify: false,
   })
 }
 

@@ -8,6 +8,7 @@ export const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 
 /** Not needed by `stint run`, so files of their own: compiling a bundle is a good part of the time it takes to start. */
 export const apart = {
+  help: 'src/command/help.ts',
   status: 'src/cli/status/status.ts',
   doctor: 'src/cli/doctor/doctor.ts',
   'inspect-hooks': 'src/cli/health/inspect-hooks.ts',

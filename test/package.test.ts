@@ -68,6 +68,26 @@ test('every relative import in dist leads to a file in the tarball', () => {
   expect(broken).toEqual([])
 })
 
+test('an entry point needs no other package to be loaded, except its peers', () => {
+  const importsIn = (path: string): string[] => {
+    const text = readFileSync(consumer.installed(path), 'utf8')
+    return [...text.matchAll(/(?:from|import)\s*\(?\s*['"]([^'"]+)['"]/g)].map(([, target = '']) => target)
+  }
+  const files = new Set(
+    Object.values(manifest.exports)
+      .flatMap(filesOf)
+      .filter((path) => path.endsWith('.js'))
+      .map((path) => posix.normalize(path)),
+  )
+  for (const path of files)
+    for (const target of importsIn(path))
+      if (target.startsWith('.')) files.add(posix.join(posix.dirname(path), target))
+  const isPackage = (target: string): boolean =>
+    /^(@[\w-]+\/)?[a-z][\w./-]*$/.test(target) && !/^(node:|pg$|vitest|jest-)/.test(target)
+  const packages = [...files].flatMap(importsIn).filter(isPackage)
+  expect(packages).toEqual([])
+})
+
 test('exports, bin and dist agree', () => {
   const paths = new Set(consumer.packed.files.map(({ path }) => `./${path}`))
   const targets = Object.values(manifest.exports).flatMap(filesOf)

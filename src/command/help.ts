@@ -1,52 +1,96 @@
+import { displayWidth } from '../base/text/display-width.ts'
+import type { Command, CommandGroup } from './define-command.ts'
+import { terminalColumns, usualColumns } from './is-terminal.ts'
 import type { OptionTable } from './option.ts'
 import { optionsOf } from './runtime-flags.ts'
-import type { Command, CommandGroup } from './define-command.ts'
-import { usualWidth } from './is-terminal.ts'
-import { columns, type Row, wrap } from './wrap.ts'
+import { isGroup } from './select.ts'
 
-/** What --help prints: usage, options, examples; in lines that fit into `width` columns. */
-export function commandHelp(command: Command, called: string = command.name, width = usualWidth): string {
+/** What --help prints about a command or a group, as wide as the terminal on stdout or stderr. */
+export async function helpFor(target: Command | CommandGroup, called: string, fd: 1 | 2): Promise<string> {
+  const columns = await terminalColumns(fd)
+  return isGroup(target) ? groupHelp(target, called, columns) : commandHelp(target, called, columns)
+}
+
+/** Usage, options and examples of a command, in lines of at most `columns` columns. */
+export function commandHelp(command: Command, called = command.name, columns = usualColumns): string {
   const usage = `${called} [options]${command.positionals === undefined ? '' : ` ${command.positionals}`}`
-  return sections(width, [
+  return joinSections(columns, [
     command.summary,
-    titled('Usage', wrap(usage, width - indent, 4)),
-    titled('Options', columns(optionRows(optionsOf(command)), width - indent)),
-    titled('Examples', columns(command.examples ?? [], width - indent)),
+    { title: 'Usage', lines: wrap(usage, columns - indent, 4) },
+    { title: 'Options', lines: twoColumns(optionRows(optionsOf(command)), columns - indent) },
+    { title: 'Examples', lines: twoColumns(command.examples ?? [], columns - indent) },
   ])
 }
 
-export function groupHelp(group: CommandGroup, called: string = group.name, width = usualWidth): string {
-  const rows = Object.entries(group.commands).map(([name, { summary }]): Row => [name, summary])
-  return sections(width, [
+/** Usage, commands and examples of a group, in lines of at most `columns` columns. */
+export function groupHelp(group: CommandGroup, called = group.name, columns = usualColumns): string {
+  const rows = Object.entries(group.commands).map(([name, { summary }]): HelpRow => [name, summary])
+  return joinSections(columns, [
     group.summary,
-    titled('Usage', [`${called} <command> [options]`]),
-    titled('Commands', columns(rows, width - indent)),
-    titled('Examples', columns(group.examples ?? [], width - indent)),
+    { title: 'Usage', lines: [`${called} <command> [options]`] },
+    { title: 'Commands', lines: twoColumns(rows, columns - indent) },
+    { title: 'Examples', lines: twoColumns(group.examples ?? [], columns - indent) },
     `Run \`${called} <command> --help\` for the options of a command.`,
   ])
 }
 
+type HelpRow = readonly [left: string, right: string]
+
 const indent = 2
 
-const optionRows = (table: OptionTable): Row[] =>
+const optionRows = (table: OptionTable): HelpRow[] =>
   Object.entries(table).map(([name, spec]) => {
     const value = spec.type === 'boolean' ? '' : ` ${spec.choices?.join('|') ?? spec.value ?? 'VALUE'}`
     return [`${spec.short === undefined ? '' : `-${spec.short}, `}--${name}${value}`, spec.help]
   })
 
-interface Titled {
-  title: string
-  lines: readonly string[]
+type Section = string | undefined | { title: string; lines: readonly string[] }
+
+const joinSections = (columns: number, sections: readonly Section[]): string =>
+  `${sections.flatMap((section) => renderSection(section, columns)).join('\n\n')}\n`
+
+function renderSection(section: Section, columns: number): string[] {
+  if (section === undefined) return []
+  if (typeof section === 'string') return [wrap(section, columns).join('\n')]
+  if (section.lines.length === 0) return []
+  return [[`${section.title}:`, ...section.lines.map((line) => ' '.repeat(indent) + line)].join('\n')]
 }
 
-const titled = (title: string, lines: readonly string[]): Titled => ({ title, lines })
+/**
+ * Breaks a string between words into lines of at most `columns` columns. A longer word stays whole. Lines after
+ * the first are indented by `hanging` columns.
+ */
+export function wrap(text: string, columns: number, hanging = 0): string[] {
+  const lines: string[] = []
+  let line = ''
+  for (const word of text.split(' ')) {
+    const longer = line === '' ? word : `${line} ${word}`
+    if (line === '' || displayWidth(longer) <= columns) line = longer
+    else {
+      lines.push(line)
+      line = ' '.repeat(hanging) + word
+    }
+  }
+  return [...lines, line]
+}
 
-const sections = (width: number, parts: readonly (string | Titled | undefined)[]): string =>
-  `${parts.flatMap((part) => section(part, width)).join('\n\n')}\n`
+const gap = 2
+const leastIndent = 4
+/** The narrowest right column that is still easy to read. */
+const leastRightColumns = 30
 
-function section(part: string | Titled | undefined, width: number): string[] {
-  if (part === undefined) return []
-  if (typeof part === 'string') return [wrap(part, width).join('\n')]
-  if (part.lines.length === 0) return []
-  return [[`${part.title}:`, ...part.lines.map((line) => ' '.repeat(indent) + line)].join('\n')]
+/**
+ * Lays out rows in two columns; the right one is wrapped below itself. Where the left cell leaves it too little
+ * room, the right one starts on the next line.
+ */
+export function twoColumns(rows: readonly HelpRow[], columns: number): string[] {
+  const lefts = rows.map(([left]) => displayWidth(left) + gap)
+  const start = Math.max(leastIndent, ...lefts.filter((left) => columns - left >= leastRightColumns))
+  return rows.flatMap(([left, right]) => {
+    const [first = '', ...others] = wrap(right, columns - start)
+    const below = (line: string): string => ' '.repeat(start) + line
+    const padding = start - displayWidth(left)
+    if (padding < gap) return [left, below(first), ...others.map(below)]
+    return [left + ' '.repeat(padding) + first, ...others.map(below)]
+  })
 }

@@ -16,10 +16,10 @@ export async function isTerminal(fd: 0 | 1 | 2): Promise<boolean> {
   return isatty(fd)
 }
 
-/** How many columns a terminal has; 80 of anything else. */
-export async function widthOf(fd: 1 | 2): Promise<number> {
-  if (!(await isTerminal(fd))) return usualWidth
-  return (fd === 1 ? process.stdout : process.stderr).columns || usualWidth
-}
+export const usualColumns = 80
 
-export const usualWidth = 80
+/** The width of the terminal on stdout or stderr; 80 columns if it is something else. */
+export async function terminalColumns(fd: 1 | 2): Promise<number> {
+  if (!(await isTerminal(fd))) return usualColumns
+  return (fd === 1 ? process.stdout : process.stderr).columns || usualColumns
+}

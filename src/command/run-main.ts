@@ -4,9 +4,8 @@ import { Reply } from './reply.ts'
 import { asStintError } from './envelope.ts'
 import { executeBare } from './execute-bare.ts'
 import { explainPlaces } from './log-locations.ts'
-import { commandHelp, groupHelp } from './help.ts'
 import { Interruptions } from './interruption.ts'
-import { isTerminal, widthOf } from './is-terminal.ts'
+import { isTerminal } from './is-terminal.ts'
 import { readInvocation } from './runtime-flags.ts'
 import { isGroup, noCommand, selectCommand } from './select.ts'
 import type { Command, CommandGroup } from './define-command.ts'
@@ -42,11 +41,8 @@ async function main(
     if (argv[0] === '--version' && target.version !== undefined) return print(`${target.version}\n`)
     const selected = await selectCommand(target, argv, (called) => (answer.name = called))
     const { target: command, called, argv: own, help } = selected
-    if (isGroup(command)) {
-      const text = groupHelp(command, called, await widthOf(help ? 1 : 2))
-      return help ? print(text) : refuse(answer, noCommand(command), text)
-    }
-    if (help) return print(commandHelp(command, called, await widthOf(1)))
+    if (help) return await printHelp(command, called)
+    if (isGroup(command)) return await refuseGroup(command, called, answer)
     const auto = command.envelope !== 'on-request' && !(await isTerminal(1))
     answer.json ||= auto
     const invocation = readInvocation(command, own)
@@ -54,7 +50,7 @@ async function main(
     answer.json = !invocation.stream && (invocation.json || (auto && !invocation.quiet))
     answer.quiet = invocation.quiet
     answer.verbose = invocation.verbose
-    if (invocation.help) return print(commandHelp(command, called, await widthOf(1)))
+    if (invocation.help) return await printHelp(command, called)
     if (invocation.verbose) explainPlaces(answer)
     if (command.bare) return await executeBare(command, invocation, answer, interruptions)
     // Loaded here, with node:child_process behind it, since a bare command needs neither.
@@ -70,10 +66,17 @@ function print(text: string): number {
   throw new StintError('DISK_FULL', 'cannot write to stdout: no space left')
 }
 
-/** Whoever asks in text is shown at once what there is. */
-function refuse(answer: Reply, error: StintError, help: string): number {
-  const exit = answer.give({ error })
-  if (!answer.json) writeOut(2, `\n${help}`)
+async function printHelp(target: Command | CommandGroup, called: string): Promise<number> {
+  const { helpFor } = await import('./help.ts')
+  return print(await helpFor(target, called, 1))
+}
+
+/** Answers a group that was called without a command; a person is shown its commands as well. */
+async function refuseGroup(group: CommandGroup, called: string, reply: Reply): Promise<number> {
+  const exit = reply.give({ error: noCommand(group) })
+  if (reply.json) return exit
+  const { helpFor } = await import('./help.ts')
+  writeOut(2, `\n${await helpFor(group, called, 2)}`)
   return exit
 }
 

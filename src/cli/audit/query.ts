@@ -3,7 +3,7 @@ import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { visibleText } from '../../base/text/escape.ts'
-import { timeText } from '../text/times.ts'
+import { formatTime } from '../text/format.ts'
 import { openSession } from '../sessions/which-session.ts'
 import { storeOption } from '../store.ts'
 import { Newest } from './newest.ts'
@@ -65,7 +65,7 @@ function renderLine({ seq, at, type, action, subject, ok, error }: AuditRecord):
   const how =
     ok === undefined ? '' : ok ? '  ok' : `  failed${error === undefined ? '' : `: ${error.message}`}`
   return visibleText(
-    `${seq}  ${timeText(at)}  ${type}  ${action}${subject === undefined ? '' : `  ${subject}`}${how}`,
+    `${seq}  ${formatTime(at)}  ${type}  ${action}${subject === undefined ? '' : `  ${subject}`}${how}`,
     1000,
   )
 }

@@ -3,8 +3,7 @@ import { defineBareCommand } from '../../command/define-command.ts'
 import { formatDuration } from '../../base/text/duration.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { visibleText } from '../../base/text/escape.ts'
-import { plural } from '../text/plural.ts'
-import { timeText } from '../text/times.ts'
+import { plural, formatTime } from '../text/format.ts'
 import { openSession } from '../sessions/which-session.ts'
 import { storeOption } from '../store.ts'
 import { ActTable, type ShownAct } from './acts.ts'
@@ -56,5 +55,5 @@ function renderAct({ seq, at, action, subject, state, duration_ms, error }: Show
   const how = duration_ms === null ? state : `${state} in ${formatDuration(duration_ms)}`
   const what = subject === null ? '' : `  ${subject}`
   const why = error === null ? '' : `  (${error})`
-  return visibleText(`${seq}  ${timeText(at)}  ${how}  ${action}${what}${why}`, 1000)
+  return visibleText(`${seq}  ${formatTime(at)}  ${how}  ${action}${what}${why}`, 1000)
 }

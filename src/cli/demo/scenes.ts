@@ -5,7 +5,7 @@ import { systemClock } from '../../base/process/clock.ts'
 import { identify, liveness } from '../../base/process/liveness.ts'
 import { filesystemStore } from '../../session/files/store.ts'
 import type { Session } from '../../session/session.ts'
-import { plural } from '../text/plural.ts'
+import { plural } from '../text/format.ts'
 import { assertShown } from './player.ts'
 import type { Stage } from './stage.ts'
 

@@ -3,7 +3,7 @@ import { defineBareCommand } from '../../command/define-command.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { type Check, countLevels, type Level } from '../health/check.ts'
 import { renderCheck } from '../health/render.ts'
-import { plural } from '../text/plural.ts'
+import { plural } from '../text/format.ts'
 import { examineAll } from './examine.ts'
 
 interface DoctorData {

@@ -1,6 +1,6 @@
 import { type AllClaims, isInForce } from '../../lease/index.ts'
 import { visibleText } from '../../base/text/escape.ts'
-import { plural } from '../text/plural.ts'
+import { plural } from '../text/format.ts'
 import { bad, type Check, fine, poor } from './check.ts'
 
 /** Claims that nobody can count on any more, and records that make no sense. `where`: how to find those. */

@@ -1,6 +1,6 @@
 import type { MeasuredEntry } from '../../sweep/inventory/entry.ts'
 import { formatBytes } from '../../base/text/size.ts'
-import { plural } from '../text/plural.ts'
+import { plural } from '../text/format.ts'
 import { type Check, fine, poor } from './check.ts'
 
 /** What dead runs have left. */

@@ -1,5 +1,5 @@
 import { type SessionState, type SessionSummary, sessionStates } from '../../session/store.ts'
-import { plural } from '../text/plural.ts'
+import { plural } from '../text/format.ts'
 import { bad, type Check, fine, poor } from './check.ts'
 
 export type StateCounts = Record<SessionState, number>

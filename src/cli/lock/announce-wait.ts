@@ -2,7 +2,7 @@ import { isTerminal } from '../../command/is-terminal.ts'
 import { ageOf, type Claim, type Observation } from '../../lease/index.ts'
 import { writeOut } from '../../base/process/write-output.ts'
 import { visibleText } from '../../base/text/escape.ts'
-import { formatAge } from '../text/times.ts'
+import { formatAge } from '../text/format.ts'
 
 /** A shorter wait is not worth a word. */
 const momentMs = 1000

@@ -7,8 +7,7 @@ import {
   remainingMs,
 } from '../../lease/index.ts'
 import { visibleText } from '../../base/text/escape.ts'
-import { lineLength } from '../text/cell.ts'
-import { formatAge } from '../text/times.ts'
+import { formatAge, maxLineChars } from '../text/format.ts'
 
 /** A claim as status, list and watch show it. */
 export const describeClaim = (claim: Claim, observation: Observation) => ({
@@ -37,6 +36,6 @@ export function renderClaim(claim: ClaimDescription): string {
   const age = formatAge(claim.age_ms)
   return visibleText(
     `  ${who}  ${what}${how}  ${claim.standing}, refreshed ${age} ago, fence ${claim.fence}${why}`,
-    lineLength,
+    maxLineChars,
   )
 }

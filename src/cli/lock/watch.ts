@@ -1,7 +1,7 @@
 import { defineBareCommand } from '../../command/define-command.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { print } from '../terminal/print.ts'
-import { lineLength } from '../text/cell.ts'
+import { maxLineChars } from '../text/format.ts'
 import { openClaims, targetOptions } from './lock-options.ts'
 import { type ClaimDescription, describeClaim } from './describe.ts'
 
@@ -66,7 +66,7 @@ class Hints {
 }
 
 const renderLine = (claims: ClaimDescription[]): string =>
-  visibleText(claims.map(renderShort).join('; '), lineLength) || 'free'
+  visibleText(claims.map(renderShort).join('; '), maxLineChars) || 'free'
 
 const renderShort = ({ session_id, standing, fence, purpose }: ClaimDescription): string =>
   `${session_id} ${standing} fence=${fence}${purpose === null ? '' : ` ${JSON.stringify(purpose)}`}`

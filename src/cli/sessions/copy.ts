@@ -1,7 +1,7 @@
 import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
-import { plural } from '../text/plural.ts'
+import { plural } from '../text/format.ts'
 import { openSessions } from './open-sessions.ts'
 import { findId, idArgument } from './which-session.ts'
 

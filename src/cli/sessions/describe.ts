@@ -1,8 +1,7 @@
 import { liveness } from '../../base/process/liveness.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import type { Holder, SessionEvent, SessionSummary } from '../../session/store.ts'
-import { lineLength } from '../text/cell.ts'
-import { timeText } from '../text/times.ts'
+import { formatTime, maxLineChars } from '../text/format.ts'
 
 /** A session as answers show it. */
 export const describeSession = (summary: SessionSummary) => ({
@@ -32,4 +31,4 @@ export const describeHolder = ({ process: owner, since, beat, kind, purpose }: H
 
 /** An event on a line for a person. */
 export const renderEvent = ({ seq, at, type, data }: SessionEvent): string =>
-  visibleText(`${seq}  ${timeText(at)}  ${type}  ${JSON.stringify(data) ?? ''}`, lineLength)
+  visibleText(`${seq}  ${formatTime(at)}  ${type}  ${JSON.stringify(data) ?? ''}`, maxLineChars)

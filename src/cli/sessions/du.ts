@@ -7,7 +7,7 @@ import { measureTree } from '../../base/fs/measure-tree.ts'
 import { formatBytes } from '../../base/text/size.ts'
 import { type DiskUse, diskUseOf, useKinds } from '../../session/files/disk-use.ts'
 import { sessionIdsIn } from '../../session/files/find-session.ts'
-import { plural } from '../text/plural.ts'
+import { plural } from '../text/format.ts'
 import { table } from '../text/table.ts'
 import { openFiles, sessionsDirectory } from './open-sessions.ts'
 

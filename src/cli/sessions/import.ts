@@ -5,7 +5,7 @@ import { nodeDisk } from '../../base/fs/disk.ts'
 import { stintHome } from '../../base/fs/home.ts'
 import { codedError, errorCode, StintError } from '../../base/errors/stint-error.ts'
 import { importSession } from '../../session/files/archive/import.ts'
-import { plural } from '../text/plural.ts'
+import { plural } from '../text/format.ts'
 import { openFiles } from './open-sessions.ts'
 
 const options = {

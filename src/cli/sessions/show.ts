@@ -2,9 +2,8 @@ import { defineBareCommand } from '../../command/define-command.ts'
 import { formatBytes } from '../../base/text/size.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import type { Inspection } from '../../session/store.ts'
-import { plural } from '../text/plural.ts'
+import { formatAge, plural, formatTime } from '../text/format.ts'
 import { storeOption } from '../store.ts'
-import { formatAge, timeText } from '../text/times.ts'
 import { describeSession } from './describe.ts'
 import { type OpenSession, openSession } from './which-session.ts'
 
@@ -56,8 +55,8 @@ function renderSession(data: Shown): string {
     ['tool', data.tool ?? undefined],
     ['title', data.title ?? undefined],
     ['workspace', data.workspace ?? undefined],
-    ['created', timeText(data.created_at)],
-    ['last record', timeText(data.last_at)],
+    ['created', formatTime(data.created_at)],
+    ['last record', formatTime(data.last_at)],
     ['holds', `${plural(data.turns, 'turn')}, ${plural(data.records, 'record')}, ${formatBytes(data.bytes)}`],
     ...data.slots.map(({ ext, version, bytes }): [string, string] => [
       'slot',
@@ -65,7 +64,7 @@ function renderSession(data: Shown): string {
     ]),
     ...data.unsettled.map(({ act, at, action, subject }): [string, string] => [
       'unsettled',
-      `${action} ${JSON.stringify(subject ?? '')} begun ${timeText(at)}, outcome unknown (${act})`,
+      `${action} ${JSON.stringify(subject ?? '')} begun ${formatTime(at)}, outcome unknown (${act})`,
     ]),
     [
       'spooled',

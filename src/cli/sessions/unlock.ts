@@ -6,7 +6,7 @@ import { visibleText } from '../../base/text/escape.ts'
 import type { Holder, SessionStore } from '../../session/store.ts'
 import { confirm } from '../terminal/confirm.ts'
 import { storeOption } from '../store.ts'
-import { formatAge } from '../text/times.ts'
+import { formatAge } from '../text/format.ts'
 import { describeHolder } from './describe.ts'
 import { openSession } from './which-session.ts'
 

@@ -5,12 +5,9 @@ import { visibleText } from '../../base/text/escape.ts'
 import { titleOf } from '../hook/agent-title.ts'
 import { renderCheck } from '../health/render.ts'
 import { renderClaim } from '../lock/describe.ts'
-import { cell, lineLength, pathCell } from '../text/cell.ts'
-import { plural } from '../text/plural.ts'
-import { shortPath } from '../text/short-path.ts'
+import { cell, pathCell, table } from '../text/table.ts'
+import { formatAge, maxLineChars, plural, shortPath } from '../text/format.ts'
 import { describeOwner } from '../temp/describe.ts'
-import { table } from '../text/table.ts'
-import { formatAge } from '../text/times.ts'
 import type { StatusData } from './gather.ts'
 
 /** What a person reads: how things are, and what is to be done about it. */
@@ -54,7 +51,7 @@ export function renderStatus(data: StatusData, paint: Paint): StatusText {
 }
 
 const pathOf = (path: string | null): string =>
-  path === null ? 'none yet' : visibleText(shortPath(path), lineLength)
+  path === null ? 'none yet' : visibleText(shortPath(path), maxLineChars)
 
 const orphansText = ({ orphans }: StatusData): string =>
   `${plural(orphans.count, 'orphan')} (${orphans.partial ? '≥ ' : ''}${formatBytes(orphans.bytes)})`
@@ -71,12 +68,12 @@ function diskText(disk: StatusData['disk']): string {
 }
 
 const hookLine = ({ agent, place, path, state }: StatusData['hooks'][number]): string =>
-  `${titleOf(agent)}  ${state}${place === 'user' ? '' : `, ${place}`}  ${visibleText(shortPath(path), lineLength)}`
+  `${titleOf(agent)}  ${state}${place === 'user' ? '' : `, ${place}`}  ${visibleText(shortPath(path), maxLineChars)}`
 
 function workspaceLines(target: StatusData['workspaces'][number]): string[] {
   const name = target.workspace ?? target.resource
   const where = target.store === 'files' ? '' : `  (${target.store})`
-  return [`${visibleText(shortPath(name), lineLength)}${where}`, ...target.claims.map(renderClaim)]
+  return [`${visibleText(shortPath(name), maxLineChars)}${where}`, ...target.claims.map(renderClaim)]
 }
 
 function capped(lines: readonly string[], command: string): string[] {

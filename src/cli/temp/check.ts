@@ -9,7 +9,7 @@ import { StintError } from '../../base/errors/stint-error.ts'
 import { findRoot } from '../../scratch/index.ts'
 import { budgetOf, budgetOptions } from '../budget.ts'
 import { warnOfBudget } from '../budget-text.ts'
-import { plural } from '../text/plural.ts'
+import { plural } from '../text/format.ts'
 import { renderEntries } from './describe.ts'
 
 const options = {

@@ -3,7 +3,7 @@ import type { TempEntry, MeasuredEntry } from '../../sweep/inventory/entry.ts'
 import { formatBytes } from '../../base/text/size.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { table } from '../text/table.ts'
-import { formatAge } from '../text/times.ts'
+import { formatAge } from '../text/format.ts'
 
 /** What a person reads of entries, a line each. */
 export function renderEntries(entries: readonly MeasuredEntry[], rootPath: string): string[] {

@@ -3,8 +3,7 @@ import type { MeasuredEntry } from '../../sweep/inventory/entry.ts'
 import { sparkline } from '../../sweep/inventory/sparkline.ts'
 import type { EntryTotals } from '../../sweep/inventory/totals.ts'
 import { formatBytes } from '../../base/text/size.ts'
-import { plural } from '../text/plural.ts'
-import { formatAge } from '../text/times.ts'
+import { formatAge, plural } from '../text/format.ts'
 import { renderEntries } from './describe.ts'
 
 /** What `stint temp stats` answers. */

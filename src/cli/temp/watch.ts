@@ -9,7 +9,7 @@ import { formatBytes } from '../../base/text/size.ts'
 import { budgetOf, budgetOptions } from '../budget.ts'
 import { warnOfBudget } from '../budget-text.ts'
 import { intervalOption, readInterval } from '../interval.ts'
-import { plural } from '../text/plural.ts'
+import { plural } from '../text/format.ts'
 import { print } from '../terminal/print.ts'
 import { CsvFile } from './csv.ts'
 

@@ -4,7 +4,7 @@ import { formatBytes } from '../../base/text/size.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { findRoot } from '../../scratch/index.ts'
-import { formatAge } from '../text/times.ts'
+import { formatAge } from '../text/format.ts'
 import { describeFate, describeOwner } from './describe.ts'
 
 export const tempWhyCommand = defineBareCommand({

@@ -2,9 +2,10 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { Terminal } from '../../test/support/terminal.ts'
 import { World } from '../../test/support/world.ts'
-import { columns, wrap } from './wrap.ts'
+import { defineCommand } from './define-command.ts'
+import { commandHelp, twoColumns, wrap } from './help.ts'
 
-test('a text is broken between words, and loses none', () => {
+test('a string is broken between words, and loses none', () => {
   const text = fc.array(fc.stringMatching(/^[a-z]{1,12}$/), { minLength: 1 }).map((words) => words.join(' '))
   fc.assert(
     fc.property(text, fc.integer({ min: 1, max: 60 }), (text, width) => {
@@ -15,28 +16,46 @@ test('a text is broken between words, and loses none', () => {
   )
 })
 
-test('a second column goes on below itself, and begins on the next line where the first is too long', () => {
+test('the right column is wrapped below itself, and starts on the next line if the left one is too wide', () => {
   const rows = [
     ['--one', 'what the first of them does, and why'],
     ['--three', 'little'],
   ] as const
-  expect(columns(rows, 39)).toEqual([
+  expect(twoColumns(rows, 39)).toEqual([
     '--one    what the first of them does,',
     '         and why',
     '--three  little',
   ])
-  expect(columns([...rows, ['--seventeen', 'much']], 39).slice(-2)).toEqual(['--seventeen', '         much'])
-  expect(columns(rows, 24)).toEqual([
+  expect(twoColumns([...rows, ['--seventeen', 'much']], 39).slice(-2)).toEqual([
+    '--seventeen',
+    '         much',
+  ])
+  expect(twoColumns(rows, 24)).toEqual([
     '--one',
     '    what the first of',
     '    them does, and why',
     '--three',
     '    little',
   ])
-  expect(columns([], 80)).toEqual([])
+  expect(twoColumns([], 80)).toEqual([])
 })
 
-test('on a terminal help is as wide as that', async () => {
+test('help in Chinese or Japanese is aligned and wrapped by display width', () => {
+  const tool = defineCommand({
+    name: 'tool',
+    options: { 名前: { type: 'string', value: 'N', help: '日本語 '.repeat(12).trim() } },
+    run: () => undefined,
+  })
+  expect(commandHelp(tool, 'tool', 60).split('\n').slice(3, 8)).toEqual([
+    'Options:',
+    `  --名前 N     ${'日本語 '.repeat(6).trim()}`,
+    `               ${'日本語 '.repeat(6).trim()}`,
+    '  --quiet      print nothing but errors',
+    '  --verbose    print to stderr which directories are used,',
+  ])
+})
+
+test('help on a terminal is as wide as the terminal', async () => {
   await using world = new World()
   await using terminal = await Terminal.open(world)
   terminal.resize(60, 200)
