@@ -7,12 +7,13 @@ import {
   type LogEnds,
   type LogName,
   type LogRecord,
+  type Snapshot,
 } from '../../session/log/index.ts'
 import { emptyState, ownPrefix, type FoldedState, takeAudit, takeRecord } from '../../session/state.ts'
 import { readData } from './blob-row.ts'
 import type { Database } from './database.ts'
 import { type LogScan, scanLog, tailOf } from './log-lines.ts'
-import { newestSnapshots, type Snapshot } from './snapshots.ts'
+import { newestSnapshots } from './snapshots.ts'
 import type { SessionRow } from './session-row.ts'
 
 /** What the rows of a session say: its state, and how its logs look. */

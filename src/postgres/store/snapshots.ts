@@ -1,25 +1,18 @@
-import type { UnsettledAct } from '../../session/audit-record.ts'
-import { type LogEnds, verifiedText, withChecksum } from '../../session/log/index.ts'
-import { emptyState, type FoldedState } from '../../session/state.ts'
+import {
+  encodeSnapshot,
+  keptSnapshots,
+  type LogEnds,
+  parseLogEnd,
+  parseSnapshot,
+  restoreSnapshot,
+  type Snapshot,
+  type StoredSnapshot,
+} from '../../session/log/index.ts'
+import type { FoldedState } from '../../session/state.ts'
 import { type Content, contentOf } from './blob-row.ts'
 import type { Database } from './database.ts'
 import { sessionFenced } from '../../session/holder.ts'
 import type { SessionRow } from './session-row.ts'
-
-/** The state of a session at one position of its logs. */
-export interface Snapshot {
-  seq: number
-  ends: LogEnds
-  state: FoldedState
-}
-
-interface SnapshotBody extends LogEnds {
-  schema: 1
-  at: number
-  turns: number
-  unsettled: UnsettledAct[]
-  slots: Record<string, { version: string; sha256?: string; broken?: string }>
-}
 
 /** A snapshot on its way: taken at one moment, written in another. */
 export interface Draft {
@@ -27,8 +20,6 @@ export interface Draft {
   body: string
   payloads: Content[]
 }
-
-const kept = 3
 
 /** `payloadOf` gives the text of a slot's value; it is not asked for one that is broken. */
 export function draftSnapshot(
@@ -38,26 +29,12 @@ export function draftSnapshot(
   payloadOf: (ext: string) => string,
 ): Draft {
   const payloads = new Map<string, Content>()
-  const slots: SnapshotBody['slots'] = {}
-  for (const [ext, { version, broken }] of state.slots) {
-    if (broken !== undefined) {
-      slots[ext] = { version, broken }
-      continue
-    }
+  const body = encodeSnapshot({ ends, state }, at, (ext) => {
     const payload = contentOf(payloadOf(ext))
     payloads.set(payload.sha256, payload)
-    slots[ext] = { version, sha256: payload.sha256 }
-  }
-  const { turns } = state
-  const body: SnapshotBody = {
-    schema: 1,
-    ...ends,
-    at,
-    turns,
-    unsettled: [...state.unsettled.values()],
-    slots,
-  }
-  return { ends, body: withChecksum(JSON.stringify(body).slice(0, -1)), payloads: [...payloads.values()] }
+    return { sha256: payload.sha256, bytes: payload.bytes }
+  })
+  return { ends, body, payloads: [...payloads.values()] }
 }
 
 /** Only as long as the session is ours: until it is written nobody can take it. A payload that is there already costs nothing. */
@@ -99,7 +76,7 @@ export async function writeSnapshot(
     )
     await ask(
       `DELETE FROM stint.snapshot WHERE session = $1 AND seq NOT IN
-        (SELECT seq FROM stint.snapshot WHERE session = $1 ORDER BY seq DESC LIMIT ${kept})`,
+        (SELECT seq FROM stint.snapshot WHERE session = $1 ORDER BY seq DESC LIMIT ${keptSnapshots})`,
       key,
     )
     await ask(
@@ -113,7 +90,7 @@ export async function writeSnapshot(
 /** What a snapshot attests: how far both logs had come. */
 export async function readSnapshotEnds(database: Database, key: string): Promise<LogEnds[]> {
   const rows = await database.query('SELECT body FROM stint.snapshot WHERE session = $1 ORDER BY seq', key)
-  return rows.flatMap(({ body }) => parseBody(String(body)) ?? [])
+  return rows.flatMap(({ body }) => parseBody(body)?.ends ?? [])
 }
 
 /** From the newest on, those that can be read and are what was written. */
@@ -122,20 +99,22 @@ export async function* newestSnapshots(database: Database, key: string): AsyncGe
     'SELECT body FROM stint.snapshot WHERE session = $1 ORDER BY seq DESC',
     key,
   )
-  for (const row of rows) {
-    const body = parseBody(String(row.body))
-    const state = body === undefined ? undefined : await stateOf(database, key, body)
-    if (body === undefined || state === undefined) continue
-    yield { seq: body.journal.seq, ends: { journal: body.journal, audit: body.audit }, state }
+  for (const { body } of rows) {
+    const stored = parseBody(body)
+    const snapshot = stored && (await restore(database, key, stored))
+    if (snapshot !== undefined) yield snapshot
   }
 }
 
-async function stateOf(
+const parseBody = (body: unknown): StoredSnapshot | undefined =>
+  parseSnapshot(Buffer.from(String(body)), parseLogEnd)
+
+async function restore(
   database: Database,
   key: string,
-  body: SnapshotBody,
-): Promise<FoldedState | undefined> {
-  const names = Object.values(body.slots).flatMap(({ sha256 }) => sha256 ?? [])
+  stored: StoredSnapshot,
+): Promise<Snapshot | undefined> {
+  const names = Object.values(stored.slots).flatMap((slot) => ('sha256' in slot ? [slot.sha256] : []))
   const rows = await database.query(
     'SELECT content FROM stint.state WHERE session = $1 AND sha256 = ANY ($2::text[])',
     key,
@@ -143,21 +122,5 @@ async function stateOf(
   )
   // By what they are, not by what they are called.
   const contents = new Map(rows.map(({ content }) => [contentOf(String(content)).sha256, String(content)]))
-  const state = emptyState()
-  state.turns = body.turns
-  for (const act of body.unsettled) state.unsettled.set(act.act, act)
-  for (const [ext, { version, sha256, broken }] of Object.entries(body.slots)) {
-    const content = contents.get(sha256 ?? '')
-    if (broken !== undefined) state.slots.set(ext, { version, value: undefined, broken })
-    else if (content === undefined) return undefined
-    else state.slots.set(ext, { version, value: JSON.parse(content) as unknown })
-  }
-  return state
-}
-
-function parseBody(text: string): SnapshotBody | undefined {
-  const whole = verifiedText(Buffer.from(text))
-  if (whole === undefined) return undefined
-  const body = JSON.parse(`${whole.toString()}}`) as SnapshotBody
-  return body.schema === 1 ? body : undefined
+  return restoreSnapshot(stored, ({ sha256 }) => contents.get(sha256))
 }

@@ -1,6 +1,7 @@
+import type { Snapshot } from '../log/snapshot-codec.ts'
 import { join } from 'node:path'
 import { cutTornTail, syncAccepted } from '../log/cut-torn-tail.ts'
-import { logStart } from '../log/position.ts'
+import { logStart, type Position } from '../log/position.ts'
 import { hasPosition, endsAt, readLines } from '../log/read.ts'
 import { parseLogRecord } from '../log/record.ts'
 import { isStaged } from '../../base/fs/atomic-file.ts'
@@ -19,7 +20,7 @@ import { chooseAppendPoint } from './append-point.ts'
 import type { SessionPaths } from './paths.ts'
 import { recoverSession, type RecoveredSession, sourcesIn } from './recover.ts'
 import type { TakenLock, WriterLock } from './session-lock.ts'
-import { type Snapshot, Snapshots } from './snapshots.ts'
+import { Snapshots } from './snapshots.ts'
 import { spoolFileId, listSpoolFiles } from './spool.ts'
 import { verifySession } from './verify.ts'
 
@@ -131,7 +132,11 @@ const openAt = (
   })
 
 /** The entries of the spool files that are there, and that the logs have: those the snapshot tells of, and those that came after it. */
-function spooledMarks({ disk, paths }: OpenContext, logs: Logs, snapshot: Snapshot | undefined): Set<string> {
+function spooledMarks(
+  { disk, paths }: OpenContext,
+  logs: Logs,
+  snapshot: Snapshot<Position> | undefined,
+): Set<string> {
   const files = new Set(listSpoolFiles(disk, paths).map(spoolFileId))
   const marks = new Set(snapshot?.spooled)
   if (files.size === 0) return marks

@@ -1,7 +1,8 @@
+import type { Snapshot } from '../log/snapshot-codec.ts'
 import { auditRecordOf } from '../audit-record.ts'
 import { type AuditCheckpoint, checkpointOn, furthestCheckpoint } from '../log/audit-checkpoint.ts'
 import { Blobs } from '../log/blobs.ts'
-import { logStart } from '../log/position.ts'
+import { logStart, type Position } from '../log/position.ts'
 import { locatePosition } from '../log/read.ts'
 import { hasPrefix, type LogRecord, parseLogRecord } from '../log/record.ts'
 import { scanLog, type Scanned } from '../log/scan.ts'
@@ -10,12 +11,12 @@ import { attestedBy, type Manifest } from '../manifest.ts'
 import { emptyState, type FoldedState, ownPrefix, takeAudit, takeRecord } from '../state.ts'
 import { type LogPositions, type Logs, logsOf } from './logs.ts'
 import type { SessionPaths } from './paths.ts'
-import { type Snapshot, Snapshots } from './snapshots.ts'
+import { Snapshots } from './snapshots.ts'
 
 /** What the files of a session say: its state, and how its logs look. */
 export interface RecoveredSession {
   state: FoldedState
-  snapshot: Snapshot | undefined
+  snapshot: Snapshot<Position> | undefined
   journal: Scanned
   audit: Scanned
   /** The audit log has lost, or changed, what something outside of it attests. */
@@ -84,7 +85,7 @@ export function recoverSession({
 }
 
 /** A snapshot is a cache: one that does not fit what is there is passed over. Still it attests that the logs had come so far. */
-function fitting(logs: Logs, snapshots: Snapshots): { snapshot?: Snapshot; passed?: LogPositions } {
+function fitting(logs: Logs, snapshots: Snapshots): { snapshot?: Snapshot<Position>; passed?: LogPositions } {
   let passed: LogPositions | undefined
   for (const snapshot of snapshots.newestFirst()) {
     const [journal, audit] = [

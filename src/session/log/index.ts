@@ -10,7 +10,14 @@ export {
   maxInlineBytes,
 } from './codec.ts'
 export { LazyCommit } from './lazy-commit.ts'
-export { verifiedText, withChecksum } from './line-checksum.ts'
-export { forkPoint, type LogEnd, type LogEnds, type LogName, logNames } from './log-end.ts'
+export { forkPoint, type LogEnd, type LogEnds, type LogName, logNames, parseLogEnd } from './log-end.ts'
 export { type BlobName, checkRecord, type LogRecord, parseLogRecord } from './record.ts'
 export { sessionClosed } from './session-closed.ts'
+export {
+  encodeSnapshot,
+  keptSnapshots,
+  parseSnapshot,
+  restoreSnapshot,
+  type Snapshot,
+  type StoredSnapshot,
+} from './snapshot-codec.ts'
