@@ -1,7 +1,7 @@
 import type { TakenHold } from '../../src/session/files/open-session.ts'
 import { type SessionLockRecord, lockStanding } from '../../src/session/files/lock-record.ts'
 import type { LogPositions } from '../../src/session/files/logs.ts'
-import { sessionLockedError } from '../../src/session/files/session-lock.ts'
+import { sessionLocked } from '../../src/session/holder.ts'
 import { StintError } from '../../src/base/errors/stint-error.ts'
 import type { Holder } from '../../src/session/store.ts'
 
@@ -28,7 +28,7 @@ export class SimulatedLocks {
   take(id: string, kind: Holder['kind'], highestEpoch: number): TakenHold {
     const before = this.look(id)
     const standing = lockStanding(before, Number.MAX_SAFE_INTEGER, () => lives[this.life])
-    if (standing === 'held') throw sessionLockedError(id, before?.holder)
+    if (standing === 'held') throw sessionLocked(id, before?.holder)
     const epoch = Math.max(before?.epoch ?? 0, highestEpoch) + 1
     let ours: SessionLockRecord = { holder: { ...anyone, kind, epoch }, epoch, ends: undefined }
     this.#write(id, ours)

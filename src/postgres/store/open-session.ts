@@ -56,7 +56,7 @@ async function openRow(
   { database, clock, hold, guard }: OpenContext,
   taken: Taken,
 ): Promise<PostgresSession> {
-  const { row, token, before, standing } = taken
+  const { row, token, before } = taken
   const { key, ends } = row
   const manifest = await readManifest(database, row)
   const common = { database, clock, guard, row, token, manifest }
@@ -80,7 +80,7 @@ async function openRow(
     cut: [],
     ignored: [],
     brokenSlots: brokenSlots(state),
-    tookOverFrom: standing === 'free' ? undefined : before.holder,
+    tookOverFrom: before.holder,
   }
   return new PostgresSession({
     ...common,

@@ -4,7 +4,7 @@ import { PostgresSessions } from '../../../test/support/postgres-sessions.ts'
 import { ownIdentity } from '../../base/process/liveness.ts'
 import type { Session } from '../../session/session.ts'
 import { PostgresDriver } from './driver.ts'
-import { standingOf } from './session-hold.ts'
+import { rowStanding } from './session-hold.ts'
 import type { RemoteHolder } from './session-row.ts'
 import { postgresStore } from './store.ts'
 
@@ -31,10 +31,10 @@ const holder: RemoteHolder = {
 
 test('who may take a session: the dead lose it at once, those out of sight when they were silent for five minutes', () => {
   const standing = (life: 'alive' | 'dead' | 'unknown', now: number) =>
-    standingOf({ token: 't', holder, now }, () => life)
+    rowStanding({ token: 't', holder, now }, () => life)
   const limit = 1000 + 5 * 60_000
-  expect(standingOf({ token: undefined, holder: undefined, now: 0 })).toBe('free')
-  expect(standingOf({ token: 't', holder: undefined, now: 0 })).toBe('dead')
+  expect(rowStanding({ token: undefined, holder: undefined, now: 0 })).toBe('released')
+  expect(rowStanding({ token: 't', holder: undefined, now: 0 })).toBe('dead')
   expect(standing('dead', 1000)).toBe('dead')
   expect(standing('alive', limit * 2)).toBe('held')
   expect(standing('unknown', limit)).toBe('held')

@@ -1,22 +1,23 @@
 import { hostname } from 'node:os'
-import { formatDuration } from '../../base/text/duration.ts'
 import { ulid } from '../../base/text/id.ts'
 import { type Liveness, liveness, ownIdentity } from '../../base/process/liveness.ts'
-import { StintError } from '../../base/errors/stint-error.ts'
 import type { Hold } from '../../session/driver.ts'
-import { holderStanding, type HolderStanding, sessionFenced, silenceMs } from '../../session/holder.ts'
+import {
+  holderStanding,
+  type LockStanding,
+  sessionFenced,
+  sessionLocked,
+  silenceMs,
+} from '../../session/holder.ts'
 import type { Database } from './database.ts'
 import { findRow, type RemoteHolder, type SessionRow } from './session-row.ts'
 
-/** - `free`: nobody holds it. `dead`: its holder has died. `silent`: nobody can see whether it lives, and it has not said so for too long. */
-export type Standing = 'free' | HolderStanding
-
 /** Over plain data: may a session with this row be taken? By the server's clock. */
-export function standingOf(
+export function rowStanding(
   { token, holder, now }: Pick<SessionRow, 'token' | 'holder' | 'now'>,
   alive: (holder: RemoteHolder) => Liveness = ({ process }) => liveness(process),
-): Standing {
-  if (token === undefined) return 'free'
+): LockStanding {
+  if (token === undefined) return 'released'
   // Who cannot be named cannot be asked either.
   if (holder === undefined) return 'dead'
   return holderStanding(holder, alive(holder), now)
@@ -40,7 +41,7 @@ export interface Taken {
   token: string
   row: SessionRow
   before: SessionRow
-  standing: Standing
+  standing: LockStanding
 }
 
 const takeSql = (more: string): string => `UPDATE stint.session
@@ -59,8 +60,8 @@ export async function take(
   const claim = newClaim(hold)
   let before = await findRow(database, id)
   for (;;) {
-    const standing = standingOf(before)
-    if (standing === 'held' && !force) throw locked(before)
+    const standing = rowStanding(before)
+    if (standing === 'held' && !force) throw sessionLocked(id, before.holder, before.now)
     // Who was silent may say something in this very moment.
     const silence = standing === 'silent' && !force ? silenceMs : null
     const sql = takeSql(remove ? ', removed_at = clock_timestamp()' : '')
@@ -123,20 +124,4 @@ export async function release(database: Database, { id, key }: SessionRow, token
     const [now] = await database.query('SELECT token FROM stint.session WHERE key = $1', key)
     if (now === undefined || now.token !== null) throw sessionFenced(id)
   })
-}
-
-export function locked({ id, holder, now }: SessionRow): StintError {
-  if (holder === undefined) return new StintError('SESSION_LOCKED', `session ${id} is in use`)
-  const { process: owner, host, purpose } = holder
-  const since = new Date(holder.since).toISOString()
-  const age = formatDuration(Math.max(0, Math.round(now - holder.since)))
-  const doing = purpose === undefined ? '' : ` (${purpose})`
-  return new StintError(
-    'SESSION_LOCKED',
-    `session ${id} is held by pid ${owner.pid} on ${host}${doing} for ${age}`,
-    {
-      detail: `session=${id} pid=${owner.pid} host=${host} since=${since}`,
-      facts: { holder: { pid: owner.pid, host, since, purpose } },
-    },
-  )
 }

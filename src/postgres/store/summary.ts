@@ -1,6 +1,6 @@
-import { liveness } from '../../base/process/liveness.ts'
-import type { SessionState, SessionSummary } from '../../session/store.ts'
-import { standingOf } from './session-hold.ts'
+import { sessionState } from '../../session/holder.ts'
+import type { SessionSummary } from '../../session/store.ts'
+import { rowStanding } from './session-hold.ts'
 import type { SessionRow } from './session-row.ts'
 
 /** What a list shows of a session. */
@@ -10,7 +10,7 @@ export function summaryOf(row: SessionRow): SessionSummary {
   return {
     id,
     store,
-    state: stateOf(row, createdAt === undefined),
+    state: sessionState(rowStanding(row), holder, createdAt === undefined || row.damage !== undefined),
     tool,
     title,
     workspace,
@@ -32,12 +32,4 @@ function creationOf({ manifest }: SessionRow): number | undefined {
   } catch {
     return undefined
   }
-}
-
-function stateOf(row: SessionRow, isBroken: boolean): SessionState {
-  const standing = standingOf(row)
-  if (standing === 'held')
-    return row.holder !== undefined && liveness(row.holder.process) === 'unknown' ? 'locked' : 'active'
-  if (isBroken || row.damage !== undefined) return 'damaged'
-  return standing === 'free' ? 'closed' : 'crashed'
 }

@@ -1,13 +1,14 @@
 import { newSessionId } from '../../base/text/id.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { damageFound } from '../../session/damage-error.ts'
+import { sessionLocked } from '../../session/holder.ts'
 import { emptyLogEnd, type LogEnd, type LogName, parseLogRecord } from '../../session/log/index.ts'
 import { importedManifest, type SessionTransfer } from '../../session/transfer.ts'
 import { checkSessionId, sessionExists } from '../../session/session-id.ts'
 import { readBlob } from './blob-row.ts'
 import { createStatement } from './create-statement.ts'
 import type { Ask, Database } from './database.ts'
-import { locked, standingOf } from './session-hold.ts'
+import { rowStanding } from './session-hold.ts'
 import { follow, linesOf } from './log-lines.ts'
 import { damageHint } from './recover.ts'
 import { findRow, postgresId, readManifest } from './session-row.ts'
@@ -16,7 +17,7 @@ import { verify } from './verify.ts'
 /** A session to be taken along: `SESSION_LOCKED` if somebody holds it, and what its damage is if it has any. */
 export async function pack(database: Database, id: string): Promise<SessionTransfer> {
   const row = await findRow(database, id)
-  if (standingOf(row) === 'held') throw locked(row)
+  if (rowStanding(row) === 'held') throw sessionLocked(id, row.holder, row.now)
   const damage = damageFound(id, await verify(database, id), damageHint)
   if (damage !== undefined) throw damage
   const { key, ends, turns } = row

@@ -5,7 +5,7 @@ import { laterSegment } from '../log/segment.ts'
 import { replaceFile } from '../../base/fs/atomic-file.ts'
 import { readFully } from '../../base/fs/disk.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
-import type { LockStanding } from './lock-record.ts'
+import type { LockStanding } from '../holder.ts'
 
 /** Where a writer goes on, so that nobody who came before can spoil it. */
 export function chooseAppendPoint(

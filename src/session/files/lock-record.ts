@@ -1,7 +1,7 @@
 import { parsePosition } from '../log/position.ts'
 import { ulid } from '../../base/text/id.ts'
 import type { Liveness } from '../../base/process/liveness.ts'
-import { holderStanding, type HolderStanding, parseHolder } from '../holder.ts'
+import { holderStanding, type LockStanding, parseHolder } from '../holder.ts'
 import type { Holder } from '../store.ts'
 import type { LogPositions } from './logs.ts'
 
@@ -14,9 +14,6 @@ export interface SessionLockRecord {
   /** How it was left by a writer that released it. */
   ends: LogPositions | undefined
 }
-
-/** - `released`: nobody can be writing. `dead`: neither, but it was not closed. `silent`: somebody may be, and must be fenced. */
-export type LockStanding = 'never' | 'released' | HolderStanding
 
 /** Over plain data: may a session with this lock be taken? */
 export function lockStanding(

@@ -1,10 +1,7 @@
-import { hostname } from 'node:os'
 import { fileRegister, type RegisterEntry, syncRegister } from '../../lease/index.ts'
-import { formatDuration } from '../../base/text/duration.ts'
-import { type Identity, liveness, ownIdentity } from '../../base/process/liveness.ts'
-import { thisMachine } from '../../base/process/platform.ts'
+import { liveness, ownIdentity } from '../../base/process/liveness.ts'
 import { codedError, StintError } from '../../base/errors/stint-error.ts'
-import { sessionFenced } from '../holder.ts'
+import { type LockStanding, sessionFenced, sessionLocked } from '../holder.ts'
 import type { Holder } from '../store.ts'
 import { confirmTouch, type Touch, touchSession } from './index/index-touch.ts'
 import {
@@ -12,7 +9,6 @@ import {
   type SessionLockRecord,
   formatLockRecord,
   parseLockRecord,
-  type LockStanding,
   lockStanding,
 } from './lock-record.ts'
 import type { LogPositions } from './logs.ts'
@@ -58,7 +54,7 @@ export class SessionLock {
       const held = readLock(register)
       const before = parseLockRecord(held.text, held.epoch)
       const standing = lockStanding(before, Date.now(), ({ process }) => liveness(process))
-      if (standing === 'held' && !request.force) throw sessionLockedError(session, before?.holder)
+      if (standing === 'held' && !request.force) throw sessionLocked(session, before?.holder)
       const now = Date.now()
       const epoch = Math.max(held.epoch, before?.epoch ?? 0, request.highestEpoch) + 1
       if (!isEpoch(epoch))
@@ -169,27 +165,4 @@ function swapLock(register: LockRegister, expected: number, text: string): Regis
   } catch (error) {
     throw codedError(error, 'write the lock of the session')
   }
-}
-
-export function sessionLockedError(session: string, holder: Holder | undefined): StintError {
-  if (holder === undefined) return new StintError('SESSION_LOCKED', `session ${session} is in use`)
-  const { process: owner, since, purpose } = holder
-  const age = formatDuration(Math.max(0, Date.now() - since))
-  const doing = purpose === undefined ? '' : ` (${purpose})`
-  return new StintError(
-    'SESSION_LOCKED',
-    `session ${session} is held by pid ${owner.pid}${doing} for ${age}`,
-    {
-      detail: `session=${session} pid=${owner.pid} since=${new Date(since).toISOString()}`,
-      facts: {
-        holder: { pid: owner.pid, host: hostOf(owner), since: new Date(since).toISOString(), purpose },
-      },
-    },
-  )
-}
-
-/** The name of its machine, if it is the one we are on: no record has the name of another. */
-function hostOf({ host, pidns }: Identity): string | undefined {
-  const here = thisMachine()
-  return host === here.host && pidns === here.pidns ? hostname() : undefined
 }

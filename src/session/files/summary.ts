@@ -5,6 +5,7 @@ import { readBackwards } from '../log/read.ts'
 import type { LogRecord } from '../log/record.ts'
 import type { Disk } from '../../base/fs/disk.ts'
 import { liveness } from '../../base/process/liveness.ts'
+import { sessionState } from '../holder.ts'
 import { factsOf, type Manifest } from '../manifest.ts'
 import type { SessionState, SessionSummary } from '../store.ts'
 import { isMarkedDamaged } from './damage-marker.ts'
@@ -46,10 +47,7 @@ export function readSummary(disk: Disk, paths: SessionPaths, manifest: Manifest)
 /** Over plain data, but for a look at the holder. */
 export function sessionStateOf(lock: SessionLockRecord | undefined, damaged: boolean): SessionState {
   const standing = lockStanding(lock, Date.now(), ({ process }) => liveness(process))
-  if (standing === 'held')
-    return lock?.holder !== undefined && liveness(lock.holder.process) === 'unknown' ? 'locked' : 'active'
-  if (damaged) return 'damaged'
-  return standing === 'dead' || standing === 'silent' ? 'crashed' : 'closed'
+  return sessionState(standing, lock?.holder, damaged)
 }
 
 /** In a loop, so that its file is closed. */

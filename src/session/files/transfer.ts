@@ -8,6 +8,7 @@ import { newSessionId } from '../../base/text/id.ts'
 import { liveness } from '../../base/process/liveness.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { damageFound } from '../damage-error.ts'
+import { sessionLocked } from '../holder.ts'
 import { importedManifest, type SessionTransfer } from '../transfer.ts'
 import { checkSessionId } from '../session-id.ts'
 import { filesystemId, findSession } from './find-session.ts'
@@ -15,7 +16,7 @@ import { lockStanding } from './lock-record.ts'
 import { logsOf } from './logs.ts'
 import { sessionPathsIn, type SessionPaths } from './paths.ts'
 import { recoverSession, sourcesIn } from './recover.ts'
-import { sessionLockedError, SessionLock } from './session-lock.ts'
+import { SessionLock } from './session-lock.ts'
 import { ensureSessions, syncSessionsName } from './sessions-directory.ts'
 import { publishSession, stageSession } from './staged-session.ts'
 import { verifySession } from './verify.ts'
@@ -25,7 +26,7 @@ export function readTransferFromFiles(disk: Disk, sessions: string, id: string):
   const { paths, manifest } = findSession(disk, sessions, id)
   const lock = SessionLock.look(paths.root)
   if (lockStanding(lock, Date.now(), ({ process }) => liveness(process)) === 'held')
-    throw sessionLockedError(id, lock?.holder)
+    throw sessionLocked(id, lock?.holder)
   const sources = sourcesIn(disk, paths, manifest, lock?.ends)
   const health = verifySession(sources)
   const damage = damageFound(id, health)
