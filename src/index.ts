@@ -60,7 +60,6 @@ export type {
   Visit,
   VisitOptions,
 } from './session/store.ts'
-export type { SweepScope } from './sweep/places.ts'
-export type { SweepReport } from './sweep/report.ts'
+export type { SweepReport, SweepScope } from './sweep/report.ts'
 export type { KeepReason, RemoveReason } from './sweep/verdict.ts'
 export { sweep, type SweepOptions, type SweepProgress, sweepSync } from './sweep/sweep.ts'

@@ -9,7 +9,7 @@ function install(world: World) {
   cpSync(dirname(stintBin), directory, { recursive: true, filter: (path) => !path.includes('.cache') })
   // Whether a run sweeps depends on what the one before it has not cleaned up yet.
   const caches = () =>
-    readdirSync(directory).filter((name) => name.includes('.cache') && !name.startsWith('sweep-at-start'))
+    readdirSync(directory).filter((name) => name.includes('.cache') && !name.startsWith('sweep-engine'))
   const stint = (args: string[], options = {}) =>
     world.start(process.execPath, [join(directory, 'stint.cjs'), ...args], options).finished
   return { directory, caches, stint }

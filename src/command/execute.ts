@@ -1,5 +1,5 @@
 import { StintError } from '../base/errors/stint-error.ts'
-import { sweepAtStart } from '../sweep/sweep-at-start.ts'
+import { sweepAtStart } from '../sweep/index.ts'
 import type { Reply } from './reply.ts'
 import { Children } from './children.ts'
 import type { CommandContext } from './context.ts'

@@ -1,15 +1,19 @@
 import type { Removal, RemovalFailure } from '../base/fs/remove-tree.ts'
 import type { EntryFacts, KeepReason, RemoveReason } from './verdict.ts'
 
-/** What a sweep has done, and what it has left. */
+/** The parts a sweep can be limited to. Sessions do not expire, so `sessions` is never part of `all`. */
+export const sweepScopes = ['scratch', 'outputs', 'trash', 'sessions', 'all'] as const
+export type SweepScope = (typeof sweepScopes)[number]
+
+/** What a sweep removed, and what it left. */
 export interface SweepReport {
   removed: { path: string; type: EntryFacts['type']; bytes: number; reason: RemoveReason }[]
   kept: { path: string; reason: KeepReason }[]
   failures: RemovalFailure[]
   bytesFreed: number
-  /** Files and directories that went, also those inside of what is listed; 0 in a dry run. */
+  /** Files and directories removed, including those inside the listed entries; 0 in a dry run. */
   entriesRemoved: number
-  /** False if the budget ended it. */
+  /** False if the sweep ran out of its time budget. */
   complete: boolean
 }
 
@@ -22,7 +26,7 @@ export const emptyReport = (): SweepReport => ({
   complete: true,
 })
 
-/** Adds what became of one entry to the report. */
+/** Adds the removal of one entry to the report. */
 export function addToReport(
   report: SweepReport,
   entry: Omit<SweepReport['removed'][number], 'bytes'>,
@@ -31,7 +35,7 @@ export function addToReport(
   report.bytesFreed += bytes
   report.entriesRemoved += removed
   report.complete &&= complete
-  // One at a time: as arguments of a call, a few hundred thousand are too many.
+  // Not `push(...failures)`: a few hundred thousand arguments overflow the stack.
   for (const failure of failures) report.failures.push(failure)
   if (complete && failures.length === 0) report.removed.push({ ...entry, bytes })
 }

@@ -1,12 +1,12 @@
 import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
-import { withHomeErrors, homeUnsafe, stintHome } from '../base/fs/home.ts'
-import { isSessionId } from '../base/text/id.ts'
+import { homeUnsafe, stintHome, withHomeErrors } from '../base/fs/home.ts'
 import { ownDirectoryProblem } from '../base/fs/own-directory.ts'
+import { isSessionId } from '../base/text/id.ts'
 
 /**
- * `$STINT_HOME/trash`, where removed sessions wait to be deleted; undefined if there is none. What is not a directory of ours is
- * `HOME_UNSAFE`: a link would have the sweep delete somewhere else.
+ * Finds `$STINT_HOME/trash`, where removed sessions wait to be deleted; undefined if it is missing. Throws
+ * `HOME_UNSAFE` for anything but a directory of this user: a link would make the sweep delete elsewhere.
  */
 export function findSessionTrash(home: string = stintHome()): string | undefined {
   for (const path of [home, join(home, 'trash')]) {
@@ -18,14 +18,14 @@ export function findSessionTrash(home: string = stintHome()): string | undefined
   return join(home, 'trash')
 }
 
-/** What every session has, from the beginning. */
+/** Every session has one from the beginning. */
 const manifestFile = 'manifest.json'
 
-/** A name may be anybody's: what makes a directory a session is its manifest, a file and no link. */
+/** The name alone proves nothing: a directory is a session if it contains a manifest, as a regular file. */
 export const isTrashedSession = (name: string, trash: string): boolean =>
   isSessionName(name) && isFile(join(trash, name, manifestFile))
 
-/** `<sessionId>`, or `<sessionId>-<something>`, for a session that was removed more than once. */
+/** `<sessionId>`, or `<sessionId>-<suffix>` if the trash already had a session with that id. */
 const isSessionName = (name: string): boolean =>
   isSessionId(name) || (/-[A-Za-z0-9._]+$/.test(name) && isSessionId(name.slice(0, name.lastIndexOf('-'))))
 

@@ -1,40 +1,40 @@
 import { join } from 'node:path'
-import { type Clock, systemClock } from '../base/process/clock.ts'
-import { readable } from '../base/fs/byte-path.ts'
-import { runToEnd, runInTurns } from '../base/process/run-generator.ts'
 import { errorCode } from '../base/errors/stint-error.ts'
+import { readable } from '../base/fs/byte-path.ts'
+import { type Clock, systemClock } from '../base/process/clock.ts'
+import { runInTurns, runToEnd } from '../base/process/run-generator.ts'
 import type { ScratchRoot } from '../scratch/root.ts'
-import { removeEntry } from './dispose.ts'
-import { type Judged, judgeEntry } from './judge-entry.ts'
-import { type SweptListing, listSwept, directoriesIn, type SweepScope } from './places.ts'
-import { emptyReport, type SweepReport } from './report.ts'
-import { markSuperseded } from './superseded.ts'
+import { type JudgedEntry, judgeEntry, markSuperseded } from './judge-entry.ts'
+import { removeEntry } from './remove-entry.ts'
+import { emptyReport, type SweepReport, type SweepScope } from './report.ts'
+import { directoriesIn, listSwept, type SweptListing } from './swept-directories.ts'
 import { keepIfTooYoung } from './verdict.ts'
 
 export interface SweepOptions {
   root?: ScratchRoot
-  /** What to look at: everything that dead runs leave (`all`), or a part of it. */
+  /** What to sweep: everything that dead runs leave (`all`), or a part of it. */
   scope?: SweepScope
-  /** Removes only what has not changed for this long. Never makes anything else removable. */
+  /** Removes only what has not changed for this many milliseconds. Never makes anything else removable. */
   olderThanMs?: number
-  /** Report what would be removed, and change nothing. */
+  /** Reports what would be removed, and changes nothing. */
   dryRun?: boolean
-  /** Stop after this many milliseconds; what is left is for the next sweep. */
+  /** Stops after this many milliseconds; the next sweep continues. */
   budgetMs?: number
   clock?: Clock
-  /** Called now and then with how far it is. */
+  /** Called repeatedly while the sweep is under way. */
   onProgress?: (progress: SweepProgress) => void
 }
 
 export interface SweepProgress {
-  /** Entries looked at, of all there are. */
+  /** Number of entries judged so far. */
   done: number
+  /** Number of entries in all swept directories. */
   total: number
   bytesFreed: number
 }
 
-/** A sweep with a budget removes at most this many entries of one tree: a large one must not use up all the time. */
-const limitInAHurry = 500
+/** A sweep with a time budget removes at most this many entries of one tree, so that a large tree leaves time for others. */
+const entriesPerTreeInBudget = 500
 
 /**
  * Removes what dead runs left behind, giving way to the event loop.
@@ -45,7 +45,7 @@ const limitInAHurry = 500
 export const sweep = (options: SweepOptions = {}): Promise<SweepReport> => runInTurns(sweepSteps(options))
 
 /**
- * Removes what dead runs left behind, in one go.
+ * Removes what dead runs left behind, blocking until it is done.
  *
  * @example
  * const { removed } = sweepSync({ budgetMs: 25 })
@@ -55,7 +55,7 @@ export const sweepSync = (options: SweepOptions = {}): SweepReport => runToEnd(s
 function* sweepSteps(options: SweepOptions): Generator<void, SweepReport> {
   const report = emptyReport()
   const progress = { done: 0, total: 0 }
-  const steps = goThrough(options, report, progress)
+  const steps = sweepDirectories(options, report, progress)
   for (;;) {
     const { done } = steps.next()
     options.onProgress?.({ ...progress, bytesFreed: report.bytesFreed })
@@ -64,66 +64,71 @@ function* sweepSteps(options: SweepOptions): Generator<void, SweepReport> {
   }
 }
 
-function* goThrough(
+function* sweepDirectories(
   options: SweepOptions,
   report: SweepReport,
   progress: { done: number; total: number },
 ): Generator<void> {
   const clock = options.clock ?? systemClock
   const end = clock.mono() + (options.budgetMs ?? Number.POSITIVE_INFINITY)
-  const places = directoriesIn(options.scope ?? 'all', options)
-  const listings = places.map((place) => listSwept(place, options))
+  const directories = directoriesIn(options.scope ?? 'all', options)
+  const listings = directories.map((directory) => listSwept(directory, options))
   progress.total = listings.reduce((sum, { names }) => sum + names.length, 0)
 
-  noteOddNames(listings, report)
-  const keptOnPurpose: Judged[] = []
+  reportUndecodable(listings, report)
+  const keptOnPurpose: JudgedEntry[] = []
   const seen = new Set<string>()
-  for (const { place, names } of listings) {
-    for (const name of startSomewhere(names, options.budgetMs)) {
+  for (const { directory, names } of listings) {
+    for (const name of fromRandomStart(names, options.budgetMs)) {
       yield
       if (clock.mono() > end) {
         report.complete = false
         return
       }
       progress.done += 1
-      // A record goes with its scratch; only what is left of others is looked at by itself.
-      if (place.kind === 'tracked' && seen.has(name)) continue
+      // The record of tracked paths was handled with the scratch of the same name.
+      if (directory.kind === 'tracked' && seen.has(name)) continue
       seen.add(name)
       try {
-        const judged = yield* judgeEntry(place, name, clock.now())
+        const judged = yield* judgeEntry(directory, name, clock.now())
         if (judged?.verdict.reason === 'kept-on-purpose') keptOnPurpose.push(judged)
-        else if (judged !== undefined) yield* settle(judged, clock.now(), options, report)
+        else if (judged !== undefined) yield* applyVerdict(judged, clock.now(), options, report)
       } catch (error) {
-        // One that cannot even be looked at must not stop the rest.
-        const path = join(place.directory, name)
+        // An entry that cannot be inspected must not stop the sweep of the rest.
+        const path = join(directory.path, name)
         report.failures.push({ path, type: 'directory', error: errorCode(error) ?? String(error) })
       }
     }
   }
-  for (const judged of markSuperseded(keptOnPurpose)) yield* settle(judged, clock.now(), options, report)
+  for (const judged of markSuperseded(keptOnPurpose))
+    yield* applyVerdict(judged, clock.now(), options, report)
 }
 
-/** Our names are plain ASCII: what else is there is not ours to touch. */
-function noteOddNames(listings: readonly SweptListing[], report: SweepReport): void {
-  for (const { place, odd } of listings)
-    for (const name of odd)
-      report.kept.push({ path: join(place.directory, readable(name)), reason: 'not-stint' })
+/** stint gives only ASCII names, so an entry with an undecodable name was made by another program and stays. */
+function reportUndecodable(listings: readonly SweptListing[], report: SweepReport): void {
+  for (const { directory, undecodable } of listings)
+    for (const name of undecodable)
+      report.kept.push({ path: join(directory.path, readable(name)), reason: 'not-stint' })
 }
 
-/** Removes an entry, or says why not. */
-function* settle(judged: Judged, now: number, options: SweepOptions, report: SweepReport): Generator<void> {
-  const { path, candidate } = judged
-  const { dryRun, budgetMs, olderThanMs } = options
-  const { remove, reason } = keepIfTooYoung(judged.verdict, candidate.changedAt, now, olderThanMs)
+/** Removes an entry, or reports why it stays. */
+function* applyVerdict(
+  judged: JudgedEntry,
+  now: number,
+  { dryRun, budgetMs, olderThanMs }: SweepOptions,
+  report: SweepReport,
+): Generator<void> {
+  const { path, facts } = judged
+  const { remove, reason } = keepIfTooYoung(judged.verdict, facts.changedAt, now, olderThanMs)
   if (!remove) report.kept.push({ path, reason })
   else {
-    const limit = budgetMs === undefined ? undefined : limitInAHurry
+    const limit = budgetMs === undefined ? undefined : entriesPerTreeInBudget
     yield* removeEntry(judged, reason, { dryRun, limit }, report)
   }
 }
 
-/** A sweep with a budget must not spend it on the same living runs every time. */
-function startSomewhere(names: readonly string[], budgetMs: number | undefined): readonly string[] {
+/** Rotates the names of a sweep with a budget, so that it does not spend the budget on the same living runs each time. */
+function fromRandomStart(names: readonly string[], budgetMs: number | undefined): readonly string[] {
   if (budgetMs === undefined || names.length < 2) return names
   const start = Math.floor(Math.random() * names.length)
   return [...names.slice(start), ...names.slice(0, start)]

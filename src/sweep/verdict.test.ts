@@ -15,7 +15,7 @@ const candidates: fc.Arbitrary<EntryFacts> = fc.record(
       'other' as const,
     ),
     type: fc.constantFrom('directory' as const, 'symlink' as const, 'file' as const),
-    ours: fc.boolean(),
+    sameUser: fc.boolean(),
     changedAt: fc.integer({ min: 0, max: 3 * unprovenAgeMs }),
     owner: fc.record({
       liveness,
@@ -26,7 +26,7 @@ const candidates: fc.Arbitrary<EntryFacts> = fc.record(
     children: fc.array(liveness, { maxLength: 3 }),
     expiresAt: fc.integer({ min: 0, max: 3 * unprovenAgeMs }),
   },
-  { requiredKeys: ['kind', 'type', 'ours', 'changedAt', 'children'] },
+  { requiredKeys: ['kind', 'type', 'sameUser', 'changedAt', 'children'] },
 )
 const times = fc.integer({ min: 0, max: 3 * unprovenAgeMs })
 const isRun = ({ kind }: EntryFacts) => kind === 'scratch' || kind === 'staging' || kind === 'tracked'
@@ -36,7 +36,7 @@ test('nothing foreign, linked or unknown is ever removed', () => {
     fc.property(candidates, times, (candidate, now) => {
       const inTrash = candidate.kind === 'trash'
       const untouchable =
-        !candidate.ours || (!inTrash && candidate.type === 'symlink') || candidate.kind === 'other'
+        !candidate.sameUser || (!inTrash && candidate.type === 'symlink') || candidate.kind === 'other'
       if (untouchable) expect(decideFate(candidate, now).remove).toBe(false)
     }),
   )
@@ -62,7 +62,7 @@ test('a dead run is always removed, unless it was to be kept', () => {
   const scratch: EntryFacts = {
     kind: 'scratch',
     type: 'directory',
-    ours: true,
+    sameUser: true,
     changedAt: 5,
     owner: dead,
     children: ['dead'],
@@ -75,7 +75,7 @@ test('a dead run is always removed, unless it was to be kept', () => {
 })
 
 test('the boundaries: exactly a day old is not old, exactly at its expiry is not expired', () => {
-  const base = { type: 'directory', ours: true, changedAt: 0, children: [] } as const
+  const base = { type: 'directory', sameUser: true, changedAt: 0, children: [] } as const
   expect(decideFate({ ...base, kind: 'scratch', children: [] }, unprovenAgeMs)).toMatchObject({
     remove: false,
   })
@@ -101,16 +101,16 @@ test('an age asked for narrows what goes, never widens it; exactly that old is o
   )
 })
 
-test('a removed session goes only as a directory of ours', () => {
+test('a removed session is deleted only if it is a directory of the same user', () => {
   const session: EntryFacts = {
     kind: 'session',
     type: 'directory',
-    ours: true,
+    sameUser: true,
     changedAt: 0,
     children: [],
   }
   expect(decideFate(session, 0)).toEqual({ remove: true, reason: 'removed-session' })
   expect(decideFate({ ...session, type: 'file' }, 0)).toEqual({ remove: false, reason: 'not-stint' })
   expect(decideFate({ ...session, type: 'symlink' }, 0)).toEqual({ remove: false, reason: 'symlink' })
-  expect(decideFate({ ...session, ours: false }, 0)).toEqual({ remove: false, reason: 'foreign-owner' })
+  expect(decideFate({ ...session, sameUser: false }, 0)).toEqual({ remove: false, reason: 'foreign-owner' })
 })

@@ -1,22 +1,22 @@
 import type { Liveness } from '../base/process/liveness.ts'
 import type { Keep } from '../scratch/owner.ts'
 
-/** What the sweep knows of one entry; gathered first, judged after. */
+/** What the sweep knows about one entry. `gatherFacts` collects it, `decideFate` decides on it. */
 export interface EntryFacts {
   kind: 'scratch' | 'staging' | 'output' | 'trash' | 'tracked' | 'session' | 'other'
-  /** What lstat says it is. */
+  /** The file type, from lstat. */
   type: 'directory' | 'symlink' | 'file'
-  /** Does it belong to us? */
-  ours: boolean
-  /** Last change of the entry itself, milliseconds since the epoch. */
+  /** Whether the entry belongs to the user who sweeps. */
+  sameUser: boolean
+  /** Last change of the entry itself, in milliseconds since the epoch. */
   changedAt: number
-  /** Undefined if there is no owner record that makes sense. */
+  /** The owner that the record names; undefined without a valid record. `createdAt` is in milliseconds since the epoch. */
   owner?: { liveness: Liveness; keep: Keep; createdAt: number }
-  /** Is there an owner record that we may not read? */
+  /** Set if there is an owner record that cannot be read. */
   unreadable?: boolean
-  /** Of each recorded child. */
+  /** The liveness of each recorded child. */
   children: Liveness[]
-  /** When an output expires. */
+  /** When an output expires, in milliseconds since the epoch. */
   expiresAt?: number
 }
 
@@ -28,6 +28,7 @@ export type RemoveReason =
   | 'trash'
   | 'tracked'
   | 'removed-session'
+  | 'unfinished-session'
   | 'superseded'
 export type KeepReason =
   | 'owner-alive'
@@ -44,30 +45,30 @@ export type KeepReason =
 
 export type SweepVerdict = { remove: true; reason: RemoveReason } | { remove: false; reason: KeepReason }
 
-/** Where nothing can be proven, only what nobody has touched for this long is removed. */
+/** An entry whose owner cannot be proven dead is removed only if it has not changed for this long. */
 export const unprovenAgeMs = 24 * 3_600_000
 
 const remove = (reason: RemoveReason): SweepVerdict => ({ remove: true, reason })
 const keep = (reason: KeepReason): SweepVerdict => ({ remove: false, reason })
 
-/** May this entry be deleted? Only what is provably dead, or unproven and older than a day. */
-export function decideFate(candidate: EntryFacts, now: number): SweepVerdict {
-  if (!candidate.ours) return keep('foreign-owner')
-  // A link goes as a link, and nothing gets into the trash but to be deleted.
-  if (candidate.kind === 'trash') return remove('trash')
-  if (candidate.type === 'symlink') return keep('symlink')
-  if (candidate.kind === 'other') return keep('not-stint')
-  // Only a record of tracked paths is a file.
-  if ((candidate.type === 'file') !== (candidate.kind === 'tracked')) return keep('not-stint')
-  if (candidate.kind === 'session') return remove('removed-session')
-  if (candidate.kind === 'output') {
-    if (candidate.owner?.liveness === 'alive') return keep('owner-alive')
-    return now > (candidate.expiresAt ?? Number.POSITIVE_INFINITY) ? remove('expired') : keep('not-expired')
+/** Decides whether an entry may be deleted: only if its owner is provably dead, or unproven and a day old. */
+export function decideFate(facts: EntryFacts, now: number): SweepVerdict {
+  if (!facts.sameUser) return keep('foreign-owner')
+  // Every entry of the trash was moved there to be deleted. A link is unlinked, not followed.
+  if (facts.kind === 'trash') return remove('trash')
+  if (facts.type === 'symlink') return keep('symlink')
+  if (facts.kind === 'other') return keep('not-stint')
+  // Records of tracked paths are files; every other kind is a directory.
+  if ((facts.type === 'file') !== (facts.kind === 'tracked')) return keep('not-stint')
+  if (facts.kind === 'session') return remove('removed-session')
+  if (facts.kind === 'output') {
+    if (facts.owner?.liveness === 'alive') return keep('owner-alive')
+    return now > (facts.expiresAt ?? Number.POSITIVE_INFINITY) ? remove('expired') : keep('not-expired')
   }
-  return runVerdict(candidate, now)
+  return decideByOwner(facts, now)
 }
 
-/** Of what may go, only what has not changed for `ageMs`: narrows a verdict, never widens it. */
+/** Keeps a removable entry that changed less than `ageMs` ago. Never makes a kept entry removable. */
 export const keepIfTooYoung = (
   given: SweepVerdict,
   changedAt: number,
@@ -76,7 +77,7 @@ export const keepIfTooYoung = (
 ): SweepVerdict =>
   given.remove && ageMs !== undefined && now - changedAt < ageMs ? keep('too-young') : given
 
-function runVerdict({ owner, unreadable, children, changedAt }: EntryFacts, now: number): SweepVerdict {
+function decideByOwner({ owner, unreadable, children, changedAt }: EntryFacts, now: number): SweepVerdict {
   if (unreadable) return keep('unreadable')
   const old = now - changedAt > unprovenAgeMs
   if (owner === undefined) return old ? remove('ownerless-and-old') : keep('ownerless')

@@ -1,7 +1,7 @@
 import { isSessionId } from '../base/text/id.ts'
 import { StintError } from '../base/errors/stint-error.ts'
 import { createScratch, scratchVariables } from '../scratch/index.ts'
-import { sweepAtStart } from '../sweep/sweep-at-start.ts'
+import { sweepAtStart } from '../sweep/index.ts'
 import { setEnvironment } from './environment.ts'
 import { type Say, tellLeak } from './leak-report.ts'
 import { listLeft } from './leak-watch.ts'

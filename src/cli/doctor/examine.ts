@@ -1,7 +1,7 @@
 import { realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { type AllClaims, findWorkspace } from '../../lease/index.ts'
-import { measureEntries } from '../../sweep/inventory/measure-entries.ts'
+import { inspectTimer, measureEntries } from '../../sweep/index.ts'
 import { stintHome } from '../../base/fs/home.ts'
 import { ownIdentity } from '../../base/process/liveness.ts'
 import { mountHolding } from '../../base/fs/mounts.ts'
@@ -21,7 +21,7 @@ import { storeOfEnvironment } from '../store.ts'
 import { judgeClock, newestIn, setBackSince } from './clock.ts'
 import { judgeMount } from './mount.ts'
 import { checkShell, checkStart, judgeIdentity, judgeNode } from './runtime.ts'
-import { judgeTimer, readTimer } from './timer.ts'
+import { judgeTimer } from './timer.ts'
 import { nearestDirectory } from './trial-directory.ts'
 import { tryHome, tryTemp } from './try-place.ts'
 
@@ -49,7 +49,7 @@ export async function* examineAll(): AsyncGenerator<Check> {
     )
   }
   yield* look('hooks', async () => judgeHooks(await lookAtHooks(findWorkspace().path, true)))
-  yield* look('timer', () => judgeTimer(readTimer()))
+  yield* look('timer', async () => judgeTimer(await inspectTimer()))
   yield* look('postgres', lookAtPostgres)
 }
 

@@ -6,7 +6,7 @@ import type { ClaimedTarget } from '../../lease/all-claims.ts'
 import type { Claim } from '../../lease/claim.ts'
 import { ownIdentity } from '../../base/process/liveness.ts'
 import { mountHolding } from '../../base/fs/mounts.ts'
-import { serviceName, serviceUnit, timerName, timerUnit } from '../../sweep/timer/systemd-units.ts'
+import type { InstalledTimer } from '../../sweep/index.ts'
 import { judgeClock, setBackSince } from './clock.ts'
 import { type DirectoryFacts, judgeDirectory } from '../health/directory.ts'
 import { judgeFiles, judgeListing } from './judge-trials.ts'
@@ -165,18 +165,14 @@ test('processes: what cannot be told apart is said', () => {
   expect(checkShell('/no/such/sh')).toMatchObject({ level: 'warn' })
 })
 
-const job = { program: '/n', args: [], env: {}, everyMs: 60_000 }
-const units = { [serviceName]: serviceUnit(job), [timerName]: timerUnit(job) }
-
-test('the timer: none is fine; one that starts what is gone, or is started by nobody, is not', () => {
-  const state = { systemd: true, unitDirectory: '/d', units: {}, crontab: '' }
-  const judge = (more: object, active: boolean, missing: string[] = []) =>
-    judgeTimer({ state: { ...state, ...more }, active, missing }).level
-  expect(judge({}, false)).toBe('ok')
-  expect(judge({ units }, true)).toBe('ok')
-  expect(judge({ units }, false)).toBe('fail')
-  expect(judge({ units }, true, ['/gone'])).toBe('fail')
-  expect(judge({ units, systemd: false }, false)).toBe('warn')
-  expect(judge({ crontab: '1 * * * * x # stint-sweep-timer\n' }, false)).toBe('ok')
-  expect(judge({ units: { [timerName]: '[Timer]\n# another’s' } }, false)).toBe('ok')
+test('the timer: none is fine; one that starts missing files, or that nothing starts, is not', () => {
+  const judge = (given: Partial<InstalledTimer>) =>
+    judgeTimer({ kind: 'none', systemd: true, active: false, missing: [], ...given }).level
+  expect(judge({})).toBe('ok')
+  expect(judge({ kind: 'systemd', active: true })).toBe('ok')
+  expect(judge({ kind: 'systemd' })).toBe('fail')
+  expect(judge({ kind: 'systemd', active: true, missing: ['/gone'] })).toBe('fail')
+  expect(judge({ kind: 'systemd', systemd: false })).toBe('warn')
+  expect(judge({ kind: 'cron' })).toBe('ok')
+  expect(judge({ kind: 'cron', missing: ['/gone'] })).toBe('fail')
 })

@@ -1,4 +1,4 @@
-import type { MeasuredEntry } from '../../sweep/inventory/entry.ts'
+import type { MeasuredEntry } from '../../sweep/index.ts'
 import { formatBytes } from '../../base/text/size.ts'
 import { plural } from '../text/format.ts'
 import { type Check, fine, poor } from './check.ts'

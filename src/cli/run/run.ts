@@ -5,7 +5,7 @@ import { defineCommand } from '../../command/define-command.ts'
 import { newSessionId } from '../../base/text/id.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { keepPolicies } from '../../scratch/index.ts'
-import { budgetOf } from '../budget.ts'
+import { readBudget } from '../budget.ts'
 import { assertTtl } from '../lock/ttl.ts'
 
 const options = {
@@ -108,7 +108,7 @@ export const run = defineCommand({
     const lease = options.lock
       ? await (await import('./hold-lease.ts')).holdLease(context, options)
       : undefined
-    const budget = budgetOf(options)
+    const budget = readBudget(options)
     const watch = budget && (await import('./watch-budget.ts')).watchBudget(context, budget)
     const recording =
       options.record && context.sessionId !== undefined

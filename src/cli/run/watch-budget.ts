@@ -1,39 +1,38 @@
 import { join } from 'node:path'
 import type { CommandContext } from '../../command/context.ts'
-import { type Budget, budgetLevel } from '../../sweep/inventory/budget.ts'
 import { systemClock } from '../../base/process/clock.ts'
 import { timerMs } from '../../base/text/duration.ts'
 import { measureSteps, type TreeSize } from '../../base/fs/measure-tree.ts'
 import { runInTurns } from '../../base/process/run-generator.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { metaDirectory } from '../../scratch/index.ts'
-import { describeUse, warnOfBudget } from '../budget-text.ts'
+import { type Budget, budgetLevel, describeUse, warnOfBudget } from '../budget.ts'
 
 export interface BudgetWatch {
   /** Rejects with `BUDGET_EXCEEDED` while the program runs. */
   exceeded: Promise<never>
   /**
-   * The last look, when it has ended: whether a budget was kept must not depend on when somebody looked. The exit code of a
-   * program that has failed by itself tells more: then it is a warning.
+   * Measures once more after the program has ended, so that the result does not depend on the timing of the checks.
+   * If the program itself failed, an exceeded budget is only a warning: its exit code says more.
    */
   finish(exitCode: number): Promise<void>
 }
 
-const lookEveryMs = 100
-/** A look at a large scratch takes time: for every part of it, so many parts of rest, which makes at most 5 %. */
-const restShare = 19
+const checkEveryMs = 100
+/** Pause after each check, as a multiple of the time it took: measuring a large scratch uses at most 5 % of the time. */
+const pausePerCheck = 19
 
-/** Measures the run's scratch now and then, without what we have put there ourselves. */
+/** Measures the run's scratch repeatedly, without the files of stint itself. */
 export function watchBudget({ tmpDir, warn, onCleanup }: CommandContext, budget: Budget): BudgetWatch {
   let timer: NodeJS.Timeout | undefined
-  const said = new Set<string>()
-  const once = (about: string, say: () => void): void => {
-    if (said.has(about)) return
-    said.add(about)
-    say()
+  const warned = new Set<string>()
+  const warnOnce = (about: string, act: () => void): void => {
+    if (warned.has(about)) return
+    warned.add(about)
+    act()
   }
 
-  const look = async (): Promise<void> => {
+  const check = async (): Promise<void> => {
     const size = await runInTurns(
       measureSteps(tmpDir, {
         skip: join(tmpDir, metaDirectory),
@@ -42,16 +41,16 @@ export function watchBudget({ tmpDir, warn, onCleanup }: CommandContext, budget:
     )
     const level = budgetLevel(size, budget)
     if (level === 'over') throw exceededBy(size, budget)
-    if (level === 'near') once('near', () => warnOfBudget(size, budget, warn))
+    if (level === 'near') warnOnce('near', () => warnOfBudget(size, budget, warn))
     if (size.unreadable > 0)
-      once('unreadable', () =>
-        warn('BUDGET: some directories cannot be read; what is in them is not counted'),
+      warnOnce('unreadable', () =>
+        warn('BUDGET: some directories cannot be read; their contents are not counted'),
       )
   }
 
   const finish = async (exitCode: number): Promise<void> => {
     try {
-      await look()
+      await check()
     } catch (error) {
       if (exitCode === 0 || !(error instanceof StintError)) throw error
       warn(`${error.code}: ${error.message}`)
@@ -59,17 +58,17 @@ export function watchBudget({ tmpDir, warn, onCleanup }: CommandContext, budget:
   }
 
   const exceeded = new Promise<never>((_, reject) => {
-    const lookAgain = async (): Promise<void> => {
+    const checkAgain = async (): Promise<void> => {
       const began = systemClock.mono()
       try {
-        await look()
-        const restMs = Math.max(lookEveryMs, restShare * (systemClock.mono() - began))
-        timer = setTimeout(() => void lookAgain(), timerMs(restMs)).unref()
+        await check()
+        const pauseMs = Math.max(checkEveryMs, pausePerCheck * (systemClock.mono() - began))
+        timer = setTimeout(() => void checkAgain(), timerMs(pauseMs)).unref()
       } catch (error) {
         reject(error as Error)
       }
     }
-    timer = setTimeout(() => void lookAgain(), lookEveryMs).unref()
+    timer = setTimeout(() => void checkAgain(), checkEveryMs).unref()
   })
   exceeded.catch(() => {})
   onCleanup(() => clearTimeout(timer))

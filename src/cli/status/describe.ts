@@ -1,5 +1,5 @@
 import type { ClaimedTarget } from '../../lease/index.ts'
-import type { MeasuredEntry } from '../../sweep/inventory/entry.ts'
+import type { MeasuredEntry } from '../../sweep/index.ts'
 import { describeTarget } from '../lock/lock-options.ts'
 import { describeClaim } from '../lock/describe.ts'
 

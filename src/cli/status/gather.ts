@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import { findWorkspace } from '../../lease/index.ts'
-import { measureEntries } from '../../sweep/inventory/measure-entries.ts'
-import type { MeasuredEntry } from '../../sweep/inventory/entry.ts'
+import { type MeasuredEntry, measureEntries } from '../../sweep/index.ts'
 import { stintHome } from '../../base/fs/home.ts'
 import { findRoot, findTmp } from '../../scratch/index.ts'
 import type { SessionSummary } from '../../session/store.ts'

@@ -7,7 +7,7 @@ import { renderCheck } from '../health/render.ts'
 import { renderClaim } from '../lock/describe.ts'
 import { cell, pathCell, table } from '../text/table.ts'
 import { formatAge, maxLineChars, plural, shortPath } from '../text/format.ts'
-import { describeOwner } from '../temp/describe.ts'
+import { renderOwner } from '../temp/render-entries.ts'
 import type { StatusData } from './gather.ts'
 
 /** What a person reads: how things are, and what is to be done about it. */
@@ -103,7 +103,7 @@ const runRows = ({ runs, root }: StatusData): string[] =>
         `${run.partial ? '≥ ' : ''}${formatBytes(run.bytes)}`,
         String(run.files),
         formatAge(run.age_ms),
-        describeOwner(run),
+        renderOwner(run),
         run.session_id ?? '',
         root === null ? run.path : basename(run.path),
       ]),

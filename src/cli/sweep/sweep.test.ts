@@ -10,7 +10,7 @@ import { newRequestId, newSessionId } from '../../base/text/id.ts'
 import { ownIdentity } from '../../base/process/liveness.ts'
 import { openRoot } from '../../scratch/root.ts'
 import { sweepSync } from '../../sweep/sweep.ts'
-import { renderSweep, type SweepData, sweepFailure } from './report.ts'
+import { renderSweep, type SweepData, sweepFailure } from './sweep.ts'
 
 const dead = () => ({ ...ownIdentity(), pid: deadPid })
 

@@ -1,11 +1,11 @@
-import type { OptionTable } from '../../command/option.ts'
-import { defineBareCommand } from '../../command/define-command.ts'
-import { recordSweep } from '../../sweep/inventory/record-sample.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
-import { sweepScopes } from '../../sweep/places.ts'
-import { sweep } from '../../sweep/sweep.ts'
+import { formatBytes } from '../../base/text/size.ts'
+import { visibleText } from '../../base/text/escape.ts'
+import { defineBareCommand } from '../../command/define-command.ts'
+import type { OptionTable } from '../../command/option.ts'
+import { sweepStagedSessions } from '../../session/index.ts'
+import { addToReport, recordSweep, type SweepReport, sweep, sweepScopes } from '../../sweep/index.ts'
 import { openProgressBar } from '../terminal/progress-bar.ts'
-import { renderSweep, type SweepData, sweepData, sweepFailure } from './report.ts'
 import { manageTimer, renderTimer, type TimerData } from './timer.ts'
 
 const options = {
@@ -18,7 +18,7 @@ const options = {
   scope: {
     type: 'string',
     choices: sweepScopes,
-    help: 'what to look at (all: scratch, outputs and trash); sessions empties the trash of removed sessions',
+    help: 'what to look at (all: scratch, outputs and trash); sessions deletes removed and unfinished sessions',
   },
   'install-timer': { type: 'boolean', help: 'sweep regularly: a systemd user timer, or a crontab line' },
   'uninstall-timer': { type: 'boolean', help: 'remove that timer' },
@@ -32,22 +32,24 @@ export const sweepCommand = defineBareCommand({
   options,
   examples: [
     ['stint sweep', 'clean up now'],
-    ['stint sweep --dry-run --json', 'what would go, as JSON'],
+    ['stint sweep --dry-run --json', 'what would be removed, as JSON'],
     ['stint sweep --older-than 1d', 'keep what went wrong today, to look at it'],
     ['stint sweep --scope sessions', 'delete removed sessions for good'],
     ['stint sweep --install-timer --every 30m', 'from now on, every half hour'],
   ],
   async run(context, { options }): Promise<SweepData | TimerData> {
     const dryRun = options['dry-run']
+    const olderThanMs = options['older-than']
     const timer = timerAction(options)
     if (timer !== undefined) return manageTimer({ action: timer, everyMs: options.every, dryRun })
     const progress = await openProgressBar('sweeping', context)
     const report = await sweep({
       dryRun,
       scope: options.scope,
-      olderThanMs: options['older-than'],
+      olderThanMs,
       onProgress: ({ done, total, bytesFreed: bytes }) => progress?.update({ count: { done, total }, bytes }),
     }).finally(() => progress?.clear())
+    if (options.scope === 'sessions') addUnfinishedSessions(report, { dryRun, olderThanMs })
     if (!dryRun) await recordSweep(report)
     const data = sweepData(report, dryRun)
     if (data.failures.length > 0) throw sweepFailure(data)
@@ -55,6 +57,15 @@ export const sweepCommand = defineBareCommand({
   },
   render: (data) => ('timer' in data ? renderTimer(data) : renderSweep(data)),
 })
+
+/** Removes the sessions that a process began to create and, because it died, never finished. */
+function addUnfinishedSessions(
+  report: SweepReport,
+  options: { dryRun: boolean; olderThanMs: number | undefined },
+): void {
+  for (const { path, removal } of sweepStagedSessions(options))
+    addToReport(report, { path, type: 'directory', reason: 'unfinished-session' }, removal)
+}
 
 interface TimerOptions {
   'install-timer': boolean
@@ -64,7 +75,7 @@ interface TimerOptions {
   'older-than': number | undefined
 }
 
-/** What is asked of the timer, if anything is; what does not go together is refused. */
+/** The action on the timer that the options ask for, if any. Throws for options that exclude each other. */
 function timerAction(options: TimerOptions): 'install' | 'uninstall' | undefined {
   const { 'install-timer': install, 'uninstall-timer': uninstall } = options
   const refuse = (message: string): StintError => new StintError('ARG_ERROR', message)
@@ -74,4 +85,71 @@ function timerAction(options: TimerOptions): 'install' | 'uninstall' | undefined
   if (options.scope !== undefined || options['older-than'] !== undefined)
     throw refuse('the timer sweeps everything dead runs leave: --scope and --older-than do not go with it')
   return install ? 'install' : 'uninstall'
+}
+
+/** The `data` of the envelope. */
+export interface SweepData extends Pick<SweepReport, 'removed' | 'kept' | 'failures'> {
+  dry_run: boolean
+  bytes_freed: number
+}
+
+const sweepData = (report: SweepReport, dryRun: boolean): SweepData => ({
+  dry_run: dryRun,
+  removed: report.removed,
+  kept: report.kept,
+  failures: report.failures,
+  bytes_freed: report.bytesFreed,
+})
+
+/** How many lines of each kind are printed; the envelope has all. */
+const shownEntries = 20
+
+/** Reasons for keeping an entry that a user may want to investigate. */
+const notableReasons = new Set(['foreign-owner', 'symlink', 'not-stint', 'ownerless', 'owner-unknown'])
+
+/** Renders the largest removed entries, the kept entries worth a look, and the totals. */
+export function renderSweep({ dry_run, removed, kept, bytes_freed }: SweepData): string {
+  const largest = [...removed].sort((a, b) => b.bytes - a.bytes)
+  const notable = kept.filter(({ reason }) => notableReasons.has(reason))
+  return [
+    ...renderRows(largest.map(({ path, bytes, reason }) => [formatBytes(bytes), reason, path])),
+    `${dry_run ? 'would remove' : 'removed'} ${removed.length}, ${formatBytes(bytes_freed)}${byReason(removed)}`,
+    ...renderRows(notable.map(({ path, reason }) => ['kept', reason, path])),
+    `kept ${kept.length}${byReason(kept)}`,
+  ].join('\n')
+}
+
+function renderRows(rows: readonly (readonly [string, string, string])[]): string[] {
+  const shown = rows.slice(0, shownEntries)
+  const widths = [0, 1].map((column) => Math.max(0, ...shown.map((row) => row[column]?.length ?? 0)))
+  const lines = shown.map(
+    ([first, reason, path]) =>
+      `  ${first.padStart(widths[0] ?? 0)}  ${reason.padEnd(widths[1] ?? 0)}  ${visibleText(path)}`,
+  )
+  return rows.length > shown.length
+    ? [...lines, `  … and ${rows.length - shown.length} more (--json lists them all)`]
+    : lines
+}
+
+/** ` (3 owner-dead, 1 trash)`, the most frequent reason first; empty for no entries. */
+function byReason(entries: readonly { reason: string }[]): string {
+  const counts = new Map<string, number>()
+  for (const { reason } of entries) counts.set(reason, (counts.get(reason) ?? 0) + 1)
+  const parts = [...counts].sort(([, a], [, b]) => b - a).map(([reason, count]) => `${count} ${reason}`)
+  return parts.length === 0 ? '' : ` (${parts.join(', ')})`
+}
+
+const namedFailures = 5
+
+/** The error of a sweep that could not remove everything. It names the first failures; `data` has all of them. */
+export function sweepFailure(data: SweepData): StintError {
+  const { failures, removed, bytes_freed } = data
+  const named = failures.slice(0, namedFailures).map(({ path, error }) => `${visibleText(path)} (${error})`)
+  const more = failures.length > named.length ? ` and ${failures.length - named.length} more` : ''
+  const done = `removed ${removed.length}, ${formatBytes(bytes_freed)}`
+  return new StintError('PARTIAL_FAILURE', `${done}, but could not remove ${named.join(', ')}${more}`, {
+    data,
+    detail: `removed=${removed.length} failures=${failures.length}`,
+    phase: 'cleanup',
+  })
 }

@@ -1,9 +1,14 @@
 import { realpathSync } from 'node:fs'
-import { formatDuration } from '../../base/text/duration.ts'
 import { stintHome } from '../../base/fs/home.ts'
+import { formatDuration } from '../../base/text/duration.ts'
 import { findTmp } from '../../scratch/index.ts'
-import { checkTimerJob, hour, type TimerJob } from '../../sweep/timer/job.ts'
-import type { TimerKind, TimerStep } from '../../sweep/timer/plan.ts'
+import {
+  installTimer,
+  type TimerJob,
+  type TimerKind,
+  type TimerStep,
+  uninstallTimer,
+} from '../../sweep/index.ts'
 
 export interface TimerRequest {
   action: 'install' | 'uninstall'
@@ -13,41 +18,39 @@ export interface TimerRequest {
 
 export interface TimerData {
   dry_run: boolean
-  /** What it is now, or would be. */
-  timer: TimerKind | 'none'
+  /** How the timer is installed now, or would be. */
+  timer: TimerKind
   every?: string
-  /** What was done, or would be, in this order. */
+  /** The changes made, or planned, in this order. */
   steps: ShownStep[]
 }
 
 type ShownStep = { write: string; text: string } | { remove: string } | { run: string[]; input?: string }
 
-/** Installs or removes the timer that sweeps; the tools it takes are loaded only here. */
-export async function manageTimer({ action, everyMs = hour, dryRun }: TimerRequest): Promise<TimerData> {
-  const job = action === 'install' ? sweepJob(everyMs) : undefined
-  if (job !== undefined) checkTimerJob(job)
-  const { planInstall, planUninstall } = await import('../../sweep/timer/plan.ts')
-  const { readTimerState } = await import('../../sweep/timer/timer-state.ts')
-  const { carryOut } = await import('../../sweep/timer/carry-out.ts')
-  const state = readTimerState()
-  const { timer, steps } =
-    job !== undefined ? planInstall(state, job) : { timer: 'none' as const, steps: planUninstall(state) }
-  if (!dryRun) carryOut(steps)
-  const every = job !== undefined ? { every: formatDuration(everyMs) } : {}
-  return { dry_run: dryRun, timer, ...every, steps: steps.map(shown) }
+const defaultEveryMs = 3_600_000
+
+/** Installs or removes the timer that sweeps. */
+export async function manageTimer(request: TimerRequest): Promise<TimerData> {
+  const { action, everyMs = defaultEveryMs, dryRun } = request
+  if (action === 'uninstall') {
+    const { timer, steps } = await uninstallTimer({ dryRun })
+    return { dry_run: dryRun, timer, steps: steps.map(showStep) }
+  }
+  const { timer, steps } = await installTimer(sweepJob(everyMs), { dryRun })
+  return { dry_run: dryRun, timer, every: formatDuration(everyMs), steps: steps.map(showStep) }
 }
 
-/** The same program, temp directory and home as now: whoever starts it will have another environment. */
+/** Names the current program, temp directory and home explicitly: cron and systemd start jobs with another environment. */
 const sweepJob = (everyMs: number): TimerJob => ({
   program: process.execPath,
-  // Not by a link in some project's `node_modules/.bin`, or in a directory that is on nobody else's PATH.
+  // The real path, because a link in a project's `node_modules/.bin` may disappear with the project.
   args: [realpathSync.native(process.argv[1] ?? ''), 'sweep', '--json'],
   env: { STINT_TMP_ROOT: findTmp(), ...(process.env.STINT_HOME && { STINT_HOME: stintHome() }) },
   everyMs,
 })
 
-/** Tools are given bytes; a person reads UTF-8. */
-function shown(step: TimerStep): ShownStep {
+/** Decodes the Latin-1 input of a tool, one character a byte, into readable UTF-8. */
+function showStep(step: TimerStep): ShownStep {
   if ('remove' in step) return step
   if ('write' in step) return { write: step.write, text: step.text }
   const input = step.input === undefined ? {} : { input: Buffer.from(step.input, 'latin1').toString() }
@@ -67,7 +70,7 @@ export function renderTimer({ dry_run, timer, every, steps }: TimerData): string
 function renderStep(step: ShownStep, dryRun: boolean): string {
   const say = (would: string, did: string): string => (dryRun ? `would ${would}` : did)
   if ('remove' in step) return `${say('remove', 'removed')} ${step.remove}`
-  // What was written can be read there; what would be, only here.
+  // A dry run prints the contents too, because they are in no file yet.
   const text = dryRun ? (('write' in step ? step.text : step.input) ?? '') : ''
   const what =
     'write' in step ? `${say('write', 'wrote')} ${step.write}` : `${say('run', 'ran')} ${step.run.join(' ')}`

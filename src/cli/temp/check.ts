@@ -1,16 +1,13 @@
-import type { OptionTable } from '../../command/option.ts'
-import { defineBareCommand } from '../../command/define-command.ts'
-import { measureEntries } from '../../sweep/inventory/measure-entries.ts'
-import { type MeasuredEntry, sortEntries } from '../../sweep/inventory/entry.ts'
-import { totalsOf } from '../../sweep/inventory/totals.ts'
+import { StintError } from '../../base/errors/stint-error.ts'
 import { after, systemClock } from '../../base/process/clock.ts'
 import { formatBytes } from '../../base/text/size.ts'
-import { StintError } from '../../base/errors/stint-error.ts'
+import { defineBareCommand } from '../../command/define-command.ts'
+import type { OptionTable } from '../../command/option.ts'
 import { findRoot } from '../../scratch/index.ts'
-import { budgetOf, budgetOptions } from '../budget.ts'
-import { warnOfBudget } from '../budget-text.ts'
+import { type MeasuredEntry, measureEntries, sortEntries, sumEntries } from '../../sweep/index.ts'
+import { budgetOptions, readBudget, warnOfBudget } from '../budget.ts'
 import { plural } from '../text/format.ts'
-import { renderEntries } from './describe.ts'
+import { renderEntries } from './render-entries.ts'
 
 const options = {
   wait: { type: 'duration', value: 'D', help: 'how long to wait for cleanup that is under way (2s)' },
@@ -18,7 +15,7 @@ const options = {
 } as const satisfies OptionTable
 
 const defaultWaitMs = 2000
-const lookEveryMs = 50
+const checkEveryMs = 50
 
 export const tempCheckCommand = defineBareCommand({
   name: 'check',
@@ -26,13 +23,13 @@ export const tempCheckCommand = defineBareCommand({
   options,
   examples: [
     ['stint temp check', 'the last step of a CI job'],
-    ['stint temp check --wait 30s --json', 'give a large scratch time to go'],
+    ['stint temp check --wait 30s --json', 'give the removal of a large scratch time'],
   ],
   async run({ warn, say, signal }, { options }) {
-    const entries = await settled(options.wait ?? defaultWaitMs, signal)
-    warnOfBudget(totalsOf(entries), budgetOf(options), warn)
+    const entries = await waitForCleanup(options.wait ?? defaultWaitMs, signal)
+    warnOfBudget(sumEntries(entries), readBudget(options), warn)
     const orphans = sortEntries(entries.filter(isOrphan), 'size')
-    const { bytes, files } = totalsOf(orphans)
+    const { bytes, files } = sumEntries(orphans)
     const data = { orphans, bytes, files, checked: entries.length }
     if (orphans.length === 0) return data
     say(renderEntries(orphans, findRoot()?.path ?? '/').join('\n'))
@@ -47,12 +44,12 @@ export const tempCheckCommand = defineBareCommand({
 
 const isOrphan = ({ orphan }: MeasuredEntry): boolean => orphan
 
-/** At the end of a run its guard may still be emptying the trash: that is cleanup at work, not one that has failed. */
-async function settled(withinMs: number, signal: AbortSignal): Promise<MeasuredEntry[]> {
+/** Measures until nothing is left to sweep. The guard of a run that has just ended may still be emptying the trash. */
+async function waitForCleanup(withinMs: number, signal: AbortSignal): Promise<MeasuredEntry[]> {
   const end = systemClock.mono() + withinMs
   for (;;) {
     const entries = await measureEntries()
     if (!entries.some(isOrphan) || systemClock.mono() >= end || signal.aborted) return entries
-    await after(lookEveryMs)
+    await after(checkEveryMs)
   }
 }

@@ -1,11 +1,11 @@
 import { closeSync, constants, fstatSync, openSync, readSync, unlinkSync } from 'node:fs'
-import type { EntryTotals } from '../../sweep/inventory/totals.ts'
-import { openPrivateFile, writeAll } from '../../base/fs/private-file.ts'
 import { codedError, errorCode, StintError } from '../../base/errors/stint-error.ts'
+import { openPrivateFile, writeAll } from '../../base/fs/private-file.ts'
+import type { EntryTotals } from '../../sweep/index.ts'
 
 const header = 'Timestamp,Files,Directories,Total Size (bytes),Scratches,Live,Orphans,Growth (bytes)'
 
-/** A CSV file that grows by a line a sample, each in one write; one that is there already must be of the same kind. */
+/** A CSV file that grows by one line per sample, each in one write. An existing file must have the same header. */
 export class CsvFile {
   readonly #fd: number
   readonly #path: string
@@ -33,7 +33,7 @@ export class CsvFile {
   }
 }
 
-/** Undefined if there is something already. */
+/** Creates the file with its header; undefined if the path exists. */
 function create(path: string): number | undefined {
   let fd: number
   try {
@@ -46,7 +46,7 @@ function create(path: string): number | undefined {
     writeAll(fd, `${header}\n`)
     return fd
   } catch (error) {
-    // Without its header it would be taken for somebody else's file the next time.
+    // Without its header, the next run would refuse the file as one of another program.
     closeSync(fd)
     unlinkSync(path)
     throw error
@@ -54,13 +54,13 @@ function create(path: string): number | undefined {
 }
 
 function reopen(path: string): number {
-  assertOurs(path)
-  // A user has named it: a link to it may lead there.
+  assertHeader(path)
+  // The user has named this path, so following a link is intended.
   return openSync(path, 'a')
 }
 
-function assertOurs(path: string): void {
-  // A FIFO must not make us wait for a writer.
+function assertHeader(path: string): void {
+  // O_NONBLOCK: opening a FIFO must not wait for a writer.
   const fd = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
   try {
     const bytes = Buffer.alloc(header.length + 1)

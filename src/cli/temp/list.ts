@@ -1,14 +1,11 @@
-import type { OptionTable } from '../../command/option.ts'
-import { defineBareCommand } from '../../command/define-command.ts'
-import { measureEntries } from '../../sweep/inventory/measure-entries.ts'
-import { sortEntries } from '../../sweep/inventory/entry.ts'
-import { totalsOf } from '../../sweep/inventory/totals.ts'
 import { formatBytes } from '../../base/text/size.ts'
+import { defineBareCommand } from '../../command/define-command.ts'
+import type { OptionTable } from '../../command/option.ts'
 import { findRoot } from '../../scratch/index.ts'
-import { budgetOf, budgetOptions } from '../budget.ts'
-import { warnOfBudget } from '../budget-text.ts'
+import { measureEntries, sortEntries, sumEntries } from '../../sweep/index.ts'
+import { budgetOptions, readBudget, warnOfBudget } from '../budget.ts'
 import { plural } from '../text/format.ts'
-import { renderEntries } from './describe.ts'
+import { renderEntries } from './render-entries.ts'
 
 const options = {
   sort: { type: 'string', choices: ['size', 'age', 'name'], help: 'the largest or oldest first (size)' },
@@ -27,8 +24,8 @@ export const tempListCommand = defineBareCommand({
   ],
   async run({ warn }, { options }) {
     const entries = sortEntries(await measureEntries(), options.sort ?? 'size')
-    const total = totalsOf(entries)
-    warnOfBudget(total, budgetOf(options), warn)
+    const total = sumEntries(entries)
+    warnOfBudget(total, readBudget(options), warn)
     return { root: findRoot()?.path ?? null, entries, total }
   },
   render: ({ root, entries, total }) =>

@@ -1,16 +1,20 @@
-import type { OptionTable } from '../../command/option.ts'
+import { formatBytes } from '../../base/text/size.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
-import { activityOf } from '../../sweep/inventory/activity.ts'
-import { measureEntries } from '../../sweep/inventory/measure-entries.ts'
-import { type MeasuredEntry, sortEntries } from '../../sweep/inventory/entry.ts'
-import { readSamples } from '../../sweep/inventory/history.ts'
-import { seriesOf } from '../../sweep/inventory/sparkline.ts'
-import { totalsOf } from '../../sweep/inventory/totals.ts'
-import { stintHome } from '../../base/fs/home.ts'
+import type { OptionTable } from '../../command/option.ts'
 import { findRoot } from '../../scratch/index.ts'
-import { budgetOf, budgetOptions } from '../budget.ts'
-import { warnOfBudget } from '../budget-text.ts'
-import { renderStats } from './render-stats.ts'
+import {
+  type Activity,
+  type EntryTotals,
+  type History,
+  type MeasuredEntry,
+  measureEntries,
+  readHistory,
+  sortEntries,
+  sumEntries,
+} from '../../sweep/index.ts'
+import { budgetOptions, readBudget, warnOfBudget } from '../budget.ts'
+import { formatAge, plural } from '../text/format.ts'
+import { renderEntries } from './render-entries.ts'
 
 const options = {
   since: { type: 'duration', value: 'D', help: 'how far back the history goes (7d)' },
@@ -19,8 +23,18 @@ const options = {
 
 const defaultSinceMs = 7 * 86_400_000
 const largestShown = 5
-/** Points of a series: a line of a terminal. */
-const points = 40
+/** Points of a series, so that its sparkline fits into a line of a terminal. */
+const seriesPoints = 40
+
+interface StatsData {
+  root: string | null
+  now: EntryTotals
+  by_kind: Partial<Record<MeasuredEntry['kind'], number>>
+  largest: MeasuredEntry[]
+  since: number
+  history: Activity | null
+  series: History['series']
+}
 
 export const tempStatsCommand = defineBareCommand({
   name: 'stats',
@@ -31,33 +45,65 @@ export const tempStatsCommand = defineBareCommand({
     ['stint temp stats', 'now, and the last week'],
     ['stint temp stats --since 90d --json', 'for scripts'],
   ],
-  async run({ warn }, { options }) {
+  async run({ warn }, { options }): Promise<StatsData> {
     const now = Date.now()
     const since = Math.max(0, now - (options.since ?? defaultSinceMs))
     const entries = await measureEntries(now)
-    const total = totalsOf(entries)
-    const samples = readSamples(stintHome(), since, now)
-    warnOfBudget(total, budgetOf(options), warn)
+    const total = sumEntries(entries)
+    const { activity, series } = await readHistory(since, now, seriesPoints)
+    warnOfBudget(total, readBudget(options), warn)
     return {
       root: findRoot()?.path ?? null,
       now: total,
       by_kind: countKinds(entries),
       largest: sortEntries(entries, 'size').slice(0, largestShown),
       since,
-      history: activityOf(samples) ?? null,
-      series: {
-        bytes: seriesOf(samples, 'bytes_found', points),
-        files: seriesOf(samples, 'files', points),
-        scratches: seriesOf(samples, 'scratches', points),
-        orphans: seriesOf(samples, 'orphans_found', points),
-      },
+      history: activity ?? null,
+      series,
     }
   },
   render: renderStats,
 })
 
-function countKinds(entries: readonly MeasuredEntry[]): Partial<Record<MeasuredEntry['kind'], number>> {
-  const counts: Partial<Record<MeasuredEntry['kind'], number>> = {}
+function countKinds(entries: readonly MeasuredEntry[]): StatsData['by_kind'] {
+  const counts: StatsData['by_kind'] = {}
   for (const { kind } of entries) counts[kind] = (counts[kind] ?? 0) + 1
   return counts
+}
+
+function renderStats({ root, now, by_kind, largest, history, series }: StatsData): string {
+  const kinds = Object.entries(by_kind).map(([kind, count]) => `${count} ${kind}`)
+  return [
+    `now: ${formatBytes(now.bytes)} in ${plural(now.files, 'file')}; ${kinds.join(', ') || 'nothing'}`,
+    `     ${now.live} live, ${plural(now.orphans, 'orphan')}`,
+    ...(largest.length === 0 ? [] : ['', 'largest:', ...renderEntries(largest, root ?? '/')]),
+    '',
+    ...(history === null
+      ? ['no history yet: `stint sweep` and `stint temp watch` write it']
+      : [...renderActivity(history), ...renderSeries(series)]),
+  ].join('\n')
+}
+
+const renderActivity = (history: Activity): string[] => [
+  `history: ${plural(history.samples, 'sample')} over ${formatAge(history.to - history.from)}`,
+  `  made     ${plural(history.created, 'scratch', 'scratches')}, ${history.created_per_day} a day`,
+  `  removed  ${plural(history.removed, 'scratch', 'scratches')}, ${history.removed_per_day} a day`,
+  `  freed    ${formatBytes(history.freed)} by sweeps, ${formatBytes(history.freed_per_day)} a day`,
+]
+
+function renderSeries(series: StatsData['series']): string[] {
+  return Object.entries(series).map(([name, values]) => {
+    const top = Math.max(0, ...values)
+    return `  ${name.padEnd(9)} ${sparkline(values)}  at most ${name === 'bytes' ? formatBytes(top) : top}`
+  })
+}
+
+const bars = '▁▂▃▄▅▆▇█'
+
+/** Draws a row of bars, the highest for the largest value. Values below zero have the lowest bar. */
+export function sparkline(values: readonly number[]): string {
+  const top = Math.max(0, ...values)
+  const bar = (value: number): string =>
+    bars.charAt(top === 0 ? 0 : Math.round((Math.max(0, value) / top) * (bars.length - 1)))
+  return values.map(bar).join('')
 }

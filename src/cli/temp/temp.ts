@@ -16,7 +16,10 @@ export const temp: CommandGroup = {
       summary: 'print one line per sample',
       load: async () => (await import('./watch.ts')).tempWatchCommand,
     },
-    why: { summary: 'who made this path?', load: async () => (await import('./why.ts')).tempWhyCommand },
+    why: {
+      summary: 'which run made this path?',
+      load: async () => (await import('./why.ts')).tempWhyCommand,
+    },
     check: {
       summary: 'fail if dead runs have left anything',
       load: async () => (await import('./check.ts')).tempCheckCommand,

@@ -1,16 +1,12 @@
-import type { OptionTable } from '../../command/option.ts'
-import { defineBareCommand } from '../../command/define-command.ts'
-import { type BudgetLevel, budgetLevel } from '../../sweep/inventory/budget.ts'
-import { measureEntries } from '../../sweep/inventory/measure-entries.ts'
-import { recordSample } from '../../sweep/inventory/record-sample.ts'
-import { type EntryTotals, totalsOf } from '../../sweep/inventory/totals.ts'
 import { after, systemClock } from '../../base/process/clock.ts'
 import { formatBytes } from '../../base/text/size.ts'
-import { budgetOf, budgetOptions } from '../budget.ts'
-import { warnOfBudget } from '../budget-text.ts'
+import { defineBareCommand } from '../../command/define-command.ts'
+import type { OptionTable } from '../../command/option.ts'
+import { type EntryTotals, measureEntries, recordSample, sumEntries } from '../../sweep/index.ts'
+import { type BudgetLevel, budgetLevel, budgetOptions, readBudget, warnOfBudget } from '../budget.ts'
 import { intervalOption, readInterval } from '../interval.ts'
-import { plural } from '../text/format.ts'
 import { print } from '../terminal/print.ts'
+import { plural } from '../text/format.ts'
 import { CsvFile } from './csv.ts'
 
 const options = {
@@ -37,19 +33,19 @@ export const tempWatchCommand = defineBareCommand({
     const end = systemClock.mono() + (options['max-runtime'] ?? Number.POSITIVE_INFINITY)
     const csv = options.csv === undefined ? undefined : new CsvFile(options.csv)
     let before: EntryTotals | undefined
-    const budget = budgetOf(options)
+    const budget = readBudget(options)
     let lastLevel: BudgetLevel | undefined
     while (!signal.aborted) {
       const at = Date.now()
       const entries = await measureEntries(at)
-      const total = totalsOf(entries)
+      const total = sumEntries(entries)
       const growth = total.bytes - (before ?? total).bytes
       const line = json ? JSON.stringify({ at, ...total, growth }) : renderLine(at, total, growth)
       if (!print(`${line}\n`)) return
       csv?.add(at, total, growth)
       await recordSample('watch', { entries })
       const level = budget && budgetLevel(total, budget)
-      // Once each time that it gets there, not once a line.
+      // Warn when the level changes, not with every line.
       if (level !== lastLevel) warnOfBudget(total, budget, warn)
       lastLevel = level
       before = total

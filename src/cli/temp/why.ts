@@ -1,15 +1,15 @@
-import { defineBareCommand } from '../../command/define-command.ts'
-import { type TracedPath, tracePath } from '../../sweep/inventory/trace-path.ts'
-import { formatBytes } from '../../base/text/size.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
+import { formatBytes } from '../../base/text/size.ts'
 import { visibleText } from '../../base/text/escape.ts'
+import { defineBareCommand } from '../../command/define-command.ts'
 import { findRoot } from '../../scratch/index.ts'
+import { type TempEntry, type TracedPath, tracePath } from '../../sweep/index.ts'
 import { formatAge } from '../text/format.ts'
-import { describeFate, describeOwner } from './describe.ts'
+import { renderOwner } from './render-entries.ts'
 
 export const tempWhyCommand = defineBareCommand({
   name: 'why',
-  summary: 'Tells who made this path (session, run, context, test), and what will become of it.',
+  summary: 'Shows which run, session, context and test made this path, and what will become of it.',
   positionals: 'PATH',
   examples: [
     ['stint temp why "$TMPDIR/report.json"', 'a file in a scratch'],
@@ -17,23 +17,45 @@ export const tempWhyCommand = defineBareCommand({
   ],
   async run(_, { positionals }) {
     const path = onlyPath(positionals)
-    const root = findRoot()
-    const found = root && (await tracePath(root, path, Date.now()))
-    if (found === undefined) throw notOurs(path, root?.path)
+    const found = await tracePath(path, Date.now())
+    if (found === undefined) throw notFound(path, findRoot()?.path)
     const { entry, contexts, tracked } = found
     return {
       ...found,
       context: contexts.at(-1)?.name ?? tracked?.context ?? null,
       test_file: contexts.findLast(({ file }) => file !== null)?.file ?? null,
-      fate: tracked && !tracked.sweepable ? changedFate : describeFate(entry),
+      fate: tracked && !tracked.sweepable ? unprovenFate : fates[entry.reason],
     }
   },
   render: renderWhy,
 })
 
-/** A sweep deletes what a dead run tracks only if it is still the same file. */
-const changedFate =
+/** A sweep deletes a path that a dead run tracked only if it is still the same file. */
+const unprovenFate =
   'only its own run removes it: a sweep cannot tell whether it is still what the run tracked'
+
+const fates: Record<TempEntry['reason'], string> = {
+  'owner-dead': 'the next sweep removes it: its run is dead',
+  'unknown-and-old': 'the next sweep removes it: it is unknown whether its run is alive, and it is old',
+  'ownerless-and-old': 'the next sweep removes it: it names no owner, and is old',
+  expired: 'the next sweep removes it: its time is over',
+  trash: 'it is being deleted; if not, the next sweep deletes it',
+  superseded: 'the next sweep removes it: enough newer ones are kept',
+  'removed-session': 'a sweep of sessions removes it',
+  'unfinished-session': 'a sweep of sessions removes it',
+  'owner-alive': 'it is removed when its run ends',
+  'child-alive': 'it stays: its run is dead, but a child of it is alive',
+  'owner-unknown': 'it stays for a day: it is unknown whether its run is alive',
+  unreadable: 'it stays: it cannot be read, and its owner may be alive',
+  tracked: 'the next sweep removes it: its run is dead',
+  ownerless: 'it stays for a day: it names no owner',
+  'kept-on-purpose': 'it is kept on purpose, until ten newer ones are kept',
+  'not-expired': 'it stays until its time is over',
+  'too-young': 'it stays: it is too young',
+  'foreign-owner': 'it stays: it belongs to another user',
+  symlink: 'it stays: a symbolic link is never followed',
+  'not-stint': 'it stays: it does not belong to stint',
+}
 
 function onlyPath(positionals: readonly string[]): string {
   const [path, extra] = positionals
@@ -42,10 +64,10 @@ function onlyPath(positionals: readonly string[]): string {
   return path
 }
 
-function notOurs(path: string, root: string | undefined): StintError {
+function notFound(path: string, root: string | undefined): StintError {
   const where = root === undefined ? 'there is no scratch root' : `it is not in ${root}, and no run tracks it`
-  return new StintError('NOT_FOUND', `nothing is known of ${visibleText(path)}: ${where}`, {
-    hint: 'Check the path, and STINT_TMP_ROOT: the root is there, or else in the temp directory.',
+  return new StintError('NOT_FOUND', `nothing is known about ${visibleText(path)}: ${where}`, {
+    hint: 'Check the path, and STINT_TMP_ROOT: it names the directory with the scratch root.',
   })
 }
 
@@ -70,9 +92,9 @@ function renderWhy({
     ['belongs to', `${entry.kind} ${entry.path} (${formatBytes(entry.bytes)} in ${entry.files} files)`],
     ['tracked as', tracked && tracked.path],
     ['run', entry.request_id],
-    ['by', `${describeOwner(entry)}, ${formatAge(entry.age_ms)} ago`],
+    ['by', `${renderOwner(entry)}, ${formatAge(entry.age_ms)} ago`],
     ['session', entry.session_id],
-    ...parents.map((parent): [string, string] => ['in run', `${parent.request_id} ${describeOwner(parent)}`]),
+    ...parents.map((parent): [string, string] => ['in run', `${parent.request_id} ${renderOwner(parent)}`]),
     ...contexts.slice(0, -1).map(({ name }): [string, string] => ['in context', name]),
     ['context', context],
     ['test file', test_file],

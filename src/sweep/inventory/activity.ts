@@ -2,13 +2,13 @@ import type { Sample } from './sample.ts'
 
 const dayMs = 86_400_000
 
-/** What has come and gone over a stretch of the history. */
+/** What was created and removed over a stretch of the history. */
 export interface Activity {
   samples: number
-  /** Times of the first and the last sample. */
+  /** Times of the first and the last sample, in milliseconds since the epoch. */
   from: number
   to: number
-  /** Scratches made and removed: at least so many, since what lived between two samples only has been seen by nobody. */
+  /** Scratches created and removed. Lower bounds: no sample shows a scratch that lived only between two of them. */
   created: number
   removed: number
   /** Bytes freed by sweeps. */
@@ -18,8 +18,8 @@ export interface Activity {
   freed_per_day: number
 }
 
-/** Undefined without samples: there is nothing to tell. */
-export function activityOf(samples: readonly Sample[]): Activity | undefined {
+/** Sums up a stretch of the history; undefined without samples. */
+export function summarizeActivity(samples: readonly Sample[]): Activity | undefined {
   const [first] = samples
   const last = samples.at(-1)
   if (first === undefined || last === undefined) return undefined
@@ -31,13 +31,14 @@ export function activityOf(samples: readonly Sample[]): Activity | undefined {
       removed += sample.swept
       continue
     }
-    // What was there, and what is new, is there now or has gone; a sweep knows of some that nobody has seen come.
+    // A scratch of the previous sample, or a new one, is counted now or has been removed. A sweep can also have removed
+    // scratches that no sample saw.
     const gone = Math.max(sample.swept, before.scratches + sample.created - sample.scratches)
     removed += gone
     created += sample.scratches - before.scratches + gone
   }
   const freed = samples.reduce((sum, sample) => sum + sample.freed, 0)
-  // A rate from a few minutes would be a guess: what is shorter than a day counts as one.
+  // A rate extrapolated from minutes would be a guess, so a stretch shorter than a day counts as a day.
   const days = Math.max(1, (last.at - first.at) / dayMs)
   const perDay = (count: number): number => Math.round((10 * count) / days) / 10
   return {
@@ -51,4 +52,22 @@ export function activityOf(samples: readonly Sample[]): Activity | undefined {
     removed_per_day: perDay(removed),
     freed_per_day: Math.round(freed / days),
   }
+}
+
+type SeriesField = 'bytes_found' | 'files' | 'scratches' | 'orphans_found'
+
+/** The peaks of a field in at most `points` steps of equal length. A step without a sample repeats the one before. */
+export function peaksOverTime(samples: readonly Sample[], field: SeriesField, points: number): number[] {
+  const [first] = samples
+  const last = samples.at(-1)
+  if (first === undefined || last === undefined) return []
+  const width = Math.min(points, samples.length)
+  const span = Math.max(1, last.at - first.at)
+  const peaks: (number | undefined)[] = Array.from({ length: width })
+  for (const sample of samples) {
+    const step = Math.min(width - 1, Math.floor(((sample.at - first.at) / span) * width))
+    peaks[step] = Math.max(peaks[step] ?? 0, sample[field])
+  }
+  let before = 0
+  return peaks.map((peak) => (before = peak ?? before))
 }

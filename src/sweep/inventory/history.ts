@@ -1,35 +1,41 @@
-import { lstatSync, readdirSync, unlinkSync } from 'node:fs'
+import { lstatSync, readdirSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { ensureHomeDirectory, homeError, homeUnsafe } from '../../base/fs/home.ts'
+import { ensureHomeDirectory, homeError, homeUnsafe, stintHome } from '../../base/fs/home.ts'
+import { errorCode } from '../../base/errors/stint-error.ts'
+import { takeTurnIfDue } from '../../base/fs/at-most-every.ts'
 import { readLastLines } from '../../base/fs/regular-file.ts'
 import { ownDirectoryProblem } from '../../base/fs/own-directory.ts'
 import { appendPrivateFile } from '../../base/fs/private-file.ts'
-import { errorCode } from '../../base/errors/stint-error.ts'
-import { parseSample, type Sample } from './sample.ts'
+import type { SweepReport } from '../report.ts'
+import { type Activity, peaksOverTime, summarizeActivity } from './activity.ts'
+import type { MeasuredEntry } from './entry.ts'
+import { measureEntries } from './measure-entries.ts'
+import { makeSample, nothingSwept, parseSample, type Sample, type Sampler, type Swept } from './sample.ts'
 
-/** `$STINT_HOME/stats/<yyyy-mm>.ndjson`: a sample a line, a file a month. */
-export const statsDirectory = (home: string): string => join(home, 'stats')
+/** `$STINT_HOME/stats/<yyyy-mm>.ndjson`: one sample a line, one file a month. */
+const statsDirectory = (home: string): string => join(home, 'stats')
 
-/** How many months are kept, this one included. */
+/** How many months are kept, including the current one. */
 const keptMonths = 13
-/** Room for a few hundred of them. */
+/** Room for a few hundred samples. */
 const lastSampleBytes = 64 << 10
 
 const monthFile = (at: number): string => `${new Date(at).toISOString().slice(0, 7)}.ndjson`
 
-/** Appends a sample, whole: of any number of writers at once none tears the line of another. */
+/** Appends a sample with one write, so that concurrent writers cannot tear each other's lines. */
 export function appendSample(home: string, sample: Sample): void {
   const directory = statsDirectory(home)
   ensureHomeDirectory(home)
   ensureHomeDirectory(directory)
   appendPrivateFile(join(directory, monthFile(sample.at)), `${JSON.stringify(sample)}\n`)
-  for (const name of monthsIn(directory).slice(0, -keptMonths)) forget(join(directory, name))
+  for (const name of listMonths(directory).slice(0, -keptMonths))
+    rmSync(join(directory, name), { force: true })
 }
 
-/** The samples from `since` to `now`, in the order of time. A line that makes no sense is passed over. */
+/** Reads the samples from `since` to `now` (milliseconds since the epoch), ordered by time. Skips invalid lines. */
 export function readSamples(home: string, since: number, now: number): Sample[] {
   const directory = statsDirectory(home)
-  return monthsIn(directory)
+  return listMonths(directory)
     .filter((name) => name >= monthFile(since))
     .flatMap((name) => readLastLines(join(directory, name)))
     .flatMap((line) => parseSample(line) ?? [])
@@ -39,7 +45,7 @@ export function readSamples(home: string, since: number, now: number): Sample[] 
 
 export function lastSample(home: string): Sample | undefined {
   const directory = statsDirectory(home)
-  const newest = monthsIn(directory).at(-1)
+  const newest = listMonths(directory).at(-1)
   if (newest === undefined) return undefined
   return readLastLines(join(directory, newest), lastSampleBytes)
     .flatMap((line) => parseSample(line) ?? [])
@@ -47,7 +53,7 @@ export function lastSample(home: string): Sample | undefined {
 }
 
 /** The files of the history, the oldest first. */
-function monthsIn(directory: string): string[] {
+function listMonths(directory: string): string[] {
   try {
     const problem = ownDirectoryProblem(lstatSync(directory))
     if (problem !== undefined) throw homeUnsafe(directory, problem)
@@ -60,10 +66,61 @@ function monthsIn(directory: string): string[] {
   }
 }
 
-function forget(path: string): void {
-  try {
-    unlinkSync(path)
-  } catch {
-    // Somebody else has.
+/** The history over a stretch of time. */
+export interface History {
+  activity: Activity | undefined
+  /** Peaks over time, in steps of equal length. */
+  series: Record<'bytes' | 'files' | 'scratches' | 'orphans', number[]>
+}
+
+/** Reads the history from `since` to `now` (milliseconds since the epoch), with series of at most `points` steps. */
+export function readHistory(since: number, now: number, points: number): History {
+  const samples = readSamples(stintHome(), since, now)
+  return {
+    activity: summarizeActivity(samples),
+    series: {
+      bytes: peaksOverTime(samples, 'bytes_found', points),
+      files: peaksOverTime(samples, 'files', points),
+      scratches: peaksOverTime(samples, 'scratches', points),
+      orphans: peaksOverTime(samples, 'orphans_found', points),
+    },
   }
 }
+
+/** Keeps the history small however often somebody watches, or sweeps an empty root. */
+const atMostEveryMs = 60_000
+
+/**
+ * Adds a sample to the history: one for each sweep that removed something, otherwise at most one a minute from sweeps
+ * and one from watchers. Never fails its caller: with a full disk or a read-only home, the sample is lost.
+ */
+export async function recordSample(
+  by: Sampler,
+  { done = nothingSwept, entries }: { done?: Swept; entries?: readonly MeasuredEntry[] } = {},
+): Promise<void> {
+  try {
+    const home = stintHome()
+    const at = Date.now()
+    for (const directory of [home, statsDirectory(home)]) ensureHomeDirectory(directory)
+    const isDue = takeTurnIfDue(join(statsDirectory(home), `.${by}`), atMostEveryMs, at)
+    if (!isDue && done.taken.orphans === 0 && done.freed === 0) return
+    const before = lastSample(home)
+    appendSample(home, makeSample(entries ?? (await measureEntries(at)), { at, by, before, ...done }))
+  } catch {
+    // The command itself reports a fault that matters to the user.
+  }
+}
+
+/** Adds the sample of a sweep: what it removed, and what is left. */
+export async function recordSweep({ removed, bytesFreed }: SweepReport): Promise<void> {
+  const swept = removed.filter(({ reason }) => !notScratches.has(reason)).length
+  const sessions = removed.filter(({ reason }) => sessionReasons.has(reason))
+  const taken = {
+    orphans: removed.length - sessions.length,
+    bytes: bytesFreed - sessions.reduce((sum, { bytes }) => sum + bytes, 0),
+  }
+  await recordSample('sweep', { done: { swept, freed: bytesFreed, taken } })
+}
+
+const sessionReasons: ReadonlySet<string> = new Set(['removed-session', 'unfinished-session'])
+const notScratches: ReadonlySet<string> = new Set(['expired', 'trash', ...sessionReasons])

@@ -1,15 +1,14 @@
-import { systemClock } from '../../base/process/clock.ts'
 import { isWithin } from '../../base/fs/paths.ts'
 import { measureSteps, type TreeSize } from '../../base/fs/measure-tree.ts'
+import { systemClock } from '../../base/process/clock.ts'
 import { runInTurns } from '../../base/process/run-generator.ts'
 import { findRoot } from '../../scratch/root.ts'
-import type { TempEntry, MeasuredEntry } from './entry.ts'
+import type { MeasuredEntry, TempEntry, TrackedLine } from './entry.ts'
 import { listEntries } from './list-entries.ts'
-import type { TrackedLine } from './tracked-line.ts'
 
 /**
- * Everything in this user's root with its size, giving way to the event loop; nothing if there is no root. Whoever cannot wait says how long sizes may
- * take.
+ * Lists and measures everything in this user's root, giving way to the event loop; empty if there is no root. After
+ * `withinMs` milliseconds it stops counting, and the sizes are lower bounds (`partial`).
  */
 export async function measureEntries(
   now: number = Date.now(),
@@ -24,7 +23,7 @@ export async function measureEntries(
   return entries
 }
 
-/** With what a sweep would free: of tracked paths, what they lead to. */
+/** Adds what a sweep would free: for a record of tracked paths, the size of these paths. */
 export async function measureEntry(entry: TempEntry, isLate = (): boolean => false): Promise<MeasuredEntry> {
   const size: TreeSize = { files: 0, directories: 0, bytes: 0 }
   for (const path of entry.kind === 'tracked' ? sweepablePaths(entry.tracks) : [entry.path]) {
@@ -37,7 +36,7 @@ export async function measureEntry(entry: TempEntry, isLate = (): boolean => fal
   return { ...entry, ...size, ...(isLate() && { partial: true }) }
 }
 
-/** What lies in another tracked path is counted there. */
+/** The tracked paths that are in no other one, so that nothing is counted twice. */
 function sweepablePaths(tracks: readonly TrackedLine[]): string[] {
   const paths = [...new Set(tracks.filter(({ sweepable }) => sweepable).map(({ path }) => path))]
   return paths.filter((path) => !paths.some((outer) => outer !== path && isWithin(path, outer)))

@@ -1,31 +1,32 @@
 import { isCount, parseObject } from '../../base/text/fields.ts'
-import type { MeasuredEntry } from './entry.ts'
-import { type EntryTotals, totalsOf } from './totals.ts'
+import { type EntryTotals, type MeasuredEntry, sumEntries } from './entry.ts'
 
-/** One line of the history: what was there at one moment, and what was done since the line before. */
+/** One line of the history: what was there at one moment, and what was removed since the line before. */
 export interface Sample extends Omit<EntryTotals, 'entries'> {
   schema_version: 1
   /** Milliseconds since the epoch. */
   at: number
   by: Sampler
-  /** Scratches made since the sample before that are still there. */
+  /** Scratches created since the previous sample that still exist. */
   created: number
-  /** Scratches that this sweep has removed. */
+  /** Scratches that this sweep removed. */
   swept: number
-  /** Bytes that this sweep has freed. */
+  /** Bytes that this sweep freed. */
   freed: number
-  /** What this sweep has found: all that is here now, and what it has removed. */
+  /** Orphans and bytes before this sweep: those counted now, plus those it removed. */
   orphans_found: number
   bytes_found: number
 }
 
 export type Sampler = 'sweep' | 'watch'
 
-/** What a sweep has done just before its sample. */
+/** What a sweep did just before its sample. */
 export interface Swept {
+  /** Scratches removed. */
   swept: number
+  /** Bytes freed. */
   freed: number
-  /** What of it was in the root, where samples are taken: entries of any kind, and bytes. */
+  /** The part of it that was in the root, where samples are taken: entries of any kind, and bytes. */
   taken: { orphans: number; bytes: number }
 }
 
@@ -35,7 +36,7 @@ export function makeSample(
   entries: readonly MeasuredEntry[],
   { at, by, before, swept, freed, taken }: { at: number; by: Sampler; before: Sample | undefined } & Swept,
 ): Sample {
-  const { entries: _, ...totals } = totalsOf(entries)
+  const { entries: _, ...totals } = sumEntries(entries)
   const isNew = ({ kind, created_at }: MeasuredEntry): boolean =>
     kind === 'scratch' && before !== undefined && created_at > before.at
   const created = entries.filter(isNew).length
@@ -67,10 +68,10 @@ const counts = [
   'bytes_found',
 ] as const
 
-/** A line of the history, or undefined: torn, damaged, of another version. */
+/** Parses a line of the history; undefined if it is torn, damaged, or of another version. */
 export function parseSample(line: string): Sample | undefined {
   const read = parseObject(line)
-  // Older lines know only what was left.
+  // Lines of older versions have only the counts after the sweep.
   const value: typeof read = read && { orphans_found: read.orphans, bytes_found: read.bytes, ...read }
   if (value?.schema_version !== 1 || (value.by !== 'sweep' && value.by !== 'watch')) return undefined
   return counts.every((field) => isCount(value[field])) ? (value as unknown as Sample) : undefined

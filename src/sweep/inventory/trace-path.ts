@@ -1,39 +1,36 @@
 import { join, relative, resolve } from 'node:path'
-import { isWithin, realParentPath } from '../../base/fs/paths.ts'
 import { exists, listIfReadable } from '../../base/fs/exists.ts'
+import { isWithin, realParentPath } from '../../base/fs/paths.ts'
 import { runInTurns } from '../../base/process/run-generator.ts'
-import { readOwner } from '../../scratch/owner.ts'
-import type { ScratchRoot } from '../../scratch/root.ts'
-import { measureEntry } from './measure-entries.ts'
 import { type ContextLine, contextsContaining, readContexts } from '../../scratch/context-log.ts'
-import type { TempEntry, MeasuredEntry } from './entry.ts'
-import { listEntries, ownerFields } from './list-entries.ts'
-import { readTrackedLines, type TrackedLine } from './tracked-line.ts'
+import { readOwner } from '../../scratch/owner.ts'
+import { findRoot, type ScratchRoot } from '../../scratch/root.ts'
+import type { MeasuredEntry, TempEntry, TrackedLine } from './entry.ts'
+import { listEntries, ownerFields, readTrackedLines } from './list-entries.ts'
+import { measureEntry } from './measure-entries.ts'
 
-/** A run that others were started in. */
+/** A run in which other runs were started. */
 export type ParentRun = Pick<TempEntry, 'request_id' | 'session_id' | 'command' | 'pid' | 'liveness'>
 
-/** Where something comes from, as far as records tell. */
+/** Where a path comes from, according to the records of the runs. */
 export interface TracedPath {
   path: string
   exists: boolean
   /** The entry of the root that it belongs to. */
   entry: MeasuredEntry
-  /** The run this run was started in, the one that was started in, and so on. */
+  /** The run in which this run was started, then that run's parent, and so on. */
   parents: ParentRun[]
-  /** The contexts it lies in, the outermost first. */
+  /** The contexts that contain it, the outermost first. */
   contexts: ContextLine[]
-  /** For a path elsewhere: the record by which it is tracked. */
+  /** The record that tracks a path elsewhere; null for a path in the root. */
   tracked: TrackedLine | null
 }
 
-/** Who made this? Undefined if it is neither in the root nor tracked by a run. */
-export async function tracePath(
-  root: ScratchRoot,
-  path: string,
-  now: number,
-): Promise<TracedPath | undefined> {
-  // The root is known by its real path.
+/** Finds out which run made a path; undefined if the path is neither in the root nor tracked by a run. */
+export async function tracePath(path: string, now: number): Promise<TracedPath | undefined> {
+  const root = findRoot()
+  if (root === undefined) return undefined
+  // The root is listed by its real path.
   const target = realParentPath(resolve(path))
   const entries = await runInTurns(listEntries(root, now))
   const inside = entries.find((entry) => isWithin(target, entry.path))
@@ -58,14 +55,17 @@ function findTracked(root: ScratchRoot, target: string): { record: string; line:
       .filter((line) => isWithin(target, realParentPath(line.path)))
       .map((line) => ({ record, line }))
   })
-  // What stands there now comes before what has stood there once.
+  // A line that still matches the file takes precedence over one whose file was replaced.
   found.sort(
     (a, b) => Number(b.line.sweepable) - Number(a.line.sweepable) || b.line.path.length - a.line.path.length,
   )
   return found[0]
 }
 
-/** Of an output, the run's own log says only what was moved there under its old name. */
+/**
+ * The contexts of a path. Keeping a context logs it in the output directory; if that failed, the log of the run's scratch
+ * still has it, because a top-level context keeps the name of its directory.
+ */
 function contextsIn(root: ScratchRoot, { kind, path, request_id }: TempEntry, target: string): ContextLine[] {
   const inside = relative(path, target)
   if (kind === 'scratch' || kind === 'trash') return contextsContaining(inside, readContexts(path))
@@ -74,7 +74,7 @@ function contextsIn(root: ScratchRoot, { kind, path, request_id }: TempEntry, ta
   return own.length > 0 ? own : contextsContaining(inside, readContexts(join(root.path, request_id)))
 }
 
-/** More would be a forgery. */
+/** A longer chain is forged. */
 const maxParents = 32
 
 function parentsOf(root: ScratchRoot, { parent_request_id }: TempEntry): ParentRun[] {
@@ -84,8 +84,8 @@ function parentsOf(root: ScratchRoot, { parent_request_id }: TempEntry): ParentR
   while (next !== null && !seen.has(next) && parents.length < maxParents) {
     seen.add(next)
     const owner = readOwner(join(root.path, next)) ?? readOwner(join(root.trash, next))
-    const { parent_request_id, ...who } = ownerFields(owner, next)
-    parents.push(who)
+    const { parent_request_id, ...parent } = ownerFields(owner, next)
+    parents.push(parent)
     next = parent_request_id
   }
   return parents

@@ -1,47 +1,66 @@
 import { join } from 'node:path'
 import { StintError } from '../../base/errors/stint-error.ts'
-import { hasOurLine, withLine, withoutLine } from './crontab.ts'
+import { addCronLine, hasCronLine, parseCronCommand, removeCronLine } from './crontab.ts'
 import type { TimerJob } from './job.ts'
-import { isOurUnit, serviceName, serviceUnit, timerName, timerUnit } from './systemd-units.ts'
+import {
+  isStintUnit,
+  parseServiceCommand,
+  serviceName,
+  serviceUnit,
+  timerName,
+  timerUnit,
+} from './systemd-units.ts'
 
-/** What the system has, and what of ours is there already. */
+/** What the system offers, and what of it stint has already set up. */
 export interface TimerState {
-  /** Can `systemctl --user` be used? */
+  /** Whether `systemctl --user` works. */
   systemd: boolean
   unitDirectory: string
-  /** The text of what is there under our names in the unit directory. */
+  /** The contents of the files with the names of stint's units in the unit directory. */
   units: Readonly<Record<string, string>>
-  /** The user's crontab in Latin-1, a character a byte; empty if there is none, undefined if `crontab` cannot be used. */
+  /** The user's crontab in Latin-1, one character a byte. Empty if there is none, undefined if `crontab` does not work. */
   crontab: string | undefined
 }
 
-/** One thing to do, as data, so that it can be shown as well as done. */
+/** One change, as data, so that a dry run can show it. */
 export type TimerStep =
   | { write: string; text: string; before: string | undefined }
   | { remove: string }
   | { run: readonly string[]; input?: string }
 
-export type TimerKind = 'systemd' | 'cron'
+export type TimerKind = 'systemd' | 'cron' | 'none'
+
+/** How the timer of stint is installed. */
+export function installedKind({ units, crontab }: Pick<TimerState, 'units' | 'crontab'>): TimerKind {
+  if (isStintUnit(units[timerName] ?? '')) return 'systemd'
+  return hasCronLine(crontab ?? '') ? 'cron' : 'none'
+}
+
+/** The words of the command that the installed timer starts; empty without a timer of stint. */
+export function readTimerCommand({ units, crontab }: Pick<TimerState, 'units' | 'crontab'>): string[] {
+  const unit = units[serviceName] ?? ''
+  return isStintUnit(unit) ? parseServiceCommand(unit) : parseCronCommand(crontab ?? '')
+}
 
 const systemctl = (...args: string[]): TimerStep => ({ run: ['systemctl', '--user', ...args] })
 const replaceCrontab = (text: string): TimerStep =>
   text === '' ? { run: ['crontab', '-r'] } : { run: ['crontab', '-'], input: text }
 
-/** How to get a timer for the job: by systemd where there is one, else by cron. Doing it again changes nothing. */
+/** Plans a timer for the job: with systemd if it works, else with cron. Installing it again changes nothing. */
 export function planInstall(state: TimerState, job: TimerJob): { timer: TimerKind; steps: TimerStep[] } {
-  if (state.systemd) return { timer: 'systemd', steps: [...installUnits(state, job), ...dropLine(state)] }
+  if (state.systemd) return { timer: 'systemd', steps: [...writeUnits(state, job), ...dropCronLine(state)] }
   if (state.crontab === undefined)
     throw new StintError('TIMER_UNSUPPORTED', 'neither `systemctl --user` nor `crontab` can be used here')
-  const text = withLine(state.crontab, job)
+  const text = addCronLine(state.crontab, job)
   return { timer: 'cron', steps: text === state.crontab ? [] : [replaceCrontab(text)] }
 }
 
-function installUnits({ unitDirectory, units }: TimerState, job: TimerJob): TimerStep[] {
+function writeUnits({ unitDirectory, units }: TimerState, job: TimerJob): TimerStep[] {
   const texts = { [serviceName]: serviceUnit(job), [timerName]: timerUnit(job) }
   const writes = Object.entries(texts).flatMap(([name, text]): TimerStep[] => {
     const before = units[name]
     const path = join(unitDirectory, name)
-    if (before !== undefined && !isOurUnit(before))
+    if (before !== undefined && !isStintUnit(before))
       throw new StintError('NAME_TAKEN', `${path} exists already, and was not written by stint`, {
         hint: 'Move it away, or keep it and do without --install-timer.',
       })
@@ -52,22 +71,22 @@ function installUnits({ unitDirectory, units }: TimerState, job: TimerJob): Time
     ...writes,
     systemctl('daemon-reload'),
     systemctl('enable', '--now', timerName),
-    // A timer that runs keeps the time it has set until it is started anew.
+    // A running timer keeps its old interval until it is restarted.
     ...(wasThere && writes.length > 0 ? [systemctl('restart', timerName)] : []),
   ]
 }
 
-/** How to be rid of whatever of ours is there, by whichever way it came. */
-export const planUninstall = (state: TimerState): TimerStep[] => [...dropUnits(state), ...dropLine(state)]
+/** Plans the removal of every timer that stint has installed, with systemd and with cron. */
+export const planUninstall = (state: TimerState): TimerStep[] => [...dropUnits(state), ...dropCronLine(state)]
 
 function dropUnits({ systemd, unitDirectory, units }: TimerState): TimerStep[] {
-  const ours = [serviceName, timerName].filter((name) => isOurUnit(units[name] ?? ''))
-  if (ours.length === 0) return []
-  const removes = ours.map((name): TimerStep => ({ remove: join(unitDirectory, name) }))
+  const names = [serviceName, timerName].filter((name) => isStintUnit(units[name] ?? ''))
+  if (names.length === 0) return []
+  const removes = names.map((name): TimerStep => ({ remove: join(unitDirectory, name) }))
   if (systemd) return [systemctl('disable', '--now', timerName), ...removes, systemctl('daemon-reload')]
-  // Nobody to ask: then what enabled it, a link, goes by hand.
+  // systemctl does not work, so remove the link that enables the timer directly.
   return [{ remove: join(unitDirectory, 'timers.target.wants', timerName) }, ...removes]
 }
 
-const dropLine = ({ crontab = '' }: TimerState): TimerStep[] =>
-  hasOurLine(crontab) ? [replaceCrontab(withoutLine(crontab))] : []
+const dropCronLine = ({ crontab = '' }: TimerState): TimerStep[] =>
+  hasCronLine(crontab) ? [replaceCrontab(removeCronLine(crontab))] : []

@@ -1,201 +1,35 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { World } from '../../../test/support/world.ts'
-import { StintError } from '../../base/errors/stint-error.ts'
-import { cronSchedule } from './cron-schedule.ts'
-import { cronLine, hasOurLine, withLine, withoutLine } from './crontab.ts'
-import { checkTimerJob, day, hour, type TimerJob, minute } from './job.ts'
-import { planInstall, planUninstall, type TimerState } from './plan.ts'
-import { readTimerCommand } from './started-by.ts'
-import { isOurUnit, serviceName, serviceUnit, timerName, timerUnit } from './systemd-units.ts'
+import { applySteps } from './timer.ts'
 
-const job: TimerJob = {
-  program: '/usr/bin/node',
-  args: ['/opt/stint.cjs', 'sweep', '--json'],
-  env: { STINT_TMP_ROOT: '/tmp' },
-  everyMs: hour,
-}
-const odd: TimerJob = {
-  ...job,
-  program: '/opt/no de$x/node',
-  args: ['/o"pt/50%/it\'s $HOME\\x', 'sweep'],
-  env: { STINT_TMP_ROOT: '/tmp/a b%' },
-}
-
-test('the units, word for word', () => {
-  expect(serviceUnit(job))
-    .toBe(`# Written by \`stint sweep --install-timer\`; \`stint sweep --uninstall-timer\` removes it.
-[Unit]
-Description=Remove what dead runs of stint left behind
-
-[Service]
-Type=oneshot
-Environment=STINT_TMP_ROOT=/tmp
-ExecStart=/usr/bin/node /opt/stint.cjs sweep --json
-Nice=10
-`)
-  expect(timerUnit(job))
-    .toBe(`# Written by \`stint sweep --install-timer\`; \`stint sweep --uninstall-timer\` removes it.
-[Unit]
-Description=stint sweep every 1h
-
-[Timer]
-OnActiveSec=1min
-OnUnitActiveSec=3600000ms
-
-[Install]
-WantedBy=timers.target
-`)
-})
-
-test('what systemd would read as something else is quoted: blanks, quotes, %, and $ where it begins a variable', () => {
-  const lines = serviceUnit(odd).split('\n')
-  expect(lines).toContain('Environment="STINT_TMP_ROOT=/tmp/a b%%"')
-  expect(lines).toContain(`ExecStart="/opt/no de$x/node" "/o\\"pt/50%%/it's $$HOME\\\\x" sweep`)
-})
-
-test('the crontab line, word for word', () => {
-  expect(cronLine(job)).toBe(
-    '17 * * * * STINT_TMP_ROOT=/tmp /usr/bin/node /opt/stint.cjs sweep --json >/dev/null # stint-sweep-timer',
-  )
-})
-
-test('cron and the shell together read the line back as it was meant, whatever is in the paths', async () => {
+test('if a step fails, every file that can be is as before, and the error is that of the step', async () => {
   await using world = new World()
-  const directory = join(world.tmp, `it's 50% "$HOME" \\ #`)
-  mkdirSync(directory)
-  const program = join(directory, 'print.cjs')
-  const out = join(directory, 'out')
-  writeFileSync(
-    program,
-    `require('node:fs').writeFileSync(process.env.OUT, JSON.stringify(process.argv.slice(1)))`,
-  )
-  const line = cronLine({ ...job, program: process.execPath, args: [program, '%d', "'"], env: { OUT: out } })
-  // What cron does: five fields, then up to a bare %, with \% for one.
-  const command = line.split(' ').slice(5).join(' ')
-  expect(command).not.toMatch(/(?<!\\)%/)
-  const { code } = await world.start('sh', ['-c', command.replaceAll('\\%', '%')]).finished
-  expect(code).toBe(0)
-  expect(JSON.parse(readFileSync(out, 'utf8'))).toEqual([program, '%d', "'"])
+  const [fresh, changed, stuck] = ['fresh', 'changed', 'stuck'].map((name) => join(world.tmp, name)) as [
+    string,
+    string,
+    string,
+  ]
+  writeFileSync(changed, 'old')
+  // What was written is a directory by the time it has to go.
+  const script = `rm '${stuck}' && mkdir '${stuck}' && echo refused >&2; exit 1`
+  const steps = [
+    { write: fresh, text: 'x', before: undefined },
+    { write: changed, text: 'new', before: 'old' },
+    { write: stuck, text: 'x', before: undefined },
+    { run: ['sh', '-c', script] },
+  ]
+  expect(() => applySteps(steps)).toThrow('refused')
+  expect([existsSync(fresh), readFileSync(changed, 'utf8')]).toEqual([false, 'old'])
 })
 
-test('intervals that cron can keep, and an error that names them for all others', () => {
-  expect(
-    [minute, 5 * minute, 30 * minute, hour, 2 * hour, 12 * hour, day, 7 * day].map(cronSchedule),
-  ).toEqual([
-    '* * * * *',
-    '*/5 * * * *',
-    '*/30 * * * *',
-    '17 * * * *',
-    '17 */2 * * *',
-    '17 */12 * * *',
-    '17 3 * * *',
-    '17 3 * * 0',
-  ])
-  for (const everyMs of [7 * minute, 90 * minute, 61_000, 5 * hour, 2 * day]) {
-    const refused = thrown(() => cronSchedule(everyMs))
-    expect(refused).toMatchObject({ code: 'ARG_ERROR' })
-    expect(refused.hint).toContain('15, 20, 30 minutes')
-  }
-})
-
-const crontabs = fc
-  .array(fc.constantFrom('5 4 * * * backup', '# a comment', '', 'SHELL=/bin/fish', '\t', 'x\xff\xfe', '\r'))
-  .chain((lines) => fc.constantFrom(lines.join('\n'), `${lines.join('\n')}\n`))
-
-test('whatever is in a crontab: our line comes once, and when it goes, every byte is as before', () => {
-  fc.assert(
-    fc.property(crontabs, (crontab) => {
-      const installed = withLine(crontab, job)
-      expect(hasOurLine(crontab)).toBe(false)
-      expect(hasOurLine(installed)).toBe(true)
-      expect(withLine(installed, job)).toBe(installed)
-      expect(withLine(withLine(crontab, { ...job, everyMs: minute }), job)).toBe(installed)
-      expect(withoutLine(installed)).toBe(crontab)
-      expect(installed.endsWith(crontab)).toBe(true)
-    }),
-  )
-})
-
-const nothing: TimerState = { systemd: true, unitDirectory: '/units', units: {}, crontab: '' }
-const ours = { [serviceName]: serviceUnit(job), [timerName]: timerUnit(job) }
-
-test('with systemd: both units, then they are loaded and started; a second time nothing is written', () => {
-  const { timer, steps } = planInstall(nothing, job)
-  expect(timer).toBe('systemd')
-  expect(steps).toEqual([
-    { write: '/units/stint-sweep.service', text: serviceUnit(job), before: undefined },
-    { write: '/units/stint-sweep.timer', text: timerUnit(job), before: undefined },
-    { run: ['systemctl', '--user', 'daemon-reload'] },
-    { run: ['systemctl', '--user', 'enable', '--now', 'stint-sweep.timer'] },
-  ])
-  expect(planInstall({ ...nothing, units: ours }, job).steps).toEqual(steps.slice(2))
-})
-
-test('another interval rewrites the timer and starts it anew; a line in the crontab from before goes', () => {
-  const state = { ...nothing, units: ours, crontab: withLine('5 4 * * * backup\n', job) }
-  const { steps } = planInstall(state, { ...job, everyMs: minute })
-  expect(steps).toEqual([
-    expect.objectContaining({ write: '/units/stint-sweep.timer' }),
-    { run: ['systemctl', '--user', 'daemon-reload'] },
-    { run: ['systemctl', '--user', 'enable', '--now', 'stint-sweep.timer'] },
-    { run: ['systemctl', '--user', 'restart', 'stint-sweep.timer'] },
-    { run: ['crontab', '-'], input: '5 4 * * * backup\n' },
-  ])
-})
-
-test('a unit of that name which we have not written is neither overwritten nor removed', () => {
-  const state = { ...nothing, units: { [timerName]: '[Timer]\n' } }
-  expect(isOurUnit('[Timer]\n')).toBe(false)
-  expect(thrown(() => planInstall(state, job))).toMatchObject({ code: 'NAME_TAKEN' })
-  expect(planUninstall(state)).toEqual([])
-})
-
-test('uninstalling removes what is ours by whichever way it came, and nothing if there is nothing', () => {
-  expect(planUninstall(nothing)).toEqual([])
-  const removes = [{ remove: '/units/stint-sweep.service' }, { remove: '/units/stint-sweep.timer' }]
-  expect(planUninstall({ ...nothing, units: ours, crontab: withLine('', job) })).toEqual([
-    { run: ['systemctl', '--user', 'disable', '--now', 'stint-sweep.timer'] },
-    ...removes,
-    { run: ['systemctl', '--user', 'daemon-reload'] },
-    { run: ['crontab', '-r'] },
-  ])
-  expect(planUninstall({ ...nothing, systemd: false, units: ours, crontab: undefined })).toEqual([
-    { remove: '/units/timers.target.wants/stint-sweep.timer' },
-    ...removes,
-  ])
-})
-
-test('less than a minute, and a path with a line break, are refused', () => {
-  expect(thrown(() => checkTimerJob({ ...job, everyMs: minute - 1 }))).toMatchObject({ code: 'ARG_ERROR' })
-  expect(thrown(() => checkTimerJob({ ...job, args: ['/a\n* * * * * evil'] }))).toMatchObject({
-    code: 'TIMER_UNSUPPORTED',
-  })
-  expect(() => checkTimerJob(odd)).not.toThrow()
-})
-
-function thrown(act: () => unknown): StintError {
-  try {
-    act()
-  } catch (error) {
-    if (error instanceof StintError) return error
-  }
-  throw new Error('it threw no StintError')
-}
-
-test('what a timer starts is read back as it was given, by whichever way it is started', () => {
-  const word = fc.string({ unit: fc.constantFrom(...'ab/ $%"\'\\=-äł'), minLength: 1 })
-  const words = fc.tuple(word, fc.array(word), word)
-  fc.assert(
-    fc.property(words, ([program, args, root]) => {
-      const any: TimerJob = { program: `/${program}`, args, env: { STINT_TMP_ROOT: root }, everyMs: hour }
-      const units = { [serviceName]: serviceUnit(any) }
-      const crontab = withLine('# other\n', any)
-      expect(readTimerCommand({ units, crontab: '' })).toEqual([any.program, ...args])
-      expect(readTimerCommand({ units: {}, crontab })).toEqual([any.program, ...args])
-    }),
-  )
-  expect(readTimerCommand({ units: { [serviceName]: 'another’s' }, crontab: 'x' })).toEqual([])
+test('directories on the way to a file are made, and what is to go may be gone', async () => {
+  await using world = new World()
+  const path = join(world.tmp, 'a/b/unit')
+  applySteps([{ write: path, text: 'x', before: undefined }])
+  expect(readFileSync(path, 'utf8')).toBe('x')
+  mkdirSync(join(world.tmp, 'empty'))
+  applySteps([{ remove: path }, { remove: join(world.tmp, 'empty/none') }])
+  expect(existsSync(path)).toBe(false)
 })

@@ -1,0 +1,100 @@
+import { lstatSync, type Stats } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { isStaged } from '../base/fs/atomic-file.ts'
+import { exists } from '../base/fs/exists.ts'
+import { liveness, ownIdentity } from '../base/process/liveness.ts'
+import { geteuid } from '../base/process/platform.ts'
+import { isRequestId } from '../base/text/id.ts'
+import { readChildren } from '../scratch/children.ts'
+import { outputExpiry } from '../scratch/output.ts'
+import { type Owner, parseStagingName, readOwner } from '../scratch/owner.ts'
+import type { ScratchRoot } from '../scratch/root.ts'
+import { readTrackedRecord } from '../scratch/tracked-record.ts'
+import { isTrashedSession } from './session-trash.ts'
+import type { SweptDirectory } from './swept-directories.ts'
+import type { EntryFacts } from './verdict.ts'
+
+/** Gathers what `decideFate` needs to know about one entry; undefined if the entry has disappeared. */
+export function gatherFacts(directory: SweptDirectory, name: string): EntryFacts | undefined {
+  const { kind, root } = directory
+  const path = join(directory.path, name)
+  const stat = lstatSync(path, { throwIfNoEntry: false })
+  if (stat === undefined) return undefined
+  const facts: EntryFacts = {
+    kind: 'other',
+    type: typeOf(stat),
+    sameUser: stat.uid === geteuid(),
+    // The modification time of an output is its expiry, which lies in the future.
+    changedAt: kind === 'out' ? stat.ctimeMs : Math.max(stat.mtimeMs, stat.ctimeMs),
+    children: [],
+  }
+  if (kind === 'trash') return { ...facts, kind: 'trash' }
+  if (kind === 'sessions')
+    return isTrashedSession(name, directory.path) ? { ...facts, kind: 'session' } : facts
+  if (kind === 'tracked' && root !== undefined) return withTracker(facts, name, root)
+  if (kind === 'out') return withExpiry(facts, name, directory.path, stat.mtimeMs)
+  return facts.type === 'directory' && facts.sameUser ? withOwner(facts, name, path) : facts
+}
+
+const typeOf = (stat: Stats): EntryFacts['type'] =>
+  stat.isSymbolicLink() ? 'symlink' : stat.isDirectory() ? 'directory' : 'file'
+
+const seenOwner = (owner: Owner): NonNullable<EntryFacts['owner']> => ({
+  liveness: liveness(owner.identity),
+  keep: owner.keep,
+  createdAt: owner.created_at,
+})
+
+/**
+ * A record of tracked paths shares the fate of its run's scratch. Returns undefined while that scratch exists: only a
+ * record whose scratch is gone is judged by itself.
+ */
+function withTracker(facts: EntryFacts, name: string, root: ScratchRoot): EntryFacts | undefined {
+  if (facts.type !== 'file' || !facts.sameUser) return facts
+  // An unfinished rewrite of a record names no owner.
+  if (isStaged(name)) return { ...facts, kind: 'tracked' }
+  if (!isRequestId(name)) return facts
+  if (exists(join(root.path, name)) || exists(join(root.trash, name))) return undefined
+  const tracked = { ...facts, kind: 'tracked' as const }
+  try {
+    const lives = readTrackedRecord(root, name)?.owners.map(liveness) ?? []
+    const liveliest = (['alive', 'unknown', 'dead'] as const).find((each) => lives.includes(each))
+    if (liveliest === undefined) return tracked
+    return { ...tracked, owner: { liveness: liveliest, keep: 'never', createdAt: facts.changedAt } }
+  } catch {
+    return { ...tracked, unreadable: true }
+  }
+}
+
+/** The time to keep an output counts from the end of its run: nothing expires while the run is alive. */
+function withExpiry(facts: EntryFacts, name: string, out: string, modifiedAt: number): EntryFacts {
+  const earliest = outputExpiry(name)
+  if (earliest === undefined) return facts
+  const owner = readOwner(join(dirname(out), name.replace(/^\d+-/, '')))
+  return {
+    ...facts,
+    kind: 'output',
+    expiresAt: Math.max(earliest, modifiedAt),
+    owner: owner && seenOwner(owner),
+  }
+}
+
+function withOwner(facts: EntryFacts, name: string, path: string): EntryFacts {
+  if (isRequestId(name)) return { ...facts, kind: 'scratch', ...scratchOwner(path) }
+  const maker = parseStagingName(name, ownIdentity())
+  if (maker === undefined) return facts
+  const owner = { liveness: liveness(maker), keep: 'never' as const, createdAt: facts.changedAt }
+  return { ...facts, kind: 'staging', owner }
+}
+
+function scratchOwner(path: string): Partial<EntryFacts> {
+  let owner: Owner | undefined
+  try {
+    owner = readOwner(path, 'insist')
+  } catch {
+    // A record without read permission is not a missing one: its owner may be alive.
+    return { unreadable: true }
+  }
+  if (owner === undefined) return {}
+  return { owner: seenOwner(owner), children: readChildren(path, owner)?.map(liveness) ?? ['unknown'] }
+}

@@ -1,0 +1,71 @@
+import { basename, join } from 'node:path'
+import { exists, isRealDirectory } from '../base/fs/exists.ts'
+import { measureSteps } from '../base/fs/measure-tree.ts'
+import { nothingRemoved, type Removal } from '../base/fs/remove-tree.ts'
+import { isRequestId } from '../base/text/id.ts'
+import { listRemovableTracked, removeDeadTracked } from '../scratch/dead-tracked.ts'
+import { deleteTrackedRecord } from '../scratch/tracked-record.ts'
+import { removeViaTrashSteps } from '../scratch/trash.ts'
+import type { JudgedEntry } from './judge-entry.ts'
+import { addToReport, type SweepReport } from './report.ts'
+import type { SweptDirectory } from './swept-directories.ts'
+import type { RemoveReason } from './verdict.ts'
+
+export interface RemoveEntryOptions {
+  /** Reports what would be removed, and changes nothing. */
+  dryRun?: boolean
+  /** Removes at most this many entries of a tree now; the rest waits in the trash. */
+  limit?: number
+}
+
+/**
+ * Removes the paths that a run tracks elsewhere, then the entry itself. In this order, because while the scratch exists
+ * an interrupted sweep can start again.
+ */
+export function* removeEntry(
+  { directory, path, facts }: Omit<JudgedEntry, 'verdict'>,
+  reason: RemoveReason,
+  options: RemoveEntryOptions,
+  report: SweepReport,
+): Generator<void> {
+  yield* removeTrackedBy(directory, basename(path), options, report)
+  if (directory.kind === 'tracked') {
+    // `removeDeadTracked` has deleted the record itself. An unfinished rewrite names no paths, so delete it here.
+    if (!options.dryRun && !isRequestId(basename(path)) && directory.root !== undefined)
+      deleteTrackedRecord(directory.root, basename(path))
+    return
+  }
+  const removal = options.dryRun
+    ? yield* measureOnly(path)
+    : yield* removeViaTrashSteps(directory.root ?? { trash: directory.path }, path, {
+        measure: true,
+        limit: options.limit,
+      })
+  addToReport(report, { path, type: facts.type, reason }, removal)
+}
+
+function* removeTrackedBy(
+  { kind, root }: SweptDirectory,
+  name: string,
+  { dryRun, limit }: RemoveEntryOptions,
+  report: SweepReport,
+): Generator<void> {
+  if (root === undefined || !isRequestId(name)) return
+  // A trash entry may have the name of a run that still exists; that run's tracked paths stay.
+  if (kind === 'trash' && exists(join(root.path, name))) return
+  const reason = 'tracked'
+  if (dryRun) {
+    for (const { path } of listRemovableTracked(root, name)) {
+      const type = isRealDirectory(path) ? 'directory' : 'file'
+      addToReport(report, { path, type, reason }, yield* measureOnly(path))
+    }
+    return
+  }
+  const removed = yield* removeDeadTracked(root, name, { measure: true, limit })
+  for (const { path, type, removal } of removed) addToReport(report, { path, type, reason }, removal)
+}
+
+function* measureOnly(path: string): Generator<void, Removal> {
+  const { bytes } = yield* measureSteps(path)
+  return { ...nothingRemoved(), bytes }
+}

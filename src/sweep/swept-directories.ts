@@ -1,0 +1,124 @@
+import { isUtf8 } from 'node:buffer'
+import { lstatSync, readdirSync, renameSync } from 'node:fs'
+import { homeUnsafe } from '../base/fs/home.ts'
+import { codedError, errorCode, StintError } from '../base/errors/stint-error.ts'
+import { bytePath, latin1Of, readable } from '../base/fs/byte-path.ts'
+import { ownDirectoryProblem } from '../base/fs/own-directory.ts'
+import { geteuid } from '../base/process/platform.ts'
+import { ulid } from '../base/text/id.ts'
+import { ensureScratchDirectory, findRoot, type ScratchRoot } from '../scratch/root.ts'
+import type { SweepScope } from './report.ts'
+import { findSessionTrash } from './session-trash.ts'
+import { sweptStamp } from './sweep-at-start.ts'
+
+/** One directory whose entries the sweep judges. */
+export interface SweptDirectory {
+  kind: 'root' | 'out' | 'trash' | 'tracked' | 'sessions'
+  path: string
+  /** The scratch root it belongs to; undefined for the trash of sessions. */
+  root?: ScratchRoot
+}
+
+export interface DirectoriesOptions {
+  root?: ScratchRoot
+  /** Creates nothing, not even the trash. */
+  dryRun?: boolean
+}
+
+/** The directories of a scope, in the order to sweep them. Throws for an unsafe root or home; a missing one has none. */
+export function directoriesIn(scope: SweepScope, options: DirectoriesOptions): SweptDirectory[] {
+  if (scope === 'sessions') {
+    const path = findSessionTrash()
+    return path === undefined ? [] : [{ kind: 'sessions', path }]
+  }
+  const root = options.root ?? findRoot()
+  if (root === undefined) return []
+  if (!options.dryRun) ensureScratchDirectory(root.trash)
+  // Trash and outputs come first: judging them needs no look at processes.
+  const byScope: Record<Exclude<SweepScope, 'sessions' | 'all'>, SweptDirectory> = {
+    trash: { kind: 'trash', path: root.trash, root },
+    outputs: { kind: 'out', path: root.out, root },
+    scratch: { kind: 'root', path: root.path, root },
+  }
+  const chosen = scope === 'all' ? Object.values(byScope) : [byScope[scope]]
+  // Only a record without a scratch is judged by itself, so the records come after the scratches.
+  const tracked: SweptDirectory = { kind: 'tracked', path: root.tracked, root }
+  return scope === 'all' || scope === 'scratch' ? [...chosen, tracked] : chosen
+}
+
+/** Names that are part of the layout, not entries to judge. */
+const fixedNames: Readonly<Record<SweptDirectory['kind'], readonly string[]>> = {
+  root: ['trash', 'out', 'tracked'],
+  trash: [sweptStamp],
+  out: [],
+  tracked: [],
+  sessions: [],
+}
+
+/** The entries of a directory that a sweep judges. */
+export interface SweptListing {
+  directory: SweptDirectory
+  names: string[]
+  /** Names that are not valid UTF-8, decoded as Latin-1: no string path reaches them. */
+  undecodable: string[]
+}
+
+/** Lists a directory. Throws if it is not a directory of this user: a link would lead the sweep elsewhere. */
+export function listSwept(
+  directory: SweptDirectory,
+  { dryRun }: Pick<DirectoriesOptions, 'dryRun'>,
+): SweptListing {
+  const { kind } = directory
+  const { names, undecodable } = splitByEncoding(readNames(directory))
+  const entries = names.filter((name) => !fixedNames[kind].includes(name))
+  if (kind !== 'trash' || dryRun) return { directory, names: entries, undecodable }
+  const renamed = undecodable.map((name) => renameToPlain(directory.path, name))
+  return {
+    directory,
+    names: [...entries, ...renamed.flatMap((name) => name ?? [])],
+    undecodable: undecodable.filter((_, index) => renamed[index] === undefined),
+  }
+}
+
+/** The names in Latin-1, one character a byte; none if the directory is missing. */
+function readNames({ path, kind }: SweptDirectory): string[] {
+  try {
+    const problem = ownDirectoryProblem(lstatSync(path))
+    if (problem !== undefined) throw unsafe(path, kind, problem)
+    return readdirSync(path, 'latin1')
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return []
+    throw codedError(error, `list ${path}`)
+  }
+}
+
+const unsafe = (path: string, kind: SweptDirectory['kind'], problem: string): StintError =>
+  kind === 'sessions'
+    ? homeUnsafe(path, problem)
+    : new StintError('TEMP_DIR_UNSAFE', `${path} ${problem}`, { detail: `path=${path}` })
+
+function splitByEncoding(latin1: readonly string[]): Pick<SweptListing, 'names' | 'undecodable'> {
+  const names: string[] = []
+  const undecodable: string[] = []
+  for (const name of latin1)
+    if (isUtf8(Buffer.from(name, 'latin1'))) names.push(readable(name))
+    else undecodable.push(name)
+  return { names, undecodable }
+}
+
+/**
+ * Gives an entry of the trash a plain ASCII name, so that it can be removed like any other: names in the trash carry no
+ * meaning. Returns the new name; undefined if the entry cannot be renamed.
+ */
+function renameToPlain(trash: string, latin1: string): string | undefined {
+  const path = bytePath(`${latin1Of(trash)}/${latin1}`)
+  const name = `odd-${ulid()}`
+  try {
+    if (lstatSync(path).uid !== geteuid()) return undefined
+    renameSync(path, `${trash}/${name}`)
+    return name
+  } catch {
+    // Another sweep has removed it, or it cannot be moved: it stays as it is.
+    return undefined
+  }
+}
