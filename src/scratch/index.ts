@@ -1,6 +1,7 @@
 /**
- * The door of scratches: a temp directory for each run, contexts within it, and paths elsewhere that go with it.
- * `sweep/`, which judges and removes what dead runs left of all this, also reads the records behind the door.
+ * The door of scratches: a temp directory for each run, contexts within it, and paths elsewhere that go with
+ * it. `sweep/`, which judges and removes what dead runs left of all this, also reads the records behind the
+ * door.
  */
 export { ChildrenRecord, childrenPath } from './children.ts'
 export { type ContextOptions, ScratchContext } from './context.ts'

@@ -18,7 +18,7 @@ export const shouldKeep = (policy: Keep, failed: boolean): boolean =>
 
 const isKeep = (value: unknown): value is Keep => keepPolicies.includes(value as Keep)
 
-/** `.stint/owner.json`: the process a scratch belongs to. Written before the scratch is visible, never changed. */
+/** `.stint/owner.json`: the owner of a scratch. Written before the scratch is visible, never changed. */
 export interface Owner {
   schema_version: 1
   request_id: string
@@ -43,8 +43,8 @@ export function writeOwner(scratch: string, owner: Owner): void {
 }
 
 /**
- * Reads the owner record of a scratch; undefined if it is missing or invalid. With `insist`, a record that exists but
- * cannot be read throws.
+ * Reads the owner record of a scratch; undefined if it is missing or invalid. With `insist`, a record that
+ * exists but cannot be read throws.
  */
 export function readOwner(scratch: string, insist?: 'insist'): Owner | undefined {
   const text = readSmallFile(join(scratch, metaDirectory, ownerFile), insist)
@@ -71,13 +71,13 @@ export function parseOwner(text: string): Owner | undefined {
 }
 
 /**
- * The name under which a scratch is made. It is renamed when its owner record is inside, so that no scratch is ever
- * seen without an owner; after a crash in between, the sweep finds the maker in the staging name.
+ * The name under which a scratch is made. It is renamed when its owner record is inside, so that no scratch
+ * is ever seen without an owner; after a crash in between, the sweep finds the maker in the staging name.
  */
 export const stagingName = (requestId: string, by: Identity): string =>
   `.new-${requestId}-${by.pid}-${by.started ?? ''}-${by.pidns}-${by.boot.slice(0, 8)}`
 
-/** The process that is making a scratch, as far as its staging name tells; undefined if it is no staging name. */
+/** The process that a staging name shows as the maker; undefined for any other name. */
 export function parseStagingName(name: string, here: Identity): Identity | undefined {
   const [, requestId = '', pid, started, pidns = '', boot = ''] =
     /^\.new-(\w+)-(\d{1,10})-(\d*)-(\d*)-([0-9a-f-]*)$/.exec(name) ?? []

@@ -46,8 +46,8 @@ const seenOwner = (owner: Owner): NonNullable<EntryFacts['owner']> => ({
 })
 
 /**
- * A record of tracked paths shares the fate of its run's scratch. Returns undefined while that scratch exists: only a
- * record whose scratch is gone is judged by itself.
+ * A record of tracked paths shares the fate of its run's scratch. Returns undefined while that scratch
+ * exists: only a record whose scratch is gone is judged by itself.
  */
 function withTracker(facts: EntryFacts, name: string, root: ScratchRoot): EntryFacts | undefined {
   if (facts.type !== 'file' || !facts.sameUser) return facts

@@ -1,7 +1,7 @@
 /**
  * The door of the sweep: removing what dead runs left behind, the inventory of what is there, and the timer.
  *
- * Every run loads this module, for `sweepAtStart`. So each of the functions below loads its part when it is called.
+ * Every run loads this module for `sweepAtStart`; the other functions load their part when they are called.
  */
 import type * as inventory from './inventory/index.ts'
 import type { SweepReport } from './report.ts'

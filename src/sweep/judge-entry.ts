@@ -23,7 +23,7 @@ export function* judgeEntry(
   if (facts === undefined) return undefined
   const path = join(directory.path, name)
   const verdict = decideFate(facts, now)
-  // The facts have the age of the entry itself. Where age alone decides, everything in the tree must be that old.
+  // Where age alone decides, everything in the tree must be old, not only the entry itself.
   const ifYoung = verdict.remove && facts.type === 'directory' ? keptWhileYoung[verdict.reason] : undefined
   const isYoung = ifYoung !== undefined && (yield* hasChangesSince(path, now - unprovenAgeMs))
   return { directory, path, facts, verdict: isYoung ? { remove: false, reason: ifYoung } : verdict }
@@ -37,7 +37,7 @@ const keptWhileYoung: Partial<Record<SweepVerdict['reason'], KeepReason>> = {
 /** A tree with more entries than this counts as old if that many are. */
 const maxEntriesToCheck = 100_000
 
-/** Whether anything in a tree changed since a time (milliseconds since the epoch). An unreadable directory may have. */
+/** Whether anything in a tree changed since a time. An unreadable directory counts as changed. */
 function* hasChangesSince(top: string, since: number): Generator<void, boolean> {
   const directories = [top]
   let checked = 0
@@ -61,8 +61,8 @@ function* hasChangesSince(top: string, since: number): Generator<void, boolean> 
 }
 
 /**
- * Marks all but the newest scratches that are kept on purpose as superseded. Needs all entries at once: whether a
- * scratch is among the newest depends on the others.
+ * Marks all but the newest scratches that are kept on purpose as superseded. Needs all entries at once:
+ * whether a scratch is among the newest depends on the others.
  */
 export function markSuperseded(all: readonly JudgedEntry[]): JudgedEntry[] {
   const createdAt = ({ facts }: JudgedEntry): number => facts.owner?.createdAt ?? 0

@@ -19,8 +19,8 @@ export interface RemoveEntryOptions {
 }
 
 /**
- * Removes the paths that a run tracks elsewhere, then the entry itself. In this order, because while the scratch exists
- * an interrupted sweep can start again.
+ * Removes the paths that a run tracks elsewhere, then the entry itself. In this order, because while the
+ * scratch exists an interrupted sweep can start again.
  */
 export function* removeEntry(
   { directory, path, facts }: Omit<JudgedEntry, 'verdict'>,
@@ -30,7 +30,7 @@ export function* removeEntry(
 ): Generator<void> {
   yield* removeTrackedBy(directory, basename(path), options, report)
   if (directory.kind === 'tracked') {
-    // `removeDeadTracked` has deleted the record itself. An unfinished rewrite names no paths, so delete it here.
+    // `removeDeadTracked` deletes a record with its paths. An unfinished rewrite has none.
     if (!options.dryRun && !isRequestId(basename(path)) && directory.root !== undefined)
       deleteTrackedRecord(directory.root, basename(path))
     return

@@ -33,7 +33,7 @@ export interface SweepProgress {
   bytesFreed: number
 }
 
-/** A sweep with a time budget removes at most this many entries of one tree, so that a large tree leaves time for others. */
+/** With a time budget, at most this many entries of one tree: a large one must leave time for others. */
 const entriesPerTreeInBudget = 500
 
 /**
@@ -104,7 +104,7 @@ function* sweepDirectories(
     yield* applyVerdict(judged, clock.now(), options, report)
 }
 
-/** stint gives only ASCII names, so an entry with an undecodable name was made by another program and stays. */
+/** stint makes only ASCII names, so an entry with an undecodable one belongs to another program. */
 function reportUndecodable(listings: readonly SweptListing[], report: SweepReport): void {
   for (const { directory, undecodable } of listings)
     for (const name of undecodable)
@@ -127,7 +127,7 @@ function* applyVerdict(
   }
 }
 
-/** Rotates the names of a sweep with a budget, so that it does not spend the budget on the same living runs each time. */
+/** Starts at a random name, so that sweeps with a budget do not spend it on the same living runs. */
 function fromRandomStart(names: readonly string[], budgetMs: number | undefined): readonly string[] {
   if (budgetMs === undefined || names.length < 2) return names
   const start = Math.floor(Math.random() * names.length)

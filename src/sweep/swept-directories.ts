@@ -25,7 +25,7 @@ export interface DirectoriesOptions {
   dryRun?: boolean
 }
 
-/** The directories of a scope, in the order to sweep them. Throws for an unsafe root or home; a missing one has none. */
+/** The directories of a scope, in the order to sweep them. Throws for an unsafe root or home. */
 export function directoriesIn(scope: SweepScope, options: DirectoriesOptions): SweptDirectory[] {
   if (scope === 'sessions') {
     const path = findSessionTrash()
@@ -107,8 +107,8 @@ function splitByEncoding(latin1: readonly string[]): Pick<SweptListing, 'names' 
 }
 
 /**
- * Gives an entry of the trash a plain ASCII name, so that it can be removed like any other: names in the trash carry no
- * meaning. Returns the new name; undefined if the entry cannot be renamed.
+ * Gives an entry of the trash a plain ASCII name, so that it can be removed like any other: names in the
+ * trash carry no meaning. Returns the new name; undefined if the entry cannot be renamed.
  */
 function renameToPlain(trash: string, latin1: string): string | undefined {
   const path = bytePath(`${latin1Of(trash)}/${latin1}`)

@@ -10,7 +10,7 @@ export interface EntryFacts {
   sameUser: boolean
   /** Last change of the entry itself, in milliseconds since the epoch. */
   changedAt: number
-  /** The owner that the record names; undefined without a valid record. `createdAt` is in milliseconds since the epoch. */
+  /** From the owner record; undefined without a valid one. `createdAt` is in milliseconds since the epoch. */
   owner?: { liveness: Liveness; keep: Keep; createdAt: number }
   /** Set if there is an owner record that cannot be read. */
   unreadable?: boolean

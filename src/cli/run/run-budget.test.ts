@@ -80,7 +80,7 @@ test.each([
   await isClean(world)
 })
 
-test('a program that fails by itself keeps its exit code; that it has outgrown its budget is a warning', async () => {
+test('a program that fails by itself keeps its exit code; an exceeded budget is then only a warning', async () => {
   await using world = new World()
   const result = await run(
     world,
@@ -106,16 +106,16 @@ test('what cannot be read is not counted, and there is a warning that says so', 
   const result = await world.stint(args, { cwd: '/', ...asOther })
   expect([result.code, result.envelope().warnings]).toEqual([
     0,
-    ['BUDGET: some directories cannot be read; what is in them is not counted'],
+    ['BUDGET: some directories cannot be read; their contents are not counted'],
   ])
 })
 
-test('over 80 % there is one warning, on stderr or in the envelope', async () => {
+test('above 80 % of the budget there is one warning, on stderr or in the envelope', async () => {
   await using world = new World()
   const go = join(world.tmp, 'go')
   const script = `head -c 900 /dev/zero > "$TMPDIR/x"; until [ -e ${go} ]; do sleep 0.01; done`
   const running = world.startStint(['run', '--max-bytes', '1000', '--', 'sh', '-c', script])
-  const warning = 'stint run: warning: BUDGET: over 80 % of what there may be: 900 B of 1000 B\n'
+  const warning = 'stint run: warning: BUDGET: over 80% of the budget: 900 B of 1000 B\n'
   await until('it warns while the program runs', () => running.output().stderr === warning)
   writeFileSync(go, '')
   expect(await running.finished).toMatchObject({ code: 0, stderr: warning })

@@ -12,14 +12,14 @@ export interface BudgetWatch {
   /** Rejects with `BUDGET_EXCEEDED` while the program runs. */
   exceeded: Promise<never>
   /**
-   * Measures once more after the program has ended, so that the result does not depend on the timing of the checks.
-   * If the program itself failed, an exceeded budget is only a warning: its exit code says more.
+   * Measures once more after the program has ended, so that the result does not depend on the timing of the
+   * checks. If the program itself failed, an exceeded budget is only a warning: its exit code says more.
    */
   finish(exitCode: number): Promise<void>
 }
 
 const checkEveryMs = 100
-/** Pause after each check, as a multiple of the time it took: measuring a large scratch uses at most 5 % of the time. */
+/** Pause after each check, as a multiple of the time it took: checks use at most 5 % of the time. */
 const pausePerCheck = 19
 
 /** Measures the run's scratch repeatedly, without the files of stint itself. */

@@ -141,7 +141,7 @@ function byReason(entries: readonly { reason: string }[]): string {
 
 const namedFailures = 5
 
-/** The error of a sweep that could not remove everything. It names the first failures; `data` has all of them. */
+/** The error of an incomplete sweep. It names the first failures; `data` has all of them. */
 export function sweepFailure(data: SweepData): StintError {
   const { failures, removed, bytes_freed } = data
   const named = failures.slice(0, namedFailures).map(({ path, error }) => `${visibleText(path)} (${error})`)

@@ -40,7 +40,7 @@ export async function manageTimer(request: TimerRequest): Promise<TimerData> {
   return { dry_run: dryRun, timer, every: formatDuration(everyMs), steps: steps.map(showStep) }
 }
 
-/** Names the current program, temp directory and home explicitly: cron and systemd start jobs with another environment. */
+/** Names program, temp directory and home in full: cron and systemd have another environment. */
 const sweepJob = (everyMs: number): TimerJob => ({
   program: process.execPath,
   // The real path, because a link in a project's `node_modules/.bin` may disappear with the project.

@@ -44,7 +44,7 @@ export const tempCheckCommand = defineBareCommand({
 
 const isOrphan = ({ orphan }: MeasuredEntry): boolean => orphan
 
-/** Measures until nothing is left to sweep. The guard of a run that has just ended may still be emptying the trash. */
+/** Measures until there are no orphans: the guard of a run that just ended may still empty the trash. */
 async function waitForCleanup(withinMs: number, signal: AbortSignal): Promise<MeasuredEntry[]> {
   const end = systemClock.mono() + withinMs
   for (;;) {

@@ -5,7 +5,7 @@ import type { EntryTotals } from '../../sweep/index.ts'
 
 const header = 'Timestamp,Files,Directories,Total Size (bytes),Scratches,Live,Orphans,Growth (bytes)'
 
-/** A CSV file that grows by one line per sample, each in one write. An existing file must have the same header. */
+/** A CSV file with one line per sample, each in one write. An existing file must have the same header. */
 export class CsvFile {
   readonly #fd: number
   readonly #path: string

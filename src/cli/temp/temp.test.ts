@@ -247,10 +247,10 @@ test('budgets of the whole warn in the envelope or on stderr, near the limit and
     }
     expect(await warnings('--max-bytes', '1MB', '--max-files', '100')).toEqual([])
     expect(await warnings('--max-bytes', String(bytes))).toEqual([
-      expect.stringMatching(/^BUDGET: over 80 %.* of /),
+      expect.stringMatching(/^BUDGET: over 80% of the budget: .* of /),
     ])
     expect(await warnings('--max-bytes', '1k')).toEqual([
-      expect.stringMatching(/^BUDGET: more .* of 1\.0 KiB$/),
+      expect.stringMatching(/^BUDGET: over budget: .* of 1\.0 KiB$/),
     ])
     expect(await warnings('--max-files', String(files - 1))).toEqual([
       expect.stringContaining(`${files} of 2 files`),
@@ -267,9 +267,7 @@ test('budgets of the whole warn in the envelope or on stderr, near the limit and
     '1',
   ])
   expect(watch.code).toBe(0)
-  expect(watch.stderr).toBe(
-    `stint temp watch: warning: BUDGET: more than there may be: ${files} of 1 files\n`,
-  )
+  expect(watch.stderr).toBe(`stint temp watch: warning: BUDGET: over budget: ${files} of 1 files\n`)
 })
 
 test('stats: now, the largest, and the history that sweeps and watchers have written', async () => {
@@ -302,7 +300,7 @@ test('on a terminal: tables, sentences and sparklines', async () => {
   const path = plant(world, dead, { command: 'make', session_id: 'mine' })
   terminal.enter('clear; stint temp list')
   await terminal.shows(
-    /^KIND +SIZE +FILES +AGE +OWNER +SESSION +SWEEP +NAME\nscratch +\d+ B +2 .* make \(pid \d+, dead\) +mine +takes \(owner-dead\)/m,
+    /^KIND +SIZE +FILES +AGE +OWNER +SESSION +SWEEP +NAME\nscratch +\d+ B +2 .* make \(pid \d+, dead\) +mine +removes \(owner-dead\)/m,
   )
   await terminal.shows(/^1 in .*: \d+ B in 2 files; 0 live, 1 orphan$/m)
   terminal.enter('clear; stint temp check --wait 0')
@@ -310,7 +308,7 @@ test('on a terminal: tables, sentences and sparklines', async () => {
   await terminal.shows(/^\[3\] ready>$/m)
   terminal.enter(`clear; stint temp why ${basename(world.root)}/${basename(path)}/work`)
   await terminal.shows(/^ {2}by +make \(pid \d+, dead\)/m)
-  await terminal.shows(/^ {2}what next +the next sweep takes it: its run is dead$/m)
+  await terminal.shows(/^ {2}what next +the next sweep removes it: its run is dead$/m)
   terminal.enter('clear; stint temp watch --max-runtime 0; stint temp stats')
   await terminal.shows(/^history: 1 sample over 0s$/m)
   await terminal.shows(/^ {2}orphans +\S+ +at most 1$/m)

@@ -54,7 +54,7 @@ test('why: the run, its session, the runs it was started in, the contexts and th
     context: 'describe > it',
     test_file: 'src/a.test.ts',
     tracked: null,
-    fate: 'it goes when its run ends',
+    fate: 'it is removed when its run ends',
   })
   expect(await why(world, `${file}/gone`)).toMatchObject({ exists: false, context: 'describe > it' })
   expect(await why(world, scratch.file('plain'))).toMatchObject({ contexts: [], context: null })

@@ -8,7 +8,7 @@ export interface Activity {
   /** Times of the first and the last sample, in milliseconds since the epoch. */
   from: number
   to: number
-  /** Scratches created and removed. Lower bounds: no sample shows a scratch that lived only between two of them. */
+  /** Scratches created and removed: lower bounds, because some live only between two samples. */
   created: number
   removed: number
   /** Bytes freed by sweeps. */
@@ -31,8 +31,8 @@ export function summarizeActivity(samples: readonly Sample[]): Activity | undefi
       removed += sample.swept
       continue
     }
-    // A scratch of the previous sample, or a new one, is counted now or has been removed. A sweep can also have removed
-    // scratches that no sample saw.
+    // A scratch of the previous sample, or a new one, is counted now or has been removed. A sweep can also
+    // have removed scratches that no sample saw.
     const gone = Math.max(sample.swept, before.scratches + sample.created - sample.scratches)
     removed += gone
     created += sample.scratches - before.scratches + gone
@@ -56,7 +56,7 @@ export function summarizeActivity(samples: readonly Sample[]): Activity | undefi
 
 type SeriesField = 'bytes_found' | 'files' | 'scratches' | 'orphans_found'
 
-/** The peaks of a field in at most `points` steps of equal length. A step without a sample repeats the one before. */
+/** The peaks of a field in at most `points` equal steps. A step without a sample repeats the one before. */
 export function peaksOverTime(samples: readonly Sample[], field: SeriesField, points: number): number[] {
   const [first] = samples
   const last = samples.at(-1)

@@ -31,8 +31,8 @@ export interface TrackedLine {
   /** The context that tracks it, as `outer > inner`. */
   context: string | null
   /**
-   * Whether a sweep would remove it: the path still is what the run put there. False if nothing was there when the
-   * path was tracked, or if it contains a protected directory.
+   * Whether a sweep would remove it: the path still is what the run put there. False if nothing was there
+   * when the path was tracked, or if it contains a protected directory.
    */
   sweepable: boolean
 }

@@ -32,7 +32,7 @@ export function appendSample(home: string, sample: Sample): void {
     rmSync(join(directory, name), { force: true })
 }
 
-/** Reads the samples from `since` to `now` (milliseconds since the epoch), ordered by time. Skips invalid lines. */
+/** Reads the samples between two times (milliseconds since the epoch), in order. Skips invalid lines. */
 export function readSamples(home: string, since: number, now: number): Sample[] {
   const directory = statsDirectory(home)
   return listMonths(directory)
@@ -73,7 +73,7 @@ export interface History {
   series: Record<'bytes' | 'files' | 'scratches' | 'orphans', number[]>
 }
 
-/** Reads the history from `since` to `now` (milliseconds since the epoch), with series of at most `points` steps. */
+/** Reads the history between two times (milliseconds since the epoch), in at most `points` steps. */
 export function readHistory(since: number, now: number, points: number): History {
   const samples = readSamples(stintHome(), since, now)
   return {
@@ -91,8 +91,9 @@ export function readHistory(since: number, now: number, points: number): History
 const atMostEveryMs = 60_000
 
 /**
- * Adds a sample to the history: one for each sweep that removed something, otherwise at most one a minute from sweeps
- * and one from watchers. Never fails its caller: with a full disk or a read-only home, the sample is lost.
+ * Adds a sample to the history: one for each sweep that removed something, otherwise at most one a minute
+ * from sweeps and one from watchers. Never fails its caller: with a full disk or a read-only home, the sample
+ * is lost.
  */
 export async function recordSample(
   by: Sampler,

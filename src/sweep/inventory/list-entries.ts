@@ -14,7 +14,7 @@ import { type JudgedEntry, judgeEntry, markSuperseded } from '../judge-entry.ts'
 import { directoriesIn, listSwept, type SweptDirectory, type SweptListing } from '../swept-directories.ts'
 import type { TempEntry, TrackedLine } from './entry.ts'
 
-/** Lists every entry of the root with the verdict of a sweep. Changes nothing; yields so that the caller can pause. */
+/** Lists every entry of the root with the verdict of a sweep, and changes nothing. Yields between entries. */
 export function* listEntries(root: ScratchRoot, now: number): Generator<void, TempEntry[]> {
   const listings = directoriesIn('all', { root, dryRun: true }).map((each) =>
     listWithoutFollowing(each, root),
@@ -29,7 +29,7 @@ export function* listEntries(root: ScratchRoot, now: number): Generator<void, Te
   }
   const judged = markSuperseded(seen)
   const entries = judged.map((each) => describe(root, each, now))
-  // A record of tracked paths shares the fate of its run's scratch. A record without a scratch is judged by itself.
+  // A record of tracked paths shares the fate of its run's scratch; without one, it is judged itself.
   const scratches = new Map(judged.filter(isScratch).map((each) => [basename(each.path), each]))
   for (const { directory, names } of listings.filter(({ directory }) => directory.kind === 'tracked')) {
     for (const name of names) {
@@ -122,7 +122,7 @@ type OwnerFields = Pick<
   'request_id' | 'session_id' | 'parent_request_id' | 'command' | 'pid' | 'liveness'
 >
 
-/** Reads the fields that an owner record sets. The program in the scratch can forge it, so invalid ids become null. */
+/** The fields of an owner record. The program in the scratch can forge it, so invalid ids become null. */
 export function ownerFields(owner: Owner | undefined, requestId: string | null): OwnerFields {
   const idIf = (isValid: (text: string) => boolean, text: string | null | undefined): string | null =>
     typeof text === 'string' && isValid(text) ? text : null

@@ -7,8 +7,8 @@ import type { MeasuredEntry, TempEntry, TrackedLine } from './entry.ts'
 import { listEntries } from './list-entries.ts'
 
 /**
- * Lists and measures everything in this user's root, giving way to the event loop; empty if there is no root. After
- * `withinMs` milliseconds it stops counting, and the sizes are lower bounds (`partial`).
+ * Lists and measures everything in this user's root, giving way to the event loop; empty if there is no root.
+ * After `withinMs` milliseconds it stops counting, and the sizes are lower bounds (`partial`).
  */
 export async function measureEntries(
   now: number = Date.now(),

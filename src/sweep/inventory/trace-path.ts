@@ -63,8 +63,8 @@ function findTracked(root: ScratchRoot, target: string): { record: string; line:
 }
 
 /**
- * The contexts of a path. Keeping a context logs it in the output directory; if that failed, the log of the run's scratch
- * still has it, because a top-level context keeps the name of its directory.
+ * The contexts of a path. Keeping a context logs it in the output directory; if that failed, the log of the
+ * run's scratch still has it, because a top-level context keeps the name of its directory.
  */
 function contextsIn(root: ScratchRoot, { kind, path, request_id }: TempEntry, target: string): ContextLine[] {
   const inside = relative(path, target)

@@ -20,7 +20,7 @@ const atMinute = 17
 const minutes = [1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30]
 const hours = [1, 2, 3, 4, 6, 8, 12]
 
-/** The five time fields for an interval. Cron restarts its count each hour and day, so the interval must divide them. */
+/** The five time fields. Cron starts over each hour and day, so the interval must divide one of them. */
 export function cronSchedule(everyMs: number): string {
   if (everyMs === minuteMs) return '* * * * *'
   if (minutes.includes(everyMs / minuteMs)) return `*/${everyMs / minuteMs} * * * *`
@@ -34,9 +34,9 @@ export function cronSchedule(everyMs: number): string {
 }
 
 /**
- * Adds the line of stint to a crontab, given in Latin-1, one character a byte: the encoding of the other lines is
- * unknown. The line comes first, so that no setting of another line (SHELL, PATH) changes its meaning; every byte of the
- * rest stays, with or without a final line break.
+ * Adds the line of stint to a crontab, given in Latin-1, one character a byte: the encoding of the other
+ * lines is unknown. The line comes first, so that no setting of another line (SHELL, PATH) changes its
+ * meaning; every byte of the rest stays, with or without a final line break.
  */
 export const addCronLine = (crontab: string, job: TimerJob): string =>
   `${latin1Of(cronLine(job))}\n${removeCronLine(crontab)}`
@@ -51,7 +51,7 @@ export const hasCronLine = (crontab: string): boolean => crontab.split('\n').som
 
 const isStintLine = (line: string): boolean => line.endsWith(` ${marker}`)
 
-/** The words of the command in the line that `cronLine` made: without time fields, variables and redirection. */
+/** The words of the command in a line of `cronLine`, without times, variables and redirection. */
 export function parseCronCommand(crontab: string): string[] {
   const line = crontab.split('\n').find(isStintLine) ?? ''
   const text = Buffer.from(line, 'latin1').toString().replaceAll('\\%', '%')

@@ -13,7 +13,7 @@ export const minuteMs = 60_000
 export const hourMs = 60 * minuteMs
 export const dayMs = 24 * hourMs
 
-/** Throws for an interval below a minute, and for control characters: a line break would end a line of a crontab or unit. */
+/** Throws for intervals below a minute, and for control characters: a line break would end the entry. */
 export function checkTimerJob(job: TimerJob): void {
   if (job.everyMs < minuteMs) {
     throw new StintError('ARG_ERROR', `--every must be at least 1m`, {

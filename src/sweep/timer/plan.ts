@@ -18,7 +18,7 @@ export interface TimerState {
   unitDirectory: string
   /** The contents of the files with the names of stint's units in the unit directory. */
   units: Readonly<Record<string, string>>
-  /** The user's crontab in Latin-1, one character a byte. Empty if there is none, undefined if `crontab` does not work. */
+  /** The crontab in Latin-1, one character a byte; undefined if `crontab` cannot be used. */
   crontab: string | undefined
 }
 
@@ -46,7 +46,7 @@ const systemctl = (...args: string[]): TimerStep => ({ run: ['systemctl', '--use
 const replaceCrontab = (text: string): TimerStep =>
   text === '' ? { run: ['crontab', '-r'] } : { run: ['crontab', '-'], input: text }
 
-/** Plans a timer for the job: with systemd if it works, else with cron. Installing it again changes nothing. */
+/** Plans a timer: with systemd if it works, else with cron. Installing it again changes nothing. */
 export function planInstall(state: TimerState, job: TimerJob): { timer: TimerKind; steps: TimerStep[] } {
   if (state.systemd) return { timer: 'systemd', steps: [...writeUnits(state, job), ...dropCronLine(state)] }
   if (state.crontab === undefined)

@@ -72,7 +72,7 @@ function readTimerState(env: NodeJS.ProcessEnv = process.env): TimerState {
   const units = [serviceName, timerName].flatMap((name) => {
     const path = join(unitDirectory, name)
     if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return []
-    // A link or an unreadable file was not written by stint, but it takes the name: its contents count as empty.
+    // stint wrote neither a link nor an unreadable file, but the name is taken.
     return [[name, readSmallFile(path) ?? ''] as const]
   })
   return {
@@ -84,7 +84,7 @@ function readTimerState(env: NodeJS.ProcessEnv = process.env): TimerState {
   }
 }
 
-/** Treats only "no crontab" as empty: after any other failure, writing a crontab would overwrite the existing one. */
+/** Treats only "no crontab" as empty: after another failure, a write would replace the existing one. */
 function readCrontab(): string | undefined {
   const { status, stdout, stderr } = runTool(['crontab', '-l'])
   if (status === 0) return stdout
@@ -144,7 +144,7 @@ interface ToolResult {
   stderr: string
 }
 
-/** Runs a system tool. Input and output are Latin-1, one character a byte, so that no byte of a crontab changes. */
+/** Runs a system tool. Input and output are Latin-1, one character a byte, so that no byte changes. */
 function runTool([tool = '', ...args]: readonly string[], input = ''): ToolResult {
   const { status, stdout, stderr } = spawnSync(tool, args, {
     input: Buffer.from(input, 'latin1'),
