@@ -1,33 +1,50 @@
 import { StintError } from '../base/errors/stint-error.ts'
+import type { LogName } from './log/log-end.ts'
 import type { Health, LogHealth } from './store.ts'
 
 /**
- * What verification has found, as the error it is; undefined if all is there. A tear is none: the next resume cuts it off. `hint`: what to do
- * where a session cannot be repaired.
+ * The damage that a verification has found, as an error; undefined if the session is intact. A torn tail is not damage:
+ * the next resume cuts it off. `hint` replaces the advice to repair, where a store cannot.
  */
 export function damageFound(
   id: string,
   { journal, audit, blobs }: Health,
   hint?: string,
 ): StintError | undefined {
-  return damagedLog(id, 'journal', journal, hint) ?? auditDamage(id, audit, hint) ?? missingBlobs(id, blobs)
+  return damageInLog(id, 'journal', journal, hint) ?? auditDamage(id, audit, hint) ?? missingBlobs(id, blobs)
 }
 
-/** The same for the audit log alone. */
+/** The damage that a verification has found in the audit log. */
 export const auditDamage = (id: string, audit: LogHealth, hint?: string): StintError | undefined =>
-  damagedLog(id, 'audit log', audit, hint)
+  damageInLog(id, 'audit', audit, hint)
 
-function damagedLog(
+function damageInLog(
   id: string,
-  log: 'journal' | 'audit log',
+  log: LogName,
   { state, findings, lastSeq }: LogHealth,
   hint: string | undefined,
 ): StintError | undefined {
   if (state !== 'damaged') return undefined
-  const code = log === 'journal' ? 'JOURNAL_CORRUPT' : 'AUDIT_CORRUPT'
-  const message = `the ${log} of ${id} is damaged: ${findings.join('; ')}`
-  return new StintError(code, message, { detail: `readable=${lastSeq}`, hint })
+  return logDamaged(id, log, findings.join('; '), { detail: `readable=${lastSeq}`, hint })
 }
+
+/** `JOURNAL_CORRUPT` or `AUDIT_CORRUPT`: the log has lost or changed records. `finding` says which. */
+export const logDamaged = (
+  id: string,
+  log: LogName,
+  finding: string,
+  options: { detail?: string; hint?: string },
+): StintError =>
+  new StintError(corruptCode[log], `the ${spokenName[log]} of ${id} is damaged: ${finding}`, options)
+
+/** `JOURNAL_CORRUPT` or `AUDIT_CORRUPT`: a fork needs records of the log that are missing or changed. */
+export const logUnreadable = (id: string, log: LogName, seq: number): StintError =>
+  new StintError(corruptCode[log], `the ${spokenName[log]} of ${id} cannot be read up to record ${seq}`, {
+    hint: 'Fork it at an earlier record; `stint sessions verify` shows how far it is intact.',
+  })
+
+const corruptCode = { journal: 'JOURNAL_CORRUPT', audit: 'AUDIT_CORRUPT' } as const
+const spokenName = { journal: 'journal', audit: 'audit log' } as const
 
 function missingBlobs(id: string, blobs: readonly string[]): StintError | undefined {
   const [first] = blobs

@@ -1,4 +1,4 @@
-import { StintError } from '../../base/errors/stint-error.ts'
+import { logUnreadable } from '../../session/damage-error.ts'
 import { emptyLogEnd, forkPoint, type LogEnd, type LogName, parseLogRecord } from '../../session/log/index.ts'
 import type { Manifest } from '../../session/manifest.ts'
 import { sessionExists } from '../../session/session-id.ts'
@@ -79,7 +79,7 @@ async function auditedAt(ask: Ask, { key }: SessionRow, seq: number): Promise<nu
 async function endAt(ask: Ask, source: SessionRow, log: LogName, seq: number): Promise<LogEnd> {
   if (seq === 0) return emptyLogEnd(log)
   const [row] = await ask(`SELECT line FROM stint.${log} WHERE session = $1 AND seq = $2`, source.key, seq)
-  if (row === undefined) throw incomplete(source, log, seq)
+  if (row === undefined) throw logUnreadable(source.id, log, seq)
   return { seq, tail: tailOf(log, String(row.line)) }
 }
 
@@ -132,7 +132,7 @@ async function copy(ask: Ask, source: SessionRow, to: string, seq: number, audit
       to,
       last,
     )
-    if (Number(copied?.count) !== last) throw incomplete(source, log, last)
+    if (Number(copied?.count) !== last) throw logUnreadable(source.id, log, last)
   }
   await ask(
     `INSERT INTO stint.blob (session, sha256, content)
@@ -155,10 +155,3 @@ async function copy(ask: Ask, source: SessionRow, to: string, seq: number, audit
     to,
   )
 }
-
-const incomplete = ({ id }: SessionRow, log: LogName, seq: number): StintError =>
-  new StintError(
-    log === 'journal' ? 'JOURNAL_CORRUPT' : 'AUDIT_CORRUPT',
-    `the ${log} of ${id} cannot be read up to record ${seq}`,
-    { hint: 'Fork it at an earlier record; `stint sessions verify` shows how far it is intact.' },
-  )

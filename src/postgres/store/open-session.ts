@@ -10,7 +10,7 @@ import type { RecoveryReport } from '../../session/store.ts'
 import type { Database } from './database.ts'
 import { PostgresSession } from './held-session.ts'
 import { giveBack, type Taken } from './session-hold.ts'
-import { damageHint, damageOf, isAt, recover } from './recover.ts'
+import { damageHint, recoveredDamage, isAt, recover } from './recover.ts'
 import { readManifest, type SessionRow } from './session-row.ts'
 import { verify } from './verify.ts'
 
@@ -71,7 +71,7 @@ async function openRow(
       snapshotAt: { seq: ends.journal.seq, bytes: 0 },
     })
   const recovered = await recover(database, row)
-  const damage = damageOf(row.id, recovered)
+  const damage = recoveredDamage(row.id, recovered)
   if (damage !== undefined) throw damage
   const { state, snapshot, journal } = recovered
   const report: RecoveryReport = {

@@ -1,5 +1,6 @@
 import { auditRecordOf } from '../../session/audit-record.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
+import { logDamaged } from '../../session/damage-error.ts'
 import {
   checkRecord,
   emptyLogEnd,
@@ -108,28 +109,24 @@ async function takeOwn(
 export const damageHint =
   'A fork at an earlier record has what is intact; the rest is in a backup of the database.'
 
-/** What was found, as the error it is. */
-export function damageOf(
+/** The damage that a recovery has found, as an error; undefined if both logs are intact. */
+export function recoveredDamage(
   id: string,
   { journal, audit }: Pick<Recovered, 'journal' | 'audit'>,
 ): StintError | undefined {
-  if (journal.bad !== undefined) return damaged('JOURNAL_CORRUPT', id, 'journal', journal.bad)
-  return audit.bad === undefined ? undefined : damaged('AUDIT_CORRUPT', id, 'audit log', audit.bad)
+  if (journal.bad !== undefined)
+    return recordDamaged(id, 'journal', journal.bad, `stint sessions fork ${id} --at ${journal.bad - 1}`)
+  if (audit.bad !== undefined) return recordDamaged(id, 'audit', audit.bad, `stint audit verify ${id}`)
+  return undefined
 }
 
-function damaged(
-  code: 'JOURNAL_CORRUPT' | 'AUDIT_CORRUPT',
-  id: string,
-  what: string,
-  seq: number,
-): StintError {
-  const command =
-    code === 'JOURNAL_CORRUPT' ? `stint sessions fork ${id} --at ${seq - 1}` : `stint audit verify ${id}`
-  return new StintError(code, `the ${what} of ${id} is damaged: record ${seq} is missing or changed`, {
+function recordDamaged(id: string, log: LogName, seq: number, command: string): StintError {
+  const use =
+    log === 'journal'
+      ? `\`${command}\` gives a copy of what is whole; the rest is in a backup of the database.`
+      : `\`${command}\` shows what is wrong; what is missing is in a backup of the database.`
+  return logDamaged(id, log, `record ${seq} is missing or changed`, {
     detail: `seq=${seq} readable=${seq - 1}`,
-    hint:
-      code === 'JOURNAL_CORRUPT'
-        ? `\`${command}\` gives a copy of what is whole; the rest is in a backup of the database.`
-        : `\`${command}\` shows what is wrong; what is missing is in a backup of the database.`,
+    hint: use,
   })
 }

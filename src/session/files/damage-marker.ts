@@ -1,3 +1,5 @@
+import { logDamaged } from '../damage-error.ts'
+import type { LogName } from '../log/log-end.ts'
 import type { Scanned } from '../log/scan.ts'
 import { replaceFile } from '../../base/fs/atomic-file.ts'
 import { type Disk, readFile } from '../../base/fs/disk.ts'
@@ -31,8 +33,8 @@ export function damageInRecovery(
   id: string,
   { journal, audit, auditMismatch }: RecoveredSession,
 ): StintError | undefined {
-  if (journal.bad !== undefined) return damaged('JOURNAL_CORRUPT', `the journal of ${id}`, journal)
-  if (audit.bad !== undefined) return damaged('AUDIT_CORRUPT', `the audit log of ${id}`, audit)
+  if (journal.bad !== undefined) return damaged(id, 'journal', journal)
+  if (audit.bad !== undefined) return damaged(id, 'audit', audit)
   if (auditMismatch === undefined) return undefined
   const { count } = auditMismatch
   return new StintError(
@@ -41,13 +43,9 @@ export function damageInRecovery(
   )
 }
 
-function damaged(code: 'JOURNAL_CORRUPT' | 'AUDIT_CORRUPT', what: string, { bad, end }: Scanned): StintError {
+function damaged(id: string, log: LogName, { bad, end }: Scanned): StintError {
   const { seq, segment, offset } = bad ?? end
-  return new StintError(
-    code,
-    `${what} is damaged: record ${seq} is missing or changed, in ${segment} at byte ${offset}`,
-    {
-      detail: `seq=${seq} segment=${segment} offset=${offset} readable=${end.seq}`,
-    },
-  )
+  return logDamaged(id, log, `record ${seq} is missing or changed, in ${segment} at byte ${offset}`, {
+    detail: `seq=${seq} segment=${segment} offset=${offset} readable=${end.seq}`,
+  })
 }

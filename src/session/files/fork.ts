@@ -1,10 +1,10 @@
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import type { AuditCheckpoint } from '../log/audit-checkpoint.ts'
 import { positionAfter, readBackwards } from '../log/read.ts'
 import { type LogFiles, listSegments } from '../log/log-files.ts'
 import { replaceFile } from '../../base/fs/atomic-file.ts'
 import { type Disk, listIfExists, readFully } from '../../base/fs/disk.ts'
-import { StintError } from '../../base/errors/stint-error.ts'
+import { logUnreadable } from '../damage-error.ts'
 import type { Manifest } from '../manifest.ts'
 import { linkOrCopy } from './link-or-copy.ts'
 import { logsOf } from './logs.ts'
@@ -30,11 +30,12 @@ export function forkFiles(
 ): AuditCheckpoint {
   const [source, target] = [logsOf(disk, from), logsOf(disk, to)]
   const last = recovered.journal.end.seq
-  copyLog(source.journal, seq, target.journal)
+  const id = basename(from.root)
+  copyLog(id, source.journal, seq, target.journal)
   const audited = seq === last ? recovered.audit.end.seq : auditedAt(source.journal, seq)
   if (audited > 0) {
     disk.makeDirectory(to.audit)
-    copyLog(source.audit, audited, target.audit)
+    copyLog(id, source.audit, audited, target.audit)
   }
   for (const name of ['blobs', 'state'] as const) linkAll(disk, from[name], to[name], () => true)
   // One that tells of more than the fork has would attest what is not there.
@@ -54,10 +55,10 @@ function auditedAt(journal: LogFiles, seq: number): number {
   return 0
 }
 
-function copyLog(from: LogFiles, seq: number, to: LogFiles): void {
+function copyLog(id: string, from: LogFiles, seq: number, to: LogFiles): void {
   const { disk, directory, log } = from
   const end = positionAfter(from, seq)
-  const incomplete = new StintError('JOURNAL_CORRUPT', `the ${log} cannot be read up to record ${seq}`)
+  const incomplete = logUnreadable(id, log, seq)
   if (end === undefined) throw incomplete
   if (seq === 0) return
   for (const { name, firstSeq } of listSegments(from)) {
