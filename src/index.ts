@@ -33,12 +33,11 @@ export type { SecretRef } from './secrets/index.ts'
 export type { FilesystemOptions } from './session/files/driver.ts'
 export { filesystemStore } from './session/files/store.ts'
 export type { Manifest, Revision } from './session/manifest.ts'
-export type { AppendOptions, Receipt } from './session/driver.ts'
 export type { SessionSecrets } from './session/session-secrets.ts'
-export type { Act, ActOutcome } from './session/session-acts.ts'
-export type { Session } from './session/session.ts'
+export type { Act, ActOutcome, Session } from './session/session.ts'
 export type { Slot, SlotOptions } from './session/slot.ts'
 export type {
+  AppendOptions,
   CreateOptions,
   EventOptions,
   ForkOptions,
@@ -49,6 +48,7 @@ export type {
   LogHealth,
   NewAudit,
   NewEvent,
+  Receipt,
   RecoveryReport,
   ResumeOptions,
   SessionEvent,

@@ -1,4 +1,4 @@
-import type { LogRecord } from './log/record.ts'
+import type { LogEntry, StoredReceipt, StoredRecord } from './driver.ts'
 
 /** A line of the audit log. */
 export interface AuditRecord {
@@ -19,10 +19,11 @@ export interface AuditRecord {
   /** An outcome's: why it failed. */
   error?: { code?: string; message: string }
   detail?: unknown
+  /** Chains the line to the one before it. */
   hash: string
 }
 
-/** An intent without an outcome: the act was done, or not, or half. */
+/** An intent without an outcome: the act was performed, or not, or half. */
 export interface UnsettledAct {
   act: string
   seq: number
@@ -32,11 +33,13 @@ export interface UnsettledAct {
   key?: string
 }
 
-type AuditLine = Pick<LogRecord, 'seq' | 'at' | 'type' | 'data' | 'hash'>
-
-/** The audit record of a line. */
-export function auditRecordOf({ seq, at, type, data, hash = '' }: AuditLine): AuditRecord {
+/** The audit record of a stored record. */
+export function auditRecordOf({ seq, at, type, data, hash = '' }: StoredRecord): AuditRecord {
   const fields = typeof data === 'object' && data !== null ? (data as Partial<AuditRecord>) : {}
   const kind = type === 'intent' || type === 'outcome' ? type : 'note'
   return { ...fields, seq, at, type: kind, action: String(fields.action ?? ''), hash }
 }
+
+/** The audit record of an entry that was just written. */
+export const auditRecordFrom = ({ type, json }: LogEntry, receipt: StoredReceipt): AuditRecord =>
+  auditRecordOf({ ...receipt, type, data: JSON.parse(json) as unknown })

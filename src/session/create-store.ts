@@ -4,45 +4,76 @@ import { type Clock, systemClock } from '../base/process/clock.ts'
 import { durationMs } from '../base/text/duration.ts'
 import { newSessionId } from '../base/text/id.ts'
 import { errorCode, StintError } from '../base/errors/stint-error.ts'
-import type { HeldSession, StoreDriver } from './driver.ts'
+import { auditRecordOf } from './audit-record.ts'
+import { checkStrings, createManifest } from './create-manifest.ts'
+import { forkByCopying, newestFirst, replay, verifyByReading } from './driver-defaults.ts'
+import type { HeldSession, ReadableSession, StoreDriver } from './driver.ts'
 import { takeLatest, visibleEvents } from './events.ts'
+import { LiveSession } from './live-session.ts'
 import { factsOf, type Manifest, newManifest, revised } from './manifest.ts'
-import { checkTexts, holdFor, learnSecrets, manifestFor } from './opening.ts'
-import { SessionSecrets } from './session-secrets.ts'
-import { Session } from './session.ts'
+import { assertWrittenBy, checkSessionId } from './session-id.ts'
+import { RegisteredSecrets } from './session-secrets.ts'
+import type { Session } from './session.ts'
 import { defaultPolicy } from './snapshot-policy.ts'
-import type { ForkOptions, Inspection, ResumeOptions, SessionStore, SnapshotPolicy } from './store.ts'
+import type {
+  ForkOptions,
+  Inspection,
+  ListOptions,
+  ResumeOptions,
+  SessionStore,
+  SessionSummary,
+  SnapshotPolicy,
+} from './store.ts'
 import { takeInLeftovers, visitSession } from './visit.ts'
-import { guardFor } from './write-guard.ts'
 
-/** How often to look again at a session that is held. */
-const lookMs = 50
+/** How often to try again while another process holds the session, in milliseconds. */
+const retryMs = 50
 
-/** A store over a driver: everything that is the same whatever keeps the sessions. */
-export function createStore(driver: StoreDriver, clock: Clock = systemClock): SessionStore {
-  function sessionOf(
+/** A store, with the driver that it stands on. */
+export interface DriverStore extends SessionStore {
+  readonly driver: StoreDriver
+}
+
+/** Makes a store of a driver: adds everything that does not depend on the medium. */
+export function createStore(driver: StoreDriver, clock: Clock = systemClock): DriverStore {
+  async function sessionOf(
     held: HeldSession,
-    secrets: SessionSecrets,
+    secrets: RegisteredSecrets,
     snapshots?: Partial<SnapshotPolicy>,
-  ): Session {
-    const { session_id: id } = held.manifest
-    return new Session({
-      held,
-      secrets,
-      snapshots: { ...defaultPolicy, ...snapshots },
-      fork: (options) => fork(id, options, secrets),
-      released: () => takeInLeftovers(driver, id, secrets),
-    })
+  ): Promise<Session> {
+    const { session_id: id, store } = held.manifest
+    try {
+      assertWrittenBy(driver.id, id, store)
+      return new LiveSession({
+        held,
+        recovery: held.recovered ?? (await replay(held)),
+        secrets,
+        snapshots: { ...defaultPolicy, ...snapshots },
+        fork: (options) => fork(id, options, secrets),
+        onReleased: () => takeInLeftovers(driver, id, secrets),
+      })
+    } catch (error) {
+      await held.release().catch(() => {})
+      throw error
+    }
   }
 
-  /** A fork that a session makes of itself knows what the session knows. */
+  async function read(id: string): Promise<ReadableSession> {
+    checkSessionId(id)
+    const session = await driver.read(id)
+    assertWrittenBy(driver.id, id, session.manifest.store)
+    return session
+  }
+
+  /** Takes the secrets that a session knows along, when it forks itself. */
   async function fork(
     id: string,
     { at, id: forkId = newSessionId(), title, purpose }: ForkOptions = {},
-    secrets = new SessionSecrets(),
+    secrets = new RegisteredSecrets(),
   ): Promise<Session> {
-    checkTexts({ title, purpose })
-    const source = await driver.read(id)
+    checkStrings({ title, purpose })
+    checkSessionId(forkId)
+    const source = await read(id)
     const { secrets: refs, ...facts } = factsOf(source.manifest)
     secrets.resolveAll(refs)
     const now = clock.now()
@@ -55,37 +86,36 @@ export function createStore(driver: StoreDriver, clock: Clock = systemClock): Se
         from: { session_id: id, seq },
       })
     try {
-      await driver.fork(id, at, forkId, manifestAt)
+      if (driver.fork === undefined) await forkByCopying(driver, id, at, manifestAt)
+      else await driver.fork(id, at, manifestAt)
     } catch (error) {
-      // It may have been removed while it was read: that is no damage.
+      // What looks like damage may be a session that was removed while it was read.
       const { created_at: since } = (await driver.read(id)).manifest
       if (since === source.manifest.created_at) throw error
       throw new StintError('NOT_FOUND', `session ${id} was removed meanwhile`, { cause: error })
     }
-    const held = await driver.open(forkId, holdFor('writer', purpose, secrets), guardFor(secrets.gate))
-    return sessionOf(held, secrets)
+    const held = await driver.open(forkId, secrets.holdFor('writer', purpose), secrets.guard)
+    return await sessionOf(held, secrets)
   }
 
-  const store: SessionStore = {
+  return {
     id: driver.id,
+    driver,
 
     async create(options = {}) {
-      const secrets = new SessionSecrets()
-      const manifest = manifestFor(driver.id, options, secrets, clock.now())
-      const held = await driver.create(
-        manifest,
-        holdFor('writer', options.purpose, secrets),
-        guardFor(secrets.gate),
-      )
-      return sessionOf(held, secrets, options.snapshots)
+      const secrets = new RegisteredSecrets()
+      const manifest = createManifest(driver.id, options, secrets, clock.now())
+      const hold = secrets.holdFor('writer', options.purpose)
+      return await sessionOf(await driver.create(manifest, hold, secrets.guard), secrets, options.snapshots)
     },
 
     async resume(id, options = {}) {
-      const secrets = new SessionSecrets()
-      // The lock is the first that is written, and shows it.
-      if (options.purpose !== undefined) await learnSecrets(driver, id, secrets)
-      const held = await openWaiting(driver, id, options, secrets)
-      const session = sessionOf(held, secrets, options.snapshots)
+      checkSessionId(id)
+      const secrets = new RegisteredSecrets()
+      // The lock record is written first and contains `purpose`, so register the secrets before taking the lock.
+      if (options.purpose !== undefined) await secrets.resolveThoseOf(driver, id)
+      const held = await openWithin(driver, id, options, secrets)
+      const session = await sessionOf(held, secrets, options.snapshots)
       try {
         secrets.resolveAll(factsOf(held.manifest).secrets)
         await held.revise({ kind: 'resume', pid: process.pid, host: hostname() })
@@ -98,47 +128,67 @@ export function createStore(driver: StoreDriver, clock: Clock = systemClock): Se
 
     visit: (id, fn, options) => visitSession(driver, id, fn, options, clock),
 
-    list: (options = {}) => driver.list(options),
-
-    async inspect(id) {
-      const session = await driver.read(id)
-      const inspection: Inspection = {
-        summary: session.summary,
-        manifest: session.manifest,
-        health: (onBytes) => session.verify(onBytes),
-        events: (options = {}) => visibleEvents((range) => session.events(range), options),
-        tail: (count, options) => takeLatest(session.eventsBackwards(), count, options),
-        audit: () => session.audit(),
-        unsettled: async () => [...(await session.state()).unsettled.values()],
-        async slots() {
-          const { slots } = await session.state()
-          return Object.fromEntries([...slots].map(([ext, { version, value }]) => [ext, { version, value }]))
-        },
-      }
-      return inspection
+    async list(filter = {}) {
+      return (await driver.list(filter)).filter((each) => matches(each, filter)).sort(byLastActivity)
     },
 
+    inspect: async (id) => inspectionOf(await read(id)),
+
     fork: (id, options) => fork(id, options),
-    unlock: (id) => driver.unlock(id),
-    remove: (id) => driver.remove(id),
+
+    async unlock(id) {
+      checkSessionId(id)
+      return await driver.unlock(id)
+    },
+
+    async remove(id) {
+      checkSessionId(id)
+      await driver.remove(id)
+    },
   }
-  return store
 }
 
-async function openWaiting(
+/** Takes a session; while another process holds it, tries again for as long as `wait` says. */
+async function openWithin(
   driver: StoreDriver,
   id: string,
   { wait = 0, purpose, signal }: ResumeOptions,
-  secrets: SessionSecrets,
+  secrets: RegisteredSecrets,
 ): Promise<HeldSession> {
   const deadline = systemClock.mono() + durationMs(wait, 'wait')
   for (;;) {
     signal?.throwIfAborted()
     try {
-      return await driver.open(id, holdFor('writer', purpose, secrets), guardFor(secrets.gate))
+      return await driver.open(id, secrets.holdFor('writer', purpose), secrets.guard)
     } catch (error) {
       if (errorCode(error) !== 'SESSION_LOCKED' || systemClock.mono() >= deadline) throw error
     }
-    await delay(Math.min(lookMs, Math.max(1, deadline - systemClock.mono())), undefined, { signal })
+    await delay(Math.min(retryMs, Math.max(1, deadline - systemClock.mono())), undefined, { signal })
   }
 }
+
+function inspectionOf(session: ReadableSession): Inspection {
+  const state = async () => (await session.state?.()) ?? (await replay(session)).state
+  return {
+    summary: session.summary,
+    manifest: session.manifest,
+    health: (onBytes) => session.verify?.(onBytes) ?? verifyByReading(session, onBytes),
+    events: (options = {}) => visibleEvents(session, options),
+    tail: (count, options) => takeLatest(newestFirst(session), count, options),
+    async *audit() {
+      for await (const record of session.records('audit')) yield auditRecordOf(record)
+    },
+    unsettled: async () => [...(await state()).unsettled.values()],
+    async slots() {
+      const { slots } = await state()
+      return Object.fromEntries([...slots].map(([ext, { version, value }]) => [ext, { version, value }]))
+    },
+  }
+}
+
+const matches = (summary: SessionSummary, { workspace, tool }: ListOptions): boolean =>
+  (workspace ?? summary.workspace) === summary.workspace && (tool ?? summary.tool) === summary.tool
+
+/** Newest activity first. */
+const byLastActivity = (a: SessionSummary, b: SessionSummary): number =>
+  b.lastAt - a.lastAt || (a.id < b.id ? -1 : 1)

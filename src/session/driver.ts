@@ -1,121 +1,193 @@
-import type { AuditRecord } from './audit-record.ts'
-import type { AuditCheckpoint } from './log/audit-checkpoint.ts'
-import type { LogRecord } from './log/record.ts'
+import type { SessionFiles } from './files/session-files.ts'
+import type { LogName } from './log/log-end.ts'
 import type { Manifest, Revision } from './manifest.ts'
 import type { FoldedState } from './state.ts'
-import type { Health, Holder, ListOptions, RecoveryReport, SessionSummary } from './store.ts'
+import type {
+  AppendOptions,
+  Health,
+  Holder,
+  ListOptions,
+  Receipt,
+  RecoveryReport,
+  SessionSummary,
+} from './store.ts'
+import type { SessionTransfer } from './transfer.ts'
 
 /**
- * What a store asks of the medium that keeps its sessions: one writer at a time, records that are on disk when a promise resolves, and a
- * recovery that tells a tear from damage. Everything else (slots, acts, turns, secrets) stands on these calls and is the same for every medium. Texts that
- * arrive here are free of secrets.
+ * A medium that keeps sessions: files, a database, memory. `createStore` turns a driver into a store: it adds slots,
+ * acts, turns, secrets, visits and waiting, which are the same on every medium.
+ *
+ * The driver provides one writer per session, records that are durable when a promise resolves, and reading. Session
+ * ids are checked and entries are free of secrets when they arrive here. Failures are `StintError`s with the codes
+ * named below; `stint/driver` exports a function for each.
+ *
+ * Everything marked optional has a default that uses the required members.
  */
 export interface StoreDriver {
-  /** Written into each manifest. */
+  /** Written into each manifest. A session is resumed only through a store with the same id. */
   readonly id: string
-  /** A new session with this manifest, held. `NAME_TAKEN` if the id is. */
-  create(manifest: Manifest, hold: Hold, guard: WriteGuard): Promise<HeldSession>
-  /** Takes the lock and recovers: `NOT_FOUND`, `RESUME_MISMATCH` (before anything else is read), `SESSION_LOCKED`, `JOURNAL_CORRUPT`, `AUDIT_CORRUPT`. */
-  open(id: string, hold: Hold, guard: WriteGuard): Promise<HeldSession>
-  /** To read, without a lock. */
+  /** Creates a session with this manifest and takes it. `NAME_TAKEN` if the session exists. */
+  create(manifest: Manifest, hold: SessionHold, guard: WriteGuard): Promise<HeldSession>
+  /** Takes an existing session. `NOT_FOUND`; `SESSION_LOCKED` while a living process holds it. */
+  open(id: string, hold: SessionHold, guard: WriteGuard): Promise<HeldSession>
+  /** Opens a session for reading, without a lock and even while another process writes. `NOT_FOUND`. */
   read(id: string): Promise<ReadableSession>
-  list(options: ListOptions): Promise<SessionSummary[]>
-  /** A new session, not held, with what another has up to a record (by default, all of it), and with the manifest for that. */
-  fork(from: string, at: number | undefined, id: string, manifestAt: (seq: number) => Manifest): Promise<void>
-  /** Leaves entries for whoever holds the session. */
+  /** Lists the sessions. A driver may ignore the filter: the store applies it again. */
+  list(filter: ListOptions): Promise<SessionSummary[]>
+  /** Leaves entries of a visitor for the holder of the session; durable when it resolves. `NOT_FOUND`. */
   spool(id: string, entries: readonly SpoolEntry[]): Promise<void>
-  /** Is something left there? */
-  hasSpool(id: string): Promise<boolean>
-  /** Who holds it, alive or not. */
-  holder(id: string): Promise<Holder | undefined>
-  /** Ends a hold, whoever has it; who had it. */
+  /** Reads the entries that visitors left and no holder has taken in yet; none if the session is gone. */
+  spooled(id: string): Promise<readonly SpoolEntry[]>
+  /** Takes the session away from its holder, dead or alive, and returns that holder. `NOT_FOUND`. */
   unlock(id: string): Promise<Holder | undefined>
+  /** Removes a session; its id is free again. `NOT_FOUND`; `SESSION_LOCKED` while a living process holds it. */
   remove(id: string): Promise<void>
+
+  /** Optional: faster than `spooled(id)`. */
+  hasSpool?(id: string): Promise<boolean>
+  /** Optional: faster than the holder in `read(id)`. `NOT_FOUND`. */
+  holder?(id: string): Promise<Holder | undefined>
+  /** Optional: the ids that begin with `prefix` or `ses_<prefix>`, sorted; by default those in `list`. */
+  ids?(prefix: string): Promise<string[]>
+  /**
+   * Optional: copies a session up to record `at` (all of it if undefined) into a new one that nobody holds, at once or
+   * not at all. By default the store appends copies of the records to a session that it creates.
+   */
+  fork?(from: string, at: number | undefined, manifestAt: (seq: number) => Manifest): Promise<void>
+  /** Optional: makes lists show a session as damaged, and keeps writers out until it is repaired. */
+  noteDamage?(id: string, what: string): Promise<void>
+  /** Optional: what a user can do about a damaged session, if this driver cannot repair it. */
+  readonly damageHint?: string
+  /** Optional: copies sessions, line by line, to and from stores of other kinds. */
+  readonly transfer?: TransferDriver
+  /** Optional: what only a driver that keeps its sessions in files can do. */
+  readonly files?: SessionFiles
 }
 
 /** Why a session is taken, as other processes see it. */
-export interface Hold {
+export interface SessionHold {
   kind: Holder['kind']
   purpose?: string
 }
 
-/** Keeps secrets out of everything that a driver writes for the holder of a session. */
+/** The second line of defence against secrets on disk: entries arrive redacted, and finished bytes are checked. */
 export interface WriteGuard {
-  /** Throws if the finished bytes contain a registered secret. Call it right before writing. */
+  /** Throws if the bytes contain a registered secret. Call it right before writing them. */
   check(bytes: Uint8Array): void
-  /** Returns the entry of a visitor without the secrets that only the holder knows. */
-  redact<E extends Entry>(entry: E): E
 }
 
-/** A record on its way to a log: its type, and the JSON text of its data. */
-export interface Entry {
+/** What can be read of a session, held or not. */
+export interface SessionRecords {
+  /** The newest manifest. */
+  readonly manifest: Manifest
+  /**
+   * Reads one of the two logs in order, up to the first record that is missing or damaged. A held session shows
+   * acknowledged records only.
+   */
+  records(log: LogName, range?: RecordRange): AsyncIterable<StoredRecord>
+  /** Optional: reads the journal from its end. By default the store reads all of it. */
+  newestFirst?(): AsyncIterable<StoredRecord>
+}
+
+/** A session opened for reading. */
+export interface ReadableSession extends SessionRecords {
+  readonly summary: SessionSummary
+  /** Optional: the slots, turns and unsettled acts; by default the store replays both logs. */
+  state?(): Promise<FoldedState>
+  /** Optional: reads everything and reports damage; `onBytes` hears the progress. By default the store reads both logs. */
+  verify?(onBytes?: (done: number) => void): Promise<Health>
+}
+
+/**
+ * A session held for writing. Each method fails with `FENCED` once another process has taken the session, and a record
+ * that was rejected is never read.
+ */
+export interface HeldSession extends SessionRecords {
+  /** The `seq` of the last acknowledged journal record. */
+  readonly lastSeq: number
+  /** Appends a record. Resolves when it is durable; `DISK_FULL` if there is no room. */
+  append(log: LogName, entry: LogEntry, options?: RecordOptions): Promise<StoredReceipt>
+  /** Adds a revision to the manifest (`revised` makes the new manifest). */
+  revise(revision: Omit<Revision, 'rev' | 'at'>): Promise<void>
+  /**
+   * Calls `take`, which appends a record, for each spooled entry, oldest first, and removes the entry when `take` has
+   * resolved. If a crash in between could bring the entry back, set its `spool`: the record carries it.
+   */
+  takeSpool(take: (entry: SpoolEntry) => Promise<void>): Promise<void>
+  /** Gives the session back. Called once, last. */
+  release(): Promise<void>
+
+  /** Optional: what the driver found out when it opened the session. By default the store replays both logs. */
+  readonly recovered?: Recovery
+  /** Optional, for drivers that gather records before they write: writes them, so that each is durable or rejected. */
+  flush?(): Promise<void>
+  /**
+   * Optional: saves the state, so that the next recovery begins here; `payloadOf` returns the JSON of a slot's value.
+   * Returns the `seq` of the last record in it. Without snapshots a resume replays everything.
+   */
+  snapshot?(state: FoldedState, payloadOf: (slot: string) => string): Promise<number>
+  /** Optional: where both logs end; the close revision attests it. */
+  ends?(): { seq: number; crc: string; audit: { count: number; head: string } }
+  /** Optional: called every 30 s to show other processes that the holder is alive. */
+  beat?(): void | Promise<void>
+}
+
+/** What recovery found when a driver opened a session. A driver may skip recovery for a visitor. */
+export interface Recovery {
+  /** The slots, turns and unsettled acts. The session changes this object from here on. */
+  state: FoldedState
+  report: RecoveryReport
+  /** Bytes of the journal after the snapshot that recovery began with. */
+  bytes: number
+  /** Should a visitor take a snapshot, because no writer has taken one for a long time? */
+  snapshotDue: boolean
+}
+
+/** A record on its way to a log. */
+export interface LogEntry {
   type: string
+  /** The data as JSON; of any size. */
   json: string
+  /** Which slot it sets; the data is the new value. */
   slot?: { ext: string; version: string }
   /** Set for an entry that is taken in from the spool: identifies it in the log, so that it is taken in once. */
   spool?: string
 }
 
-/** What a visitor leaves. */
-export interface SpoolEntry extends Entry {
-  log: 'journal' | 'audit'
+/** An entry that a visitor leaves. */
+export interface SpoolEntry extends LogEntry {
+  log: LogName
 }
 
-/** A record that is on disk. */
-export interface Receipt {
-  seq: number
-  /** Milliseconds since the epoch. */
-  at: number
+export interface RecordOptions extends AppendOptions {
+  /** Called synchronously when the record counts, before a snapshot could be taken without its effect. */
+  applied?: (receipt: StoredReceipt) => void
+  /** When the record was written, in milliseconds since the epoch: set for copies, in drivers without `fork`. */
+  at?: number
 }
 
-export interface AppendOptions {
-  /** False: it may wait for others, but no longer than a moment. */
-  durable?: boolean
-  /** Called when the record counts, before anything else can happen: a snapshot must not come between a record and its effect. */
-  applied?: (receipt: Receipt) => void
+/** A durable record: its number, and in the audit log its hash. */
+export interface StoredReceipt extends Receipt {
+  hash?: string
 }
 
-export interface ReadableSession {
-  readonly manifest: Manifest
-  readonly summary: SessionSummary
-  events(range?: { from?: number; to?: number }): AsyncIterable<LogRecord>
-  eventsBackwards(): AsyncIterable<LogRecord>
-  audit(): AsyncIterable<AuditRecord>
-  /** The state as it is now, from the newest snapshot on. */
-  state(): Promise<FoldedState>
-  /** Reads all of it; `onBytes` hears how far it has come. */
-  verify(onBytes?: (done: number) => void): Promise<Health>
+/** A record as it was stored. */
+export interface StoredRecord extends StoredReceipt {
+  type: string
+  data: unknown
+  slot?: { ext: string; version: string }
 }
 
-/** A session held for writing. */
-export interface HeldSession {
-  readonly manifest: Manifest
-  /** As recovered; the session keeps it up from here. */
-  readonly state: FoldedState
-  readonly report: RecoveryReport
-  /** Acknowledged so far. */
-  readonly lastSeq: number
-  /** Written since the last snapshot. */
-  readonly sinceSnapshot: { records: number; bytes: number }
-  /** Has so much been written since the last snapshot that a visitor should take one? */
-  readonly snapshotDue: boolean
-  /** Resolves when it is on disk; data over 256 KiB is kept apart. */
-  append(entry: Entry, options?: AppendOptions): Promise<Receipt>
-  audit(entry: Entry, applied?: (record: AuditRecord) => void): Promise<{ seq: number; hash: string }>
-  /** On return everything that was asked for so far is on disk, or was refused. */
-  flush(): Promise<void>
-  revise(revision: Omit<Revision, 'rev' | 'at'>): Promise<void>
-  /** Everything so far is on disk, and the next recovery begins here. */
-  snapshot(state: FoldedState, payloadOf: (ext: string) => string): Promise<void>
-  /** Takes in what visitors have left; `applied` hears of the audit records among it. */
-  takeSpool(applied: (record: AuditRecord) => void): Promise<void>
-  /** Where both logs end. */
-  ends(): { seq: number; crc: string; audit: AuditCheckpoint }
-  events(range?: { from?: number; to?: number }): AsyncIterable<LogRecord>
-  eventsBackwards(): AsyncIterable<LogRecord>
-  auditRecords(): AsyncIterable<AuditRecord>
-  /** Says that the holder lives. */
-  beat(): void | Promise<void>
-  /** Gives the lock back; nothing can be written after that. */
-  release(): Promise<void>
+/** The first and the last `seq` to read; all by default. */
+export interface RecordRange {
+  from?: number
+  to?: number
+}
+
+/** Copies sessions between stores of different kinds. */
+export interface TransferDriver {
+  /** Verifies a session and opens it for copying. `SESSION_LOCKED`, `JOURNAL_CORRUPT`, `AUDIT_CORRUPT`. */
+  read(id: string): Promise<SessionTransfer>
+  /** Creates a session from a transfer, whole or not at all, and returns its id. `NAME_TAKEN`. */
+  write(transfer: SessionTransfer, id?: string): Promise<string>
 }

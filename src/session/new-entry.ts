@@ -1,14 +1,14 @@
 import type { AuditRecord } from './audit-record.ts'
 import { StintError } from '../base/errors/stint-error.ts'
 import type { SecretGate } from '../secrets/index.ts'
-import type { Entry } from './driver.ts'
+import type { LogEntry } from './driver.ts'
 import { ownPrefix } from './state.ts'
 import type { NewAudit, NewEvent } from './store.ts'
 
 const maxWordLength = 200
 
 /** An event on its way to the journal, without secrets. */
-export function eventEntry({ type, data }: NewEvent, gate: SecretGate): Entry {
+export function eventEntry({ type, data }: NewEvent, gate: SecretGate): LogEntry {
   checkEventType(type)
   return { type: gate.text(type), json: gate.stringify(data) }
 }
@@ -30,12 +30,12 @@ export interface AuditFields extends NewAudit {
 }
 
 /** A line on its way to the audit log, without secrets. */
-export function auditEntry({ phase, ...fields }: AuditFields, gate: SecretGate): Entry {
+export function auditEntry({ phase, ...fields }: AuditFields, gate: SecretGate): LogEntry {
   checkWord('action', fields.action)
   for (const name of ['subject', 'key', 'act'] as const) {
     const value = fields[name]
     if (value !== undefined && typeof value !== 'string')
-      throw new StintError('ARG_ERROR', `the ${name} of an audit line must be a text`)
+      throw new StintError('ARG_ERROR', `the ${name} of an audit line must be a string`)
   }
   if (phase !== undefined && phase !== 'intent' && phase !== 'outcome')
     throw new StintError(
@@ -50,6 +50,6 @@ function checkWord(what: string, word: unknown): asserts word is string {
   const shown = typeof word === 'string' ? `one of ${word.length} characters` : typeof word
   throw new StintError(
     'ARG_ERROR',
-    `the ${what} must be a text of 1 to ${maxWordLength} characters, not ${shown}`,
+    `the ${what} must be a string of 1 to ${maxWordLength} characters, not ${shown}`,
   )
 }

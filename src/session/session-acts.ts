@@ -1,52 +1,53 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { Acts, failureOf, refuseRepeat, waitsForItself } from './audit-acts.ts'
-import type { AuditRecord, UnsettledAct } from './audit-record.ts'
-import { ulid } from '../base/text/id.ts'
 import { StintError } from '../base/errors/stint-error.ts'
-import type { SecretGate } from '../secrets/index.ts'
-import type { HeldSession } from './driver.ts'
-import { auditEntry, type AuditFields } from './new-entry.ts'
-import { takeAudit } from './state.ts'
-import type { NewAudit } from './store.ts'
+import { ulid } from '../base/text/id.ts'
+import { type AuditRecord, auditRecordFrom, auditRecordOf } from './audit-record.ts'
+import type { HeldSession, StoredReceipt } from './driver.ts'
+import { type AuditFields, auditEntry } from './new-entry.ts'
+import type { RegisteredSecrets } from './session-secrets.ts'
+import { type FoldedState, takeAudit } from './state.ts'
+import type { Act, ActOutcome } from './session.ts'
 
-/** An act to be recorded before and after it is done. */
-export interface Act extends Pick<NewAudit, 'action' | 'subject' | 'key' | 'detail'> {}
+/** What the audit log says about the act with a key. */
+type Fate =
+  | { state: 'unsettled'; act: string; at: number; action: string }
+  | { state: 'done'; result: unknown }
+  | { state: 'failed'; message: string }
 
-/** How an act ended. The action is that of its intent, unless it is given. */
-export interface ActOutcome {
-  action?: string
-  ok: boolean
-  result?: unknown
-  error?: { code?: string; message: string }
-}
-
-type Deed<T> = () => Promise<T> | T
-
-/** The acts within which the caller runs. One for all sessions: every promise of the process pays for each that there ever was. */
+/**
+ * The acts within which the caller runs. One storage for all sessions: every promise of the process pays for each
+ * storage that was ever created.
+ */
 const underWay = new AsyncLocalStorage<readonly { acts: SessionActs; key: string }[]>()
 
-/** The acts of a session, and its audit log, which has each of them before and after it is done. An act with a key is done once. */
+/** The audit log of a held session, and how to append to it. */
+type AuditLog = Pick<HeldSession, 'append' | 'records'>
+
+/** The acts of a session and its audit log, which has each of them before and after it is done. */
 export class SessionActs {
-  readonly #held: HeldSession
-  readonly #gate: SecretGate
+  readonly #log: AuditLog
+  readonly #state: FoldedState
+  readonly #secrets: RegisteredSecrets
   /** Read from the audit log when the first act with a key is done. */
-  #known: Promise<Acts> | undefined
+  #known: Promise<KeyedActs> | undefined
   readonly #running = new Map<string, Promise<unknown>>()
 
-  constructor(held: HeldSession, gate: SecretGate) {
-    this.#held = held
-    this.#gate = gate
+  constructor(log: AuditLog, state: FoldedState, secrets: RegisteredSecrets) {
+    this.#log = log
+    this.#state = state
+    this.#secrets = secrets
   }
 
-  async act<T>(act: Act, deed: Deed<T>, again: boolean): Promise<T> {
+  /** Performs an act. With a key it is performed once, whoever asks for it in this session. */
+  async act<T>(act: Act, perform: () => Promise<T> | T, again: boolean): Promise<T> {
     const { key } = act
-    if (key === undefined) return await this.#perform(act, deed)
+    if (key === undefined) return await this.#perform(act, perform)
     const within = underWay.getStore() ?? []
     if (within.some(({ acts, key: other }) => acts === this && other === key)) throw waitsForItself(key)
     const running = this.#running.get(key) as Promise<T> | undefined
     if (running !== undefined) return await running
     const performing = underWay.run([...within, { acts: this, key }], () =>
-      this.#performOnce(key, act, deed, again),
+      this.#performOnce(key, act, perform, again),
     )
     this.#running.set(key, performing)
     try {
@@ -56,8 +57,9 @@ export class SessionActs {
     }
   }
 
+  /** Records the outcome of an act; `ARG_ERROR` if the act is unknown and the outcome names no action. */
   async settle(act: string, outcome: ActOutcome): Promise<void> {
-    const action = outcome.action ?? this.#held.state.unsettled.get(act)?.action
+    const action = outcome.action ?? this.#state.unsettled.get(act)?.action
     if (action === undefined)
       throw new StintError('ARG_ERROR', `there is no act ${JSON.stringify(act)} without an outcome`, {
         hint: '`session.unsettled()` lists all there are.',
@@ -65,41 +67,40 @@ export class SessionActs {
     await this.record({ ...outcome, action, phase: 'outcome', act })
   }
 
-  unsettled(): UnsettledAct[] {
-    return [...this.#held.state.unsettled.values()]
-  }
-
-  /** Adds a line to the audit log. */
-  async record(entry: AuditFields): Promise<{ seq: number; hash: string }> {
+  /** Appends a line to the audit log. */
+  async record(fields: AuditFields): Promise<{ seq: number; hash: string }> {
+    const entry = auditEntry(fields, this.#secrets.gate)
     const listener = await this.listener()
-    return await this.#held.audit(auditEntry(entry, this.#gate), listener)
+    const applied = (receipt: StoredReceipt): void => listener(auditRecordFrom(entry, receipt))
+    const { seq, hash = '' } = await this.#log.append('audit', entry, { applied })
+    return { seq, hash }
   }
 
-  /** Must hear of every line that is added to the audit log. */
+  /** Returns a function that must be called with every line that is added to the audit log. */
   async listener(): Promise<(record: AuditRecord) => void> {
     const known = await this.#knownByNow()
     return (record) => {
-      takeAudit(this.#held.state, record)
+      takeAudit(this.#state, record)
       known?.take(record)
     }
   }
 
-  async #performOnce<T>(key: string, act: Act, deed: Deed<T>, again: boolean): Promise<T> {
-    const fate = (await (this.#known ?? this.#read())).fateOf(this.#gate.text(key))
+  async #performOnce<T>(key: string, act: Act, perform: () => Promise<T> | T, again: boolean): Promise<T> {
+    const fate = (await (this.#known ?? this.#read())).fateOf(this.#secrets.gate.text(key))
     refuseRepeat(key, fate, again)
     if (fate?.state === 'done' && !again) return fate.result as T
-    return await this.#perform(act, deed)
+    return await this.#perform(act, perform)
   }
 
-  async #perform<T>(act: Act, deed: Deed<T>): Promise<T> {
+  async #perform<T>(act: Act, perform: () => Promise<T> | T): Promise<T> {
     const id = `act_${ulid()}`
     await this.record({ ...act, phase: 'intent', act: id })
     let result: T
     try {
-      result = await deed()
+      result = await perform()
     } catch (error) {
-      await this.settle(id, { action: act.action, ok: false, error: failureOf(error) }).catch(() => {
-        // The caller must hear what went wrong first. `unsettled` shows that the outcome is missing.
+      await this.settle(id, { action: act.action, ok: false, error: describeFailure(error) }).catch(() => {
+        // The caller must see the error of the act. `unsettled` shows that the outcome is missing.
       })
       throw error
     }
@@ -107,29 +108,89 @@ export class SessionActs {
     return result
   }
 
-  #read(): Promise<Acts> {
-    const reading = readActs(this.#held)
+  #read(): Promise<KeyedActs> {
+    const reading = readActs(this.#log)
     this.#known = reading
-    // One failed read must not fail every act after it: the next one reads again.
+    // One failed read must not fail every later act: the next act reads again.
     reading.catch(() => (this.#known = undefined))
     return reading
   }
 
-  /** Undefined if nobody has asked yet: then all is in the audit log by the time somebody does. */
-  async #knownByNow(): Promise<Acts | undefined> {
+  /** The acts by key, or undefined if no act has needed them yet: the audit log will have this line by then. */
+  async #knownByNow(): Promise<KeyedActs | undefined> {
     while (this.#known !== undefined) {
       try {
         return await this.#known
       } catch {
-        // Forgotten by now, or already being read again.
+        // #read has forgotten the failed read, or another one is under way.
       }
     }
     return undefined
   }
 }
 
-async function readActs(held: HeldSession): Promise<Acts> {
-  const acts = new Acts()
-  for await (const record of held.auditRecords()) acts.take(record)
+/** The keys of all acts so far, with how they ended. */
+class KeyedActs {
+  readonly #fates = new Map<string, Fate>()
+  readonly #keys = new Map<string, string>()
+
+  fateOf(key: string): Fate | undefined {
+    return this.#fates.get(key)
+  }
+
+  take({ type, act, key, at, action, ok, result, error }: AuditRecord): void {
+    if (act === undefined) return
+    if (type === 'intent' && key !== undefined) {
+      this.#keys.set(act, key)
+      this.#fates.set(key, { state: 'unsettled', act, at, action })
+    }
+    const known = this.#keys.get(act)
+    if (type !== 'outcome' || known === undefined) return
+    this.#keys.delete(act)
+    this.#fates.set(
+      known,
+      ok === false ? { state: 'failed', message: error?.message ?? 'it failed' } : { state: 'done', result },
+    )
+  }
+}
+
+async function readActs(log: AuditLog): Promise<KeyedActs> {
+  const acts = new KeyedActs()
+  for await (const record of log.records('audit')) acts.take(auditRecordOf(record))
   return acts
+}
+
+/** Throws if an act with this fate may be repeated only by an explicit decision of the caller. */
+function refuseRepeat(key: string, fate: Fate | undefined, again: boolean): void {
+  if (fate === undefined || fate.state === 'done' || again) return
+  if (fate.state === 'failed')
+    throw new StintError(
+      'ACT_FAILED',
+      `the act with the key ${JSON.stringify(key)} has failed: ${fate.message}`,
+    )
+  const begun = new Date(fate.at).toISOString()
+  throw new StintError(
+    'ACT_UNCERTAIN',
+    `the act with the key ${JSON.stringify(key)} was begun at ${begun}, and no outcome was recorded`,
+    { detail: `act=${fate.act} action=${fate.action}` },
+  )
+}
+
+/** An act that is started within itself would wait for itself for ever. */
+const waitsForItself = (key: string): StintError =>
+  new StintError('ARG_ERROR', `the act with the key ${JSON.stringify(key)} is started within itself`, {
+    hint: 'Give the inner act a key of its own.',
+  })
+
+/** Describes a thrown value, of whatever type, for the outcome of an act. */
+export function describeFailure(error: unknown): { code?: string; message: string } {
+  try {
+    const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown }
+    return {
+      ...(typeof code === 'string' ? { code } : {}),
+      message: typeof message === 'string' ? message : String(error),
+    }
+  } catch {
+    return { message: `a thrown ${typeof error}` }
+  }
 }

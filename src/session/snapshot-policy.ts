@@ -2,10 +2,10 @@ import type { SnapshotPolicy } from './store.ts'
 
 export const defaultPolicy: SnapshotPolicy = { at: 'turn', minBytes: 256 << 10, minRecords: 500 }
 
-/** Visitors close nothing. So that a resume need not read all they have written, one of them takes a snapshot after so many records. */
+/** Visitors never close a session: one of them takes a snapshot after this many records. */
 export const visitedRecords = 5000
 
-/** A snapshot costs a few syncs; a resume costs what came after it. */
+/** Has enough been written since the last snapshot? One costs a few syncs; a resume replays what came after it. */
 export const isWorthIt = (
   { minBytes, minRecords }: SnapshotPolicy,
   { records, bytes }: { records: number; bytes: number },

@@ -1,8 +1,9 @@
 import type { AuditRecord, UnsettledAct } from './audit-record.ts'
-import type { LogRecord } from './log/record.ts'
 import { errorCode } from '../base/errors/stint-error.ts'
+import type { StoredRecord } from './driver.ts'
+import type { RecoveryReport } from './store.ts'
 
-/** What a session's logs add up to: the fold of its records. A snapshot is this, at one position. */
+/** What the logs of a session add up to. A snapshot is this state at one position of the logs. */
 export interface FoldedState {
   turns: number
   slots: Map<string, StoredSlot>
@@ -20,26 +21,37 @@ export interface StoredSlot {
 
 export const emptyState = (): FoldedState => ({ turns: 0, slots: new Map(), unsettled: new Map() })
 
-/** The records that count for the state; all others are only kept. */
+/** The report of a session that was opened without a recovery. */
+export const nothingToReport = (): RecoveryReport => ({ replayed: 0, cut: [], ignored: [], brokenSlots: [] })
+
+/** The slots whose values could not be read. */
+export const brokenSlots = ({ slots }: FoldedState): RecoveryReport['brokenSlots'] =>
+  [...slots].flatMap(([ext, { broken: why }]) => (why === undefined ? [] : [{ ext, why }]))
+
+/** The types of stint's own records; only these change the state. */
 export const ownPrefix = 'stint.'
 export const slotType = 'stint.slot'
 export const turnType = 'stint.turn'
 
-/** Takes a record of ours in. `read` gives its data, which may lie elsewhere and be unreadable. */
-export function takeRecord(state: FoldedState, { type, slot }: LogRecord, read: () => unknown): void {
+/** Applies a journal record to the state. `read` returns its data, which may be stored elsewhere and unreadable. */
+export function takeRecord(
+  state: FoldedState,
+  { type, slot }: Pick<StoredRecord, 'type' | 'slot'>,
+  read: () => unknown,
+): void {
   if (type === turnType) state.turns += 1
   if (type !== slotType || slot === undefined) return
   const { ext, version } = slot
   try {
     state.slots.set(ext, { version, value: read() })
   } catch (error) {
-    // A disk that fails now may work the next time. A slot that is said to be broken stays broken.
+    // A disk that fails now may work on the next resume, but a slot that is marked broken stays broken.
     if ((errorCode(error) ?? 'BLOB_MISSING') !== 'BLOB_MISSING') throw error
     state.slots.set(ext, { version, value: undefined, broken: (error as Error).message })
   }
 }
 
-/** Takes a line of the audit log in. */
+/** Applies a line of the audit log to the state. */
 export function takeAudit(state: FoldedState, record: AuditRecord): void {
   const { type, act, seq, at, action, subject, key } = record
   if (act === undefined) return

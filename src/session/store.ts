@@ -94,6 +94,18 @@ export interface NewEvent {
   data?: unknown
 }
 
+export interface AppendOptions {
+  /** False: the record may wait up to 50 ms for others. Durable all the same when the promise resolves. */
+  durable?: boolean
+}
+
+/** A record that is on disk. */
+export interface Receipt {
+  seq: number
+  /** Milliseconds since the epoch. */
+  at: number
+}
+
 /** An event of a session. */
 export interface SessionEvent {
   seq: number

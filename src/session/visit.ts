@@ -2,20 +2,21 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type Clock, systemClock } from '../base/process/clock.ts'
 import { errorCode } from '../base/errors/stint-error.ts'
 import { durationMs } from '../base/text/duration.ts'
-import type { Entry, HeldSession, Hold, SpoolEntry, StoreDriver, WriteGuard } from './driver.ts'
-import { factsOf, type Manifest } from './manifest.ts'
+import { createManifest } from './create-manifest.ts'
+import { hasSpool, holderOf } from './driver-defaults.ts'
+import type { HeldSession, LogEntry, SpoolEntry, StoreDriver } from './driver.ts'
+import { takeSnapshot, takeSpool } from './live-session.ts'
+import { factsOf } from './manifest.ts'
 import { auditEntry, eventEntry } from './new-entry.ts'
-import { holdFor, learnSecrets, manifestFor } from './opening.ts'
-import { SessionSecrets } from './session-secrets.ts'
+import { assertWrittenBy, checkSessionId } from './session-id.ts'
+import { RegisteredSecrets } from './session-secrets.ts'
 import { takeAudit } from './state.ts'
 import type { Visit, VisitOptions } from './store.ts'
-import { trySnapshot } from './take-snapshot.ts'
-import { guardFor } from './write-guard.ts'
 
 const defaultWaitMs = 2000
-const lookMs = 10
+const retryMs = 10
 
-/** Writes a few records into a session, whoever holds it. */
+/** Writes a few records into a session: directly if it is free, or through its spool if another process holds it. */
 export async function visitSession<T>(
   driver: StoreDriver,
   id: string,
@@ -23,108 +24,115 @@ export async function visitSession<T>(
   options: VisitOptions = {},
   clock: Clock = systemClock,
 ): Promise<T> {
-  const secrets = new SessionSecrets()
+  checkSessionId(id)
+  const secrets = new RegisteredSecrets()
   secrets.registerAll(options.secrets ?? [])
-  // The lock is the first that is written, and shows it.
-  if (options.purpose !== undefined) await learnSecrets(driver, id, secrets)
+  // The lock record is written first and contains `purpose`, so register the secrets before taking the lock.
+  if (options.purpose !== undefined) await secrets.resolveThoseOf(driver, id)
   const held = await enter(driver, id, options, secrets, clock)
   try {
     if (held === undefined) {
-      await learnSecrets(driver, id, secrets)
-      return await fn(spooling(driver, id, secrets))
+      await secrets.resolveThoseOf(driver, id)
+      return await fn(spoolingVisit(driver, id, secrets))
     }
+    assertWrittenBy(driver.id, id, held.manifest.store)
     secrets.resolveAll(factsOf(held.manifest).secrets)
-    await held.takeSpool((record) => takeAudit(held.state, record))
-    if (held.snapshotDue) await trySnapshot(held, secrets.gate)
-    return await fn(direct(held, secrets))
+    await takeSpoolAndSnapshot(held, secrets)
+    return await fn(directVisit(held, secrets))
   } finally {
     await held?.release()
     await takeInLeftovers(driver, id, secrets)
   }
 }
 
-/** Takes in what was left while its holder went: whoever leaves something and whoever goes look once more, so that one of them sees it. */
+/**
+ * Takes in what a visitor left while the holder was leaving. Both check the spool again at their end, so that one of
+ * them sees it.
+ */
 export async function takeInLeftovers(
   driver: StoreDriver,
   id: string,
-  secrets: SessionSecrets,
+  secrets: RegisteredSecrets,
 ): Promise<void> {
-  while (await driver.hasSpool(id)) {
+  while (await hasSpool(driver, id)) {
     try {
-      const hold = holdFor('visitor', 'take in what was left', secrets)
-      const held = await driver.open(id, hold, guardFor(secrets.gate))
+      const hold = secrets.holdFor('visitor', 'take in what visitors left')
+      const held = await driver.open(id, hold, secrets.guard)
       try {
-        await held.takeSpool(() => {})
+        await takeSpool(held, secrets, () => {})
       } finally {
         await held.release()
       }
     } catch (error) {
-      // Somebody else has come, and takes it in; or the session was removed, with all that was left.
+      // Another process holds the session and takes the entries in, or the session was removed with its spool.
       if (['SESSION_LOCKED', 'NOT_FOUND'].includes(errorCode(error) ?? '')) return
       throw error
     }
   }
 }
 
-/** The session, or undefined if somebody holds it for longer than we wait. */
+/** A session that only visitors write to is never closed: now and then one of them takes a snapshot. */
+async function takeSpoolAndSnapshot(held: HeldSession, secrets: RegisteredSecrets): Promise<void> {
+  const { recovered } = held
+  await takeSpool(held, secrets, (record) => {
+    if (recovered !== undefined) takeAudit(recovered.state, record)
+  })
+  if (!recovered?.snapshotDue) return
+  try {
+    await takeSnapshot(held, recovered.state, secrets)
+  } catch (error) {
+    // A snapshot is a cache: without it the next resume only takes longer.
+    if (errorCode(error) === 'FENCED') throw error
+  }
+}
+
+/** Takes the session, or returns undefined if another process holds it for longer than the visitor waits. */
 async function enter(
   driver: StoreDriver,
   id: string,
   { wait = defaultWaitMs, create, purpose }: VisitOptions,
-  secrets: SessionSecrets,
+  secrets: RegisteredSecrets,
   clock: Clock,
 ): Promise<HeldSession | undefined> {
   const deadline = systemClock.mono() + durationMs(wait, 'wait')
-  const hold = holdFor('visitor', purpose, secrets)
-  const guard = guardFor(secrets.gate)
+  const hold = secrets.holdFor('visitor', purpose)
   for (;;) {
     try {
-      return await driver.open(id, hold, guard)
+      return await driver.open(id, hold, secrets.guard)
     } catch (error) {
       const code = errorCode(error)
       if (code === 'NOT_FOUND' && create !== undefined) {
-        const manifest = manifestFor(driver.id, { ...create, id }, secrets, clock.now())
-        const made = await createOnce(driver, manifest, hold, guard)
-        if (made !== undefined) return made
+        const manifest = createManifest(driver.id, { ...create, id }, secrets, clock.now())
+        try {
+          return await driver.create(manifest, hold, secrets.guard)
+        } catch (failure) {
+          // Another visitor was faster: open what it has created.
+          if (errorCode(failure) !== 'NAME_TAKEN') throw failure
+        }
         continue
       }
       if (code !== 'SESSION_LOCKED') throw error
     }
-    const holder = await driver.holder(id)
+    const holder = await holderOf(driver, id)
     if (holder?.kind === 'writer' || systemClock.mono() >= deadline) return undefined
-    await delay(lookMs)
+    await delay(retryMs)
   }
 }
 
-/** Undefined if another visitor was faster. */
-async function createOnce(
-  driver: StoreDriver,
-  manifest: Manifest,
-  hold: Hold,
-  guard: WriteGuard,
-): Promise<HeldSession | undefined> {
-  try {
-    return await driver.create(manifest, hold, guard)
-  } catch (error) {
-    if (errorCode(error) === 'NAME_TAKEN') return undefined
-    throw error
-  }
-}
-
-function direct(held: HeldSession, { gate }: SessionSecrets): Visit {
+function directVisit(held: HeldSession, { gate }: RegisteredSecrets): Visit {
   return {
     direct: true,
     async append(event) {
-      await held.append(eventEntry(event, gate))
+      await held.append('journal', eventEntry(event, gate))
     },
     async audit(entry) {
-      await held.audit(auditEntry(entry, gate))
+      await held.append('audit', auditEntry(entry, gate))
     },
   }
 }
 
-function spooling(driver: StoreDriver, id: string, { gate }: SessionSecrets): Visit {
-  const leave = async (log: SpoolEntry['log'], entry: Entry): Promise<void> => {
+function spoolingVisit(driver: StoreDriver, id: string, { gate }: RegisteredSecrets): Visit {
+  const leave = async (log: SpoolEntry['log'], entry: LogEntry): Promise<void> => {
     gate.assertClean(JSON.stringify(entry), 'an entry of the spool')
     await driver.spool(id, [{ log, ...entry }])
   }

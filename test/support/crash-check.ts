@@ -1,8 +1,12 @@
 import type { Disk } from '../../src/base/fs/disk.ts'
 import { readFile } from '../../src/base/fs/disk.ts'
-import type { HeldSession, Hold } from '../../src/session/driver.ts'
+import type { Recovery, SessionHold } from '../../src/session/driver.ts'
+import type { FilesystemSession } from '../../src/session/files/held-session.ts'
+import { takeSpool } from '../../src/session/live-session.ts'
+import { RegisteredSecrets } from '../../src/session/session-secrets.ts'
 import type { SessionLimits } from '../../src/session/files/held-session.ts'
 import { listSpoolFiles } from '../../src/session/files/spool.ts'
+import type { RecoveryReport } from '../../src/session/store.ts'
 import type { CrashDisk } from './crash-disk.ts'
 import { pathsOf, SimulatedDriver } from './crash-driver.ts'
 import { type Facts, factsOf, sicknessOf } from './crash-facts.ts'
@@ -51,7 +55,7 @@ export async function checkState(state: CrashState, id: string, oracle: Oracle):
 /** One state under examination, and what was found wrong so far. */
 class Check {
   readonly violations: string[] = []
-  held: HeldSession | undefined
+  held: FilesystemSession | undefined
   readonly #state: CrashState
   readonly #id: string
   readonly #oracle: Oracle
@@ -73,7 +77,7 @@ class Check {
     if (held === undefined || facts === undefined) return undefined
     this.held = held
     this.violations.push(...this.#oracle.judge(facts, this.#state.at), ...unkept(disk, held))
-    if ((held.report.snapshot ?? 0) < newest) this.violations.push(`snapshot ${newest} is of no use`)
+    if ((reportOf(held).snapshot ?? 0) < newest) this.violations.push(`snapshot ${newest} is of no use`)
     return facts
   }
 
@@ -95,7 +99,7 @@ class Check {
   }
 
   /** Takes in what visitors left, writes a little and closes; then all of it must be there. */
-  async goOn(disk: CrashDisk, held: HeldSession | undefined, locks = this.#state.locks): Promise<void> {
+  async goOn(disk: CrashDisk, held: FilesystemSession | undefined, locks = this.#state.locks): Promise<void> {
     if (held === undefined) return
     await this.#step('it does not go on', () => writeALittle(held, disk, this.#id))
     const later = await this.#step('it does not open after that', () => {
@@ -117,12 +121,12 @@ class Check {
     return this.#state.wrap?.(disk) ?? disk
   }
 
-  #open(disk: CrashDisk, kind: Hold['kind'], locks: SimulatedLocks): HeldSession {
+  #open(disk: CrashDisk, kind: SessionHold['kind'], locks: SimulatedLocks): FilesystemSession {
     return new SimulatedDriver(this.#seen(disk), locks, this.#state.sizes).openNow(this.#id, { kind })
   }
 
-  #look(disk: CrashDisk, { state, manifest }: HeldSession): Facts {
-    return factsOf(this.#seen(disk), this.#id, manifest, state)
+  #look(disk: CrashDisk, { recovered, manifest }: FilesystemSession): Facts {
+    return factsOf(this.#seen(disk), this.#id, manifest, (recovered as Recovery).state)
   }
 
   async #step<T>(what: string, act: () => T | Promise<T>): Promise<T | undefined> {
@@ -135,10 +139,10 @@ class Check {
   }
 }
 
-async function writeALittle(held: HeldSession, disk: Disk, id: string): Promise<void> {
-  if (listSpoolFiles(disk, pathsOf(id)).length > 0) await held.takeSpool(() => {})
-  const appended = held.append({ type: 'probe', json: '{"n":"probe"}' })
-  const audited = held.audit({ type: 'note', json: '{"action":"probe"}' })
+async function writeALittle(held: FilesystemSession, disk: Disk, id: string): Promise<void> {
+  if (listSpoolFiles(disk, pathsOf(id)).length > 0) await takeSpool(held, new RegisteredSecrets(), () => {})
+  const appended = held.append('journal', { type: 'probe', json: '{"n":"probe"}' })
+  const audited = held.append('audit', { type: 'note', json: '{"action":"probe"}' })
   await held.release()
   await Promise.all([appended, audited])
 }
@@ -153,10 +157,13 @@ function newestSnapshot(disk: Disk, id: string): number {
 }
 
 /** What recovery cut off must be in quarantine. */
-const unkept = (disk: Disk, { report }: HeldSession): string[] =>
-  report.cut.flatMap(({ kept, bytes }) =>
+const unkept = (disk: Disk, held: FilesystemSession): string[] =>
+  reportOf(held).cut.flatMap(({ kept, bytes }) =>
     readFile(disk, kept)?.length === bytes ? [] : [`${bytes} bytes were cut off and not kept in ${kept}`],
   )
+
+/** The report of a session that was opened for writing. */
+const reportOf = ({ recovered }: FilesystemSession): RecoveryReport => (recovered as Recovery).report
 
 function differences(what: string, one: Facts, other: Facts): string[] {
   const names = ['journal', 'audit', 'closes', 'state'] as const

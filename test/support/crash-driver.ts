@@ -5,14 +5,14 @@ import { type Disk, readFile } from '../../src/base/fs/disk.ts'
 import { codedError, StintError } from '../../src/base/errors/stint-error.ts'
 import type {
   HeldSession,
-  Hold,
   ReadableSession,
+  SessionHold,
   SpoolEntry,
   StoreDriver,
   WriteGuard,
 } from '../../src/session/driver.ts'
 import { attesting, forkFiles } from '../../src/session/files/fork.ts'
-import type { SessionLimits } from '../../src/session/files/held-session.ts'
+import type { FilesystemSession, SessionLimits } from '../../src/session/files/held-session.ts'
 import { forkPoint } from '../../src/session/log/log-end.ts'
 import { highestEpoch, logsOf } from '../../src/session/files/logs.ts'
 import {
@@ -24,11 +24,11 @@ import {
 import { sessionPathsIn, type SessionPaths } from '../../src/session/files/paths.ts'
 import { ReadableFiles } from '../../src/session/files/readable-session.ts'
 import { recoverSession, sourcesIn } from '../../src/session/files/recover.ts'
-import { writeSpoolFile, listSpoolFiles } from '../../src/session/files/spool.ts'
+import { listSpoolFiles, readSpoolFile, writeSpoolFile } from '../../src/session/files/spool.ts'
 import { formatManifest, publishSession, stageSession } from '../../src/session/files/staged-session.ts'
 import { type Manifest, parseManifest } from '../../src/session/manifest.ts'
 import type { Holder, SessionSummary } from '../../src/session/store.ts'
-import { noGuard } from '../../src/session/write-guard.ts'
+import { noGuard } from '../../src/session/session-secrets.ts'
 import { CrashDisk } from './crash-disk.ts'
 import type { SimulatedLocks } from './crash-locks.ts'
 
@@ -67,7 +67,7 @@ export class SimulatedDriver implements StoreDriver {
     this.#sizes = sizes
   }
 
-  async create(manifest: Manifest, hold: Hold, guard: WriteGuard): Promise<HeldSession> {
+  async create(manifest: Manifest, hold: SessionHold, guard: WriteGuard): Promise<HeldSession> {
     return coded(() => {
       const paths = pathsOf(manifest.session_id)
       const staged = stageSession(this.#disk, sessions, manifest)
@@ -77,15 +77,20 @@ export class SimulatedDriver implements StoreDriver {
     })
   }
 
-  async open(id: string, hold: Hold, guard: WriteGuard): Promise<HeldSession> {
+  async open(id: string, hold: SessionHold, guard: WriteGuard): Promise<HeldSession> {
     return coded(() => this.openNow(id, hold, guard))
   }
 
-  openNow(id: string, hold: Hold, guard = noGuard, taken: TakenHold = this.take(id, hold)): HeldSession {
+  openNow(
+    id: string,
+    hold: SessionHold,
+    guard = noGuard,
+    taken: TakenHold = this.take(id, hold),
+  ): FilesystemSession {
     return openTakenSession(this.#context(pathsOf(id), this.manifestOf(id), hold, guard), taken)
   }
 
-  take(id: string, { kind }: Hold): TakenHold {
+  take(id: string, { kind }: SessionHold): TakenHold {
     return this.#locks.take(id, kind, highestEpoch(logsOf(this.#disk, pathsOf(id))))
   }
 
@@ -104,12 +109,7 @@ export class SimulatedDriver implements StoreDriver {
     return []
   }
 
-  async fork(
-    from: string,
-    at: number | undefined,
-    id: string,
-    manifestAt: (seq: number) => Manifest,
-  ): Promise<void> {
+  async fork(from: string, at: number | undefined, manifestAt: (seq: number) => Manifest): Promise<void> {
     coded(() => {
       const paths = pathsOf(from)
       const recovered = recoverSession(sourcesIn(this.#disk, paths, this.manifestOf(from)))
@@ -118,12 +118,17 @@ export class SimulatedDriver implements StoreDriver {
       const staged = stageSession(this.#disk, sessions, manifest)
       const audit = forkFiles(this.#disk, { paths, recovered }, seq, staged)
       replaceFile(staged.manifest, formatManifest(attesting(manifest, audit)), this.#disk)
-      publishSession(this.#disk, staged, pathsOf(id))
+      publishSession(this.#disk, staged, pathsOf(manifest.session_id))
     })
   }
 
   async spool(id: string, entries: readonly SpoolEntry[]): Promise<void> {
     coded(() => writeSpoolFile(this.#disk, pathsOf(id), entries))
+  }
+
+  async spooled(id: string): Promise<SpoolEntry[]> {
+    const paths = pathsOf(id)
+    return listSpoolFiles(this.#disk, paths).flatMap((name) => readSpoolFile(this.#disk, paths, name) ?? [])
   }
 
   async hasSpool(id: string): Promise<boolean> {
@@ -142,7 +147,7 @@ export class SimulatedDriver implements StoreDriver {
     throw new Error('not simulated')
   }
 
-  #context(paths: SessionPaths, manifest: Manifest, hold: Hold, guard: WriteGuard): OpenContext {
+  #context(paths: SessionPaths, manifest: Manifest, hold: SessionHold, guard: WriteGuard): OpenContext {
     return { disk: this.#disk, clock, paths, manifest, hold, guard, limits: this.#sizes }
   }
 }

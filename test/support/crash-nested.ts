@@ -1,5 +1,6 @@
-import type { HeldSession } from '../../src/session/driver.ts'
-import { noGuard } from '../../src/session/write-guard.ts'
+import type { Recovery } from '../../src/session/driver.ts'
+import type { FilesystemSession } from '../../src/session/files/held-session.ts'
+import { noGuard } from '../../src/session/session-secrets.ts'
 import { SimulatedDriver, pathsOf } from './crash-driver.ts'
 import { factsOf, sicknessOf } from './crash-facts.ts'
 import { crashesOf, CrashWatch, type Found, judgeStates, type SearchOptions } from './crash-search.ts'
@@ -95,7 +96,7 @@ export async function searchTakeovers(workload: Workload, opensLate: boolean): P
     const { disk, locks, sizes } = simulation
     const driver = new SimulatedDriver(disk, locks, sizes)
     const hold = { kind: 'writer' } as const
-    let heir: (() => HeldSession) | undefined
+    let heir: (() => FilesystemSession) | undefined
     let acknowledged: string[] = []
     const takeOver = (): void => {
       if (heir !== undefined || disk.changes < stop || locks.look(id)?.holder === undefined) return
@@ -103,8 +104,8 @@ export async function searchTakeovers(workload: Workload, opensLate: boolean): P
       locks.life = 'silent'
       acknowledged = namesHeard(simulation)
       const taken = driver.take(id, hold)
-      const open = (): HeldSession => driver.openNow(id, hold, noGuard, taken)
-      let held: HeldSession | undefined
+      const open = (): FilesystemSession => driver.openNow(id, hold, noGuard, taken)
+      let held: FilesystemSession | undefined
       heir = () => (held ??= open())
       if (!opensLate) write(heir(), 'heir 1')
       locks.life = 'alive'
@@ -125,7 +126,7 @@ export async function searchTakeovers(workload: Workload, opensLate: boolean): P
 
 async function ending(
   simulation: Simulation,
-  heir: () => HeldSession,
+  heir: () => FilesystemSession,
   acknowledged: string[],
 ): Promise<string[]> {
   const { disk } = simulation
@@ -134,8 +135,8 @@ async function ending(
     write(held, 'heir 2')
     await held.release()
     const driver = new SimulatedDriver(disk, simulation.locks, simulation.sizes)
-    const { state, manifest } = driver.openNow(id, { kind: 'writer' })
-    const { journal, audit } = factsOf(disk, id, manifest, state)
+    const { recovered, manifest } = driver.openNow(id, { kind: 'writer' })
+    const { journal, audit } = factsOf(disk, id, manifest, (recovered as Recovery).state)
     const names = new Set([...journal, ...audit])
     const heirs = ['heir 2', 'note heir 2', ...(names.has('heir 1') ? ['heir 1', 'note heir 1'] : [])]
     const lost = [...acknowledged, ...heirs].filter((name) => !names.has(name))
@@ -155,11 +156,11 @@ async function ending(
   }
 }
 
-function write(held: HeldSession, n: string): void {
-  void held.append({ type: 'message', json: JSON.stringify({ n }) }).catch(() => {})
-  void held.audit({ type: 'note', json: JSON.stringify({ action: n }) }).catch(() => {})
+function write(held: FilesystemSession, n: string): void {
+  void held.append('journal', { type: 'message', json: JSON.stringify({ n }) }).catch(() => {})
+  void held.append('audit', { type: 'note', json: JSON.stringify({ action: n }) }).catch(() => {})
   // A snapshot commits what has gathered, at once.
-  void held.snapshot(held.state, () => 'null').catch(() => {})
+  void held.snapshot((held.recovered as Recovery).state, () => 'null').catch(() => {})
 }
 
 const namesHeard = (simulation: Simulation): string[] => {

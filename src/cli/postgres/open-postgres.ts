@@ -15,14 +15,13 @@ export function openPostgresSessions(url: string): OpenSessions {
   const driver = new PostgresDriver({ pool: openPool(url) })
   return {
     store: createStore(driver),
-    ids: (beginning) => driver.idsFrom(beginning),
+    ids: (beginning) => driver.ids(beginning ?? ''),
     assertThere: async (id) => void (await driver.holder(id)),
-    beside: async (id) => ({ path: null, spooled: await driver.waiting(id), quarantined: [] }),
+    beside: async (id) => ({ path: null, spooled: (await driver.spooled(id)).length, quarantined: [] }),
     damageHint,
-    // Who may only look can say it here and now.
-    noteDamage: (id, what) => driver.noteDamage(id, what).catch(() => {}),
+    noteDamage: (id, what) => driver.noteDamage(id, what),
     trash: null,
-    pack: (id) => driver.pack(id),
-    unpack: (parcel, id) => driver.unpack(parcel, { id, now: Date.now() }),
+    pack: (id) => driver.transfer.read(id),
+    unpack: (parcel, id) => driver.transfer.write(parcel, id),
   }
 }

@@ -1,4 +1,4 @@
-import type { Entry } from '../../session/driver.ts'
+import type { LogEntry } from '../../session/driver.ts'
 import {
   codecs,
   encodeCheckpoint,
@@ -22,7 +22,7 @@ export interface Body {
   at: number
 }
 
-export function bodyOf(log: LogName, entry: Entry, at: number): Body {
+export function bodyOf(log: LogName, entry: LogEntry, at: number): Body {
   let blob: Content | undefined
   const text = encodeEntry(entry, (json) => (blob = contentOf(json)))
   return { log, text, blob, isTurn: log === 'journal' && entry.type === turnType, mark: entry.spool, at }

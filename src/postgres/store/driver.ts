@@ -1,15 +1,15 @@
 import { type Clock, systemClock } from '../../base/process/clock.ts'
 import type {
   HeldSession,
-  Hold,
   ReadableSession,
+  SessionHold,
   SpoolEntry,
   StoreDriver,
+  TransferDriver,
   WriteGuard,
 } from '../../session/driver.ts'
 import { emptyLogEnds } from '../../session/log/index.ts'
 import type { Manifest } from '../../session/manifest.ts'
-import type { SessionTransfer } from '../../session/transfer.ts'
 import type { Holder, ListOptions, SessionSummary } from '../../session/store.ts'
 import { checkSessionId, sessionExists } from '../../session/session-id.ts'
 import { createStatement } from './create-statement.ts'
@@ -17,10 +17,11 @@ import { Database, type DatabaseOptions } from './database.ts'
 import { forkRows } from './fork.ts'
 import { newClaim, release, take } from './session-hold.ts'
 import { type OpenContext, openNew, openTaken } from './open-session.ts'
-import { type Arrival, pack, unpack } from './transfer.ts'
+import { damageHint } from './recover.ts'
+import { pack, unpack } from './transfer.ts'
 import { ReadableRows } from './readable-session.ts'
 import { findRow, postgresId, readManifest, rowOf, selectRows } from './session-row.ts'
-import { countWaiting, leave } from './spool.ts'
+import { countWaiting, leave, readSpooled } from './spool.ts'
 import { summaryOf } from './summary.ts'
 
 export interface PostgresDriverOptions extends DatabaseOptions {
@@ -30,6 +31,7 @@ export interface PostgresDriverOptions extends DatabaseOptions {
 /** Sessions in PostgreSQL. */
 export class PostgresDriver implements StoreDriver {
   readonly id = postgresId
+  readonly damageHint = damageHint
   readonly #database: Database
   readonly #clock: Clock
 
@@ -38,7 +40,7 @@ export class PostgresDriver implements StoreDriver {
     this.#clock = clock
   }
 
-  async create(manifest: Manifest, hold: Hold, guard: WriteGuard): Promise<HeldSession> {
+  async create(manifest: Manifest, hold: SessionHold, guard: WriteGuard): Promise<HeldSession> {
     const { session_id: id } = manifest
     checkSessionId(id)
     const claim = newClaim(hold)
@@ -60,7 +62,7 @@ export class PostgresDriver implements StoreDriver {
     return openNew(this.#context(hold, guard), rowOf(row), claim.token, manifest)
   }
 
-  async open(id: string, hold: Hold, guard: WriteGuard): Promise<HeldSession> {
+  async open(id: string, hold: SessionHold, guard: WriteGuard): Promise<HeldSession> {
     return await openTaken(this.#context(hold, guard), await take(this.#database, id, hold))
   }
 
@@ -79,19 +81,17 @@ export class PostgresDriver implements StoreDriver {
     return rows.map((row) => summaryOf(rowOf(row)))
   }
 
-  async fork(
-    from: string,
-    at: number | undefined,
-    id: string,
-    manifestAt: (seq: number) => Manifest,
-  ): Promise<void> {
-    checkSessionId(id)
+  async fork(from: string, at: number | undefined, manifestAt: (seq: number) => Manifest): Promise<void> {
     await forkRows(this.#database, from, at, manifestAt)
   }
 
   async spool(id: string, entries: readonly SpoolEntry[]): Promise<void> {
     checkSessionId(id)
     await leave(this.#database, id, entries)
+  }
+
+  async spooled(id: string): Promise<SpoolEntry[]> {
+    return await readSpooled(this.#database, id)
   }
 
   async hasSpool(id: string): Promise<boolean> {
@@ -115,40 +115,30 @@ export class PostgresDriver implements StoreDriver {
     await take(this.#database, id, { kind: 'writer', purpose: 'remove' }, { remove: true })
   }
 
-  /** The ids of sessions that begin like this, with or without `ses_`; without a beginning all of them. */
-  async idsFrom(beginning = ''): Promise<string[]> {
+  async ids(prefix: string): Promise<string[]> {
     const rows = await this.#database.query(
       `SELECT id FROM stint.session WHERE removed_at IS NULL AND store = $2 AND (starts_with(id, $1) OR starts_with(id, 'ses_' || $1)) ORDER BY id`,
-      beginning,
+      prefix,
       postgresId,
     )
     return rows.map(({ id }) => String(id))
   }
 
-  /** So that a list shows it, and nothing more is written until it is put right. */
   async noteDamage(id: string, what: string): Promise<void> {
-    await this.#database.query(
-      'UPDATE stint.session SET damage = coalesce(damage, $2) WHERE id = $1 AND removed_at IS NULL',
-      id,
-      what,
-    )
+    const sql = 'UPDATE stint.session SET damage = coalesce(damage, $2) WHERE id = $1 AND removed_at IS NULL'
+    await this.#database.query(sql, id, what).catch(() => {
+      // A role that may only read has found the damage, and reports it here and now.
+    })
   }
 
-  /** How many entries visitors have left that nobody has taken in yet. */
-  async waiting(id: string): Promise<number> {
-    return await countWaiting(this.#database, id)
+  get transfer(): TransferDriver {
+    return {
+      read: (id) => pack(this.#database, id),
+      write: (transfer, id) => unpack(this.#database, transfer, { id, now: this.#clock.now() }),
+    }
   }
 
-  /** A session to be taken to another store, and one that comes from there. */
-  async pack(id: string): Promise<SessionTransfer> {
-    return await pack(this.#database, id)
-  }
-
-  async unpack(parcel: SessionTransfer, arrival: Arrival): Promise<string> {
-    return await unpack(this.#database, parcel, arrival)
-  }
-
-  #context(hold: Hold, guard: WriteGuard): OpenContext {
+  #context(hold: SessionHold, guard: WriteGuard): OpenContext {
     return { database: this.#database, clock: this.#clock, hold, guard }
   }
 }

@@ -1,21 +1,27 @@
-import type { AuditRecord } from '../../session/audit-record.ts'
-import { auditRecordOf } from '../../session/audit-record.ts'
 import type { Clock } from '../../base/process/clock.ts'
 import type { StintError } from '../../base/errors/stint-error.ts'
-import type { AppendOptions, Entry, HeldSession, Receipt, WriteGuard } from '../../session/driver.ts'
-import { type LogRecord, sessionClosed } from '../../session/log/index.ts'
+import type {
+  HeldSession,
+  LogEntry,
+  RecordOptions,
+  RecordRange,
+  Recovery,
+  SpoolEntry,
+  StoredReceipt,
+  WriteGuard,
+} from '../../session/driver.ts'
+import { type LogName, type LogRecord, sessionClosed } from '../../session/log/index.ts'
 import { factsOf, type Manifest, type Revision, revised } from '../../session/manifest.ts'
-import { visitedRecords } from '../../session/snapshot-policy.ts'
 import type { FoldedState } from '../../session/state.ts'
-import type { RecoveryReport } from '../../session/store.ts'
 import type { Database } from './database.ts'
 import { sessionFenced } from '../../session/holder.ts'
 import { release } from './session-hold.ts'
-import { readAudit, readEvents, readEventsBackwards } from './read-records.ts'
+import { readJournalBackwards, readLog } from './read-records.ts'
 import { reviseStatement } from './revise-statement.ts'
 import type { SessionRow } from './session-row.ts'
 import { draftSnapshot, writeSnapshot } from './snapshots.ts'
 import { forgetTaken, readWaiting } from './spool.ts'
+import type { Written } from './uncertain-append.ts'
 import { SessionWriter } from './writer.ts'
 
 export interface HeldOptions {
@@ -25,29 +31,22 @@ export interface HeldOptions {
   row: SessionRow
   token: string
   manifest: Manifest
-  state: FoldedState
-  report: RecoveryReport
-  /** What the journal had when the newest snapshot was taken, and how much came after it. */
-  snapshotAt: { seq: number; bytes: number }
+  /** Undefined for a visitor that writes on where the row says that the logs end. */
+  recovered: Recovery | undefined
 }
 
 /** A session in PostgreSQL, held for writing. */
 export class PostgresSession implements HeldSession {
-  readonly state: FoldedState
-  readonly report: RecoveryReport
+  readonly recovered: Recovery | undefined
   readonly #options: HeldOptions
   readonly #writer: SessionWriter
   #manifest: Manifest
-  #snapshotAt: { seq: number; bytes: number }
-  #bytes = 0
   #released = false
 
   constructor(options: HeldOptions) {
     this.#options = options
-    this.state = options.state
-    this.report = options.report
+    this.recovered = options.recovered
     this.#manifest = options.manifest
-    this.#snapshotAt = options.snapshotAt
     this.#writer = new SessionWriter(options)
   }
 
@@ -59,27 +58,15 @@ export class PostgresSession implements HeldSession {
     return this.#writer.ends.journal.seq
   }
 
-  get sinceSnapshot(): { records: number; bytes: number } {
-    return { records: this.lastSeq - this.#snapshotAt.seq, bytes: this.#snapshotAt.bytes + this.#bytes }
-  }
-
-  get snapshotDue(): boolean {
-    return this.sinceSnapshot.records >= visitedRecords
-  }
-
-  async append(entry: Entry, options?: AppendOptions): Promise<Receipt> {
-    this.#bytes += entry.json.length
-    const { seq, at } = await this.#writer.append('journal', entry, options)
-    return { seq, at }
-  }
-
-  async audit(entry: Entry, applied?: (record: AuditRecord) => void): Promise<{ seq: number; hash: string }> {
-    const { type, json } = entry
-    const { seq, tail } = await this.#writer.append('audit', entry, {
-      applied: ({ seq, at, tail: hash }) =>
-        applied?.(auditRecordOf({ seq, at, type, data: JSON.parse(json) as unknown, hash })),
+  async append(log: LogName, entry: LogEntry, options: RecordOptions = {}): Promise<StoredReceipt> {
+    const { durable, applied } = options
+    const receiptOf = ({ seq, at, tail }: Written): StoredReceipt =>
+      log === 'audit' ? { seq, at, hash: tail } : { seq, at }
+    const written = await this.#writer.append(log, entry, {
+      durable,
+      applied: (each) => applied?.(receiptOf(each)),
     })
-    return { seq, hash: tail }
+    return receiptOf(written)
   }
 
   flush(): Promise<void> {
@@ -103,51 +90,41 @@ export class PostgresSession implements HeldSession {
     })
   }
 
-  async snapshot(state: FoldedState, payloadOf: (ext: string) => string): Promise<void> {
+  async snapshot(state: FoldedState, payloadOf: (ext: string) => string): Promise<number> {
     const { database, row, token, clock, guard } = this.#options
     await this.#writer.flush()
-    await this.#writer.exclusively(async () => {
+    return await this.#writer.exclusively(async () => {
       // All at once: what is acknowledged from here on is in neither, the state or the ends.
       const draft = draftSnapshot(this.#writer.ends, state, clock.now(), payloadOf)
       for (const { content } of draft.payloads) guard.check(Buffer.from(content))
       await database.insist(() => writeSnapshot(database, row, token, draft))
-      this.#snapshotAt = { seq: draft.ends.journal.seq, bytes: 0 }
-      this.#bytes = 0
+      return draft.ends.journal.seq
     })
   }
 
-  async takeSpool(applied: (record: AuditRecord) => void): Promise<void> {
-    const { database, row, guard } = this.#options
+  async takeSpool(take: (entry: SpoolEntry) => Promise<void>): Promise<void> {
+    const { database, row } = this.#options
     for (;;) {
       const waiting = await readWaiting(database, row.key)
       if (waiting.length === 0) return
-      const taken = waiting.map((spooled) => {
-        const entry = guard.redact(spooled)
-        return entry.log === 'journal' ? this.append(entry) : this.audit(entry, applied)
-      })
-      await Promise.all(taken)
+      await Promise.all(waiting.map(take))
       await forgetTaken(database, row.key)
     }
   }
 
-  ends(): ReturnType<HeldSession['ends']> {
+  ends(): ReturnType<NonNullable<HeldSession['ends']>> {
     const { journal, audit } = this.#writer.ends
     return { seq: journal.seq, crc: journal.tail, audit: { count: audit.seq, head: audit.tail } }
   }
 
-  events(range?: { from?: number; to?: number }): AsyncIterable<LogRecord> {
+  records(log: LogName, range?: RecordRange): AsyncIterable<LogRecord> {
     const { database, row } = this.#options
-    return readEvents(database, row.key, { to: this.lastSeq, ...range })
+    return readLog(database, log, row.key, { to: this.#writer.ends[log].seq, ...range })
   }
 
-  eventsBackwards(): AsyncIterable<LogRecord> {
+  newestFirst(): AsyncIterable<LogRecord> {
     const { database, row } = this.#options
-    return readEventsBackwards(database, row.key, this.lastSeq)
-  }
-
-  auditRecords(): AsyncIterable<AuditRecord> {
-    const { database, row } = this.#options
-    return readAudit(database, row.key, { to: this.#writer.ends.audit.seq })
+    return readJournalBackwards(database, row.key, this.lastSeq)
   }
 
   async beat(): Promise<void> {

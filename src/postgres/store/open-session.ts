@@ -1,12 +1,10 @@
 import type { Clock } from '../../base/process/clock.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
-import type { Hold, WriteGuard } from '../../session/driver.ts'
+import type { Recovery, SessionHold, WriteGuard } from '../../session/driver.ts'
 import { damageFound } from '../../session/damage-error.ts'
 import type { Manifest } from '../../session/manifest.ts'
-import { brokenSlots, nothingToReport } from '../../session/recovery-report.ts'
 import { visitedRecords } from '../../session/snapshot-policy.ts'
-import { emptyState } from '../../session/state.ts'
-import type { RecoveryReport } from '../../session/store.ts'
+import { brokenSlots, emptyState, nothingToReport } from '../../session/state.ts'
 import type { Database } from './database.ts'
 import { PostgresSession } from './held-session.ts'
 import { giveBack, type Taken } from './session-hold.ts'
@@ -17,7 +15,7 @@ import { verify } from './verify.ts'
 export interface OpenContext {
   database: Database
   clock: Clock
-  hold: Hold
+  hold: SessionHold
   guard: WriteGuard
 }
 
@@ -33,9 +31,7 @@ export const openNew = (
     row,
     token,
     manifest,
-    state: emptyState(),
-    report: nothingToReport(),
-    snapshotAt: { seq: 0, bytes: 0 },
+    recovered: { state: emptyState(), report: nothingToReport(), bytes: 0, snapshotDue: false },
   })
 
 /** Recovers a session that was just taken, and opens it. Damage is reported, and the session is left as it was found. */
@@ -64,30 +60,25 @@ async function openRow(
   // A visitor needs no state, unless it must take a snapshot: the row says where the logs end.
   const needsNothing = hold.kind === 'visitor' && !(await isSnapshotDue(database, row))
   if (needsNothing && (await isAt(database, key, ends)))
-    return new PostgresSession({
-      ...common,
-      state: emptyState(),
-      report: nothingToReport(),
-      snapshotAt: { seq: ends.journal.seq, bytes: 0 },
-    })
+    return new PostgresSession({ ...common, recovered: undefined })
   const recovered = await recover(database, row)
   const damage = recoveredDamage(row.id, recovered)
   if (damage !== undefined) throw damage
   const { state, snapshot, journal } = recovered
-  const report: RecoveryReport = {
-    snapshot: snapshot?.seq,
-    replayed: journal.records,
-    cut: [],
-    ignored: [],
-    brokenSlots: brokenSlots(state),
-    tookOverFrom: before.holder,
-  }
-  return new PostgresSession({
-    ...common,
+  const recovery: Recovery = {
     state,
-    report,
-    snapshotAt: { seq: snapshot?.seq ?? 0, bytes: journal.bytes },
-  })
+    report: {
+      snapshot: snapshot?.seq,
+      replayed: journal.records,
+      cut: [],
+      ignored: [],
+      brokenSlots: brokenSlots(state),
+      tookOverFrom: before.holder,
+    },
+    bytes: journal.bytes,
+    snapshotDue: ends.journal.seq - (snapshot?.seq ?? 0) >= visitedRecords,
+  }
+  return new PostgresSession({ ...common, recovered: recovery })
 }
 
 async function isSnapshotDue(database: Database, { key, ends }: SessionRow): Promise<boolean> {

@@ -1,18 +1,11 @@
-import type { AuditRecord } from '../../session/audit-record.ts'
-import { auditRecordOf } from '../../session/audit-record.ts'
+import type { RecordRange } from '../../session/driver.ts'
 import { checkRecord, type LogName, type LogRecord, parseLogRecord } from '../../session/log/index.ts'
 import { readData } from './blob-row.ts'
 import type { Database } from './database.ts'
 import { linesOf, type LogLine } from './log-lines.ts'
 
-export interface RecordRange {
-  /** The first and the last that are wanted. */
-  from?: number
-  to?: number
-}
-
 /** The records of a log, in order, as far as they are whole: it ends before the first that is bad or missing. Safe while somebody else writes. */
-async function* readLog(
+export async function* readLog(
   database: Database,
   log: LogName,
   key: string,
@@ -26,19 +19,8 @@ async function* readLog(
   }
 }
 
-export const readEvents = (database: Database, key: string, range?: RecordRange): AsyncIterable<LogRecord> =>
-  readLog(database, 'journal', key, range)
-
-export async function* readAudit(
-  database: Database,
-  key: string,
-  range?: RecordRange,
-): AsyncIterable<AuditRecord> {
-  for await (const record of readLog(database, 'audit', key, range)) yield auditRecordOf(record)
-}
-
 /** From the last record that is whole backwards. */
-export async function* readEventsBackwards(
+export async function* readJournalBackwards(
   database: Database,
   key: string,
   to = Number.MAX_SAFE_INTEGER,

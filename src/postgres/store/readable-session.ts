@@ -1,11 +1,10 @@
-import type { AuditRecord } from '../../session/audit-record.ts'
-import type { ReadableSession } from '../../session/driver.ts'
-import type { LogRecord } from '../../session/log/index.ts'
+import type { ReadableSession, RecordRange } from '../../session/driver.ts'
+import type { LogName, LogRecord } from '../../session/log/index.ts'
 import type { Manifest } from '../../session/manifest.ts'
 import type { FoldedState } from '../../session/state.ts'
 import type { Health, SessionSummary } from '../../session/store.ts'
 import type { Database } from './database.ts'
-import { readAudit, readEvents, readEventsBackwards, type RecordRange } from './read-records.ts'
+import { readJournalBackwards, readLog } from './read-records.ts'
 import { recover } from './recover.ts'
 import { findRow, type SessionRow } from './session-row.ts'
 import { summaryOf } from './summary.ts'
@@ -25,16 +24,12 @@ export class ReadableRows implements ReadableSession {
     this.#row = row
   }
 
-  events(range?: RecordRange): AsyncIterable<LogRecord> {
-    return readEvents(this.#database, this.#row.key, range)
+  records(log: LogName, range?: RecordRange): AsyncIterable<LogRecord> {
+    return readLog(this.#database, log, this.#row.key, range)
   }
 
-  eventsBackwards(): AsyncIterable<LogRecord> {
-    return readEventsBackwards(this.#database, this.#row.key)
-  }
-
-  audit(): AsyncIterable<AuditRecord> {
-    return readAudit(this.#database, this.#row.key)
+  newestFirst(): AsyncIterable<LogRecord> {
+    return readJournalBackwards(this.#database, this.#row.key)
   }
 
   async state(): Promise<FoldedState> {

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import { ulid } from '../../base/text/id.ts'
 import { type Liveness, liveness, ownIdentity } from '../../base/process/liveness.ts'
-import type { Hold } from '../../session/driver.ts'
+import type { SessionHold } from '../../session/driver.ts'
 import {
   holderStanding,
   type LockStanding,
@@ -29,7 +29,7 @@ export interface Claim {
   holder: string
 }
 
-export function newClaim({ kind, purpose }: Hold): Claim {
+export function newClaim({ kind, purpose }: SessionHold): Claim {
   // The server rejects what a text of its own cannot have.
   const said = purpose?.replaceAll('\0', '')
   const holder = { process: ownIdentity(), host: hostname(), kind, purpose: said }
@@ -54,7 +54,7 @@ const takeSql = (more: string): string => `UPDATE stint.session
 export async function take(
   database: Database,
   id: string,
-  hold: Hold,
+  hold: SessionHold,
   { force = false, remove = false } = {},
 ): Promise<Taken> {
   const claim = newClaim(hold)

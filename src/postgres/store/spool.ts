@@ -35,6 +35,16 @@ export async function countWaiting(database: Database, id: string): Promise<numb
   return Number(row?.count)
 }
 
+/** Everything that waits, oldest first; nothing if the session is gone. */
+export async function readSpooled(database: Database, id: string): Promise<SpoolEntry[]> {
+  const rows = await database.query(
+    `SELECT spool.entry FROM stint.spool AS spool JOIN stint.session AS session ON session.key = spool.session
+    WHERE session.id = $1 AND session.removed_at IS NULL AND spool.taken_at IS NULL ORDER BY spool.mark`,
+    id,
+  )
+  return rows.map(({ entry }) => JSON.parse(String(entry)) as SpoolEntry)
+}
+
 const pageSize = 500
 
 /** A few of those that wait, oldest first. */

@@ -7,6 +7,7 @@ import { nodeDisk } from '../../base/fs/disk.ts'
 import { readTransferFromFiles, writeTransferToFiles } from '../../session/files/transfer.ts'
 import { filesystemStore } from '../../session/files/store.ts'
 import { maxInlineBytes } from '../../session/log/index.ts'
+import { systemClock } from '../../base/process/clock.ts'
 import type { Session } from '../../session/session.ts'
 import type { SessionStore } from '../../session/store.ts'
 import { PostgresDriver } from './driver.ts'
@@ -22,7 +23,7 @@ beforeAll(async () => {
   server = await PostgresServer.start()
   sessions = await PostgresSessions.on(server)
   world = new World()
-  driver = new PostgresDriver({ pool: sessions.pool })
+  driver = new PostgresDriver({ pool: sessions.pool, clock: { ...systemClock, now: () => now } })
   home = join(world.tmp, 'home')
   files = filesystemStore({ home })
 })
@@ -34,9 +35,9 @@ afterAll(async () => {
 
 const now = Date.parse('2030-01-01')
 const toRows = (from: string, id?: string) =>
-  driver.unpack(readTransferFromFiles(nodeDisk, join(home, 'sessions'), from), { id, now })
+  driver.transfer.write(readTransferFromFiles(nodeDisk, join(home, 'sessions'), from), id)
 const toFiles = async (from: string, id?: string) =>
-  await writeTransferToFiles(await driver.pack(from), { disk: nodeDisk, home, id, now })
+  await writeTransferToFiles(await driver.transfer.read(from), { disk: nodeDisk, home, id, now })
 
 const big = { text: 'ü'.repeat(maxInlineBytes) }
 
@@ -144,7 +145,7 @@ test('what changes on the way is noticed, and nothing is copied', async () => {
     },
   }
   const before = await sessions.store.list()
-  await expect(driver.unpack(changing, { now })).rejects.toMatchObject({ code: 'AUDIT_CORRUPT' })
+  await expect(driver.transfer.write(changing)).rejects.toMatchObject({ code: 'AUDIT_CORRUPT' })
   await expect(writeTransferToFiles(changing, { disk: nodeDisk, home, now })).rejects.toMatchObject({
     code: 'AUDIT_CORRUPT',
   })

@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/process/clock.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
-import type { Entry, WriteGuard } from '../../session/driver.ts'
+import type { LogEntry, WriteGuard } from '../../session/driver.ts'
 import { causeOf, sqlStateOf } from '../explain.ts'
 import { LazyCommit, type LogEnds, type LogName } from '../../session/log/index.ts'
 import { appendStatement } from './append-statement.ts'
@@ -68,7 +68,7 @@ export class SessionWriter {
     return this.#ends
   }
 
-  append(log: LogName, entry: Entry, { durable = true, applied }: WriteOptions = {}): Promise<Written> {
+  append(log: LogName, entry: LogEntry, { durable = true, applied }: WriteOptions = {}): Promise<Written> {
     if (this.#broken !== undefined) return Promise.reject(this.#broken)
     return new Promise((resolve, reject) => {
       const body = bodyOf(log, entry, this.#options.clock.now())

@@ -6,18 +6,28 @@ import { type Disk, listIfExists, nodeDisk } from '../../base/fs/disk.ts'
 import { ensureHomeDirectory, stintHome } from '../../base/fs/home.ts'
 import { ulid } from '../../base/text/id.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
-import type { HeldSession, Hold, ReadableSession, SpoolEntry, StoreDriver, WriteGuard } from '../driver.ts'
+import type {
+  HeldSession,
+  ReadableSession,
+  SessionHold,
+  SpoolEntry,
+  StoreDriver,
+  TransferDriver,
+  WriteGuard,
+} from '../driver.ts'
 import { forkPoint } from '../log/log-end.ts'
 import type { Manifest } from '../manifest.ts'
-import type { Holder, ListOptions, SessionSummary } from '../store.ts'
+import type { Holder, SessionSummary } from '../store.ts'
 import { checkSessionId } from '../session-id.ts'
-import { noGuard } from '../write-guard.ts'
+import { noGuard } from '../session-secrets.ts'
+import { noteDamage } from './damage-marker.ts'
 import { withFileErrors } from './session-file-errors.ts'
 import {
   assertFilesystemManifest,
   filesystemId,
   findSession,
   locateSession,
+  sessionIdsIn,
   readManifestFile,
 } from './find-session.ts'
 import { attesting, forkFiles } from './fork.ts'
@@ -31,9 +41,11 @@ import { ReadableFiles } from './readable-session.ts'
 import { recoverSession, sourcesIn } from './recover.ts'
 import { undoTake, SessionLock, type TakenLock } from './session-lock.ts'
 import { ensureSessions, sessionsDirectoryIn, syncSessionsName } from './sessions-directory.ts'
-import { writeSpoolFile, listSpoolFiles } from './spool.ts'
+import { listSpoolFiles, readSpoolFile, writeSpoolFile } from './spool.ts'
 import { formatManifest, publishSession, stageSession } from './staged-session.ts'
+import { type SessionFiles, sessionFilesIn } from './session-files.ts'
 import { readSummary } from './summary.ts'
+import { readTransferFromFiles, writeTransferToFiles } from './transfer.ts'
 
 export interface FilesystemOptions {
   /** `$STINT_HOME` by default. */
@@ -64,7 +76,7 @@ export class FilesystemDriver implements StoreDriver {
     this.#disk = disk
   }
 
-  async create(manifest: Manifest, hold: Hold, guard: WriteGuard): Promise<HeldSession> {
+  async create(manifest: Manifest, hold: SessionHold, guard: WriteGuard): Promise<HeldSession> {
     const paths = this.#pathsOf(manifest.session_id)
     this.#ensureSessions()
     return withFileErrors(`create session ${manifest.session_id}`, undefined, () => {
@@ -83,7 +95,7 @@ export class FilesystemDriver implements StoreDriver {
     })
   }
 
-  async open(id: string, hold: Hold, guard: WriteGuard): Promise<HeldSession> {
+  async open(id: string, hold: SessionHold, guard: WriteGuard): Promise<HeldSession> {
     const { paths } = this.#find(id)
     return withFileErrors(`open session ${id}`, paths.root, () =>
       this.#openTaken(id, hold, guard, this.#take(paths, id, hold)),
@@ -95,29 +107,23 @@ export class FilesystemDriver implements StoreDriver {
     return new ReadableFiles(this.#disk, paths, manifest)
   }
 
-  async list({ workspace, tool }: ListOptions): Promise<SessionSummary[]> {
-    const listed = withFileErrors('list the sessions', undefined, () =>
-      listSessions(this.#disk, this.#sessions),
-    )
-    if (workspace === undefined && tool === undefined) return listed
-    return listed.filter(
-      (each) => (workspace ?? each.workspace) === each.workspace && (tool ?? each.tool) === each.tool,
-    )
+  async list(): Promise<SessionSummary[]> {
+    return withFileErrors('list the sessions', undefined, () => listSessions(this.#disk, this.#sessions))
   }
 
-  async fork(
-    from: string,
-    at: number | undefined,
-    id: string,
-    manifestAt: (seq: number) => Manifest,
-  ): Promise<void> {
+  async ids(prefix: string): Promise<string[]> {
+    return sessionIdsIn(this.#disk, this.#sessions)
+      .filter((id) => id.startsWith(prefix) || id.startsWith(`ses_${prefix}`))
+      .sort()
+  }
+
+  async fork(from: string, at: number | undefined, manifestAt: (seq: number) => Manifest): Promise<void> {
     const source = this.#find(from)
-    const paths = this.#pathsOf(id)
     withFileErrors(`fork session ${from}`, source.paths.root, () => {
       const recovered = recoverSession(sourcesIn(this.#disk, source.paths, source.manifest))
       const seq = forkPoint(at, recovered.journal.end.seq)
       const manifest = manifestAt(seq)
-      this.#publish(manifest, paths, (staged) => {
+      this.#publish(manifest, this.#pathsOf(manifest.session_id), (staged) => {
         const audit = forkFiles(this.#disk, { paths: source.paths, recovered }, seq, staged)
         replaceFile(staged.manifest, formatManifest(attesting(manifest, audit)), this.#disk)
         // Had it been removed while it was copied, the copy could lack anything.
@@ -134,7 +140,14 @@ export class FilesystemDriver implements StoreDriver {
     )
   }
 
-  /** One that was removed in this moment has none: who has just closed it need not hear of that. */
+  async spooled(id: string): Promise<SpoolEntry[]> {
+    const paths = this.#pathsOf(id)
+    return withFileErrors('read the spool', paths.root, () =>
+      listSpoolFiles(this.#disk, paths).flatMap((name) => readSpoolFile(this.#disk, paths, name) ?? []),
+    )
+  }
+
+  /** A session that was just removed has no spool: a holder that has just closed it need not hear of that. */
   async hasSpool(id: string): Promise<boolean> {
     const paths = this.#pathsOf(id)
     return withFileErrors(
@@ -152,7 +165,7 @@ export class FilesystemDriver implements StoreDriver {
   async unlock(id: string): Promise<Holder | undefined> {
     const { paths } = this.#find(id)
     if (SessionLock.look(paths.root)?.holder === undefined) return undefined
-    const hold: Hold = { kind: 'writer', purpose: 'unlock' }
+    const hold: SessionHold = { kind: 'writer', purpose: 'unlock' }
     const { session, before } = withFileErrors(`unlock session ${id}`, paths.root, () => {
       const taken = this.#take(paths, id, hold, true)
       return { session: this.#openTaken(id, hold, noGuard, taken), before: taken.before }
@@ -183,7 +196,23 @@ export class FilesystemDriver implements StoreDriver {
     })
   }
 
-  #openTaken(id: string, hold: Hold, guard: WriteGuard, taken: TakenLock): HeldSession {
+  async noteDamage(id: string, what: string): Promise<void> {
+    noteDamage(this.#disk, this.#pathsOf(id), what, this.#clock.now())
+  }
+
+  get transfer(): TransferDriver {
+    return {
+      read: async (id) => readTransferFromFiles(this.#disk, this.#sessions, id),
+      write: (transfer, id) =>
+        writeTransferToFiles(transfer, { disk: this.#disk, home: this.#home, id, now: this.#clock.now() }),
+    }
+  }
+
+  get files(): SessionFiles {
+    return sessionFilesIn(this.#home, this.#disk, this.#clock)
+  }
+
+  #openTaken(id: string, hold: SessionHold, guard: WriteGuard, taken: TakenLock): HeldSession {
     try {
       // Read again: until the lock was ours, another writer could revise it.
       const { paths, manifest } = this.#find(id)
@@ -213,7 +242,7 @@ export class FilesystemDriver implements StoreDriver {
   #context(
     paths: SessionPaths,
     manifest: Manifest,
-    hold: Hold,
+    hold: SessionHold,
     guard: WriteGuard,
     touch: Touch | undefined,
   ): OpenContext {
@@ -229,7 +258,7 @@ export class FilesystemDriver implements StoreDriver {
   }
 
   /** So that a list need not look at it; a visitor has no time for that, and what it has written is not the last. */
-  #noteAtRest(paths: SessionPaths, { kind }: Hold, touch: Touch | undefined): void {
+  #noteAtRest(paths: SessionPaths, { kind }: SessionHold, touch: Touch | undefined): void {
     if (kind === 'visitor' || touch === undefined) return
     try {
       const manifest = readManifestFile(this.#disk, paths)
@@ -243,7 +272,7 @@ export class FilesystemDriver implements StoreDriver {
     }
   }
 
-  #take(paths: SessionPaths, id: string, { kind, purpose }: Hold, force = false): TakenLock {
+  #take(paths: SessionPaths, id: string, { kind, purpose }: SessionHold, force = false): TakenLock {
     const epoch = highestEpoch(logsOf(this.#disk, paths))
     return SessionLock.take(paths.root, id, { kind, purpose, highestEpoch: epoch, force })
   }

@@ -1,4 +1,3 @@
-import { type AuditRecord, auditRecordOf } from '../audit-record.ts'
 import { Blobs } from '../log/blobs.ts'
 import { encodeCheckpoint, encodeEntry, maxInlineBytes } from '../log/codec.ts'
 import { readBackwards, readRecords } from '../log/read.ts'
@@ -11,11 +10,20 @@ import { type CommitPolicy, LogWriter } from '../log/writer.ts'
 import { replaceFile } from '../../base/fs/atomic-file.ts'
 import type { Clock } from '../../base/process/clock.ts'
 import { type Disk, ensureDirectory } from '../../base/fs/disk.ts'
-import type { AppendOptions, Entry, HeldSession, Hold, Receipt, WriteGuard } from '../driver.ts'
+import type {
+  HeldSession,
+  LogEntry,
+  RecordOptions,
+  RecordRange,
+  Recovery,
+  SessionHold,
+  SpoolEntry,
+  StoredReceipt,
+  WriteGuard,
+} from '../driver.ts'
 import { type Manifest, revised, type Revision } from '../manifest.ts'
 import { visitedRecords } from '../snapshot-policy.ts'
 import type { FoldedState } from '../state.ts'
-import type { RecoveryReport } from '../store.ts'
 import { eachRecord } from './each-record.ts'
 import { withFileErrors } from './session-file-errors.ts'
 import { type LogPositions, type Logs, logsOf } from './logs.ts'
@@ -46,15 +54,13 @@ export interface HeldOptions {
   clock: Clock
   paths: SessionPaths
   lock: WriterLock
-  hold: Hold
+  hold: SessionHold
   guard: WriteGuard
   manifest: Manifest
-  state: FoldedState
-  report: RecoveryReport
+  /** Undefined for a visitor that writes on where the last writer closed the logs. */
+  recovered: Recovery | undefined
   journal: AppendPoint
   audit: AppendPoint
-  /** What the logs had when the newest snapshot was taken. */
-  snapshotAt: { seq: number; bytes: number }
   /** The entries of visitors that are in the logs already, and whose files may still be there: their marks. */
   spooled: Set<string>
   /** After the lock was given back. */
@@ -64,8 +70,7 @@ export interface HeldOptions {
 
 /** A session in plain files, held for writing. */
 export class FilesystemSession implements HeldSession {
-  readonly state: FoldedState
-  readonly report: RecoveryReport
+  readonly recovered: Recovery | undefined
   readonly #options: HeldOptions
   readonly #policy: CommitPolicy
   readonly #logs: Logs
@@ -74,17 +79,13 @@ export class FilesystemSession implements HeldSession {
   readonly #journal: LogWriter
   #audit: LogWriter | undefined
   #manifest: Manifest
-  #snapshotAt: { seq: number; bytes: number }
-  #bytes = 0
   #released = false
 
   constructor(options: HeldOptions) {
-    const { disk, paths, state, report, manifest, audit } = options
+    const { disk, paths, recovered, manifest, audit } = options
     this.#options = options
-    this.state = state
-    this.report = report
+    this.recovered = recovered
     this.#manifest = manifest
-    this.#snapshotAt = options.snapshotAt
     this.#logs = logsOf(disk, paths)
     this.#blobs = new Blobs(disk, paths.blobs)
     this.#snapshots = new Snapshots(disk, paths)
@@ -102,34 +103,39 @@ export class FilesystemSession implements HeldSession {
     return this.#journal.position.seq
   }
 
-  get sinceSnapshot(): { records: number; bytes: number } {
-    return { records: this.lastSeq - this.#snapshotAt.seq, bytes: this.#snapshotAt.bytes + this.#bytes }
+  append(log: LogName, entry: LogEntry, options?: RecordOptions): Promise<StoredReceipt> {
+    const { spool } = entry
+    const noted = spool === undefined ? options : this.#remembering(spool, options)
+    return log === 'journal'
+      ? this.#journal.append(this.#encode(entry), noted)
+      : this.#appendAudit(entry, noted)
   }
 
-  get snapshotDue(): boolean {
-    return this.sinceSnapshot.records >= this.#options.limits.visitedRecords
+  /**
+   * Keeps the mark of a spooled entry from the moment the record counts until its file is gone: removing the file may
+   * fail, and a snapshot that is taken in between must list the mark.
+   */
+  #remembering(mark: string, options?: RecordOptions): RecordOptions {
+    const applied = (receipt: StoredReceipt): void => {
+      this.#options.spooled.add(mark)
+      options?.applied?.(receipt)
+    }
+    return { ...options, applied }
   }
 
-  append(entry: Entry, options?: AppendOptions): Promise<Receipt> {
-    const body = this.#encode(entry)
-    this.#bytes += body.length
-    return this.#journal.append(body, options)
-  }
-
-  async audit(entry: Entry, applied?: (record: AuditRecord) => void): Promise<{ seq: number; hash: string }> {
+  async #appendAudit(entry: LogEntry, { applied }: RecordOptions = {}): Promise<StoredReceipt> {
     const writer = this.#auditWriter()
-    const { type, json } = entry
     let hash = ''
     const appended = writer.append(this.#encode(entry), {
       applied({ seq, at }) {
         hash = writer.position.tail
-        applied?.(auditRecordOf({ seq, at, type, data: JSON.parse(json) as unknown, hash }))
+        applied?.({ seq, at, hash })
       },
     })
     // At once: the caller of an intent waits for it before it acts, so no further lines would gather.
     writer.commit()
-    const { seq } = await appended
-    return { seq, hash }
+    const { seq, at } = await appended
+    return { seq, at, hash }
   }
 
   async flush(): Promise<void> {
@@ -148,7 +154,7 @@ export class FilesystemSession implements HeldSession {
     this.#manifest = next
   }
 
-  async snapshot(state: FoldedState, payloadOf: (ext: string) => string): Promise<void> {
+  async snapshot(state: FoldedState, payloadOf: (ext: string) => string): Promise<number> {
     this.#assertOpen()
     const { lock, clock, guard } = this.#options
     this.#journal.commit()
@@ -161,41 +167,26 @@ export class FilesystemSession implements HeldSession {
     this.#explained('write a snapshot', () =>
       this.#snapshots.write(this.#ends(), state, clock.now(), checked, this.#options.spooled),
     )
-    this.#snapshotAt = { seq: this.lastSeq, bytes: 0 }
-    this.#bytes = 0
+    return this.lastSeq
   }
 
-  async takeSpool(applied: (record: AuditRecord) => void): Promise<void> {
-    const { disk, paths, spooled, guard } = this.#options
-    await takeSpool(disk, paths, spooled, async ({ log, ...left }, mark) => {
-      const entry = { ...guard.redact(left), spool: mark }
-      // The mark is kept from the moment the record counts until its file is gone: removing the file may fail, and a
-      // snapshot that is taken in between must list the mark.
-      const remember = (): unknown => spooled.add(mark)
-      if (log === 'journal') await this.append(entry, { applied: remember })
-      else
-        await this.audit(entry, (record) => {
-          remember()
-          applied(record)
-        })
-    })
+  async takeSpool(take: (entry: SpoolEntry) => Promise<void>): Promise<void> {
+    const { disk, paths, spooled } = this.#options
+    await takeSpool(disk, paths, spooled, take)
   }
 
-  ends(): ReturnType<HeldSession['ends']> {
+  ends(): ReturnType<NonNullable<HeldSession['ends']>> {
     const { journal, audit } = this.#ends()
     return { seq: journal.seq, crc: journal.tail, audit: { count: audit.seq, head: audit.tail } }
   }
 
-  events(range?: { from?: number; to?: number }): AsyncIterable<LogRecord> {
-    return this.#each(() => readRecords(this.#logs.journal, { to: this.lastSeq, ...range }))
+  records(log: LogName, range?: RecordRange): AsyncIterable<LogRecord> {
+    const to = this.#ends()[log].seq
+    return this.#each(() => readRecords(this.#logs[log], { to, ...range }))
   }
 
-  eventsBackwards(): AsyncIterable<LogRecord> {
+  newestFirst(): AsyncIterable<LogRecord> {
     return this.#each(() => readBackwards(this.#logs.journal, this.lastSeq + 1))
-  }
-
-  async *auditRecords(): AsyncIterable<AuditRecord> {
-    for await (const record of this.#each(() => readRecords(this.#logs.audit))) yield auditRecordOf(record)
   }
 
   #each(read: () => Iterable<LogRecord>): AsyncIterable<LogRecord> {
@@ -278,7 +269,7 @@ export class FilesystemSession implements HeldSession {
     })
   }
 
-  #encode(entry: Entry): string {
+  #encode(entry: LogEntry): string {
     return encodeEntry(entry, this.#putBlob, this.#options.limits.inlineBytes)
   }
 

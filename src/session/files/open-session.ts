@@ -8,11 +8,9 @@ import { isStaged } from '../../base/fs/atomic-file.ts'
 import type { Clock } from '../../base/process/clock.ts'
 import { type Disk, listIfExists } from '../../base/fs/disk.ts'
 import { damageFound } from '../damage-error.ts'
-import type { Hold, WriteGuard } from '../driver.ts'
+import type { Recovery, SessionHold, WriteGuard } from '../driver.ts'
 import type { Manifest } from '../manifest.ts'
-import { brokenSlots, nothingToReport } from '../recovery-report.ts'
-import { emptyState } from '../state.ts'
-import type { RecoveryReport } from '../store.ts'
+import { brokenSlots, emptyState, nothingToReport } from '../state.ts'
 import { damageInRecovery, isMarkedDamaged, markDamaged } from './damage-marker.ts'
 import { FilesystemSession, type SessionLimits, defaultLimits } from './held-session.ts'
 import { type LogPositions, type Logs, logsOf } from './logs.ts'
@@ -29,7 +27,7 @@ export interface OpenContext {
   clock: Clock
   paths: SessionPaths
   manifest: Manifest
-  hold: Hold
+  hold: SessionHold
   guard: WriteGuard
   onReleased?: () => void
   /** Smaller in tests. */
@@ -49,15 +47,13 @@ export const openNewSession = (context: OpenContext, lock: WriterLock): Filesyst
     ...context,
     limits: { ...defaultLimits, ...context.limits },
     lock,
-    state: emptyState(),
-    report: nothingToReport(),
+    recovered: { state: emptyState(), report: nothingToReport(), bytes: 0, snapshotDue: false },
     journal: { from: logStart('journal'), continues: false, eager: true },
     audit: {
       from: logStart('audit'),
       continues: false,
       eager: false,
     },
-    snapshotAt: { seq: 0, bytes: 0 },
     spooled: new Set(),
   })
 
@@ -81,23 +77,27 @@ export function openTakenSession(context: OpenContext, taken: TakenHold): Filesy
   syncAccepted(logs.journal, journal)
   syncAccepted(logs.audit, audit)
   if (standing === 'dead') removeStaged(disk, paths)
-  const report: RecoveryReport = {
-    snapshot: snapshot?.seq,
-    replayed: journal.records,
-    cut,
-    ignored: [...journal.ignored, ...audit.ignored],
-    brokenSlots: brokenSlots(state),
-    tookOverFrom: before?.holder,
+  const limits = { ...defaultLimits, ...context.limits }
+  const recovery: Recovery = {
+    state,
+    report: {
+      snapshot: snapshot?.seq,
+      replayed: journal.records,
+      cut,
+      ignored: [...journal.ignored, ...audit.ignored],
+      brokenSlots: brokenSlots(state),
+      tookOverFrom: before?.holder,
+    },
+    bytes: journal.bytes,
+    snapshotDue: journal.end.seq - (snapshot?.seq ?? 0) >= limits.visitedRecords,
   }
   return new FilesystemSession({
     ...context,
-    limits: { ...defaultLimits, ...context.limits },
+    limits,
     lock,
-    state,
-    report,
+    recovered: recovery,
     journal: chooseAppendPoint(logs.journal, journal.end, standing, lock.epoch),
     audit: chooseAppendPoint(logs.audit, audit.end, standing, lock.epoch),
-    snapshotAt: { seq: snapshot?.seq ?? 0, bytes: journal.bytes },
     spooled: spooledMarks(context, logs, snapshot),
   })
 }
@@ -123,11 +123,9 @@ const openAt = (
     ...context,
     limits: { ...defaultLimits, ...context.limits },
     lock,
-    state: emptyState(),
-    report: nothingToReport(),
+    recovered: undefined,
     journal: chooseAppendPoint(logs.journal, ends.journal, 'released', lock.epoch),
     audit: chooseAppendPoint(logs.audit, ends.audit, 'released', lock.epoch),
-    snapshotAt: { seq: ends.journal.seq, bytes: 0 },
     spooled: spooledMarks(context, logs, undefined),
   })
 

@@ -1,10 +1,10 @@
-import { type AuditRecord, auditRecordOf } from '../audit-record.ts'
 import { Blobs } from '../log/blobs.ts'
 import { readBackwards, readRecords } from '../log/read.ts'
 import type { LogRecord } from '../log/record.ts'
 import type { Disk } from '../../base/fs/disk.ts'
 import { runInTurns } from '../../base/process/run-generator.ts'
-import type { ReadableSession } from '../driver.ts'
+import type { ReadableSession, RecordRange } from '../driver.ts'
+import type { LogName } from '../log/log-end.ts'
 import type { Manifest } from '../manifest.ts'
 import type { FoldedState } from '../state.ts'
 import type { Health, SessionSummary } from '../store.ts'
@@ -40,16 +40,12 @@ export class ReadableFiles implements ReadableSession {
     return this.#summary
   }
 
-  events(range?: { from?: number; to?: number }): AsyncIterable<LogRecord> {
-    return this.#each(() => readRecords(this.#logs.journal, range))
+  records(log: LogName, range?: RecordRange): AsyncIterable<LogRecord> {
+    return this.#each(() => readRecords(this.#logs[log], range))
   }
 
-  eventsBackwards(): AsyncIterable<LogRecord> {
+  newestFirst(): AsyncIterable<LogRecord> {
     return this.#each(() => readBackwards(this.#logs.journal))
-  }
-
-  async *audit(): AsyncIterable<AuditRecord> {
-    for await (const record of this.#each(() => readRecords(this.#logs.audit))) yield auditRecordOf(record)
   }
 
   async state(): Promise<FoldedState> {

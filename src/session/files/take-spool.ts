@@ -9,7 +9,7 @@ export async function takeSpool(
   disk: Disk,
   paths: SessionPaths,
   spooled: Set<string>,
-  takeIn: (entry: SpoolEntry, mark: string) => Promise<void>,
+  take: (entry: SpoolEntry) => Promise<void>,
 ): Promise<void> {
   const done: string[] = []
   const found: { entry: SpoolEntry; mark: string }[] = []
@@ -25,7 +25,7 @@ export async function takeSpool(
   if (done.length === 0) return
   // All at once: they share a sync.
   const fresh = found.filter(({ mark }) => !spooled.has(mark))
-  await Promise.all(fresh.map(({ entry, mark }) => takeIn(entry, mark)))
+  await Promise.all(fresh.map(({ entry, mark }) => take({ ...entry, spool: mark })))
   withFileErrors('clear the spool', paths.root, () => removeSpoolFiles(disk, paths, done))
   for (const { mark } of found) spooled.delete(mark)
 }

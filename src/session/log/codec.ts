@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Entry } from '../driver.ts'
+import type { LogEntry } from '../driver.ts'
 import { checksumBytes, withChecksum } from './line-checksum.ts'
 import type { LogEnd, LogEnds, LogName } from './log-end.ts'
 import type { BlobName, RecordHeader } from './record.ts'
@@ -80,7 +80,7 @@ export const maxInlineBytes = 256 << 10
  * first: until the blob is stored, no line may name it.
  */
 export function encodeEntry(
-  { type, json, slot, spool }: Entry,
+  { type, json, slot, spool }: LogEntry,
   putBlob: (json: string) => BlobName,
   inlineBytes = maxInlineBytes,
 ): string {

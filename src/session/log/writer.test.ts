@@ -5,7 +5,8 @@ import { decodeRecord } from '../../../test/support/decode-record.ts'
 import { World } from '../../../test/support/world.ts'
 import { systemClock } from '../../base/process/clock.ts'
 import { type Disk, nodeDisk } from '../../base/fs/disk.ts'
-import type { AppendOptions, Receipt } from '../driver.ts'
+import type { RecordOptions } from '../driver.ts'
+import type { Receipt } from '../store.ts'
 import { linesFrom } from './lines.ts'
 import { logStart, type Position } from './position.ts'
 import { encodeBody, journalCodec } from './codec.ts'
@@ -25,7 +26,7 @@ afterEach(() => world[Symbol.asyncDispose]())
 
 /** A writer of the journal, given plain values. */
 class JournalWriter extends LogWriter {
-  write(type: string, data: unknown, options?: AppendOptions): Promise<Pick<Receipt, 'seq'>> {
+  write(type: string, data: unknown, options?: RecordOptions): Promise<Pick<Receipt, 'seq'>> {
     return this.append(encodeBody(type, JSON.stringify(data)), options).then(({ seq }) => ({ seq }))
   }
 }

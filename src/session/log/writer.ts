@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import { codedError, errorCode } from '../../base/errors/stint-error.ts'
 import type { Clock } from '../../base/process/clock.ts'
-import type { AppendOptions, Receipt } from '../driver.ts'
+import type { RecordOptions } from '../driver.ts'
+import type { Receipt } from '../store.ts'
 import { LazyCommit } from './lazy-commit.ts'
 import { LineBuffer } from './line-buffer.ts'
 import type { LogName } from './log-end.ts'
@@ -37,7 +38,7 @@ export interface LogWriterOptions {
 interface Pending {
   body: string
   receipt: Receipt
-  applied: AppendOptions['applied']
+  applied: RecordOptions['applied']
 }
 
 /** Records that go to the disk together. They share a promise: one each would cost more than its line. */
@@ -87,7 +88,7 @@ export class LogWriter {
   }
 
   /** Resolves when the record is on disk. With `durable: false` it may wait for others, but no longer than a moment. */
-  append(body: string, { durable = true, applied }: AppendOptions = {}): Promise<Receipt> {
+  append(body: string, { durable = true, applied }: RecordOptions = {}): Promise<Receipt> {
     if (this.#broken !== undefined) return Promise.reject(this.#broken)
     const group = (this.#gathering ??= new Group())
     const receipt = { seq: 0, at: this.#options.clock.now() }

@@ -8,7 +8,8 @@ import { type Disk, makeIfMissing } from '../../../base/fs/disk.ts'
 import { ulid } from '../../../base/text/id.ts'
 import { ifExists } from '../../../base/fs/exists.ts'
 import { withFileErrors } from '../session-file-errors.ts'
-import { noGuard } from '../../write-guard.ts'
+import type { Recovery } from '../../driver.ts'
+import { noGuard } from '../../session-secrets.ts'
 import { locateSession } from '../find-session.ts'
 import { linkOrCopy } from '../link-or-copy.ts'
 import { highestEpoch, logsOf } from '../logs.ts'
@@ -145,7 +146,8 @@ async function openAndRecord(
     taken,
   )
   const { journal, audit, restored } = plan
-  const { state } = held
+  // A writer recovers the session, whatever its last holder left.
+  const { state } = held.recovered as Recovery
   await held.snapshot(state, plainPayloads(state))
   await held.revise({
     kind: 'repair',

@@ -1,0 +1,301 @@
+import { errorCode } from '../base/errors/stint-error.ts'
+import { type AuditRecord, auditRecordFrom, type UnsettledAct } from './audit-record.ts'
+import { checkStrings } from './create-manifest.ts'
+import { newestFirst } from './driver-defaults.ts'
+import type { HeldSession, LogEntry, Recovery, RecordOptions, StoredReceipt } from './driver.ts'
+import { takeLatest, visibleEvents } from './events.ts'
+import { sessionClosed } from './log/session-closed.ts'
+import type { LogName } from './log/log-end.ts'
+import type { Manifest } from './manifest.ts'
+import { eventEntry } from './new-entry.ts'
+import { describeFailure, SessionActs } from './session-acts.ts'
+import type { RegisteredSecrets } from './session-secrets.ts'
+import type { Act, ActOutcome, Session } from './session.ts'
+import { checkExtension, openSlot, type Slot, type SlotOptions } from './slot.ts'
+import { isWorthIt } from './snapshot-policy.ts'
+import { type FoldedState, slotType, turnType } from './state.ts'
+import type {
+  AppendOptions,
+  EventOptions,
+  ForkOptions,
+  NewAudit,
+  NewEvent,
+  Receipt,
+  RecoveryReport,
+  SessionEvent,
+  SnapshotPolicy,
+} from './store.ts'
+
+/** What a session gets from its store. */
+export interface SessionContext {
+  held: HeldSession
+  recovery: Recovery
+  secrets: RegisteredSecrets
+  snapshots: SnapshotPolicy
+  fork: (options: ForkOptions) => Promise<Session>
+  /** Called after the lock was given back: visitors may have left entries at the last moment. */
+  onReleased: () => Promise<void>
+}
+
+const beatMs = 30_000
+const spoolMs = 1000
+
+/** The session of a store, on whatever driver: keeps the state up to date with what it writes. */
+export class LiveSession implements Session {
+  readonly secrets: RegisteredSecrets
+  readonly report: RecoveryReport
+  readonly #context: SessionContext
+  readonly #held: HeldSession
+  readonly #state: FoldedState
+  readonly #timers: NodeJS.Timeout[]
+  readonly #acts: SessionActs
+  /** The values that this process has set, for all objects that have the same slot open. */
+  readonly #lastSet = new Map<string, { version: string; value: unknown }>()
+  readonly #warnings: string[] = []
+  /** The last record in the newest snapshot, and the bytes of the journal after it. */
+  #snapshotAt: { seq: number; bytes: number }
+  /** The last record before the disk was full. */
+  #fullAfter: number | undefined
+  #spooling: Promise<void> | undefined
+  #closing: Promise<void> | undefined
+  #closed = false
+
+  constructor(context: SessionContext) {
+    const { held, recovery, secrets } = context
+    this.#context = context
+    this.#held = held
+    this.#state = recovery.state
+    this.report = recovery.report
+    this.secrets = secrets
+    this.#snapshotAt = { seq: recovery.report.snapshot ?? 0, bytes: recovery.bytes }
+    this.#acts = new SessionActs(
+      {
+        append: (log, entry, options) => this.#append(log, entry, options),
+        records: (log) => held.records(log),
+      },
+      recovery.state,
+      secrets,
+    )
+    this.#timers = [
+      setInterval(() => this.#quietly(() => held.beat?.()), beatMs).unref(),
+      setInterval(() => this.#quietly(() => this.#takeSpool()), spoolMs).unref(),
+    ]
+  }
+
+  get id(): string {
+    return this.#held.manifest.session_id
+  }
+
+  get manifest(): Manifest {
+    return this.#held.manifest
+  }
+
+  get lastSeq(): number {
+    return this.#held.lastSeq
+  }
+
+  get turns(): number {
+    return this.#state.turns
+  }
+
+  get warnings(): readonly string[] {
+    return this.#warnings
+  }
+
+  append(event: NewEvent, { durable }: AppendOptions = {}): Promise<Receipt> {
+    return this.#put(() => eventEntry(event, this.secrets.gate), { durable })
+  }
+
+  async turn(data?: unknown): Promise<{ turn: number; seq: number; snapshot: boolean }> {
+    await this.#takeSpool()
+    let turn = 0
+    const entry = (): LogEntry => ({ type: turnType, json: this.secrets.gate.stringify(data) })
+    const { seq } = await this.#put(entry, { applied: () => (turn = ++this.#state.turns) })
+    const { snapshots } = this.#context
+    const worthIt = snapshots.at === 'turn' && isWorthIt(snapshots, this.#sinceSnapshot)
+    return { turn, seq, snapshot: worthIt && (await this.#trySnapshot()) }
+  }
+
+  slot<T>(ext: string, options: SlotOptions<T>): Slot<T> {
+    checkExtension(ext)
+    const { value, warning } = openSlot(ext, this.#state.slots.get(ext), options)
+    if (warning !== undefined) this.#warnings.push(warning)
+    const { version } = options
+    const lastSet = this.#lastSet
+    return {
+      ext,
+      get value() {
+        const last = lastSet.get(ext)
+        return last?.version === version ? (last.value as T) : value
+      },
+      set: (next) => this.#setSlot(ext, version, next),
+    }
+  }
+
+  async resetSlot(ext: string, version: string, value: unknown): Promise<void> {
+    checkExtension(ext)
+    await this.#setSlot(ext, version, value)
+  }
+
+  async #setSlot(ext: string, version: string, value: unknown): Promise<void> {
+    const json = this.secrets.gate.stringify(value)
+    const applied = (): void => {
+      this.#lastSet.set(ext, { version, value })
+      this.#state.slots.set(ext, { version, value: JSON.parse(json) as unknown })
+    }
+    await this.#put(() => ({ type: slotType, json, slot: { ext, version } }), { applied })
+  }
+
+  async audit(entry: NewAudit): Promise<{ seq: number; hash: string }> {
+    return await this.#acts.record(entry)
+  }
+
+  async act<T>(act: Act, perform: () => Promise<T> | T, { again = false } = {}): Promise<T> {
+    return await this.#acts.act(act, perform, again)
+  }
+
+  async settle(act: string, outcome: ActOutcome): Promise<void> {
+    await this.#acts.settle(act, outcome)
+  }
+
+  unsettled(): UnsettledAct[] {
+    return [...this.#state.unsettled.values()]
+  }
+
+  async snapshot(): Promise<void> {
+    this.#assertOpen()
+    const seq = await takeSnapshot(this.#held, this.#state, this.secrets)
+    if (seq !== undefined) this.#snapshotAt = { seq, bytes: 0 }
+  }
+
+  async annotate({ title, workspace, mode }: Parameters<Session['annotate']>[0]): Promise<void> {
+    const facts = { title, workspace, mode }
+    checkStrings(facts)
+    this.#assertOpen()
+    const clean = JSON.parse(this.secrets.gate.stringify(facts)) as object
+    await this.#held.revise({ kind: 'annotate', ...clean })
+  }
+
+  events(options: EventOptions = {}): AsyncIterable<SessionEvent> {
+    return visibleEvents(this.#held, options)
+  }
+
+  async tail(count: number): Promise<SessionEvent[]> {
+    return await takeLatest(newestFirst(this.#held), count)
+  }
+
+  async fork(options: ForkOptions = {}): Promise<Session> {
+    return await this.#context.fork(options)
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    for (const timer of this.#timers) clearInterval(timer)
+    const held = this.#held
+    try {
+      await this.#takeSpool()
+      // Records that no caller has awaited count, too: the revision attests where the logs end.
+      await held.flush?.()
+      if (this.#sinceSnapshot.records > 0) await this.#trySnapshot()
+      const ends = held.ends?.() ?? { seq: held.lastSeq }
+      await held.revise({ kind: 'close', ...ends, turns: this.#state.turns })
+    } finally {
+      this.#closed = true
+      await held.release()
+    }
+    await this.#context.onReleased()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+
+  get #sinceSnapshot(): { records: number; bytes: number } {
+    const { seq, bytes } = this.#snapshotAt
+    return { records: this.#held.lastSeq - seq, bytes }
+  }
+
+  /** A failure does not matter: a snapshot is a cache, and without it the next resume only takes longer. */
+  async #trySnapshot(): Promise<boolean> {
+    if (this.#held.snapshot === undefined) return false
+    try {
+      await this.snapshot()
+      return true
+    } catch (error) {
+      if (errorCode(error) === 'FENCED') throw error
+      return false
+    }
+  }
+
+  /** Appends to the journal with as few promises as possible: each costs as much as a line. */
+  #put(entry: () => LogEntry, options: RecordOptions): Promise<StoredReceipt> {
+    try {
+      return this.#append('journal', entry(), options).catch((error: unknown) => this.#noteFailure(error))
+    } catch (error) {
+      return this.#noteFailure(error)
+    }
+  }
+
+  #append(log: LogName, entry: LogEntry, options?: RecordOptions): Promise<StoredReceipt> {
+    this.#assertOpen()
+    if (log === 'journal') this.#snapshotAt.bytes += entry.json.length
+    return this.#held.append(log, entry, options)
+  }
+
+  #assertOpen(): void {
+    if (this.#closed) throw sessionClosed()
+  }
+
+  /** Notes a full disk in the audit log, where room is reserved for that: once, until a record fits again. */
+  async #noteFailure(error: unknown): Promise<never> {
+    if (errorCode(error) === 'DISK_FULL' && this.#fullAfter !== this.lastSeq) {
+      this.#fullAfter = this.lastSeq
+      const detail = describeFailure(error)
+      await this.#quietly(() => this.#acts.record({ action: 'append', ok: false, detail }))
+    }
+    throw error
+  }
+
+  #takeSpool(): Promise<void> {
+    this.#spooling ??= this.#acts
+      .listener()
+      .then((listener) => takeSpool(this.#held, this.secrets, listener))
+      .finally(() => (this.#spooling = undefined))
+    return this.#spooling
+  }
+
+  /** Runs background work that no caller waits for: a failure shows at the next append. */
+  async #quietly(act: () => unknown): Promise<void> {
+    try {
+      await act()
+    } catch {
+      // Fenced, for example, or a full disk.
+    }
+  }
+}
+
+/** Takes in what visitors left, without the secrets that they did not know; `onAudit` hears of the audit lines. */
+export const takeSpool = (
+  held: HeldSession,
+  secrets: RegisteredSecrets,
+  onAudit: (record: AuditRecord) => void,
+): Promise<void> =>
+  held.takeSpool(async (entry) => {
+    const clean = secrets.redact(entry)
+    const applied = (receipt: StoredReceipt): void => {
+      if (clean.log === 'audit') onAudit(auditRecordFrom(clean, receipt))
+    }
+    await held.append(clean.log, clean, { applied })
+  })
+
+/** Makes the present state the point where the next recovery begins; undefined if the driver keeps no snapshots. */
+export const takeSnapshot = async (
+  held: HeldSession,
+  state: FoldedState,
+  { gate }: RegisteredSecrets,
+): Promise<number | undefined> =>
+  await held.snapshot?.(state, (ext) => gate.stringify(state.slots.get(ext)?.value))
