@@ -1,4 +1,12 @@
-import { chownSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { basename, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { deadPid, plant } from '../../../test/support/plant.ts'
@@ -6,7 +14,7 @@ import { Terminal } from '../../../test/support/terminal.ts'
 import { treeHash } from '../../../test/support/tree-hash.ts'
 import { isRoot, World } from '../../../test/support/world.ts'
 import { errorTable } from '../../base/errors/error-table.ts'
-import { newRequestId, newSessionId } from '../../base/text/id.ts'
+import { newRequestId, newSessionId, ulid } from '../../base/text/id.ts'
 import { ownIdentity } from '../../base/process/liveness.ts'
 import { openRoot } from '../../scratch/root.ts'
 import { sweepSync } from '../../sweep/sweep.ts'
@@ -137,6 +145,48 @@ test('a link in place of the trash of sessions is an error; a home that is unsaf
   expect([refused.code, refused.envelope().error?.code]).toEqual([4, 'HOME_UNSAFE'])
   expect(readdirSync(outside)).toHaveLength(2)
   expect((await world.sweep()).removed).toHaveLength(3)
+})
+
+test('--scope sessions removes sessions whose creator died before they were finished', async () => {
+  await using world = new FullWorld()
+  const sessions = join(world.home, 'sessions')
+  const stage = (pid: number): string => {
+    const path = world.place(sessions, `.new-${pid}-${ulid()}`)
+    const tenMinutesAgo = Date.now() / 1000 - 600
+    utimesSync(path, tenMinutesAgo, tenMinutesAgo)
+    return path
+  }
+  const unfinished = stage(deadPid)
+  const beingCreated = stage(process.pid)
+  const session = world.place(sessions, newSessionId())
+
+  expect(await removedPaths(world, '--scope', 'all')).not.toContain(unfinished)
+  expect(await removedPaths(world, '--scope', 'sessions', '--older-than', '1h')).toEqual([])
+  const would = await world.sweep('--scope', 'sessions', '--dry-run')
+  expect(would.removed).toContainEqual({
+    path: unfinished,
+    type: 'directory',
+    bytes: 3,
+    reason: 'unfinished-session',
+  })
+  expect(existsSync(unfinished)).toBe(true)
+  expect(await world.sweep('--scope', 'sessions')).toEqual({ ...would, dry_run: false })
+  expect(would.bytes_freed).toBe(would.removed.reduce((sum, { bytes }) => sum + bytes, 0))
+  expect([unfinished, beingCreated, session].map((path) => existsSync(path))).toEqual([false, true, true])
+})
+
+const removedPaths = async (world: FullWorld, ...flags: string[]): Promise<string[]> =>
+  (await world.sweep(...flags)).removed.map(({ path }) => path)
+
+test('a link in place of the sessions is an error, and nothing behind it is removed', async () => {
+  await using world = new FullWorld()
+  const outside = join(world.tmp, 'outside')
+  const path = world.place(outside, `.new-${deadPid}-${ulid()}`)
+  utimesSync(path, 0, 0)
+  symlinkSync(outside, join(world.home, 'sessions'))
+  const refused = await world.stint(['sweep', '--json', '--scope', 'sessions'])
+  expect([refused.code, refused.envelope().error?.code]).toEqual([4, 'HOME_UNSAFE'])
+  expect(existsSync(path)).toBe(true)
 })
 
 test('what has a name in the trash that is no UTF-8 goes with the rest; a foreign one stays as it is', async () => {

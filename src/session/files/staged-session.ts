@@ -2,7 +2,8 @@ import { lstatSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { replaceFile } from '../../base/fs/atomic-file.ts'
 import { type Disk, nodeDisk } from '../../base/fs/disk.ts'
-import { stintHome } from '../../base/fs/home.ts'
+import { lstatIfExists } from '../../base/fs/exists.ts'
+import { homeUnsafe, stintHome } from '../../base/fs/home.ts'
 import { measureTree } from '../../base/fs/measure-tree.ts'
 import { ownDirectoryProblem } from '../../base/fs/own-directory.ts'
 import { nothingRemoved, type Removal, removeTree } from '../../base/fs/remove-tree.ts'
@@ -62,6 +63,8 @@ export interface StagedSweepOptions {
   home?: string
   /** Reports the directories that would be removed, with their sizes, and changes nothing. */
   dryRun?: boolean
+  /** Removes only directories that have not changed for this many milliseconds. */
+  olderThanMs?: number
 }
 
 /** A staging directory that a sweep removed, or would remove. */
@@ -74,8 +77,10 @@ export interface SweptStagedSession {
 export function sweepStagedSessions({
   home = stintHome(),
   dryRun = false,
+  olderThanMs = 0,
 }: StagedSweepOptions = {}): SweptStagedSession[] {
   const sessions = sessionsDirectoryIn(home)
+  assertOwnDirectory(sessions)
   const swept: SweptStagedSession[] = []
   for (const name of namesIn(nodeDisk, sessions)) {
     const pid = makerOf(name)
@@ -83,7 +88,8 @@ export function sweepStagedSessions({
     const path = join(sessions, name)
     const stat = lstatSync(path, { throwIfNoEntry: false })
     if (stat === undefined || ownDirectoryProblem(stat) !== undefined) continue
-    if (!isAbandoned(Date.now() - stat.mtimeMs, pidExists(pid))) continue
+    const ageMs = Date.now() - stat.mtimeMs
+    if (ageMs < olderThanMs || !isAbandoned(ageMs, pidExists(pid))) continue
     const removal = dryRun
       ? { ...nothingRemoved(), bytes: measureTree(path) }
       : removeTree(path, { inode: stat.ino, measure: true })
@@ -92,13 +98,23 @@ export function sweepStagedSessions({
   return swept
 }
 
+/**
+ * Throws `HOME_UNSAFE` for anything but a directory of this user: a link would make the sweep delete
+ * elsewhere.
+ */
+function assertOwnDirectory(path: string): void {
+  const stat = lstatIfExists(path)
+  const problem = stat && ownDirectoryProblem(stat)
+  if (problem !== undefined) throw homeUnsafe(path, problem)
+}
+
 const minuteMs = 60_000
 const dayMs = 24 * 60 * minuteMs
 
 /**
- * Decides whether a staging directory may go. The pid alone proves little: it may have been reused, and a maker in
- * another pid namespace is invisible here. So an absent maker loses the directory after a minute, any other after a
- * day; a large import takes long.
+ * Decides whether a staging directory may go. The pid alone proves little: it may have been reused, and a
+ * maker in another pid namespace is invisible here. So an absent maker loses the directory after a minute,
+ * any other after a day; a large import takes long.
  */
 export const isAbandoned = (ageMs: number, makerExists: boolean): boolean =>
   ageMs > dayMs || (!makerExists && ageMs > minuteMs)
