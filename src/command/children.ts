@@ -10,29 +10,29 @@ import type { ChildExit, RunChild } from './context.ts'
 
 export interface ChildrenOptions {
   scratchPath: string
-  /** `STINT_REQUEST_ID=…`, by which a process that has left its parent is still found. */
+  /** `STINT_REQUEST_ID=…`: a process that has left its parent is still found by this in its environment. */
   mark: string
-  /** In JSON mode stdout belongs to the envelope: a child that inherits it gets our stderr. */
+  /** Whether stdout belongs to the envelope: then a child that would inherit it gets our stderr. */
   json: boolean
-  /** On a terminal children stay in our process group, so that its keys and job control reach them. */
-  terminal: boolean
-  /** Before a child is started; not if none is taken any more. */
+  /** On a terminal, children stay in our process group, so that its keys and job control reach them. */
+  onTerminal: boolean
+  /** Called before a child is started. */
   onStarting: () => void
   onStarted: (child: Identity) => void
 }
 
-/** How long after SIGKILL a process may take to be gone before we go on without it. */
+/** How long a process may take to disappear after SIGKILL before the teardown goes on without it. */
 const killPatienceMs = 2000
-/** How much of the grace SIGINT and SIGHUP have to themselves before SIGTERM follows. */
-const hearingShare = 0.1
-const lookEveryMs = 20
+/** The part of the grace that passes after SIGINT or SIGHUP before SIGTERM follows. */
+const shareBeforeTerm = 0.1
+const pollMs = 20
 const killPasses = 10
 
-/** The children of one run: started, recorded, and ended with it. */
+/** The children of one run: starts them, records them, and ends them with the run. */
 export class Children {
   readonly #options: ChildrenOptions
   readonly #identities: Identity[] = []
-  /** Descendants seen so far: when its parent has died, nothing else may link one to the run. */
+  /** Descendants seen so far. When the parent of one has died, nothing else may link it to the run. */
   readonly #seen = new Map<number, Identity>()
   #record: ChildrenRecord | undefined
   #closed = false
@@ -45,7 +45,7 @@ export class Children {
     return this.#identities.map(({ pid }) => pid)
   }
 
-  /** Where the children are listed, once there was one. */
+  /** The file that lists the children; undefined before the first one. */
   get pidFile(): string | undefined {
     return this.#identities.length === 0 ? undefined : childrenPath(this.#options.scratchPath)
   }
@@ -59,12 +59,12 @@ export class Children {
         ...options,
         ...(options.env === undefined ? {} : { env: { ...options.env, ...this.#markVariable() } }),
         stdio: this.#options.json ? stdoutToStderr(options.stdio) : options.stdio,
-        detached: !this.#options.terminal,
+        detached: !this.#options.onTerminal,
       }),
     )
     const exited = new Promise<ChildExit>((resolve) => {
       child.once('exit', (code, signal) => resolve({ code, signal }))
-      // An error after the start (an AbortSignal, a failed kill) is not yet its end.
+      // An error after the start (an AbortSignal, a failed kill) does not mean that the child has ended.
       child.on('error', () => {
         if (child.pid === undefined) resolve({ code: null, signal: null })
       })
@@ -74,22 +74,22 @@ export class Children {
     return { pid: child.pid ?? 0, process: child, exited }
   }
 
-  /** Ends every child and descendant: the signal, the grace, then SIGKILL. Takes no new ones. */
+  /** Ends every child and descendant: with the signal, and after the grace with SIGKILL. Starts no new ones. */
   async end(signal: NodeJS.Signals, graceMs: number): Promise<void> {
     this.#closed = true
-    // A shell starts its background jobs deaf to SIGINT: what does not hear the first signal gets the usual one.
-    const hearingMs = signal === 'SIGTERM' ? 0 : graceMs * hearingShare
+    // A shell starts background jobs with SIGINT ignored, so SIGTERM follows for those that did not react.
+    const firstMs = signal === 'SIGTERM' ? 0 : graceMs * shareBeforeTerm
     this.#signal(signal)
-    if (await this.#gone(hearingMs)) return
-    if (hearingMs > 0) this.#signal('SIGTERM')
-    if (await this.#gone(graceMs - hearingMs)) return
-    await this.#gone(killPatienceMs, 'SIGKILL')
+    if (await this.#waitUntilGone(firstMs)) return
+    if (firstMs > 0) this.#signal('SIGTERM')
+    if (await this.#waitUntilGone(graceMs - firstMs)) return
+    await this.#waitUntilGone(killPatienceMs, 'SIGKILL')
   }
 
-  /** At once, for an exit that waits for nothing. */
+  /** Kills every child and descendant synchronously, for an exit that cannot wait. */
   kill(): void {
     this.#closed = true
-    // More than once: a process may fork while its parent is being killed.
+    // In several passes, because a process may fork while its parent is being killed.
     for (let pass = 0; pass < killPasses; pass++) {
       const living = this.#living()
       if (living.length === 0) return
@@ -98,7 +98,7 @@ export class Children {
     }
   }
 
-  /** To our own children alone, not to what they started. */
+  /** Passes a signal on to the direct children only. */
   forward(signal: NodeJS.Signals): void {
     for (const { pid, started } of this.#identities) {
       signalProcess({ pid, started: started ?? 0 }, signal)
@@ -113,7 +113,7 @@ export class Children {
     try {
       this.#record?.add(identity, command)
     } catch (error) {
-      // A child that is on no record must not go on: after a kill -9 nobody would know of it.
+      // A child that is not recorded must not go on: after a kill -9, no sweep would know of it.
       child.kill('SIGKILL')
       throw error
     }
@@ -127,7 +127,7 @@ export class Children {
   #signal(signal: NodeJS.Signals): void {
     for (const each of this.#living()) {
       signalProcess(each, signal)
-      // A stopped process hears nothing until it goes on.
+      // A stopped process handles no signal until it continues.
       signalProcess(each, 'SIGCONT')
     }
   }
@@ -143,19 +143,20 @@ export class Children {
       .map(({ pid, started }) => ({ pid, started: started ?? 0 }))
   }
 
-  async #gone(withinMs: number, again?: NodeJS.Signals): Promise<boolean> {
+  /** Polls until no process is left, or the time is over. `repeated` is sent to those that are left at every poll. */
+  async #waitUntilGone(withinMs: number, repeated?: NodeJS.Signals): Promise<boolean> {
     const end = systemClock.mono() + withinMs
     for (;;) {
       const living = this.#living()
       if (living.length === 0) return true
       if (systemClock.mono() >= end) return false
-      if (again !== undefined) for (const each of living) signalProcess(each, again)
-      await after(lookEveryMs)
+      if (repeated !== undefined) for (const each of living) signalProcess(each, repeated)
+      await after(pollMs)
     }
   }
 }
 
-/** 128 + n, as a shell reports a child that a signal ended. */
+/** The exit code of a child as a shell reports it: 128 + n if signal n ended it. */
 export const exitCodeOf = ({ code, signal }: ChildExit): number =>
   code ?? (signal === null ? 1 : 128 + (constants.signals[signal] ?? 0))
 
@@ -164,7 +165,7 @@ function start(command: string, cwd: SpawnOptions['cwd'], spawn: () => ChildProc
     return spawn()
   } catch (error) {
     if (errorCode(error)?.startsWith('ERR_')) {
-      // Arguments Node refuses: a NUL byte, an empty command.
+      // Node refuses the arguments: a NUL byte, an empty command.
       throw new StintError('ARG_ERROR', errorMessage(error), { cause: error })
     }
     throw startError(error as Error, command, cwd)

@@ -2,17 +2,18 @@ import type { Keep } from '../scratch/index.ts'
 import type { BareContext, CommandContext } from './context.ts'
 import type { OptionTable, ParsedArgs } from './option.ts'
 
-/** What a command may decide from its arguments, before anything is made. */
+/** Settings of a run that a command derives from its arguments, before anything is made. */
 export interface RunSettings {
   sessionId?: string
-  /** What the owner record names as the program. */
+  /** The name of the program in the scratch's owner record. */
   program?: string
   keep?: Keep
   /**
-   * A guard is a small process that cleans up if this one is killed. By default it is started together with the first child; `true`: at once, also for the sake of
-   * the scratch; `false`: never, then the next sweep removes the scratch once the children have ended by themselves.
+   * When to start the guard, a small process that ends the children and removes the scratch if this process is
+   * killed: `with-first-child` (the default), `eager` (at once, for the sake of the scratch), or `off`. Without a
+   * guard, the next sweep removes the scratch, once the children have ended by themselves.
    */
-  guard?: boolean
+  guard?: 'with-first-child' | 'eager' | 'off'
 }
 
 interface CommandBase<Args, Data, Given = CommandContext> {
@@ -20,17 +21,23 @@ interface CommandBase<Args, Data, Given = CommandContext> {
   version?: string
   /** One line for help. */
   summary?: string
-  /** Shown by --help, each with what it does. */
+  /** Command lines that --help shows, each with its effect. */
   examples?: readonly (readonly [command: string, what: string])[]
-  /** `auto`: JSON unless stdout is a terminal. `on-request`: only with --json, for commands that pass a stream on. */
+  /**
+   * When the answer is an envelope: `auto`, unless stdout is a terminal; `on-request`, only with --json, for
+   * commands that pass a stream on.
+   */
   envelope?: 'auto' | 'on-request'
-  /** On a terminal, whose is Ctrl-C? `child`: the program we run in the foreground decides. */
+  /** What Ctrl-C does on a terminal: it ends the run, or the foreground `child` decides. */
   interrupt?: 'teardown' | 'child'
-  /** Prints its answer itself, line by line, as it comes: there is no envelope, errors go to stderr. Some do only if asked to. */
+  /**
+   * Whether the handler prints its answer itself, line by line: then there is no envelope, and errors go to stderr.
+   * A function decides by the arguments.
+   */
   stream?: boolean | ((args: Args) => boolean)
   settings?(args: Args): RunSettings
   run(context: Given, args: Args): Data | Promise<Data>
-  /** What a person reads instead of the envelope. */
+  /** Returns the answer for a person, in place of the envelope. */
   render?(data: Data): string
 }
 
@@ -40,22 +47,25 @@ export interface TableCommand<Table extends OptionTable, Data, Given = CommandCo
   Given
 > {
   options?: Table
-  /** How positionals are shown in help; without it none are taken. */
+  /** How help shows the positionals; without it, the command takes none. */
   positionals?: string
-  /** Everything from the first positional on is somebody else's command line. */
+  /** Whether everything from the first positional on is the command line of another program. */
   stopAtPositional?: boolean
   parse?: undefined
 }
 
 export interface ParserCommand<Args, Data> extends CommandBase<Args, Data> {
-  /** Any other parser: gets the arguments without ours (--json, --timeout, --grace, --help; not --quiet and --verbose); what it throws is exit 2. */
+  /**
+   * Parses the arguments with another parser. It gets them without stint's own (--json, --timeout, --grace, --help),
+   * but with --quiet and --verbose. If it throws, the exit code is 2.
+   */
   parse(argv: string[]): Args
   options?: undefined
   positionals?: undefined
   stopAtPositional?: undefined
 }
 
-/** A command, whatever its arguments: what `runMain` takes. */
+/** A command with any arguments, as `runMain` takes it. */
 export interface Command {
   readonly name: string
   readonly version?: string
@@ -74,7 +84,7 @@ export interface Command {
   render?(data: never): string
 }
 
-/** A command made of commands, each loaded only when it is called. */
+/** A command that consists of commands, each loaded only when it is called. */
 export interface CommandGroup {
   readonly name: string
   readonly version?: string
@@ -86,7 +96,7 @@ export interface CommandGroup {
 }
 
 /**
- * Declares a command. With an option table its arguments are parsed and typed for you; with `parse`, any parser does.
+ * Declares a command. With an option table, its arguments are parsed and typed; with `parse`, any parser reads them.
  *
  * @example
  * const build = defineCommand({
@@ -107,7 +117,7 @@ export function defineCommand(command: object): Command {
   return command as Command
 }
 
-/** Declares a command about stint itself: without a scratch, so that it works on a full or read-only disk. */
+/** Declares a command without a scratch, which works even on a full or read-only disk. */
 export function defineBareCommand<const Table extends OptionTable, Data>(
   command: TableCommand<Table, Data, BareContext>,
 ): Command {

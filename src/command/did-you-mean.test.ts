@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { closest } from './did-you-mean.ts'
+import { findClosest } from './did-you-mean.ts'
 
-test('a near miss is recognised, a far one is not', () => {
-  expect(closest('tiemout', ['timeout', 'grace', 'json'])).toBe('timeout')
-  expect(closest('rnu', ['lock', 'run'])).toBe('run')
-  expect(closest('lst', ['show', 'list'])).toBe('list')
-  expect(closest('xyz', ['timeout', 'grace', 'json'])).toBeUndefined()
-  expect(closest('', [])).toBeUndefined()
+test('the closest word is suggested only if it is close enough', () => {
+  expect(findClosest('tiemout', ['timeout', 'grace', 'json'])).toBe('timeout')
+  expect(findClosest('rnu', ['lock', 'run'])).toBe('run')
+  expect(findClosest('lst', ['show', 'list'])).toBe('list')
+  expect(findClosest('xyz', ['timeout', 'grace', 'json'])).toBeUndefined()
+  expect(findClosest('', [])).toBeUndefined()
 })

@@ -1,5 +1,5 @@
-/** The word nearest to a misspelt one, if it is near enough to be what was meant. */
-export function closest(word: string, words: readonly string[]): string | undefined {
+/** Returns the word that a misspelt one was probably meant to be; undefined if none is close enough. */
+export function findClosest(word: string, words: readonly string[]): string | undefined {
   const ranked = words.map((each) => ({ each, distance: editDistance(word, each) }))
   ranked.sort((a, b) => a.distance - b.distance)
   const best = ranked[0]
@@ -8,7 +8,7 @@ export function closest(word: string, words: readonly string[]): string | undefi
     : undefined
 }
 
-/** Letters added, left out, mistaken, or exchanged with their neighbour. */
+/** The number of letters that were added, left out, mistaken or swapped with their neighbour. */
 function editDistance(a: string, b: string): number {
   let last: number[] = []
   let row = Array.from({ length: b.length + 1 }, (_, i) => i)

@@ -1,45 +1,43 @@
 import { after } from '../base/process/clock.ts'
-import type { Reply } from './reply.ts'
 import type { BareContext } from './context.ts'
-import { settle } from './envelope.ts'
-import type { Interruptions } from './interruption.ts'
-import type { Invocation } from './runtime-flags.ts'
 import type { Command } from './define-command.ts'
-import { StopSignal } from './stop-signal.ts'
+import { type Interruptions, StopSignal } from './interruption.ts'
+import type { Invocation } from './invocation.ts'
+import { outcomeOf, type Reply } from './reply.ts'
 
-/** One run of a command that has nothing to tear down. */
+/** Runs a bare command, which has no scratch and no children to end. Returns its exit code. */
 export async function executeBare(
   command: Command,
   invocation: Invocation,
-  answer: Reply,
+  reply: Reply,
   interruptions: Interruptions,
 ): Promise<number> {
   const interruption = interruptions.follow({
     timeoutMs: invocation.timeoutMs,
-    onImpatient: (error) => process.exit(answer.give({ error })),
-    onLater: (error) => answer.warn(error.message),
+    onSecondInterrupt: (error) => process.exit(reply.give({ error })),
+    onLaterError: (error) => reply.warn(error.message),
   })
   const stop = new StopSignal()
   const context: BareContext = {
-    requestId: answer.meta.request_id,
+    requestId: reply.meta.request_id,
     get signal() {
       return stop.signal
     },
     deadline: invocation.timeoutMs === undefined ? undefined : Date.now() + invocation.timeoutMs,
-    json: invocation.stream ? invocation.json : answer.json,
-    quiet: answer.quiet,
-    ...answer.voice,
+    json: invocation.stream ? invocation.json : reply.json,
+    quiet: reply.quiet,
+    ...reply.printers,
   }
-  const handler = settle(() => command.run(context as never, invocation.args as never))
+  const handler = outcomeOf(() => command.run(context as never, invocation.args as never))
   const first = await Promise.race([handler, interruption])
   if ('signal' in first) {
-    answer.meta.partial = true
+    reply.meta.partial = true
     stop.stop(first.error)
-    // To stop it is how a stream ends: nothing to say about it.
+    // A stream ends when its user stops it: that is not an error worth a message.
     if (invocation.stream && first.error.code === 'CANCELLED') return first.error.exit
-    // What it is in the middle of, it may have to take back.
-    if (stop.isHeard) await Promise.race([handler, after(invocation.graceMs)])
-    return answer.give({ error: first.error })
+    // The handler may have to undo what it has half done.
+    if (stop.wasRead) await Promise.race([handler, after(invocation.graceMs)])
+    return reply.give({ error: first.error })
   }
-  return answer.give(first, 'error' in first ? undefined : command.render?.(first.data as never))
+  return reply.give(first, 'error' in first ? undefined : command.render?.(first.data as never))
 }

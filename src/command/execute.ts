@@ -1,63 +1,48 @@
+import { isSessionId } from '../base/text/id.ts'
 import { StintError } from '../base/errors/stint-error.ts'
 import { sweepAtStart } from '../sweep/index.ts'
-import type { Reply } from './reply.ts'
-import { Children } from './children.ts'
 import type { CommandContext } from './context.ts'
-import { type Outcome, settle } from './envelope.ts'
-import type { Interruptions } from './interruption.ts'
-import { armGuard, exportEnvironment, makeScratch, readSettings, reserveStdout } from './prepare.ts'
-import type { Invocation } from './runtime-flags.ts'
-import type { Command } from './define-command.ts'
-import { StopSignal } from './stop-signal.ts'
-import { type RunParts, teardown, teardownAtOnce } from './teardown.ts'
-import { dieOfInterrupt, hasControllingTerminal, leaveTerminalAsItIs, stopAfter } from './terminal.ts'
+import type { Command, RunSettings } from './define-command.ts'
+import { type Interruptions, StopSignal } from './interruption.ts'
+import { type Outcome, outcomeOf, type Reply } from './reply.ts'
+import { Run } from './run.ts'
+import type { Invocation } from './invocation.ts'
+import {
+  dieOfInterrupt,
+  hasControllingTerminal,
+  leaveTerminalAsItIs,
+  stopWithChildren,
+} from './job-control.ts'
 
-/** One run of a command, from its scratch to its exit code. */
+/** Runs a command with a scratch, children and a teardown. Returns its exit code. */
 export async function execute(
   command: Command,
   invocation: Invocation,
-  answer: Reply,
+  reply: Reply,
   interruptions: Interruptions,
 ): Promise<number> {
-  const settings = readSettings(command, invocation)
-  const terminal = hasControllingTerminal()
-  const behindChild = terminal && command.interrupt === 'child'
+  const settings = checkedSettings(command, invocation)
+  const onTerminal = hasControllingTerminal()
+  const isBehindChild = onTerminal && command.interrupt === 'child'
+  if (reply.json && command.envelope !== 'on-request') reserveStdout()
+
+  const run = new Run({ command, settings, graceMs: invocation.graceMs, reply, onTerminal })
+  const { scratch, children } = run
+  // A handler may call process.exit itself. Prepended, because the scratch has an exit listener of its own, and
+  // the children must be killed before their scratch is removed.
+  process.prependListener('exit', (code) => {
+    if (!reply.isGiven) process.exitCode = run.endNow(run.outcome ?? outcomeOfExit(code))
+  })
   const interruption = interruptions.follow({
     timeoutMs: invocation.timeoutMs,
-    // Before there is one, while a lease is waited for, they are ours. A child that has died of one has had it.
-    childHasInterrupts: behindChild ? () => children.pids.length > 0 : undefined,
+    // Before the first child starts, as while the handler waits for a lease, Ctrl-C ends the run. A child that
+    // Ctrl-C has killed still counts: its death decides how the run ends.
+    childHasInterrupts: isBehindChild ? () => children.pids.length > 0 : undefined,
     forward: (signal) => children.forward(signal),
-    onImpatient: (error) => process.exit(teardownAtOnce(run, { error })),
-    onLater: (error) => answer.warn(`CLEANUP_FAILED: ${error.message}`),
+    onSecondInterrupt: (error) => process.exit(run.endNow({ error })),
+    onLaterError: (error) => reply.warn(`CLEANUP_FAILED: ${error.message}`),
   })
-  // A handler may call process.exit itself: what is owed is done in the moment that is left. Registered before the
-  // scratch's own exit hook, since children go before their scratch.
-  process.on('exit', (code) => {
-    if (!answer.given) process.exitCode = teardownAtOnce(run, run.outcome ?? exitedEarly(code))
-  })
-  if (answer.json && command.envelope !== 'on-request') reserveStdout()
-
-  const scratch = makeScratch(command, settings, answer)
-  const mark = exportEnvironment(scratch, settings)
-  const children = new Children({
-    scratchPath: scratch.path,
-    mark,
-    json: answer.json,
-    terminal,
-    onStarting: () => (run.guard ??= armGuard(scratch, mark, settings, answer)),
-    onStarted: (child) => run.guard?.watch(child),
-  })
-  const run: RunParts = {
-    command,
-    settings,
-    graceMs: invocation.graceMs,
-    answer,
-    scratch,
-    children,
-    guard: settings.guard ? armGuard(scratch, mark, settings, answer) : undefined,
-    hooks: [],
-    releases: [],
-  }
+  if (isBehindChild) stopWithChildren(() => children.pids)
 
   const stop = new StopSignal()
   const context: CommandContext = {
@@ -69,33 +54,49 @@ export async function execute(
       return stop.signal
     },
     deadline: invocation.timeoutMs === undefined ? undefined : Date.now() + invocation.timeoutMs,
-    json: answer.json,
-    quiet: answer.quiet,
+    json: reply.json,
+    quiet: reply.quiet,
     spawn: (program, args = [], options = {}) => children.spawn(program, args, options),
-    onCleanup: (hook) => void run.hooks.push(hook),
-    onRelease: (hook) => void run.releases.push(hook),
-    ...answer.voice,
+    onCleanup: (hook) => run.onCleanup(hook),
+    onRelease: (hook) => run.onRelease(hook),
+    ...reply.printers,
   }
-  const handler = settle(() => command.run(context as never, invocation.args as never))
+  const handler = outcomeOf(() => command.run(context as never, invocation.args as never))
   const sweep = once(() => sweepAtStart(scratch))
   setImmediate(sweep)
 
-  if (behindChild) stopAfter(() => children.pids)
-
   const first = await Promise.race([handler, interruption])
-  if (!('signal' in first)) {
-    const exit = await teardown(run, first, 'SIGTERM', undefined)
-    // A handler that is done before the loop has come round was too quick for it.
-    await sweep()
-    if (behindChild) await leaveTerminalAsItIs()
-    if (behindChild && diedOfInterrupt(first)) dieOfInterrupt()
+  if ('signal' in first) {
+    reply.meta.partial = true
+    stop.stop(first.error)
+    const exit = await run.end({ error: first.error }, first.signal, stop.wasRead ? handler : undefined)
+    if (isBehindChild && first.signal === 'SIGINT') dieOfInterrupt()
     return exit
   }
-  answer.meta.partial = true
-  stop.stop(first.error)
-  const exit = await teardown(run, { error: first.error }, first.signal, stop.isHeard ? handler : undefined)
-  if (behindChild && first.signal === 'SIGINT') dieOfInterrupt()
+  const exit = await run.end(first, 'SIGTERM')
+  // A handler may be done before the event loop has come round to the sweep.
+  await sweep()
+  if (isBehindChild) await leaveTerminalAsItIs()
+  if (isBehindChild && diedOfInterrupt(first)) dieOfInterrupt()
   return exit
+}
+
+/** What the command decides from its arguments, checked before anything is made. */
+function checkedSettings(command: Command, { args }: Invocation): RunSettings {
+  const settings = command.settings?.(args as never) ?? {}
+  const sessionId = settings.sessionId ?? (process.env.STINT_SESSION_ID || undefined)
+  if (sessionId === undefined || isSessionId(sessionId)) return { ...settings, sessionId }
+  throw new StintError(
+    'SESSION_ID_INVALID',
+    `${JSON.stringify(sessionId.slice(0, 140))} cannot be a session id`,
+  )
+}
+
+/** Sends everything a handler prints to stderr: in JSON mode stdout carries the envelope and nothing else. */
+function reserveStdout(): void {
+  // A logger may have kept the stream at import, and `console` keeps it at its first line: both hold this object.
+  process.stdout.write = process.stderr.write.bind(process.stderr)
+  Object.defineProperty(process, 'stdout', { configurable: true, get: () => process.stderr })
 }
 
 function once<T>(act: () => T): () => T {
@@ -108,7 +109,8 @@ const diedOfInterrupt = (outcome: Outcome): boolean =>
   outcome.error.code === 'CHILD_FAILED' &&
   outcome.error.options.facts?.signal === 'SIGINT'
 
-function exitedEarly(code: number | string | undefined): Outcome {
+/** The outcome of a handler that called process.exit. */
+function outcomeOfExit(code: number | string | undefined): Outcome {
   const exit = Number(code ?? 0)
   if (exit === 0) return { data: {} }
   return {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { isRunning, until, World } from '../../test/support/world.ts'
 import { identify } from '../base/process/liveness.ts'
-import { guardScript } from './guard-script.ts'
+import { guardScript } from './guard.ts'
 
 const mark = `STINT_REQUEST_ID=req_${'0'.repeat(26)}`
 

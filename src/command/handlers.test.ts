@@ -76,7 +76,7 @@ test.each([
   ['bigint', 'the answer cannot be written as JSON'],
   ['cycle', 'the answer cannot be written as JSON'],
   ['bigint-fact', 'the answer cannot be written as JSON'],
-  ['never-settle', 'can never happen'],
+  ['never-settle', 'can never finish'],
   ['exit-in-hook', 'broken on purpose'],
   ['uncaught-no-text', 'cannot be written as text'],
 ])('%s: one envelope that says so, exit 1, no scratch', async (how, message) => {

@@ -1,8 +1,8 @@
 import { displayWidth } from '../base/text/display-width.ts'
 import type { Command, CommandGroup } from './define-command.ts'
-import { terminalColumns, usualColumns } from './is-terminal.ts'
+import { terminalColumns, usualColumns } from './stdio.ts'
 import type { OptionTable } from './option.ts'
-import { optionsOf } from './runtime-flags.ts'
+import { optionsOf } from './invocation.ts'
 import { isGroup } from './select.ts'
 
 /** What --help prints about a command or a group, as wide as the terminal on stdout or stderr. */

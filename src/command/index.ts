@@ -1,9 +1,9 @@
 /**
- * Runs a handler as a well-behaved command: a scratch, children, signals, teardown, one envelope, an exit code.
+ * Runs a handler as a well-behaved command: scratch, children, signals, teardown, one envelope, exit code.
  *
  * @module stint/command
  */
-export { type Envelope, type EnvelopeError, type EnvelopeMeta } from './envelope.ts'
+export type { Envelope, EnvelopeError, EnvelopeMeta } from './reply.ts'
 export type { BareContext, ChildExit, CommandContext, RunChild } from './context.ts'
 export type { OptionSpec, OptionTable, OptionValues, ParsedArgs } from './option.ts'
 export { runMain, type RunMainOptions } from './run-main.ts'

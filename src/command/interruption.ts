@@ -1,39 +1,39 @@
 import { constants } from 'node:os'
 import { formatDuration, timerMs } from '../base/text/duration.ts'
 import { StintError } from '../base/errors/stint-error.ts'
-import { asStintError } from './envelope.ts'
+import { asStintError } from './reply.ts'
 
 /** Why a run must stop before its handler is done. */
 export interface Interruption {
   error: StintError
-  /** What its children are told. */
+  /** The signal that its children get. */
   signal: NodeJS.Signals
 }
 
-/** What a run makes of what comes from outside. */
+/** How a run reacts to signals, to its timeout and to uncaught errors. */
 export interface InterruptionPolicy {
   timeoutMs?: number
-  /** On a terminal, Ctrl-C and Ctrl-\ go to the child in the foreground, if there is one; we wait for what it makes of them. */
+  /** On a terminal: whether a foreground child gets Ctrl-C and Ctrl-\ and decides what they do. */
   childHasInterrupts?: () => boolean
   /** Passes on a signal that does not end the run. */
   forward?: (signal: NodeJS.Signals) => void
-  /** A second Ctrl-C: the user will not wait. */
-  onImpatient?: (error: StintError) => void
-  /** What goes wrong when the run is ending already. */
-  onLater?: (error: StintError) => void
+  /** Called at a second Ctrl-C: the user does not want to wait for the teardown. */
+  onSecondInterrupt: (error: StintError) => void
+  /** Called with an error that comes up while the run is already ending. */
+  onLaterError: (error: StintError) => void
 }
 
 /**
- * Everything that can end a run before its handler does: a signal, the timeout, an uncaught error. Listens from the moment it is
- * made, which is the first thing a command does: a signal that comes before there is a run ends it as soon as there is one.
+ * Listens for everything that can end a run before its handler does: a signal, the timeout, an uncaught error.
+ * `runMain` creates it first of all, so a signal that arrives before there is a run ends the run as soon as it starts.
  */
 export class Interruptions {
-  /** The first interruption; later ones change nothing. */
+  /** Resolves with the first interruption; later ones change nothing. */
   readonly #first: Promise<Interruption>
   #resolve: (interruption: Interruption) => void = () => {}
-  #policy: InterruptionPolicy = {}
+  #policy: InterruptionPolicy | undefined
   #happened = false
-  #impatience = 0
+  #interrupts = 0
 
   constructor() {
     this.#first = new Promise((resolve) => {
@@ -42,43 +42,67 @@ export class Interruptions {
     for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, () => this.#cancel(signal))
     process.on('SIGINT', () => this.#interrupt('SIGINT'))
     for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
-      process.on(event, (thrown: unknown) => this.#happen({ error: asStintError(thrown), signal: 'SIGTERM' }))
+      process.on(event, (thrown: unknown) => this.#fail(asStintError(thrown)))
     }
-    // Nothing is left that could ever wake the handler: it would be the end of the process, without a word.
-    process.once('beforeExit', () => this.#happen({ error: stuck(), signal: 'SIGTERM' }))
+    // The event loop is empty, so the handler can never settle. Without this, the process would end without an answer.
+    process.once('beforeExit', () => this.#fail(neverFinishes()))
   }
 
-  /** From here on there is a run, which wants to be interrupted like this. Resolves with the first interruption. */
+  /** Applies a run's policy from here on. Resolves with the first interruption. */
   follow(policy: InterruptionPolicy): Promise<Interruption> {
     this.#policy = policy
     const { timeoutMs, forward } = policy
-    if (timeoutMs !== undefined && timeoutMs === timerMs(timeoutMs)) {
-      setTimeout(() => this.#happen({ error: timedOut(timeoutMs), signal: 'SIGTERM' }), timeoutMs).unref()
-    }
+    if (timeoutMs !== undefined && timeoutMs === timerMs(timeoutMs))
+      setTimeout(() => this.#fail(timedOut(timeoutMs)), timeoutMs).unref()
     if (policy.childHasInterrupts !== undefined) process.on('SIGQUIT', () => this.#interrupt('SIGQUIT'))
     else if (forward !== undefined) process.on('SIGQUIT', () => forward('SIGQUIT'))
-    // Left to itself, Node opens its debugger at SIGUSR1.
+    // SIGUSR1 would open Node's debugger.
     if (forward !== undefined)
       for (const signal of ['SIGUSR1', 'SIGUSR2'] as const) process.on(signal, () => forward(signal))
     return this.#first
   }
 
   #interrupt(signal: NodeJS.Signals): void {
-    if (this.#policy.childHasInterrupts?.()) return
-    this.#impatience += 1
-    if (this.#impatience > 1) this.#policy.onImpatient?.(cancelled(signal))
+    if (this.#policy?.childHasInterrupts?.()) return
+    this.#interrupts += 1
+    if (this.#interrupts > 1) this.#policy?.onSecondInterrupt(cancelled(signal))
     this.#cancel(signal)
   }
 
   #cancel(signal: NodeJS.Signals): void {
-    this.#resolve({ error: cancelled(signal), signal })
     this.#happened = true
+    this.#resolve({ error: cancelled(signal), signal })
   }
 
-  #happen(interruption: Interruption): void {
-    if (this.#happened) this.#policy.onLater?.(interruption.error)
+  #fail(error: StintError): void {
+    if (this.#happened) this.#policy?.onLaterError(error)
     this.#happened = true
-    this.#resolve(interruption)
+    this.#resolve({ error, signal: 'SIGTERM' })
+  }
+}
+
+/**
+ * Tells a handler to stop. Its `AbortSignal` is made when the handler first reads it: a handler that never does
+ * cannot be listening, so the teardown need not wait for it.
+ */
+export class StopSignal {
+  #controller: AbortController | undefined
+  #reason: StintError | undefined
+
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController()
+    if (this.#reason !== undefined) this.#controller.abort(this.#reason)
+    return this.#controller.signal
+  }
+
+  /** Whether the handler has read the signal. */
+  get wasRead(): boolean {
+    return this.#controller !== undefined
+  }
+
+  stop(reason: StintError): void {
+    this.#reason = reason
+    this.#controller?.abort(reason)
   }
 }
 
@@ -89,10 +113,14 @@ const cancelled = (signal: NodeJS.Signals): StintError =>
     facts: { signal },
   })
 
-const stuck = (): StintError =>
-  new StintError('UNEXPECTED', 'the command waits for something that can never happen', {
-    phase: 'execution',
-  })
+const neverFinishes = (): StintError =>
+  new StintError(
+    'UNEXPECTED',
+    'the command can never finish: nothing is left that could resolve what it waits for',
+    {
+      phase: 'execution',
+    },
+  )
 
 const timedOut = (ms: number): StintError =>
   new StintError('TIMEOUT', `not done after ${formatDuration(ms)}`, {

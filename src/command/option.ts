@@ -1,10 +1,11 @@
-/** One option of a command, as declared. */
+/** The declaration of one option. */
 export interface OptionSpec {
   type: 'boolean' | 'string' | 'strings' | 'duration' | 'size' | 'count'
+  /** One character: `n` for `-n`. */
   short?: string
-  /** What stands for the value in help: `--timeout D`. */
+  /** The placeholder for the value in help: `--timeout D`. */
   value?: string
-  /** The only values a string may have. */
+  /** The only values that a string may have. */
   choices?: readonly string[]
   help: string
 }
@@ -21,13 +22,13 @@ type ValueOf<Spec extends OptionSpec> = Spec['type'] extends 'boolean'
         ? Choice | undefined
         : string | undefined
 
-/** Arguments of a command that leaves parsing to us. */
+/** The arguments of a command with an option table. */
 export interface ParsedArgs<Table extends OptionTable> {
   options: OptionValues<Table>
   positionals: string[]
 }
 
-/** What a command's handler gets for its option table: durations in milliseconds, sizes in bytes, flags as booleans. */
+/** The values of an option table: durations in milliseconds, sizes in bytes, flags as booleans. */
 export type OptionValues<Table extends OptionTable> = {
   -readonly [Name in keyof Table]: ValueOf<Table[Name]>
 }

@@ -3,7 +3,7 @@ import { durationHint, parseDuration } from '../base/text/duration.ts'
 import { shellWord } from '../base/text/escape.ts'
 import { parseSize } from '../base/text/size.ts'
 import { StintError } from '../base/errors/stint-error.ts'
-import { closest } from './did-you-mean.ts'
+import { findClosest } from './did-you-mean.ts'
 import type { OptionSpec, OptionTable, OptionValues, ParsedArgs } from './option.ts'
 
 interface ParseStyle {
@@ -164,7 +164,7 @@ function unknownOption(word: string, table: OptionTable): StintError {
   // Node reads -f=yes as the flags f, =, y, e and s.
   if (Object.values(table).some(({ short }) => flag === `-${short}`))
     return new StintError('ARG_ERROR', `${flag} takes no value`)
-  const near = closest(flag.replace(/^-+/, ''), Object.keys(table))
+  const near = findClosest(flag.replace(/^-+/, ''), Object.keys(table))
   const hint = near === undefined ? undefined : `Did you mean --${near}?`
   return new StintError('ARG_ERROR', `unknown option ${flag}`, hint === undefined ? {} : { hint })
 }

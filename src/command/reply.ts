@@ -1,21 +1,73 @@
 import { systemClock } from '../base/process/clock.ts'
+import { writeOut } from '../base/process/write-output.ts'
 import { errorMessage, StintError } from '../base/errors/stint-error.ts'
 import type { BareContext } from './context.ts'
-import { buildEnvelope, type EnvelopeMeta, type Outcome } from './envelope.ts'
-import { writeOut } from '../base/process/write-output.ts'
 
-/** What a run says at its end: one envelope, or text for a person; once, whatever happens. */
+/** The one answer of a command in JSON mode; `schema/envelope.json` is its schema. */
+export interface Envelope {
+  ok: boolean
+  data: unknown
+  error: EnvelopeError | null
+  warnings: string[]
+  meta: EnvelopeMeta
+}
+
+export interface EnvelopeError {
+  code: string
+  message: string
+  retryable: boolean
+  retry_after_ms?: number
+  detail?: string
+  suggestion?: string
+  phase?: 'validation' | 'execution' | 'cleanup'
+  [fact: string]: unknown
+}
+
+export interface EnvelopeMeta {
+  duration_ms: number
+  request_id: string
+  session_tmp_dir?: string
+  session_pid_file?: string
+  session_id?: string
+  trace_id?: string
+  /** The run was stopped from outside: some of its work may be done. */
+  partial?: true
+}
+
+/** How a handler ended: with data, or with the one error that ended it. */
+export type Outcome = { data: unknown } | { error: StintError }
+
+/** Runs a handler and returns how it ended; never rejects. */
+export async function outcomeOf(run: () => unknown): Promise<Outcome> {
+  try {
+    return { data: await run() }
+  } catch (error) {
+    return { error: asStintError(error) }
+  }
+}
+
+/** Gives whatever was thrown a code. */
+export function asStintError(thrown: unknown): StintError {
+  if (thrown instanceof StintError) return thrown
+  return new StintError('UNEXPECTED', errorMessage(thrown) || 'the command failed without saying why', {
+    cause: thrown,
+    phase: 'execution',
+  })
+}
+
+/** The final answer of a command: one envelope, or text for a person. It is given once, whatever happens. */
 export class Reply {
   json = false
-  name: string
-  readonly warnings: string[] = []
-  readonly meta: EnvelopeMeta
-  readonly #startedAt = systemClock.mono()
-  given = false
   quiet = false
   verbose = false
-  /** What a handler can say before its answer. */
-  readonly voice: Pick<BareContext, 'warn' | 'say' | 'note'> = {
+  /** The command as the user called it; every line for a person starts with it. */
+  name: string
+  isGiven = false
+  readonly meta: EnvelopeMeta
+  readonly #warnings: string[] = []
+  readonly #startedAt = systemClock.mono()
+  /** The methods of a handler's context that print before the answer. */
+  readonly printers: Pick<BareContext, 'warn' | 'say' | 'note'> = {
     warn: (message) => this.warn(message),
     say: (text) => this.#say(text),
     note: (message) => this.note(message),
@@ -28,81 +80,94 @@ export class Reply {
   }
 
   warn(message: string): void {
-    // A handler in plain JavaScript may hand us an Error: the envelope takes text.
-    this.warnings.push(errorMessage(message))
+    // Plain JavaScript callers may pass an Error; the envelope takes strings only.
+    this.#warnings.push(errorMessage(message))
     if (!this.json && !this.quiet) writeOut(2, `${this.name}: warning: ${errorMessage(message)}\n`)
-  }
-
-  #say(text: string): void {
-    if (!this.json && !this.quiet) writeOut(1, text.endsWith('\n') ? text : `${text}\n`)
   }
 
   note(message: string): void {
     if (this.verbose) writeOut(2, `${this.name}: ${this.#elapsedMs()} ms: ${errorMessage(message)}\n`)
   }
 
-  /** Prints, unless it has; returns the exit code. `text` is what a person reads. */
+  #say(text: string): void {
+    if (!this.json && !this.quiet) writeOut(1, endLine(text))
+  }
+
+  /** Prints the answer, unless one was given before, and returns the exit code. `text` is the answer for a person. */
   give(outcome: Outcome, text?: string): number {
-    if (!this.given) {
-      this.given = true
-      this.meta.duration_ms = this.#elapsedMs()
-      const told = this.json ? writable(outcome) : outcome
-      const written = this.json ? this.#giveEnvelope(told) : this.#giveText(told, text)
-      if (!written) return this.#diskFull()
-      this.note(`done, exit ${exitOf(told)}`)
-      return exitOf(told)
-    }
-    return exitOf(outcome)
+    if (this.isGiven) return exitCodeOfOutcome(outcome)
+    this.isGiven = true
+    this.meta.duration_ms = this.#elapsedMs()
+    const printed = this.json ? asWritable(outcome) : outcome
+    const isWritten = this.json ? this.#printEnvelope(printed) : this.#printText(printed, text)
+    if (!isWritten) return this.#reportFullDisk()
+    this.note(`done, exit ${exitCodeOfOutcome(printed)}`)
+    return exitCodeOfOutcome(printed)
   }
 
   #elapsedMs(): number {
     return Math.round(systemClock.mono() - this.#startedAt)
   }
 
-  #giveEnvelope(outcome: Outcome): boolean {
-    return writeOut(1, `${JSON.stringify(buildEnvelope(outcome, this.warnings, this.meta))}\n`)
+  #printEnvelope(outcome: Outcome): boolean {
+    return writeOut(1, `${JSON.stringify(buildEnvelope(outcome, this.#warnings, this.meta))}\n`)
   }
 
-  #giveText(outcome: Outcome, text: string | undefined): boolean {
-    if (!('error' in outcome))
-      return text === undefined || this.quiet || writeOut(1, text.endsWith('\n') ? text : `${text}\n`)
+  #printText(outcome: Outcome, text: string | undefined): boolean {
+    if (!('error' in outcome)) return text === undefined || this.quiet || writeOut(1, endLine(text))
     const { error } = outcome
-    // A failed child has said itself what was wrong.
+    // The program that failed has said itself why.
     if (error.code === 'CHILD_FAILED') return true
     writeOut(2, `${this.name}: ${error.message} (${error.code})\n  ${error.hint}\n`)
     if (error.options.detail !== undefined) this.note(error.options.detail)
-    if (process.env.STINT_DEBUG) writeOut(2, `${debugStack(error)}\n`)
+    if (process.env.STINT_DEBUG) writeOut(2, `${stackOf(error)}\n`)
     return true
   }
 
-  #diskFull(): number {
+  #reportFullDisk(): number {
     const error = new StintError('DISK_FULL', 'cannot write the answer to stdout: no space left')
     writeOut(2, `${this.name}: ${error.message} (${error.code})\n`)
     return error.exit
   }
 }
 
-const exitOf = (outcome: Outcome): number => ('error' in outcome ? outcome.error.exit : 0)
+const endLine = (text: string): string => (text.endsWith('\n') ? text : `${text}\n`)
 
-/** What cannot be written as JSON (a BigInt, a cycle) is an error of the command: it still gets its envelope. */
-function writable(outcome: Outcome): Outcome {
+const exitCodeOfOutcome = (outcome: Outcome): number => ('error' in outcome ? outcome.error.exit : 0)
+
+function buildEnvelope(outcome: Outcome, warnings: string[], meta: EnvelopeMeta): Envelope {
+  // `data` and `error` are never both null: a handler that returns nothing has an empty object as its answer.
+  if (!('error' in outcome)) return { ok: true, data: outcome.data ?? {}, error: null, warnings, meta }
+  const { code, message, retryable, hint, options } = outcome.error
+  const error: EnvelopeError = {
+    code,
+    message: message || code,
+    retryable,
+    ...(options.retryAfterMs === undefined ? {} : { retry_after_ms: options.retryAfterMs }),
+    ...(options.detail === undefined ? {} : { detail: options.detail }),
+    suggestion: hint,
+    ...(options.phase === undefined ? {} : { phase: options.phase }),
+    ...options.facts,
+  }
+  return { ok: false, data: options.data ?? null, error, warnings, meta }
+}
+
+/** An outcome that JSON can express: data with a BigInt or a cycle becomes an error, so that there is an envelope. */
+function asWritable(outcome: Outcome): Outcome {
   try {
     const { data, facts } =
       'error' in outcome ? outcome.error.options : { data: outcome.data, facts: undefined }
     const json = JSON.stringify(data)
     JSON.stringify(facts)
-    // A function or NaN is nothing in JSON: an empty answer, as for a handler that returns nothing.
+    // JSON has no functions and no NaN: the answer is empty, as if the handler had returned nothing.
     return 'error' in outcome || (json !== undefined && json !== 'null') ? outcome : { data: {} }
   } catch (error) {
-    return {
-      error: new StintError('UNEXPECTED', `the answer cannot be written as JSON: ${errorMessage(error)}`, {
-        cause: error,
-      }),
-    }
+    const message = `the answer cannot be written as JSON: ${errorMessage(error)}`
+    return { error: new StintError('UNEXPECTED', message, { cause: error }) }
   }
 }
 
-function debugStack(error: StintError): string {
+function stackOf(error: StintError): string {
   const { cause } = error
   return (cause instanceof Error ? cause.stack : undefined) ?? error.stack ?? error.message
 }

@@ -1,18 +1,19 @@
+import { stintHome } from '../base/fs/home.ts'
 import { newRequestId } from '../base/text/id.ts'
-import { StintError } from '../base/errors/stint-error.ts'
-import { Reply } from './reply.ts'
-import { asStintError } from './envelope.ts'
-import { executeBare } from './execute-bare.ts'
-import { explainPlaces } from './log-locations.ts'
-import { Interruptions } from './interruption.ts'
-import { isTerminal } from './is-terminal.ts'
-import { readInvocation } from './runtime-flags.ts'
-import { isGroup, noCommand, selectCommand } from './select.ts'
-import type { Command, CommandGroup } from './define-command.ts'
+import { visibleText } from '../base/text/escape.ts'
 import { writeOut } from '../base/process/write-output.ts'
+import { errorMessage, StintError } from '../base/errors/stint-error.ts'
+import { findTmp } from '../scratch/index.ts'
+import type { Command, CommandGroup } from './define-command.ts'
+import { executeBare } from './execute-bare.ts'
+import { Interruptions } from './interruption.ts'
+import { readInvocation } from './invocation.ts'
+import { asStintError, Reply } from './reply.ts'
+import { isGroup, noCommand, selectCommand } from './select.ts'
+import { isTerminal } from './stdio.ts'
 
 export interface RunMainOptions {
-  /** The arguments; by default this process's own. */
+  /** The arguments; by default those of this process. */
   argv?: readonly string[]
 }
 
@@ -23,41 +24,41 @@ export interface RunMainOptions {
  * await runMain(build)
  */
 export async function runMain(target: Command | CommandGroup, options: RunMainOptions = {}): Promise<never> {
-  // Before anything else: a signal that comes now is answered when there is a run to end.
+  // First of all: from here on a signal ends the run in order, as soon as there is one.
   const interruptions = new Interruptions()
   const argv = options.argv ?? process.argv.slice(2)
-  const answer = new Reply(target.name, newRequestId())
-  answer.json = asksForJson(argv)
-  process.exit(await main(target, argv, answer, interruptions))
+  const reply = new Reply(target.name, newRequestId())
+  reply.json = hasJsonFlag(argv)
+  process.exit(await main(target, argv, reply, interruptions))
 }
 
 async function main(
   target: Command | CommandGroup,
   argv: readonly string[],
-  answer: Reply,
+  reply: Reply,
   interruptions: Interruptions,
 ): Promise<number> {
   try {
     if (argv[0] === '--version' && target.version !== undefined) return print(`${target.version}\n`)
-    const selected = await selectCommand(target, argv, (called) => (answer.name = called))
+    const selected = await selectCommand(target, argv, (called) => (reply.name = called))
     const { target: command, called, argv: own, help } = selected
     if (help) return await printHelp(command, called)
-    if (isGroup(command)) return await refuseGroup(command, called, answer)
-    const auto = command.envelope !== 'on-request' && !(await isTerminal(1))
-    answer.json ||= auto
+    if (isGroup(command)) return await refuseGroup(command, called, reply)
+    const isJsonByDefault = command.envelope !== 'on-request' && !(await isTerminal(1))
+    reply.json ||= isJsonByDefault
     const invocation = readInvocation(command, own)
-    // Only now is it known whose --json it was: `stint run npm ls --json` asks npm.
-    answer.json = !invocation.stream && (invocation.json || (auto && !invocation.quiet))
-    answer.quiet = invocation.quiet
-    answer.verbose = invocation.verbose
+    // Only now is it known whose --json it was: in `stint run npm ls --json` it is npm's.
+    reply.json = !invocation.stream && (invocation.json || (isJsonByDefault && !invocation.quiet))
+    reply.quiet = invocation.quiet
+    reply.verbose = invocation.verbose
     if (invocation.help) return await printHelp(command, called)
-    if (invocation.verbose) explainPlaces(answer)
-    if (command.bare) return await executeBare(command, invocation, answer, interruptions)
-    // Loaded here, with node:child_process behind it, since a bare command needs neither.
+    if (invocation.verbose) noteDirectories(reply)
+    if (command.bare) return await executeBare(command, invocation, reply, interruptions)
+    // Loaded here, with node:child_process behind it, because a bare command needs neither.
     const { execute } = await import('./execute.ts')
-    return await execute(command, invocation, answer, interruptions)
+    return await execute(command, invocation, reply, interruptions)
   } catch (error) {
-    return answer.give({ error: asStintError(error) })
+    return reply.give({ error: asStintError(error) })
   }
 }
 
@@ -80,8 +81,25 @@ async function refuseGroup(group: CommandGroup, called: string, reply: Reply): P
   return exit
 }
 
-/** Known before anything is parsed, so that a bad argument, too, is answered in the form that was asked for. */
-function asksForJson(argv: readonly string[]): boolean {
+/** Looks for --json before anything is parsed, so that even an error in the arguments is answered in JSON. */
+function hasJsonFlag(argv: readonly string[]): boolean {
   const end = argv.indexOf('--')
   return argv.slice(0, end < 0 ? argv.length : end).includes('--json')
+}
+
+/** Prints, with --verbose, which process this is and which directories it uses. */
+function noteDirectories(reply: Reply): void {
+  const origin = (variable: string): string => (process.env[variable] ? ` (${variable})` : '')
+  reply.note(`run ${reply.meta.request_id}, pid ${process.pid}, node ${process.version}`)
+  reply.note(`home ${pathOrProblem(stintHome)}${origin('STINT_HOME')}`)
+  reply.note(`temp directory ${pathOrProblem(findTmp)}${origin('STINT_TMP_ROOT')}`)
+}
+
+/** An invalid directory is an error only for a command that needs it. */
+function pathOrProblem(find: () => string): string {
+  try {
+    return visibleText(find(), 5000)
+  } catch (error) {
+    return `none: ${visibleText(errorMessage(error), 5000)}`
+  }
 }

@@ -53,7 +53,7 @@ test('an option of every command may stand before it', async () => {
 test('any other option says where it belongs', async () => {
   const { code, stderr } = await world.stint(['--dry-run', 'sweep'])
   expect(code).toBe(2)
-  expect(stderr).toMatch(/no option --dry-run.*\n.*behind it: stint <command> --dry-run\n/)
+  expect(stderr).toMatch(/no option --dry-run.*\n.*follow it: stint <command> --dry-run\n/)
   expect((await world.stint(['--verison'])).stderr).toMatch(/Did you mean stint --version\?/)
 })
 

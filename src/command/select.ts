@@ -1,21 +1,21 @@
 import { StintError } from '../base/errors/stint-error.ts'
-import { closest } from './did-you-mean.ts'
-import { commonOptions, takeCommonOptions } from './runtime-flags.ts'
+import { findClosest } from './did-you-mean.ts'
+import { commonOptions, takeCommonOptions } from './invocation.ts'
 import type { Command, CommandGroup } from './define-command.ts'
 
-/** Which command a command line calls, and what is left of the line for it. */
+/** The command that a command line calls, and its arguments. */
 export interface Selection {
   target: Command | CommandGroup
-  /** As the user would call it: `stint run`. */
+  /** The command as the user would call it: `stint run`. */
   called: string
   argv: readonly string[]
-  /** Is its help wanted? Of a group nothing else can be: without, no command was given. */
+  /** Whether help was requested. For a group, false means that no subcommand was given. */
   help: boolean
 }
 
 export const isGroup = (target: Command | CommandGroup): target is CommandGroup => 'commands' in target
 
-/** `enter` is told of each command on the way, so that an error can be headed with where it was made. */
+/** Follows a command line down to a command. `enter` is called at each step, so that errors name where they happen. */
 export async function selectCommand(
   target: Command | CommandGroup,
   argv: readonly string[],
@@ -26,7 +26,7 @@ export async function selectCommand(
     enter(selected.called)
     const { target, called, help } = selected
     if (!isGroup(target)) return selected
-    // What stands before a command is as if it stood behind it.
+    // Options before a command are read as if they followed it.
     const { common, rest } = takeCommonOptions(selected.argv)
     const [name, ...others] = rest
     if (name === undefined) return selected
@@ -49,25 +49,25 @@ export async function selectCommand(
 
 const isHelp = (word: string): boolean => ['--help', '-h', 'help'].includes(word)
 
-/** What to say if a group is called, and none of its commands. */
+/** The error of a group that is called without a command. */
 export const noCommand = (group: CommandGroup): StintError =>
   new StintError('ARG_ERROR', 'no command given', { hint: listed(group) })
 
 function unknownCommand(group: CommandGroup, called: string, name: string): StintError {
-  if (name.startsWith('-')) return unknownOption(group, called, name)
-  const near = closest(name, Object.keys(group.commands))
+  if (name.startsWith('-')) return unknownGroupOption(group, called, name)
+  const near = findClosest(name, Object.keys(group.commands))
   return new StintError('ARG_ERROR', `unknown command ${JSON.stringify(name)}`, {
     hint: near === undefined ? listed(group) : `Did you mean ${called} ${near}?`,
   })
 }
 
-function unknownOption(group: CommandGroup, called: string, option: string): StintError {
+function unknownGroupOption(group: CommandGroup, called: string, option: string): StintError {
   const known = ['help', ...(group.version === undefined ? [] : ['version']), ...Object.keys(commonOptions)]
-  const near = closest(option.replace(/^-+/, ''), known)
+  const near = findClosest(option.replace(/^-+/, ''), known)
   return new StintError('ARG_ERROR', `${called} has no option ${option} of its own`, {
     hint:
       near === undefined
-        ? `Options of a command stand behind it: ${called} <command> ${option}`
+        ? `Options of a command follow it: ${called} <command> ${option}`
         : `Did you mean ${called} --${near}?`,
   })
 }

@@ -6,7 +6,7 @@ import { Terminal } from '../../test/support/terminal.ts'
 import { projectRoot, World } from '../../test/support/world.ts'
 import { ownIdentity } from '../base/process/liveness.ts'
 import { commandHelp } from './help.ts'
-import { optionsOf, readInvocation } from './runtime-flags.ts'
+import { optionsOf, readInvocation } from './invocation.ts'
 import { defineBareCommand, defineCommand } from './define-command.ts'
 
 let world: World

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { Ajv } from 'ajv'
-import type { Envelope } from '../../src/command/envelope.ts'
+import type { Envelope } from '../../src/command/reply.ts'
 
 export type { Envelope }
 

@@ -1,4 +1,4 @@
-import { commonOptions, optionsOf, takeCommonOptions } from '../../command/runtime-flags.ts'
+import { commonOptions, optionsOf, takeCommonOptions } from '../../command/invocation.ts'
 import type { OptionSpec, OptionTable } from '../../command/option.ts'
 import { isGroup } from '../../command/select.ts'
 import type { Command, CommandGroup } from '../../command/define-command.ts'

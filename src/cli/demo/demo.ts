@@ -1,4 +1,4 @@
-import { paintFor } from '../../command/colour.ts'
+import { paintFor } from '../../command/stdio.ts'
 import type { CommandContext } from '../../command/context.ts'
 import { defineCommand } from '../../command/define-command.ts'
 import { codedError } from '../../base/errors/stint-error.ts'
@@ -15,8 +15,8 @@ export const demoCommand = defineCommand({
     ['stint demo', 'two agents collide, a run is killed, a session is resumed'],
     ['stint demo --json', 'what it has shown, in figures'],
   ],
-  // Its own scratch is guarded from the start; those who play a part end with it.
-  settings: () => ({ guard: process.env.STINT_DEMO_PART === undefined }),
+  // The demo's scratch is guarded from the start; a process that plays a part ends with the demo.
+  settings: () => ({ guard: process.env.STINT_DEMO_PART === undefined ? 'eager' : 'off' }),
   async run(context) {
     try {
       return await play(context)

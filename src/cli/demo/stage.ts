@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Paint } from '../../command/colour.ts'
+import type { Paint } from '../../command/stdio.ts'
 import type { CommandContext } from '../../command/context.ts'
 import { makePrivateDirectory } from '../../base/fs/private-file.ts'
 import { shellWord } from '../../base/text/escape.ts'

@@ -1,4 +1,4 @@
-import type { Paint } from '../../command/colour.ts'
+import type { Paint } from '../../command/stdio.ts'
 import type { Check, Level } from './check.ts'
 
 const marks: Readonly<Record<Level, { word: string; paint: keyof Paint }>> = {

@@ -1,4 +1,4 @@
-import { closest } from '../../command/did-you-mean.ts'
+import { findClosest } from '../../command/did-you-mean.ts'
 import type { OptionTable } from '../../command/option.ts'
 import { type AgentName, hosts, isAgentName } from '../../hook/hosts.ts'
 import type { Place } from '../../hook-install/install-scope.ts'
@@ -27,7 +27,7 @@ export function readAgents(words: readonly string[]): AgentName[] {
   const unknown = words.find((word) => !isAgentName(word))
   if (unknown !== undefined) {
     const names = Object.keys(hosts)
-    const near = closest(unknown.toLowerCase(), names)
+    const near = findClosest(unknown.toLowerCase(), names)
     throw new StintError('ARG_ERROR', `there is no agent ${JSON.stringify(unknown)}`, {
       hint: near === undefined ? `There are ${names.join(', ')}.` : `Did you mean ${near}?`,
     })

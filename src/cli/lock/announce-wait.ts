@@ -1,4 +1,4 @@
-import { isTerminal } from '../../command/is-terminal.ts'
+import { isTerminal } from '../../command/stdio.ts'
 import { ageOf, type Claim, type Observation } from '../../lease/index.ts'
 import { writeOut } from '../../base/process/write-output.ts'
 import { visibleText } from '../../base/text/escape.ts'

@@ -99,7 +99,7 @@ export const run = defineCommand({
       sessionId:
         options.session ?? (options.record ? process.env.STINT_SESSION_ID || newSessionId() : undefined),
       keep: options.keep,
-      guard: !options['no-guard'],
+      guard: options['no-guard'] ? 'off' : 'eager',
       program: positionals[0],
     }
   },

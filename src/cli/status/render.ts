@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import type { Paint } from '../../command/colour.ts'
+import type { Paint } from '../../command/stdio.ts'
 import { formatBytes } from '../../base/text/size.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { titleOf } from '../hook/agent-title.ts'

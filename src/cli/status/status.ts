@@ -1,4 +1,4 @@
-import { terminalPaint } from '../../command/colour.ts'
+import { terminalPaint } from '../../command/stdio.ts'
 import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { StintError } from '../../base/errors/stint-error.ts'

@@ -1,6 +1,5 @@
 import type { BareContext } from '../../command/context.ts'
-import { type Paint, paintFor } from '../../command/colour.ts'
-import { isTerminal } from '../../command/is-terminal.ts'
+import { isTerminal, type Paint, paintFor } from '../../command/stdio.ts'
 import { formatDuration } from '../../base/text/duration.ts'
 import { after } from '../../base/process/clock.ts'
 import { wantsProgress } from '../terminal/progress.ts'

@@ -1,5 +1,5 @@
 import type { BareContext } from '../../command/context.ts'
-import { isTerminal } from '../../command/is-terminal.ts'
+import { isTerminal } from '../../command/stdio.ts'
 import { writeOut } from '../../base/process/write-output.ts'
 import { systemClock } from '../../base/process/clock.ts'
 import { ProgressBar, wantsProgress } from './progress.ts'

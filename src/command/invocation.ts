@@ -3,13 +3,13 @@ import type { OptionTable, OptionValues } from './option.ts'
 import { parseArguments } from './parse-arguments.ts'
 import type { Command } from './define-command.ts'
 
-/** How much a command says. Tools often have these themselves: an option of a command's own by that name, and any parser of its own, goes first. */
-const talkOptions = {
+/** Options that many tools have themselves: a command's own option by that name, or its own parser, takes precedence. */
+const volumeOptions = {
   quiet: { type: 'boolean', help: 'print nothing but errors' },
   verbose: { type: 'boolean', help: 'print to stderr which directories are used, and how long it takes' },
 } as const satisfies OptionTable
 
-/** Every command has these, whatever parses the rest. */
+/** Options of every command, whatever parses the rest. */
 const runtimeOptions = {
   json: { type: 'boolean', help: 'answer with one JSON envelope on stdout' },
   timeout: { type: 'duration', value: 'D', help: 'stop after this long (exit 10)' },
@@ -17,15 +17,15 @@ const runtimeOptions = {
   help: { type: 'boolean', short: 'h', help: 'show this help' },
 } as const satisfies OptionTable
 
-/** What means the same for every command of a group, and so can also stand before its name. */
+/** Options that mean the same for every command of a group, so that they may also precede its name. */
 export const commonOptions: OptionTable = {
-  ...talkOptions,
+  ...volumeOptions,
   json: runtimeOptions.json,
   timeout: runtimeOptions.timeout,
   grace: runtimeOptions.grace,
 }
 
-/** Takes those that a command line begins with from the rest of it, each with its value. */
+/** Splits the common options that a command line begins with, each with its value, from the rest. */
 export function takeCommonOptions(argv: readonly string[]): { common: string[]; rest: string[] } {
   let count = 0
   for (let word = argv[0]; word !== undefined; word = argv[count]) {
@@ -37,6 +37,7 @@ export function takeCommonOptions(argv: readonly string[]): { common: string[]; 
   return { common: argv.slice(0, count), rest: argv.slice(count) }
 }
 
+/** A command line as it was read. */
 export interface Invocation {
   json: boolean
   timeoutMs: number | undefined
@@ -44,54 +45,53 @@ export interface Invocation {
   help: boolean
   quiet: boolean
   verbose: boolean
-  /** It prints its answer itself: there is no envelope. */
+  /** Whether the handler prints its answer itself, without an envelope. */
   stream: boolean
   args: unknown
 }
 
-/** All options of a command: its own, then ours. */
+/** All options of a command: its own, then stint's. */
 export const optionsOf = ({ options, parse }: Pick<Command, 'options' | 'parse'>): OptionTable => ({
   ...options,
-  ...(parse === undefined && { ...talkOptions, ...options }),
+  ...(parse === undefined && { ...volumeOptions, ...options }),
   ...runtimeOptions,
 })
 
 const defaultGraceMs = 5000
 
-/** Reads a command line; `ARG_ERROR` before anything has happened. */
+/** Reads a command line. Throws `ARG_ERROR` before anything has happened. */
 export function readInvocation(command: Command, argv: readonly string[]): Invocation {
   if (command.parse !== undefined) {
     const { options, positionals } = parseArguments(argv, runtimeOptions, { passUnknown: true })
     const args = options.help ? undefined : parseWith(command, positionals)
-    return { ...settingsOf(options), ...asUsual, stream: isStream(command, args), args }
+    return { ...runtimeValues(options), quiet: false, verbose: false, stream: isStream(command, args), args }
   }
   const parsed = parseArguments(argv, optionsOf(command), { stopAtPositional: command.stopAtPositional })
-  const settings = settingsOf(parsed.options as unknown as RuntimeValues)
+  const settings = runtimeValues(parsed.options as unknown as RuntimeOptions)
   const [extra] = parsed.positionals
   if (extra !== undefined && command.positionals === undefined && !settings.help) {
     throw new StintError('ARG_ERROR', `unexpected argument ${JSON.stringify(extra)}`)
   }
-  return { ...settings, ...talkOf(command, parsed.options), stream: isStream(command, parsed), args: parsed }
+  const volume = readVolume(command, parsed.options)
+  return { ...settings, ...volume, stream: isStream(command, parsed), args: parsed }
 }
 
-type RuntimeValues = OptionValues<typeof runtimeOptions>
+type RuntimeOptions = OptionValues<typeof runtimeOptions>
 
 const isStream = ({ stream }: Command, args: unknown): boolean =>
   typeof stream === 'function' ? stream(args as never) : (stream ?? false)
 
-type Talk = Pick<Invocation, 'quiet' | 'verbose'>
+type Volume = Pick<Invocation, 'quiet' | 'verbose'>
 
-const asUsual: Talk = { quiet: false, verbose: false }
-
-function talkOf({ options = {} }: Command, given: Readonly<Record<string, unknown>>): Talk {
-  const isOn = (name: keyof Talk): boolean => !Object.hasOwn(options, name) && given[name] === true
-  const talk = { quiet: isOn('quiet'), verbose: isOn('verbose') }
-  if (talk.quiet && talk.verbose)
+function readVolume({ options = {} }: Command, given: Readonly<Record<string, unknown>>): Volume {
+  const isOn = (name: keyof Volume): boolean => !Object.hasOwn(options, name) && given[name] === true
+  const volume = { quiet: isOn('quiet'), verbose: isOn('verbose') }
+  if (volume.quiet && volume.verbose)
     throw new StintError('ARG_ERROR', '--quiet and --verbose exclude each other')
-  return talk
+  return volume
 }
 
-function settingsOf(options: RuntimeValues): Pick<Invocation, 'json' | 'timeoutMs' | 'graceMs' | 'help'> {
+function runtimeValues(options: RuntimeOptions): Pick<Invocation, 'json' | 'timeoutMs' | 'graceMs' | 'help'> {
   return {
     json: options.json,
     timeoutMs: options.timeout,
@@ -105,8 +105,6 @@ function parseWith(command: Command, argv: string[]): unknown {
     return command.parse?.(argv)
   } catch (error) {
     if (error instanceof StintError) throw error
-    throw new StintError('ARG_ERROR', errorMessage(error), {
-      cause: error,
-    })
+    throw new StintError('ARG_ERROR', errorMessage(error), { cause: error })
   }
 }

@@ -1,0 +1,60 @@
+import { closeSync, openSync } from 'node:fs'
+import { readProcessStat } from '../base/process/platform.ts'
+
+// Terminal handling that keeps `stint run` invisible behind its foreground child.
+
+/** Is there a terminal whose keys send signals to our process group? It need not be stdin. */
+export function hasControllingTerminal(): boolean {
+  try {
+    closeSync(openSync('/dev/tty', 'r+'))
+    return true
+  } catch {
+    return false
+  }
+}
+
+/**
+ * Stops this process at Ctrl-Z, but only after its children. Ctrl-Z reaches all of them at once: if we stopped
+ * first, the shell would take the terminal back while the child is still restoring its modes.
+ */
+export function stopWithChildren(children: () => readonly number[]): void {
+  let isAsked = false
+  const stopIfReady = (): void => {
+    if (!isAsked || !children().every(hasStopped)) return
+    process.off('SIGTSTP', ask)
+    process.kill(process.pid, 'SIGTSTP')
+    // Execution goes on here after `fg`.
+    isAsked = false
+    process.on('SIGTSTP', ask)
+  }
+  const ask = (): void => {
+    isAsked = true
+    stopIfReady()
+  }
+  process.on('SIGTSTP', ask)
+  // The kernel sends SIGCHLD also when a child stops.
+  process.on('SIGCHLD', stopIfReady)
+  process.on('SIGCONT', () => {
+    isAsked = false
+  })
+}
+
+const hasStopped = (pid: number): boolean => {
+  const state = readProcessStat(pid)?.state
+  return state === undefined || state === 'T' || state === 'Z'
+}
+
+/**
+ * Closes the terminal's descriptors. At exit, Node resets each open terminal to its modes at start-up, and so
+ * overrides what the child has set, or what a program that is in the foreground by now uses.
+ */
+export async function leaveTerminalAsItIs(): Promise<void> {
+  const { isatty } = await import('node:tty')
+  for (const fd of [0, 1, 2]) if (isatty(fd)) closeSync(fd)
+}
+
+/** Dies of SIGINT: a bash script stops at Ctrl-C only if its child died of the signal. Exit code 130 is not enough. */
+export function dieOfInterrupt(): void {
+  process.removeAllListeners('SIGINT')
+  process.kill(process.pid, 'SIGINT')
+}
