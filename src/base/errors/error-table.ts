@@ -1,19 +1,16 @@
-/**
- * Every error a user can meet: one code, one exit code, one hint, one anchor in `docs/errors.md`.
- * Codes are API and change only in a major version; messages may change any time.
- */
+/** An error that a user can meet. Codes are API and change only in a major version; messages may change. */
 export interface ErrorEntry {
   /** Process exit code when this error ends a command. */
   readonly exit: number
   /** True only if the identical call may succeed later and nothing has happened yet. */
   readonly retryable: boolean
-  /** What a person can do about it. */
+  /** What the user can do about it. */
   readonly hint: string
 }
 
 const entry = (exit: number, hint: string, retryable = false): ErrorEntry => ({ exit, retryable, hint })
 
-/** All errors by their code, ordered by exit code; `docs/errors.md` has a section for each. */
+/** All errors by code, ordered by exit code; `docs/errors.md` has a section for each. */
 export const errorTable = {
   ARG_ERROR: entry(2, 'Run the command with --help to see what it takes.'),
   NAME_INVALID: entry(2, 'Use a relative name without "..", empty parts or NUL.'),

@@ -4,28 +4,28 @@ export interface StintErrorOptions {
   cause?: unknown
   /** One line of machine-readable facts, `key=value key=value`. */
   detail?: string
-  /** Replaces the table's hint where the place that throws knows better. */
+  /** Replaces the table's hint where the throwing code knows a better one. */
   hint?: string
-  /** Replaces the table's exit code (a child's own code, 128 + n for a signal). */
+  /** Replaces the table's exit code: a child's own code, or 128 + n for a signal. */
   exit?: number
   retryAfterMs?: number
   phase?: 'validation' | 'execution' | 'cleanup'
-  /** More fields of the envelope's `error`, such as `exit_code` or `signal`. */
+  /** Additional fields of the envelope's `error`, such as `exit_code` or `signal`. */
   facts?: Readonly<Record<string, unknown>>
-  /** What was done all the same: a partial failure has an answer too. */
+  /** The envelope's `data` of a partial failure: what was done in spite of it. */
   data?: unknown
 }
 
 const brand = Symbol.for('stint.error')
 
 /**
- * An expected failure: a stable `code`, what to do about it, and the exit code it gives.
+ * An expected failure with a stable `code`, a hint for the user and an exit code.
  *
  * @example
  * throw new StintError('NOT_FOUND', `no such target: ${name}`, { hint: 'Targets are app, lib and docs.' })
  */
 export class StintError extends Error {
-  /** By its brand: the command line's files, and two versions of the package, each have a class of their own. */
+  /** Compares a brand: each bundle, and each version of the package, has its own copy of this class. */
   static override [Symbol.hasInstance](value: unknown): boolean {
     return typeof value === 'object' && value !== null && brand in value
   }
@@ -39,7 +39,7 @@ export class StintError extends Error {
 
   constructor(code: ErrorCode, message: string, options: StintErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
-    // A tool in plain JavaScript may bring a code of its own.
+    // Plain JavaScript callers are not type-checked and may pass a code that is not in the table.
     const entry: ErrorEntry = errorTable[code] ?? errorTable.UNEXPECTED
     this.name = 'StintError'
     this.code = code
@@ -61,16 +61,17 @@ const codeOfErrno: Readonly<Record<string, ErrorCode>> = {
   ENFILE: 'TOO_MANY_FILES',
 }
 
-/** The `errno` name of a failed system call, or undefined for any other error. */
+/** An error's `code`, such as `ENOENT` or `NOT_FOUND`; undefined if it has none. */
 export function errorCode(error: unknown): string | undefined {
-  // Not by its class: where a test runner gives each file globals of its own, an error of Node's is no `Error` of ours.
+  // Not `instanceof Error`: where a test runner replaces the globals, Node's own errors are of another class.
   const code = (error as { code?: unknown } | null | undefined)?.code
   return typeof code === 'string' ? code : undefined
 }
 
 /**
- * Turns a failed system call into the coded error a user can act on; anything else passes unchanged.
- * `doing` completes the sentence "cannot …"; `hint` is what to do if the place is at fault, and not that something has run out.
+ * Converts the error of a failed system call to a coded error that a user can act on; any other error passes
+ * unchanged. `doing` completes the sentence "cannot …". `hint` replaces the table's hint, unless the error is
+ * retryable: then a resource has run out, and the path is not at fault.
  */
 export function codedError(error: unknown, doing: string, hint?: string): unknown {
   const errno = errorCode(error)

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { World } from '../../../test/support/world.ts'
 import { takeTurnIfDue } from './at-most-every.ts'
 
-test('a turn is taken once in its time, and a clock that was set back does not end it', async () => {
+test('a turn is taken once per interval, and a clock that was set back does not stop it', async () => {
   await using world = new World()
   const stamp = join(world.tmp, 'stamp')
   const at = 1_000_000_000_000
@@ -18,7 +18,7 @@ test('a turn is taken once in its time, and a clock that was set back does not e
   expect([takeTurnIfDue(stamp, 60_000, at), takeTurnIfDue(stamp, 60_000, at)]).toEqual([true, false])
 })
 
-test('where no stamp can be left, that is an error and no turn', async () => {
+test('a stamp that cannot be written is an error, and no turn is taken', async () => {
   await using world = new World()
   const stamp = join(world.tmp, 'missing/stamp')
   expect(() => takeTurnIfDue(stamp, 60_000, Date.now())).toThrow('ENOENT')

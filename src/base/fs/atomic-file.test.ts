@@ -8,7 +8,7 @@ import { readSmallFile } from './regular-file.ts'
 
 const module = JSON.stringify(join(stintBin, '../../base/fs/atomic-file.js'))
 
-test('a replaced file is 0600, whole, and leaves no temp file', async () => {
+test('a replaced file is complete, has mode 0600, and leaves no temp file', async () => {
   await using world = new World()
   const path = join(world.tmp, 'file')
   replaceFile(path, 'one')
@@ -18,7 +18,7 @@ test('a replaced file is 0600, whole, and leaves no temp file', async () => {
   expect(readdirSync(world.tmp)).toEqual(['file'])
 })
 
-test('a reader never sees half a file, and killing the writer leaves the old one or the new one', async () => {
+test('a reader never sees half a file, and killing the writer leaves the old or the new one', async () => {
   await using world = new World()
   const path = join(world.tmp, 'file')
   const program = `
@@ -41,7 +41,7 @@ test('a reader never sees half a file, and killing the writer leaves the old one
   expect(last).toBe(last.charAt(0).repeat(100_000))
 })
 
-test('of many publishers exactly one wins, and its file is whole', async () => {
+test('of many concurrent publishers exactly one wins, and its file is complete', async () => {
   await using world = new World()
   const program = `
     const { publishFile } = await import(${module})
@@ -61,7 +61,7 @@ test('of many publishers exactly one wins, and its file is whole', async () => {
   expect(readdirSync(world.tmp).sort()).toEqual(['go', 'won'])
 })
 
-test('a failure while tidying up hides neither the error that mattered nor that a file is published', async () => {
+test('a failed clean-up hides neither the original error nor a published file', async () => {
   await using world = new World()
   const failing = (code: string) => (): never => {
     throw Object.assign(new Error(code), { code })
@@ -74,7 +74,7 @@ test('a failure while tidying up hides neither the error that mattered nor that 
   expect(readFileSync(join(world.tmp, 'file'), 'utf8')).toBe('x')
 })
 
-test('a write that fails leaves the old file and no temp file', async () => {
+test('a failed write leaves the old file and no temp file', async () => {
   await using world = new World()
   const path = join(world.tmp, 'directory')
   mkdirSync(path)

@@ -4,20 +4,20 @@ import { ulid } from '../text/id.ts'
 import { errorCode } from '../errors/stint-error.ts'
 
 /**
- * Replaces a file so that a reader, or a crash at any moment, finds the old content or the new one, whole:
- * temp file in the same directory, write, sync, rename, sync the directory.
+ * Replaces a file so that a reader, or a crash at any moment, finds either the old content or the new one,
+ * complete: writes and syncs a temp file in the same directory, renames it, syncs the directory.
  */
 export function replaceFile(path: string, content: string | Uint8Array, disk: Disk = nodeDisk): void {
   replaceFileBy(path, (put) => put(typeof content === 'string' ? Buffer.from(content) : content), disk)
 }
 
-/** The same for a content that comes in pieces, and need never be in memory as a whole. */
+/** Replaces a file like `replaceFile`, with content that `write` supplies in pieces. */
 export function replaceFileBy(path: string, write: Fill, disk: Disk = nodeDisk): void {
   renameInto(path, (staged) => fillStaged(staged, write, disk), disk)
   disk.syncDirectory(dirname(path))
 }
 
-/** Has `make` write a file in the same directory, then renames it to `path`. If either fails, the file is removed. */
+/** Has `make` write a temp file in the same directory, and renames it to `path`; removes it on failure. */
 export function renameInto(path: string, make: (staged: string) => void, disk: Disk = nodeDisk): void {
   const staged = stagedPath(path)
   try {
@@ -32,8 +32,8 @@ export function renameInto(path: string, make: (staged: string) => void, disk: D
 type Fill = (put: (bytes: Uint8Array) => void) => void
 
 /**
- * Publishes a file that must not exist yet, whole: `link` fails if the name is taken, so of any number of
- * concurrent publishers exactly one gets `true`.
+ * Publishes a complete file under a name that must not exist yet. `link` fails if the name is taken, so of
+ * any number of concurrent publishers exactly one gets `true`.
  */
 export function publishFile(path: string, content: string | Uint8Array, disk: Disk = nodeDisk): boolean {
   const bytes = typeof content === 'string' ? Buffer.from(content) : content
@@ -51,7 +51,7 @@ export function publishFile(path: string, content: string | Uint8Array, disk: Di
   return true
 }
 
-/** What a crash leaves of a file that was being written; `path` is its whole path or its name. */
+/** Is this the temp file of a replacement, left behind by a crash? Takes a path or a file name. */
 export const isStaged = (path: string): boolean => /^\.\d+-[0-9A-HJKMNP-TV-Z]{26}\.tmp$/.test(basename(path))
 
 const stagedPath = (path: string): string => join(dirname(path), `.${process.pid}-${ulid()}.tmp`)
@@ -70,11 +70,11 @@ function fillStaged(staged: string, fill: Fill, disk: Disk): void {
   }
 }
 
-/** Never throws: a failure here must not hide the error that led here, nor make a published file look unpublished. */
+/** Never throws: that would hide the original error, or make a published file look unpublished. */
 function discardStaged(disk: Disk, staged: string): void {
   try {
     disk.unlink(staged)
   } catch {
-    // It stays, known by its name as something unfinished.
+    // It stays behind; `isStaged` recognizes it by its name.
   }
 }

@@ -1,14 +1,14 @@
-/** Names are bytes, not always UTF-8: read as Latin-1, a character a byte, none is lost. */
+/** File names are bytes, not always valid UTF-8. Latin-1 keeps every byte, as one character each. */
 const isPlain = (text: string): boolean => /^[\x20-\x7e]*$/.test(text)
 
-/** A path as the system takes it, of one in Latin-1. */
+/** Converts a Latin-1 path to a form that `node:fs` passes to the kernel byte for byte. */
 export const bytePath = (latin1: string): string | Buffer =>
   isPlain(latin1) ? latin1 : Buffer.from(latin1, 'latin1')
 
-/** A path in Latin-1, of one in UTF-8. */
+/** Converts a UTF-8 path to Latin-1, one character a byte. */
 export const latin1Of = (path: string): string =>
   isPlain(path) ? path : Buffer.from(path).toString('latin1')
 
-/** What a person reads of a path in Latin-1. */
+/** Converts a Latin-1 path to UTF-8, for people to read. */
 export const readable = (latin1: string): string =>
   isPlain(latin1) ? latin1 : Buffer.from(latin1, 'latin1').toString()

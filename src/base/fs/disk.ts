@@ -20,33 +20,33 @@ import { ifExists } from './exists.ts'
 import { errorCode } from '../errors/stint-error.ts'
 
 /**
- * What durable files ask of a disk, call by call, so that the test suite can put one in its place that crashes, tears and lies. All of it is
- * synchronous: a commit that gives way twice is slower than the disk.
+ * The calls that durable files make; tests replace them with a disk that crashes and tears writes. All are
+ * synchronous: a commit that yields to the event loop twice is slower than the disk.
  */
 export interface Disk {
-  /** A new file, 0600; fails with EEXIST if there is one. */
+  /** Creates a file, mode 0600; fails with EEXIST if the name is taken. */
   create(path: string): number
-  /** An existing regular file, to read and write. A link is not followed. */
+  /** Opens an existing regular file for reading and writing; does not follow a link. */
   open(path: string): number
-  /** The same, only to read. */
+  /** Opens an existing regular file for reading; does not follow a link. */
   openToRead(path: string): number
-  /** May write less than it was given, and returns how much. */
+  /** Writes `bytes` from index `from` on, and returns the number of bytes written, which may be smaller. */
   write(file: number, bytes: Uint8Array, from: number, position: number): number
-  /** Returns how much was read; 0 at the end. */
+  /** Returns the number of bytes read; 0 at the end of the file. */
   read(file: number, into: Uint8Array, position: number): number
   size(file: number): number
   truncate(file: number, length: number): void
-  /** On return, everything written to the file is on the disk. */
+  /** On return, everything written to the file is durable. */
   sync(file: number): void
   close(file: number): void
   rename(from: string, to: string): void
-  /** A second name for a file; fails with EEXIST if it is taken. */
+  /** Gives a file a second name; fails with EEXIST if the name is taken. */
   link(from: string, to: string): void
   unlink(path: string): void
-  /** A new directory, 0700; fails with EEXIST if there is one. */
+  /** Creates a directory, mode 0700; fails with EEXIST if the name is taken. */
   makeDirectory(path: string): void
   list(directory: string): string[]
-  /** On return, the names in the directory are on the disk. */
+  /** On return, the directory's entries are durable. */
   syncDirectory(directory: string): void
 }
 
@@ -69,7 +69,7 @@ export const nodeDisk: Disk = {
   syncDirectory,
 }
 
-/** A new name is durable only when its directory is; some file systems refuse, and need it not. */
+/** A new name is durable only after this. Some file systems refuse with EINVAL, and do not need it. */
 function syncDirectory(path: string): void {
   const fd = openSync(path, 'r')
   try {
@@ -85,7 +85,7 @@ function syncDirectory(path: string): void {
 export const writeFully = (disk: Disk, file: number, bytes: Uint8Array, position: number): void =>
   repeatWrite(bytes.length, (done) => disk.write(file, bytes, done, position + done))
 
-/** The bytes of a file from a position on, at most so many: whole, or up to where it ends. */
+/** Reads `length` bytes from `position` on; fewer only if the file ends before. */
 export function readFully(disk: Disk, file: number, position: number, length: number): Buffer {
   const bytes = Buffer.allocUnsafe(length)
   let done = 0
@@ -97,7 +97,7 @@ export function readFully(disk: Disk, file: number, position: number, length: nu
   return bytes.subarray(0, done)
 }
 
-/** A whole file; undefined if there is none, or none that is one. */
+/** The contents of a regular file; undefined if the path is missing or is not a regular file. */
 export function readFile(disk: Disk, path: string): Buffer | undefined {
   let file: number
   try {
@@ -113,20 +113,20 @@ export function readFile(disk: Disk, path: string): Buffer | undefined {
   }
 }
 
-/** The names in a directory; none if there is no such directory. */
+/** The names in a directory; none if the directory does not exist. */
 export const listIfExists = (disk: Disk, directory: string): string[] =>
   ifExists(() => disk.list(directory)) ?? []
 
 /**
- * Makes a directory if there is none. On return its name is on the disk, whoever made it: another process may have died, or have met an error, before it
- * had synced that.
+ * Creates a directory if it is missing, and syncs its name in any case: another process may have created it
+ * and died before its own sync.
  */
 export function ensureDirectory(disk: Disk, directory: string): void {
   makeIfMissing(disk, directory)
   disk.syncDirectory(dirname(directory))
 }
 
-/** Makes a directory if there is none; true if it had to. */
+/** Creates a directory if it is missing; returns whether it did. */
 export function makeIfMissing(disk: Disk, directory: string): boolean {
   try {
     disk.makeDirectory(directory)

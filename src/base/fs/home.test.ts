@@ -6,7 +6,7 @@ import { ensureHomeDirectory, homeError, withHomeErrors, stintHome } from './hom
 import { StintError } from '../errors/stint-error.ts'
 import { lastVisibleOn, nonDirectoryOn, pathAncestors } from './paths.ts'
 
-test('a file where the home should be, or in it, is named; one above it leaves no place for a home', async () => {
+test('the error names a file that stands in place of the home, in it, or above it', async () => {
   await using world = new World()
   const file = join(world.tmp, 'file')
   writeFileSync(file, '')
@@ -23,7 +23,7 @@ test('a file where the home should be, or in it, is named; one above it leaves n
   )
 })
 
-test('a missing permission is told of the directory that lacks it, whatever was done to which name in it', async () => {
+test('the error names the directory that lacks a permission, whichever call failed', async () => {
   await using world = new World()
   const locks = join(world.tmp, 'locks')
   const record = join(locks, 'record')
@@ -44,7 +44,7 @@ test('a missing permission is told of the directory that lacks it, whatever was 
   expect(denied({})).toMatchObject(told(world.tmp))
 })
 
-test('what has a code stays as it is, and so does what is no fault of the home', () => {
+test('a coded error, and one that has nothing to do with the home, pass unchanged', () => {
   const coded = new StintError('NOT_FOUND', 'no such session')
   expect(homeError(coded, '/home', 'do it')).toBe(coded)
   const missing = Object.assign(new Error('gone'), { code: 'ENOENT' })
@@ -56,7 +56,7 @@ test('what has a code stays as it is, and so does what is no fault of the home',
   })
 })
 
-test('a place in which nothing can be made is not said to be missing', () => {
+test('a directory in which nothing can be created is not reported as missing', () => {
   const parent = '/proc/self'
   expect(lstatSync(parent)).toBeDefined()
   expect(() => ensureHomeDirectory(`${parent}/home`)).toThrow(
@@ -67,13 +67,13 @@ test('a place in which nothing can be made is not said to be missing', () => {
   )
 })
 
-test('a relative home is refused with what to do', () => {
+test('a relative STINT_HOME is refused with a hint', () => {
   expect(() => stintHome({ STINT_HOME: 'some/home' })).toThrow(
     expect.objectContaining({ code: 'ARG_ERROR', hint: 'Set STINT_HOME to an absolute path.' }),
   )
 })
 
-test('the way to a path is walked from the top, as far as it can be', async () => {
+test('ancestors are examined from the root down, as far as they are visible', async () => {
   await using world = new World()
   expect(pathAncestors('/a/b')).toEqual(['/', '/a', '/a/b'])
   const file = join(world.tmp, 'file')

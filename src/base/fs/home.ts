@@ -22,7 +22,7 @@ export function stintHome(env: NodeJS.ProcessEnv = process.env): string {
     // People keep their dot directories elsewhere and link to them: use the directory the link leads to.
     return realpathSync.native(home)
   } catch (error) {
-    // No directory can ever exist at such a path. A missing one is created later; its first use reports the rest.
+    // No directory can exist at such a path. A missing one is created later; its first use reports the rest.
     const errno = errorCode(error) ?? ''
     if (['ELOOP', 'ENAMETOOLONG'].includes(errno)) throw noDirectory(home, errno, error)
     return home

@@ -9,7 +9,7 @@ import { runToEnd } from '../process/run-generator.ts'
 
 const measure = (path: string, options?: MeasureOptions) => runToEnd(measureSteps(path, options))
 
-test('files, directories and bytes of a tree; a link counts as a link, and is not followed', async () => {
+test('files, directories and bytes of a tree are counted; a link is not followed', async () => {
   await using world = new World()
   const top = join(world.tmp, 'top')
   mkdirSync(join(top, 'a/b'), { recursive: true })
@@ -27,7 +27,7 @@ test('files, directories and bytes of a tree; a link counts as a link, and is no
   expect(measure(join(top, 'nothing'))).toEqual({ files: 0, directories: 0, bytes: 0, unreadable: 0 })
 })
 
-test('names that are no UTF-8 and paths that are too long hide nothing', async () => {
+test('names that are not UTF-8 and paths longer than PATH_MAX are counted, too', async () => {
   await using world = new World()
   const top = join(world.tmp, 'tóp')
   mkdirSync(join(top, 'left-out'), { recursive: true })
@@ -53,7 +53,7 @@ test('names that are no UTF-8 and paths that are too long hide nothing', async (
   removeTree(top)
 })
 
-test('whoever knows enough stops the walk', async () => {
+test('a caller that has seen enough stops the walk', async () => {
   await using world = new World()
   mkdirSync(join(world.tmp, 'many'))
   for (let i = 0; i < 1000; i++) writeFileSync(join(world.tmp, 'many', String(i)), '')
@@ -62,7 +62,7 @@ test('whoever knows enough stops the walk', async () => {
   expect(measure(join(world.tmp, 'many')).files).toBe(1000)
 })
 
-test('what cannot be read or entered counts as nothing and is told, and is no error', async () => {
+test('unreadable entries count as 0 bytes and are reported, without an error', async () => {
   await using world = new World()
   for (const [name, mode] of [
     ['closed', 0o000],

@@ -4,42 +4,42 @@ import { openDirectory } from './open-directory.ts'
 import { runToEnd } from '../process/run-generator.ts'
 import { errorCode } from '../errors/stint-error.ts'
 
-/** What is in a tree: the directory at its top counts, too. */
+/** The contents of a tree, its top directory included. */
 export interface TreeSize {
-  /** Whatever is no directory. */
+  /** Everything that is not a directory. */
   files: number
   directories: number
-  /** Of the files. */
+  /** The sizes of the files. */
   bytes: number
 }
 
 export interface MeasuredTree extends TreeSize {
-  /** Directories that cannot be listed, and files that cannot be looked at: what they hold is not in the sums. */
+  /** Directories that cannot be listed and files that cannot be examined; the sums are without them. */
   unreadable: number
 }
 
 export interface MeasureOptions {
-  /** A directory to leave out. */
+  /** A path to leave out. */
   skip?: string
-  /** Asked now and then: whoever knows enough need not walk on. */
+  /** Called every few hundred entries with the sums so far; true ends the walk. */
   enough?: (sofar: MeasuredTree) => boolean
 }
 
-/** Bytes of the files in a tree, or of a single file. What cannot be read counts as nothing. */
+/** Bytes of the files in a tree, or of a single file; unreadable entries count as 0. */
 export const measureTree = (path: string): number => runToEnd(measureSteps(path)).bytes
 
 const entriesPerStep = 256
-/** A directory with a longer path is opened, and what is below it reached from there: no path is too long. */
+/** Below a longer path, paths start from the directory's descriptor, so that none grows too long. */
 const longPath = 2048
 
-/** The same with all counts; yields after every few hundred entries. */
+/** Measures a tree or a single file; yields after every few hundred entries. */
 export function* measureSteps(path: string, options: MeasureOptions = {}): Generator<void, MeasuredTree> {
   const size: MeasuredTree = { files: 0, directories: 0, bytes: 0, unreadable: 0 }
   const skip = options.skip === undefined ? undefined : latin1Of(options.skip)
   let counted = 0
   let done = false
 
-  /** What has gone meanwhile is nothing; what is there and cannot be read is told. */
+  /** An entry that has disappeared meanwhile counts as 0, one that cannot be read as unreadable. */
   const attempt = <Result>(read: () => Result): Result | undefined => {
     try {
       return read()

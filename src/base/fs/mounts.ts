@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 
 /**
- * Mount points at or beneath a directory. A recursive delete walks straight through a bind mount, so a tree
- * that has one is not ours to delete. `path` must be a real path; empty where /proc cannot tell.
+ * Lists the mount points at or below a directory: a recursive delete would go straight through a bind mount
+ * and delete what is mounted there. `path` must be a real path. Empty on systems without /proc.
  */
 export function mountsBeneath(path: string, mountinfo: string = readMountinfo()): string[] {
-  // Most systems have no mount below a temp directory: one search over the text answers that.
+  // Fast path: most systems have no mount below a temp directory, and one search of the text shows it.
   const escaped = escapeMountPath(path)
   if (!mountinfo.includes(` ${escaped}`)) return []
   const found: string[] = []
@@ -16,7 +16,7 @@ export function mountsBeneath(path: string, mountinfo: string = readMountinfo())
   return found
 }
 
-/** A file system as it is mounted somewhere. */
+/** A mounted file system. */
 export interface Mount {
   point: string
   /** `ext4`, `tmpfs`, `nfs4`, `fuse.sshfs`, … */
@@ -25,7 +25,10 @@ export interface Mount {
   options: string[]
 }
 
-/** The mount that holds a real path: of those above it the nearest, of several at one point the last. Undefined where /proc cannot tell. */
+/**
+ * The mount that a real path is on: the one with the longest matching mount point, and of several at one
+ * point the last. Undefined on systems without /proc.
+ */
 export function mountHolding(path: string, mountinfo: string = readMountinfo()): Mount | undefined {
   let found: Mount | undefined
   for (const line of mountinfo.split('\n')) {
@@ -41,7 +44,7 @@ export function mountHolding(path: string, mountinfo: string = readMountinfo()):
   return found
 }
 
-/** mountinfo writes white space and backslashes in a path as three octal digits. */
+/** mountinfo escapes white space and backslashes in a path as three octal digits. */
 export const escapeMountPath = (path: string): string =>
   path.replace(/[ \t\n\\#]/g, (char) => `\\${char.charCodeAt(0).toString(8).padStart(3, '0')}`)
 

@@ -3,16 +3,16 @@ import { geteuid } from '../process/platform.ts'
 import { errorCode } from '../errors/stint-error.ts'
 
 /**
- * A directory held open, so that what is done in it is done in that very directory, whatever happens to its
- * path meanwhile. Its entries are reached through `base`: on Linux /proc/self/fd/N, which the kernel resolves to the
- * open directory itself; elsewhere its path, which leaves a window for someone who may write to its parent.
+ * A directory held open, so that operations stay in it even if its path is replaced meanwhile. Its entries
+ * are reached through `base`: on Linux /proc/self/fd/N, which the kernel resolves to the open directory
+ * itself; elsewhere its path, which leaves a window for a process that may write to the parent directory.
  */
 export interface OpenDirectory {
   readonly base: string
   readonly ino: number
-  /** Device number: another one below means another file system is mounted there. */
+  /** The device number; an entry with a different one is the root of another file system. */
   readonly dev: number
-  /** u+rwx, if it is ours; false if that cannot help. */
+  /** Grants the owner rwx if this user owns the directory; false otherwise. */
   makeWritable(): boolean
   close(): void
 }
@@ -23,8 +23,8 @@ const directoryOnly = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (const
 let fdPaths: boolean | undefined
 
 /**
- * Opens a directory, never through a symlink. One of ours that we may not read is made readable first; with `asIs` it stays as it is, and may be one that can
- * be entered, but not listed.
+ * Opens a directory, never through a symlink. A directory of this user that lacks read permission is made
+ * readable first. With `asIs` its mode stays, and it may be one that can be entered but not listed.
  */
 export function openDirectory(path: string | Buffer, { asIs = false } = {}): OpenDirectory {
   fdPaths ??= process.platform === 'linux' && existsSync('/proc/self/fd')
@@ -56,7 +56,7 @@ function openReadable(path: string | Buffer): number {
   }
 }
 
-// O_PATH pins the directory without needing permission on it, so the chmod cannot be led elsewhere.
+// O_PATH pins the directory without needing permission on it, so that the chmod cannot hit a replacement.
 function openUnreadable(path: string | Buffer, refusal: unknown): number {
   const pin = openSync(path, O_PATH | directoryOnly)
   try {

@@ -2,16 +2,16 @@ import { chmodSync, lstatSync, mkdirSync, type Stats } from 'node:fs'
 import { errorCode } from '../errors/stint-error.ts'
 import { geteuid } from '../process/platform.ts'
 
-/** Makes a private directory, or checks with lstat what is there; returns what is wrong with it, if anything is. */
+/** Creates a private directory, or checks an existing one with lstat; returns its problem, if it has one. */
 export function ensureOwnDirectory(path: string): string | undefined {
   const stat = lstatSync(path, { throwIfNoEntry: false }) ?? make(path)
   const problem = ownDirectoryProblem(stat)
-  // It has a name that only we use: if others may look into it, someone has opened it since.
+  // Only stint uses this name and creates it 0700: other permissions were added since, so take them away.
   if (problem === undefined) close(path, stat)
   return problem
 }
 
-/** The same for one that a user may have chosen: what is there already stays as it is, if only we can write to it. */
+/** Creates or checks a directory that the user may have chosen; others may read it, but not write to it. */
 export function ensureChosenDirectory(path: string): string | undefined {
   const stat = lstatSync(path, { throwIfNoEntry: false }) ?? make(path)
   const problem = ownDirectoryProblem(stat)
@@ -19,7 +19,7 @@ export function ensureChosenDirectory(path: string): string | undefined {
   return `can be written to by others (mode ${(stat.mode & 0o777).toString(8)})`
 }
 
-/** Why this is not a directory of ours to write to: a link may lead anywhere, another owner may read along. */
+/** Why stint must not write to this path: a link may lead anywhere, and another owner may read along. */
 export function ownDirectoryProblem(stat: Stats): string | undefined {
   if (stat.isSymbolicLink()) return 'is a symbolic link'
   if (!stat.isDirectory()) return 'is not a directory'
@@ -30,10 +30,10 @@ export function ownDirectoryProblem(stat: Stats): string | undefined {
 function make(path: string): Stats {
   try {
     mkdirSync(path, 0o700)
-    // A umask can take permissions from us, never give them to others.
+    // The umask may have removed permissions of our own; it never adds permissions for others.
     close(path, lstatSync(path))
   } catch (error) {
-    // Another run made it in the same moment: it is checked like any other.
+    // Another run created it at the same moment; the caller checks it like any other.
     if (errorCode(error) !== 'EEXIST') throw error
   }
   return lstatSync(path)

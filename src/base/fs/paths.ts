@@ -29,7 +29,7 @@ export function pathAncestors(path: string): string[] {
 export const nonDirectoryOn = (path: string): string | undefined =>
   pathAncestors(path).find((each) => statOf(each)?.isDirectory() === false)
 
-/** The deepest of a path's ancestors that can be examined: below it, permission is missing or nothing exists. */
+/** The deepest ancestor that can be examined: below it, nothing exists or permission is missing. */
 export function lastVisibleOn(path: string): string {
   const [top = path, ...below] = pathAncestors(path)
   let last = top

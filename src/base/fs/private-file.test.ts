@@ -8,7 +8,7 @@ import { appendPrivateFile } from './private-file.ts'
 const module = JSON.stringify(join(projectRoot, 'dist/base/fs/private-file.js'))
 
 test.each(['000', '077', '277', '777'])(
-  'under umask %s the first thing that a process makes is ours to use, and nobody else’s',
+  'under umask %s the first file and directory of a process are accessible to their owner only',
   async (umask) => {
     await using world = new World()
     const made = {
@@ -17,7 +17,7 @@ test.each(['000', '077', '277', '777'])(
       directory: `makePrivateDirectory('directory')`,
       'deep/er': `makePrivateDirectories('deep/er')`,
     }
-    // As a user who can be refused: root never is.
+    // As a user without root's privileges, which override permissions.
     const as = isRoot ? { uid: 65534, gid: 65534 } : {}
     execFileSync('chmod', ['777', world.tmp])
     for (const code of Object.values(made)) {
@@ -36,7 +36,7 @@ test.each(['000', '077', '277', '777'])(
   },
 )
 
-test('nothing is appended to what a link leads to, nor to a FIFO, which is not waited for', async () => {
+test('an append does not follow a link and does not block on a FIFO', async () => {
   await using world = new World()
   const [victim, link, fifo] = ['victim', 'link', 'fifo'].map((name) => join(world.tmp, name)) as [
     string,

@@ -16,13 +16,14 @@ import { safeOpenFlags } from './regular-file.ts'
 import { errorCode } from '../errors/stint-error.ts'
 
 /**
- * Directories 0700 and files 0600, whatever the umask: the mode given to the kernel keeps others out, and where an odd umask takes rights from us, too, they
- * are set again. The first directory or new file tells whether it does: to look at each would cost a call a file.
+ * Directories are 0700 and files 0600 under any umask. The mode passed to the kernel keeps other users out;
+ * an odd umask may also take permissions from the owner, which are then restored. The first directory or file
+ * created shows whether it does: checking each one would cost a system call a file.
  */
 let directoriesLoseRights: boolean | undefined
 let filesLoseRights: boolean | undefined
 
-/** Makes a directory that must not exist yet. */
+/** Creates a directory; fails if it exists. */
 export function makePrivateDirectory(path: string): void {
   mkdirSync(path, 0o700)
   if (directoriesLoseRights === undefined) {
@@ -33,22 +34,22 @@ export function makePrivateDirectory(path: string): void {
   if (directoriesLoseRights) chmodSync(path, 0o700)
 }
 
-/** Makes a directory, and those above it, where they are missing. */
+/** Creates a directory and its missing parents. */
 export function makePrivateDirectories(path: string): void {
   try {
     makePrivateDirectory(path)
   } catch (error) {
     if (errorCode(error) === 'EEXIST' && statSync(path).isDirectory()) return
     if (errorCode(error) !== 'ENOENT' || dirname(path) === path) throw error
-    // One after the other, not with `recursive`: nothing can be made in a directory that an odd umask has closed.
+    // Not with `recursive`: under an odd umask, each needs its permissions before the next is created.
     makePrivateDirectories(dirname(path))
     makePrivateDirectories(path)
   }
 }
 
-/** Creates a file that must not exist yet. */
+/** Creates a file with this content; fails if it exists. */
 export function createPrivateFile(path: string, content: string | Uint8Array): void {
-  // For a text that is one call into Node, not three.
+  // One call into Node instead of three.
   if (filesLoseRights === false) writeFileSync(path, content, { flag: 'wx', mode: 0o600 })
   else write(path, 'wx', content)
 }
@@ -61,10 +62,10 @@ export function appendPrivateFile(path: string, content: string): void {
 const { O_APPEND, O_CREAT, O_EXCL, O_WRONLY } = constants
 const openFlags = { wx: O_WRONLY | O_CREAT | O_EXCL, a: O_WRONLY | O_CREAT | O_APPEND | safeOpenFlags }
 
-/** Opens a file for writing: a new one, or one to append to, but never through a link or into a FIFO. Close it. */
+/** Opens a new file, or one to append to; never through a link, never a FIFO. The caller closes it. */
 export function openPrivateFile(path: string, how: 'wx' | 'a'): number {
   const fd = openSync(path, openFlags[how], 0o600)
-  // The mode of a file that was there before says nothing about the umask.
+  // Only a new file shows what the umask does; an existing one may have any mode.
   const hasLost = filesLoseRights ?? (fstatSync(fd).mode & 0o600) !== 0o600
   if (how === 'wx') filesLoseRights = hasLost
   if (hasLost) fchmodSync(fd, 0o600)

@@ -3,9 +3,9 @@ import { symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { World } from '../../../test/support/world.ts'
-import { readSmallFile } from './regular-file.ts'
+import { readLastLines, readSmallFile } from './regular-file.ts'
 
-test('a small file is read only if it is one, and nothing else is waited for or followed', async () => {
+test('only a small regular file is read; a link is not followed, and a FIFO does not block', async () => {
   await using world = new World()
   const at = (name: string): string => join(world.tmp, name)
   writeFileSync(at('file'), 'ünïcode')
@@ -16,4 +16,17 @@ test('a small file is read only if it is one, and nothing else is waited for or 
   for (const name of ['large', 'link', 'fifo', '.', 'missing', 'file/below'])
     for (const insist of [undefined, 'insist'] as const)
       expect(readSmallFile(at(name), insist), name).toBeUndefined()
+})
+
+test('only complete lines at the end of a regular file are read', async () => {
+  await using world = new World()
+  const file = join(world.tmp, 'lines')
+  writeFileSync(file, 'one\ntwo\nthree\nto')
+  expect(readLastLines(file)).toEqual(['one', 'two', 'three'])
+  expect(readLastLines(file, 12)).toEqual(['two', 'three'])
+  expect(readLastLines(file, 11)).toEqual(['three'])
+  symlinkSync(file, join(world.tmp, 'link'))
+  execFileSync('mkfifo', [join(world.tmp, 'fifo')])
+  for (const name of ['link', 'fifo', 'missing', '.'])
+    expect(readLastLines(join(world.tmp, name))).toEqual([])
 })

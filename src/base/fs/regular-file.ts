@@ -7,7 +7,7 @@ import { errorCode } from '../errors/stint-error.ts'
  */
 export const safeOpenFlags = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
 
-/** Error codes of opening a path that is missing or is not a regular file. Any other error may be temporary. */
+/** Error codes of opening a path that is missing or not a regular file. Other errors may be temporary. */
 export const notRegularCodes: ReadonlySet<string | undefined> = new Set([
   'ENOENT',
   'ENOTDIR',
@@ -16,7 +16,7 @@ export const notRegularCodes: ReadonlySet<string | undefined> = new Set([
   'EISDIR',
 ])
 
-/** Opens a regular file; throws an error with one of `notRegularCodes` for anything else. The caller closes it. */
+/** Opens a regular file; for anything else, throws one of `notRegularCodes`. The caller closes it. */
 export function openRegular(path: string, flags: number = constants.O_RDONLY): { fd: number; size: number } {
   const fd = openSync(path, flags | safeOpenFlags)
   const stat = fstatSync(fd)
@@ -28,8 +28,8 @@ export function openRegular(path: string, flags: number = constants.O_RDONLY): {
 const maxSmallBytes = 1 << 20
 
 /**
- * The contents of a small regular file; undefined for anything else: missing, a link, a FIFO, over 1 MiB. A
- * read error (no permission, no descriptor left) also gives undefined, unless the caller insists: then it throws.
+ * The contents of a small regular file; undefined for anything else: missing, a link, a FIFO, over 1 MiB.
+ * Another error (no permission, no descriptor left) throws only if the caller insists.
  */
 export function readSmallFile(path: string, insist?: 'insist'): string | undefined {
   try {
@@ -46,8 +46,8 @@ export function readSmallFile(path: string, insist?: 'insist'): string | undefin
 }
 
 /**
- * The complete lines in the last `maxBytes` of a file that other processes append to; a line cut off at either
- * end is left out. Empty if the file is missing, unreadable or not a regular file.
+ * The complete lines in the last `maxBytes` of a file that other processes append to; a line cut off at
+ * either end is left out. Empty if the file is missing, unreadable or not a regular file.
  */
 export function readLastLines(path: string, maxBytes = 64 << 20): string[] {
   try {

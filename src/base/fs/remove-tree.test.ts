@@ -16,7 +16,7 @@ import { measureTree } from './measure-tree.ts'
 import { removalSteps, removeTree } from './remove-tree.ts'
 import { runInTurns } from '../process/run-generator.ts'
 
-test('a tree goes whole, and is counted', async () => {
+test('a whole tree is removed and counted', async () => {
   await using world = new World()
   const inTurns: typeof removeTree = (path, options = {}) => runInTurns(removalSteps(path, options)) as never
   for (const remove of [removeTree, inTurns]) {
@@ -33,7 +33,7 @@ test('a tree goes whole, and is counted', async () => {
   }
 })
 
-test('what is not there is no failure; a file or a link goes alone', async () => {
+test('a missing path is not a failure; a file or a link is removed alone', async () => {
   await using world = new World()
   const target = join(world.tmp, 'target')
   const link = join(world.tmp, 'link')
@@ -50,7 +50,7 @@ test('what is not there is no failure; a file or a link goes alone', async () =>
   expect(removeTree(join(target, 'file'))).toMatchObject({ removed: 1, failures: [] })
 })
 
-test('a tree deeper than a path can be long goes too, without a descriptor for every level', async () => {
+test('a tree deeper than PATH_MAX is removed, without a descriptor for every level', async () => {
   await using world = new World()
   const dig = `
     const fs = require('node:fs')
@@ -60,7 +60,7 @@ test('a tree deeper than a path can be long goes too, without a descriptor for e
   expect(readdirSync(world.tmp)).toEqual([])
 })
 
-test('a limit leaves the rest for somebody else', async () => {
+test('removal stops at the limit and leaves the rest', async () => {
   await using world = new World()
   const path = join(world.tmp, 'tree')
   const entries = grow(path, 4, 3)
@@ -70,10 +70,10 @@ test('a limit leaves the rest for somebody else', async () => {
   expect(existsSync(path)).toBe(false)
 })
 
-test('directories of ours that we closed ourselves are opened again', async () => {
+test('own directories without permissions are removed', async () => {
   await using world = new World()
   if (isRoot) chmodSync(world.tmp, 0o777)
-  // As a user who can be refused: root never is.
+  // As a user without root's privileges, which override permissions.
   const script = `mkdir -p tree/a/b tree/c && touch tree/a/f tree/a/b/g tree/c/h && chmod 0 tree/a/b && chmod 500 tree/c tree/a && chmod 0 tree/a`
   const code = `
     const { removeTree } = await import(${JSON.stringify(join(stintBin, '../../base/fs/remove-tree.js'))})
@@ -88,7 +88,7 @@ test('directories of ours that we closed ourselves are opened again', async () =
   expect(existsSync(join(world.tmp, 'tree'))).toBe(false)
 })
 
-test('one file that cannot be deleted is named; everything else is gone', async () => {
+test('a file that cannot be deleted is reported, and everything else is removed', async () => {
   await using world = new World()
   const path = join(world.tmp, 'tree')
   grow(path, 2, 3)
@@ -109,7 +109,7 @@ test('one file that cannot be deleted is named; everything else is gone', async 
   expect(readdirSync(path, { recursive: true })).toEqual(['d1', 'd1/d2', 'd1/d2/file'])
 })
 
-test('another file system inside the tree is left alone, and named', async () => {
+test('another file system mounted in the tree is left alone and reported', async () => {
   await using world = new World()
   const path = join(world.tmp, 'tree')
   grow(path, 1, 2)
@@ -140,7 +140,7 @@ test('an attacker who swaps directories for links cannot lead the removal out of
       try {
         renameSync(fresh, path)
       } catch {
-        // The attacker has just put the last one back, or a link there.
+        // The attacker has just restored the directory, or put a link in its place.
       }
     }
     removeTree(fresh)
@@ -150,7 +150,7 @@ test('an attacker who swaps directories for links cannot lead the removal out of
   expect(readdirSync(outside)).toHaveLength(20)
 })
 
-test('a directory that is refilled while it is emptied does not stop the rest', async () => {
+test('a directory that is refilled while it is emptied does not stop the removal of the rest', async () => {
   await using world = new World()
   const path = join(world.tmp, 'tree')
   grow(path, 3, 3)

@@ -13,25 +13,25 @@ export interface RemovalFailure {
 }
 
 export interface Removal {
-  /** Entries removed, directories included; what was already gone is not counted. */
+  /** Entries removed, directories included; entries that had already disappeared are not counted. */
   removed: number
-  /** Size of the files removed; 0 unless asked to measure. */
+  /** Size of the removed files; 0 without `measure`. */
   bytes: number
   failures: RemovalFailure[]
-  /** False if the limit ended it before the tree was gone. */
+  /** False if the limit was reached before the tree was gone. */
   complete: boolean
 }
 
 export interface RemovalOptions {
-  /** What the top is called in failures, if not by its path. */
+  /** The name of the top in failures, if not its path. */
   shownAs?: string
-  /** The inode of the top, if it is known: anything else in its place stays. */
+  /** The inode of the top: if another entry has taken its name, that entry stays. */
   inode?: number
-  /** Told of each entry that has gone. */
+  /** Called for each removed entry. */
   onRemoved?: (path: string, type: RemovalFailure['type']) => void
-  /** Count bytes: one more system call a file. */
+  /** Count bytes; costs one system call more a file. */
   measure?: boolean
-  /** Give up where it would take more than this many entries; what is left stays for somebody else. */
+  /** Stop after this many entries and leave the rest for a later sweep. */
   limit?: number
 }
 
@@ -44,17 +44,17 @@ export const totalRemoval = (removals: readonly Removal[]): Removal => ({
   complete: removals.every(({ complete }) => complete),
 })
 
-/** Removes a tree, or whatever else is at `path`, without following a symlink or leaving its file system. */
+/** Removes a tree, or a single entry, without following a symlink or leaving its file system. */
 export const removeTree = (path: string, options: RemovalOptions = {}): Removal =>
   runToEnd(removalSteps(path, options))
 
 const entriesPerStep = 256
-/** Each level holds a descriptor; what lies deeper is first moved up to the top. */
+/** Each level holds a descriptor open; a deeper directory is first moved up to the top. */
 const maxDepth = 64
-/** How often a directory that fills up again while it is being emptied gets another try. */
+/** How often to empty a directory that another process keeps filling. */
 const maxPasses = 4
 
-/** Yields after every few hundred entries. */
+/** Removes like `removeTree`; yields after every few hundred entries. */
 export function* removalSteps(path: string, options: RemovalOptions): Generator<void, Removal> {
   const removal = nothingRemoved()
   const limit = options.limit ?? Number.POSITIVE_INFINITY
@@ -67,7 +67,7 @@ export function* removalSteps(path: string, options: RemovalOptions): Generator<
     removal.failures.push({ path: shown, type, error: errno ?? String(error) })
   }
 
-  /** True if it is a directory after all (a file system without types, or a swap under our feet). */
+  /** True if it is a directory: the file system reports no types, or the entry was swapped meanwhile. */
   const unlinkUnlessDirectory = (entry: Path, shown: string, parent?: OpenDirectory): boolean => {
     try {
       const size = options.measure ? lstatSync(entry).size : 0
@@ -144,7 +144,7 @@ export function* removalSteps(path: string, options: RemovalOptions): Generator<
     }
   }
 
-  /** False if something was put there meanwhile and it should be emptied again. */
+  /** False if another process has put an entry there, and the directory should be emptied again. */
   const removeEmpty = (entry: Path, shown: string, pass: number, parent?: OpenDirectory): boolean => {
     try {
       withPermission(parent, () => rmdirSync(entry))
@@ -164,7 +164,7 @@ export function* removalSteps(path: string, options: RemovalOptions): Generator<
 
 type Path = string | Buffer
 
-/** A directory of ours without write permission is given it once. */
+/** Retries once with write permission, if this user owns the parent directory and lacks it. */
 function withPermission(parent: OpenDirectory | undefined, act: () => void): void {
   try {
     act()

@@ -12,7 +12,7 @@ afterEach(() => {
   process.env = saved
 })
 
-test('git is asked about the directory, whatever repository the environment points to', async () => {
+test('git runs in the given directory, whichever repository the environment points to', async () => {
   await using world = new World()
   for (const name of ['one', 'two']) execFileSync('git', ['init', '-q', join(world.tmp, name)])
   const [one, two] = [join(world.tmp, 'one'), join(world.tmp, 'two')]
@@ -20,7 +20,7 @@ test('git is asked about the directory, whatever repository the environment poin
   expect(askGit(one, 'rev-parse', '--show-toplevel')).toEqual({ text: one })
 })
 
-test('settings in the environment are passed on', async () => {
+test('git settings in the environment are passed on', async () => {
   await using world = new World()
   Object.assign(process.env, {
     GIT_CONFIG_COUNT: '1',
@@ -30,7 +30,7 @@ test('settings in the environment are passed on', async () => {
   expect(askGit(world.tmp, 'config', 'user.name')).toEqual({ text: 'Somebody' })
 })
 
-test('a refusal has its reason, and without git on PATH the error says so', async () => {
+test('a refusal of git has its reason, and a missing git is a coded error', async () => {
   await using world = new World()
   process.env.GIT_CEILING_DIRECTORIES = world.tmp
   expect(askGit(world.tmp, 'rev-parse', '--show-toplevel')).toEqual({

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { errorCode, StintError } from '../errors/stint-error.ts'
 
-/** Variables that point git to another repository: a hook of git has them in its environment. Settings of the user stay. */
+/** Variables that point git at a repository. Git sets them for its hooks; they would override `-C`. */
 const pointers = new Set(
   'GIT_DIR GIT_WORK_TREE GIT_COMMON_DIR GIT_INDEX_FILE GIT_OBJECT_DIRECTORY GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_PREFIX'.split(
     ' ',
@@ -10,7 +10,7 @@ const pointers = new Set(
 
 const patienceMs = 30_000
 
-/** What git says about a directory, without the line break at the end; or why it refuses to say it. */
+/** Runs git in a directory; returns its output without the last line break, or why git refuses. */
 export function askGit(directory: string, ...args: string[]): { text: string } | { refusal: string } {
   const env = Object.entries(process.env).filter(([name]) => !pointers.has(name))
   const { status, stdout, stderr, error } = spawnSync('git', ['-C', directory, ...args], {

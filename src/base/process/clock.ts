@@ -15,7 +15,7 @@ export const systemClock: Clock = {
   mono: () => Number(process.hrtime.bigint() / 1000n) / 1000,
 }
 
-/** False in Bun, where OpenCode's plugins run: its monotonic clock starts with each process, so ages use wall time. */
+/** False in Bun, which runs OpenCode's plugins: its monotonic clock starts with each process. */
 export const monotonicIsShared = process.versions.bun === undefined
 
 let cell: Int32Array | undefined

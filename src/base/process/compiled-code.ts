@@ -1,35 +1,25 @@
-import { closeSync, fsyncSync, openSync, renameSync, unlinkSync } from 'node:fs'
+import { closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
 import type { Script } from 'node:vm'
 import { writeAll } from '../fs/private-file.ts'
 
 /**
- * Keeps what V8 has compiled of a script, for the next start: at the end of this one, when the functions that it needs have been compiled.
- * Whole and synced: half a cache could be taken for a whole one, and would never be replaced.
+ * Saves V8's compiled code of a script for the next start; call it at exit, when the functions in use are
+ * compiled. Synced before the rename: V8 could accept a truncated cache, and nothing would replace it. Not
+ * `replaceFile`: the launchers contain this code, and must stay small.
  */
 export function saveCompiled(script: Pick<Script, 'createCachedData'>, cache: string): void {
   const staged = `${cache}.${process.pid}`
   try {
-    writeAndClose(openSync(staged, 'wx', 0o644), script.createCachedData())
+    const fd = openSync(staged, 'wx', 0o644)
+    try {
+      writeAll(fd, script.createCachedData())
+      fsyncSync(fd)
+    } finally {
+      closeSync(fd)
+    }
     renameSync(staged, cache)
   } catch {
-    // Installed where we may not write, or on a full disk: then every start compiles.
-    discard(staged)
-  }
-}
-
-function writeAndClose(fd: number, bytes: Uint8Array): void {
-  try {
-    writeAll(fd, bytes)
-    fsyncSync(fd)
-  } finally {
-    closeSync(fd)
-  }
-}
-
-function discard(path: string): void {
-  try {
-    unlinkSync(path)
-  } catch {
-    // There is none, or it cannot be removed.
+    // The package directory is read-only, or the disk is full: then every start compiles again.
+    rmSync(staged, { force: true })
   }
 }

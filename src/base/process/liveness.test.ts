@@ -22,7 +22,7 @@ const unasked = (): never => {
   throw new Error('the process table must not decide this')
 }
 
-test('this process is alive, a process that ended is dead', async () => {
+test('this process is alive, and a process that has ended is dead', async () => {
   await using world = new World()
   expect(liveness(ownIdentity())).toBe('alive')
   const child = world.start('sleep', ['300'])
@@ -61,7 +61,7 @@ test.each([
   expect(judge({ ...them, ...differs }, here, look)).toBe(verdict)
 })
 
-test('only an answer from the same host can be dead, and only a look at the same namespaces alive', () => {
+test('only a process of the same host can be dead, and only one of the same namespaces alive', () => {
   const field = fc.constantFrom('', 'a', 'b')
   const machine = fc.record({ boot: field, host: field, pidns: field, timens: field })
   fc.assert(
@@ -89,7 +89,7 @@ test('a command name with spaces, parentheses and newlines does not shift the fi
   expect(parseProcessStat('42 (sh')).toBeUndefined()
 })
 
-test('no record, however forged, names a group or nobody', () => {
+test('no forged record can name a process group or an invalid pid', () => {
   fc.assert(
     fc.property(fc.anything(), fc.anything(), (pid, started) => {
       const identity = parseIdentity({ ...them, pid, started })

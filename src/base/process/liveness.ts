@@ -1,19 +1,19 @@
 import { type Machine, type ProcessStat, pidExists, readProcessStat, thisMachine } from './platform.ts'
 
-/** Names one process for good: pids are reused, a pid with its start time, boot and namespace is not. */
+/** Identifies one process for good: a pid is reused, but not with the same start time, boot and namespace. */
 export interface Identity extends Machine {
   pid: number
   /** Start time in clock ticks since boot; null where the platform gives none. */
   started: number | null
 }
 
-/** Is the process that wrote this record still the same living process? `unknown`: only time can decide. */
+/** Whether an identified process is still running; `unknown` if this machine cannot tell. */
 export type Liveness = 'alive' | 'dead' | 'unknown'
 
-/** What a look at the process table shows for a pid. */
+/** What the process table shows for a pid. */
 export type Sighting = { stat: ProcessStat } | { exists: boolean }
 
-/** This process, or another one of this process table; undefined if there is no such process. */
+/** Identifies this process, or another one of the same process table; undefined if there is none. */
 export function identify(pid: number = process.pid): Identity | undefined {
   const stat = readProcessStat(pid)
   if (stat === undefined && !pidExists(pid)) return undefined
@@ -22,14 +22,14 @@ export function identify(pid: number = process.pid): Identity | undefined {
 
 let self: Identity | undefined
 
-/** This process's own identity, read once. */
+/** The identity of this process, read once. */
 export function ownIdentity(): Identity {
   self ??= identify() ?? { pid: process.pid, started: null, ...thisMachine() }
   return self
 }
 
 /**
- * Looks at the table of processes: is this process alive? `unknown` for one of another machine or namespace.
+ * Looks the process up in the process table; `unknown` for one on another machine or in another namespace.
  *
  * @example
  * const child = identify(pid)
@@ -41,11 +41,11 @@ export function liveness(identity: Identity): Liveness {
 
 function sight(pid: number): Sighting {
   const stat = readProcessStat(pid)
-  // With hidepid, /proc does not show other users' processes; a signal still tells whether they are there.
+  // With hidepid, /proc hides other users' processes; signal 0 still shows whether the pid exists.
   return stat === undefined ? { exists: pidExists(pid) } : { stat }
 }
 
-/** The rules, over plain data: `look` is asked only when the answer lies in this process table. */
+/** Decides liveness over plain data; calls `look` only if this machine's process table has the answer. */
 export function judge(them: Identity, here: Machine, look: (pid: number) => Sighting): Liveness {
   if (them.host !== '' && here.host !== '' && them.host !== here.host) return 'unknown'
   if (them.boot !== here.boot) return them.host !== '' && here.host !== '' ? 'dead' : 'unknown'
@@ -54,12 +54,12 @@ export function judge(them: Identity, here: Machine, look: (pid: number) => Sigh
   if ('exists' in seen) return seen.exists ? 'alive' : 'dead'
   const { state, threads, started } = seen.stat
   if (them.started !== null && started !== them.started) return 'dead'
-  // A zombie main thread whose other threads still run can still write; only the last thread's end is death.
+  // With a zombie main thread, the other threads can still write: dead only when all have ended.
   if ((state === 'Z' || state === 'X') && threads <= 1) return 'dead'
   return 'alive'
 }
 
-/** An identity read from a file somebody may have damaged or forged, or undefined. */
+/** Parses an identity from a file that may be damaged or forged; undefined if it is not one. */
 export function parseIdentity(value: unknown): Identity | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   const { pid, started, boot, host, pidns, timens } = value as Record<string, unknown>
@@ -69,6 +69,6 @@ export function parseIdentity(value: unknown): Identity | undefined {
   return { pid, started: started as number | null, boot, host, pidns, timens: time }
 }
 
-// kill(0) and kill(-n) address whole groups: a forged record must never reach them.
+// kill(0) and kill(-n) signal whole process groups: a forged record must never cause that.
 const isPid = (value: unknown): value is number =>
   Number.isSafeInteger(value) && (value as number) > 0 && (value as number) <= 0x7fffffff

@@ -2,8 +2,8 @@ import { closeSync, openSync, readFileSync, readlinkSync, readSync } from 'node:
 import { hostname } from 'node:os'
 
 /**
- * What this operating system can tell about processes. All platform differences of liveness live in this
- * file: Linux answers through /proc; elsewhere there is only "does this pid exist".
+ * What the operating system reports about processes. All platform differences of liveness are in this file:
+ * Linux has /proc; other systems only show whether a pid exists.
  */
 
 /** A process as /proc/<pid>/stat shows it. */
@@ -15,14 +15,14 @@ export interface ProcessStat {
   /** `R`, `S`, `Z`, … */
   state: string
   threads: number
-  /** Start time in clock ticks since boot: with the pid, it names one process for good. */
+  /** Start time in clock ticks since boot; together with the pid it identifies one process for good. */
   started: number
 }
 
-/** One for all: readFileSync would make a new one for each of thousands of processes. */
+/** Shared by all reads: readFileSync would allocate a buffer for each of thousands of processes. */
 const statBuffer = Buffer.allocUnsafe(4096)
 
-/** The process's stat, `undefined` if there is none to be seen. */
+/** Reads a process's stat; undefined if /proc does not show the process. */
 export function readProcessStat(pid: number): ProcessStat | undefined {
   try {
     if (!isOurProc()) return undefined
@@ -39,13 +39,13 @@ export function readProcessStat(pid: number): ProcessStat | undefined {
 
 let ourProc: boolean | undefined
 
-/** In a new pid namespace that kept its parent's /proc, the numbers there are other processes'. */
+/** False in a new pid namespace that kept its parent's /proc: the pids there belong to other processes. */
 function isOurProc(): boolean {
   ourProc ??= readlinkSync('/proc/self') === String(process.pid)
   return ourProc
 }
 
-/** Fields are counted after the last `)`: a command name may itself contain spaces and parentheses. */
+/** Counts fields after the last `)`: a command name may itself contain spaces and parentheses. */
 export function parseProcessStat(text: string): ProcessStat | undefined {
   const end = text.lastIndexOf(') ')
   if (end < 0) return undefined
@@ -64,7 +64,7 @@ export function parseProcessStat(text: string): ProcessStat | undefined {
     : undefined
 }
 
-/** `exists`: a signal could be sent, or only permission is missing. */
+/** Does this pid exist? Also if this user may not signal it. */
 export function pidExists(pid: number): boolean {
   try {
     process.kill(pid, 0)
@@ -74,7 +74,7 @@ export function pidExists(pid: number): boolean {
   }
 }
 
-/** What is the same for every process that sees this process table. */
+/** The facts that all processes with one process table share. */
 export interface Machine {
   /** Kernel boot id; empty where there is none. */
   boot: string
@@ -86,7 +86,7 @@ export interface Machine {
 
 let machine: Machine | undefined
 
-/** Read once: none of it can change while this process lives. */
+/** The facts of this machine, read once: none can change while this process lives. */
 export function thisMachine(): Machine {
   machine ??= {
     boot: readLine('/proc/sys/kernel/random/boot_id'),
@@ -97,7 +97,7 @@ export function thisMachine(): Machine {
   return machine
 }
 
-/** The effective user id; 0 where the platform has none (Windows), as `lstat` reports for every file there. */
+/** The effective user id; 0 on Windows, which has none: `lstat` reports 0 for every file there. */
 export const geteuid = (): number => process.geteuid?.() ?? 0
 
 export const displayHostname = (): string => hostname()

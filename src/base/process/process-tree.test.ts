@@ -13,7 +13,7 @@ const at = (pid: number, ppid: number, state = 'S', threads = 1) => ({
   started: pid * 10,
 })
 
-test('descendants by parent link and by mark, never ourselves, never what is over', () => {
+test('descendants are found by parent pid and by mark, without this process and without zombies', () => {
   const table = [
     at(1, 0),
     at(10, 1),
@@ -33,12 +33,12 @@ test('descendants by parent link and by mark, never ourselves, never what is ove
   expect(pids([{ ...root, started: 99 }], [])).toEqual([])
 })
 
-test('a ring of parents, as a reused pid can make one, has an end', () => {
+test('a cycle of parents, as a reused pid can cause one, does not loop forever', () => {
   const root = { ...ownIdentity(), pid: 99, started: 990 }
   expect(descendants([at(1, 2), at(2, 1)], [root], () => false)).toEqual([])
 })
 
-test('a process that nothing links to its run is found by its environment; one without the mark, or a guard, is not', async () => {
+test('a daemon is found by the mark in its environment; an unmarked process or a guard is not', async () => {
   await using world = new World()
   const id = `req_${'0'.repeat(26)}`
   const start = (env: NodeJS.ProcessEnv): number => world.start('sleep', ['300'], { env }).pid
@@ -49,7 +49,7 @@ test('a process that nothing links to its run is found by its environment; one w
   expect(processesOf([gone], `STINT_REQUEST_ID=${id}`).map(({ pid }) => pid)).toEqual([marked])
 })
 
-test('a signal goes only to the process that was found', async () => {
+test('a process whose pid was reused is not signalled', async () => {
   await using world = new World()
   const child = world.start('sleep', ['300'])
   const started = identify(child.pid)?.started ?? 0

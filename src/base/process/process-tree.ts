@@ -3,13 +3,13 @@ import { listIfReadable } from '../fs/exists.ts'
 import type { Identity } from './liveness.ts'
 import { type ProcessStat, readProcessStat } from './platform.ts'
 
-/** A process that may be signalled: still the one that was found if its start time is the same. */
+/** A process to signal: as long as its start time is unchanged, the pid has not been reused. */
 export type Found = Pick<ProcessStat, 'pid' | 'started'>
 
 /**
- * The living processes that belong to a run: its recorded children, their descendants by parent link, and any
- * process whose environment carries the run's mark (a daemon has left its parent, not its environment).
- * Empty where there is no /proc.
+ * Finds the living processes of a run: its recorded children, their descendants by parent pid, and every
+ * process whose environment contains the run's mark (a daemon leaves its parent, but keeps its environment).
+ * Empty on systems without /proc.
  */
 export function processesOf(children: readonly Identity[], mark: string): Found[] {
   if (children.length === 0) return []
@@ -19,10 +19,10 @@ export function processesOf(children: readonly Identity[], mark: string): Found[
   )
 }
 
-/** In a guard's environment: guards end by themselves, and only after their work. */
+/** A variable in the environment of guards, which end by themselves when their work is done. */
 export const guardMark = 'STINT_GUARD'
 
-/** Over plain data: roots that are still themselves, what descends from them, and what is marked. */
+/** Selects the roots whose pids were not reused, their descendants, and marked processes. */
 export function descendants(
   processes: readonly ProcessStat[],
   roots: readonly Identity[],
@@ -34,7 +34,7 @@ export function descendants(
       .filter((root) => processes.some(({ pid, started }) => pid === root.pid && started === root.started))
       .map(({ pid }) => pid),
   )
-  // No line of ancestors is longer than the table. A longer one is a ring, made by a pid that was reused while the table was read.
+  // A pid reused while the table was read can close a loop: no chain of parents is longer than the table.
   const belongs = (pid: number): boolean => {
     let at: number | undefined = pid
     for (let steps = 0; at !== undefined && steps <= processes.length; steps++) {
@@ -51,7 +51,7 @@ export function descendants(
   )
 }
 
-/** Descendants are younger than their root; and where no pid was handed out since, there are none. */
+/** Descendants start after their root; if the kernel has assigned no pid since, there are none. */
 function processesSince(children: readonly Identity[]): ProcessStat[] {
   const [only] = children
   if (children.length === 1 && only?.pid === lastPid())
@@ -64,7 +64,7 @@ function processesSince(children: readonly Identity[]): ProcessStat[] {
     .filter(({ started }) => started >= first)
 }
 
-/** The pid handed out last, the fifth field of loadavg; 0 where it cannot be read. */
+/** The pid assigned last, the fifth field of loadavg; 0 if it cannot be read. */
 function lastPid(): number {
   try {
     return Number(readFileSync('/proc/loadavg', 'utf8').split(' ')[4]) || 0
@@ -81,12 +81,12 @@ function environmentOf(pid: number): string {
   }
 }
 
-/** Signals a process only while it is still the one that was found. */
+/** Signals a process unless its pid has been reused. */
 export function signalProcess({ pid, started }: Found, signal: NodeJS.Signals): void {
   if (started !== 0 && readProcessStat(pid)?.started !== started) return
   try {
     process.kill(pid, signal)
   } catch {
-    // It ended in this moment, or is no longer ours to signal.
+    // It has just ended, or this user may no longer signal it.
   }
 }

@@ -1,4 +1,4 @@
-/** Runs work that comes in steps to its end. */
+/** Runs a stepwise operation to its end. */
 export function runToEnd<Result>(steps: Generator<void, Result>): Result {
   for (;;) {
     const step = steps.next()
@@ -6,7 +6,7 @@ export function runToEnd<Result>(steps: Generator<void, Result>): Result {
   }
 }
 
-/** Runs work that comes in steps to its end, and gives way to the event loop between them. */
+/** Runs a stepwise operation to its end, and yields to the event loop between steps. */
 export async function runInTurns<Result>(steps: Generator<void, Result>): Promise<Result> {
   for (;;) {
     const step = steps.next()

@@ -3,8 +3,8 @@ import { errorCode } from '../errors/stint-error.ts'
 import { sleep } from './clock.ts'
 
 /**
- * Writes everything to stdout or stderr before it returns, so that a process that exits right afterwards loses
- * nothing. Returns false if the disk is full; a reader that has closed the pipe does not count as a failure.
+ * Writes everything to stdout or stderr before it returns: a process that exits right afterwards loses
+ * nothing. False if the disk is full; a reader that has closed the pipe is no failure.
  */
 export const writeOut = (fd: 1 | 2, text: string): boolean => deliver(fd, text) !== 'full'
 

@@ -1,6 +1,6 @@
 import { eastAsianWidth } from 'get-east-asian-width'
 
-/** The number of columns a string takes on a terminal: 2 for a CJK character or an emoji, 0 for a combining mark. */
+/** The columns of a string on a terminal: 2 for a CJK character or an emoji, 0 for a combining mark. */
 export function displayWidth(text: string): number {
   if (/^[\x20-\x7e]*$/.test(text)) return text.length
   return graphemesOf(text).reduce((width, grapheme) => width + graphemeWidth(grapheme), 0)
@@ -20,7 +20,7 @@ export function truncate(text: string, columns: number, keep: 'start' | 'end' = 
   return keep === 'start' ? `${kept.join('')}…` : `…${kept.toReversed().join('')}`
 }
 
-/** Characters that can join their neighbours: marks, joiners, conjoining Jamo, halves of flags, skin tones. */
+/** Characters that join their neighbours: marks, joiners, conjoining Jamo, halves of flags, skin tones. */
 const joining = /[\p{M}\p{RI}\p{Emoji_Modifier}\u200d\u1160-\u11ff]/u
 
 let segmenter: Intl.Segmenter | undefined

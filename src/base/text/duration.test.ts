@@ -50,18 +50,18 @@ test.each([
   '٣s',
   '9'.repeat(400),
   'NaN',
-])('%j is no duration', (text) => {
+])('%j is not a duration', (text) => {
   expect(parseDuration(text)).toBeUndefined()
 })
 
-test('a large M may be minutes or months: it is refused with how to write minutes', () => {
+test('an uppercase M is refused with a hint, as it could be minutes or months', () => {
   expect(durationHint('5M')).toBe('Minutes are a small m: 5m.')
   expect(durationHint('1h 5 M')).toBe('Minutes are a small m: 1h 5 m.')
   expect(durationHint('5MB')).toBe(durationHint('soon'))
   expect(durationHint('M')).toBe(durationHint('soon'))
 })
 
-test('what is written as a duration is read back as the same', () => {
+test('a formatted duration parses to the same number of milliseconds', () => {
   fc.assert(
     fc.property(fc.nat({ max: 1e12 }), (ms) => {
       expect(parseDuration(formatDuration(ms))).toBe(ms)
@@ -69,7 +69,7 @@ test('what is written as a duration is read back as the same', () => {
   )
 })
 
-test('no text makes the duration parser throw or answer with nonsense', () => {
+test('no string makes the duration parser throw or return an invalid number', () => {
   fc.assert(
     fc.property(fc.string(), (text) => {
       const ms = parseDuration(text)
@@ -89,6 +89,6 @@ test.each([
   ['soon', 'Write it as 300ms, 30s, 5m or 1h30m.'],
   [-1, 'Write it as 300ms, 30s, 5m or 1h30m.'],
   [Number.NaN, 'Write it as 300ms, 30s, 5m or 1h30m.'],
-])('%j is refused as a duration option, with what to write instead', (value, hint) => {
+])('%j is refused as a duration option, with a hint', (value, hint) => {
   expect(() => durationMs(value, 'wait')).toThrow(expect.objectContaining({ code: 'ARG_ERROR', hint }))
 })

@@ -9,7 +9,7 @@ const unitMs: Readonly<Record<string, number>> = {
   w: 604_800_000,
 }
 
-/** What people write for each unit, in any case but for one: `M` alone may be minutes or months. */
+/** The spellings of each unit, in any case except `M` alone, which could be minutes or months. */
 const unitOf: ReadonlyMap<string, string> = new Map(
   Object.entries({
     ms: 'ms msec msecs millisecond milliseconds',
@@ -26,8 +26,8 @@ const bareNumber = new RegExp(`^${amount}$`)
 const part = new RegExp(String.raw`${amount}\s*([a-zA-Z]+)\s*`, 'y')
 
 /**
- * Milliseconds of a duration written as people write it: `300ms`, `5m`, `1h30m`, `1h 30m`, `.5s`, `2 weeks`; a bare number is
- * seconds, as in `timeout(1)`. Undefined if it is not one.
+ * Parses a duration to milliseconds: `300ms`, `5m`, `1h30m`, `1h 30m`, `.5s`, `2 weeks`; a bare number is
+ * seconds, as in `timeout(1)`. Undefined if the string is not a duration.
  */
 export function parseDuration(text: string): number | undefined {
   const trimmed = text.trim()
@@ -44,8 +44,8 @@ export function parseDuration(text: string): number | undefined {
 }
 
 /**
- * Milliseconds of a duration option of the library: a number is milliseconds, a string needs a unit. A string of bare digits is
- * refused, because a reader cannot tell seconds from milliseconds. `name` is the option, for the error.
+ * Converts a duration option of the library to milliseconds: a number is milliseconds, a string needs a unit,
+ * because bare digits could be seconds or milliseconds. `name` is the option's name, for the error.
  */
 export function durationMs(value: string | number, name: string): number {
   const ms = typeof value === 'string' && !bareNumber.test(value.trim()) ? parseDuration(value) : value
@@ -58,7 +58,7 @@ export function durationMs(value: string | number, name: string): number {
   })
 }
 
-/** How to write what could not be read as a duration. */
+/** A hint for a string that is not a duration. */
 export function durationHint(text: string): string {
   const minutes = /[\d.]+\s*M(?![a-zA-Z])/.test(text)
     ? text.trim().replaceAll(/M(?![a-zA-Z])/g, 'm')
@@ -71,7 +71,7 @@ export function durationHint(text: string): string {
 const bounded = (ms: number): number | undefined =>
   ms <= Number.MAX_SAFE_INTEGER ? Math.round(ms) : undefined
 
-/** The shortest exact way to write a duration: `90000` → `1m30s`. */
+/** Formats a duration in its shortest exact form: `90000` → `1m30s`. */
 export function formatDuration(ms: number): string {
   let rest = Math.max(0, Math.round(ms))
   let text = ''
@@ -84,5 +84,5 @@ export function formatDuration(ms: number): string {
   return text || '0s'
 }
 
-/** What a timer can count: given more than 2^31 ms, it would fire at once. */
+/** Limits a delay to what a timer can count: with more than 2^31 ms it would fire at once. */
 export const timerMs = (ms: number): number => Math.min(ms, 2 ** 31 - 1)

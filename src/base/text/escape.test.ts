@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { shellWord } from './escape.ts'
+import { anyCharacter } from '../../../test/support/any-character.ts'
+import { shellWord, visibleText } from './escape.ts'
 
-test('a shell reads any text back as the one word it was', () => {
+test('a shell parses any quoted string as the one word it was', () => {
   const texts = fc.array(fc.string({ unit: fc.constantFrom(...'ab \'"$`\\\n*?;%!~#=é🙂') }))
   fc.assert(
     fc.property(texts, (words) => {
@@ -18,6 +19,19 @@ test('a shell reads any text back as the one word it was', () => {
   )
 })
 
-test('a plain word stays as it is', () => {
+test('a plain word is not quoted', () => {
   for (const word of ['--flag=50%', 'a/b_c.d', 'me@host:x,y+z']) expect(shellWord(word)).toBe(word)
+})
+
+test('characters that a terminal would obey or hide are escaped', () => {
+  expect(visibleText('a\u001b[31mb\nc\u202ed\u2028e\u009b')).toBe(
+    String.raw`a\u001b[31mb\u000ac\u202ed\u2028e\u009b`,
+  )
+  expect(visibleText('é 🙂 ▁')).toBe('é 🙂 ▁')
+  expect(visibleText('x'.repeat(1000), 10)).toBe(`${'x'.repeat(10)}…`)
+  fc.assert(
+    fc.property(fc.string({ unit: anyCharacter }), (text) => {
+      expect(visibleText(text)).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}]/u)
+    }),
+  )
 })

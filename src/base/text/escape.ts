@@ -3,8 +3,8 @@ export const shellWord = (text: string): string =>
   /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
 
 /**
- * Makes a string from an untrusted source, such as a file name, safe to print: characters that a terminal would
- * obey or hide become `\u` escapes, and the string is cut off after `maxLength` characters.
+ * Makes a string from an untrusted source, such as a file name, safe to print: characters that a terminal
+ * would obey or hide become `\u` escapes, and the string is cut off after `maxLength` characters.
  */
 export function visibleText(text: string, maxLength = 300): string {
   const short = text.length > maxLength ? `${text.slice(0, maxLength)}…` : text

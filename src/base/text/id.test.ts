@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { isRequestId, isSessionId, newRequestId, newSessionId, ulid } from './id.ts'
 
-test('a ULID sorts by time, keeps its bits and is never the same twice', () => {
+test('a ULID sorts by time, keeps its random bits and is unique', () => {
   expect(ulid(0, new Uint8Array(10))).toBe('0'.repeat(26))
   expect(ulid(2 ** 48 - 1, new Uint8Array(10).fill(255))).toBe('7ZZZZZZZZZZZZZZZZZZZZZZZZZ')
   fc.assert(
@@ -13,14 +13,14 @@ test('a ULID sorts by time, keeps its bits and is never the same twice', () => {
   expect(new Set(Array.from({ length: 10_000 }, () => newRequestId())).size).toBe(10_000)
 })
 
-test('of two ULIDs made by one process, the later is the larger, also within a millisecond', () => {
+test('ULIDs of one process increase, also within a millisecond', () => {
   const now = Date.now()
   const ids = Array.from({ length: 1000 }, () => ulid(now))
   expect(new Set(ids).size).toBe(1000)
   expect(ids.toSorted()).toEqual(ids)
 })
 
-test('an id is safe as a file name or it is none', () => {
+test('every accepted session id is safe as a file name', () => {
   expect(isRequestId(newRequestId())).toBe(true)
   expect(isSessionId(newSessionId())).toBe(true)
   for (const id of [

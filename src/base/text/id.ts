@@ -3,8 +3,8 @@ import { closeSync, openSync, readSync } from 'node:fs'
 const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 
 /**
- * A ULID: 48 bits of time, 80 random bits, 26 characters without look-alikes. Sortable, also within a millisecond: each that a process makes then is larger
- * than the one before.
+ * Makes a ULID: 48 bits of time and 80 random bits in 26 characters without look-alikes. Sorts by time;
+ * within one millisecond, each ULID of a process is larger than the one before.
  *
  * @example
  * const [first, second] = [ulid(), ulid()]   // first < second
@@ -32,7 +32,7 @@ export function ulid(now: number = Date.now(), random: Uint8Array = randomAt(now
 
 let last: { now: number; random: Uint8Array } | undefined
 
-/** Random bits. Within a millisecond, the ones before plus one. */
+/** Random bits; within one millisecond, the previous bits plus one. */
 function randomAt(now: number): Uint8Array {
   if (last?.now === now) increment(last.random)
   else last = { now, random: randomBytes(10) }
@@ -48,7 +48,7 @@ function increment(bytes: Uint8Array): void {
 
 let pool: Uint8Array = new Uint8Array(0)
 
-// Loading node:crypto costs 5 ms, a tenth of a whole `stint run`; the kernel's generator is a file. A handful at a time.
+// Reads /dev/urandom, 32 values at a time: loading node:crypto costs 5 ms, a tenth of a whole `stint run`.
 function randomBytes(length: number): Uint8Array {
   if (pool.length < length) pool = readRandom(32 * length)
   const bytes = pool.subarray(0, length)
@@ -66,23 +66,23 @@ function readRandom(length: number): Uint8Array {
       closeSync(fd)
     }
   } catch {
-    // No such device: not a POSIX system.
+    // Not a POSIX system: there is no such device.
   }
   return globalThis.crypto.getRandomValues(bytes)
 }
 
-/** A new id for a run: `req_<ULID>`. */
+/** Makes an id for a run: `req_<ULID>`. */
 export const newRequestId = (): string => `req_${ulid()}`
 
-/** A new id for a session: `ses_<ULID>`. */
+/** Makes an id for a session: `ses_<ULID>`. */
 export const newSessionId = (): string => `ses_${ulid()}`
 
-/** Is this the id of a run, as stint makes them? */
+/** Is this a run id as `newRequestId` makes it? */
 export const isRequestId = (text: string): boolean => requestIdIn(text) === text
 
-/** The id of a run within a longer name, if there is one. */
+/** Finds a run id in a longer name. */
 export const requestIdIn = (name: string): string | undefined => /req_[0-9A-HJKMNP-TV-Z]{26}/.exec(name)?.[0]
 
-/** An agent's own session id is accepted as long as it is safe as a file name. */
+/** May this be a session id? Agents' own ids are accepted if they are safe as file names. */
 export const isSessionId = (text: unknown): boolean =>
   typeof text === 'string' && /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/.test(text)

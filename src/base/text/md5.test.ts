@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { anyCharacter } from '../../../test/support/any-character.ts'
 import { md5 } from './md5.ts'
 
-test('MD5 is the same as node:crypto says, for any text', () => {
+test('MD5 agrees with node:crypto for any string', () => {
   const theirs = (text: string) => createHash('md5').update(text, 'utf8').digest('hex')
   for (let length = 0; length < 200; length++)
     expect(md5('a'.repeat(length))).toBe(theirs('a'.repeat(length)))

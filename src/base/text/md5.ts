@@ -1,6 +1,6 @@
 /**
- * MD5 of a text, in hex. Not for security: it names lock directories. By hand, because loading
- * node:crypto for it would make every hook call 5 ms slower; and without an array a round, because a hook runs it once, uncompiled.
+ * MD5 of a string, in hex; it names lock directories, and is not for security. Loading node:crypto would make
+ * every hook call 5 ms slower. Without tables for the rounds: a hook runs this once, interpreted.
  */
 export function md5(text: string): string {
   const words = pad(Buffer.from(text, 'utf8'))
@@ -28,7 +28,7 @@ export function md5(text: string): string {
 
 const constant = (i: number): number => (Math.abs(Math.sin(i + 1)) * 2 ** 32) | 0
 
-/** How far each round rotates, four a quarter, as characters counted from `0`: 7 12 17 22, 5 9 14 20, 4 11 16 23, 6 10 15 21. */
+/** Rotations of the rounds, as characters from `0`: 7 12 17 22, 5 9 14 20, 4 11 16 23, 6 10 15 21. */
 const shifts = '7<AF59>D4;@G6:?E'
 const zero = 0x30
 
@@ -44,7 +44,7 @@ function wordAt(i: number): number {
   return (i < 48 ? 3 * i + 5 : 7 * i) & 15
 }
 
-/** The text's bytes, a 1 bit, zeros, and the length in bits, as little-endian words. */
+/** The bytes, a 1 bit, zeros and the length in bits, as little-endian words. */
 function pad(bytes: Uint8Array): number[] {
   const words: number[] = []
   const count = ((bytes.length + 8) >> 6) * 16 + 16
@@ -59,7 +59,7 @@ function pad(bytes: Uint8Array): number[] {
   return words
 }
 
-/** A word, lowest byte first. */
+/** Formats a word with its lowest byte first. */
 function hex(word: number): string {
   let text = ''
   for (let shift = 0; shift < 32; shift += 8) text += (((word >>> shift) & 255) | 256).toString(16).slice(1)

@@ -35,11 +35,11 @@ test.each([
   '10P',
   '∞',
   '9'.repeat(400),
-])('%j is no size', (text) => {
+])('%j is not a size', (text) => {
   expect(parseSize(text)).toBeUndefined()
 })
 
-test('no text makes it throw or answer with nonsense', () => {
+test('no string makes the size parser throw or return an invalid number', () => {
   const nearly = fc.stringMatching(/^[\d.]{1,20} ?[kmgtpKMGTPx]?[iI]?[bB]?$/)
   fc.assert(
     fc.property(fc.oneof(fc.string(), nearly), (text) => {
@@ -49,7 +49,7 @@ test('no text makes it throw or answer with nonsense', () => {
   )
 })
 
-test('a whole number of bytes is itself, and what we print as a size is read back as nearly the same', () => {
+test('plain bytes parse to themselves, and a formatted size parses to nearly the same number', () => {
   fc.assert(
     fc.property(fc.nat({ max: 2 ** 52 }), (bytes) => {
       expect(parseSize(String(bytes))).toBe(bytes)

@@ -1,14 +1,14 @@
 const letters = 'kmgtp'
 
 /**
- * Bytes of a size written as people write it: `500MB` (10^6), `2GiB` (2^30), `1.5g` (a bare letter is a power of 1024, as in `du`), plain bytes.
- * Undefined if it is not one.
+ * Parses a size to bytes: `500MB` (10^6), `2GiB` (2^30), `1.5g` (a bare letter is a power of 1024, as in
+ * `du`) or plain bytes. Undefined if the string is not a size.
  */
 export function parseSize(text: string): number | undefined {
   const match = /^(\d+(?:\.\d+)?)(?: ?(?:b|([kmgtp])(i?b)?))?$/i.exec(text)
   if (match === null) return undefined
   const [, amount = '', letter = '', suffix = ''] = match
-  // A fraction of a byte is a size whose unit was forgotten.
+  // There are no fractions of bytes: the unit was forgotten.
   if (letter === '' && amount.includes('.')) return undefined
   const power = letter === '' ? 0 : letters.indexOf(letter.toLowerCase()) + 1
   const bytes = Number(amount) * (suffix.toLowerCase() === 'b' ? 1000 : 1024) ** power
@@ -17,7 +17,7 @@ export function parseSize(text: string): number | undefined {
 
 const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB']
 
-/** Bytes as people read them: `1.5 MiB`. */
+/** Formats bytes for people: `1.5 MiB`. */
 export function formatBytes(bytes: number): string {
   let amount = bytes
   let unit = 0
