@@ -4,7 +4,7 @@
  * @module stint/postgres
  */
 export { migrate, type MigrateReport } from './migrate.ts'
-export { migrationScript } from './migrations.ts'
+export { migrationScript } from './schema.ts'
 export type { PostgresClient, PostgresPool } from './pool.ts'
 export { postgresRegister, type PostgresRegisterOptions, type PostgresStep } from './register.ts'
 export { purge, type PurgeOptions, type PurgeReport } from './store/purge.ts'

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { PostgresServer } from '../../test/support/postgres.ts'
 import { runAsync } from '../lease/register.ts'
 import { migrate } from './migrate.ts'
-import { knownVersion, migrations, migrationScript } from './migrations.ts'
+import { knownVersion, migrations, migrationScript } from './schema.ts'
 import { postgresRegister } from './register.ts'
 
 let server: PostgresServer

@@ -1,16 +1,23 @@
-import { explainPostgres, sqlStateOf } from './explain.ts'
-import { groundwork, knownVersion, migrations, recordMigration } from './migrations.ts'
 import { inTransaction, type PostgresClient, type PostgresPool } from './pool.ts'
-import { assertKnown, readSchemaVersion } from './schema-version.ts'
+import { explainPostgres, sqlState } from './postgres-errors.ts'
+import {
+  assertSchemaKnown,
+  createMigrationTable,
+  knownVersion,
+  migrations,
+  readSchemaVersion,
+  recordMigration,
+} from './schema.ts'
 
 export interface MigrateReport {
-  /** The version the schema had: 0 if there was none. */
+  /** The version that the schema had; 0 if there was none. */
   from: number
   to: number
 }
 
 /**
- * Brings the schema `stint` to the newest version; many may do so at once, and one of them does it.
+ * Creates the schema `stint`, or updates it to the newest version. Of several processes that do so at once, one makes the
+ * changes.
  *
  * @example
  * await migrate({ pool: new pg.Pool({ connectionString }) })
@@ -18,22 +25,22 @@ export interface MigrateReport {
 export async function migrate({ pool }: { pool: PostgresPool }): Promise<MigrateReport> {
   try {
     const schema = await readSchemaVersion(pool)
-    assertKnown(schema)
+    assertSchemaKnown(schema)
     const { version: from } = schema
-    // A role that may not change anything can still learn that there is nothing to change.
+    // Without a transaction that writes: a role that may not change the schema can still learn that it is up to date.
     if (from >= knownVersion) return { from, to: from }
-    return await untilNobodyInterferes(() => inTransaction(pool, apply))
+    return await retryConflicts(() => inTransaction(pool, applyMigrations))
   } catch (error) {
     throw explainPostgres(error)
   }
 }
 
-async function apply(client: PostgresClient): Promise<MigrateReport> {
-  for (const statement of groundwork) await client.query(statement)
-  // From here on one at a time; released by the end of the transaction.
+async function applyMigrations(client: PostgresClient): Promise<MigrateReport> {
+  for (const statement of createMigrationTable) await client.query(statement)
+  // From here on one migration runs at a time, until its transaction ends.
   await client.query('LOCK TABLE stint.migration IN SHARE ROW EXCLUSIVE MODE')
   const schema = await readSchemaVersion(client)
-  assertKnown(schema)
+  assertSchemaKnown(schema)
   const { version: from } = schema
   for (const migration of migrations.slice(from)) {
     for (const statement of migration.statements) await client.query(statement)
@@ -42,17 +49,20 @@ async function apply(client: PostgresClient): Promise<MigrateReport> {
   return { from, to: Math.max(from, knownVersion) }
 }
 
-/** `IF NOT EXISTS` looks before it makes: two that look at the same time both make, and one is told that it is there already. */
-const interference = new Set(['23505', '42P06', '42P07', '42710', '40P01', '40001', 'XX000'])
+/**
+ * The states of a conflict between two migrations. `IF NOT EXISTS` checks before it creates: if two transactions check at
+ * the same time, both create, and the server refuses the second.
+ */
+const conflictStates = new Set(['23505', '42P06', '42P07', '42710', '40P01', '40001', 'XX000'])
 
 const maxTries = 20
 
-async function untilNobodyInterferes<Result>(act: () => Promise<Result>): Promise<Result> {
+async function retryConflicts<Result>(act: () => Promise<Result>): Promise<Result> {
   for (let tries = 1; ; tries++) {
     try {
       return await act()
     } catch (error) {
-      if (tries >= maxTries || !interference.has(sqlStateOf(error) ?? '')) throw error
+      if (tries >= maxTries || !conflictStates.has(sqlState(error) ?? '')) throw error
     }
   }
 }

@@ -1,31 +1,31 @@
 /**
- * What we need of a `pg.Pool`: nothing here imports `pg`. Every statement stands alone or in one transaction, without a name and without anything
- * that a connection would have to remember, so a pooler that hands out a connection per transaction may stand in between.
+ * The part of a `pg.Pool` that stint uses; nothing here imports `pg`. Each statement stands alone or in one transaction,
+ * is not prepared, and relies on no connection state, so PgBouncer in transaction mode may stand in between.
  */
 export interface PostgresPool {
-  query(sql: string, values?: unknown[]): Promise<{ rows: Row[] }>
+  query(sql: string, values?: unknown[]): Promise<{ rows: SqlRow[] }>
   connect(): Promise<PostgresClient>
 }
 
 export interface PostgresClient {
-  query(sql: string, values?: unknown[]): Promise<{ rows: Row[] }>
-  /** With a reason the connection is closed instead of used again. */
+  query(sql: string, values?: unknown[]): Promise<{ rows: SqlRow[] }>
+  /** With a reason, the pool closes the connection instead of reusing it. */
   release(reason?: Error | boolean): void
   on?(event: 'error', listener: (error: Error) => void): unknown
   removeListener?(event: 'error', listener: (error: Error) => void): unknown
 }
 
-export type Row = Record<string, unknown>
+export type SqlRow = Record<string, unknown>
 
-/** All statements, or none of them. */
+/** Runs `act` in one transaction: all of its statements count, or none. */
 export async function inTransaction<Result>(
   pool: PostgresPool,
   act: (client: PostgresClient) => Promise<Result>,
 ): Promise<Result> {
   const client = await pool.connect()
-  // A connection that breaks is told to the query under way; without a listener it would end the process, too.
-  const heard = (): void => {}
-  client.on?.('error', heard)
+  // A connection that breaks rejects the query under way. Without a listener its 'error' event would end the process, too.
+  const ignore = (): void => {}
+  client.on?.('error', ignore)
   let broken: Error | undefined
   try {
     await client.query('BEGIN')
@@ -38,7 +38,7 @@ export async function inTransaction<Result>(
     })
     throw error
   } finally {
-    client.removeListener?.('error', heard)
+    client.removeListener?.('error', ignore)
     client.release(broken)
   }
 }

@@ -1,41 +1,29 @@
 import { systemClock } from '../base/process/clock.ts'
 import { type Now, type Register, type RegisterEntry, repositoryOf, type Steps } from '../lease/index.ts'
-import { causeOf, isConflict, isUncertain, sqlStateOf } from './explain.ts'
-import { Gateway, type GatewayOptions } from './gateway.ts'
-import type { Row } from './pool.ts'
-import { pollEpoch } from './poll-epoch.ts'
-import {
-  milliseconds,
-  nowSql,
-  noTimeline,
-  readSql,
-  swapStatement,
-  timelineOfServer,
-  withoutTimeline,
-} from './statements.ts'
-import { Late } from './timeout.ts'
+import { Database, milliseconds, type ServerOptions } from './database.ts'
+import type { PostgresPool, SqlRow } from './pool.ts'
+import { isConflict, isTimeout, isUncertain, sqlState } from './postgres-errors.ts'
+import { registerVersion } from './schema.ts'
 
-export interface PostgresRegisterOptions extends GatewayOptions {
+export interface PostgresRegisterOptions extends ServerOptions {
   /** How often a watcher looks, in milliseconds; 1000 by default. */
   pollMs?: number
 }
 
+/** A query, or a pause in milliseconds before the next one. */
 export type PostgresStep = { sql: string; values: unknown[] } | { pause: number }
 
 type Queries<Result> = Steps<PostgresStep, Result>
 
-/** What the register needs of the schema. */
-const wantedVersion = 1
+/** For this long after a read, the time that it returned counts as the present, in milliseconds. */
+const recentMs = 50
 
-/** Soon after a read, its time is the time. */
-const justNowMs = 50
-
-/** How long it is tried to learn what became of a swap whose answer was lost: a server that was killed is back by then, or it is away. */
-const resolveMs = 5000
+/** How long to look up a swap whose answer was lost, in milliseconds: a server that was killed is back by then, or stays away. */
+const lookUpMs = 5000
 
 /**
- * A register in PostgreSQL: a row a key, a swap is one conditional statement. The server's clock decides expiry, and for a key it never runs
- * backwards, whatever is done to it: each change is at least a millisecond after the one before.
+ * A register in PostgreSQL: one row a key, and a swap is one conditional statement. The server's clock decides expiry. For a
+ * key it never runs backwards, even if the clock is set back: each change is at least a millisecond after the last one.
  *
  * @example
  * const register = postgresRegister({ pool: new pg.Pool({ connectionString }) })
@@ -43,29 +31,29 @@ const resolveMs = 5000
  */
 export function postgresRegister(options: PostgresRegisterOptions): Register<PostgresStep> {
   const { pool, pollMs = 1000 } = options
-  const gateway = new Gateway(options, wantedVersion)
+  const database = new Database(options, registerVersion)
   const readings = new Map<string, { now: Now; at: number }>()
-  let timeline: string = timelineOfServer
+  let timelineSql = serverTimeline
 
-  function* query(sql: string, ...values: unknown[]): Queries<Row[]> {
-    return (yield { sql, values }) as Row[]
+  function* query(sql: string, ...values: unknown[]): Queries<SqlRow[]> {
+    return (yield { sql, values }) as SqlRow[]
   }
 
-  /** Asks for one row of a key, with the time. */
-  function* look(key: string, sql: (timeline: string) => string): Queries<Row | undefined> {
+  /** Reads one row of a key, together with the time. */
+  function* readWithTime(key: string, sql: (timeline: string) => string): Queries<SqlRow | undefined> {
     for (;;) {
       try {
-        return (yield* query(sql(timeline), key))[0]
+        return (yield* query(sql(timelineSql), key))[0]
       } catch (error) {
-        // Not every server of this protocol has a log to ask about.
-        if (timeline === noTimeline || !withoutTimeline.has(stateBehind(error))) throw error
-        timeline = noTimeline
+        // Other servers that speak the protocol of PostgreSQL may have no timeline, or not show it to this role.
+        if (timelineSql === noTimeline || !timelineRefused.has(sqlState(error))) throw error
+        timelineSql = noTimeline
       }
     }
   }
 
   function* read(key: string): Queries<RegisterEntry> {
-    const row = yield* look(key, readSql)
+    const row = yield* readWithTime(key, readSql)
     if (row === undefined) return { epoch: 0, text: undefined }
     readings.set(key, { now: nowOf(row), at: systemClock.mono() })
     return { epoch: Number(row.epoch), text: row.text as string }
@@ -76,29 +64,34 @@ export function postgresRegister(options: PostgresRegisterOptions): Register<Pos
       const [row] = yield* query(...swapStatement(key, expected, text))
       return row === undefined ? undefined : Number(row.epoch)
     } catch (error) {
-      if (isConflict(causeOf(error))) return undefined
-      if (!isUncertain(causeOf(error))) throw error
-      return yield* resolve(key, expected, text, error)
+      if (isConflict(error)) return undefined
+      if (!isUncertain(error)) throw error
+      return yield* lookUpSwap(key, expected, text, error)
     }
   }
 
   /**
-   * The answer was lost, not necessarily the swap. No text is written twice: if ours is there, it was won. If it is not, it is lost, or comes
-   * yet, which is the same for whoever reads and tries again.
+   * Reads what became of a swap whose answer was lost. No two swaps write the same text: if the key has this one, the swap
+   * has won. Otherwise it has lost, or the server carries it out later; in both cases the caller reads again and retries.
    */
-  function* resolve(key: string, expected: number, text: string, lost: unknown): Queries<number | undefined> {
-    const end = systemClock.mono() + resolveMs
+  function* lookUpSwap(
+    key: string,
+    expected: number,
+    text: string,
+    lost: unknown,
+  ): Queries<number | undefined> {
+    const end = systemClock.mono() + lookUpMs
     for (let pause = 10; ; pause = Math.min(500, pause * 2)) {
       try {
-        const held = yield* read(key)
-        if (held.epoch === expected + 1 && held.text === text) return held.epoch
-        if (held.epoch !== expected || !(causeOf(lost) instanceof Late)) return undefined
+        const entry = yield* read(key)
+        if (entry.epoch === expected + 1 && entry.text === text) return entry.epoch
+        if (entry.epoch !== expected || !isTimeout(lost)) return undefined
       } catch (error) {
-        if (!isUncertain(causeOf(error)) || systemClock.mono() + pause > end) throw lost
+        if (!isUncertain(error) || systemClock.mono() + pause > end) throw lost
         yield { pause }
         continue
       }
-      // It still waits for its turn. To line up behind it, again and again, would only use up the connections.
+      // The swap still waits in the server for another transaction. A retry would wait behind it and occupy a connection.
       throw lost
     }
   }
@@ -106,13 +99,13 @@ export function postgresRegister(options: PostgresRegisterOptions): Register<Pos
   function* now(key?: string): Queries<Now> {
     const reading = key === undefined ? undefined : readings.get(key)
     if (key !== undefined) readings.delete(key)
-    if (reading !== undefined && systemClock.mono() - reading.at < justNowMs) return reading.now
-    return nowOf((yield* look(key ?? '', nowSql)) ?? {})
+    if (reading !== undefined && systemClock.mono() - reading.at < recentMs) return reading.now
+    return nowOf((yield* readWithTime(key ?? '', nowSql)) ?? {})
   }
 
   async function perform(step: PostgresStep): Promise<unknown> {
     if ('pause' in step) return await new Promise((resolve) => setTimeout(resolve, step.pause))
-    return await gateway.ask(async () => (await pool.query(step.sql, step.values)).rows)
+    return await database.query(step.sql, ...step.values)
   }
 
   return {
@@ -122,10 +115,8 @@ export function postgresRegister(options: PostgresRegisterOptions): Register<Pos
     now,
     perform,
     *writtenAt(key) {
-      const [row] = yield* query(
-        `SELECT ${milliseconds('written_at')} AS at FROM stint.register WHERE key = $1`,
-        key,
-      )
+      const sql = `SELECT ${milliseconds('written_at')} AS at FROM stint.register WHERE key = $1`
+      const [row] = yield* query(sql, key)
       return row?.at as number | undefined
     },
     *keys() {
@@ -137,10 +128,71 @@ export function postgresRegister(options: PostgresRegisterOptions): Register<Pos
   }
 }
 
-/** One clock for everybody: that of the server. */
-const nowOf = ({ now, timeline }: Row): Now => {
+/** The server has one clock for all clients, wall time and monotonic time alike. */
+function nowOf({ now, timeline }: SqlRow): Now {
   const wall = now as number
   return { wall, mono: wall, clock: 'postgres', era: `pg${String(timeline)}` }
 }
 
-const stateBehind = (error: unknown): string | undefined => sqlStateOf(causeOf(error))
+/** Polls the epoch of a key and reports each change; returns a function that stops it. Does not keep the process alive. */
+function pollEpoch(pool: PostgresPool, key: string, everyMs: number, onChange: () => void): () => void {
+  let last: string | undefined
+  let asking = false
+  const look = async (): Promise<void> => {
+    // While the server is slow, one query at a time is enough.
+    if (asking) return
+    asking = true
+    try {
+      const { rows } = await pool.query('SELECT epoch FROM stint.register WHERE key = $1', [key])
+      const epoch = String(rows[0]?.epoch ?? 0)
+      if (last !== undefined && last !== epoch) onChange()
+      last = epoch
+    } catch {
+      // A watch is only a hint. The holder of a lease learns about an unreachable server from its next refresh.
+    } finally {
+      asking = false
+    }
+  }
+  void look()
+  const timer = setInterval(() => void look(), everyMs).unref()
+  return () => clearInterval(timer)
+}
+
+/**
+ * SQL for the timeline of the server's write-ahead log. A replica that takes over begins a new timeline, and may lack the
+ * last writes of the old primary.
+ */
+const serverTimeline = `CASE WHEN pg_is_in_recovery() THEN '' ELSE substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) END`
+const noTimeline = `''`
+/** Unknown function, permission denied, not supported, not in this state. */
+const timelineRefused = new Set<string | undefined>(['42883', '42501', '0A000', '55000'])
+
+/** SQL for the time of a key: the server's clock, but never before the last write. */
+const timeSince = (writtenAt: string, timeline: string): string =>
+  `${milliseconds(`greatest(clock_timestamp(), ${writtenAt})`)} AS now, ${timeline} AS timeline`
+
+/** Returns no row for a key that was never written. */
+const readSql = (timeline: string): string =>
+  `SELECT epoch, text, ${timeSince('written_at', timeline)} FROM stint.register WHERE key = $1`
+
+/** Returns a row for any key. */
+const nowSql = (timeline: string): string =>
+  `SELECT ${timeSince('(SELECT written_at FROM stint.register WHERE key = $1)', timeline)}`
+
+/** The whole swap. Of several writers that expect the same epoch, the first changes a row and the others change none. */
+const swapStatement = (key: string, expected: number, text: string): [string, ...unknown[]] =>
+  expected === 0
+    ? [
+        `INSERT INTO stint.register (key, epoch, text, written_at) VALUES ($1, 1, $2, clock_timestamp())
+        ON CONFLICT (key) DO NOTHING RETURNING epoch`,
+        key,
+        text,
+      ]
+    : [
+        `UPDATE stint.register SET epoch = epoch + 1, text = $3,
+        written_at = greatest(clock_timestamp(), written_at + interval '1 millisecond')
+        WHERE key = $1 AND epoch = $2 RETURNING epoch`,
+        key,
+        expected,
+        text,
+      ]

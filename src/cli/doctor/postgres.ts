@@ -1,6 +1,5 @@
-import { knownVersion } from '../../postgres/migrations.ts'
 import type { PostgresPool } from '../../postgres/pool.ts'
-import { assertSchema, readSchemaVersion } from '../../postgres/schema-version.ts'
+import { assertSchema, knownVersion, readSchemaVersion } from '../../postgres/schema.ts'
 import { systemClock } from '../../base/process/clock.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { askServer } from '../health/ask-server.ts'

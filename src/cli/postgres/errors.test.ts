@@ -4,7 +4,7 @@ import { errorOf, LockWorld } from '../../../test/support/lock-world.ts'
 import { PostgresServer } from '../../../test/support/postgres.ts'
 import { grants } from '../../../test/support/postgres-world.ts'
 import { type Finished, until } from '../../../test/support/world.ts'
-import { knownVersion, migrationScript } from '../../postgres/migrations.ts'
+import { knownVersion, migrationScript } from '../../postgres/schema.ts'
 
 /** One that has to be written otherwise in a URL. */
 const password = 'hunter2/@:%'

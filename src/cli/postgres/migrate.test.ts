@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { dataOf, errorOf, LockWorld } from '../../../test/support/lock-world.ts'
 import { PostgresServer } from '../../../test/support/postgres.ts'
 import { projectRoot, stintBin } from '../../../test/support/world.ts'
-import { knownVersion } from '../../postgres/migrations.ts'
+import { knownVersion } from '../../postgres/schema.ts'
 
 let server: PostgresServer
 beforeAll(async () => {

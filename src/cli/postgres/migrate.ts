@@ -1,7 +1,7 @@
 import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { migrate } from '../../postgres/migrate.ts'
-import { migrationScript } from '../../postgres/migrations.ts'
+import { migrationScript } from '../../postgres/schema.ts'
 import { needServer, storeOption } from '../store.ts'
 import { openPool } from './open-pool.ts'
 

@@ -1,4 +1,4 @@
-import { untilOnDisk } from '../statements.ts'
+import { untilOnDisk } from '../database.ts'
 import type { Batch } from './batch.ts'
 
 const logRows = (log: 'journal' | 'audit', head: string, lines: string, blobs: string): string =>

@@ -1,5 +1,5 @@
 import { blobMissing, type BlobName, type LogRecord, nameBlob } from '../../session/log/index.ts'
-import type { Database } from './database.ts'
+import type { Database } from '../database.ts'
 
 /** Content named by its hash. */
 export interface Content extends BlobName {

@@ -1,6 +1,6 @@
 import type { LogEnds } from '../../session/log/index.ts'
 import { factsOf, type Manifest } from '../../session/manifest.ts'
-import { untilOnDisk } from '../statements.ts'
+import { untilOnDisk } from '../database.ts'
 import type { Claim } from './session-hold.ts'
 import { factColumns } from './revise-statement.ts'
 import { manifestText, postgresId } from './session-row.ts'

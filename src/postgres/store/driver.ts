@@ -12,8 +12,9 @@ import { emptyLogEnds } from '../../session/log/index.ts'
 import type { Manifest } from '../../session/manifest.ts'
 import type { Holder, ListOptions, SessionSummary } from '../../session/store.ts'
 import { checkSessionId, sessionExists } from '../../session/session-id.ts'
+import { sessionVersion } from '../schema.ts'
 import { createStatement } from './create-statement.ts'
-import { Database, type DatabaseOptions } from './database.ts'
+import { Database, type DatabaseOptions } from '../database.ts'
 import { forkRows } from './fork.ts'
 import { newClaim, release, take } from './session-hold.ts'
 import { type OpenContext, openNew, openTaken } from './open-session.ts'
@@ -36,7 +37,7 @@ export class PostgresDriver implements StoreDriver {
   readonly #clock: Clock
 
   constructor({ clock = systemClock, ...options }: PostgresDriverOptions) {
-    this.#database = new Database(options)
+    this.#database = new Database(options, sessionVersion)
     this.#clock = clock
   }
 
@@ -53,10 +54,10 @@ export class PostgresDriver implements StoreDriver {
       lastAt,
     })
     const database = this.#database
-    // A server that is not there is not insisted on.
-    await database.ready()
-    await database.insist(() => database.query(...statement))
-    const [row] = await database.insist(() => database.query(selectRows('id = $1'), id))
+    // Fails at once if the server is away: only a held session waits for it.
+    await database.assertReady()
+    await database.retry(() => database.query(...statement))
+    const [row] = await database.retry(() => database.query(selectRows('id = $1'), id))
     // What is there with our token is ours, whichever try has made it.
     if (row === undefined || row.token !== claim.token) throw sessionExists(id)
     return openNew(this.#context(hold, guard), rowOf(row), claim.token, manifest)

@@ -3,7 +3,7 @@ import { emptyLogEnd, forkPoint, type LogEnd, type LogName, parseLogRecord } fro
 import type { Manifest } from '../../session/manifest.ts'
 import { sessionExists } from '../../session/session-id.ts'
 import { createStatement } from './create-statement.ts'
-import type { Ask, Database } from './database.ts'
+import type { Database, Query } from '../database.ts'
 import { tailOf } from './log-lines.ts'
 import { recover } from './recover.ts'
 import { findRow, manifestText, type SessionRow } from './session-row.ts'
@@ -25,32 +25,32 @@ export async function forkRows(
   const manifest = manifestAt(seq)
   const fork = (): Promise<void> =>
     database.transaction(
-      async (ask) => {
+      async (query) => {
         const audited =
           seq === source.ends.journal.seq
             ? audit.end.seq
-            : Math.min(audit.end.seq, await auditedAt(ask, source, seq))
+            : Math.min(audit.end.seq, await auditedAt(query, source, seq))
         const ends = {
-          journal: await endAt(ask, source, 'journal', seq),
-          audit: await endAt(ask, source, 'audit', audited),
+          journal: await endAt(query, source, 'journal', seq),
+          audit: await endAt(query, source, 'audit', audited),
         }
         const dowry = {
           epoch: source.epoch,
           ends,
-          ...(await measure(ask, source.key, seq, audited, source.lastAt)),
+          ...(await measure(query, source.key, seq, audited, source.lastAt)),
         }
-        const [made] = await ask(...createStatement(manifest, undefined, dowry))
-        if (made === undefined) return await assertOurs(ask, manifest)
-        await copy(ask, source, String(made.key), seq, audited)
+        const [made] = await query(...createStatement(manifest, undefined, dowry))
+        if (made === undefined) return await assertOurs(query, manifest)
+        await copy(query, source, String(made.key), seq, audited)
       },
       { long: true },
     )
-  await database.insist(fork)
+  await database.retry(fork)
 }
 
 /** An earlier try may have made it, and only its answer was lost. */
-async function assertOurs(ask: Ask, manifest: Manifest): Promise<void> {
-  const ours = await ask(
+async function assertOurs(query: Query, manifest: Manifest): Promise<void> {
+  const ours = await query(
     `SELECT FROM stint.session AS session JOIN stint.revision AS revision ON revision.session = session.key
     WHERE session.id = $1 AND session.removed_at IS NULL AND session.manifest = $2 AND revision.body = $3`,
     manifest.session_id,
@@ -61,9 +61,9 @@ async function assertOurs(ask: Ask, manifest: Manifest): Promise<void> {
 }
 
 /** How far the audit log had come when a record was written: the last time the journal says so. */
-async function auditedAt(ask: Ask, { key }: SessionRow, seq: number): Promise<number> {
+async function auditedAt(query: Query, { key }: SessionRow, seq: number): Promise<number> {
   for (let before = seq + 1; ;) {
-    const [row] = await ask(
+    const [row] = await query(
       `SELECT seq, line FROM stint.journal WHERE session = $1 AND seq < $2 AND line LIKE '%,"audit":{"count":%' ORDER BY seq DESC LIMIT 1`,
       key,
       before,
@@ -76,9 +76,9 @@ async function auditedAt(ask: Ask, { key }: SessionRow, seq: number): Promise<nu
   }
 }
 
-async function endAt(ask: Ask, source: SessionRow, log: LogName, seq: number): Promise<LogEnd> {
+async function endAt(query: Query, source: SessionRow, log: LogName, seq: number): Promise<LogEnd> {
   if (seq === 0) return emptyLogEnd(log)
-  const [row] = await ask(`SELECT line FROM stint.${log} WHERE session = $1 AND seq = $2`, source.key, seq)
+  const [row] = await query(`SELECT line FROM stint.${log} WHERE session = $1 AND seq = $2`, source.key, seq)
   if (row === undefined) throw logUnreadable(source.id, log, seq)
   return { seq, tail: tailOf(log, String(row.line)) }
 }
@@ -86,13 +86,13 @@ async function endAt(ask: Ask, source: SessionRow, log: LogName, seq: number): P
 const turnLine = String.raw`^\{"seq":\d+,"at":\d+,"group":\d+,"epoch":\d+,"type":"stint\.turn"`
 
 async function measure(
-  ask: Ask,
+  query: Query,
   key: string,
   seq: number,
   audited: number,
   lastAt: number,
 ): Promise<{ turns: number; bytes: number; lastAt: number }> {
-  const [row] = await ask(
+  const [row] = await query(
     `SELECT (SELECT count(*) FROM stint.journal WHERE session = $1 AND seq <= $2 AND line ~ $4) AS turns,
       (SELECT coalesce(sum(octet_length(line)), 0) FROM stint.journal WHERE session = $1 AND seq <= $2)
       + (SELECT coalesce(sum(octet_length(line)), 0) FROM stint.audit WHERE session = $1 AND seq <= $3)
@@ -118,12 +118,18 @@ const namedBlobs = `SELECT blob FROM stint.journal WHERE session = $1 AND seq <=
 const fittingSnapshots = `SELECT seq, body, payloads FROM stint.snapshot WHERE session = $1 AND seq <= $2
   AND (body::json -> 'audit' ->> 'seq')::bigint <= $3`
 
-async function copy(ask: Ask, source: SessionRow, to: string, seq: number, audited: number): Promise<void> {
+async function copy(
+  query: Query,
+  source: SessionRow,
+  to: string,
+  seq: number,
+  audited: number,
+): Promise<void> {
   for (const [log, last] of [
     ['journal', seq],
     ['audit', audited],
   ] as const) {
-    const [copied] = await ask(
+    const [copied] = await query(
       `WITH copied AS (
         INSERT INTO stint.${log} (session, seq, line, blob)
         SELECT $2, seq, line, blob FROM stint.${log} WHERE session = $1 AND seq <= $3 RETURNING seq
@@ -134,7 +140,7 @@ async function copy(ask: Ask, source: SessionRow, to: string, seq: number, audit
     )
     if (Number(copied?.count) !== last) throw logUnreadable(source.id, log, last)
   }
-  await ask(
+  await query(
     `INSERT INTO stint.blob (session, sha256, content)
     SELECT $4, sha256, content FROM stint.blob WHERE session = $1 AND sha256 IN (${namedBlobs})`,
     source.key,
@@ -143,7 +149,7 @@ async function copy(ask: Ask, source: SessionRow, to: string, seq: number, audit
     to,
   )
   // In one statement: between two, others could be taken for these.
-  await ask(
+  await query(
     `WITH fitting AS (${fittingSnapshots}), snapshots AS (
       INSERT INTO stint.snapshot (session, seq, body, payloads) SELECT $4, seq, body, payloads FROM fitting
     )

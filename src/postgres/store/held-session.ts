@@ -13,7 +13,7 @@ import type {
 import { type LogName, type LogRecord, sessionClosed } from '../../session/log/index.ts'
 import { factsOf, type Manifest, type Revision, revised } from '../../session/manifest.ts'
 import type { FoldedState } from '../../session/state.ts'
-import type { Database } from './database.ts'
+import type { Database } from '../database.ts'
 import { sessionFenced } from '../../session/holder.ts'
 import { release } from './session-hold.ts'
 import { readJournalBackwards, readLog } from './read-records.ts'
@@ -80,7 +80,7 @@ export class PostgresSession implements HeldSession {
       const latest = next.revisions.at(-1) as Revision
       const body = JSON.stringify(latest)
       guard.check(Buffer.from(body))
-      await database.insist(async () => {
+      await database.retry(async () => {
         const [done] = await database.query(
           ...reviseStatement(row.key, token, latest.rev, body, factsOf(next)),
         )
@@ -97,7 +97,7 @@ export class PostgresSession implements HeldSession {
       // All at once: what is acknowledged from here on is in neither, the state or the ends.
       const draft = draftSnapshot(this.#writer.ends, state, clock.now(), payloadOf)
       for (const { content } of draft.payloads) guard.check(Buffer.from(content))
-      await database.insist(() => writeSnapshot(database, row, token, draft))
+      await database.retry(() => writeSnapshot(database, row, token, draft))
       return draft.ends.journal.seq
     })
   }

@@ -6,7 +6,7 @@ import {
   type LogRecord,
   parseLogRecord,
 } from '../../session/log/index.ts'
-import type { Database } from './database.ts'
+import type { Database } from '../database.ts'
 
 /** A row of a log. */
 export interface LogLine {

@@ -5,7 +5,7 @@ import { damageFound } from '../../session/damage-error.ts'
 import type { Manifest } from '../../session/manifest.ts'
 import { visitedRecords } from '../../session/snapshot-policy.ts'
 import { brokenSlots, emptyState, nothingToReport } from '../../session/state.ts'
-import type { Database } from './database.ts'
+import type { Database } from '../database.ts'
 import { PostgresSession } from './held-session.ts'
 import { giveBack, type Taken } from './session-hold.ts'
 import { damageHint, recoveredDamage, isAt, recover } from './recover.ts'
@@ -38,7 +38,7 @@ export const openNew = (
 export async function openTaken(context: OpenContext, taken: Taken): Promise<PostgresSession> {
   const { database } = context
   try {
-    return await database.insist(() => openRow(context, taken))
+    return await database.retry(() => openRow(context, taken))
   } catch (error) {
     const isDamage = error instanceof StintError && /_CORRUPT$|^BLOB_MISSING$/.test(error.code)
     await giveBack(database, taken, isDamage ? error.message : undefined).catch(() => {

@@ -1,5 +1,6 @@
 import type { PostgresPool } from '../pool.ts'
-import { Database } from './database.ts'
+import { sessionVersion } from '../schema.ts'
+import { Database } from '../database.ts'
 
 export interface PurgeOptions {
   pool: PostgresPool
@@ -24,19 +25,19 @@ const tables = ['journal', 'audit', 'revision', 'blob', 'snapshot', 'state', 'sp
  */
 export async function purge({ pool, olderThanMs = purgeAfterMs }: PurgeOptions): Promise<PurgeReport> {
   const report = { sessions: 0, records: 0 }
-  const database = new Database({ pool })
+  const database = new Database({ pool }, sessionVersion)
   // One at a time: however much there is, nobody waits for long.
   for (;;) {
     const records = await database.transaction(
-      async (ask) => {
-        const [session] = await ask(
+      async (query) => {
+        const [session] = await query(
           `DELETE FROM stint.session WHERE key = (SELECT key FROM stint.session
             WHERE removed_at <= clock_timestamp() - $1::float8 * interval '1 millisecond' ORDER BY key LIMIT 1)
           RETURNING key, head_seq`,
           olderThanMs,
         )
         if (session === undefined) return undefined
-        for (const table of tables) await ask(`DELETE FROM stint.${table} WHERE session = $1`, session.key)
+        for (const table of tables) await query(`DELETE FROM stint.${table} WHERE session = $1`, session.key)
         return Number(session.head_seq)
       },
       { long: true },

@@ -1,7 +1,7 @@
 import type { RecordRange } from '../../session/driver.ts'
 import { checkRecord, type LogName, type LogRecord, parseLogRecord } from '../../session/log/index.ts'
 import { readData } from './blob-row.ts'
-import type { Database } from './database.ts'
+import type { Database } from '../database.ts'
 import { linesOf, type LogLine } from './log-lines.ts'
 
 /** The records of a log, in order, as far as they are whole: it ends before the first that is bad or missing. Safe while somebody else writes. */

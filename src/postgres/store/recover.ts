@@ -12,7 +12,7 @@ import {
 } from '../../session/log/index.ts'
 import { emptyState, ownPrefix, type FoldedState, takeAudit, takeRecord } from '../../session/state.ts'
 import { readData } from './blob-row.ts'
-import type { Database } from './database.ts'
+import type { Database } from '../database.ts'
 import { type LogScan, scanLog, tailOf } from './log-lines.ts'
 import { newestSnapshots } from './snapshots.ts'
 import type { SessionRow } from './session-row.ts'

@@ -1,5 +1,5 @@
 import type { Facts } from '../../session/manifest.ts'
-import { untilOnDisk } from '../statements.ts'
+import { untilOnDisk } from '../database.ts'
 
 /**
  * One more revision, and what the revisions say now, for lists. Sent again it finds its own revision: nobody else could have written it, and it is

@@ -9,7 +9,7 @@ import {
   sessionLocked,
   silenceMs,
 } from '../../session/holder.ts'
-import type { Database } from './database.ts'
+import type { Database } from '../database.ts'
 import { findRow, type RemoteHolder, type SessionRow } from './session-row.ts'
 
 /** Over plain data: may a session with this row be taken? By the server's clock. */
@@ -66,7 +66,7 @@ export async function take(
     const silence = standing === 'silent' && !force ? silenceMs : null
     const sql = takeSql(remove ? ', removed_at = clock_timestamp()' : '')
     const seen = [before.key, before.token ?? null, claim.token, claim.holder, before.epoch, silence]
-    const won = await database.insist(async () => {
+    const won = await database.retry(async () => {
       const [row] = await database.query(sql, ...seen)
       return row !== undefined || (await hasToken(database, before.key, claim.token))
     })
@@ -91,7 +91,7 @@ async function hasToken(database: Database, key: string, token: string): Promise
 
 /** From now on nobody else changes it. */
 async function currentRow(database: Database, id: string, token: string): Promise<SessionRow> {
-  const row = await database.insist(() => findRow(database, id))
+  const row = await database.retry(() => findRow(database, id))
   if (row.token !== token) throw sessionFenced(id)
   return row
 }
@@ -114,7 +114,7 @@ export async function giveBack(database: Database, { token, before }: Taken, dam
 
 /** Gives it back; nobody can be writing any more. */
 export async function release(database: Database, { id, key }: SessionRow, token: string): Promise<void> {
-  await database.insist(async () => {
+  await database.retry(async () => {
     const [row] = await database.query(
       `UPDATE stint.session SET (token, holder, since, beat) = (NULL, NULL, NULL, NULL) WHERE key = $1 AND token = $2 RETURNING key`,
       key,

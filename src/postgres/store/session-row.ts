@@ -1,12 +1,12 @@
-import type { Row } from '../pool.ts'
-import { milliseconds } from '../statements.ts'
+import type { SqlRow } from '../pool.ts'
+import { milliseconds } from '../database.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import type { LogEnds } from '../../session/log/index.ts'
 import { parseHolder } from '../../session/holder.ts'
 import { type Manifest, parseManifest } from '../../session/manifest.ts'
 import { assertWrittenBy, checkSessionId, sessionNotFound } from '../../session/session-id.ts'
 import type { Holder } from '../../session/store.ts'
-import type { Database } from './database.ts'
+import type { Database } from '../database.ts'
 
 /** What every manifest of this store names as the store that wrote it. */
 export const postgresId = 'postgres'
@@ -48,7 +48,7 @@ const rowColumns = `key, id, store, manifest, rev, tool, title, workspace, epoch
 export const selectRows = (where: string): string =>
   `SELECT ${rowColumns} FROM stint.session WHERE removed_at IS NULL AND ${where}`
 
-export function rowOf(row: Row): SessionRow {
+export function rowOf(row: SqlRow): SessionRow {
   const text = (name: string): string | undefined => (row[name] as string | null) ?? undefined
   const count = (name: string): number => Number(row[name])
   const epoch = count('epoch')
@@ -76,7 +76,7 @@ export function rowOf(row: Row): SessionRow {
   }
 }
 
-function holderOf({ holder, since, beat }: Row, epoch: number): RemoteHolder | undefined {
+function holderOf({ holder, since, beat }: SqlRow, epoch: number): RemoteHolder | undefined {
   let value: Record<string, unknown>
   try {
     value = JSON.parse(String(holder)) as Record<string, unknown>

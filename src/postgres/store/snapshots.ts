@@ -10,7 +10,7 @@ import {
 } from '../../session/log/index.ts'
 import type { FoldedState } from '../../session/state.ts'
 import { type Content, contentOf } from './blob-row.ts'
-import type { Database } from './database.ts'
+import type { Database } from '../database.ts'
 import { sessionFenced } from '../../session/holder.ts'
 import type { SessionRow } from './session-row.ts'
 
@@ -46,40 +46,40 @@ export async function writeSnapshot(
 ): Promise<void> {
   const { seq } = ends.journal
   const names = payloads.map(({ sha256 }) => sha256)
-  await database.transaction(async (ask) => {
-    const held = await ask(
+  await database.transaction(async (query) => {
+    const held = await query(
       'UPDATE stint.session SET beat = clock_timestamp() WHERE key = $1 AND token = $2 RETURNING key',
       key,
       token,
     )
     if (held.length === 0) throw sessionFenced(id)
-    const there = await ask(
+    const there = await query(
       'SELECT sha256 FROM stint.state WHERE session = $1 AND sha256 = ANY ($2::text[])',
       key,
       names,
     )
     const known = new Set(there.map(({ sha256 }) => sha256))
     const fresh = payloads.filter(({ sha256 }) => !known.has(sha256))
-    await ask(
+    await query(
       `INSERT INTO stint.state (session, sha256, content) SELECT $1, new.* FROM unnest($2::text[], $3::text[]) AS new`,
       key,
       fresh.map(({ sha256 }) => sha256),
       fresh.map(({ content }) => content),
     )
-    await ask('DELETE FROM stint.snapshot WHERE session = $1 AND seq = $2', key, seq)
-    await ask(
+    await query('DELETE FROM stint.snapshot WHERE session = $1 AND seq = $2', key, seq)
+    await query(
       'INSERT INTO stint.snapshot (session, seq, body, payloads) VALUES ($1, $2, $3, $4::text[])',
       key,
       seq,
       body,
       names,
     )
-    await ask(
+    await query(
       `DELETE FROM stint.snapshot WHERE session = $1 AND seq NOT IN
         (SELECT seq FROM stint.snapshot WHERE session = $1 ORDER BY seq DESC LIMIT ${keptSnapshots})`,
       key,
     )
-    await ask(
+    await query(
       `DELETE FROM stint.state AS state WHERE session = $1 AND NOT EXISTS
         (SELECT FROM stint.snapshot AS named WHERE named.session = $1 AND state.sha256 = ANY (named.payloads))`,
       key,

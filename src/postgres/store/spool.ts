@@ -1,8 +1,8 @@
 import { ulid } from '../../base/text/id.ts'
 import type { SpoolEntry } from '../../session/driver.ts'
 import { sessionNotFound } from '../../session/session-id.ts'
-import { untilOnDisk } from '../statements.ts'
-import type { Database } from './database.ts'
+import { untilOnDisk } from '../database.ts'
+import type { Database } from '../database.ts'
 
 /** For how long an entry that was taken in is remembered: whoever left it may be trying to, still. */
 const rememberedFor = '1 day'
@@ -10,7 +10,7 @@ const rememberedFor = '1 day'
 /** Leaves entries for the next writer. It takes them in by the order of their marks, which is the order of time. */
 export async function leave(database: Database, id: string, entries: readonly SpoolEntry[]): Promise<void> {
   const marks = entries.map(() => ulid())
-  await database.insist(async () => {
+  await database.retry(async () => {
     // Sent again, it finds its own marks, also when they were taken in meanwhile.
     const [row] = await database.query(
       `WITH found AS (SELECT key FROM stint.session WHERE id = $1 AND removed_at IS NULL), left_there AS (

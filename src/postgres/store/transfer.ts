@@ -7,7 +7,7 @@ import { importedManifest, type SessionTransfer } from '../../session/transfer.t
 import { checkSessionId, sessionExists } from '../../session/session-id.ts'
 import { readBlob } from './blob-row.ts'
 import { createStatement } from './create-statement.ts'
-import type { Ask, Database } from './database.ts'
+import type { Database, Query } from '../database.ts'
 import { rowStanding } from './session-hold.ts'
 import { follow, linesOf } from './log-lines.ts'
 import { damageHint } from './recover.ts'
@@ -46,12 +46,12 @@ export async function unpack(
   checkSessionId(id)
   const manifest = importedManifest(parcel, { id, store: postgresId, now })
   await database.transaction(
-    async (ask) => {
+    async (query) => {
       const { ends, turns } = parcel
       const dowry = { epoch: 1, ends, turns, bytes: 0, lastAt: Date.parse(manifest.created_at) }
-      const [made] = await ask(...createStatement(manifest, undefined, dowry))
+      const [made] = await query(...createStatement(manifest, undefined, dowry))
       if (made === undefined) throw sessionExists(id)
-      const unpacking = new Unpacking(ask, parcel, String(made.key))
+      const unpacking = new Unpacking(query, parcel, String(made.key))
       await unpacking.log('journal')
       await unpacking.log('audit')
       await unpacking.finish()
@@ -65,7 +65,7 @@ export async function unpack(
 const most = { lines: 2000, bytes: 4 << 20 }
 
 class Unpacking {
-  readonly #ask: Ask
+  readonly #query: Query
   readonly #parcel: SessionTransfer
   readonly #key: string
   readonly #blobs = new Set<string>()
@@ -73,8 +73,8 @@ class Unpacking {
   #epoch = 0
   #lastAt: number | undefined
 
-  constructor(ask: Ask, parcel: SessionTransfer, key: string) {
-    this.#ask = ask
+  constructor(query: Query, parcel: SessionTransfer, key: string) {
+    this.#query = query
     this.#parcel = parcel
     this.#key = key
   }
@@ -110,14 +110,14 @@ class Unpacking {
     for (const sha256 of this.#blobs) {
       const content = await this.#parcel.blob({ sha256, bytes: 0 })
       this.#bytes += Buffer.byteLength(content)
-      await this.#ask(
+      await this.#query(
         'INSERT INTO stint.blob (session, sha256, content) VALUES ($1, $2, $3)',
         this.#key,
         sha256,
         content,
       )
     }
-    await this.#ask(
+    await this.#query(
       `UPDATE stint.session SET bytes = $2, epoch = $3, last_at = coalesce(to_timestamp($4::float8 / 1000), last_at) WHERE key = $1`,
       this.#key,
       this.#bytes,
@@ -130,7 +130,7 @@ class Unpacking {
     log: LogName,
     rows: readonly { seq: number; line: string; blob: string | null }[],
   ): Promise<void> {
-    await this.#ask(
+    await this.#query(
       `INSERT INTO stint.${log} (session, seq, line, blob)
       SELECT $1, new.* FROM unnest($2::bigint[], $3::text[], $4::text[]) AS new`,
       this.#key,

@@ -1,7 +1,7 @@
 import { StintError } from '../../base/errors/stint-error.ts'
 import type { LogEnds, LogName } from '../../session/log/index.ts'
 import type { Batch } from './batch.ts'
-import type { Database } from './database.ts'
+import type { Database } from '../database.ts'
 import { tailOf } from './log-lines.ts'
 
 /** A record that is there. */
@@ -57,7 +57,7 @@ export async function findLanded(
     const { log, end } = attempt
     const { seq, tail } = end[log]
     const sql = `SELECT line FROM stint.${log} WHERE session = $1 AND seq = $2`
-    const [there] = await database.insist(() => database.query(sql, key, seq))
+    const [there] = await database.retry(() => database.query(sql, key, seq))
     if (there !== undefined && tailOf(log, String(there.line)) === tail) return attempt
   }
   return undefined

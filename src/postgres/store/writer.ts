@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/process/clock.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import type { LogEntry, WriteGuard } from '../../session/driver.ts'
-import { causeOf, sqlStateOf } from '../explain.ts'
+import { isUncertain, sqlState } from '../postgres-errors.ts'
 import { LazyCommit, type LogEnds, type LogName } from '../../session/log/index.ts'
 import { appendStatement } from './append-statement.ts'
 import {
@@ -15,7 +15,7 @@ import {
   type Written,
 } from './uncertain-append.ts'
 import { type Body, bodyOf, encodeBatch } from './batch.ts'
-import { type Database, isUnknown } from './database.ts'
+import type { Database } from '../database.ts'
 import { sessionFenced } from '../../session/holder.ts'
 import { rowOf, selectRows, type SessionRow } from './session-row.ts'
 
@@ -140,12 +140,12 @@ export class SessionWriter {
       for (const { content } of batch.contents) guard.check(Buffer.from(content))
       const attempt = attemptOf(batch, items)
       try {
-        const rows = await database.insist(() => database.query(...appendStatement(row.key, token, batch)))
+        const rows = await database.retry(() => database.query(...appendStatement(row.key, token, batch)))
         if (rows.length > 0) return this.#acknowledge(attempt)
         // It changed nothing: it was carried out before, or somebody else has come, or an earlier one has landed after all.
         if (await this.#settle(attempt)) return
       } catch (error) {
-        if (isUnknown(error)) this.#unsure.push(attempt)
+        if (isUncertain(error)) this.#unsure.push(attempt)
         throw this.#explain(error)
       }
     }
@@ -156,7 +156,7 @@ export class SessionWriter {
   async #settle(attempt?: Attempt): Promise<boolean> {
     const { database, row, token } = this.#options
     const candidates = attempt === undefined ? this.#unsure : [attempt, ...this.#unsure]
-    const [found] = await database.insist(() => database.query(selectRows('key = $1'), row.key))
+    const [found] = await database.retry(() => database.query(selectRows('key = $1'), row.key))
     const now = found === undefined ? undefined : rowOf(found)
     if (now?.token !== token) {
       const landed = await findLanded(database, row.key, candidates)
@@ -180,7 +180,7 @@ export class SessionWriter {
   }
 
   #explain(error: unknown): unknown {
-    if (sqlStateOf(causeOf(error)) !== '23505') return error
+    if (sqlState(error) !== '23505') return error
     this.#broken = new StintError(
       'JOURNAL_CORRUPT',
       `session ${this.#options.row.id} has records beyond its end`,

@@ -1,0 +1,115 @@
+import type { ErrorCode } from '../base/errors/error-table.ts'
+import { errorCode, StintError } from '../base/errors/stint-error.ts'
+
+/** The server did not answer in time. It may still carry out what it was asked. */
+export class TimedOut extends Error {}
+
+/** The five characters by which the server names an error (`42P01`). Undefined if the error did not come from the server. */
+export function sqlState(error: unknown): string | undefined {
+  const code = errorCode(pgError(error))
+  // `EPIPE` has five characters as well, but no digit.
+  return code !== undefined && /^(?=.*\d)[0-9A-Z]{5}$/.test(code) ? code : undefined
+}
+
+/** The error that `pg` threw, behind the one we made of it. Undefined for a decision of ours, which has no cause. */
+const pgError = (error: unknown): unknown => (error instanceof StintError ? error.cause : error)
+
+export const isTimeout = (error: unknown): boolean => pgError(error) instanceof TimedOut
+
+/** True if the server has refused the statement because of a concurrent one: nothing was done, and a retry may succeed. */
+export const isConflict = (error: unknown): boolean => ['40001', '40P01'].includes(sqlState(error) ?? '')
+
+/** True if no answer came, or the connection was lost: the server may have carried out the statement or not. */
+export function isUncertain(error: unknown): boolean {
+  const state = sqlState(error)
+  if (state === undefined) return !isProgramError(pgError(error))
+  return state.startsWith('08') || state.startsWith('57P') || state === '57014'
+}
+
+/** A bug of the caller or of ours, which must not be dressed up as a problem of the server. */
+const isProgramError = (error: unknown): boolean =>
+  !(error instanceof Error) ||
+  ['TypeError', 'RangeError', 'ReferenceError', 'SyntaxError'].includes(error.name)
+
+interface Explanation {
+  code: ErrorCode
+  hint?: string
+}
+
+const grant = 'Grant the role what docs/postgres.md lists, or use another role.'
+const credentials =
+  'Check user and password: in the URL, in PGPASSWORD, or in the password file (PGPASSFILE).'
+const utf8 = 'Use a database with the encoding UTF8: this one cannot store every character.'
+
+/** By SQL state, or by its class, which is the first two characters. */
+const explanations: Readonly<Record<string, Explanation>> = {
+  '08': { code: 'POSTGRES_UNAVAILABLE' },
+  22021: { code: 'POSTGRES_SCHEMA', hint: utf8 },
+  '22P05': { code: 'POSTGRES_SCHEMA', hint: utf8 },
+  25006: { code: 'POSTGRES_READ_ONLY' },
+  '28': { code: 'POSTGRES_DENIED', hint: credentials },
+  '3D000': { code: 'POSTGRES_SCHEMA', hint: 'Create that database, or correct its name in the URL.' },
+  '3F000': { code: 'POSTGRES_SCHEMA' },
+  '42P01': { code: 'POSTGRES_SCHEMA' },
+  42703: { code: 'POSTGRES_SCHEMA' },
+  42501: { code: 'POSTGRES_DENIED', hint: grant },
+  '53': { code: 'POSTGRES_UNAVAILABLE' },
+  53100: { code: 'DISK_FULL', hint: 'Free some space on the server of the database, then try again.' },
+  '55P03': { code: 'POSTGRES_UNAVAILABLE' },
+  '57': { code: 'POSTGRES_UNAVAILABLE' },
+  '58': { code: 'POSTGRES_UNAVAILABLE' },
+}
+
+/**
+ * Turns an error of `pg` into one that says what to do. It quotes the server, but never the connection string: no message
+ * contains a password.
+ */
+export function explainPostgres(error: unknown): unknown {
+  if (isInvalidUrl(error)) return invalidUrl()
+  if (error instanceof StintError || isProgramError(error)) return error
+  const state = sqlState(error)
+  if (state === undefined) return explainConnection(error)
+  const explanation = explanations[state] ?? explanations[state.slice(0, 2)]
+  if (explanation === undefined) return error
+  return new StintError(explanation.code, `PostgreSQL says: ${reason(error)}`, {
+    cause: error,
+    detail: `sqlstate=${state}`,
+    hint: explanation.hint,
+  })
+}
+
+const isInvalidUrl = (error: unknown): boolean =>
+  errorCode(error) === 'ERR_INVALID_URL' || (error instanceof Error && error.name === 'URIError')
+
+/** Without its cause, which contains the whole URL. */
+const invalidUrl = (): StintError =>
+  new StintError('ARG_ERROR', 'the URL of the PostgreSQL server is invalid', {
+    hint:
+      'It looks like postgres://user@host:5432/database; ' +
+      'in a password write @ as %40, / as %2F, : as %3A, % as %25.',
+  })
+
+/** An error without an SQL state is about the connection. */
+function explainConnection(error: unknown): StintError {
+  const errno = errorCode(error)
+  const detail = errno === undefined ? undefined : `errno=${errno}`
+  const why = reason(error)
+  // `pg` reports it like this if the server asks for a password and there is none.
+  if (why.startsWith('SASL'))
+    return new StintError('POSTGRES_DENIED', `PostgreSQL requires a password: ${why}`, {
+      cause: error,
+      hint: credentials,
+    })
+  if (errno === 'EACCES' || errno === 'EPERM')
+    return new StintError('POSTGRES_DENIED', `the connection to PostgreSQL is not permitted: ${why}`, {
+      cause: error,
+      detail,
+    })
+  return new StintError('POSTGRES_UNAVAILABLE', `cannot reach PostgreSQL: ${why}`, { cause: error, detail })
+}
+
+/** If a host has several addresses, node reports an AggregateError without a message, with one error for each address. */
+function reason(error: unknown): string {
+  const { message = '', errors } = error as { message?: string; errors?: readonly Error[] }
+  return message || errors?.[0]?.message || errorCode(error) || 'no reason given'
+}
