@@ -1,26 +1,46 @@
 import { StintError } from '../base/errors/stint-error.ts'
-import type { Place } from './install-scope.ts'
+import { newSessionId } from '../base/text/id.ts'
 import type { AgentName } from '../hook/hosts.ts'
+import { acquireLease, computeWorkspaceHash } from '../lease/index.ts'
+import type { InstallScope } from './agents.ts'
 
-/** What happened, or would happen, to one file. */
+/** The change of one file, made or planned. */
 export interface Change {
   agent: AgentName
-  place: Place
+  place: InstallScope
   path: string
   outcome: 'installed' | 'updated' | 'unchanged' | 'removed' | 'restored' | 'absent'
   before: Buffer | undefined
   after: Buffer | undefined
-  /** Where the file from before is kept. */
+  /** The path of a copy of the file from before the installation. */
   backup?: string
 }
 
-/** Says which file an error is about. */
-export function about<Result>(path: string, act: () => Result): Result {
+/** Adds the path of the file to a `SETTINGS_INVALID` error that does not name it. */
+export function namingFile<Result>(path: string, act: () => Result): Result {
   try {
     return act()
   } catch (error) {
     if (!(error instanceof StintError) || error.code !== 'SETTINGS_INVALID' || error.message.startsWith(path))
       throw error
     throw new StintError('SETTINGS_INVALID', `${path}: ${error.message}`, error.options)
+  }
+}
+
+/**
+ * Reads and writes a file under a lease, so that two stint processes do not overwrite each other's changes.
+ */
+export async function exclusively<Result>(path: string, act: () => Result): Promise<Result> {
+  const lease = await acquireLease({
+    workspace: { path, key: computeWorkspaceHash(path) },
+    sessionId: newSessionId(),
+    purpose: 'stint hook',
+    ttlMs: 60_000,
+    wait: 30_000,
+  })
+  try {
+    return act()
+  } finally {
+    await lease.release()
   }
 }

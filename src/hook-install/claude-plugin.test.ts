@@ -7,7 +7,7 @@ import { projectRoot } from '../../test/support/world.ts'
 import { version } from '../cli/version.ts'
 import { hosts } from '../hook/hosts.ts'
 import { claudePlugin } from './claude-plugin.ts'
-import { entriesOf } from './settings/entry.ts'
+import { hookEntries } from './settings/entry.ts'
 
 const built = join(projectRoot, 'dist/claude-plugin')
 const read = (path: string): string => readFileSync(join(built, path), 'utf8')
@@ -16,16 +16,16 @@ interface Hooks {
   hooks: Record<string, { matcher?: string; hooks: { command: string; timeout: number }[] }[]>
 }
 
-test('what is built is what the source says, with the hook that is built', () => {
+test('the build writes the files of the source, and the built hook', () => {
   for (const [path, text] of Object.entries(claudePlugin(version))) expect(read(path), path).toBe(text)
   for (const file of ['stint-hook.cjs', 'hook-main.cjs'])
     expect(read(`hook/${file}`)).toBe(readFileSync(join(projectRoot, 'dist/bin', file), 'utf8'))
 })
 
-test('it registers what the settings would: the same events, matchers and times', () => {
+test('the plugin registers the events, matchers and timeouts of the settings', () => {
   const { hooks } = JSON.parse(read('hooks/hooks.json')) as Hooks
   const program = ['node', 'x']
-  const entries = entriesOf('claude', { program, place: 'project' })
+  const entries = hookEntries('claude', { program, place: 'project' })
   expect(Object.keys(hooks)).toEqual(hosts.claude.events.map(({ name }) => name))
   for (const { event, matcher, handler } of entries)
     expect(hooks[event]).toMatchObject([
@@ -42,7 +42,7 @@ test('the manifest and the marketplace name the same plugin', () => {
   })
 })
 
-/** A copy of the plugin where Claude Code would have put it. */
+/** Copies the plugin to where Claude Code puts it. */
 function installed(world: HookUser): { root: string; call: (host: CommandHost) => Promise<boolean> } {
   const root = join(world.user, '.claude/plugins/cache/a b/stint')
   mkdirSync(root, { recursive: true })
@@ -57,11 +57,11 @@ function installed(world: HookUser): { root: string; call: (host: CommandHost) =
   return { root, call }
 }
 
-test('copied elsewhere, without the rest of stint, it lets pass and refuses; taken away, it blocks nobody', async () => {
+test('a copy of the plugin works without the rest of stint, and blocks nothing once its hook is removed', async () => {
   await using world = new HookUser()
   const { root, call } = installed(world)
   expect(await call('claude')).toBe(true)
-  // The session of the call itself ends with its process: the holder is another.
+  // The session of the call ends with its process, so another session takes the claim.
   await world.stint(['lock', 'break', '--session', 'session-a', '--yes'], { cwd: world.project })
   await world.stint(['lock', 'acquire', '--session', 'other-session'], { cwd: world.project })
   expect(await call('claude')).toBe(false)
@@ -70,7 +70,7 @@ test('copied elsewhere, without the rest of stint, it lets pass and refuses; tak
   expect(await call('copilot')).toBe(true)
 })
 
-test('the command asks stint only for what stint can tell', async () => {
+test('the commands in /stint:sessions work', async () => {
   await using world = new HookUser()
   const commands = [...read('commands/sessions.md').matchAll(/^!`stint (.*?) \|\|/gm)].map(([, words = '']) =>
     words.split(' '),

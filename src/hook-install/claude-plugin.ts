@@ -1,8 +1,8 @@
-import { entriesOf } from './settings/entry.ts'
+import { hookEntries } from './settings/entry.ts'
 
 /**
- * The files of a plugin for Claude Code: the same hooks as in its settings, and a command. Made by the build, next to a copy of the hook itself, since a plugin is
- * copied to where nothing else of ours is.
+ * Makes the files of a plugin for Claude Code: the hooks that stint writes into its settings, and a command.
+ * The build adds a copy of stint-hook, since Claude Code copies a plugin away from the rest of stint.
  */
 export function claudePlugin(version: string): Record<string, string> {
   return {
@@ -29,13 +29,13 @@ const description = 'No two sessions change one workspace at once: a tool call a
 const author = { name: 'stint' }
 const keywords = ['lock', 'session', 'workspace', 'worktree']
 
-/** Written into the command as Claude Code wants it: it may have blanks, and is known only when the hook is started. */
+/** Stands for the plugin's directory, which is only known when the hook starts, and may contain blanks. */
 const root = 'PLUGIN_ROOT'
 
 function pluginHooks(): Record<string, unknown[]> {
   const program = ['node', `${root}/hook/stint-hook.cjs`]
-  // As in a file that others get: it must not block who has no node.
-  const entries = entriesOf('claude', { program, place: 'project' })
+  // As in a shared file: the hooks must not block a user who has no node.
+  const entries = hookEntries('claude', { program, place: 'project' })
   return Object.fromEntries(
     entries.map(({ event, matcher, handler }) => [
       event,
@@ -52,7 +52,7 @@ const withRoot = (handler: Readonly<Record<string, unknown>>): Record<string, un
 const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`
 
 const sessions = `---
-description: Which sessions hold this workspace, and what is held elsewhere
+description: Show which sessions hold this workspace and others
 allowed-tools: Bash(stint lock status:*), Bash(stint lock list:*)
 ---
 
@@ -64,6 +64,7 @@ All workspaces:
 
 !\`stint lock list --json || true\`
 
-Tell the user, in a short table, who holds what: the session, the workspace or the paths in it, what for, since when, and until when
-without a refresh. Say which of them is this session ($CLAUDE_CODE_SESSION_ID), if one is. Nothing held: one sentence. Change nothing.
+Tell the user, in a short table, which session holds which workspace or paths, for what purpose, since when, and when
+the claim expires without a refresh. Mark this session ($CLAUDE_CODE_SESSION_ID) if it is among them. If nothing is
+held, say so in one sentence. Change nothing.
 `

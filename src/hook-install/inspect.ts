@@ -1,39 +1,39 @@
 import { accessSync, constants } from 'node:fs'
 import { join } from 'node:path'
 import type { HookChoices } from '../hook/options.ts'
-import { type AgentName, hosts } from '../hook/hosts.ts'
 import { StintError } from '../base/errors/stint-error.ts'
-import { choicesOf } from './settings/command-text.ts'
-import { findOurs } from './settings/edit-hooks.ts'
-import { shapes } from './settings/entry.ts'
+import { type AgentName, hosts } from '../hook/hosts.ts'
+import type { InstallScope } from './agents.ts'
 import { commandIn, guardEvents, guardIn, guardText } from './git/guard-text.ts'
-import { isAsWritten, isOurPlugin } from './opencode-plugin.ts'
-import type { Place } from './install-scope.ts'
+import { isOurPlugin, isUnmodifiedPlugin } from './opencode-plugin.ts'
+import { choicesOf } from './settings/command-text.ts'
+import { findHandlers } from './settings/edit-hooks.ts'
+import { shapes } from './settings/entry.ts'
 import { readRecord } from './settings/install-record.ts'
-import { readSettings } from './settings/settings-file.ts'
+import { readSettingsFile } from './settings/settings-file.ts'
 import { decode } from './settings/settings-text.ts'
-import type { Target } from './target.ts'
+import type { HookTarget } from './target.ts'
 
-/** What of ours is in one place. */
+/** The hooks of stint in one target. */
 export interface Installation {
   agent: AgentName
-  place: Place
+  place: InstallScope
   path: string
   /**
-   * `lost`: we have installed it here, and it is gone. `incomplete`: some of it is. `edited`: it is there, but not as we write it. `unreadable`: who
-   * knows.
+   * `lost`: the record says that hooks were installed, but none is there. `incomplete`: some are missing.
+   * `edited`: they differ from what stint writes.
    */
   state: 'installed' | 'absent' | 'lost' | 'incomplete' | 'edited' | 'unreadable'
-  /** What is wrong, in words. */
+  /** A description of what is wrong. */
   problem?: string
-  /** What the host starts for each event, as it stands there. */
+  /** The command line, or the path of the script or plugin, for each event. */
   commands: { event: string; text: string }[]
   program: string[]
   choices: HookChoices
 }
 
-/** Looks what there is; changes nothing. */
-export function inspect(target: Target): Installation {
+/** Reads the hooks of a target; changes nothing. */
+export function inspect(target: HookTarget): Installation {
   const { agent, place, path } = target
   const nothing = { agent, place, path, commands: [], program: [], choices: {} }
   try {
@@ -48,23 +48,26 @@ export function inspect(target: Target): Installation {
 
 type Part = Pick<Installation, 'state'> & Partial<Installation>
 
-function inspectSettings({ agent, path }: Extract<Target, { kind: 'settings' }>): Part {
-  const file = readSettings(path)
+function inspectSettings({ agent, path }: Extract<HookTarget, { kind: 'settings' }>): Part {
+  const file = readSettingsFile(path)
   const mentioned = file.bytes?.includes('stint-hook') ?? false
   const lost = readRecord(file.real) !== undefined
   const none: Part = lost
-    ? { state: 'lost', problem: 'what was installed here is gone: something has rewritten the file' }
+    ? {
+        state: 'lost',
+        problem: 'the hooks that were installed here are gone: another program has rewritten the file',
+      }
     : { state: 'absent' }
   if (!mentioned) return none
   const { events } = hosts[agent]
   const pre = events.find(({ kind }) => kind === 'pre')?.name
-  // First what can refuse a call, wherever it stands: that is what is tried out.
-  const ours = findOurs(decode(file.bytes).text, agent, shapes[agent]).toSorted(
+  // The handler that can refuse a call comes first: the doctor tries that one.
+  const ours = findHandlers(decode(file.bytes).text, agent, shapes[agent]).toSorted(
     (a, b) => Number(b.event === pre) - Number(a.event === pre),
   )
   const [first] = ours
   if (first === undefined)
-    return { state: 'edited', problem: 'it names stint-hook, but not in a command that stint writes' }
+    return { state: 'edited', problem: 'it names stint-hook, but not in a command as stint writes it' }
   const found = {
     commands: ours.map(({ event, text }) => ({ event, text })),
     program: first.command.program,
@@ -79,7 +82,7 @@ function inspectSettings({ agent, path }: Extract<Target, { kind: 'settings' }>)
 function inspectGuard(directory: string): Part {
   const guards = guardEvents.flatMap((event) => {
     const path = join(directory, event.name)
-    const { bytes } = readSettings(path)
+    const { bytes } = readSettingsFile(path)
     const guard = guardIn(bytes?.toString() ?? '')
     return guard === undefined ? [] : [{ event, guard, path }]
   })
@@ -91,7 +94,7 @@ function inspectGuard(directory: string): Part {
   const choices = first.guard.includes(' --fail-closed') ? { failClosed: true } : {}
   const found = { commands, program, choices }
   if (guards.some(({ event, guard }) => guard !== guardText(event, program, choices)))
-    return { state: 'edited', problem: 'the guard is not as stint writes it', ...found }
+    return { state: 'edited', problem: 'the guard differs from what stint writes', ...found }
   const missing = guardEvents.filter(({ name }) => !guards.some(({ event }) => event.name === name))
   const dead = guards.filter(({ path }) => !isExecutable(path))
   if (missing.length > 0)
@@ -110,12 +113,12 @@ function inspectGuard(directory: string): Part {
 }
 
 function inspectPlugin(path: string): Part {
-  const { bytes } = readSettings(path)
+  const { bytes } = readSettingsFile(path)
   const text = bytes?.toString() ?? ''
   if (!isOurPlugin(text)) return { state: 'absent' }
   const commands = [{ event: 'plugin', text: path }]
-  if (isAsWritten(text)) return { state: 'installed', commands }
-  return { state: 'edited', problem: 'the plugin is not as stint writes it', commands }
+  if (isUnmodifiedPlugin(text)) return { state: 'installed', commands }
+  return { state: 'edited', problem: 'the plugin differs from what stint writes', commands }
 }
 
 function isExecutable(path: string): boolean {

@@ -1,30 +1,47 @@
 import type { HookChoices } from '../hook/options.ts'
+import { agentHome } from './agents.ts'
 import type { Change } from './change.ts'
-import { installGuard } from './git/guard.ts'
+import { installGuard, uninstallGuard } from './git/guard.ts'
+import { hookProgram } from './hook-program.ts'
+import { installPlugin, uninstallPlugin } from './opencode-plugin.ts'
 import { installSettings } from './settings/install-settings.ts'
-import { installPlugin } from './opencode-plugin.ts'
-import { isShared } from './install-scope.ts'
-import { hookProgram } from './program.ts'
-import { unreadBy } from './settings/strict-json.ts'
-import type { Target } from './target.ts'
+import { unreadableBy } from './settings/settings-text.ts'
+import { uninstallSettings } from './settings/uninstall-settings.ts'
+import type { HookTarget } from './target.ts'
 
 export interface InstallOptions extends HookChoices {
   dryRun: boolean
   warn(message: string): void
 }
 
-/** Installs the hooks in one place; doing it again changes nothing. */
-export async function install(target: Target, { warn, ...options }: InstallOptions): Promise<Change[]> {
+/** Installs the hooks of one target; a second time changes nothing. */
+export async function installHooks(
+  target: HookTarget,
+  { warn, ...options }: InstallOptions,
+): Promise<Change[]> {
   const { place, path } = target
-  const shared = target.kind === 'git' ? target.tracked : target.kind === 'settings' && isShared(place)
+  const inProject = place === 'project'
+  const shared = target.kind === 'git' ? target.tracked : target.kind === 'settings' && inProject
   const { program, warning } = hookProgram(shared)
   if (warning !== undefined) warn(warning)
-  // A plugin is loaded from where it is, and only this machine has it there.
-  if (target.kind === 'plugin' && isShared(place)) warn(`${path} is for this machine only: do not commit it`)
+  // The plugin's file imports stint by a path that exists only on this machine.
+  if (target.kind === 'plugin' && inProject) warn(`${path} is for this machine only: do not commit it`)
   if (target.kind === 'git') return installGuard({ directory: path, place }, { ...options, program })
   if (target.kind === 'plugin') return [await installPlugin(target, { ...options, program })]
   const change = await installSettings(target, { ...options, program })
-  const unread = unreadBy(target.agent, change.after)
-  if (unread !== undefined) warn(`${path}: ${unread}`)
+  const problem = unreadableBy(target.agent, change.after)
+  if (problem !== undefined) warn(`${path}: ${problem}`)
   return [change]
+}
+
+/** Removes the hooks of one target, and nothing else. */
+export async function uninstallHooks(
+  target: HookTarget,
+  { dryRun, workspace }: { dryRun: boolean; workspace: string },
+): Promise<Change[]> {
+  const { place, path } = target
+  if (target.kind === 'git') return uninstallGuard({ directory: path, place }, dryRun)
+  const keep = place === 'user' ? agentHome(target.agent) : workspace
+  if (target.kind === 'plugin') return [await uninstallPlugin(target, { dryRun, keep })]
+  return [await uninstallSettings(target, { dryRun, keep })]
 }

@@ -2,19 +2,18 @@ import { pathToFileURL } from 'node:url'
 import { dirname, join } from 'node:path'
 import type { HookChoices } from '../hook/options.ts'
 import { StintError } from '../base/errors/stint-error.ts'
-import type { Change } from './change.ts'
-import { exclusively } from './exclusive.ts'
-import type { Place } from './install-scope.ts'
+import type { InstallScope } from './agents.ts'
+import { type Change, exclusively } from './change.ts'
 import {
   checkWritable,
-  readSettings,
+  readSettingsFile,
   removeEmptyAbove,
   unlinkIfExists,
-  writeSettings,
+  writeSettingsFile,
 } from './settings/settings-file.ts'
 
 interface PluginTarget {
-  place: Place
+  place: InstallScope
   path: string
 }
 
@@ -22,20 +21,24 @@ const mark = '// Written by `stint hook install opencode`; `stint hook uninstall
 
 export const isOurPlugin = (text: string): boolean => text.startsWith(mark)
 
-/** Has nobody put anything else into it? */
-export const isAsWritten = (text: string): boolean =>
+/** True if the plugin contains exactly what stint writes. */
+export const isUnmodifiedPlugin = (text: string): boolean =>
   /^import \{ stintPlugin \} from "file:[^"\\\n]+"\n\nexport const stint = stintPlugin\(\{[\w":,-]*\}\)\n$/.test(
     text.slice(mark.length),
   )
 
-/** OpenCode loads every file in its directory of plugins; ours is a few lines that load the rest. */
+/**
+ * OpenCode loads every file in its plugin directory; this one imports the plugin from stint's installation.
+ */
 function pluginText(program: readonly string[], choices: HookChoices): string {
   const chosen = Object.fromEntries(Object.entries(choices).filter(([, value]) => value))
   const plugin = pathToFileURL(join(dirname(program.at(-1) ?? ''), 'opencode-plugin.mjs')).href
-  return `${mark}import { stintPlugin } from ${JSON.stringify(plugin)}
-
-export const stint = stintPlugin(${JSON.stringify(chosen)})
-`
+  const lines = [
+    `import { stintPlugin } from ${JSON.stringify(plugin)}`,
+    '',
+    `export const stint = stintPlugin(${JSON.stringify(chosen)})`,
+  ]
+  return `${mark}${lines.join('\n')}\n`
 }
 
 export async function installPlugin(
@@ -44,7 +47,7 @@ export async function installPlugin(
 ): Promise<Change> {
   const after = Buffer.from(pluginText(program, choices))
   const act = (): Change => {
-    const file = readSettings(path)
+    const file = readSettingsFile(path)
     const change = { agent: 'opencode' as const, place, path, before: file.bytes, after }
     if (file.bytes?.equals(after)) return { ...change, outcome: 'unchanged' }
     if (file.bytes !== undefined && !isOurPlugin(file.bytes.toString()))
@@ -52,7 +55,7 @@ export async function installPlugin(
         hint: 'Move it away, then try again.',
       })
     checkWritable(file)
-    if (!dryRun) writeSettings(file, after, place === 'user' ? 0o600 : 0o644)
+    if (!dryRun) writeSettingsFile(file, after, place === 'user' ? 0o600 : 0o644)
     return { ...change, outcome: file.bytes === undefined ? 'installed' : 'updated' }
   }
   return dryRun ? act() : exclusively(path, act)
@@ -63,7 +66,7 @@ export async function uninstallPlugin(
   { dryRun, keep }: { dryRun: boolean; keep: string },
 ): Promise<Change> {
   const act = (): Change => {
-    const { bytes } = readSettings(path)
+    const { bytes } = readSettingsFile(path)
     const change = { agent: 'opencode' as const, place, path, before: bytes }
     if (bytes === undefined || !isOurPlugin(bytes.toString()))
       return { ...change, outcome: 'absent', after: bytes }
@@ -73,5 +76,5 @@ export async function uninstallPlugin(
     }
     return { ...change, outcome: 'restored', after: undefined }
   }
-  return dryRun || readSettings(path).bytes === undefined ? act() : exclusively(path, act)
+  return dryRun || readSettingsFile(path).bytes === undefined ? act() : exclusively(path, act)
 }

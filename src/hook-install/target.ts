@@ -1,48 +1,59 @@
-import { type AgentName, hosts } from '../hook/hosts.ts'
 import { StintError } from '../base/errors/stint-error.ts'
-import { allAgents, type SettingsAgent } from './agent.ts'
-import { isFound, requiredPath, settingsPath } from './agent-home.ts'
-import { agentTarget, eachFileOnce } from './agent-targets.ts'
+import { realParentPath } from '../base/fs/paths.ts'
+import { type AgentName, hosts } from '../hook/hosts.ts'
+import {
+  type Agent,
+  allAgents,
+  allScopes,
+  hasAgent,
+  type InstallScope,
+  requiredPath,
+  type SettingsAgent,
+  settingsPath,
+} from './agents.ts'
 import { hooksDirectory } from './git/hooks-directory.ts'
-import { allPlaces, type Place } from './install-scope.ts'
 
-/** One place where hooks can be: a settings file, the hooks of a repository, a plugin's file. */
-export type Target =
-  | { kind: 'settings'; agent: SettingsAgent; place: Place; path: string }
-  | { kind: 'plugin'; agent: 'opencode'; place: Place; path: string }
-  | { kind: 'git'; agent: 'git'; place: Place; path: string; tracked: boolean }
+/** A place for hooks: a settings file, the file of a plugin, or the hooks directory of a repository. */
+export type HookTarget =
+  | { kind: 'settings'; agent: SettingsAgent; place: InstallScope; path: string }
+  | { kind: 'plugin'; agent: 'opencode'; place: InstallScope; path: string }
+  | { kind: 'git'; agent: 'git'; place: InstallScope; path: string; tracked: boolean }
 
-/** Where to install: for the named agents, or for every one the user has. */
+/** The targets of an installation: of the named agents, or of every agent that the user has. */
 export function targetsToInstall(
   agents: readonly AgentName[],
-  place: Place | undefined,
+  place: InstallScope | undefined,
   workspace: string,
-): Target[] {
-  if (agents.length > 0) return agents.map((agent) => targetOf(agent, place ?? usual(agent), workspace))
-  const found = allAgents.filter((agent) => isFound(agent))
-  const targets = found.filter((agent) => settingsPath(agent, place ?? 'user', workspace) !== undefined)
-  if (targets.length > 0) return targets.map((agent) => targetOf(agent, place ?? 'user', workspace))
+): HookTarget[] {
+  if (agents.length > 0)
+    return agents.map((agent) => targetOf(agent, place ?? defaultScope(agent), workspace))
+  const scope = place ?? 'user'
+  const found = allAgents.filter(
+    (agent) => hasAgent(agent) && settingsPath(agent, scope, workspace) !== undefined,
+  )
+  if (found.length > 0) return found.map((agent) => targetOf(agent, scope, workspace))
   throw new StintError('NOT_FOUND', 'no agent was found to install hooks for', {
     hint: `Name one: ${Object.keys(hosts).join(', ')}.`,
   })
 }
 
-/** A repository's hooks are the repository's; an agent's are its user's. */
-const usual = (agent: AgentName): Place => (agent === 'git' ? 'project' : 'user')
+const defaultScope = (agent: AgentName): InstallScope => (agent === 'git' ? 'project' : 'user')
 
-/** Everywhere hooks could be, each file once: for the named agents or all, in the place or in each. */
-export function targetsToLookAt(
+/**
+ * Every possible target of the named agents, or of all agents and git, in one scope or in each; each file
+ * once.
+ */
+export function targetsToInspect(
   agents: readonly AgentName[],
-  place: Place | undefined,
+  place: InstallScope | undefined,
   workspace: string,
-): Target[] {
-  const named = agents.length > 0
-  const targets = (named ? agents : [...allAgents, 'git' as const]).flatMap((agent) =>
-    (place === undefined ? allPlaces : [place]).flatMap((place) => {
+): HookTarget[] {
+  const targets = (agents.length > 0 ? agents : [...allAgents, 'git' as const]).flatMap((agent) =>
+    (place === undefined ? allScopes : [place]).flatMap((scope) => {
       try {
-        return [targetOf(agent, place, workspace)]
+        return [targetOf(agent, scope, workspace)]
       } catch (error) {
-        // That there is no such place is what is found out here.
+        // This agent or repository has no such scope.
         if (error instanceof StintError) return []
         throw error
       }
@@ -51,7 +62,31 @@ export function targetsToLookAt(
   return eachFileOnce(targets)
 }
 
-function targetOf(agent: AgentName, place: Place, workspace: string): Target {
+/** Every possible target of agents, each file once. Leaves out git, which would have to be started. */
+export const agentTargets = (workspace: string): HookTarget[] =>
+  eachFileOnce(
+    allAgents.flatMap((agent) =>
+      allScopes.flatMap((scope) => {
+        const path = settingsPath(agent, scope, workspace)
+        return path === undefined ? [] : [agentTarget(agent, scope, path)]
+      }),
+    ),
+  )
+
+/** In the home directory, user and project settings are the same file: it counts as the user's. */
+function eachFileOnce(targets: readonly HookTarget[]): HookTarget[] {
+  const byFile = new Map<string, HookTarget>()
+  for (const target of targets) {
+    const file = `${target.agent} ${realParentPath(target.path)}`
+    if (!byFile.has(file)) byFile.set(file, target)
+  }
+  return [...byFile.values()]
+}
+
+function targetOf(agent: AgentName, place: InstallScope, workspace: string): HookTarget {
   if (agent === 'git') return { kind: 'git', agent, place, ...hooksDirectory(process.cwd(), place) }
   return agentTarget(agent, place, requiredPath(agent, place, workspace))
 }
+
+const agentTarget = (agent: Agent, place: InstallScope, path: string): HookTarget =>
+  agent === 'opencode' ? { kind: 'plugin', agent, place, path } : { kind: 'settings', agent, place, path }

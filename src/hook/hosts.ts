@@ -194,3 +194,6 @@ export const hosts: Readonly<Record<AgentName, Host>> = {
 
 export const isAgentName = (text: unknown): text is AgentName =>
   typeof text === 'string' && Object.hasOwn(hosts, text)
+
+/** The name of an agent for people, such as "Claude Code"; an unknown name stays as it is. */
+export const agentTitle = (agent: string): string => (isAgentName(agent) ? hosts[agent].title : agent)

@@ -1,17 +1,16 @@
 import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
-import { allAgents } from '../../hook-install/agent.ts'
-import { agentTargets } from '../../hook-install/agent-targets.ts'
+import { agentTitle } from '../../hook/hosts.ts'
+import { allAgents, hasAgent } from '../../hook-install/agents.ts'
 import type { Finding } from '../../hook-install/doctor/examine.ts'
 import type { Installation } from '../../hook-install/inspect.ts'
-import { isFound } from '../../hook-install/agent-home.ts'
-import { readSettings } from '../../hook-install/settings/settings-file.ts'
+import { readSettingsFile } from '../../hook-install/settings/settings-file.ts'
+import { agentTargets } from '../../hook-install/target.ts'
 import { hasEntries } from '../../base/fs/exists.ts'
 import { stintHome } from '../../base/fs/home.ts'
 import { readSmallFile } from '../../base/fs/regular-file.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { bad, type Check, fine, poor } from './check.ts'
-import { titleOf } from '../hook/agent-title.ts'
 
 export type HookHealth = Pick<Installation, 'agent' | 'place' | 'path' | 'state'> & Finding
 
@@ -31,7 +30,7 @@ export async function lookAtHooks(
       ? (await import('./inspect-hooks.ts')).inspectHooks(workspace, askGit)
       : []
   const has = new Set<string>(hooks.map(({ agent }) => agent))
-  return { hooks, without: allAgents.filter((agent) => !has.has(agent) && isFound(agent)) }
+  return { hooks, without: allAgents.filter((agent) => !has.has(agent) && hasAgent(agent)) }
 }
 
 /** Is there a guard of ours where git usually looks? Then git knows whether it does. */
@@ -54,7 +53,7 @@ function hasRecords(): boolean {
 function namesUs(path: string): boolean {
   if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return false
   try {
-    return readSettings(path).bytes?.includes('stint') ?? false
+    return readSettingsFile(path).bytes?.includes('stint') ?? false
   } catch {
     // Whoever inspects it will say what is wrong.
     return true
@@ -67,7 +66,7 @@ export function judgeHooks({ hooks, without }: HooksFound): Check[] {
     checks.push(
       poor(
         'hooks',
-        `nothing keeps ${without.map(titleOf).join(', ')} from changing files that another session works on`,
+        `nothing keeps ${without.map(agentTitle).join(', ')} from changing files that another session works on`,
         `stint hook install ${without.join(' ')}`,
       ),
     )
@@ -75,7 +74,7 @@ export function judgeHooks({ hooks, without }: HooksFound): Check[] {
 }
 
 function judgeHook({ agent, path, problems, notes }: HookHealth): Check[] {
-  const at = `${titleOf(agent)} (${visibleText(path, 2000)})`
+  const at = `${agentTitle(agent)} (${visibleText(path, 2000)})`
   const told = [
     ...problems.map(({ problem, fix }) => bad('hooks', `${at}: ${visibleText(problem)}`, visibleText(fix))),
     ...notes.map(({ problem, fix }) => poor('hooks', `${at}: ${visibleText(problem)}`, visibleText(fix))),

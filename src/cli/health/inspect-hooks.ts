@@ -1,14 +1,13 @@
-import { agentTargets } from '../../hook-install/agent-targets.ts'
 import { examine } from '../../hook-install/doctor/examine.ts'
 import { inspect } from '../../hook-install/inspect.ts'
-import { targetsToLookAt } from '../../hook-install/target.ts'
+import { agentTargets, targetsToInspect } from '../../hook-install/target.ts'
 import type { HookHealth } from './hooks.ts'
 
 /** Every installation that can be seen from a workspace, with what is wrong with it. */
 export function inspectHooks(workspace: string, askGit: boolean): HookHealth[] {
   const targets = [
     ...agentTargets(workspace),
-    ...(askGit ? targetsToLookAt(['git'], undefined, workspace) : []),
+    ...(askGit ? targetsToInspect(['git'], undefined, workspace) : []),
   ]
   const installed = targets.map(inspect).filter(({ state }) => state !== 'absent')
   return installed.map((installation) => {

@@ -40,11 +40,11 @@ async function doctor(
 const problemsOf = ({ data }: { data: Data }): string =>
   data.hooks.flatMap(({ problems }) => problems.map(({ problem }) => problem)).join('\n')
 
-test('every hook that is installed is tried out and measured, and nothing is changed by that', async () => {
+test('every installed hook is run and measured, and nothing changes', async () => {
   await using world = new HookUser()
   await world.git('init')
   await world.change('install', ...hookAgents, 'git', 'opencode')
-  // Somebody works here: the trial must neither see nor disturb that.
+  // Another session holds this workspace: the trial must neither see nor disturb its claim.
   await world.stint(['lock', 'acquire', '--session', 'somebody'], { cwd: world.project })
   const before = [contentOf(world.user), contentOf(world.project), contentOf(world.env.STINT_HOME ?? '')]
   const { code, data } = await doctor(world, '--runs', '2')
@@ -62,7 +62,7 @@ test('every hook that is installed is tried out and measured, and nothing is cha
   )
 })
 
-test('inside of an agent, and with the bypass set, it finds the same', async () => {
+test('the result is the same inside an agent and with STINT_BYPASS set', async () => {
   await using world = new HookUser()
   await world.change('install', 'codex', 'gemini')
   Object.assign(world.env, {
@@ -75,7 +75,7 @@ test('inside of an agent, and with the bypass set, it finds the same', async () 
   expect(await doctor(world)).toMatchObject({ code: 0 })
 })
 
-test('a hook whose program is gone or broken: exit 3, why, and what to do', async () => {
+test('a hook whose program is missing or broken: exit 3, with the reason and the fix', async () => {
   await using world = new HookUser()
   const installation = join(world.tmp, 'stint')
   cpSync(dirname(hookBin), installation, { recursive: true })
@@ -91,17 +91,21 @@ test('a hook whose program is gone or broken: exit 3, why, and what to do', asyn
   truncateSync(join(installation, 'stint-hook.cjs'))
   const broken = await doctor(world)
   expect(broken).toMatchObject({ code: 3, error: { code: 'HOOKS_BROKEN' } })
-  expect(problemsOf(broken)).toContain('lets a call pass although another session holds the workspace')
+  expect(problemsOf(broken)).toContain('it allows a call although another session holds the workspace')
   rmSync(installation, { recursive: true })
   const gone = await doctor(world)
-  expect(problemsOf(gone)).toContain(`what it starts is gone: ${join(installation, 'stint-hook.cjs')}`)
-  expect(problemsOf(gone)).toContain(`what it starts is gone: ${join(installation, 'opencode-plugin.mjs')}`)
+  expect(problemsOf(gone)).toContain(
+    `it starts ${join(installation, 'stint-hook.cjs')}, which does not exist`,
+  )
+  expect(problemsOf(gone)).toContain(
+    `it starts ${join(installation, 'opencode-plugin.mjs')}, which does not exist`,
+  )
   expect(gone.data.hooks[0]?.problems[0]?.fix).toBe('stint hook install claude')
   await world.change('install', 'claude', 'opencode')
   expect((await doctor(world)).code).toBe(0)
 })
 
-test('settings that somebody has rewritten since, in part or whole', async () => {
+test('settings that were rewritten in part or as a whole after the installation are found', async () => {
   await using world = new HookUser()
   await world.change('install', 'claude')
   const path = world.file('claude')
@@ -115,13 +119,15 @@ test('settings that somebody has rewritten since, in part or whole', async () =>
   expect((await doctor(world)).code).toBe(3)
 })
 
-test('a hook that always refuses is found out', async () => {
+test('a hook that always refuses is found', async () => {
   await using world = new HookUser()
   const fake = join(world.tmp, 'stint-hook.cjs')
   writeFileSync(fake, `process.stderr.write('no'); process.exitCode = 2`)
   await world.change('install', 'claude')
   writeFileSync(world.file('claude'), world.read(world.file('claude')).replaceAll(hookBin, fake))
-  expect(problemsOf(await doctor(world))).toContain('it refuses although nobody holds the workspace: no')
+  expect(problemsOf(await doctor(world))).toContain(
+    'it refuses a call although no session holds the workspace: no',
+  )
 })
 
 test.each<[what: string, agent: string, file: string, content: string, problem: string]>([
@@ -140,7 +146,7 @@ test.each<[what: string, agent: string, file: string, content: string, problem: 
     '{"hooksConfig": {"disabled": ["stint-pre"]}}',
     'switches these hooks off',
   ],
-])('hooks that are switched off in %s', async (_, agent, file, content, problem) => {
+])('hooks that are switched off in %s are found', async (_, agent, file, content, problem) => {
   await using world = new HookUser()
   mkdirSync(dirname(join(world.project, file)), { recursive: true })
   writeFileSync(join(world.project, file), content)
@@ -149,16 +155,14 @@ test.each<[what: string, agent: string, file: string, content: string, problem: 
   expect([found.code, problemsOf(found)]).toEqual([3, expect.stringContaining(problem)])
 })
 
-test('a file that the agent itself does not read: said when it is installed, and found', async () => {
+test('a file that the agent cannot read: the installation warns, and the doctor finds it', async () => {
   await using world = new HookUser()
   mkdirSync(dirname(world.file('claude')))
   writeFileSync(world.file('claude'), '{\n  // mine\n  "model": "x"\n}\n')
   const installed = await world.hook(['install', 'claude'])
-  expect(installed.envelope().warnings).toEqual([
-    expect.stringContaining('does not read a file with comments'),
-  ])
+  expect(installed.envelope().warnings).toEqual([expect.stringContaining('cannot read a file with comments')])
   const found = await doctor(world)
-  expect([found.code, problemsOf(found)]).toEqual([3, expect.stringContaining('none of its settings count')])
+  expect([found.code, problemsOf(found)]).toEqual([3, expect.stringContaining('ignores all of its settings')])
   mkdirSync(dirname(world.file('codex')))
   writeFileSync(world.file('codex'), '\uFEFF{}')
   expect((await world.hook(['install', 'codex'])).envelope().warnings).toEqual([
@@ -186,10 +190,10 @@ test('Codex: hooks that are off and an invalid config.toml are problems, untrust
   expect((await doctor(world)).data.hooks[0]?.notes).toEqual([])
 })
 
-test('the plugin of OpenCode is tried out in the runtime that OpenCode brings, if it brings one', async () => {
+test('the OpenCode plugin is run in the runtime inside OpenCode, if there is one', async () => {
   await using world = new HookUser()
   const log = join(world.tmp, 'log')
-  // It runs a file as Bun does when asked to be Bun, and is OpenCode otherwise.
+  // Runs a file as Bun does if BUN_BE_BUN is set; otherwise it acts as OpenCode.
   const script = `#!/bin/sh
 echo "$BUN_BE_BUN $1" >> '${log}'
 [ "$BUN_BE_BUN" = 1 ] || exit 1
@@ -201,7 +205,7 @@ if [ "$1" = -e ]; then echo "bun 1.3.14"; else shift; exec '${process.execPath}'
   expect(world.read(log)).toBe('1 -e\n1 run\n1 -e\n1 run\n')
 })
 
-test('the plugin beside the settings: every hook runs twice, and it says so', async () => {
+test('hooks in the plugin and in the settings run twice: the doctor says so', async () => {
   await using world = new HookUser()
   mkdirSync(dirname(world.file('claude')))
   writeFileSync(world.file('claude'), '{"enabledPlugins": {"stint@stint": true}}')
@@ -209,7 +213,7 @@ test('the plugin beside the settings: every hook runs twice, and it says so', as
   expect((await doctor(world)).data.hooks[0]?.notes[0]?.problem).toContain('every hook runs twice')
 })
 
-test('git: a hook that is not executable, or that somebody has replaced', async () => {
+test('git: a hook that is not executable, or was replaced, is found', async () => {
   await using world = new HookUser()
   await world.git('init')
   await world.change('install', 'git')
@@ -220,7 +224,7 @@ test('git: a hook that is not executable, or that somebody has replaced', async 
   expect(problemsOf(await doctor(world, 'git'))).toContain('git does not run hooks that are not executable')
 })
 
-test('the settings of a project: what comes with the project itself is not run for a trial', async () => {
+test('project settings: a program that comes with the project is not run', async () => {
   await using world = new HookUser()
   await world.git('init')
   symlinkSync(hookBin, join(world.bin, 'stint-hook'))
@@ -251,10 +255,12 @@ test('the settings of a project: what comes with the project itself is not run f
     ['opencode', false],
     ['git', false],
   ])
-  expect(problemsOf(found)).toContain(`comes with the project, and was not tried out: ${theirs}`)
+  expect(problemsOf(found)).toContain(
+    `it starts a file of the project, which was therefore not tried: ${theirs}`,
+  )
 })
 
-test('git: a directory with a name of any kind', async () => {
+test('git: the directory may have any name', async () => {
   await using world = new HookUser()
   const installation = join(world.tmp, `sé 'lä\n"ü`)
   cpSync(dirname(hookBin), installation, { recursive: true })
@@ -267,7 +273,7 @@ test('git: a directory with a name of any kind', async () => {
   expect([code, stdout]).toEqual([0, expect.stringContaining('"state":"installed"')])
 })
 
-test('what is tried out is the hook before a tool call, wherever it stands', async () => {
+test('the hook before a tool call is the one that is run, wherever it stands in the file', async () => {
   await using world = new HookUser()
   await world.change('install', 'copilot')
   const { version, hooks } = JSON.parse(world.read(world.file('copilot'))) as Record<string, object>
@@ -276,13 +282,13 @@ test('what is tried out is the hook before a tool call, wherever it stands', asy
   expect(await doctor(world, 'copilot')).toMatchObject({ code: 0 })
 })
 
-test('an agent that has no hooks, when asked for: exit 3; nothing at all, when not: nothing is wrong', async () => {
+test('a named agent without hooks: exit 3; no hooks at all: exit 0', async () => {
   await using world = new HookUser()
   expect(await doctor(world)).toMatchObject({ code: 0, data: { hooks: [] } })
   expect(await doctor(world, 'claude')).toMatchObject({ code: 3, error: { code: 'HOOKS_BROKEN' } })
 })
 
-test('what makes every start slower is measured, and named with what to do', async () => {
+test('a variable that slows down every start is measured and named, with a fix', async () => {
   await using world = new HookUser()
   await world.change('install', 'claude')
   const slow = join(world.tmp, 'slow.cjs')

@@ -1,4 +1,5 @@
 import { defineCommand } from '../../command/define-command.ts'
+import { agentTitle } from '../../hook/hosts.ts'
 import { examine, type Finding } from '../../hook-install/doctor/examine.ts'
 import {
   emptyNodes,
@@ -13,36 +14,35 @@ import {
   runLine,
   trialEnv,
   type TrialGround,
-  tryOut,
+  tryHook,
 } from '../../hook-install/doctor/trial.ts'
 import { trialEvent } from '../../hook-install/doctor/trial-event.ts'
 import { type Installation, inspect } from '../../hook-install/inspect.ts'
-import type { SettingsAgent } from '../../hook-install/agent.ts'
-import { targetsToLookAt } from '../../hook-install/target.ts'
+import type { SettingsAgent } from '../../hook-install/agents.ts'
+import { targetsToInspect } from '../../hook-install/target.ts'
 import { findWorkspace } from '../../lease/index.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { visibleText } from '../../base/text/escape.ts'
-import { titleOf } from './agent-title.ts'
-import { agentPositionals, placeOptions, readAgents, readPlace } from './options.ts'
+import { agentPositionals, readAgents, readScope, scopeOptions } from './options.ts'
 
 type Examined = Pick<Installation, 'agent' | 'place' | 'path' | 'state'> &
   Finding & { ok: boolean; latency?: Latency }
 
 interface DoctorData {
   hooks: Examined[]
-  /** What no hook can be faster than here. */
+  /** The lower bound for a hook on this machine. */
   floor?: { node: Latency; sh: Latency }
   reasons: SlowReason[]
 }
 
-export const doctorCommand = defineCommand({
+export const hookDoctorCommand = defineCommand({
   name: 'doctor',
   summary:
-    'Starts each installed hook as its agent would, in a workspace made for the trial: does it allow, does it refuse, how fast is it? Exit 3 if something is wrong.',
+    'Runs each installed hook as its agent would, in a workspace made for the trial: does it allow, does it refuse, how fast is it? Exit 3 if something is wrong.',
   positionals: agentPositionals,
   options: {
-    ...placeOptions,
-    runs: { type: 'count', value: 'N', help: 'how many times to start each hook to measure it (20)' },
+    ...scopeOptions,
+    runs: { type: 'count', value: 'N', help: 'how many times to run each hook to measure it (20)' },
   },
   examples: [
     ['stint hook doctor', 'all hooks that can be seen from here'],
@@ -51,7 +51,7 @@ export const doctorCommand = defineCommand({
   run({ scratch }, { options, positionals }): DoctorData {
     const agents = readAgents(positionals)
     const workspace = findWorkspace().path
-    const seen = targetsToLookAt(agents, readPlace(options), workspace).map(inspect)
+    const seen = targetsToInspect(agents, readScope(options), workspace).map(inspect)
     const installed = seen.filter(({ state }) => state !== 'absent')
     const missing = agents.filter((agent) => !installed.some((hook) => hook.agent === agent))
     if (missing.length > 0)
@@ -63,10 +63,10 @@ export const doctorCommand = defineCommand({
     const hooks = installed.map((hook) =>
       described(
         hook,
-        examine(hook, workspace, (it) => tryOut(it, ground)),
+        examine(hook, workspace, (it) => tryHook(it, ground)),
       ),
     )
-    const data = timed(hooks, installed, ground, options.runs ?? 20)
+    const data = withLatencies(hooks, installed, ground, options.runs ?? 20)
     const broken = data.hooks.filter(({ ok }) => !ok)
     if (broken.length === 0) return data
     throw new StintError('HOOKS_BROKEN', broken.flatMap(problemsOf).join('; '), { data })
@@ -83,8 +83,13 @@ const described = ({ agent, place, path, state }: Installation, finding: Finding
   ...finding,
 })
 
-/** Measures what works: of the rest, the time says nothing. */
-function timed(hooks: Examined[], installed: Installation[], ground: TrialGround, runs: number): DoctorData {
+/** Measures the hooks that work. */
+function withLatencies(
+  hooks: Examined[],
+  installed: Installation[],
+  ground: TrialGround,
+  runs: number,
+): DoctorData {
   const env = trialEnv(ground)
   const acts: Record<string, () => unknown> = {
     ...emptyNodes(env),
@@ -99,17 +104,17 @@ function timed(hooks: Examined[], installed: Installation[], ground: TrialGround
   const measured = measure(Math.max(1, runs), acts)
   const { node, sh } = measured
   if (node === undefined || sh === undefined) return { hooks, reasons: [] }
-  const withLatency = hooks.map((hook, index) => {
+  const timed = hooks.map((hook, index) => {
     const latency = measured[index]
     return latency === undefined ? hook : { ...hook, latency }
   })
-  return { hooks: withLatency, floor: { node, sh }, reasons: slowReasons({ node, withVariable: measured }) }
+  return { hooks: timed, floor: { node, sh }, reasons: slowReasons({ node, withVariable: measured }) }
 }
 
 const problemsOf = (hook: Examined): string[] =>
   hook.problems.map(
     ({ problem, fix }) =>
-      `${titleOf(hook.agent)} (${visibleText(hook.path)}): ${visibleText(problem)}; ${visibleText(fix)}`,
+      `${agentTitle(hook.agent)} (${visibleText(hook.path)}): ${visibleText(problem)}; ${visibleText(fix)}`,
   )
 
 function renderDoctor({ hooks, floor, reasons }: DoctorData): string {
@@ -119,7 +124,7 @@ function renderDoctor({ hooks, floor, reasons }: DoctorData): string {
     ...hooks.map((hook) => {
       const speed = hook.latency === undefined ? '' : `; ${times(hook.latency)}`
       const notes = hook.notes.map(({ problem, fix }) => `\n  ${visibleText(problem)}: ${visibleText(fix)}`)
-      return `${titleOf(hook.agent)}: lets pass and refuses as it should${speed}\n  ${visibleText(hook.path)}${notes.join('')}`
+      return `${agentTitle(hook.agent)}: allows and refuses calls as it should${speed}\n  ${visibleText(hook.path)}${notes.join('')}`
     }),
     ...(floor === undefined
       ? []

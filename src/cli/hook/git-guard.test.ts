@@ -51,7 +51,7 @@ class Repository extends HookUser {
   }
 }
 
-test('a commit is refused while another session holds the workspace, and says who; then it is not', async () => {
+test('a commit is refused, with the name of the holder, while another session holds the workspace', async () => {
   await using world = new Repository()
   await world.make()
   const rows = await world.change('install', 'git')
@@ -78,7 +78,7 @@ test('a commit is refused while another session holds the workspace, and says wh
   expect(await world.commit('released')).toMatchObject({ code: 0 })
 })
 
-test('what goes round pre-commit is refused, too: --no-verify, a branch, a reset, an update of a ref', async () => {
+test('commands that bypass pre-commit are refused, too: --no-verify, a branch, a reset, an update of a ref', async () => {
   await using world = new Repository()
   await world.make()
   await world.commit('second')
@@ -97,7 +97,7 @@ test('what goes round pre-commit is refused, too: --no-verify, a branch, a reset
   expect(await world.head()).toBe('second')
 })
 
-test('hooks that are there already run as before, after the guard, and are as before when it goes', async () => {
+test('existing hooks run after the guard, and are restored when the guard is removed', async () => {
   await using world = new Repository()
   await world.make()
   const log = join(world.tmp, 'log')
@@ -124,7 +124,7 @@ test('hooks that are there already run as before, after the guard, and are as be
   expect(contentOf(world.hooks)).toEqual(before)
 })
 
-test('what is no shell script, or a link, or switched off is moved aside, run if git would have, and put back', async () => {
+test('a hook that is a binary, a link or not executable is moved aside, run if git would run it, and restored', async () => {
   await using world = new Repository()
   await world.make()
   const log = join(world.tmp, 'log')
@@ -154,7 +154,7 @@ test('what is no shell script, or a link, or switched off is moved aside, run if
   expect(world.read(off)).toContain('echo off')
 })
 
-test('a hook that does nothing, or has no line break at its end, is as before when the guard goes', async () => {
+test('an empty hook and one without a final newline are restored when the guard is removed', async () => {
   await using world = new Repository()
   await world.make()
   world.script('pre-commit', '#!/bin/sh\n')
@@ -166,7 +166,7 @@ test('a hook that does nothing, or has no line break at its end, is as before wh
   expect(contentOf(world.hooks)).toEqual(before)
 })
 
-test('what was moved aside is never lost: not by an installation that broke off, not by a hook put in our place', async () => {
+test('a hook that was moved aside survives an interrupted installation and a replaced guard', async () => {
   await using world = new Repository()
   await world.make()
   const log = join(world.tmp, 'log')
@@ -189,7 +189,7 @@ test('what was moved aside is never lost: not by an installation that broke off,
   expect(contentOf(world.hooks)).toEqual(kept)
 })
 
-test('a hook that fails still refuses, with its own exit code', async () => {
+test('an existing hook that fails still refuses the commit, with its own exit code', async () => {
   await using world = new Repository()
   await world.make()
   world.script('pre-commit', '#!/bin/sh\necho "lint failed" >&2\nexit 1\n')
@@ -198,7 +198,7 @@ test('a hook that fails still refuses, with its own exit code', async () => {
   expect([refused.code, refused.stderr]).toEqual([1, 'lint failed\n'])
 })
 
-/** As husky 9 lays it out: git looks in `_`, whose stubs look for a file of their own name one directory up. */
+/** The layout of husky 9: git looks in `_`, whose stubs run the file of the same name one directory up. */
 async function husky(world: Repository): Promise<string> {
   const stubs = join(world.project, '.husky/_')
   mkdirSync(stubs, { recursive: true })
@@ -217,7 +217,7 @@ async function husky(world: Repository): Promise<string> {
   return stubs
 }
 
-test('husky: its hooks go on, no file that git tracks is changed, and what it writes anew is repaired', async () => {
+test('husky: its hooks keep running, no tracked file changes, and stubs that it rewrites are repaired', async () => {
   await using world = new Repository()
   await world.make()
   const stubs = await husky(world)
@@ -229,7 +229,7 @@ test('husky: its hooks go on, no file that git tracks is changed, and what it wr
   expect((await world.git('status', '--porcelain')).stdout).toBe('?? ran\n')
   await world.hold()
   expect((await world.commit()).code).toBe(1)
-  // `husky` runs at every npm install and writes its stubs again: the other hook still refuses.
+  // `husky` rewrites its stubs at every npm install: the other hook still refuses.
   writeFileSync(join(stubs, 'pre-commit'), '#!/usr/bin/env sh\n. "$(dirname "$0")/h"\n')
   expect((await world.commit()).code).not.toBe(0)
   const status = await world.hook(['status', 'git'])
@@ -242,7 +242,7 @@ test('husky: its hooks go on, no file that git tracks is changed, and what it wr
   expect(contentOf(stubs)).toEqual(before)
 })
 
-test('lefthook: its script goes on, and what is ours in it can be put back', async () => {
+test('lefthook: its script keeps running, and a guard that it overwrote can be installed again', async () => {
   await using world = new Repository()
   await world.make()
   const ran = join(world.tmp, 'ran')
@@ -267,7 +267,7 @@ call_lefthook run "pre-commit" "$@"
   expect(world.read(join(world.hooks, 'pre-commit'))).toBe(script)
 })
 
-test('a directory of hooks that git tracks gets nothing of this machine', async () => {
+test('a tracked hooks directory gets no path of this machine', async () => {
   await using world = new Repository()
   await world.make()
   mkdirSync(join(world.project, '.githooks'))
@@ -277,14 +277,14 @@ test('a directory of hooks that git tracks gets nothing of this machine', async 
   const text = world.read(join(world.project, '.githooks/pre-commit'))
   expect(text).toContain('NODE_EXTRA_CA_CERTS= stint-hook git pre-commit')
   expect(text).not.toContain(world.tmp)
-  // Whoever has no stint can commit all the same.
+  // A user without stint can commit.
   await world.hold()
   expect(await world.commit()).toMatchObject({ code: 0 })
   symlinkSync(hookBin, join(world.bin, 'stint-hook'))
   expect((await world.commit()).code).toBe(1)
 })
 
-test('hooks of all repositories are not changed for one of them', async () => {
+test('global hooks are not changed for one repository', async () => {
   await using world = new Repository()
   const global = join(world.user, 'git-hooks')
   mkdirSync(global)
@@ -304,7 +304,7 @@ test.each([
   [['install', 'git'], 'NOT_FOUND', 5],
   [['install', 'git', '--user'], 'NOT_FOUND', 5],
   [['install', 'git', '--local'], 'ARG_ERROR', 2],
-])('outside of a repository, %j is %s', async (args, error, exit) => {
+])('outside a repository, %j fails with %s', async (args, error, exit) => {
   await using world = new HookUser()
   const { code, ...finished } = await world.hook(args)
   expect([code, finished.envelope().error?.code]).toEqual([exit, error])
@@ -323,7 +323,7 @@ test('a worktree shares the hooks of its repository, and has a workspace of its 
   expect(there).toMatchObject({ code: 0 })
 })
 
-test('a submodule has hooks of its own, and is held with the project it belongs to', async () => {
+test('a submodule has hooks of its own, and is held together with its parent project', async () => {
   await using world = new Repository()
   await world.make()
   const part = join(world.tmp, 'part')
@@ -341,7 +341,7 @@ test('a submodule has hooks of its own, and is held with the project it belongs 
   expect(await world.commit('not guarded')).toMatchObject({ code: 0 })
 })
 
-test('from a directory within, the hooks of the repository, wherever it keeps them', async () => {
+test('a subdirectory of a repository finds its hooks, wherever they are kept', async () => {
   await using world = new Repository()
   await world.make()
   const stubs = await husky(world)
@@ -354,7 +354,7 @@ test('from a directory within, the hooks of the repository, wherever it keeps th
   expect((await world.hook(['install', 'git'], bare)).envelope().error?.code).toBe('NOT_FOUND')
 })
 
-test('a fetch, which moves no branch, starts no process of ours', async () => {
+test('a fetch changes no branch and starts no process of stint', async () => {
   await using world = new Repository()
   await world.make()
   const upstream = join(world.tmp, 'upstream')
@@ -370,7 +370,7 @@ test('a fetch, which moves no branch, starts no process of ours', async () => {
   expect(existsSync(started)).toBe(true)
 })
 
-test('with stint gone, git goes on; fail-closed it does not', async () => {
+test('git works without stint; with --fail-closed, it refuses', async () => {
   await using world = new Repository()
   await world.make()
   await world.change('install', 'git')

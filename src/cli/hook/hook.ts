@@ -10,15 +10,15 @@ export const hook: CommandGroup = {
     },
     uninstall: {
       summary: 'remove the hooks, and nothing else',
-      load: async () => (await import('./uninstall.ts')).uninstallCommand,
+      load: async () => (await import('./install.ts')).uninstallCommand,
     },
     status: {
-      summary: 'where hooks are installed, and how',
-      load: async () => (await import('./status.ts')).statusCommand,
+      summary: 'show where hooks are installed, and with which options',
+      load: async () => (await import('./status.ts')).hookStatusCommand,
     },
     doctor: {
       summary: 'prove that they work, and measure them',
-      load: async () => (await import('./doctor.ts')).doctorCommand,
+      load: async () => (await import('./doctor.ts')).hookDoctorCommand,
     },
   },
   examples: [

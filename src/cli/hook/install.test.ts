@@ -17,13 +17,13 @@ import { contentOf, type HookAgent, hookAgents, HookUser } from '../../../test/s
 import { projectRoot, stintBin } from '../../../test/support/world.ts'
 import { hosts } from '../../hook/hosts.ts'
 
-/** Puts a settings file there, with its directories. */
+/** Writes a settings file and creates its directories. */
 function plant(path: string, content: string | Buffer): void {
   mkdirSync(dirname(path), { recursive: true })
   writeFileSync(path, content)
 }
 
-/** What a person at a terminal reads. */
+/** The output for a person at a terminal. */
 async function onTerminal(world: HookUser, command: string): Promise<string> {
   const line = `${process.execPath} ${stintBin} ${command}`
   const typed = world.start('script', ['-qec', line, '/dev/null'], { cwd: world.project })
@@ -33,7 +33,7 @@ async function onTerminal(world: HookUser, command: string): Promise<string> {
 const mine = '{\n  // mine\n  "model": "best"\n}\n'
 
 test.each(hookAgents)(
-  '%s: every event of the host is registered, and after uninstall nothing is left',
+  '%s: every event of the host is registered, and uninstall leaves nothing',
   async (agent) => {
     await using world = new HookUser()
     mkdirSync(join(world.user, `.${agent}`))
@@ -65,7 +65,7 @@ test.each<[what: string, content: string | Buffer]>([
   ['empty lists', '{\n  "hooks": { "PreToolUse": [ ], "Stop": [] }\n}\n'],
   ['text in many scripts', '{\n  "язык": "日本語 🙂"\n}\n'],
 ])(
-  'a file with %s: installed twice is once, and uninstalled is as before, to the byte',
+  'a file with %s: installing twice changes nothing more, and uninstall restores it to the byte',
   async (_, content) => {
     await using world = new HookUser()
     const path = world.file('claude')
@@ -86,7 +86,7 @@ test.each<[what: string, content: string | Buffer]>([
   },
 )
 
-test('what is edited by hand after the installation is kept, and what was chosen anew goes with the rest', async () => {
+test('edits after the installation are kept by an update and by uninstall', async () => {
   await using world = new HookUser()
   const path = world.file('claude')
   plant(path, mine)
@@ -101,7 +101,7 @@ test('what is edited by hand after the installation is kept, and what was chosen
   expect(readdirSync(dirname(path))).toEqual(['settings.json'])
 })
 
-test('an agent that writes its settings anew, in its own way, keeps them; only ours goes', async () => {
+test('settings that the agent has rewritten are kept, and only the hooks are removed', async () => {
   await using world = new HookUser()
   const path = world.file('gemini')
   await world.change('install', 'gemini')
@@ -111,7 +111,7 @@ test('an agent that writes its settings anew, in its own way, keeps them; only o
   expect(JSON.parse(world.read(path))).toEqual({ theme: 'dark' })
 })
 
-test('a file that was made for us, and has nothing else in it when it is edited, goes', async () => {
+test('a file that the installation created is removed if it contains nothing else', async () => {
   await using world = new HookUser()
   mkdirSync(join(world.user, '.cursor'))
   await world.change('install', 'cursor')
@@ -120,7 +120,7 @@ test('a file that was made for us, and has nothing else in it when it is edited,
   expect(readdirSync(join(world.user, '.cursor'))).toEqual([])
 })
 
-test('a file that was made for us stays if anything else is in it, whatever its name', async () => {
+test('a file that the installation created stays if it contains anything else', async () => {
   await using world = new HookUser()
   mkdirSync(join(world.user, '.cursor'))
   await world.change('install', 'cursor')
@@ -129,7 +129,7 @@ test('a file that was made for us stays if anything else is in it, whatever its 
   expect(world.read(world.file('cursor'))).toContain('"__proto__": []')
 })
 
-test('settings that are a link: what it leads to is changed, the link stays', async () => {
+test('settings behind a link: the target changes, the link stays', async () => {
   await using world = new HookUser()
   const path = world.file('claude')
   const dotfile = join(world.user, 'dotfiles/claude.json')
@@ -144,7 +144,7 @@ test('settings that are a link: what it leads to is changed, the link stays', as
   expect(contentOf(world.user)).toEqual(before)
 })
 
-test('of directories, only those that were made for us go', async () => {
+test('uninstall removes only the directories that the installation created', async () => {
   await using world = new HookUser()
   const beside = join(world.user, '.claude-beside')
   mkdirSync(beside)
@@ -155,7 +155,7 @@ test('of directories, only those that were made for us go', async () => {
   expect(readdirSync(world.user).sort()).toEqual(['.claude', '.claude-beside'])
 })
 
-test('a link to a file that is not there yet makes that file', async () => {
+test('a dangling link: the installation creates its target', async () => {
   await using world = new HookUser()
   const path = world.file('claude')
   mkdirSync(dirname(path))
@@ -167,7 +167,7 @@ test('a link to a file that is not there yet makes that file', async () => {
   expect(contentOf(world.user)).toEqual(before)
 })
 
-test('a directory that is a link, and a link to a link: what was not there is not there afterwards', async () => {
+test('a linked directory and a link to a link: uninstall leaves no new file', async () => {
   await using world = new HookUser()
   mkdirSync(join(world.user, 'dotfiles'))
   symlinkSync('dotfiles', join(world.user, '.claude'))
@@ -205,7 +205,7 @@ test.each<[what: string, content: string | Buffer]>([
   expect(contentOf(world.user)).toEqual(before)
 })
 
-test('a directory in its place, or a file in the place of its directory, is refused', async () => {
+test('a directory in place of the file, or a file in place of its directory, is refused', async () => {
   await using world = new HookUser()
   mkdirSync(world.file('claude'), { recursive: true })
   writeFileSync(join(world.user, '.codex'), '')
@@ -213,7 +213,7 @@ test('a directory in its place, or a file in the place of its directory, is refu
     expect((await world.hook(['install', agent])).envelope().error?.code).toBe('SETTINGS_INVALID')
 })
 
-test('a file that nobody may write to is left alone', async () => {
+test('a read-only file is not changed', async () => {
   await using world = new HookUser()
   plant(world.file('claude'), mine)
   chmodSync(world.file('claude'), 0o444)
@@ -223,7 +223,7 @@ test('a file that nobody may write to is left alone', async () => {
   expect(contentOf(world.user)).toEqual(before)
 })
 
-test('one file that is broken keeps no other agent from its hooks', async () => {
+test('a broken file of one agent does not keep the others from their hooks', async () => {
   await using world = new HookUser()
   plant(world.file('claude'), 'not JSON')
   plant(world.file('gemini'), '{}')
@@ -236,11 +236,11 @@ test('one file that is broken keeps no other agent from its hooks', async () => 
   })
   expect(world.read(world.file('claude'))).toBe('not JSON')
   const read = await onTerminal(world, 'hook install')
-  expect(read).toContain(`Gemini CLI: is installed already in ${world.file('gemini')}`)
+  expect(read).toContain(`Gemini CLI: already installed in ${world.file('gemini')}`)
   expect(read).toContain('SETTINGS_INVALID')
 })
 
-test('ten at the same time install it once', async () => {
+test('ten installations at the same time install the hooks once', async () => {
   await using world = new HookUser()
   const path = world.file('claude')
   plant(path, mine)
@@ -257,7 +257,7 @@ test('ten at the same time install it once', async () => {
   expect(world.read(path)).toBe(mine)
 })
 
-test('with no name: every agent there is, told by its directory or its program, and only those', async () => {
+test('without a name: hooks for every agent with a directory or a program on PATH, and no other', async () => {
   await using world = new HookUser()
   mkdirSync(join(world.user, '.codex'))
   plant(join(world.bin, 'gemini'), '#!/bin/sh\n')
@@ -271,14 +271,14 @@ test('with no name: every agent there is, told by its directory or its program, 
   expect(await world.change('uninstall')).toEqual([])
 })
 
-test('no agent at all: says which there are', async () => {
+test('without any agent: the error lists the supported ones', async () => {
   await using world = new HookUser()
   const { code, ...finished } = await world.hook(['install'])
   expect([code, finished.envelope().error?.code]).toEqual([5, 'NOT_FOUND'])
   expect(finished.envelope().error?.suggestion).toContain('claude')
 })
 
-test('a project: by the name of stint-hook, so that it is right for everyone, and with a warning if that is not found', async () => {
+test('--project writes the bare name stint-hook, and warns if it is not on PATH', async () => {
   await using world = new HookUser()
   const before = contentOf(world.project)
   const finished = await world.hook([
@@ -304,7 +304,7 @@ test('a project: by the name of stint-hook, so that it is right for everyone, an
   expect(contentOf(world.project)).toEqual(before)
 })
 
-test('from anywhere in a project, the settings at its top; those of a worktree of Codex in the checkout it came from', async () => {
+test('a subdirectory uses the settings at the top of the project; a Codex worktree those of its main checkout', async () => {
   await using world = new HookUser()
   await world.git('init')
   await world.git('commit', '--allow-empty', '-m', 'first')
@@ -320,7 +320,7 @@ test('from anywhere in a project, the settings at its top; those of a worktree o
   })
 })
 
-test("--local is one's own, in the project; only Claude Code has that", async () => {
+test('--local means personal settings in the project, which only Claude Code has', async () => {
   await using world = new HookUser()
   mkdirSync(join(world.user, '.claude'))
   mkdirSync(join(world.user, '.codex'))
@@ -331,7 +331,7 @@ test("--local is one's own, in the project; only Claude Code has that", async ()
   expect([code, finished.envelope().error?.code]).toEqual([2, 'ARG_ERROR'])
 })
 
-test('an agent misspelt: which was meant; one that there is not: which there are, in the order of the page', async () => {
+test('a misspelt agent gets a suggestion, an unknown one the list of agents', async () => {
   await using world = new HookUser()
   const suggestion = async (name: string) =>
     (await world.hook(['install', name])).envelope().error?.suggestion
@@ -364,7 +364,7 @@ test('--dry-run shows a diff that `patch` can apply, and changes nothing', async
   expect(existsSync(world.env.STINT_HOME ?? '')).toBe(false)
   expect(row?.diff).toMatch(/^--- .*settings\.json\n\+\+\+ .*settings\.json\n@@/)
   expect(row?.diff).toContain('+  "hooks": {')
-  // Told by git, which every machine with the guard has: the result of the diff is what is installed.
+  // git applies the diff: the result must be the file that is installed.
   const patched = join(world.tmp, 'patched')
   mkdirSync(patched)
   writeFileSync(join(patched, 'f'), mine)
@@ -377,17 +377,17 @@ test('--dry-run shows a diff that `patch` can apply, and changes nothing', async
   expect(world.read(path)).toContain('stint-hook')
 })
 
-test('a person reads what was done, where the old file is, and what to do next', async () => {
+test('the output names the change, the backup and the next steps', async () => {
   await using world = new HookUser()
   plant(world.file('codex'), '{"hooks": {}}\n')
   const stdout = await onTerminal(world, 'hook install')
   expect(stdout).toContain(
-    `Codex: installed in ${world.file('codex')} (as it was: ${world.file('codex')}.stint-backup)`,
+    `Codex: installed in ${world.file('codex')} (backup: ${world.file('codex')}.stint-backup)`,
   )
   expect(stdout).toContain('enter /hooks in Codex')
 })
 
-test('settings that were rewritten get our hooks again, and a backup of what they are now', async () => {
+test('rewritten settings get the hooks again, and a new backup', async () => {
   await using world = new HookUser()
   const path = world.file('claude')
   plant(path, mine)
@@ -398,7 +398,7 @@ test('settings that were rewritten get our hooks again, and a backup of what the
   expect(world.read(path)).toBe('{"model": "new"}\n')
 })
 
-test("OpenCode: a plugin of our own, and nobody else's", async () => {
+test("OpenCode: stint writes its own plugin, and leaves another's alone", async () => {
   await using world = new HookUser()
   const path = join(world.user, '.config/opencode/plugins/stint.js')
   await world.change('install', 'opencode', '--scope', 'paths')
@@ -414,10 +414,13 @@ test("OpenCode: a plugin of our own, and nobody else's", async () => {
   expect(world.read(path)).toBe('export const mine = 1\n')
 })
 
-test.each<HookAgent>(['claude', 'codex'])('%s: its own variable says where its home is', async (agent) => {
-  await using world = new HookUser()
-  const home = join(world.tmp, 'agent-home')
-  world.env[agent === 'claude' ? 'CLAUDE_CONFIG_DIR' : 'CODEX_HOME'] = home
-  const [row] = await world.change('install', agent)
-  expect(dirname(row?.path ?? '')).toBe(home)
-})
+test.each<HookAgent>(['claude', 'codex'])(
+  '%s: the variable of the agent names its directory',
+  async (agent) => {
+    await using world = new HookUser()
+    const home = join(world.tmp, 'agent-home')
+    world.env[agent === 'claude' ? 'CLAUDE_CONFIG_DIR' : 'CODEX_HOME'] = home
+    const [row] = await world.change('install', agent)
+    expect(dirname(row?.path ?? '')).toBe(home)
+  },
+)

@@ -1,14 +1,13 @@
-import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
-import { nextSteps } from '../../hook-install/next-steps.ts'
-import { install } from '../../hook-install/install.ts'
-import { targetsToInstall } from '../../hook-install/target.ts'
+import type { OptionTable } from '../../command/option.ts'
+import { installHooks, uninstallHooks } from '../../hook-install/install.ts'
+import { type HookTarget, targetsToInspect, targetsToInstall } from '../../hook-install/target.ts'
 import { findWorkspace } from '../../lease/index.ts'
-import { agentPositionals, dryRunOption, placeOptions, readAgents, readPlace } from './options.ts'
+import { agentPositionals, dryRunOption, readAgents, readScope, scopeOptions } from './options.ts'
 import { changeEach, type ChangesData, renderChanges } from './report.ts'
 
 const options = {
-  ...placeOptions,
+  ...scopeOptions,
   scope: {
     type: 'string',
     choices: ['workspace', 'paths'],
@@ -41,15 +40,47 @@ export const installCommand = defineBareCommand({
   ],
   async run({ warn, say }, { options, positionals }): Promise<ChangesData & { next: string[] }> {
     const { scope, hold, record, 'fail-closed': failClosed, 'dry-run': dryRun } = options
-    const targets = targetsToInstall(readAgents(positionals), readPlace(options), findWorkspace().path)
+    const targets = targetsToInstall(readAgents(positionals), readScope(options), findWorkspace().path)
     const warned = new Set<string>()
     const warnOnce = (message: string): void => {
       if (!warned.has(message)) warn(message)
       warned.add(message)
     }
     const chosen = { scope, hold, failClosed, record, dryRun, warn: warnOnce }
-    const data = await changeEach(targets, { dryRun, say }, (target) => install(target, chosen))
+    const data = await changeEach(targets, { dryRun, say }, (target) => installHooks(target, chosen))
     return { ...data, next: dryRun ? [] : nextSteps(targets) }
   },
   render: (data) => [renderChanges(data), ...data.next].join('\n'),
+})
+
+/** The steps that are left to the user after an installation. */
+function nextSteps(targets: readonly HookTarget[]): string[] {
+  const agents = new Set(targets.map(({ agent }) => agent))
+  return [
+    ...(agents.has('codex') ? ['Codex runs new hooks only when you trust them: enter /hooks in Codex.'] : []),
+    ...(agents.has('git') ? [] : ['`stint hook install git` guards the commits of a repository, too.']),
+    '`stint hook doctor` shows that they work.',
+  ]
+}
+
+export const uninstallCommand = defineBareCommand({
+  name: 'uninstall',
+  summary:
+    'Removes the hooks wherever they are: in your own settings, in those of this project, in this repository.',
+  positionals: agentPositionals,
+  options: { ...scopeOptions, ...dryRunOption },
+  examples: [
+    ['stint hook uninstall', 'all hooks that can be seen from here'],
+    ['stint hook uninstall git', 'only the guard of this repository'],
+  ],
+  async run({ say }, { options, positionals }): Promise<ChangesData> {
+    const dryRun = options['dry-run']
+    const workspace = findWorkspace().path
+    const targets = targetsToInspect(readAgents(positionals), readScope(options), workspace)
+    const data = await changeEach(targets, { dryRun, say }, (target) =>
+      uninstallHooks(target, { dryRun, workspace }),
+    )
+    return { ...data, hooks: data.hooks.filter(({ outcome }) => outcome !== 'absent') }
+  },
+  render: (data) => (data.hooks.length === 0 ? 'no hooks of stint are installed here' : renderChanges(data)),
 })

@@ -19,7 +19,7 @@ interface Handler {
   bash?: string
 }
 
-/** A user whose stint is a copy that a test may break. */
+/** A user with a copy of stint that a test may break. */
 class AgentWorld extends HookUser {
   readonly installation = join(this.tmp, 'stint')
 
@@ -28,7 +28,7 @@ class AgentWorld extends HookUser {
     this.restore()
   }
 
-  /** Makes the copy whole again. */
+  /** Restores the copy. */
   restore(): void {
     rmSync(this.installation, { recursive: true, force: true })
     cpSync(dirname(hookBin), this.installation, { recursive: true })
@@ -46,7 +46,7 @@ class AgentWorld extends HookUser {
     if (code !== 0) throw new Error(stdout)
   }
 
-  /** What the host reads from its settings for this event. */
+  /** The command in the host's settings for this event. */
   command(host: CommandHost, moment: Moment, path = this.file(host)): string {
     const { hooks } = parse(this.read(path)) as { hooks: Record<string, (Handler & { hooks?: Handler[] })[]> }
     const entry = hooks[registered(host, moment).name]?.at(-1)
@@ -54,13 +54,15 @@ class AgentWorld extends HookUser {
     return handler?.bash ?? handler?.command ?? ''
   }
 
-  /** Copilot with a hook from the settings of Claude Code: named as there, with a time and no transcript. */
+  /**
+   * Copilot running a hook from Claude Code's settings: it sends that event's name, a time and no transcript.
+   */
   callByCopilot(line: string): Promise<Finished> {
     const { transcript_path: _, ...event } = hookEvent('claude', 'pre', { cwd: this.project })
     return this.line(line, { ...event, timestamp: '2026-11-01T12:00:00.000Z' })
   }
 
-  /** Starts it as the host does. */
+  /** Runs the command as the host does. */
   call(host: CommandHost, moment: Moment, line = this.command(host, moment)): Promise<Finished> {
     return this.line(line, hookEvent(host, moment, { cwd: this.project }))
   }
@@ -75,7 +77,7 @@ class AgentWorld extends HookUser {
 const moments: Moment[] = ['pre', 'post', 'stop', 'start', 'end']
 
 test.each(commandHosts)(
-  '%s: what is installed lets a call pass, and refuses it for whoever does not hold the workspace',
+  '%s: the installed command allows a call of the holder, and refuses one of another session',
   async (host) => {
     await using world = new AgentWorld()
     await world.install(host)
@@ -96,7 +98,7 @@ const faults: [what: string, breakIt: (world: AgentWorld) => void][] = [
   ['another file', (world) => writeFileSync(join(world.installation, 'stint-hook.cjs'), 'process.exit(7)')],
 ]
 
-test.each(commandHosts)('%s: with stint removed or broken in any way, no tool is blocked', async (host) => {
+test.each(commandHosts)('%s: a removed or broken stint blocks no tool', async (host) => {
   await using world = new AgentWorld()
   await world.install(host)
   await world.hold()
@@ -111,7 +113,7 @@ test.each(commandHosts)('%s: with stint removed or broken in any way, no tool is
   }
 })
 
-test.each(commandHosts)('%s: without node, no tool is blocked', async (host) => {
+test.each(commandHosts)('%s: a missing node blocks no tool', async (host) => {
   await using world = new AgentWorld()
   await world.install(host)
   const node = join(world.bin, 'node')
@@ -123,32 +125,29 @@ test.each(commandHosts)('%s: without node, no tool is blocked', async (host) => 
   }
 })
 
-test.each(commandHosts)(
-  '%s: a project that names stint-hook blocks nobody who has no stint',
-  async (host) => {
-    await using world = new AgentWorld()
-    await world.install(host, '--project')
-    const files = {
-      claude: '.claude/settings.json',
-      codex: '.codex/hooks.json',
-      cursor: '.cursor/hooks.json',
-      copilot: '.github/hooks/stint.json',
-      gemini: '.gemini/settings.json',
-    }
-    const path = join(world.project, files[host])
-    await world.hold()
-    const line = world.command(host, 'pre', path)
-    expect(outcome(host, await world.call(host, 'pre', line))).toEqual({ allowed: true, reason: '' })
-    // Copilot reads the project files of Claude Code, too, and blocks where that would not.
-    if (host === 'claude') expect(outcome('copilot', await world.callByCopilot(line)).allowed).toBe(true)
-    symlinkSync(join(world.installation, 'stint-hook.cjs'), join(world.bin, 'stint-hook'))
-    expect(outcome(host, await world.call(host, 'pre', line)).allowed).toBe(false)
-    if (host === 'claude') expect(outcome('copilot', await world.callByCopilot(line)).allowed).toBe(false)
-  },
-)
+test.each(commandHosts)('%s: project hooks do not block a user without stint', async (host) => {
+  await using world = new AgentWorld()
+  await world.install(host, '--project')
+  const files = {
+    claude: '.claude/settings.json',
+    codex: '.codex/hooks.json',
+    cursor: '.cursor/hooks.json',
+    copilot: '.github/hooks/stint.json',
+    gemini: '.gemini/settings.json',
+  }
+  const path = join(world.project, files[host])
+  await world.hold()
+  const line = world.command(host, 'pre', path)
+  expect(outcome(host, await world.call(host, 'pre', line))).toEqual({ allowed: true, reason: '' })
+  // Copilot also reads the project files of Claude Code, and blocks on failures that Claude Code ignores.
+  if (host === 'claude') expect(outcome('copilot', await world.callByCopilot(line)).allowed).toBe(true)
+  symlinkSync(join(world.installation, 'stint-hook.cjs'), join(world.bin, 'stint-hook'))
+  expect(outcome(host, await world.call(host, 'pre', line)).allowed).toBe(false)
+  if (host === 'claude') expect(outcome('copilot', await world.callByCopilot(line)).allowed).toBe(false)
+})
 
 test.each(commandHosts)(
-  '%s: --fail-closed blocks a call when stint is gone, and nothing else',
+  '%s: --fail-closed blocks a call when stint is missing, and nothing else',
   async (host) => {
     await using world = new AgentWorld()
     await world.install(host, '--fail-closed')

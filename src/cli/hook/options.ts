@@ -1,10 +1,10 @@
 import { findClosest } from '../../command/did-you-mean.ts'
 import type { OptionTable } from '../../command/option.ts'
 import { type AgentName, hosts, isAgentName } from '../../hook/hosts.ts'
-import type { Place } from '../../hook-install/install-scope.ts'
+import { allScopes, type InstallScope } from '../../hook-install/agents.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 
-export const placeOptions = {
+export const scopeOptions = {
   user: { type: 'boolean', help: 'in your own settings, for every project' },
   project: { type: 'boolean', help: "in this project's settings, for everyone who works on it" },
   local: { type: 'boolean', help: 'in your own settings for this project (Claude Code)' },
@@ -16,11 +16,11 @@ export const dryRunOption = {
 
 export const agentPositionals = '[AGENT…]'
 
-/** The place that was asked for; undefined if none was. */
-export function readPlace(options: Record<Place, boolean>): Place | undefined {
-  const places = (['user', 'project', 'local'] as const).filter((place) => options[place])
-  if (places.length > 1) throw new StintError('ARG_ERROR', `--${places.join(' and --')} exclude each other`)
-  return places[0]
+/** The scope that the user asked for, if any. */
+export function readScope(options: Record<InstallScope, boolean>): InstallScope | undefined {
+  const scopes = allScopes.filter((scope) => options[scope])
+  if (scopes.length > 1) throw new StintError('ARG_ERROR', `--${scopes.join(' and --')} exclude each other`)
+  return scopes[0]
 }
 
 export function readAgents(words: readonly string[]): AgentName[] {

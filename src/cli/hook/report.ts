@@ -1,11 +1,11 @@
 import { createTwoFilesPatch, FILE_HEADERS_ONLY } from 'diff'
+import { agentTitle } from '../../hook/hosts.ts'
 import type { Change } from '../../hook-install/change.ts'
-import type { Target } from '../../hook-install/target.ts'
+import type { HookTarget } from '../../hook-install/target.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { visibleText } from '../../base/text/escape.ts'
-import { titleOf } from './agent-title.ts'
 
-/** What the commands that change something answer. */
+/** The result of a command that changes hooks. */
 export interface ChangesData {
   dry_run: boolean
   hooks: ChangeData[]
@@ -29,11 +29,14 @@ interface Failure {
   error: string
 }
 
-/** Changes one target after another: a broken file keeps no other agent from its hooks. `say` shows what was done before a failure is. */
+/**
+ * Changes the targets one by one: a broken file does not keep the others from changing, and is reported at
+ * the end.
+ */
 export async function changeEach(
-  targets: readonly Target[],
+  targets: readonly HookTarget[],
   { dryRun, say }: { dryRun: boolean; say: (text: string) => void },
-  act: (target: Target) => Promise<Change[]>,
+  act: (target: HookTarget) => Promise<Change[]>,
 ): Promise<ChangesData> {
   const data: ChangesData = { dry_run: dryRun, hooks: [], failures: [] }
   for (const target of targets) {
@@ -51,8 +54,8 @@ export async function changeEach(
   }
   if (data.failures.length === 0) return data
   if (data.hooks.length > 0) say(renderChanges(data))
-  const told = data.failures.map(({ error, code }) => `${code}: ${error}`).join('; ')
-  throw new StintError('PARTIAL_FAILURE', told, { data })
+  const message = data.failures.map(({ error, code }) => `${code}: ${error}`).join('; ')
+  throw new StintError('PARTIAL_FAILURE', message, { data })
 }
 
 function described(
@@ -77,26 +80,23 @@ const diffOf = (path: string, before: Buffer | undefined, after: Buffer | undefi
 const words: Record<Change['outcome'], readonly [did: string, would: string]> = {
   installed: ['installed in', 'would install in'],
   updated: ['updated in', 'would update in'],
-  unchanged: ['is installed already in', 'is installed already in'],
-  removed: [
-    'removed from (what others changed since is kept)',
-    'would remove from (keeping what others changed since)',
-  ],
+  unchanged: ['already installed in', 'already installed in'],
+  removed: ['removed from (later changes are kept)', 'would remove from (keeping later changes)'],
   restored: ['removed from', 'would remove from'],
-  absent: ['has no hook in', 'has no hook in'],
+  absent: ['no hooks in', 'no hooks in'],
 }
 
-/** A line a file, for a person. */
+/** Formats the changes for a person, one line per file. */
 export function renderChanges({ dry_run, hooks }: ChangesData): string {
   const lines = hooks.map(({ agent, path, outcome, backup, diff }) => {
-    const what = `${titleOf(agent)}: ${words[outcome][dry_run ? 1 : 0]} ${visibleText(path)}`
-    const kept = backup !== undefined && !dry_run ? ` (as it was: ${visibleText(backup)})` : ''
+    const what = `${agentTitle(agent)}: ${words[outcome][dry_run ? 1 : 0]} ${visibleText(path)}`
+    const kept = backup !== undefined && !dry_run ? ` (backup: ${visibleText(backup)})` : ''
     return diff === undefined ? `${what}${kept}` : `${what}\n${visibleLines(diff)}`
   })
   return lines.join('\n')
 }
 
-/** A settings file may hold anything, a terminal must not obey it. */
+/** A settings file may contain control characters, which must not reach the terminal. */
 const visibleLines = (text: string): string =>
   text
     .trimEnd()

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { HookUser } from '../../../test/support/hook-user.ts'
 
-test('status: where hooks are, with which choices, and who has none', async () => {
+test('status lists the hooks with their options, and the agents without hooks', async () => {
   await using world = new HookUser()
   mkdirSync(join(world.user, '.gemini'))
   await world.change(
@@ -32,7 +32,7 @@ test('status: where hooks are, with which choices, and who has none', async () =
   })
 })
 
-test('status: gone, half there, edited by hand, unreadable', async () => {
+test('status tells lost, incomplete, edited and unreadable hooks apart', async () => {
   await using world = new HookUser()
   const state = async (): Promise<unknown> => {
     const { hooks } = (await world.hook(['status', 'claude'])).envelope().data as {
@@ -57,7 +57,7 @@ test('status: gone, half there, edited by hand, unreadable', async () => {
   expect(await state()).toBeUndefined()
 })
 
-test('in the home directory the settings of the user and of the project are one file, named once', async () => {
+test('in the home directory, user and project settings are one file, which is listed once', async () => {
   await using world = new HookUser()
   await world.change('install', 'claude', '--user')
   const cwd = world.user
@@ -71,7 +71,7 @@ test('in the home directory the settings of the user and of the project are one 
   expect(await listed('hook', 'status')).toEqual([['claude', 'user']])
   expect(await listed('hook', 'doctor', '--runs', '1')).toEqual([['claude', 'user']])
   expect(await listed('status')).toEqual([['claude', 'user']])
-  // The same by way of a link.
+  // The home directory behind a link.
   symlinkSync(world.user, join(world.tmp, 'link'))
   world.env.HOME = join(world.tmp, 'link')
   expect(await listed('hook', 'status')).toEqual([['claude', 'user']])

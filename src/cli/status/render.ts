@@ -2,7 +2,7 @@ import { basename } from 'node:path'
 import type { Paint } from '../../command/stdio.ts'
 import { formatBytes } from '../../base/text/size.ts'
 import { visibleText } from '../../base/text/escape.ts'
-import { titleOf } from '../hook/agent-title.ts'
+import { agentTitle } from '../../hook/hosts.ts'
 import { renderCheck } from '../health/render.ts'
 import { renderClaim } from '../lock/describe.ts'
 import { cell, pathCell, table } from '../text/table.ts'
@@ -68,7 +68,7 @@ function diskText(disk: StatusData['disk']): string {
 }
 
 const hookLine = ({ agent, place, path, state }: StatusData['hooks'][number]): string =>
-  `${titleOf(agent)}  ${state}${place === 'user' ? '' : `, ${place}`}  ${visibleText(shortPath(path), maxLineChars)}`
+  `${agentTitle(agent)}  ${state}${place === 'user' ? '' : `, ${place}`}  ${visibleText(shortPath(path), maxLineChars)}`
 
 function workspaceLines(target: StatusData['workspaces'][number]): string[] {
   const name = target.workspace ?? target.resource

@@ -7,7 +7,10 @@ export type CodexConfig =
   | {
       /** Hooks are switched off as a whole. */
       off: boolean
-      /** What Codex recorded about a hook before tool calls: `unknown` hooks do not run until the user trusts them. */
+      /**
+       * What Codex recorded about a hook before tool calls: `unknown` hooks do not run until the user trusts
+       * them.
+       */
       trust: 'trusted' | 'disabled' | 'unknown'
     }
 

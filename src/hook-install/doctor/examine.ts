@@ -1,26 +1,26 @@
-import { existsSync } from 'node:fs'
-import { isAbsolute } from 'node:path'
+import { existsSync, realpathSync } from 'node:fs'
+import { dirname, isAbsolute } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { isWithin } from '../../base/fs/paths.ts'
+import { findOnPath, ownHook } from '../hook-program.ts'
 import type { Installation } from '../inspect.ts'
-import { onPath } from '../on-path.ts'
-import { readSettings } from '../settings/settings-file.ts'
-import { foreignFile } from './foreign.ts'
+import { readSettingsFile } from '../settings/settings-file.ts'
 import { switchesOf } from './switches.ts'
 
 export interface Problem {
   problem: string
-  /** What to do about it. */
+  /** The command or action that solves it. */
   fix: string
 }
 
 export interface Finding {
-  /** It does not work. */
+  /** Reasons why the hooks do not work. */
   problems: Problem[]
-  /** It may not, or could be better. */
+  /** Reasons why they may not work, or could work better. */
   notes: Problem[]
 }
 
-/** Everything that can be found out about one installation; by a trial, too, if there is one that says what is wrong. */
+/** Finds out everything about one installation; `trial` runs the hook and describes what is wrong with it. */
 export function examine(
   installation: Installation,
   workspace: string,
@@ -32,26 +32,26 @@ export function examine(
     return { problems: [{ problem: problem ?? 'it cannot be read', fix: 'repair the file' }], notes: [] }
   if (state === 'lost') return { problems: [{ problem: problem ?? '', fix: again }], notes: [] }
   const files =
-    agent === 'opencode' ? importsOf(readSettings(installation.path).bytes?.toString() ?? '') : program
-  const gone = missing(files)
-  const foreign = gone === undefined ? foreignFile(installation, files, workspace) : undefined
-  const untried = foreign && `what it starts comes with the project, and was not tried out: ${foreign}`
-  const tried = (gone ?? untried) === undefined && state !== 'edited' ? trial(installation) : undefined
+    agent === 'opencode' ? importsOf(readSettingsFile(installation.path).bytes?.toString() ?? '') : program
+  const missing = describeMissing(files)
+  const foreign = missing === undefined ? findForeign(installation, files, workspace) : undefined
+  const untried = foreign && `it starts a file of the project, which was therefore not tried: ${foreign}`
+  const tried = (missing ?? untried) === undefined && state !== 'edited' ? trial(installation) : undefined
   const switches = switchesOf(installation, workspace)
-  const of = (kind: 'off' | 'ask'): Problem[] =>
+  const switched = (kind: 'off' | 'ask'): Problem[] =>
     switches.flatMap(({ state, problem, fix }) => (state === kind ? [{ problem, fix }] : []))
-  const problems = [problem, gone, untried, tried].filter((text) => text !== undefined)
+  const problems = [problem, missing, untried, tried].filter((text) => text !== undefined)
   return {
-    problems: [...problems.map((problem) => ({ problem, fix: again })), ...of('off')],
-    notes: of('ask'),
+    problems: [...problems.map((problem) => ({ problem, fix: again })), ...switched('off')],
+    notes: switched('ask'),
   }
 }
 
-/** Hooks outlive what they start: a package manager moves a version, a project is cleaned. */
-function missing(files: readonly string[]): string | undefined {
-  const gone = files.find((word) => (isAbsolute(word) ? !existsSync(word) : onPath(word) === undefined))
+/** A hook may outlive its program: a package manager removes a version, a project is cleaned. */
+function describeMissing(files: readonly string[]): string | undefined {
+  const gone = files.find((word) => (isAbsolute(word) ? !existsSync(word) : findOnPath(word) === undefined))
   if (gone === undefined) return undefined
-  return isAbsolute(gone) ? `what it starts is gone: ${gone}` : `${gone} is not on PATH`
+  return isAbsolute(gone) ? `it starts ${gone}, which does not exist` : `${gone} is not on PATH`
 }
 
 const importsOf = (text: string): string[] =>
@@ -59,7 +59,29 @@ const importsOf = (text: string): string[] =>
     try {
       return [fileURLToPath(url)]
     } catch {
-      // Somebody has edited it, and `inspect` has said so.
+      // The URL was edited, which `inspect` reports.
       return []
     }
   })
+
+/**
+ * The first of these files that belongs to the project, if project settings name them. Trying such a hook
+ * would run code of the project's authors in a directory that the user may not trust yet.
+ */
+function findForeign(
+  { agent, place, path }: Pick<Installation, 'agent' | 'place' | 'path'>,
+  files: readonly string[],
+  workspace: string,
+): string | undefined {
+  if (place === 'user') return undefined
+  const own = realOf(ownHook())
+  // Codex reads the settings of the checkout that a worktree was made from.
+  const projects = agent === 'git' ? [workspace] : [workspace, dirname(dirname(path))]
+  return files.find((file) => {
+    const real = realOf((isAbsolute(file) ? file : findOnPath(file)) ?? '')
+    const isStint = dirname(real) === dirname(own) || real === realOf(process.execPath)
+    return !isStint && projects.some((project) => isWithin(real, realOf(project)))
+  })
+}
+
+const realOf = (path: string): string => (existsSync(path) ? realpathSync.native(path) : path)

@@ -2,13 +2,14 @@ import { spawnSync } from 'node:child_process'
 import { availableParallelism, loadavg } from 'node:os'
 import { systemClock } from '../../base/process/clock.ts'
 
+/** Percentiles of measured times, in milliseconds. */
 export interface Latency {
   p50_ms: number
   p95_ms: number
   runs: number
 }
 
-/** The time below which this part of the samples lie. */
+/** The sample that `part` (0 to 1) of all samples do not exceed. */
 export function percentile(samples: readonly number[], part: number): number {
   const sorted = samples.toSorted((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.ceil(part * sorted.length) - 1)] ?? 0
@@ -16,7 +17,7 @@ export function percentile(samples: readonly number[], part: number): number {
 
 const tenth = (ms: number): number => Math.round(ms * 10) / 10
 
-/** Runs each in turn, so that whatever else the machine does falls on all of them. */
+/** Measures each function, in turn, so that other load on the machine affects all of them alike. */
 export function measure<Name extends string>(
   runs: number,
   acts: Readonly<Record<Name, () => unknown>>,
@@ -37,7 +38,7 @@ export function measure<Name extends string>(
   return Object.fromEntries(names.map((name) => [name, latency(name)])) as Record<Name, Latency>
 }
 
-/** A process that does nothing: what no hook can be faster than. */
+/** Runs a process that does nothing: the lower bound for any hook. */
 export const idle = (command: string, args: readonly string[], env: NodeJS.ProcessEnv): void =>
   void spawnSync(command, args, { env, stdio: 'ignore' })
 
@@ -47,22 +48,22 @@ export interface SlowReason {
 }
 
 export interface Timing {
-  /** An empty node, without what the environment adds to it. */
+  /** An empty node without the slowing variables. */
   node: Latency
-  /** The same with each variable that can make it slower, where that is set. */
+  /** An empty node with each slowing variable that is set. */
   withVariable: Readonly<Partial<Record<SlowingVariable, Latency>>>
 }
 
-/** Variables that Node acts upon at every start. */
+/** Variables that can slow down every start of Node. */
 export const slowingVariables = ['NODE_OPTIONS', 'NODE_EXTRA_CA_CERTS'] as const
 export type SlowingVariable = (typeof slowingVariables)[number]
 
 const remedies: Readonly<Record<SlowingVariable, string>> = {
   NODE_OPTIONS: 'start the agent without it',
-  NODE_EXTRA_CA_CERTS: 'stint starts its hooks without it; the agent need not',
+  NODE_EXTRA_CA_CERTS: 'hooks are not affected: stint starts them without it',
 }
 
-/** Starts of an empty node: without what the environment adds to it, and with each variable that can make it slower, where that is set. */
+/** Functions that start an empty node: without the slowing variables, and with each one that is set. */
 export function emptyNodes(env: NodeJS.ProcessEnv): EmptyNodes {
   const bare = { ...env, ...Object.fromEntries(slowingVariables.map((name) => [name, undefined])) }
   const start = (extra: NodeJS.ProcessEnv) => () => idle(process.execPath, ['-e', '0'], { ...bare, ...extra })
@@ -73,7 +74,7 @@ export function emptyNodes(env: NodeJS.ProcessEnv): EmptyNodes {
 
 type EmptyNodes = { node: () => void } & Partial<Record<SlowingVariable, () => void>>
 
-/** Over plain data: why starting a hook takes the time it takes. */
+/** Explains a slow start of hooks from measured times and the load. */
 export function slowReasons(
   { node, withVariable }: Timing,
   load = loadavg()[0] ?? 0,
@@ -90,7 +91,7 @@ export function slowReasons(
   }
   const slow = {
     reason: `an empty node takes ${node.p50_ms} ms to start here`,
-    fix: 'a slow disk or a virus scanner may look at every start; a newer Node may start faster',
+    fix: 'a slow disk or a virus scanner may be the cause; a newer Node may start faster',
   }
   return [...variables, ...(load > cores ? [busy] : []), ...(node.p50_ms > 100 ? [slow] : [])]
 }

@@ -1,47 +1,42 @@
 import { join } from 'node:path'
 import { getNodeValue } from 'jsonc-parser'
 import type { AgentName } from '../../hook/hosts.ts'
+import { agentHome, allScopes, settingsPath } from '../agents.ts'
 import type { Installation } from '../inspect.ts'
 import { type JsonObject, objectOr, parseJson } from '../json/parse.ts'
-import { agentHome, settingsPath } from '../agent-home.ts'
-import { readSettings } from '../settings/settings-file.ts'
+import { readSettingsFile } from '../settings/settings-file.ts'
+import { decode, unreadableBy } from '../settings/settings-text.ts'
 import { readCodexConfig } from './codex-config.ts'
-import { decode } from '../settings/settings-text.ts'
-import { unreadBy } from '../settings/strict-json.ts'
 
-/** Something in an agent's settings that decides whether its hooks run. */
+/** A setting of an agent that keeps installed hooks from running. */
 export interface Switch {
-  /** `off`: they do not run. `ask`: they may not, which only the agent knows. */
+  /** `off`: the hooks do not run. `ask`: they may not run; only the agent knows. */
   state: 'off' | 'ask'
   problem: string
   fix: string
 }
 
-/** What keeps the agent from running hooks that are installed. */
+/** Lists the settings that keep an agent from running installed hooks. */
 export function switchesOf(installation: Installation, workspace: string): Switch[] {
   const { agent, path } = installation
-  return [...unread(agent, path), ...(looks[agent]?.(installation, workspace) ?? [])]
+  const unreadable = agent === 'git' ? undefined : unreadableBy(agent, readSettingsFile(path).bytes)
+  return [
+    ...(unreadable === undefined ? [] : [off(unreadable, 'remove them')]),
+    ...(readers[agent]?.(installation, workspace) ?? []),
+  ]
 }
 
-function unread(agent: AgentName, path: string): Switch[] {
-  if (agent === 'git') return []
-  const problem = unreadBy(agent, readSettings(path).bytes)
-  return problem === undefined ? [] : [off(problem, 'take them out')]
-}
-
-const looks: Partial<Record<AgentName, (installation: Installation, workspace: string) => Switch[]>> = {
+const readers: Partial<Record<AgentName, (installation: Installation, workspace: string) => Switch[]>> = {
   claude: (_, workspace) => {
-    const files = (['user', 'project', 'local'] as const).flatMap(
-      (place) => settingsPath('claude', place, workspace) ?? [],
-    )
+    const files = allScopes.flatMap((scope) => settingsPath('claude', scope, workspace) ?? [])
     return [
-      ...files.flatMap((path) => [...allDisabled(path), ...pluginToo(path)]),
+      ...files.flatMap((path) => [...allDisabled(path), ...pluginEnabled(path)]),
       ...managedPaths.filter((path) => jsonOf(path).allowManagedHooksOnly === true).map(managedOnly),
     ]
   },
   codex: ({ path }) => {
     const file = join(agentHome('codex'), 'config.toml')
-    const config = readCodexConfig(tomlOf(file), [path, readSettings(path).real])
+    const config = readCodexConfig(tomlOf(file), [path, readSettingsFile(path).real])
     if ('invalid' in config)
       return [off(`${file} is not valid TOML (${config.invalid})`, 'repair it: Codex cannot read it')]
     return [
@@ -53,16 +48,18 @@ const looks: Partial<Record<AgentName, (installation: Installation, workspace: s
     ]
   },
   gemini: (_, workspace) =>
-    (['user', 'project'] as const).flatMap((place) => {
-      const path = settingsPath('gemini', place, workspace) ?? ''
+    (['user', 'project'] as const).flatMap((scope) => {
+      const path = settingsPath('gemini', scope, workspace) ?? ''
       const config = objectOr(jsonOf(path).hooksConfig)
       const disabled = Array.isArray(config.disabled) ? config.disabled : []
-      const ours = disabled.some((name) => /^stint-|stint-hook/.test(String(name)))
+      const oursDisabled = disabled.some((name) => /^stint-|stint-hook/.test(String(name)))
       return [
         ...(config.enabled === false
           ? [off(`${path} switches hooks off`, 'remove `enabled: false` under hooksConfig')]
           : []),
-        ...(ours ? [off(`${path} switches these hooks off`, 'remove them from hooksConfig.disabled')] : []),
+        ...(oursDisabled
+          ? [off(`${path} switches these hooks off`, 'remove them from hooksConfig.disabled')]
+          : []),
       ]
     }),
   copilot: ({ path }) => allDisabled(path),
@@ -81,15 +78,15 @@ const allDisabled = (path: string): Switch[] =>
     ? [off(`${path} switches all hooks off`, 'remove `disableAllHooks` there')]
     : []
 
-/** A plugin's hooks run beside those in the settings: twice the time, no more safety. */
-function pluginToo(path: string): Switch[] {
+/** The hooks of a plugin run beside those in the settings, which takes twice the time for nothing. */
+function pluginEnabled(path: string): Switch[] {
   const enabled = Object.entries(objectOr(jsonOf(path).enabledPlugins))
   const plugin = enabled.find(([name, on]) => name.startsWith('stint@') && on === true)
   if (plugin === undefined) return []
   return [
     {
       state: 'ask',
-      problem: `${path} enables the plugin ${plugin[0]}, too: every hook runs twice`,
+      problem: `${path} also enables the plugin ${plugin[0]}: every hook runs twice`,
       fix: 'disable the plugin, or `stint hook uninstall claude`',
     },
   ]
@@ -100,20 +97,20 @@ const managedPaths = [
   '/Library/Application Support/ClaudeCode/managed-settings.json',
 ]
 const managedOnly = (path: string): Switch =>
-  off(`${path} allows managed hooks only`, 'ask whoever manages this machine to add them')
+  off(`${path} allows managed hooks only`, 'ask the administrator of this machine to add them')
 
 function tomlOf(path: string): string {
   try {
-    return (readSettings(path).bytes?.toString() ?? '').replace(/^\uFEFF/, '')
+    return (readSettingsFile(path).bytes?.toString() ?? '').replace(/^\uFEFF/, '')
   } catch {
     return ''
   }
 }
 
-/** What cannot be read has no switch in it: that it cannot be read is told elsewhere. */
+/** The JSON of a settings file; empty if it cannot be read, which `inspect` reports. */
 function jsonOf(path: string): JsonObject {
   try {
-    return objectOr(getNodeValue(parseJson(decode(readSettings(path).bytes).text)))
+    return objectOr(getNodeValue(parseJson(decode(readSettingsFile(path).bytes).text)))
   } catch {
     return {}
   }

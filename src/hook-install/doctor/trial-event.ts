@@ -1,6 +1,6 @@
-import type { SettingsAgent } from '../agent.ts'
+import type { SettingsAgent } from '../agents.ts'
 
-/** An event as the agent would send it before it runs a command in its shell. */
+/** The JSON event that the agent sends before it runs a shell command. */
 export function trialEvent(agent: SettingsAgent, cwd: string, session: string): string {
   return JSON.stringify(events[agent](cwd, session))
 }

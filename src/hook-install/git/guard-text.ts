@@ -1,9 +1,9 @@
 import type { HookChoices } from '../../hook/options.ts'
 import { shellWord } from '../../base/text/escape.ts'
 import { hosts, type HostEvent } from '../../hook/hosts.ts'
-import { type HookCommand, onlyNo, readCommand, started } from '../settings/command-text.ts'
+import { type HookCommand, onlyRefusals, readCommand, startWords } from '../settings/command-text.ts'
 
-/** Around what we put into a hook: all between them, and they themselves, is ours. */
+/** The first and last line of the guard: stint owns them and everything in between. */
 const begin =
   '# >>> stint: refuses while another session holds this workspace; `stint hook uninstall git` removes this'
 const end = '# <<< stint\n'
@@ -11,13 +11,13 @@ const block = new RegExp(`^# >>> stint: .*\\n[^]*?^${end}`, 'm')
 
 export const guardEvents: readonly HostEvent[] = hosts.git.events
 
-/** What is run before a hook that is no script of ours to write into, or that git would not run. */
+/** The name under which a hook is kept that the guard cannot be written into. */
 export const asideName = (name: string): string => `${name}.before-stint`
 
 export const guardIn = (script: string): string | undefined => block.exec(script)?.[0]
 export const withoutGuard = (script: string): string => script.replace(block, '')
 
-/** Puts the guard before everything else in a script, where no `exit` or `exec` of it comes first. */
+/** Puts the guard first in a script, before any `exit` or `exec`. */
 export function withGuard(script: string, guard: string): string {
   if (guardIn(script) !== undefined) return script.replace(block, () => guard)
   const shebang = /^#!.*(?:\n|$)/.exec(script)?.[0] ?? ''
@@ -25,30 +25,31 @@ export function withGuard(script: string, guard: string): string {
   return first + guard + script.slice(shebang.length)
 }
 
-/** A script that is only the guard, and what it does after it. */
+/** A new script: the guard, then `after`. */
 export const newScript = (guard: string, after = ''): string => `#!/bin/sh\n${guard}${after}`
 
-/** Runs what was moved aside, if it is something that git would have run. */
+/** The line that runs the hook that was moved aside, if git would have run it. */
 export const runAside = (name: string): string => {
   const aside = `"\${0%/*}"/${asideName(name)}`
   return `if [ -x ${aside} ]; then exec ${aside} "$@"; fi\n`
 }
 
-/** Made of nothing that only some shells know, and whether or not the script around it ends at the first failure. */
+/** The guard in portable shell; it works whether or not the script around it uses `set -e`. */
 export function guardText(
   event: HostEvent,
   program: readonly string[],
   choices: Pick<HookChoices, 'failClosed'>,
 ): string {
-  const check = `(set +e; ${gitCheckLine(event, started(program), choices)})`
+  const check = `(set +e; ${gitCheckLine(event, startWords(program), choices)})`
   const lines =
     event.name === 'reference-transaction' ? transactionCheck(check) : `${check} </dev/null || exit 1\n`
   return `${begin}\n${lines}${end}`
 }
 
 /**
- * The line for a git hook, a POSIX script: it refuses when stint-hook does, with exit code 2, and not when that cannot even be started.
- * git runs `reference-transaction` three times a change; only `prepared` can still refuse, and only for it is a process started.
+ * The command of a git hook. It refuses when stint-hook exits with code 2, and not when stint-hook cannot be
+ * started. git runs `reference-transaction` three times for each change; only `prepared` can refuse, so only
+ * that starts a process.
  */
 export function gitCheckLine(
   event: HostEvent,
@@ -56,14 +57,14 @@ export function gitCheckLine(
   choices: Pick<HookChoices, 'failClosed'> = {},
 ): string {
   const words = [...program, 'git', event.name].map(shellWord).join(' ')
-  const refuse = choices.failClosed ? ' || exit 1' : onlyNo
+  const refuse = choices.failClosed ? ' || exit 1' : onlyRefusals
   const check = `${words} "$@"${choices.failClosed ? ' --fail-closed' : ''}${refuse}`
   return event.name === 'reference-transaction' ? `if [ "$1" = prepared ]; then ${check}; fi` : check
 }
 
 /**
- * git says on stdin which refs change, and whoever comes after us must be able to read it, too. A process is started only for what moves a
- * branch: not for a fetch.
+ * git lists the changed refs on stdin, and the rest of the hook must be able to read them as well. A process
+ * is started only for a change of a branch, not for a fetch.
  */
 const transactionCheck = (check: string): string => `stint_refs=$(cat)
 case $stint_refs in
@@ -78,13 +79,16 @@ $stint_refs
 STINT
 `
 
-/** How the guard in a script starts stint-hook; undefined if that is no longer as we write it. */
+/** The command with which a guard starts stint-hook; undefined if the guard was edited. */
 export function commandIn(guard: string): HookCommand | undefined {
   const line = /\(set \+e; (?:if \[ "\$1" = prepared \]; then )?([^]*? git [\w-]+) "\$@"/.exec(guard)?.[1]
   return line === undefined ? undefined : readCommand(line)
 }
 
-/** Can the guard be written into it? A script for a POSIX shell, or one for whatever git takes by default, which is that. */
+/**
+ * True if the guard can be written into it: a script for a POSIX shell, or without a shebang, which git runs
+ * with sh.
+ */
 export const isShellScript = (script: string): boolean =>
   !script.includes('\0') &&
   (!script.startsWith('#!') || /^#!\s*\S*(?:\/|\benv (?:-S )?)(?:ba|da|k|z|a)?sh\b/.test(script))

@@ -3,10 +3,14 @@ import { join } from 'node:path'
 import type { HookChoices } from '../../hook/options.ts'
 import type { HostEvent } from '../../hook/hosts.ts'
 import { codedError, StintError } from '../../base/errors/stint-error.ts'
-import type { Change } from '../change.ts'
-import { exclusively } from '../exclusive.ts'
-import type { Place } from '../install-scope.ts'
-import { checkWritable, readSettings, unlinkIfExists, writeSettings } from '../settings/settings-file.ts'
+import type { InstallScope } from '../agents.ts'
+import { type Change, exclusively } from '../change.ts'
+import {
+  checkWritable,
+  readSettingsFile,
+  unlinkIfExists,
+  writeSettingsFile,
+} from '../settings/settings-file.ts'
 import {
   asideName,
   guardEvents,
@@ -20,9 +24,9 @@ import {
 } from './guard-text.ts'
 
 export interface GuardTarget {
-  /** The directory git looks in. */
+  /** The directory in which git looks for hooks. */
   directory: string
-  place: Place
+  place: InstallScope
 }
 
 export interface GuardOptions extends Pick<HookChoices, 'failClosed'> {
@@ -30,17 +34,17 @@ export interface GuardOptions extends Pick<HookChoices, 'failClosed'> {
   dryRun: boolean
 }
 
-/** Puts the guard into the hooks of a repository, before what is there already. */
+/** Puts the guard into the hooks of a repository, before their own code. */
 export const installGuard = (target: GuardTarget, options: GuardOptions): Promise<Change[]> =>
   forEachHook(target, options.dryRun, (event) => planInstall(target, event, options))
 
-/** Takes it out again; what was there before us stays, to the byte. */
+/** Removes the guard; the hooks from before the installation are restored to the byte. */
 export const uninstallGuard = (target: GuardTarget, dryRun: boolean): Promise<Change[]> =>
   forEachHook(target, dryRun, (event) => planUninstall(target, event))
 
 interface Plan {
   change: Change
-  /** Where what is there now goes first, or comes back from last. */
+  /** The rename that moves a foreign hook aside, or back. */
   move?: { from: string; to: string }
 }
 
@@ -55,47 +59,49 @@ async function forEachHook(
 
 function planInstall({ directory, place }: GuardTarget, event: HostEvent, options: GuardOptions): Plan {
   const path = join(directory, event.name)
-  const file = readSettings(path)
+  const file = readSettingsFile(path)
   const guard = guardText(event, options.program, options)
   const script = file.bytes?.toString('latin1')
   const base = { agent: 'git' as const, place, path, before: file.bytes }
-  const answer = (outcome: Change['outcome'], text: string): Change => ({
+  const write = (outcome: Change['outcome'], text: string): Change => ({
     ...base,
     outcome,
     after: Buffer.from(text, 'latin1'),
   })
-  // Read as Latin-1, a character a byte, so that whatever else is in a script stays as it is.
-  const ours = Buffer.from(guard).toString('latin1')
+  // Latin-1 maps every byte to one character, so the rest of the script keeps its bytes.
+  const guardBytes = Buffer.from(guard).toString('latin1')
   const aside = join(directory, asideName(event.name))
   const isAside = lstatSync(aside, { throwIfNoEntry: false }) !== undefined
-  // An installation that broke off has moved it there, and no more.
+  // An earlier installation was interrupted after it had moved the hook aside.
   if (script === undefined)
-    return { change: answer('installed', newScript(ours, isAside ? runAside(event.name) : '')) }
+    return { change: write('installed', newScript(guardBytes, isAside ? runAside(event.name) : '')) }
   const present = guardIn(script)
-  if (present === ours) return { change: { ...base, outcome: 'unchanged', after: file.bytes } }
+  if (present === guardBytes) return { change: { ...base, outcome: 'unchanged', after: file.bytes } }
   checkWritable(file)
-  if (present !== undefined) return { change: answer('updated', withGuard(script, ours)) }
+  if (present !== undefined) return { change: write('updated', withGuard(script, guardBytes)) }
   const runs = ((file.stat?.mode ?? 0) & 0o100) !== 0
-  // A link leads to a file that is kept elsewhere, perhaps by git: it is not written into.
-  if (runs && isShellScript(script) && canBePutBack(script, ours) && !lstatSync(path).isSymbolicLink())
-    return { change: answer('installed', withGuard(script, ours)) }
+  // The target of a link is kept elsewhere, perhaps in git, so it is not modified.
+  if (runs && isShellScript(script) && canRestore(script, guardBytes) && !lstatSync(path).isSymbolicLink())
+    return { change: write('installed', withGuard(script, guardBytes)) }
   if (isAside)
     throw new StintError('NAME_TAKEN', `${path} cannot be moved aside: ${aside} exists already`, {
-      hint: 'Remove the one that you no longer need, then try again.',
+      hint: 'Remove the file that you no longer need, then try again.',
     })
   return {
-    change: answer('installed', newScript(ours, runAside(event.name))),
+    change: write('installed', newScript(guardBytes, runAside(event.name))),
     move: { from: path, to: aside },
   }
 }
 
-/** Does taking the guard out give the same bytes again? A script that does nothing could be taken for one of ours. */
-const canBePutBack = (script: string, guard: string): boolean =>
+/**
+ * True if removing the guard restores the script. An empty script would be taken for one that stint created.
+ */
+const canRestore = (script: string, guard: string): boolean =>
   script !== newScript('') && withoutGuard(withGuard(script, guard)) === script
 
 function planUninstall({ directory, place }: GuardTarget, event: HostEvent): Plan {
   const path = join(directory, event.name)
-  const file = readSettings(path)
+  const file = readSettingsFile(path)
   const script = file.bytes?.toString('latin1')
   const change = { agent: 'git' as const, place, path, before: file.bytes }
   if (script === undefined || guardIn(script) === undefined)
@@ -119,7 +125,7 @@ function carryOut({ change, move }: Plan): Change {
   try {
     if (move !== undefined) renameSync(move.from, move.to)
     else if (after === undefined) unlinkIfExists(path)
-    if (after !== undefined) writeSettings(readSettings(path), after, 0o755)
+    if (after !== undefined) writeSettingsFile(readSettingsFile(path), after, 0o755)
   } catch (error) {
     throw codedError(error, `write ${path}`)
   }

@@ -2,17 +2,17 @@ import { join, resolve } from 'node:path'
 import { askGit } from '../../base/process/ask-git.ts'
 import { isWithin } from '../../base/fs/paths.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
-import type { Place } from '../install-scope.ts'
+import type { InstallScope } from '../agents.ts'
 
-/** Where git looks for the hooks of a repository, or of all of them. */
+/** The directory in which git looks for the hooks of a repository, or of all repositories of a user. */
 export interface HooksDirectory {
   path: string
-  /** Files that git itself keeps: whoever clones the repository gets them, too. */
+  /** The directory is part of the repository: everyone who clones it gets the hooks. */
   tracked: boolean
 }
 
-/** `directory` is any in the repository: a submodule has hooks of its own. */
-export function hooksDirectory(directory: string, place: Place): HooksDirectory {
+/** Asks git, from any directory of the repository; a submodule has hooks of its own. */
+export function hooksDirectory(directory: string, place: InstallScope): HooksDirectory {
   if (place === 'local')
     throw new StintError(
       'ARG_ERROR',
@@ -25,14 +25,14 @@ function ofRepository(directory: string): HooksDirectory {
   const workspace = gitSays(directory, 'rev-parse', '--show-toplevel')
   const found = workspace && gitSays(workspace, 'rev-parse', '--git-path', 'hooks')
   if (!found)
-    throw new StintError('NOT_FOUND', `${directory} is not in a git repository with files`, {
+    throw new StintError('NOT_FOUND', `${directory} is not in a git repository with a working tree`, {
       hint: 'Change to the repository to guard.',
     })
   const path = resolve(workspace, found)
   const [scope] = (gitSays(workspace, 'config', '--show-scope', '--get', 'core.hooksPath') ?? '').split('\t')
   if (scope === 'global' || scope === 'system')
     throw new StintError('NAME_TAKEN', `git looks for the hooks of all your repositories in ${path}`, {
-      hint: 'Use --user to guard all of them, or `git config --local core.hooksPath .git/hooks` to let this one have its own.',
+      hint: 'Use --user to guard all of them, or run `git config --local core.hooksPath .git/hooks` to give this one its own.',
     })
   return { path, tracked: isTracked(workspace, path) }
 }
@@ -40,9 +40,13 @@ function ofRepository(directory: string): HooksDirectory {
 function ofUser(directory: string): HooksDirectory {
   const path = gitSays(directory, 'config', '--global', '--path', '--get', 'core.hooksPath')
   if (path === undefined || path === '')
-    throw new StintError('NOT_FOUND', 'git has no directory for the hooks of all your repositories', {
-      hint: 'Install it in each repository, or set one with `git config --global core.hooksPath DIR`: hooks in the repositories are then no longer run.',
-    })
+    throw new StintError(
+      'NOT_FOUND',
+      'git has no hooks directory for all your repositories: core.hooksPath is not set',
+      {
+        hint: 'Install the guard in each repository, or run `git config --global core.hooksPath DIR`; git then ignores the hooks in the repositories.',
+      },
+    )
   return { path: resolve(directory, path), tracked: false }
 }
 
@@ -52,7 +56,7 @@ function isTracked(workspace: string, path: string): boolean {
   return gitSays(workspace, 'check-ignore', '--quiet', join(path, 'pre-commit')) === undefined
 }
 
-/** Undefined if git refuses to say it. */
+/** The output of git; undefined if it fails. */
 function gitSays(directory: string, ...args: string[]): string | undefined {
   const answer = askGit(directory, ...args)
   return 'text' in answer ? answer.text : undefined

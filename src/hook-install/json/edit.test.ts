@@ -6,14 +6,14 @@ import { addProperty, append, removeAt, replaceAt } from './edit.ts'
 
 const group = { matcher: 'Edit', hooks: [{ type: 'command', command: 'x' }] }
 
-test('an entry is appended in the style of the file', () => {
+test('an appended entry follows the layout of the file', () => {
   const text = `{\n    // mine\n    "hooks": {\n        "PreToolUse": [\n            {"matcher": "A"} // first\n        ]\n    }\n}\n`
   expect(append(text, ['hooks', 'PreToolUse'], { matcher: 'B' })).toBe(
     `{\n    // mine\n    "hooks": {\n        "PreToolUse": [\n            {"matcher": "A"}, // first\n            {\n                "matcher": "B"\n            }\n        ]\n    }\n}\n`,
   )
 })
 
-test('tabs and CRLF stay tabs and CRLF', () => {
+test('tabs and CRLF are kept', () => {
   const text = '{\r\n\t"model": "x"\r\n}\r\n'
   const now = append(text, ['hooks', 'Stop'], 1)
   expect(now).toBe(
@@ -32,7 +32,7 @@ test.each([
   ['{\n  "hooks": [\n    0,\n  ],\n}', '{\n  "hooks": [\n    0,\n    1,\n  ],\n}'],
   ['{\n  "a": 1, /* , */\n}', '{\n  "a": 1, /* , */\n  "hooks": [\n    1\n  ],\n}'],
   ['{\n  // nothing yet\n}', '{\n  // nothing yet\n  "hooks": [\n    1\n  ]\n}'],
-])('%j becomes %j', (text, expected) => {
+])('appending to %j gives %j', (text, expected) => {
   expect(append(text, ['hooks'], 1)).toBe(expected)
 })
 
@@ -44,15 +44,15 @@ test.each([
   ['{"a": [\n  1, // one\n  2\n]}', 1, '{"a": [\n  1 // one\n]}'],
   ['{"a": [\n  // of 1\n  1\n]}', 0, '{"a": [\n  // of 1\n]}'],
   ['{"a": [\n  1,\n]}', 0, '{"a": []}'],
-])('of %j the item %j is taken away', (text, index, expected) => {
+])('from %j, item %i is removed', (text, index, expected) => {
   expect(removeAt(text, ['a', index])).toBe(expected)
 })
 
-test('of two properties with one name the last counts, as it does for whoever reads the file', () => {
+test('the last of two properties with the same name is edited, as readers of the file use that one', () => {
   expect(append('{"a": [1], "a": [2]}', ['a'], 3)).toBe('{"a": [1], "a": [2,3]}')
 })
 
-test('a value is replaced where it is', () => {
+test('a value is replaced in place', () => {
   expect(replaceAt('{\n  "a": {"b": 1}, // c\n  "d": 2\n}', ['a'], { b: 2 })).toBe(
     '{\n  "a": {"b":2}, // c\n  "d": 2\n}',
   )
@@ -64,13 +64,13 @@ test.each([
   ['', 1, 1],
   ['{\n  "a": 1\n', 3, 1],
   ['{"a": 1} x', 1, 10],
-])('%j is refused, with the place', (text, line, column) => {
+])('%j is refused, with line and column', (text, line, column) => {
   const appending = () => append(text, ['hooks'], 1)
   expect(appending).toThrow(StintError)
   expect(appending).toThrow(`line ${line}, column ${column}`)
 })
 
-/** A JSON text in any layout: indentation, line ends, comments, trailing commas, one line or many. */
+/** Layouts of JSON: indentation, line ends, comments, trailing commas, one line or many. */
 const layouts = fc.record({
   indent: fc.constantFrom('', ' ', '  ', '    ', '\t'),
   eol: fc.constantFrom('\n', '\r\n'),
@@ -97,7 +97,7 @@ function lay(value: unknown, style: Style, depth = 0): string {
 }
 
 const scalars = fc.oneof(fc.string(), fc.integer(), fc.boolean(), fc.constant(null))
-/** `parse` of jsonc-parser, by which the result is read back, loses a property of that name. */
+/** `parse` of jsonc-parser, which reads the result back, loses a property of that name. */
 const names = fc.string().filter((name) => name !== '__proto__')
 const settings = fc.record({
   other: fc.dictionary(names, scalars, { maxKeys: 3 }),
@@ -106,7 +106,7 @@ const settings = fc.record({
   }),
 })
 
-test('whatever the layout: what is appended is read back, and taking it away gives the text to the byte', () => {
+test('in any layout, an appended value is read back, and removing it restores the file to the byte', () => {
   fc.assert(
     fc.property(settings, layouts, fc.constantFrom('PreToolUse', 'Stop'), (value, style, event) => {
       const text = lay(value, style)

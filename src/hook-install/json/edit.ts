@@ -1,16 +1,16 @@
 import type { Node } from 'jsonc-parser'
-import { indentBefore, layoutOf, written } from './layout.ts'
 import { type JsonPath, nodeAt, parseJson } from './parse.ts'
 
 /**
- * Changes to a JSON text that leave every other byte of it as it is: comments, order, blanks, line ends. Taking away what was appended
- * gives the text from before.
+ * Edits of JSON with comments that keep every other byte: comments, order, blanks, line ends. Removing an
+ * appended value restores the file to the byte. (`modify` of jsonc-parser does not: it reformats what it
+ * touches.)
  */
 
-/** Puts a value at the end of the array at `path`; what of the path is not there yet is made. */
+/** Appends a value to the array at `path`, and creates the missing part of the path. */
 export function append(text: string, path: JsonPath, value: unknown): string {
   const root = parseJson(text)
-  // The deepest that is there gets the rest of the path as one new value.
+  // The deepest existing container gets the rest of the path as one new value.
   let known = path.length
   while (nodeAt(root, path.slice(0, known)) === undefined) known -= 1
   const container = nodeAt(root, path.slice(0, known)) ?? root
@@ -19,24 +19,24 @@ export function append(text: string, path: JsonPath, value: unknown): string {
   return insert(text, root, container, String(path[known]), missing)
 }
 
-/** Gives an object one more property. */
+/** Adds a property to an object. */
 export function addProperty(text: string, path: JsonPath, name: string, value: unknown): string {
   const root = parseJson(text)
   return insert(text, root, nodeAt(root, path) ?? root, name, value)
 }
 
-/** Puts another value in the place of one. */
+/** Replaces a value in place. */
 export function replaceAt(text: string, path: JsonPath, value: unknown): string {
   const root = parseJson(text)
   const node = nodeAt(root, path)
   if (node === undefined) return text
   const layout = layoutOf(text, root)
   const inOneLine = layout.compact || !text.slice(node.offset, endOf(node)).includes('\n')
-  const now = written(value, { ...layout, compact: inOneLine }, indentBefore(text, node.offset))
+  const now = format(value, { ...layout, compact: inOneLine }, indentBefore(text, node.offset))
   return splice(text, [{ from: node.offset, to: endOf(node), insert: now }])
 }
 
-/** Takes away an item of an array or a property of an object, with the comma and the line it came with. */
+/** Removes an array item or a property, with its comma and its line. */
 export function removeAt(text: string, path: JsonPath): string {
   const root = parseJson(text)
   const value = nodeAt(root, path)
@@ -49,7 +49,7 @@ export function removeAt(text: string, path: JsonPath): string {
   if (siblings.length === 1) {
     const to = comma ?? endOf(node)
     const [open, close] = [node.parent?.offset ?? 0, endOf(node.parent ?? root) - 1]
-    // Without a comment in it, an empty one is `[]`.
+    // An empty container without a comment becomes `[]` or `{}`.
     const bare = text.slice(open + 1, from).trim() === '' && text.slice(to, close).trim() === ''
     return splice(text, [{ from, to: bare ? close : to }])
   }
@@ -75,12 +75,12 @@ function insert(text: string, root: Node, container: Node, name: string | undefi
   const outer = indentBefore(text, container.offset)
   const indent = last === undefined || inOneLine ? outer + layout.unit : indentBefore(text, last.offset)
   const key = name === undefined ? '' : `${JSON.stringify(name)}:${layout.compact ? '' : ' '}`
-  const item = key + written(value, { ...layout, compact: inOneLine }, indent)
+  const item = key + format(value, { ...layout, compact: inOneLine }, indent)
   const at = blanksBefore(text, close)
   if (last === undefined) {
     if (inOneLine) return splice(text, [{ from: at, to: at, insert: item }])
     const line = `${layout.eol}${indent}${item}`
-    // With a comment in it, it ends as it did.
+    // A container with a comment keeps its closing line.
     const bare = text.slice(container.offset + 1, close).trim() === ''
     return splice(text, [
       { from: at, to: bare ? close : at, insert: bare ? `${line}${layout.eol}${outer}` : line },
@@ -100,7 +100,7 @@ interface Splice {
   insert?: string
 }
 
-/** Given in the order of their places, done from the last. */
+/** Applies splices, given in ascending order, from the last to the first. */
 function splice(text: string, splices: readonly Splice[]): string {
   let result = text
   for (const { from, to, insert = '' } of splices.toReversed())
@@ -110,7 +110,7 @@ function splice(text: string, splices: readonly Splice[]): string {
 
 const endOf = (node: Node): number => node.offset + node.length
 
-/** Where the blanks before this place begin. */
+/** The start of the blanks before an offset. */
 function blanksBefore(text: string, offset: number): number {
   let at = offset
   while (at > 0 && /\s/.test(text.charAt(at - 1))) at -= 1
@@ -123,8 +123,37 @@ function blanksAfter(text: string, offset: number): number {
   return at
 }
 
-/** The place after the comma that follows, past blanks and comments; undefined if something else does. */
+/** The offset after the next comma, past blanks and comments; undefined if another token comes first. */
 function commaAfter(text: string, offset: number): number | undefined {
   const found = /^(?:\s|\/\/[^\n]*\n|\/\*(?:(?!\*\/)[^])*\*\/)*,/.exec(text.slice(offset))
   return found === null ? undefined : offset + found[0].length
+}
+
+/** The layout of a file, which insertions follow. */
+interface Layout {
+  eol: string
+  /** One level of indentation. */
+  unit: string
+  /** The whole file is one line. */
+  compact: boolean
+}
+
+function layoutOf(text: string, root: Node): Layout {
+  const eol = text.includes('\r\n') ? '\r\n' : '\n'
+  const first = root.children?.[0]
+  const unit = first === undefined ? '' : indentBefore(text, first.offset)
+  const compact = (root.children?.length ?? 0) > 0 && !text.trim().includes('\n')
+  return { eol, unit: unit === '' ? '  ' : unit, compact }
+}
+
+/** The indentation of the line that contains this offset. */
+function indentBefore(text: string, offset: number): string {
+  const start = text.lastIndexOf('\n', offset - 1) + 1
+  return /^[ \t]*/.exec(text.slice(start, offset))?.[0] ?? ''
+}
+
+/** Formats a value; `indent` starts every line after the first. */
+function format(value: unknown, { unit, eol, compact }: Layout, indent: string): string {
+  if (compact) return JSON.stringify(value)
+  return JSON.stringify(value, null, unit).replaceAll('\n', `${eol}${indent}`)
 }

@@ -1,17 +1,21 @@
 import { type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser'
 import { StintError } from '../../base/errors/stint-error.ts'
 
-/** The tree of a JSON text, with the place of every value in it; comments and trailing commas are fine. */
+/** Parses JSON with comments and trailing commas into a tree with offsets; throws `SETTINGS_INVALID`. */
 export function parseJson(text: string): Node {
   const errors: ParseError[] = []
   const root = parseNested(text, errors)
   const [error] = errors
   if (root !== undefined && error === undefined) return root
-  const at = placeOf(text, error?.offset ?? 0)
+  const at = positionOf(text, error?.offset ?? 0)
   const what = error === undefined ? 'it is empty' : printParseErrorCode(error.error)
-  throw new StintError('SETTINGS_INVALID', `not JSON: ${what} in line ${at.line}, column ${at.column}`, {
-    detail: `line=${at.line} column=${at.column}`,
-  })
+  throw new StintError(
+    'SETTINGS_INVALID',
+    `not valid JSON: ${what} in line ${at.line}, column ${at.column}`,
+    {
+      detail: `line=${at.line} column=${at.column}`,
+    },
+  )
 }
 
 function parseNested(text: string, errors: ParseError[]): Node | undefined {
@@ -23,7 +27,7 @@ function parseNested(text: string, errors: ParseError[]): Node | undefined {
   }
 }
 
-/** The value under this name. Of two with one name JSON's readers take the last, and so do we. */
+/** The value of a property; the last one if its name occurs twice, as in `JSON.parse`. */
 export const propertyOf = (node: Node | undefined, name: string): Node | undefined =>
   node?.type === 'object'
     ? node.children?.findLast(({ children }) => children?.[0]?.value === name)?.children?.[1]
@@ -31,7 +35,7 @@ export const propertyOf = (node: Node | undefined, name: string): Node | undefin
 
 export type JsonPath = readonly (string | number)[]
 
-/** The value at the end of the path; undefined if it does not lead there. */
+/** The node at a path, if there is one. */
 export function nodeAt(root: Node, path: JsonPath): Node | undefined {
   let node: Node | undefined = root
   for (const step of path)
@@ -44,13 +48,13 @@ export function nodeAt(root: Node, path: JsonPath): Node | undefined {
   return node
 }
 
-function placeOf(text: string, offset: number): { line: number; column: number } {
+function positionOf(text: string, offset: number): { line: number; column: number } {
   const before = text.slice(0, offset).split('\n')
   return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 }
 }
 
 export type JsonObject = Readonly<Record<string, unknown>>
 
-/** The value if it is an object; an empty one if not. */
+/** The value if it is an object, else an empty object. */
 export const objectOr = (value: unknown): JsonObject =>
   typeof value === 'object' && value !== null ? (value as JsonObject) : {}

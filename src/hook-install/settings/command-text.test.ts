@@ -17,7 +17,7 @@ const choices = fc.record(
 const directory = fc.string({ unit: 'grapheme', maxLength: 20 }).filter((text) => !/[\0/]/.test(text))
 const place = fc.constantFrom('user' as const, 'project' as const, 'local' as const)
 
-test('a command is read back as it was written, whatever is in its paths', () => {
+test('a command with any characters in its paths is read back as it was written', () => {
   fc.assert(
     fc.property(fc.constantFrom(...agents), directory, choices, place, (agent, name, chosen, place) => {
       const host = hosts[agent]
@@ -33,7 +33,7 @@ test('a command is read back as it was written, whatever is in its paths', () =>
   )
 })
 
-test('a shell reads the same words', () => {
+test('a shell splits the command into the same words', () => {
   const odd = `/tmp/it's a "$HOME" \\ *`
   const [event] = hosts.claude.events
   const line = event && commandText(hosts.claude, event, [odd, 'stint-hook'], {}, 'user')
@@ -53,6 +53,6 @@ test.each([
   'stint-hook claude | tee log',
   '/opt/not-stint-hook claude',
   'stint-hook claude "x"',
-])('%j is not ours', (text) => {
+])('%j is not a command of stint', (text) => {
   expect(readCommand(text)).toBeUndefined()
 })

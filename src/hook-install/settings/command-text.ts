@@ -1,38 +1,40 @@
 import { basename, isAbsolute } from 'node:path'
-import type { HookChoices } from '../../hook/options.ts'
 import { shellWord } from '../../base/text/escape.ts'
 import { type AgentName, type Host, type HostEvent, isAgentName } from '../../hook/hosts.ts'
-import type { Place } from '../install-scope.ts'
+import type { HookChoices } from '../../hook/options.ts'
+import type { InstallScope } from '../agents.ts'
 
-/** A command as it stands in somebody's settings, understood. */
+/** A command of a settings file, parsed. */
 export interface HookCommand {
-  /** How stint-hook is started: itself, or node and its path. */
+  /** The words that start stint-hook: its name, or node and its path. */
   program: string[]
   agent: AgentName
-  /** The rest of its words. */
+  /** The remaining words. */
   flags: string[]
 }
 
 /**
- * What goes into the settings. Copilot also reads the project files of Claude Code, and blocks every tool when a command of theirs fails in any
- * way; so there only the exit code that means "no" passes.
+ * The command line for a settings file. Copilot also reads the project files of Claude Code, and blocks every
+ * tool when a command fails in any way, so there every exit code but 2 becomes 0.
  */
 export function commandText(
   host: Host,
   event: HostEvent,
   program: readonly string[],
   choices: HookChoices,
-  place: Place,
+  place: InstallScope,
 ): string {
-  // Only a call that is about to happen can be blocked; a failure at the end of a turn must not keep it from ending.
+  // Only a call that is about to run may be blocked: a failure must not keep a turn from ending.
   const failClosed = choices.failClosed === true && event.kind === 'pre'
-  const line = commandLine(host, event, started(program), { ...choices, failClosed })
-  // Exit code 2 blocks everywhere, also where there is no setting for it: what failed has said so on stderr.
-  if (failClosed) return `${line}${orNo}`
-  return host.name === 'claude' && place !== 'user' ? `${line}${onlyNo}` : line
+  const line = commandLine(host, event, startWords(program), { ...choices, failClosed })
+  // Exit code 2 blocks in every host, also in those without a setting for it.
+  if (failClosed) return `${line}${orRefuse}`
+  return host.name === 'claude' && place !== 'user' ? `${line}${onlyRefusals}` : line
 }
 
-/** The words after `stint-hook`, always in the same order: hosts know an entry by its command, and trust it by its text. */
+/**
+ * The words after `stint-hook`, in a fixed order: hosts recognize and trust an entry by its exact command.
+ */
 const hookArguments = (host: Host, event: HostEvent, choices: HookChoices = {}): string[] => [
   host.name,
   ...(host.namesEvent || host.name === 'git' ? [] : ['--event', event.name]),
@@ -43,8 +45,9 @@ const hookArguments = (host: Host, event: HostEvent, choices: HookChoices = {}):
 ]
 
 /**
- * The command for hosts that take a line of shell. `program` is how stint-hook is started: `['/usr/bin/node', '/…/stint-hook.cjs']`. If the
- * host would also block on other exit codes (127: no such command), the line lets only ours through.
+ * The shell command that runs stint-hook. `program` is how it is started: `['/usr/bin/node',
+ * '/…/stint-hook.cjs']`. If the host blocks on other exit codes as well (127: no such command), only exit
+ * code 2 passes.
  */
 export function commandLine(
   host: Host,
@@ -53,22 +56,22 @@ export function commandLine(
   choices: HookChoices = {},
 ): string {
   const words = [...program, ...hookArguments(host, event, choices)].map(shellWord).join(' ')
-  return host.onCrash === 'closed' && !choices.failClosed ? `${words}${onlyNo}` : words
+  return host.onCrash === 'closed' && !choices.failClosed ? `${words}${onlyRefusals}` : words
 }
 
-/** Lets only exit code 2 through, which means "no". Every other failure, such as a node that does not start, has another one. */
-export const onlyNo = ' || [ $? -ne 2 ] || exit 2'
+/** Turns every exit code but 2, a refusal, into 0: a node that does not start must not block the agent. */
+export const onlyRefusals = ' || [ $? -ne 2 ] || exit 2'
 
-/** Node 20 reads these at every start, for 50 ms or more; the hook talks to nobody. */
+/** Node 20 reads extra certificates at every start, for 50 ms or more; the hook opens no connection. */
 const withoutCertificates = 'NODE_EXTRA_CA_CERTS='
 
-/** The words that start the program, in front of its arguments. */
-export const started = (program: readonly string[]): string[] => [withoutCertificates, ...program]
+/** The words that start a program, with the variables it needs. */
+export const startWords = (program: readonly string[]): string[] => [withoutCertificates, ...program]
 
-const orNo = ' || exit 2'
-const tails = [onlyNo, orNo]
+const orRefuse = ' || exit 2'
+const tails = [onlyRefusals, orRefuse]
 
-/** Reads a command back; undefined if it is not one of ours, or is no longer as we write them. */
+/** Parses a command; undefined if stint did not write it, or a user edited it. */
 export function readCommand(text: string): HookCommand | undefined {
   const tail = tails.find((end) => text.endsWith(end)) ?? ''
   const words = shellWords(text.slice(0, text.length - tail.length))
@@ -76,12 +79,12 @@ export function readCommand(text: string): HookCommand | undefined {
   const at = words?.findIndex((word) => /^stint-hook(\.c?js)?$/.test(basename(word))) ?? -1
   const agent = words?.[at + 1]
   if (words === undefined || at < 0 || !isAgentName(agent)) return undefined
-  // Before it stands nothing, or the full path of node: anything else is somebody's own way of starting it.
+  // Only nothing or the full path of node may precede stint-hook: anything else is a wrapper of the user's.
   if (at > 1 || (at === 1 && !isAbsolute(words[0] ?? ''))) return undefined
   return { program: words.slice(0, at + 1), agent, flags: words.slice(at + 2) }
 }
 
-/** What was chosen when it was installed. */
+/** The choices that a command was installed with. */
 export function choicesOf({ flags }: HookCommand): HookChoices {
   const after = (name: string): string | undefined => flags[flags.indexOf(name) + 1 || flags.length]
   const scope = after('--scope')
@@ -94,7 +97,10 @@ export function choicesOf({ flags }: HookCommand): HookChoices {
   }
 }
 
-/** Splits a line of plain and single-quoted words, which is all we write; undefined for anything a shell would do more with. */
+/**
+ * Splits plain and single-quoted words, as stint writes them; undefined if a shell would do more with the
+ * line.
+ */
 function shellWords(line: string): string[] | undefined {
   const word = /(?:[\w@%+=:,./-]|'[^']*'|\\')+/y
   const words: string[] = []

@@ -1,16 +1,16 @@
 import fc from 'fast-check'
 import { parse } from 'jsonc-parser'
 import { expect, test } from 'vitest'
-import { findOurs, withEntries, withoutEntries } from './edit-hooks.ts'
-import { entriesOf, shapes } from './entry.ts'
-import type { SettingsAgent } from '../agent.ts'
+import { findHandlers, withEntries, withoutEntries } from './edit-hooks.ts'
+import { hookEntries, shapes } from './entry.ts'
+import type { SettingsAgent } from '../agents.ts'
 
 const agents = Object.keys(shapes) as SettingsAgent[]
 const program = ['/usr/bin/node', '/opt/stint/stint-hook.cjs']
 const never = (): boolean => false
 
 const install = (text: string, agent: SettingsAgent, chosen: object = {}): string =>
-  withEntries(text, agent, shapes[agent], entriesOf(agent, { program, place: 'user', ...chosen }))
+  withEntries(text, agent, shapes[agent], hookEntries(agent, { program, place: 'user', ...chosen }))
 const uninstall = (text: string, agent: SettingsAgent): string =>
   withoutEntries(text, agent, shapes[agent], never)
 
@@ -27,7 +27,7 @@ const settings = `{
 }
 `
 
-test('ours comes after what is there, and nothing of theirs moves', () => {
+test('new hooks come after existing ones, which do not change', () => {
   const now = install(settings, 'claude')
   const { hooks } = parse(now) as { hooks: Record<string, { hooks: { command: string }[] }[]> }
   expect(hooks.PreToolUse?.[0]).toEqual(theirs)
@@ -36,16 +36,19 @@ test('ours comes after what is there, and nothing of theirs moves', () => {
   expect(now).toContain('// what I like')
 })
 
-test.each(agents)('%s: twice is once, and taking it away gives the text from before', (agent) => {
-  for (const text of ['{\n  "other": 1\n}\n', '{"other":1}', '{\r\n\t"other": 1,\r\n}\r\n']) {
-    const once = install(text, agent)
-    expect(install(once, agent)).toBe(once)
-    const before = agent === 'cursor' || agent === 'copilot' ? withVersion(text) : text
-    expect(uninstall(once, agent)).toBe(before)
-  }
-})
+test.each(agents)(
+  '%s: installing twice changes nothing more, and uninstalling restores the file',
+  (agent) => {
+    for (const text of ['{\n  "other": 1\n}\n', '{"other":1}', '{\r\n\t"other": 1,\r\n}\r\n']) {
+      const once = install(text, agent)
+      expect(install(once, agent)).toBe(once)
+      const before = agent === 'cursor' || agent === 'copilot' ? withVersion(text) : text
+      expect(uninstall(once, agent)).toBe(before)
+    }
+  },
+)
 
-/** Those two need it, and a file without it would not have been read at all: it stays. */
+/** These two agents ignore a file without `version`, so it stays. */
 const withVersion = (text: string): string => {
   if (text.startsWith('{"')) return '{"other":1,"version":1}'
   return text.includes('\r')
@@ -53,7 +56,7 @@ const withVersion = (text: string): string => {
     : '{\n  "other": 1,\n  "version": 1\n}\n'
 }
 
-test('other choices change what is there, where it is', () => {
+test('other choices update the hooks in place', () => {
   const first = install(settings, 'claude')
   const mine = { hooks: [{ type: 'command', command: 'later' }] }
   const withLater = first.replace('"Stop": [', `"Stop": [\n      ${JSON.stringify(mine)},`)
@@ -62,22 +65,22 @@ test('other choices change what is there, where it is', () => {
   expect(hooks.Stop?.[0]).toEqual(mine)
   expect(hooks.Stop).toHaveLength(2)
   expect(hooks.PreToolUse?.[1]?.hooks[0]).toMatchObject({ onFailure: 'block' })
-  expect(findOurs(now, 'claude', shapes.claude)).toHaveLength(
-    entriesOf('claude', { program, place: 'user' }).length,
+  expect(findHandlers(now, 'claude', shapes.claude)).toHaveLength(
+    hookEntries('claude', { program, place: 'user' }).length,
   )
   expect(now).toContain('--scope paths --fail-closed')
 })
 
-test('a failure at the end of a turn must not keep it from ending: only a call about to happen is blocked', () => {
+test('only the event before a call fails closed: a failure must not keep a turn from ending', () => {
   for (const agent of agents) {
-    const closed = entriesOf(agent, { program, place: 'user', failClosed: true }).filter(({ handler }) =>
+    const closed = hookEntries(agent, { program, place: 'user', failClosed: true }).filter(({ handler }) =>
       JSON.stringify(handler).includes('--fail-closed'),
     )
     expect(closed).toHaveLength(1)
   }
 })
 
-test('a group that others have added theirs to keeps theirs, and its matcher', () => {
+test('a group with handlers of the user keeps them and its matcher', () => {
   const mixed = install('{}', 'claude').replace(
     '"hooks": [\n          {',
     '"hooks": [\n          {"type": "command", "command": "theirs"},\n          {',
@@ -97,7 +100,7 @@ test('a group that others have added theirs to keeps theirs, and its matcher', (
   })
 })
 
-test('what is there twice becomes one', () => {
+test('duplicate hooks become one', () => {
   const once = install('{}', 'cursor')
   const { hooks } = parse(once) as { hooks: Record<string, unknown[]> }
   const twice = JSON.stringify({
@@ -107,14 +110,14 @@ test('what is there twice becomes one', () => {
   expect(parse(install(twice, 'cursor'))).toEqual(parse(once))
 })
 
-test('an event that is no longer registered goes', () => {
+test('the hook of an event that is no longer registered is removed', () => {
   const old = install('{}', 'claude').replace('"Stop"', '"OldEvent"')
   const now = parse(install(old, 'claude')) as { hooks: object }
   expect(Object.keys(now.hooks)).not.toContain('OldEvent')
   expect(Object.keys(now.hooks)).toContain('Stop')
 })
 
-test('what was empty before stays, what was made for ours goes', () => {
+test('empty containers from before stay, new ones are removed', () => {
   const text = '{\n  "hooks": {\n    "Stop": []\n  }\n}\n'
   const now = install(text, 'claude')
   const existed = (path: readonly unknown[]): boolean => ['hooks', 'hooks/Stop'].includes(path.join('/'))
@@ -134,7 +137,7 @@ test.each([
 const anyJson = fc.json({ maxDepth: 3 })
 const odd = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 4 })
 
-test('whatever else stands in the settings: refused, or kept whole', () => {
+test('any other content is refused or kept unchanged', () => {
   fc.assert(
     fc.property(
       fc.constantFrom(...agents),
@@ -152,7 +155,7 @@ test('whatever else stands in the settings: refused, or kept whole', () => {
           return
         }
         const before = JSON.parse(text) as Record<string, unknown>
-        // Not with jsonc-parser, which loses a key `__proto__`.
+        // `parse` of jsonc-parser loses a key `__proto__`.
         const { hooks: _, ...after } = JSON.parse(now) as Record<string, unknown>
         expect({ ...shapes[agent].root, ...after }).toEqual({
           ...shapes[agent].root,

@@ -1,25 +1,27 @@
 import { isDeepStrictEqual } from 'node:util'
 import { getNodeValue, type Node } from 'jsonc-parser'
 import { StintError } from '../../base/errors/stint-error.ts'
-import { type HookCommand, readCommand } from './command-text.ts'
-import type { Entry, Shape } from './entry.ts'
 import { addProperty, append, removeAt, replaceAt } from '../json/edit.ts'
 import { type JsonPath, nodeAt, parseJson, propertyOf } from '../json/parse.ts'
+import { type HookCommand, readCommand } from './command-text.ts'
+import type { HookEntry, SettingsShape } from './entry.ts'
 
-/** One of our handlers as it stands in the settings. */
-export interface Found {
+/** A handler of stint's in a settings file. */
+export interface InstalledHandler {
   event: string
-  /** Of the handler, and of what goes if it goes: its group, unless others have put theirs into it. */
   path: JsonPath
+  /** The path to remove with the handler: its group, unless the user added handlers to it. */
   whole: JsonPath
   text: string
   command: HookCommand
-  /** What is at `whole`. */
+  /** The value at `whole`. */
   value: unknown
 }
 
-/** Our handlers in this text, in its order; known by their command, since a host may drop any other mark. */
-export function findOurs(text: string, agent: string, shape: Shape): Found[] {
+/**
+ * Finds stint's handlers by their commands, since a host may drop any other mark; in the order of the file.
+ */
+export function findHandlers(text: string, agent: string, shape: SettingsShape): InstalledHandler[] {
   const root = parseJson(text)
   return eventsOf(root).flatMap(([event, list]) =>
     (list.children ?? []).flatMap((item, index) => {
@@ -41,18 +43,18 @@ function foundAt(
   whole: JsonPath,
   event: string,
   agent: string,
-  shape: Shape,
+  shape: SettingsShape,
   node: Node,
-): Found[] {
+): InstalledHandler[] {
   const text: unknown = propertyOf(handler, shape.command)?.value
   const command = typeof text === 'string' ? readCommand(text) : undefined
   if (command?.agent !== agent) return []
   return [{ event, path, whole, text: text as string, command, value: getNodeValue(node) }]
 }
 
-/** The events of a settings file; refuses one in which there is something else where they should be. */
+/** The events of a settings file and their lists; throws if `hooks` is not an object. */
 function eventsOf(root: Node): [string, Node][] {
-  if (root.type !== 'object') throw new StintError('SETTINGS_INVALID', 'it is JSON, but not an object')
+  if (root.type !== 'object') throw new StintError('SETTINGS_INVALID', 'its JSON is not an object')
   const hooks = propertyOf(root, 'hooks')
   if (hooks === undefined) return []
   if (hooks.type !== 'object') throw new StintError('SETTINGS_INVALID', '`hooks` is not an object')
@@ -63,39 +65,48 @@ function eventsOf(root: Node): [string, Node][] {
   })
 }
 
-/** The text with exactly these entries of ours: what is there already stays where it is, what is new comes last. */
-export function withEntries(before: string, agent: string, shape: Shape, entries: readonly Entry[]): string {
+/** Makes these the only entries of stint's: existing ones stay where they are, new ones are appended. */
+export function withEntries(
+  before: string,
+  agent: string,
+  shape: SettingsShape,
+  entries: readonly HookEntry[],
+): string {
   let text = before
   eventsOf(parseJson(text))
   for (const [name, value] of Object.entries(shape.root))
     if (nodeAt(parseJson(text), [name]) === undefined) text = addProperty(text, [], name, value)
   for (const entry of entries) {
     checkList(text, entry.event)
-    const found = findOurs(text, agent, shape).find(({ event }) => event === entry.event)
+    const found = findHandlers(text, agent, shape).find(({ event }) => event === entry.event)
     text =
       found === undefined
         ? append(text, ['hooks', entry.event], itemOf(entry, shape))
         : updated(text, found, entry, shape)
   }
-  const isSurplus = ({ event }: Found, index: number, all: Found[]): boolean =>
+  const isSurplus = ({ event }: InstalledHandler, index: number, all: InstalledHandler[]): boolean =>
     !entries.some((entry) => entry.event === event) || all.findIndex((other) => other.event === event) < index
-  text = dropped(text, findOurs(text, agent, shape).filter(isSurplus), () => false)
+  text = dropped(text, findHandlers(text, agent, shape).filter(isSurplus), () => false)
   return text
 }
 
-/** The text without any entry of ours, nor what was made to hold them; `existed` says what was there before. */
+/** Removes all entries of stint's and their empty containers, except those that `existed` before. */
 export function withoutEntries(
   text: string,
   agent: string,
-  shape: Shape,
+  shape: SettingsShape,
   existed: (path: JsonPath) => boolean,
 ): string {
-  return dropped(text, findOurs(text, agent, shape), existed)
+  return dropped(text, findHandlers(text, agent, shape), existed)
 }
 
-function dropped(before: string, found: readonly Found[], existed: (path: JsonPath) => boolean): string {
+function dropped(
+  before: string,
+  found: readonly InstalledHandler[],
+  existed: (path: JsonPath) => boolean,
+): string {
   let text = before
-  // From the last, so that the places of the others stay as they are.
+  // From last to first, so that the remaining paths stay valid.
   for (const { event, whole } of found.toReversed()) {
     text = removeAt(text, whole)
     const isEmpty = (path: JsonPath): boolean => nodeAt(parseJson(text), path)?.children?.length === 0
@@ -106,13 +117,13 @@ function dropped(before: string, found: readonly Found[], existed: (path: JsonPa
   return text
 }
 
-/** In a group that others share, their matcher stays. */
-function updated(text: string, found: Found, entry: Entry, shape: Shape): string {
+/** Updates a handler in place. In a group with handlers of the user's, the group's matcher stays. */
+function updated(text: string, found: InstalledHandler, entry: HookEntry, shape: SettingsShape): string {
   const item = found.whole === found.path && shape.kind === 'groups' ? entry.handler : itemOf(entry, shape)
   return isDeepStrictEqual(found.value, item) ? text : replaceAt(text, found.whole, item)
 }
 
-function itemOf({ matcher, handler }: Entry, { kind }: Shape): Record<string, unknown> {
+function itemOf({ matcher, handler }: HookEntry, { kind }: SettingsShape): Record<string, unknown> {
   const matching = matcher === undefined ? {} : { matcher }
   return kind === 'flat' ? { ...handler, ...matching } : { ...matching, hooks: [handler] }
 }

@@ -1,22 +1,21 @@
 import type { HookChoices } from '../../hook/options.ts'
 import { type Host, type HostEvent, hosts } from '../../hook/hosts.ts'
+import type { InstallScope, SettingsAgent } from '../agents.ts'
 import { commandText } from './command-text.ts'
-import type { SettingsAgent } from '../agent.ts'
-import type { Place } from '../install-scope.ts'
 
-/** How a host writes its hooks down. */
-export interface Shape {
+/** The structure of hooks in the settings of a host. */
+export interface SettingsShape {
   /** `groups`: handlers in groups that share a matcher. `flat`: each entry has its own. */
   kind: 'groups' | 'flat'
-  /** Under which name a handler has its command. */
+  /** The property of a handler that contains its command. */
   command: 'command' | 'bash'
-  /** What the file must have beside its hooks. */
+  /** The properties that the file needs beside its hooks. */
   root: Readonly<Record<string, number>>
 }
 
-const groups: Shape = { kind: 'groups', command: 'command', root: {} }
+const groups: SettingsShape = { kind: 'groups', command: 'command', root: {} }
 
-export const shapes: Readonly<Record<SettingsAgent, Shape>> = {
+export const shapes: Readonly<Record<SettingsAgent, SettingsShape>> = {
   claude: groups,
   codex: groups,
   gemini: groups,
@@ -24,8 +23,8 @@ export const shapes: Readonly<Record<SettingsAgent, Shape>> = {
   copilot: { kind: 'flat', command: 'bash', root: { version: 1 } },
 }
 
-/** One of ours, as the settings should have it. */
-export interface Entry {
+/** A hook that stint registers for an event. */
+export interface HookEntry {
   event: string
   matcher?: string
   handler: Readonly<Record<string, unknown>>
@@ -33,11 +32,11 @@ export interface Entry {
 
 export interface EntryOptions extends HookChoices {
   program: readonly string[]
-  place: Place
+  place: InstallScope
 }
 
-/** Everything that must be registered with this host. */
-export function entriesOf(agent: SettingsAgent, { program, place, ...choices }: EntryOptions): Entry[] {
+/** The hooks that stint registers with an agent. */
+export function hookEntries(agent: SettingsAgent, { program, place, ...choices }: EntryOptions): HookEntry[] {
   const host = hosts[agent]
   return host.events.map((event) => ({
     event: event.name,
@@ -56,7 +55,7 @@ function handlerOf(
   const closed = failClosed && event.kind === 'pre' ? host.failClosed : undefined
   const timeout = agent === 'copilot' ? { timeoutSec: event.timeout } : { timeout: event.timeout }
   return {
-    // What Gemini shows in its list of hooks, and knows them by when one is switched off.
+    // Gemini shows this name in its list of hooks, and disables hooks by it.
     ...(agent === 'gemini' ? { name: `stint-${event.kind}` } : {}),
     ...(agent === 'cursor' ? {} : { type: 'command' }),
     [shapes[agent].command]: command,

@@ -7,20 +7,20 @@ import { ensureHomeDirectory, stintHome } from '../../base/fs/home.ts'
 import { readSmallFile } from '../../base/fs/regular-file.ts'
 import { codedError } from '../../base/errors/stint-error.ts'
 import { unlinkIfExists } from './settings-file.ts'
-import type { Place } from '../install-scope.ts'
+import type { InstallScope } from '../agents.ts'
 
 /**
- * What we remember of an installation: enough to tell whether anybody has changed the file since. Nothing of the file's content is kept here, it may
- * have secrets.
+ * The record of an installation, which tells whether the file has changed since. It contains nothing of the
+ * file, which may contain secrets.
  */
 export interface InstallRecord {
   schema_version: 1
   agent: AgentName
-  place: Place
+  place: InstallScope
   path: string
-  /** Was there a file before? */
+  /** The file existed before the installation. */
   existed: boolean
-  /** Of the file as we left it; null if somebody had changed it before we last did. */
+  /** The hash of the installed file; null if the file had changed before the last update. */
   sha256: string | null
 }
 
@@ -29,7 +29,7 @@ export const sha256 = (bytes: Buffer): string => createHash('sha256').update(byt
 const directory = (): string => join(stintHome(), 'hooks')
 const recordPath = (path: string): string => join(directory(), `${computeWorkspaceHash(path)}.json`)
 
-/** Undefined if there is none, or not one that can be understood: then the file itself has to tell. */
+/** The record of a file; undefined if it is missing or invalid. */
 export function readRecord(path: string): InstallRecord | undefined {
   try {
     const record = JSON.parse(readSmallFile(recordPath(path)) ?? '') as Partial<InstallRecord>

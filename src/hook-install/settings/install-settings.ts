@@ -1,43 +1,42 @@
-import { about, type Change } from '../change.ts'
-import { findOurs, withEntries } from './edit-hooks.ts'
-import { type Entry, entriesOf, type EntryOptions, type Shape, shapes } from './entry.ts'
-import { exclusively } from '../exclusive.ts'
-import type { SettingsAgent } from '../agent.ts'
-import type { Place } from '../install-scope.ts'
+import type { InstallScope, SettingsAgent } from '../agents.ts'
+import { type Change, exclusively, namingFile } from '../change.ts'
+import { findHandlers, withEntries } from './edit-hooks.ts'
+import { type EntryOptions, hookEntries, type HookEntry, type SettingsShape, shapes } from './entry.ts'
 import { readRecord, sha256, writeRecord } from './install-record.ts'
 import {
   checkWritable,
   isUnchanged,
-  readSettings,
+  readSettingsFile,
   type SettingsFile,
   unlinkIfExists,
-  writeSettings,
+  writeSettingsFile,
 } from './settings-file.ts'
 import { decode, encode } from './settings-text.ts'
 
-/** An agent's settings file in one of its places. */
+/** The settings file of an agent in one scope. */
 export interface SettingsTarget {
   agent: SettingsAgent
-  place: Place
+  place: InstallScope
   path: string
 }
 
 export const backupOf = (real: string): string => `${real}.stint-backup`
 
-/** Adds our entries to a settings file, or brings them up to date; with `dryRun` only says what that would be. */
+/** Adds stint's hooks to a settings file, or updates them; with `dryRun`, only plans the change. */
 export async function installSettings(
   target: SettingsTarget,
   options: Omit<EntryOptions, 'place'> & { dryRun: boolean },
 ): Promise<Change> {
   const { agent, place, path } = target
   const { dryRun, ...chosen } = options
-  const entries = entriesOf(agent, { ...chosen, place })
-  const plan = (): Plan => about(path, () => planInstall(readSettings(path), target, entries, shapes[agent]))
+  const entries = hookEntries(agent, { ...chosen, place })
+  const plan = (): Plan =>
+    namingFile(path, () => planInstall(readSettingsFile(path), target, entries, shapes[agent]))
   if (dryRun) return plan().change
-  return exclusively(readSettings(path).real, () => {
+  return exclusively(readSettingsFile(path).real, () => {
     for (;;) {
       const planned = plan()
-      // An agent may write its own settings any time; it does not ask for our lease.
+      // The agent writes its settings without taking the lease: plan again if the file has changed.
       if (planned.change.outcome === 'unchanged' || isUnchanged(planned.file)) return carryOut(planned)
     }
   })
@@ -46,18 +45,18 @@ export async function installSettings(
 interface Plan {
   file: SettingsFile
   change: Change
-  /** Was nothing of ours in it? */
+  /** The file contained no hook of stint's. */
   first: boolean
 }
 
 function planInstall(
   file: SettingsFile,
   { agent, place, path }: SettingsTarget,
-  entries: readonly Entry[],
-  shape: Shape,
+  entries: readonly HookEntry[],
+  shape: SettingsShape,
 ): Plan {
   const { text, bom } = decode(file.bytes)
-  const first = findOurs(text, agent, shape).length === 0
+  const first = findHandlers(text, agent, shape).length === 0
   const now = withEntries(text, agent, shape, entries)
   const same = !first && now === text
   if (!same) checkWritable(file)
@@ -73,7 +72,7 @@ function planInstall(
   return { file, change, first }
 }
 
-/** The backup first, the record last: whatever a crash leaves, the file can be put back. */
+/** Writes the backup first and the record last: the file can be restored after a crash at any point. */
 function carryOut({ file, change, first }: Plan): Change {
   const { agent, place, after } = change
   if (change.outcome === 'unchanged' || after === undefined) return change
@@ -81,10 +80,10 @@ function carryOut({ file, change, first }: Plan): Change {
   const known = readRecord(file.real)
   if (first) unlinkIfExists(backupOf(file.real))
   if (first && file.bytes !== undefined) {
-    const place = backupOf(file.real)
-    writeSettings({ ...file, path: place, real: place }, file.bytes, mode)
+    const backup = backupOf(file.real)
+    writeSettingsFile({ ...file, path: backup, real: backup }, file.bytes, mode)
   }
-  writeSettings(file, after, mode)
+  writeSettingsFile(file, after, mode)
   const untouched = first || (file.bytes !== undefined && known?.sha256 === sha256(file.bytes))
   writeRecord({
     schema_version: 1,

@@ -21,79 +21,92 @@ import { ifExists } from '../../base/fs/exists.ts'
 import { isWithin } from '../../base/fs/paths.ts'
 import { codedError, errorCode, StintError } from '../../base/errors/stint-error.ts'
 
-/** Far more than anybody's settings have. */
+/** Far more than any settings file needs. */
 const maxBytes = 16 << 20
 
-/** A file that belongs to somebody else's program: what it is now, and where it really is. */
+/** A file that belongs to another program: its content and its real path. */
 export interface SettingsFile {
-  /** As the program names it. */
+  /** The path under which the program reads it. */
   path: string
-  /** Where links lead: people keep their settings elsewhere and link to them. */
+  /** The path behind all links: people keep their settings elsewhere and link to them. */
   real: string
-  /** Undefined if there is none. */
+  /** Undefined if the file does not exist. */
   bytes: Buffer | undefined
   stat: Stats | undefined
 }
 
-export function readSettings(path: string): SettingsFile {
+export function readSettingsFile(path: string): SettingsFile {
   try {
-    const real = realPlace(path)
+    const real = realTargetPath(path)
     const stat = statSync(real, { throwIfNoEntry: false })
     if (stat === undefined) return { path, real, bytes: undefined, stat }
     if (!stat.isFile()) throw new StintError('SETTINGS_INVALID', `${path} is not a file`)
-    if (stat.size > maxBytes) throw new StintError('SETTINGS_INVALID', `${path} has ${stat.size} bytes`)
+    if (stat.size > maxBytes)
+      throw new StintError('SETTINGS_INVALID', `${path} is too large: ${stat.size} bytes`)
     return { path, real, bytes: readFileSync(real), stat }
   } catch (error) {
     if (errorCode(error) === 'ENOTDIR' || errorCode(error) === 'ELOOP')
       throw new StintError('SETTINGS_INVALID', `${path} cannot be a file: ${errorCode(error)}`, {
         cause: error,
       })
-    throw codedError(error, `read ${path}`, 'Change its permissions, or install for another place.')
+    throw codedError(
+      error,
+      `read ${path}`,
+      'Change its permissions, or install the hooks elsewhere (--user, --project).',
+    )
   }
 }
 
-/** A link to what is not there yet is followed, too: the place must have the same name before and after the file is made. */
-function realPlace(path: string): string {
+/**
+ * The path behind all links, the last one included, even if it leads to a file that does not exist yet: the
+ * path must be the same before and after the file is created. (`realParentPath` of base does not follow the
+ * last link.)
+ */
+function realTargetPath(path: string): string {
   try {
     return realpathSync.native(path)
   } catch (error) {
     if (errorCode(error) !== 'ENOENT') throw error
-    const directory = dirname(path) === path ? path : realPlace(dirname(path))
+    const directory = dirname(path) === path ? path : realTargetPath(dirname(path))
     let target: string
     try {
       target = readlinkSync(path)
     } catch {
       return join(directory, basename(path))
     }
-    return realPlace(resolve(directory, target))
+    return realTargetPath(resolve(directory, target))
   }
 }
 
-/** Has nobody changed it since it was read? */
+/** True if the file has not changed since it was read. */
 export function isUnchanged(file: SettingsFile): boolean {
-  const now = readSettings(file.path)
+  const now = readSettingsFile(file.path)
   return now.real === file.real && (now.bytes?.equals(file.bytes ?? none) ?? file.bytes === undefined)
 }
 
 const none = Buffer.from('\0')
 
-/** Whoever takes the right to write away from everyone, themselves too, means it: a rename would not even ask. */
+/** Throws for a file without any write permission: a rename would replace it against its owner's intent. */
 export function checkWritable({ path, stat }: SettingsFile): void {
   if (stat === undefined || (stat.mode & 0o222) !== 0) return
   throw new StintError('PERMISSION_DENIED', `${path} is read-only`, {
-    hint: `Allow writing (\`chmod u+w\`), or change it where it is generated; \`--dry-run\` shows what is to be added.`,
+    hint: `Allow writing (\`chmod u+w\`), or change it where it is generated; \`--dry-run\` shows what to add.`,
   })
 }
 
-/** Replaces the file whole, with the owner, the group and the mode it had; a new one gets `mode`. */
-export function writeSettings({ path, real, stat }: SettingsFile, bytes: Buffer, mode: number): void {
+/** Replaces the whole file, and keeps its owner, group and mode; a new file gets `mode`. */
+export function writeSettingsFile({ path, real, stat }: SettingsFile, bytes: Buffer, mode: number): void {
   try {
     mkdirSync(dirname(real), { recursive: true })
     renameInto(real, (staged) =>
       writeStaged(staged, bytes, stat, stat === undefined ? mode : stat.mode & 0o7777),
     )
   } catch (error) {
-    throw codedError(error, `write ${path}`, 'Change its permissions, or install for another place.')
+    throw codedError(
+      error,
+      `write ${path}`,
+      'Change its permissions, or install the hooks elsewhere (--user, --project).',
+    )
   }
 }
 
@@ -102,7 +115,7 @@ function writeStaged(staged: string, bytes: Buffer, stat: Stats | undefined, mod
   try {
     writeFileSync(fd, bytes)
     const kept = stat === undefined || keepOwner(fd, stat)
-    // Another group gets no more than others have.
+    // If the group cannot be kept, the new group gets only the permissions of others.
     fchmodSync(fd, kept ? mode : (mode & ~0o070) | ((mode & 0o007) << 3))
     fsyncSync(fd)
   } finally {
@@ -110,7 +123,7 @@ function writeStaged(staged: string, bytes: Buffer, stat: Stats | undefined, mod
   }
 }
 
-/** False if the group cannot be kept: only root gives a file to a group that it is not in itself. */
+/** False if the group cannot be kept: only root may give a file to a group that it is not a member of. */
 function keepOwner(fd: number, { uid, gid }: Stats): boolean {
   const made = fstatSync(fd)
   if (made.uid === uid && made.gid === gid) return true
@@ -131,7 +144,7 @@ export function unlinkIfExists(path: string): void {
   }
 }
 
-/** Directories that were made for the file go with it, as far as nothing else is in them; `outer` and above stay. */
+/** Removes the empty directories above a removed file, up to `outer`, which stays. */
 export function removeEmptyAbove(path: string, outer: string): void {
   for (let at = dirname(path); at !== outer && isWithin(at, outer); at = dirname(at)) {
     try {

@@ -1,15 +1,19 @@
 import { StintError } from '../../base/errors/stint-error.ts'
+import { type AgentName, hosts } from '../../hook/hosts.ts'
 
-/** The text of a settings file, and what is needed to write it as it was. */
+/** The content of a settings file, with all that is needed to write it back unchanged. */
 export interface SettingsText {
   text: string
-  /** Some editors put one at the beginning. */
+  /** The file starts with a byte order mark. */
   bom: boolean
 }
 
 const mark = '\uFEFF'
 
-/** Bytes as text; refuses what would not be the same bytes again. A file without any is an empty object. */
+/**
+ * Decodes UTF-8; throws if encoding the text would not restore the bytes. An empty file becomes an empty
+ * object.
+ */
 export function decode(bytes: Buffer | undefined): SettingsText {
   let text: string
   try {
@@ -23,3 +27,21 @@ export function decode(bytes: Buffer | undefined): SettingsText {
 }
 
 export const encode = ({ text, bom }: SettingsText): Buffer => Buffer.from(bom ? mark + text : text)
+
+/** Agents that read strict JSON: a single comment makes them ignore the whole file, hooks included. */
+const strictAgents: ReadonlySet<AgentName> = new Set(['claude', 'codex'])
+
+/** Why the agent ignores this file, which it does silently; undefined if the agent can read it. */
+export function unreadableBy(agent: AgentName, bytes: Buffer | undefined): string | undefined {
+  if (bytes === undefined || !strictAgents.has(agent)) return undefined
+  const { text, bom } = decode(bytes)
+  const { title } = hosts[agent]
+  // Claude Code skips a byte order mark; Codex fails on it.
+  if (agent === 'codex' && bom) return `${title} cannot read a file with a byte order mark`
+  try {
+    JSON.parse(text)
+    return undefined
+  } catch {
+    return `${title} cannot read a file with comments or trailing commas, and ignores all of its settings`
+  }
+}

@@ -1,32 +1,31 @@
-import { about, type Change } from '../change.ts'
-import { findOurs, withoutEntries } from './edit-hooks.ts'
-import { type Shape, shapes } from './entry.ts'
-import { exclusively } from '../exclusive.ts'
-import { backupOf, type SettingsTarget } from './install-settings.ts'
+import { type Change, exclusively, namingFile } from '../change.ts'
 import { type JsonPath, nodeAt, parseJson } from '../json/parse.ts'
+import { findHandlers, withoutEntries } from './edit-hooks.ts'
+import { type SettingsShape, shapes } from './entry.ts'
 import { readRecord, removeRecord, sha256 } from './install-record.ts'
+import { backupOf, type SettingsTarget } from './install-settings.ts'
 import {
   checkWritable,
   isUnchanged,
-  readSettings,
+  readSettingsFile,
   removeEmptyAbove,
   type SettingsFile,
   unlinkIfExists,
-  writeSettings,
+  writeSettingsFile,
 } from './settings-file.ts'
 import { decode, encode } from './settings-text.ts'
 
 /**
- * Takes our entries out again. If nobody has changed the file since, it is as it was before, to the byte, or not there, if it was not; else
- * only what is ours goes. `keep` is the innermost directory that stays in any case.
+ * Removes stint's hooks. An unchanged file is restored to the byte, or removed if the installation created
+ * it; from a changed file, only stint's hooks go. `keep` is the innermost directory that is never removed.
  */
 export async function uninstallSettings(
   target: SettingsTarget,
   { dryRun, keep }: { dryRun: boolean; keep: string },
 ): Promise<Change> {
-  const plan = () => about(target.path, () => planUninstall(readSettings(target.path), target))
+  const plan = () => namingFile(target.path, () => planUninstall(readSettingsFile(target.path), target))
   if (dryRun) return plan().change
-  const { real } = readSettings(target.path)
+  const { real } = readSettingsFile(target.path)
   if (plan().change.outcome === 'absent' && readRecord(real) === undefined) return plan().change
   return exclusively(real, () => {
     for (;;) {
@@ -43,10 +42,10 @@ function planUninstall(
   const shape = shapes[agent]
   const change = { agent, place, path, before: file.bytes }
   const absent = { file, change: { ...change, outcome: 'absent' as const, after: file.bytes } }
-  // A file without our name in it need not even be understood.
+  // A file that does not mention stint-hook need not be valid JSON.
   if (file.bytes === undefined || !file.bytes.includes('stint-hook')) return absent
   const { text, bom } = decode(file.bytes)
-  if (findOurs(text, agent, shape).length === 0) return absent
+  if (findHandlers(text, agent, shape).length === 0) return absent
   checkWritable(file)
   const record = readRecord(file.real)
   const backup = record?.existed === false ? undefined : readBackup(file)
@@ -64,7 +63,7 @@ function planUninstall(
 
 function carryOut(file: SettingsFile, change: Change, keep: string): Change {
   if (change.outcome !== 'absent') {
-    if (change.after !== undefined) writeSettings(file, change.after, 0o600)
+    if (change.after !== undefined) writeSettingsFile(file, change.after, 0o600)
     else {
       unlinkIfExists(file.real)
       removeEmptyAbove(file.real, keep)
@@ -75,9 +74,9 @@ function carryOut(file: SettingsFile, change: Change, keep: string): Change {
   return change
 }
 
-const readBackup = (file: SettingsFile): Buffer | undefined => readSettings(backupOf(file.real)).bytes
+const readBackup = (file: SettingsFile): Buffer | undefined => readSettingsFile(backupOf(file.real)).bytes
 
-/** What was there before we came is not ours to remove, even if it is empty. */
+/** Tells which containers existed before the installation: those stay, even if they are empty. */
 function existedIn(backup: Buffer | undefined): (path: JsonPath) => boolean {
   try {
     const root = parseJson(decode(backup).text)
@@ -87,7 +86,7 @@ function existedIn(backup: Buffer | undefined): (path: JsonPath) => boolean {
   }
 }
 
-const isOnlyOurs = (text: string, shape: Shape): boolean =>
+const isOnlyOurs = (text: string, shape: SettingsShape): boolean =>
   (parseJson(text).children ?? []).every(({ children }) =>
     Object.hasOwn(shape.root, String(children?.[0]?.value)),
   )

@@ -1,0 +1,67 @@
+import { existsSync, realpathSync, statSync } from 'node:fs'
+import { delimiter, dirname, isAbsolute, join } from 'node:path'
+import { StintError } from '../base/errors/stint-error.ts'
+
+/** The words with which a hook starts stint-hook, and a warning for the user, if there is one. */
+export interface HookProgram {
+  program: string[]
+  warning?: string
+}
+
+/**
+ * Chooses how hooks start stint-hook: by its full path, which works whatever PATH the agent has; in files
+ * that are shared with other people by its name, since their paths differ.
+ */
+export function hookProgram(shared: boolean): HookProgram {
+  const hook = ownHook()
+  if (!existsSync(hook))
+    throw new StintError('NOT_FOUND', `stint is not completely installed: ${hook} is missing`, {
+      hint: 'Install it again: npm install --global stint',
+    })
+  if (shared) {
+    const warning =
+      findOnPath('stint-hook') === undefined
+        ? 'stint-hook is not on PATH: until it is (npm install --global stint), shared hooks do nothing here'
+        : undefined
+    return { program: ['stint-hook'], ...(warning && { warning }) }
+  }
+  const isTemporary = /[/\\]_npx[/\\]/.test(hook)
+  return {
+    program: [stableNode(), hook],
+    ...(isTemporary && {
+      warning: `npm may remove ${hook} at any time: install stint (npm install --global stint), then its hooks from there`,
+    }),
+  }
+}
+
+/** The stint-hook of the installation that is running. */
+export const ownHook = (): string =>
+  join(dirname(realpathSync.native(process.argv[1] ?? '')), 'stint-hook.cjs')
+
+/**
+ * Prefers the link to node on PATH: a package manager names directories by version, and removes them with it.
+ */
+function stableNode(): string {
+  const link = findOnPath('node')
+  const temporary = /fnm_multishells|[/\\]node_modules[/\\]/
+  const real = realpathSync.native(process.execPath)
+  return link !== undefined && !temporary.test(link) && realpathSync.native(link) === real
+    ? link
+    : process.execPath
+}
+
+/** The first executable of this name on PATH. */
+export function findOnPath(name: string, env: NodeJS.ProcessEnv = process.env): string | undefined {
+  const candidates = (env.PATH ?? '')
+    .split(delimiter)
+    .filter(isAbsolute)
+    .map((directory) => join(directory, name))
+  return candidates.find((path) => {
+    try {
+      const stat = statSync(path, { throwIfNoEntry: false })
+      return stat !== undefined && stat.isFile() && (stat.mode & 0o111) !== 0
+    } catch {
+      return false
+    }
+  })
+}
