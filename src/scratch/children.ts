@@ -6,12 +6,13 @@ import { readSmallFile } from '../base/fs/regular-file.ts'
 import { codedError } from '../base/errors/stint-error.ts'
 import { metaDirectory, type Owner } from './owner.ts'
 
-/** `.stint/children.pids`: one line a child of the run, `pid start-time program`. */
+/** `.stint/children.pids`: one line per child of the run, `pid start-time program`. */
 export const childrenPath = (scratch: string): string => join(scratch, metaDirectory, 'children.pids')
 
 /**
- * Opened before the first child is started: what a child then does to its scratch cannot stop us from recording it. Throws where it cannot be
- * written: a child nobody knows of must not go on.
+ * Appends to the record of children. The file is opened before the first child is started, so a child that
+ * damages its scratch cannot prevent the next entry. A failed write throws: an unrecorded child must not go
+ * on.
  */
 export class ChildrenRecord {
   readonly #fd: number
@@ -30,7 +31,7 @@ export class ChildrenRecord {
   add({ pid, started }: Identity, program: string): void {
     const name = basename(program).replace(/\s+/g, ' ')
     try {
-      // A full disk may have cut off the last line: this one must not be joined to it.
+      // A full disk may have torn the previous line; start this one on a new line.
       writeAll(this.#fd, `${this.#torn ? '\n' : ''}${pid} ${started ?? '-'} ${name}\n`)
       this.#torn = false
     } catch (error) {
@@ -41,8 +42,8 @@ export class ChildrenRecord {
 }
 
 /**
- * The recorded children as processes of their owner's machine; undefined if there is a record that cannot be read. A torn
- * last line names nobody.
+ * Reads the recorded children as processes of their owner's machine; undefined if the record exists but
+ * cannot be read. Ignores a torn last line.
  */
 export function readChildren(scratch: string, owner: Owner): Identity[] | undefined {
   const path = childrenPath(scratch)

@@ -6,10 +6,10 @@ import { visibleText } from '../base/text/escape.ts'
 import { metaDirectory } from './owner.ts'
 import { makePathIn, creationError } from './create-in.ts'
 
-/** `.stint/contexts.log`: which directory belongs to which context, a JSON object a line. */
+/** `.stint/contexts.log`: which directory belongs to which context, one JSON object a line. */
 const contextsLog = 'contexts.log'
 
-/** Makes the directory of the `count`th context of a scratch, and writes down whose it is. */
+/** Makes the directory of the `count`th context of a scratch, and logs it. */
 export function makeContextDirectory(
   parent: string,
   { scratch, count, name, file }: { scratch: string; count: number; name: string; file?: string },
@@ -24,13 +24,13 @@ export function makeContextDirectory(
   return path
 }
 
-/** Beside the owner record of a scratch; in a directory of kept files there is nothing else yet. */
+/** Logs a context in `.stint` of a scratch or of an output directory, which has no `.stint` before. */
 export function logContext(top: string, path: string, name: string, file: string | undefined): void {
   const line = { dir: relative(top, path), name, file: file ?? null }
   appendPrivateFile(makePathIn(top, [metaDirectory, contextsLog]), `${JSON.stringify(line)}\n`)
 }
 
-/** Short: a path to a socket has a hundred bytes or so. */
+/** Short, because the path of a Unix socket has at most about 100 bytes. */
 const slug = (name: string): string =>
   (name.split(' > ').at(-1) ?? '')
     .toLowerCase()
@@ -39,7 +39,7 @@ const slug = (name: string): string =>
     .slice(0, 16)
     .replace(/-$/, '')
 
-/** A line of a scratch's `.stint/contexts.log`. The program in the scratch can write to it: nothing here is a fact. */
+/** A line of `.stint/contexts.log`. The program in the scratch can forge it. */
 export interface ContextLine {
   /** The context's directory, relative to the scratch. */
   dir: string
@@ -52,7 +52,7 @@ export interface ContextLine {
 export const readContexts = (scratch: string): ContextLine[] =>
   readLastLines(join(scratch, metaDirectory, contextsLog)).flatMap((line) => parseContext(line) ?? [])
 
-/** A line that makes sense, or undefined: it may be torn or forged. */
+/** Parses a line; undefined if it is invalid: it may be torn or forged. */
 export function parseContext(line: string): ContextLine | undefined {
   const value = parseObject(line)
   if (typeof value?.dir !== 'string' || typeof value.name !== 'string') return undefined
@@ -65,7 +65,7 @@ export function parseContext(line: string): ContextLine | undefined {
   }
 }
 
-/** The contexts that a path of the scratch lies in, the outermost first; of a directory that was used again, its last. */
+/** The contexts that contain a path, the outermost first. For a reused directory, the latest. */
 export function contextsContaining(inside: string, lines: readonly ContextLine[]): ContextLine[] {
   const byDirectory = new Map(lines.map((line) => [line.dir, line]))
   const parts = inside.split('/')

@@ -20,13 +20,13 @@ import { recordTracked } from './tracked-record.ts'
 import { identifyForTracking, removeOwnTracked, type TrackedPath } from './tracked.ts'
 
 export interface ContextOptions {
-  /** The test file, for example: shown to whoever finds leftovers. */
+  /** A source file, such as the test file. `stint temp why` shows it. */
   file?: string
 }
 
 /**
- * A part of a scratch with files of its own, such as a test: cleaning it leaves everything else alone. Contexts nest, and an outer one takes its
- * inner ones along. After `clean` it can be used again.
+ * A part of a scratch with files of its own, for example for one test. Cleaning it leaves the rest of the
+ * scratch alone. Contexts nest: cleaning an outer one cleans its inner ones. Each can then be used again.
  */
 export class ScratchContext {
   /** As `outer > inner`; empty for the scratch itself. */
@@ -37,11 +37,11 @@ export class ScratchContext {
   readonly #makeDirectory: () => string
   #directory: string | undefined
   #made: { dev: number; ino: number } | undefined
-  /** Has anything been made in it by us? */
+  /** Whether a file was created in the directory through this context. */
   #filled = false
   #tracked: TrackedPath[] = []
   #outer: ScratchContext | undefined
-  /** Those within that have something to clean. */
+  /** Inner contexts that have something to clean. */
   readonly #inner = new Set<ScratchContext>()
   #unnamed = 0
 
@@ -53,7 +53,7 @@ export class ScratchContext {
     this.#makeDirectory = makeDirectory
   }
 
-  /** Its directory, made when it is first asked for. */
+  /** The directory of this context; created on first use. */
   get path(): string {
     if (this.#directory === undefined) {
       this.#enlist()
@@ -64,12 +64,12 @@ export class ScratchContext {
     return this.#directory
   }
 
-  /** Has anybody asked for its directory? */
+  /** Whether the directory has been created. */
   get used(): boolean {
     return this.#directory !== undefined
   }
 
-  /** Creates a new file, 0600, and returns its path. A name may have directories: they are made as needed. */
+  /** Creates a new file, 0600, and returns its path. Creates the directories in the name as needed. */
   file(name?: string, content: string | Uint8Array = ''): string {
     const path = makePathIn(this.path, name === undefined ? [this.#nextName('file')] : safeNameParts(name))
     createFile(path, content)
@@ -90,7 +90,10 @@ export class ScratchContext {
     return path
   }
 
-  /** Names something elsewhere that must go, too. Track it once it exists: then a sweep can remove it after a crash. */
+  /**
+   * Makes a path outside the scratch be removed with this context; returns its real path. Track a path once it
+   * exists: only then can a sweep remove it after a crash.
+   */
   track(path: string): string {
     const { run } = this
     if (run.gone) throw new StintError('NOT_FOUND', 'the scratch that should track it is gone')
@@ -103,7 +106,7 @@ export class ScratchContext {
     return tracked.path
   }
 
-  /** A context within this one. */
+  /** Returns a new context within this one. */
   context(name: string, options: ContextOptions = {}): ScratchContext {
     const full = this.name === '' ? name : `${this.name} > ${name}`
     const { run } = this
@@ -138,15 +141,15 @@ export class ScratchContext {
   }
 
   /**
-   * Removes everything in this context, in the contexts within it, and what they track: files first, then directories, deepest first. Never
-   * throws: what could not be removed is in `failures`, and the rest is gone all the same.
+   * Removes everything in this context and its inner contexts, and the paths they track: files first, then
+   * directories, deepest first. Never throws: `failures` lists what could not be removed.
    */
   clean(options: Pick<RemovalOptions, 'measure'> = {}): Removal {
     if (this.#outer !== undefined) this.#outer.#inner.delete(this)
     return totalRemoval([this.cleanTracked(options), this.#cleanDirectory(options)])
   }
 
-  /** Moves its directory to where it outlives the scratch for `keepSeconds` (a day); returns the new path. */
+  /** Moves the directory out of the scratch for `keepSeconds` (a day); returns the new path. */
   keep(keepSeconds: number = 86_400): string {
     const output = outputDirectoryFor(this.run, keepSeconds)
     const kept = join(output, keptName(this.run.path, this.path))
@@ -159,7 +162,7 @@ export class ScratchContext {
     try {
       logContext(output, kept, this.name, this.#file)
     } catch {
-      // The files are kept; only whose they were cannot be looked up.
+      // The files are kept; only `stint temp why` cannot name their context.
     }
     return kept
   }
@@ -172,7 +175,7 @@ export class ScratchContext {
     this.clean()
   }
 
-  /** @internal What is elsewhere, its own and that of the contexts within, which have nothing left then. */
+  /** @internal Removes the paths tracked by this context and its inner ones, and forgets the inner ones. */
   protected cleanTracked(options: RemovalOptions = {}): Removal {
     const inner = [...this.#inner].map((each) => each.cleanTracked(options))
     for (const each of this.#inner) each.#forgetDirectories()
@@ -202,7 +205,10 @@ export class ScratchContext {
     }
   }
 
-  /** @internal Options to tell of each entry, if anybody listens; `named`: what it was called before it was moved. */
+  /**
+   * @internal Makes a removal announce each entry, if the channel has subscribers. `named` maps the path of
+   * an entry to its path before the scratch was moved to the trash.
+   */
   protected reporting(options: RemovalOptions, named = (path: string): string => path): RemovalOptions {
     if (!resourceChannel.hasSubscribers) return options
     return { ...options, onRemoved: (path, type) => this.#publish('removed', named(path), type) }
@@ -220,13 +226,13 @@ export class ScratchContext {
     resourceChannel.publish({ event, path, type, requestId, context: this.name, ...(error && { error }) })
   }
 
-  /** The directories of this context and those within it are gone or moved: each makes a new one when it is used again. */
+  /** Forgets the directories of this and inner contexts, which are gone or moved; each makes a new one. */
   #forgetDirectories(): void {
     this.#directory = undefined
     for (const each of this.#inner) each.#forgetDirectories()
   }
 
-  /** From now on there is something to clean here. */
+  /** Registers this context with its outer ones as having something to clean. */
   #enlist(): void {
     if (this.#outer === undefined) return
     this.#outer.#inner.add(this)
@@ -239,13 +245,14 @@ export class ScratchContext {
   }
 }
 
-/** Unique in the whole scratch, which may have parts with numbers of their own. */
+/** A name that is unique in the scratch: processes that joined it number their contexts independently. */
 const keptName = (scratch: string, path: string): string =>
   relative(scratch, path).replaceAll(sep, '-') || basename(path)
 
 /**
- * The same directory as was made, with no directory in it (which has two links then, where a file system counts them): nothing can be mounted on it
- * or beneath, and the long list of mounts need not be read.
+ * Proves that nothing is mounted on a directory or beneath it, without reading the long list of mounts: it is
+ * still the one that was made, and has two links, so it has no subdirectory. File systems that do not count
+ * links fail this.
  */
 function hasNoMount(path: string, made: { dev: number; ino: number } | undefined): boolean {
   try {

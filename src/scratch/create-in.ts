@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { createPrivateFile, makePrivateDirectory } from '../base/fs/private-file.ts'
 import { codedError, errorCode, StintError } from '../base/errors/stint-error.ts'
 
-/** Joins, making the directories on the way; a symlink on the way is refused, not followed. */
+/** Joins the parts, creating the directories on the way. Refuses to follow a symlink. */
 export function makePathIn(base: string, parts: readonly string[]): string {
   if (parts.length === 1) return `${base}/${parts[0]}`
   let path = base
@@ -26,7 +26,7 @@ export function createFile(path: string, content: string | Uint8Array): void {
   }
 }
 
-/** The error of creating something. Directories on the way are made, so only the one at the beginning can be missing. */
+/** Explains a failed creation. ENOENT means that `base` is gone: everything below it is created. */
 export function creationError(error: unknown, path: string): unknown {
   const errno = errorCode(error)
   if (errno === 'EEXIST') return new StintError('NAME_TAKEN', `${path} already exists`, { cause: error })
@@ -39,13 +39,13 @@ export function creationError(error: unknown, path: string): unknown {
   return codedError(error, `create ${path}`)
 }
 
-/** The parts of a name that stays inside the directory it is joined to, or `NAME_INVALID`. */
+/** Splits a name into parts. Throws `NAME_INVALID` if it would lead out of the directory it is joined to. */
 export function safeNameParts(name: string): string[] {
   const parts = name.split('/')
   if (name.includes('\0') || parts.some((part) => part === '' || part === '.' || part === '..')) {
     throw invalid(name, 'it must be a relative path without empty parts, "." or ".."')
   }
-  if (process.platform === 'win32' && /[\\:]/.test(name)) throw invalid(name, 'it holds "\\" or ":"')
+  if (process.platform === 'win32' && /[\\:]/.test(name)) throw invalid(name, 'it contains "\\" or ":"')
   if (parts.some((part) => Buffer.byteLength(part) > 255)) throw invalid(name, 'a part is over 255 bytes')
   return parts
 }

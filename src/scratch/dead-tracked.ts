@@ -1,4 +1,4 @@
-import { isRealDirectory } from '../base/fs/exists.ts'
+import { isRealDirectory, lstatIfExists } from '../base/fs/exists.ts'
 import { nothingRemoved, type Removal, type RemovalOptions } from '../base/fs/remove-tree.ts'
 import { errorCode } from '../base/errors/stint-error.ts'
 import type { ScratchRoot } from './root.ts'
@@ -9,11 +9,10 @@ import {
   isProtected,
   protectedPaths,
   removeTracked,
-  statOf,
   type TrackedPath,
 } from './tracked.ts'
 
-/** What became of one path that a dead run tracked. */
+/** The removal of one path that a dead run tracked. */
 export interface DeadTracked {
   path: string
   type: 'file' | 'directory'
@@ -21,21 +20,22 @@ export interface DeadTracked {
 }
 
 /**
- * What a sweep does about a tracked path. `forget`: it is gone, or something else is there. `spare`: this sweep must not remove it, such as a directory that
- * it works in; another one may. What cannot be looked at is tried.
+ * Decides what a sweep does with a tracked path. `forget`: it is gone or replaced by another file. `spare`:
+ * this sweep must not remove it, for example because it is its current directory; another sweep may. If the
+ * path cannot be examined, the sweep tries to remove it.
  */
 export function trackedPathFate(
   { path, file }: TrackedPath,
   root: ScratchRoot,
-  precious: readonly string[],
+  spared: readonly string[],
 ): 'remove' | 'spare' | 'forget' {
-  return isGone(path, file) ? 'forget' : isProtected(path, root, precious) ? 'spare' : 'remove'
+  return isGone(path, file) ? 'forget' : isProtected(path, root, spared) ? 'spare' : 'remove'
 }
 
 function isGone(path: string, file: TrackedPath['file']): boolean {
   try {
-    const there = statOf(path)
-    return there === undefined || !isSameFile(file, there)
+    const stat = lstatIfExists(path)
+    return stat === undefined || !isSameFile(file, stat)
   } catch {
     return false
   }
@@ -44,15 +44,18 @@ function isGone(path: string, file: TrackedPath['file']): boolean {
 /** The paths of a record that a sweep would remove. */
 export function listRemovableTracked(root: ScratchRoot, requestId: string): TrackedPath[] {
   try {
-    const precious = protectedPaths(root)
+    const spared = protectedPaths(root)
     const tracked = readTrackedRecord(root, requestId)?.tracked ?? []
-    return tracked.filter((each) => trackedPathFate(each, root, precious) === 'remove')
+    return tracked.filter((each) => trackedPathFate(each, root, spared) === 'remove')
   } catch {
     return []
   }
 }
 
-/** Removes what a run that is over has tracked. What could not or must not be removed stays in its record, for another sweep. Never throws. */
+/**
+ * Removes the paths that an ended run tracked. Paths that could not or must not be removed stay in its
+ * record, for another sweep. Never throws.
+ */
 export function* removeDeadTracked(
   root: ScratchRoot,
   requestId: string,
@@ -69,10 +72,10 @@ export function* removeDeadTracked(
   if (record === undefined) return []
   const gone: DeadTracked[] = []
   const left: TrackedPath[] = []
-  const precious = protectedPaths(root)
+  const spared = protectedPaths(root)
   for (const tracked of inRemovalOrder(record.tracked)) {
     yield
-    const fate = trackedPathFate(tracked, root, precious)
+    const fate = trackedPathFate(tracked, root, spared)
     if (fate === 'spare') left.push(tracked)
     if (fate !== 'remove') continue
     const type = isRealDirectory(tracked.path) ? 'directory' : 'file'
@@ -83,7 +86,7 @@ export function* removeDeadTracked(
   try {
     rewriteTrackedRecord(root, requestId, { ...record, tracked: left })
   } catch {
-    // A full disk: the record stays as it is, and what has gone is not there the next time.
+    // With a full disk the record stays as it is; the next sweep finds the removed paths gone.
   }
   return gone
 }

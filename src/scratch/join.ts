@@ -9,8 +9,8 @@ import { findRoot, type ScratchRoot } from './root.ts'
 import { newScratchRun } from './scratch-run.ts'
 
 /**
- * A part of a scratch that another process owns, such as the parent of a test worker: that process removes it, whatever becomes of us.
- * Undefined if there is no scratch at `path`, or its owner is dead.
+ * Opens a part of a scratch that another process owns, such as the parent of a test worker. The owner removes
+ * it, even if this process is killed. Undefined if there is no scratch at `path`, or if its owner is dead.
  */
 export function joinScratch(path: string): ScratchContext | undefined {
   const owner = readOwner(path)
@@ -26,7 +26,7 @@ function rootAbove(path: string): ScratchRoot | undefined {
   return root?.path === dirname(path) ? root : undefined
 }
 
-/** Many may join at once, from one process or several. */
+/** The name is random, because several processes can join at once. */
 function makePart(scratch: string): string {
   const path = join(scratch, `w-${ulid().slice(-8)}`)
   try {

@@ -6,7 +6,7 @@ import { shellWord } from '../base/text/escape.ts'
 import { StintError } from '../base/errors/stint-error.ts'
 import { ensureScratchDirectory, type ScratchRoot } from './root.ts'
 
-/** Files handed to the caller: `out/<expiry>-<requestId>/`, the earliest expiry in seconds since the epoch. */
+/** Files for the caller: `out/<expiry>-<requestId>/`, with the earliest expiry in seconds since the epoch. */
 export interface OutputDirectory {
   path: string
   keepSeconds: number
@@ -26,7 +26,7 @@ function makeOutputDirectory(
   return { path, keepSeconds }
 }
 
-/** The run's directory for files that are kept this long. */
+/** The run's directory for files that are kept this long; made on first use. */
 export function outputDirectoryFor(
   { outputs, root, requestId, clock }: RunWithOutputs,
   keepSeconds: number,
@@ -48,24 +48,24 @@ interface RunWithOutputs {
   clock: Clock
 }
 
-/** Their time counts from the end of the run: said by the directory's own modification time, which lies in the future. */
+/** Starts the time to keep: sets the modification time of each directory to its expiry, in the future. */
 export function startExpiry(directories: readonly OutputDirectory[], now: number): void {
   for (const { path, keepSeconds } of directories) {
     try {
       utimesSync(path, now / 1000, now / 1000 + keepSeconds)
     } catch {
-      // The command has removed it itself.
+      // The program has removed the directory itself.
     }
   }
 }
 
-/** When an entry of `out/` expires, in milliseconds; undefined if its name is not one of ours. */
+/** The earliest expiry in a name of `out/`, in milliseconds since the epoch; undefined for other names. */
 export function outputExpiry(name: string): number | undefined {
   const [, seconds, requestId = ''] = /^(\d{1,12})-(.*)$/.exec(name) ?? []
   return isRequestId(requestId) ? Number(seconds) * 1000 : undefined
 }
 
-/** What the caller can run, verbatim, to be rid of the files before they expire. */
+/** The shell command that removes the files before they expire. */
 export function cleanupCommand(directories: readonly OutputDirectory[]): string {
   return `rm -rf -- ${directories.map(({ path }) => shellWord(path)).join(' ')}`
 }

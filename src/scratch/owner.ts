@@ -23,15 +23,15 @@ export interface Owner {
   schema_version: 1
   request_id: string
   session_id: string | null
-  /** The run this one was started in. */
+  /** The run in which this run was started. */
   parent_request_id: string | null
   identity: Identity
   /** For display only: names can change and repeat. */
   hostname: string
   created_at: number
-  /** Name of the program, without its arguments: those may hold secrets. */
+  /** Name of the program, without its arguments, which may contain secrets. */
   command: string | null
-  /** If it outlives its owner with a policy other than `never`, that is on purpose. */
+  /** With another policy than `never`, a scratch that outlives its owner is kept on purpose. */
   keep: Keep
 }
 

@@ -1,6 +1,6 @@
 import { type Channel, channel } from 'node:diagnostics_channel'
 
-/** What happens to one file or directory of a scratch; published on the channel `stint:resource` of `node:diagnostics_channel`. */
+/** An event of one file or directory of a scratch, published on the diagnostics channel `stint:resource`. */
 export interface ResourceEvent {
   event: 'created' | 'tracked' | 'removed' | 'failed'
   path: string

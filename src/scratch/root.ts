@@ -5,26 +5,26 @@ import { ensureOwnDirectory, ownDirectoryProblem } from '../base/fs/own-director
 import { codedError, errorCode, StintError } from '../base/errors/stint-error.ts'
 import { geteuid } from '../base/process/platform.ts'
 
-/** The directory all scratches of one user live in: `<tmp>/stint-<uid>`, 0700, checked before it is trusted. */
+/** The directory of all scratches of one user: `<tmp>/stint-<uid>`, 0700, checked before it is trusted. */
 export interface ScratchRoot {
-  /** What `STINT_TMP_ROOT` says to our children, so that a run inside a run is a sibling. */
+  /** Passed to children as `STINT_TMP_ROOT`, so that a run started in a run uses this root, too. */
   readonly tmp: string
   readonly path: string
-  /** What is being deleted: renamed here first, so nobody ever sees a half-deleted scratch. */
+  /** Entries are renamed into it before they are deleted, so no process sees a half-deleted scratch. */
   readonly trash: string
-  /** Files handed to the caller, kept until they expire. */
+  /** Files for the caller, kept until they expire. */
   readonly out: string
-  /** What runs track elsewhere, a file a run. */
+  /** Records of the paths that runs track elsewhere, one file per run. */
   readonly tracked: string
 }
 
-/** Where the root of this user is, below a temp directory. Makes nothing and looks at nothing. */
+/** The root of this user in a temp directory. Does not touch the file system. */
 export const rootOf = (tmp: string): ScratchRoot => {
   const path = join(tmp, `stint-${geteuid()}`)
   return { tmp, path, trash: join(path, 'trash'), out: join(path, 'out'), tracked: join(path, 'tracked') }
 }
 
-/** The scratch root, made if it is not there; `TEMP_DIR_UNSAFE` if what is there is not ours. */
+/** Opens the scratch root, or makes it. Throws `TEMP_DIR_UNSAFE` if it is no directory of this user. */
 export function openRoot(env: NodeJS.ProcessEnv = process.env): ScratchRoot {
   const tmp = env.STINT_TMP_ROOT || tmpdir()
   if (opened?.given === tmp && isUnchanged(opened)) return opened.root
@@ -36,7 +36,7 @@ export function openRoot(env: NodeJS.ProcessEnv = process.env): ScratchRoot {
   return root
 }
 
-/** The root that was checked last: a process that makes many scratches looks once a time, not four times. */
+/** The root that was checked last: a process that makes many scratches needs one lstat for each, not four. */
 let opened: { given: string; root: ScratchRoot; dev: number; ino: number } | undefined
 
 function isUnchanged({ root, dev, ino }: NonNullable<typeof opened>): boolean {
@@ -49,7 +49,7 @@ function isUnchanged({ root, dev, ino }: NonNullable<typeof opened>): boolean {
   )
 }
 
-/** The scratch root if it is there and safe; undefined if there is none. Makes nothing. */
+/** The scratch root; undefined if it is missing. Throws if it is unsafe, and makes nothing. */
 export function findRoot(env: NodeJS.ProcessEnv = process.env): ScratchRoot | undefined {
   const root = rootOf(findTmp(env))
   try {
@@ -61,7 +61,7 @@ export function findRoot(env: NodeJS.ProcessEnv = process.env): ScratchRoot | un
   }
 }
 
-/** The temp directory the root lies in. Mount points are known by their real path, and a child sees the same one whatever its own links say. */
+/** The real path of the temp directory with the root: mounts are listed by their real paths. */
 export function findTmp(env: NodeJS.ProcessEnv = process.env): string {
   const tmp = env.STINT_TMP_ROOT || tmpdir()
   try {
@@ -80,7 +80,7 @@ function rootError(error: unknown, path: string): unknown {
   })
 }
 
-/** A directory of ours inside the root, or the root itself: made, or checked before it is trusted. */
+/** Makes the root or a directory in it, or checks the existing one before it is trusted. */
 export function ensureScratchDirectory(path: string): void {
   let problem: string | undefined
   try {

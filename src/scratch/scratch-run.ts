@@ -4,22 +4,22 @@ import type { Identity } from '../base/process/liveness.ts'
 import type { OutputDirectory } from './output.ts'
 import type { ScratchRoot } from './root.ts'
 
-/** What all contexts of one scratch share. */
+/** The state that all contexts of one scratch share. */
 export interface ScratchRun {
   readonly root: ScratchRoot
   readonly requestId: string
-  /** The scratch. */
+  /** The directory of the scratch. */
   readonly path: string
   readonly clock: Clock
-  /** The process whose run it is: not ours, if we have joined another's. */
+  /** The process that owns the scratch: another one if this process has joined it. */
   readonly owner: Identity
   /** Directories that outlive the run until they expire. */
   readonly outputs: OutputDirectory[]
-  /** How many contexts there were. */
+  /** How many contexts have had a directory. */
   contexts: number
-  /** Does the record of tracked paths have our owner, and everything that we wrote to it? */
+  /** Whether the record of tracked paths has the owner, and ends with a whole line. */
   recorded: boolean
-  /** Has it been removed? */
+  /** Whether the scratch has been removed. */
   gone: boolean
 }
 

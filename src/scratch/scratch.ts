@@ -21,9 +21,9 @@ import { type ScratchRun, newScratchRun } from './scratch-run.ts'
 export interface ScratchOptions {
   requestId?: string
   sessionId?: string
-  /** The run this one was started in. */
+  /** The run in which this run was started. */
   parentRequestId?: string
-  /** Name of the program, for whoever looks at leftovers. */
+  /** Name of the program. `stint temp` shows it for leftovers. */
   command?: string
   keep?: Keep
   root?: ScratchRoot
@@ -31,7 +31,8 @@ export interface ScratchOptions {
 }
 
 /**
- * The temp directory of one run: private (0700, files 0600), removed with everything in it. It is the outermost context.
+ * The temp directory of one run: private (0700, files 0600), and removed with everything in it. It is the
+ * outermost context.
  *
  * @example
  * await using scratch = createScratch()
@@ -56,12 +57,15 @@ export class Scratch extends ScratchContext {
     return this.run.root
   }
 
-  /** Directories made by `output`: they outlive the run until they expire. */
+  /** Directories made by `output`. They outlive the run until they expire. */
   get outputs(): OutputDirectory[] {
     return this.run.outputs
   }
 
-  /** Creates a file for the caller. It stays for `keepSeconds` (5 minutes) after the scratch is gone; if the command fails, it goes with the scratch. */
+  /**
+   * Creates a file for the caller. It stays for `keepSeconds` (5 minutes) after the scratch is gone. If the
+   * command fails, it is removed with the scratch.
+   */
   output(name: string, options: { keepSeconds?: number; content?: string | Uint8Array } = {}): string {
     const parts = safeNameParts(name)
     const directory = outputDirectoryFor(this.run, options.keepSeconds ?? defaultKeepSeconds)
@@ -70,7 +74,7 @@ export class Scratch extends ScratchContext {
     return path
   }
 
-  /** Removes the scratch and what it tracks. Never throws: what could not be removed is in `failures`. */
+  /** Removes the scratch and the paths it tracks. Never throws: `failures` lists what is left. */
   remove(): Removal {
     return this.#end(() => {
       const { root, path } = this
@@ -82,7 +86,7 @@ export class Scratch extends ScratchContext {
     })
   }
 
-  /** A whole scratch is not moved: leave it where it is with `release`. */
+  /** Throws: a whole scratch is not moved. `release` leaves it where it is. */
   override keep(): never {
     throw new StintError(
       'ARG_ERROR',
@@ -90,12 +94,12 @@ export class Scratch extends ScratchContext {
     )
   }
 
-  /** The same as `remove`: the outermost context cannot be used again. */
+  /** Removes the scratch, like `remove`: the outermost context cannot be used again. */
   override clean(): Removal {
     return this.remove()
   }
 
-  /** Like `remove`, but the scratch is only moved to the trash, for somebody else to delete. */
+  /** Like `remove`, but only moves the scratch to the trash, for the guard or a sweep to delete. */
   moveToTrash(): Removal {
     return this.#end(() => {
       const moved = moveToTrash(this.root, this.path)
@@ -103,7 +107,7 @@ export class Scratch extends ScratchContext {
     })
   }
 
-  /** Leaves the scratch where it is: nobody removes it but a sweep. */
+  /** Leaves the scratch where it is. Only a sweep removes it. */
   release(): void {
     if (this.#released) return
     this.#released = true
@@ -115,19 +119,19 @@ export class Scratch extends ScratchContext {
     if (this.#released) return nothingRemoved()
     this.release()
     this.run.gone = true
-    // First what lies elsewhere: if we are killed in between, the scratch is still there, and a sweep begins again.
+    // Tracked paths first: if this process is killed in between, a sweep finds the scratch and starts again.
     const own = this.cleanTracked()
-    // What processes that have joined it, and are gone, have tracked; and what we could not remove, for the record.
-    const told = new Set(own.failures.map(({ path }) => path))
+    // Then the paths tracked by processes that joined this scratch. The record repeats our own failures.
+    const reported = new Set(own.failures.map(({ path }) => path))
     const others = runToEnd(removeDeadTracked(this.root, this.requestId)).map(({ removal }) => ({
       ...removal,
-      failures: removal.failures.filter(({ path }) => !told.has(path)),
+      failures: removal.failures.filter(({ path }) => !reported.has(path)),
     }))
     return totalRemoval([discardScratch(), own, ...others])
   }
 }
 
-/** Makes a scratch: exclusive, private, its owner record inside before it is visible. */
+/** Makes a scratch. It becomes visible, by a rename, with its owner record inside. */
 export function createScratch(options: ScratchOptions = {}): Scratch {
   const root = options.root ?? openRoot()
   const requestId = options.requestId ?? newRequestId()
@@ -171,7 +175,7 @@ function creationError(error: unknown, { root, path }: ScratchRun): unknown {
 const live = new Set<Scratch>()
 let exitHooked = false
 
-// The last chance of a process that ends without removing its scratches; the sweep takes care of the rest.
+// For a process that exits without removing its scratches. After a kill, a sweep removes them.
 function removeAtExit(scratch: Scratch): void {
   live.add(scratch)
   if (exitHooked) return
@@ -181,14 +185,14 @@ function removeAtExit(scratch: Scratch): void {
   })
 }
 
-/** What programs take for the temp directory, by whichever name they know it. */
+/** The variables from which programs take the temp directory. */
 export const tmpdirVariables = (path: string): Record<string, string> => ({
   TMPDIR: path,
   TEMP: path,
   TMP: path,
 })
 
-/** The environment that a run gives to its children. `tmp` is their temp directory: the scratch itself, or a directory in it. */
+/** The variables for the children of a run. `tmp` is their temp directory, in the scratch. */
 export const scratchVariables = (
   { path, root, requestId }: Scratch,
   tmp: string = path,

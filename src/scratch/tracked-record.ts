@@ -12,11 +12,11 @@ import type { ScratchRun } from './scratch-run.ts'
 import type { TrackedPath } from './tracked.ts'
 
 /**
- * `tracked/<requestId>`: what a run tracks, a JSON object a line, and whose run it is. Beside the scratches, not in them: a program that may write
- * only to its scratch must not choose what a sweep deletes.
+ * `tracked/<requestId>`: the paths that a run tracks and the owners of the run, one JSON object a line. It
+ * lies beside the scratches, not in them: a program that can write only to its scratch must not choose what a
+ * sweep deletes.
  */
 export interface TrackedRecord {
-  /** Those whose run it is. */
   owners: Identity[]
   tracked: TrackedPath[]
 }
@@ -25,10 +25,10 @@ const recordPath = (root: ScratchRoot, requestId: string): string => join(root.t
 
 const lineOf = (value: unknown): string => `${JSON.stringify(value)}\n`
 
-/** Adds a path, and, if it is our first, whose run it is. */
+/** Records a path, preceded by the owner of the run if it is the first. */
 export function recordTracked(run: ScratchRun, tracked: TrackedPath): void {
   const { root, requestId } = run
-  // The last line may be half of one that a full disk has cut off: ours must not be joined to it.
+  // A full disk may have torn the last line; after a failed append, start on a new line.
   const lines = `${run.recorded ? '' : `\n${lineOf({ owner: run.owner })}`}${lineOf(tracked)}`
   run.recorded = false
   append(root, requestId, lines)
@@ -36,7 +36,7 @@ export function recordTracked(run: ScratchRun, tracked: TrackedPath): void {
 }
 
 function append(root: ScratchRoot, requestId: string, lines: string): void {
-  // The last run to forget what it tracks removes the directory: perhaps just after we have seen it there.
+  // A run that deletes the last record also removes the directory, perhaps just after the check here.
   for (let tries = 0; ; tries++) {
     try {
       ensureScratchDirectory(root.tracked)
@@ -49,7 +49,7 @@ function append(root: ScratchRoot, requestId: string, lines: string): void {
   }
 }
 
-/** Undefined if there is none, or what is there cannot be one. Throws if it cannot be read. */
+/** Reads a record; undefined if it is missing or not a regular file. Throws if it cannot be read. */
 export function readTrackedRecord(root: ScratchRoot, requestId: string): TrackedRecord | undefined {
   const directory = lstatSync(root.tracked, { throwIfNoEntry: false })
   if (directory === undefined || ownDirectoryProblem(directory) !== undefined) return undefined
@@ -67,7 +67,7 @@ export function readTrackedRecord(root: ScratchRoot, requestId: string): Tracked
   }
 }
 
-/** What makes no sense is passed over; a line that was never finished names nothing. */
+/** Parses a record. Skips invalid lines and a torn last line. */
 export function parseTrackedRecord(text: string): TrackedRecord {
   const record: TrackedRecord = { owners: [], tracked: [] }
   for (const line of text.split('\n').slice(0, -1)) {
@@ -102,19 +102,19 @@ function fileOf(value: unknown): TrackedPath['file'] {
   return identity !== null && typeof born === 'number' ? { ...identity, born } : null
 }
 
-/** What is left to do of it; nothing left: there is no record any more. */
+/** Replaces a record by what is left of it; deletes it if nothing is left. */
 export function rewriteTrackedRecord(root: ScratchRoot, requestId: string, left: TrackedRecord): void {
   if (left.tracked.length === 0) return deleteTrackedRecord(root, requestId)
   const lines = [...left.owners.map((owner) => ({ owner })), ...left.tracked].map(lineOf)
   replaceFile(recordPath(root, requestId), lines.join(''))
 }
 
-/** Removes a record, finished or not, and the directory of the records if it was the last. */
+/** Deletes a record, or an unfinished rewrite of one, and the directory of the records if it is empty. */
 export function deleteTrackedRecord(root: ScratchRoot, name: string): void {
   try {
     unlinkSync(recordPath(root, name))
     rmdirSync(root.tracked)
   } catch {
-    // There was none, or other runs have theirs.
+    // There was no record, or other runs have theirs.
   }
 }

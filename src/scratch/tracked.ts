@@ -1,10 +1,10 @@
-import { lstatSync, realpathSync, type Stats } from 'node:fs'
+import { realpathSync, type Stats } from 'node:fs'
 import { homedir } from 'node:os'
 import { basename, dirname, resolve, sep } from 'node:path'
 import { stintHome } from '../base/fs/home.ts'
 import { isWithin, realParentPath } from '../base/fs/paths.ts'
 import { type OpenDirectory, openDirectory } from '../base/fs/open-directory.ts'
-import { isRealDirectory } from '../base/fs/exists.ts'
+import { isRealDirectory, lstatIfExists } from '../base/fs/exists.ts'
 import {
   nothingRemoved,
   removeTree,
@@ -17,15 +17,15 @@ import { errorCode, StintError } from '../base/errors/stint-error.ts'
 import { mountFailure } from './trash.ts'
 import type { ScratchRoot } from './root.ts'
 
-/** A path outside the scratch that must go with it. */
+/** A path outside the scratch that is removed with it. */
 export interface TrackedPath {
-  /** With its parent's real path, as it was then. */
+  /** The real path of its parent when it was tracked, and its name. */
   path: string
-  /** The directory it is in: what is found by this name anywhere else is not it. Null if there was none yet. */
+  /** The parent directory: in another one, the name means another file. Null if the parent did not exist. */
   parent: FileIdentity | null
   /**
-   * What stood there, so that a sweep, perhaps days later, never deletes what somebody else has put there since. Null if nothing was there yet: then
-   * only its own run removes it.
+   * The file itself, so that a sweep, perhaps days later, never deletes another file of that name. Null if
+   * nothing was there: then only the run itself removes it.
    */
   file: (FileIdentity & { born: number }) | null
   /** The context that tracks it. */
@@ -37,15 +37,18 @@ interface FileIdentity {
   ino: number
 }
 
-/** Looks at a path before it is tracked; `NAME_INVALID` for one whose removal would take too much along. */
+/** Identifies a path to track. Throws `NAME_INVALID` if removing it would remove a protected directory. */
 export function identifyForTracking(path: string, root: ScratchRoot, context?: string): TrackedPath {
   const real = path === '' || path.includes('\0') ? undefined : realParentPath(resolve(path))
   if (real === undefined || isProtected(real, root)) {
     const name = JSON.stringify(path.slice(0, 200))
-    throw new StintError('NAME_INVALID', `refusing to track ${name}: too much would be deleted`)
+    throw new StintError(
+      'NAME_INVALID',
+      `refusing to track ${name}: removing it would remove a protected directory`,
+    )
   }
-  const parent = statOf(dirname(real))
-  const file = statOf(real)
+  const parent = lstatIfExists(dirname(real))
+  const file = lstatIfExists(real)
   return {
     path: real,
     parent: parent === undefined ? null : { dev: parent.dev, ino: parent.ino },
@@ -54,14 +57,14 @@ export function identifyForTracking(path: string, root: ScratchRoot, context?: s
   }
 }
 
-/** Would removing this path remove too much? The root and everything in it have other rules. */
+/** Whether a path contains a protected directory, or is in the root, where other rules apply. */
 export const isProtected = (
   path: string,
   root: ScratchRoot,
-  precious: readonly string[] = protectedPaths(root),
-): boolean => isWithin(path, root.path) || precious.some((place) => isWithin(place, path))
+  spared: readonly string[] = protectedPaths(root),
+): boolean => isWithin(path, root.path) || spared.some((each) => isWithin(each, path))
 
-/** Real paths of what must not be removed by mistake: the root, the user's home, our own, and the current directory. */
+/** The real paths that must never be removed: the root, both homes, and the current directory. */
 export const protectedPaths = (root: ScratchRoot): string[] =>
   [() => root.path, homedir, stintHome, () => process.cwd()].flatMap((find) => realPath(find) ?? [])
 
@@ -70,7 +73,7 @@ function realPath(find: () => string): string | undefined {
     const path = find()
     return realpathIfThere(path) ?? path
   } catch {
-    // No home, or a current directory that is gone: nothing can be lost there.
+    // No home, or a removed current directory: there is nothing to protect.
     return undefined
   }
 }
@@ -83,21 +86,12 @@ function realpathIfThere(path: string): string | undefined {
   }
 }
 
-/** What is there; undefined if nothing is. Throws if that cannot be told. */
-export function statOf(path: string): Stats | undefined {
-  try {
-    return lstatSync(path)
-  } catch (error) {
-    if (['ENOENT', 'ENOTDIR'].includes(errorCode(error) ?? '')) return undefined
-    throw error
-  }
-}
-
-/** What the run itself tracks, by name: it knows what it has put there. Files first, then directories, deepest first. */
+/** Removes the paths that this run tracks, whatever files they are now. */
 export function removeOwnTracked(all: readonly TrackedPath[], options: RemovalOptions = {}): Removal {
   return totalRemoval(inRemovalOrder(all).map((tracked) => removeTracked(tracked, options)))
 }
 
+/** Files first, then directories, deepest first. */
 export function inRemovalOrder(all: readonly TrackedPath[]): TrackedPath[] {
   const typed = all.map((tracked) => ({ tracked, directory: isRealDirectory(tracked.path) }))
   const depth = ({ tracked }: { tracked: TrackedPath }): number => tracked.path.split(sep).length
@@ -108,8 +102,8 @@ export function inRemovalOrder(all: readonly TrackedPath[]): TrackedPath[] {
 }
 
 /**
- * Removes it by its name in the directory it was in, held open, and never through a mount. Already gone counts as removed. Never throws. With
- * `onlyIfSame`, only what is still the same file.
+ * Removes a tracked path by its name in its parent directory, held open, and never through a mount. A path
+ * that is already gone counts as removed. With `onlyIfSame`, removes only the same file. Never throws.
  */
 export function removeTracked(
   tracked: TrackedPath,
@@ -121,14 +115,14 @@ export function removeTracked(
     const parent = openParent(tracked)
     if (parent === undefined) return { ...nothingRemoved(), removed: 1 }
     try {
-      const place = `${parent.base}/${basename(path)}`
-      const there = statOf(place)
-      if (there === undefined) return { ...nothingRemoved(), removed: 1 }
-      if (options.onlyIfSame && !isSameFile(file, there)) return nothingRemoved()
-      // Only a directory can be walked through. A file with a mount on it cannot be removed, and the removal says so.
-      const mounted = there.isDirectory() ? mountFailure(path) : undefined
+      const entry = `${parent.base}/${basename(path)}`
+      const stat = lstatIfExists(entry)
+      if (stat === undefined) return { ...nothingRemoved(), removed: 1 }
+      if (options.onlyIfSame && !isSameFile(file, stat)) return nothingRemoved()
+      // Only a directory can lead through a mount. Unlinking a file that has a mount on it fails.
+      const mounted = stat.isDirectory() ? mountFailure(path) : undefined
       if (mounted !== undefined) return failed(mounted)
-      return removeTree(place, { ...options, shownAs: path, inode: there.ino })
+      return removeTree(entry, { ...options, shownAs: path, inode: stat.ino })
     } finally {
       parent.close()
     }
@@ -137,7 +131,10 @@ export function removeTracked(
   }
 }
 
-/** Opens the directory of a tracked path, and leaves its mode alone: it is the user's. Undefined if it is gone or replaced; then so is the path. */
+/**
+ * Opens the parent directory of a tracked path without changing its mode, because it is the user's. Undefined
+ * if the directory is gone or replaced: then the path is gone, too.
+ */
 function openParent({ path, parent }: TrackedPath): OpenDirectory | undefined {
   let opened: OpenDirectory
   try {

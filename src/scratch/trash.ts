@@ -16,11 +16,11 @@ import { errorCode } from '../base/errors/stint-error.ts'
 import { metaDirectory, ownerFile } from './owner.ts'
 import { ensureScratchDirectory, type ScratchRoot } from './root.ts'
 
-/** Removes an entry of the root by way of `trash/` (or from it): from the rename on, nobody sees it any more. */
+/** Moves an entry of the root to `trash/`, unless it is there already, and removes it there. */
 export const removeViaTrash = (root: ScratchRoot, path: string, options: RemovalOptions = {}): Removal =>
   runToEnd(removeViaTrashSteps(root, path, options))
 
-/** The same, giving way every now and then. */
+/** Like `removeViaTrash`, but yields so that the caller can pause. */
 export function* removeViaTrashSteps(
   root: Pick<ScratchRoot, 'trash'>,
   path: string,
@@ -28,14 +28,15 @@ export function* removeViaTrashSteps(
 ): Generator<void, Removal> {
   const moved = moveToTrash(root, path)
   if (typeof moved === 'string') return yield* removalSteps(moved, options)
-  // It cannot be moved (it is immutable, say): what is in it goes where it is, as far as that is possible.
+  // EPERM: the entry is immutable, for example. Remove as much of its contents as possible in place.
   if (moved.failures.some(({ error }) => error === 'EPERM')) return yield* removalSteps(path, options)
   return { removed: 0, bytes: 0, complete: true, ...moved }
 }
 
 /**
- * The short way for a scratch with nothing in it but its owner record, which most are at the end; false if it is not such a one.
- * No other directory beneath means no mount point, and `.stint` must still be the one that was made (`metaInode`).
+ * Removes a scratch that contains only its owner record, as most do at their end; returns false for any
+ * other. It skips the mount check: three links prove that `.stint` is the only subdirectory, and `metaInode`
+ * that it is the original.
  */
 export function removeBareScratch(root: ScratchRoot, path: string, metaInode: number): boolean {
   try {
@@ -57,14 +58,14 @@ export function removeBareScratch(root: ScratchRoot, path: string, metaInode: nu
   }
 }
 
-/** The new path, or why it stays: a mount point beneath, or no permission. */
+/** Moves an entry to the trash. Returns its new path, or the failure: a mount beneath, or no permission. */
 export function moveToTrash(
   root: Pick<ScratchRoot, 'trash'>,
   path: string,
 ): string | Pick<Removal, 'failures'> {
   const free = unlessMounted(path)
   if (typeof free !== 'string' || dirname(path) === root.trash) return free
-  // Names carry a request id, so they are unique for good; of two movers, one finds it gone.
+  // Names contain a request id, so they are unique: if two processes move an entry, one finds it gone.
   const trashed = join(root.trash, basename(path))
   for (let retried = false; ; retried = true) {
     try {
@@ -83,7 +84,7 @@ function unlessMounted(path: string): string | Pick<Removal, 'failures'> {
   return failure === undefined ? path : { failures: [failure] }
 }
 
-/** What a program can do that stands in the way: remove the trash, or close its scratch (to move it, it must be writable). */
+/** Undoes what a program can do to prevent the move: remove the trash, or make its scratch read-only. */
 function repair(root: Pick<ScratchRoot, 'trash'>, path: string, errno: string | undefined): boolean {
   try {
     if (errno === 'ENOENT') {
@@ -102,13 +103,13 @@ function repair(root: Pick<ScratchRoot, 'trash'>, path: string, errno: string | 
   }
 }
 
-/** The failure to report if something is mounted on a path or beneath it: a recursive delete would go through the mount. */
+/** The failure for a mount on a path or beneath it, which a recursive delete would go through. */
 export function mountFailure(path: string): RemovalFailure | undefined {
   const [mount] = mountsBeneath(path)
   return mount === undefined ? undefined : { path: mount, type: 'directory', error: 'MOUNT_POINT' }
 }
 
-/** Removes what is there, unless something is mounted beneath it. */
+/** Removes a path, unless something is mounted on it or beneath it. */
 export function removeUnlessMounted(path: string, options: RemovalOptions): Removal {
   const failure = mountFailure(path)
   return failure === undefined ? removeTree(path, options) : { ...nothingRemoved(), failures: [failure] }
