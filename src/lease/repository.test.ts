@@ -1,22 +1,21 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { World } from '../../test/support/world.ts'
 import { thisMachine } from '../base/process/platform.ts'
 import { chooseRemote, repositoryOf } from './repository.ts'
 import { findWorkspace } from './workspace.ts'
 
 let world: World
-let saved: NodeJS.ProcessEnv
 beforeEach(() => {
   world = new World()
-  saved = { ...process.env }
-  // Nobody's own settings.
-  Object.assign(process.env, { HOME: world.tmp, XDG_CONFIG_HOME: world.tmp, GIT_CONFIG_NOSYSTEM: '1' })
+  // Keeps the git settings of this machine and its user out.
+  for (const name of ['HOME', 'XDG_CONFIG_HOME']) vi.stubEnv(name, world.tmp)
+  vi.stubEnv('GIT_CONFIG_NOSYSTEM', '1')
 })
 afterEach(async () => {
-  process.env = saved
+  vi.unstubAllEnvs()
   await world[Symbol.asyncDispose]()
 })
 

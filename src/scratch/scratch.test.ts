@@ -1,12 +1,23 @@
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { homedir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { codeOf, useScratchWorld } from '../../test/support/scratch-world.ts'
 import { newRequestId } from '../base/text/id.ts'
 import { sweepSync } from '../sweep/sweep.ts'
 import { cleanupCommand } from './output.ts'
 import { openRoot } from './root.ts'
 import { createScratch } from './scratch.ts'
+import { identifyForTracking } from './tracked.ts'
 
 const here = useScratchWorld()
 const mode = (path: string): number => statSync(path).mode & 0o777
@@ -106,19 +117,21 @@ test('what is tracked elsewhere goes too; what would be too much is refused', ()
   const file = join(world.tmp, 'elsewhere')
   writeFileSync(file, '')
   expect(scratch.track(file)).toBe(file)
-  for (const path of [
-    '/',
-    '',
-    process.env.HOME ?? '/root',
-    dirname(process.env.HOME ?? '/root/x'),
-    scratch.path,
-    world.root,
-  ]) {
+  const home = join(world.tmp, 'above/home')
+  mkdirSync(home, { recursive: true })
+  vi.stubEnv('HOME', home)
+  for (const path of ['', home, dirname(home), scratch.path, world.root])
     expect(
       codeOf(() => scratch.track(path)),
       path,
     ).toBe('NAME_INVALID')
-  }
+  vi.unstubAllEnvs()
+  // Only identified, never tracked: if the refusal failed, the end of the test would delete these.
+  for (const path of ['/', homedir(), dirname(homedir()), process.cwd()])
+    expect(
+      codeOf(() => identifyForTracking(path, scratch.root)),
+      path,
+    ).toBe('NAME_INVALID')
   expect(scratch.remove().failures).toEqual([])
   expect([existsSync(file), existsSync(scratch.path)]).toEqual([false, false])
 })
