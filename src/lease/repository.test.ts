@@ -100,7 +100,7 @@ test('without a remote, or without git, it is this directory of this machine', (
 
 test('what git has in its environment inside a hook leads nobody astray', () => {
   const one = repository('hooked', { origin: 'https://example.com/one' })
-  process.env.GIT_DIR = join(repository('other', { origin: 'https://example.com/two' }), '.git')
+  vi.stubEnv('GIT_DIR', join(repository('other', { origin: 'https://example.com/two' }), '.git'))
   expect(keyOf(one)).toBe('git:example.com/one')
 })
 
@@ -109,7 +109,7 @@ test('where git cannot say, nobody guesses: two clones would not know of each ot
   rmSync(join(broken, '.git/HEAD'))
   expect(() => repositoryOf(broken)).toThrow(expect.objectContaining({ code: 'PERMISSION_DENIED', exit: 7 }))
   const unseen = repository('unseen')
-  process.env.PATH = join(world.tmp, 'empty')
+  vi.stubEnv('PATH', join(world.tmp, 'empty'))
   const hint = expect.stringContaining('--resource') as string
   expect(() => repositoryOf(unseen)).toThrow(expect.objectContaining({ code: 'NOT_FOUND', exit: 5, hint }))
 })
