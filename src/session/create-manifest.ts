@@ -3,7 +3,7 @@ import { StintError } from '../base/errors/stint-error.ts'
 import { newSessionId } from '../base/text/id.ts'
 import { checkSecretRef } from '../secrets/index.ts'
 import { type Manifest, newManifest, revised } from './manifest.ts'
-import { checkSessionId } from './session-id.ts'
+import { checkSessionId } from './session-errors.ts'
 import type { RegisteredSecrets } from './session-secrets.ts'
 import type { CreateOptions } from './store.ts'
 

@@ -1,11 +1,7 @@
-import { hostname } from 'node:os'
-import { StintError } from '../base/errors/stint-error.ts'
-import { type Identity, type Liveness, liveness, parseIdentity } from '../base/process/liveness.ts'
-import { thisMachine } from '../base/process/platform.ts'
-import { formatDuration } from '../base/text/duration.ts'
+import { type Liveness, liveness, parseIdentity } from '../base/process/liveness.ts'
 import type { Holder, SessionState } from './store.ts'
 
-/** A holder from a file somebody may have damaged, or undefined. */
+/** A holder read from stored JSON, which may be damaged; undefined if it is invalid. */
 export function parseHolder(value: unknown, epoch: number): Holder | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   const { process, since, beat, kind, purpose } = value as Record<string, unknown>
@@ -21,11 +17,11 @@ export function parseHolder(value: unknown, epoch: number): Holder | undefined {
   }
 }
 
-/** One that a date can be made of. */
+/** Is it a number that a date can be made of? */
 const isTime = (value: unknown): value is number =>
   typeof value === 'number' && !Number.isNaN(new Date(value).getTime())
 
-/** A holder whose life cannot be seen says every 30 s that it lives. It has lost the session when it was silent for so long. */
+/** A holder whose process cannot be seen beats every 30 s, and loses the session after this long without a beat. */
 export const silenceMs = 5 * 60_000
 
 /**
@@ -53,40 +49,8 @@ export function sessionState(
   return standing === 'dead' || standing === 'silent' ? 'crashed' : 'closed'
 }
 
-/** `SESSION_LOCKED`, naming the holder. `host` is the machine it runs on, if it may be another one than this. */
-export function sessionLocked(
-  id: string,
-  holder: (Holder & { host?: string }) | undefined,
-  now = Date.now(),
-): StintError {
-  if (holder === undefined) return new StintError('SESSION_LOCKED', `session ${id} is in use`)
-  const { process: owner, host, purpose } = holder
-  const since = new Date(holder.since).toISOString()
-  const age = formatDuration(Math.max(0, Math.round(now - holder.since)))
-  const where = host === undefined ? '' : ` on ${host}`
-  const doing = purpose === undefined ? '' : ` (${purpose})`
-  return new StintError(
-    'SESSION_LOCKED',
-    `session ${id} is held by pid ${owner.pid}${where}${doing} for ${age}`,
-    {
-      detail: `session=${id} pid=${owner.pid}${host === undefined ? '' : ` host=${host}`} since=${since}`,
-      facts: { holder: { pid: owner.pid, host: host ?? localHostName(owner), since, purpose } },
-    },
-  )
-}
-
-/** The name of this machine, if the process runs on it: an identity does not contain the names of machines. */
-function localHostName({ host, pidns }: Identity): string | undefined {
-  const here = thisMachine()
-  return host === here.host && pidns === here.pidns ? hostname() : undefined
-}
-
-/** Over plain data: does this holder keep its session? */
+/** Judges whether a holder keeps its session, from the liveness of its process and its last heartbeat. */
 export function holderStanding({ beat }: Pick<Holder, 'beat'>, life: Liveness, now: number): HolderStanding {
   if (life === 'dead') return 'dead'
   return life === 'unknown' && now - beat > silenceMs ? 'silent' : 'held'
 }
-
-/** For a writer that has lost its session, whatever keeps it. */
-export const sessionFenced = (id: string): StintError =>
-  new StintError('FENCED', `session ${id} was taken over by another process: nothing more is written`)

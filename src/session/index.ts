@@ -1,6 +1,106 @@
-/** The door of sessions. */
+/**
+ * The door of sessions: the store and its public types, the contract of drivers with what they share, and the store in
+ * plain files.
+ */
+import { nodeDisk } from '../base/fs/disk.ts'
+import { sessionsDirectoryIn } from './files/sessions-directory.ts'
+import type { SessionSummary } from './store.ts'
+
+export { type AuditRecord, auditRecordOf, type UnsettledAct } from './audit-record.ts'
+export { createStore, type DriverStore } from './create-store.ts'
+export { auditHash, holderOf, idsOf } from './driver-defaults.ts'
+export type {
+  HeldSession,
+  LogEntry,
+  ReadableSession,
+  RecordOptions,
+  RecordRange,
+  Recovery,
+  SessionHold,
+  SessionRecords,
+  SpoolEntry,
+  StoreDriver,
+  StoredReceipt,
+  StoredRecord,
+  TransferDriver,
+  WriteGuard,
+} from './driver.ts'
+export { isVisible } from './events.ts'
+export { type DiskUse, useKinds } from './files/disk-use.ts'
+export { FilesystemDriver, type FilesystemOptions } from './files/driver.ts'
+export type { RepairPlan } from './files/repair/repair-plan.ts'
+export type { SessionFiles } from './files/session-files.ts'
 export {
   type StagedSweepOptions,
   sweepStagedSessions,
   type SweptStagedSession,
 } from './files/staged-session.ts'
+export { filesystemStore } from './files/store.ts'
+export {
+  holderStanding,
+  type HolderStanding,
+  type LockStanding,
+  parseHolder,
+  sessionState,
+  silenceMs,
+} from './holder.ts'
+export { attestedBy, factsOf, type Manifest, parseManifest, type Revision, revised } from './manifest.ts'
+export { checkEventType } from './new-entry.ts'
+export {
+  assertWrittenBy,
+  auditDamage,
+  checkSessionId,
+  damageFound,
+  logDamaged,
+  logUnreadable,
+  sessionExists,
+  sessionFenced,
+  sessionLocked,
+  sessionNotFound,
+} from './session-errors.ts'
+export type { SessionSecrets } from './session-secrets.ts'
+export type { Act, ActOutcome, Session } from './session.ts'
+export type { Slot, SlotOptions } from './slot.ts'
+export { visitedRecords } from './snapshot-policy.ts'
+export {
+  brokenSlots,
+  emptyState,
+  type FoldedState,
+  nothingToReport,
+  ownPrefix,
+  takeAudit,
+  takeRecord,
+  turnType,
+} from './state.ts'
+export {
+  type AppendOptions,
+  type CreateOptions,
+  type EventOptions,
+  type ForkOptions,
+  type Health,
+  type Holder,
+  type Inspection,
+  type ListOptions,
+  type LogHealth,
+  type NewAudit,
+  type NewEvent,
+  type Receipt,
+  type RecoveryReport,
+  type ResumeOptions,
+  type SessionEvent,
+  type SessionState,
+  sessionStates,
+  type SessionStore,
+  type SessionSummary,
+  type SlotValue,
+  type SnapshotPolicy,
+  type Visit,
+  type VisitOptions,
+} from './store.ts'
+export { importedManifest, type SessionTransfer } from './transfer.ts'
+
+/** Lists the sessions in a home, newest activity first, without loading the rest of the store. */
+export async function listSessionsIn(home: string): Promise<SessionSummary[]> {
+  const { listSessions } = await import('./files/index/list-sessions.ts')
+  return listSessions(nodeDisk, sessionsDirectoryIn(home))
+}

@@ -8,7 +8,7 @@ import type { HeldSession, LogEntry, SpoolEntry, StoreDriver } from './driver.ts
 import { takeSnapshot, takeSpool } from './live-session.ts'
 import { factsOf } from './manifest.ts'
 import { auditEntry, eventEntry } from './new-entry.ts'
-import { assertWrittenBy, checkSessionId } from './session-id.ts'
+import { assertWrittenBy, checkSessionId } from './session-errors.ts'
 import { RegisteredSecrets } from './session-secrets.ts'
 import { takeAudit } from './state.ts'
 import type { Visit, VisitOptions } from './store.ts'

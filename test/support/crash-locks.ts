@@ -1,7 +1,7 @@
 import type { TakenHold } from '../../src/session/files/open-session.ts'
 import { type SessionLockRecord, lockStanding } from '../../src/session/files/lock-record.ts'
 import type { LogPositions } from '../../src/session/files/logs.ts'
-import { sessionLocked } from '../../src/session/holder.ts'
+import { sessionLocked } from '../../src/session/session-errors.ts'
 import { StintError } from '../../src/base/errors/stint-error.ts'
 import type { Holder } from '../../src/session/store.ts'
 

@@ -52,5 +52,5 @@ export function countingStore(home: string): {
       return got
     },
   }
-  return { store: createStore(new FilesystemDriver({ home, disk })), bytesRead: () => bytes }
+  return { store: createStore(new FilesystemDriver({ home }, disk)), bytesRead: () => bytes }
 }

@@ -1,6 +1,6 @@
 import type { AuditRecord } from '../../session/audit-record.ts'
 import type { StintError } from '../../base/errors/stint-error.ts'
-import { auditDamage } from '../../session/damage-error.ts'
+import { auditDamage } from '../../session/session-errors.ts'
 import type { OpenSession } from '../sessions/which-session.ts'
 
 /** Reads all lines of the audit log. Damage, if there is any, is told afterwards and never passed over. */

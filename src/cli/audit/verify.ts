@@ -1,6 +1,6 @@
 import { defineBareCommand } from '../../command/define-command.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
-import { auditDamage } from '../../session/damage-error.ts'
+import { auditDamage } from '../../session/session-errors.ts'
 import { plural } from '../text/format.ts'
 import { openProgressBar } from '../terminal/progress-bar.ts'
 import { openSession } from '../sessions/which-session.ts'

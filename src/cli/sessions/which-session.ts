@@ -1,5 +1,5 @@
 import { StintError } from '../../base/errors/stint-error.ts'
-import { checkSessionId } from '../../session/session-id.ts'
+import { checkSessionId } from '../../session/session-errors.ts'
 import { type OpenSessions, openSessions } from './open-sessions.ts'
 
 /** The sessions, and which of them a command is about. */

@@ -1,4 +1,4 @@
-import type { LogEntry } from '../../session/driver.ts'
+import { type LogEntry, turnType } from '../../session/index.ts'
 import {
   codecs,
   encodeCheckpoint,
@@ -7,7 +7,6 @@ import {
   type LogEnds,
   type LogName,
 } from '../../session/log/index.ts'
-import { turnType } from '../../session/state.ts'
 import { type Content, contentOf } from './blob-row.ts'
 
 /** A record on its way: all of it that does not depend on when it is written. */

@@ -1,5 +1,5 @@
 import type { LogEnds } from '../../session/log/index.ts'
-import { factsOf, type Manifest } from '../../session/manifest.ts'
+import { factsOf, type Manifest } from '../../session/index.ts'
 import { untilOnDisk } from '../database.ts'
 import type { Claim } from './session-hold.ts'
 import { factColumns } from './revise-statement.ts'

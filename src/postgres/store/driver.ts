@@ -1,17 +1,20 @@
 import { type Clock, systemClock } from '../../base/process/clock.ts'
-import type {
-  HeldSession,
-  ReadableSession,
-  SessionHold,
-  SpoolEntry,
-  StoreDriver,
-  TransferDriver,
-  WriteGuard,
-} from '../../session/driver.ts'
+import {
+  checkSessionId,
+  type HeldSession,
+  type Holder,
+  type ListOptions,
+  type Manifest,
+  type ReadableSession,
+  sessionExists,
+  type SessionHold,
+  type SessionSummary,
+  type SpoolEntry,
+  type StoreDriver,
+  type TransferDriver,
+  type WriteGuard,
+} from '../../session/index.ts'
 import { emptyLogEnds } from '../../session/log/index.ts'
-import type { Manifest } from '../../session/manifest.ts'
-import type { Holder, ListOptions, SessionSummary } from '../../session/store.ts'
-import { checkSessionId, sessionExists } from '../../session/session-id.ts'
 import { sessionVersion } from '../schema.ts'
 import { createStatement } from './create-statement.ts'
 import { Database, type DatabaseOptions } from '../database.ts'

@@ -1,7 +1,5 @@
-import { logUnreadable } from '../../session/damage-error.ts'
+import { logUnreadable, type Manifest, sessionExists } from '../../session/index.ts'
 import { emptyLogEnd, forkPoint, type LogEnd, type LogName, parseLogRecord } from '../../session/log/index.ts'
-import type { Manifest } from '../../session/manifest.ts'
-import { sessionExists } from '../../session/session-id.ts'
 import { createStatement } from './create-statement.ts'
 import type { Database, Query } from '../database.ts'
 import { tailOf } from './log-lines.ts'

@@ -1,20 +1,23 @@
 import type { Clock } from '../../base/process/clock.ts'
 import type { StintError } from '../../base/errors/stint-error.ts'
-import type {
-  HeldSession,
-  LogEntry,
-  RecordOptions,
-  RecordRange,
-  Recovery,
-  SpoolEntry,
-  StoredReceipt,
-  WriteGuard,
-} from '../../session/driver.ts'
+import {
+  factsOf,
+  type FoldedState,
+  type HeldSession,
+  type LogEntry,
+  type Manifest,
+  type RecordOptions,
+  type RecordRange,
+  type Recovery,
+  revised,
+  type Revision,
+  sessionFenced,
+  type SpoolEntry,
+  type StoredReceipt,
+  type WriteGuard,
+} from '../../session/index.ts'
 import { type LogName, type LogRecord, sessionClosed } from '../../session/log/index.ts'
-import { factsOf, type Manifest, type Revision, revised } from '../../session/manifest.ts'
-import type { FoldedState } from '../../session/state.ts'
 import type { Database } from '../database.ts'
-import { sessionFenced } from '../../session/holder.ts'
 import { release } from './session-hold.ts'
 import { readJournalBackwards, readLog } from './read-records.ts'
 import { reviseStatement } from './revise-statement.ts'

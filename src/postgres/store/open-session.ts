@@ -1,10 +1,16 @@
 import type { Clock } from '../../base/process/clock.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
-import type { Recovery, SessionHold, WriteGuard } from '../../session/driver.ts'
-import { damageFound } from '../../session/damage-error.ts'
-import type { Manifest } from '../../session/manifest.ts'
-import { visitedRecords } from '../../session/snapshot-policy.ts'
-import { brokenSlots, emptyState, nothingToReport } from '../../session/state.ts'
+import {
+  brokenSlots,
+  damageFound,
+  emptyState,
+  type Manifest,
+  nothingToReport,
+  type Recovery,
+  type SessionHold,
+  visitedRecords,
+  type WriteGuard,
+} from '../../session/index.ts'
 import type { Database } from '../database.ts'
 import { PostgresSession } from './held-session.ts'
 import { giveBack, type Taken } from './session-hold.ts'

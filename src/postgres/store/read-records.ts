@@ -1,4 +1,4 @@
-import type { RecordRange } from '../../session/driver.ts'
+import type { RecordRange } from '../../session/index.ts'
 import { checkRecord, type LogName, type LogRecord, parseLogRecord } from '../../session/log/index.ts'
 import { readData } from './blob-row.ts'
 import type { Database } from '../database.ts'

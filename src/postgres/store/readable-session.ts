@@ -1,8 +1,12 @@
-import type { ReadableSession, RecordRange } from '../../session/driver.ts'
+import type {
+  FoldedState,
+  Health,
+  Manifest,
+  ReadableSession,
+  RecordRange,
+  SessionSummary,
+} from '../../session/index.ts'
 import type { LogName, LogRecord } from '../../session/log/index.ts'
-import type { Manifest } from '../../session/manifest.ts'
-import type { FoldedState } from '../../session/state.ts'
-import type { Health, SessionSummary } from '../../session/store.ts'
 import type { Database } from '../database.ts'
 import { readJournalBackwards, readLog } from './read-records.ts'
 import { recover } from './recover.ts'

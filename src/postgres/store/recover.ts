@@ -1,6 +1,13 @@
-import { auditRecordOf } from '../../session/audit-record.ts'
+import {
+  auditRecordOf,
+  emptyState,
+  type FoldedState,
+  logDamaged,
+  ownPrefix,
+  takeAudit,
+  takeRecord,
+} from '../../session/index.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
-import { logDamaged } from '../../session/damage-error.ts'
 import {
   checkRecord,
   emptyLogEnd,
@@ -10,7 +17,6 @@ import {
   type LogRecord,
   type Snapshot,
 } from '../../session/log/index.ts'
-import { emptyState, ownPrefix, type FoldedState, takeAudit, takeRecord } from '../../session/state.ts'
 import { readData } from './blob-row.ts'
 import type { Database } from '../database.ts'
 import { type LogScan, scanLog, tailOf } from './log-lines.ts'

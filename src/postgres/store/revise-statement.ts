@@ -1,4 +1,4 @@
-import type { Facts } from '../../session/manifest.ts'
+import type { Facts } from '../../session/index.ts'
 import { untilOnDisk } from '../database.ts'
 
 /**

@@ -1,14 +1,14 @@
 import { hostname } from 'node:os'
 import { ulid } from '../../base/text/id.ts'
 import { type Liveness, liveness, ownIdentity } from '../../base/process/liveness.ts'
-import type { SessionHold } from '../../session/driver.ts'
 import {
   holderStanding,
   type LockStanding,
   sessionFenced,
+  type SessionHold,
   sessionLocked,
   silenceMs,
-} from '../../session/holder.ts'
+} from '../../session/index.ts'
 import type { Database } from '../database.ts'
 import { findRow, type RemoteHolder, type SessionRow } from './session-row.ts'
 

@@ -2,10 +2,15 @@ import type { SqlRow } from '../pool.ts'
 import { milliseconds } from '../database.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import type { LogEnds } from '../../session/log/index.ts'
-import { parseHolder } from '../../session/holder.ts'
-import { type Manifest, parseManifest } from '../../session/manifest.ts'
-import { assertWrittenBy, checkSessionId, sessionNotFound } from '../../session/session-id.ts'
-import type { Holder } from '../../session/store.ts'
+import {
+  assertWrittenBy,
+  checkSessionId,
+  type Holder,
+  type Manifest,
+  parseHolder,
+  parseManifest,
+  sessionNotFound,
+} from '../../session/index.ts'
 import type { Database } from '../database.ts'
 
 /** What every manifest of this store names as the store that wrote it. */

@@ -8,10 +8,9 @@ import {
   type Snapshot,
   type StoredSnapshot,
 } from '../../session/log/index.ts'
-import type { FoldedState } from '../../session/state.ts'
+import { type FoldedState, sessionFenced } from '../../session/index.ts'
 import { type Content, contentOf } from './blob-row.ts'
 import type { Database } from '../database.ts'
-import { sessionFenced } from '../../session/holder.ts'
 import type { SessionRow } from './session-row.ts'
 
 /** A snapshot on its way: taken at one moment, written in another. */

@@ -1,6 +1,5 @@
 import { ulid } from '../../base/text/id.ts'
-import type { SpoolEntry } from '../../session/driver.ts'
-import { sessionNotFound } from '../../session/session-id.ts'
+import { sessionNotFound, type SpoolEntry } from '../../session/index.ts'
 import { untilOnDisk } from '../database.ts'
 import type { Database } from '../database.ts'
 

@@ -1,5 +1,4 @@
-import { createStore } from '../../session/create-store.ts'
-import type { SessionStore } from '../../session/store.ts'
+import { createStore, type SessionStore } from '../../session/index.ts'
 import { PostgresDriver, type PostgresDriverOptions } from './driver.ts'
 
 export type PostgresStoreOptions = PostgresDriverOptions

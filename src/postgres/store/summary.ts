@@ -1,5 +1,4 @@
-import { sessionState } from '../../session/holder.ts'
-import type { SessionSummary } from '../../session/store.ts'
+import { sessionState, type SessionSummary } from '../../session/index.ts'
 import { rowStanding } from './session-hold.ts'
 import type { SessionRow } from './session-row.ts'
 

@@ -1,10 +1,14 @@
 import { newSessionId } from '../../base/text/id.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
-import { damageFound } from '../../session/damage-error.ts'
-import { sessionLocked } from '../../session/holder.ts'
+import {
+  checkSessionId,
+  damageFound,
+  importedManifest,
+  sessionExists,
+  sessionLocked,
+  type SessionTransfer,
+} from '../../session/index.ts'
 import { emptyLogEnd, type LogEnd, type LogName, parseLogRecord } from '../../session/log/index.ts'
-import { importedManifest, type SessionTransfer } from '../../session/transfer.ts'
-import { checkSessionId, sessionExists } from '../../session/session-id.ts'
 import { readBlob } from './blob-row.ts'
 import { createStatement } from './create-statement.ts'
 import type { Database, Query } from '../database.ts'

@@ -1,6 +1,6 @@
 import { StintError } from '../../base/errors/stint-error.ts'
 import { emptyLogEnd, type LogEnd, type LogName, type LogRecord } from '../../session/log/index.ts'
-import type { Health, LogHealth } from '../../session/store.ts'
+import type { Health, LogHealth } from '../../session/index.ts'
 import { readBlob } from './blob-row.ts'
 import type { Database } from '../database.ts'
 import { scanLog } from './log-lines.ts'

@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/process/clock.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
-import type { LogEntry, WriteGuard } from '../../session/driver.ts'
+import { type LogEntry, sessionFenced, type WriteGuard } from '../../session/index.ts'
 import { isUncertain, sqlState } from '../postgres-errors.ts'
 import { LazyCommit, type LogEnds, type LogName } from '../../session/log/index.ts'
 import { appendStatement } from './append-statement.ts'
@@ -16,7 +16,6 @@ import {
 } from './uncertain-append.ts'
 import { type Body, bodyOf, encodeBatch } from './batch.ts'
 import type { Database } from '../database.ts'
-import { sessionFenced } from '../../session/holder.ts'
 import { rowOf, selectRows, type SessionRow } from './session-row.ts'
 
 export interface WriterOptions {

@@ -1,4 +1,4 @@
-import { logDamaged } from '../damage-error.ts'
+import { logDamaged } from '../session-errors.ts'
 import type { LogName } from '../log/log-end.ts'
 import type { Scanned } from '../log/scan.ts'
 import { replaceFile } from '../../base/fs/atomic-file.ts'

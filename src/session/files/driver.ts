@@ -18,7 +18,7 @@ import type {
 import { forkPoint } from '../log/log-end.ts'
 import type { Manifest } from '../manifest.ts'
 import type { Holder, SessionSummary } from '../store.ts'
-import { checkSessionId } from '../session-id.ts'
+import { checkSessionId } from '../session-errors.ts'
 import { noGuard } from '../session-secrets.ts'
 import { noteDamage } from './damage-marker.ts'
 import { withFileErrors } from './session-file-errors.ts'
@@ -51,8 +51,6 @@ export interface FilesystemOptions {
   /** `$STINT_HOME` by default. */
   home?: string
   clock?: Clock
-  /** Another disk, for tests. */
-  disk?: Disk
 }
 
 interface Found {
@@ -69,7 +67,8 @@ export class FilesystemDriver implements StoreDriver {
   readonly #disk: Disk
   #ensured = false
 
-  constructor({ home = stintHome(), clock = systemClock, disk = nodeDisk }: FilesystemOptions = {}) {
+  /** Tests pass a disk that fails or counts. */
+  constructor({ home = stintHome(), clock = systemClock }: FilesystemOptions = {}, disk: Disk = nodeDisk) {
     this.#home = home
     this.#sessions = sessionsDirectoryIn(home)
     this.#clock = clock

@@ -16,7 +16,7 @@ beforeEach(() => {
 })
 afterEach(() => world[Symbol.asyncDispose]())
 
-const storeOn = (disk: Disk) => createStore(new FilesystemDriver({ home, disk }))
+const storeOn = (disk: Disk) => createStore(new FilesystemDriver({ home }, disk))
 
 test('the directories that sessions lie in are on disk before a session is said to be', async () => {
   const synced: string[] = []

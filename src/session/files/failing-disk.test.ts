@@ -16,7 +16,7 @@ beforeEach(() => {
 afterEach(() => world[Symbol.asyncDispose]())
 
 const storeOn = (disk: Partial<Disk>): SessionStore =>
-  createStore(new FilesystemDriver({ home: world.home, disk: { ...nodeDisk, ...disk } }))
+  createStore(new FilesystemDriver({ home: world.home }, { ...nodeDisk, ...disk }))
 
 const fault = (code: string): Error => Object.assign(new Error(code), { code })
 

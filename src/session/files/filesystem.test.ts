@@ -63,7 +63,7 @@ test('a session that cannot be made leaves nothing behind', async () => {
   const full = (path: string): number => {
     throw Object.assign(new Error('no space left'), { code: 'ENOSPC', path })
   }
-  const onFullDisk = createStore(new FilesystemDriver({ home, disk: { ...nodeDisk, create: full } }))
+  const onFullDisk = createStore(new FilesystemDriver({ home }, { ...nodeDisk, create: full }))
   await expect(onFullDisk.create()).rejects.toMatchObject({ code: 'DISK_FULL' })
   expect(readdirSync(join(home, 'sessions'))).toEqual(before)
 })

@@ -6,7 +6,7 @@ import { isSessionId } from '../../base/text/id.ts'
 import { ownDirectoryProblem } from '../../base/fs/own-directory.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { type Manifest, parseManifest } from '../manifest.ts'
-import { assertWrittenBy, checkSessionId, sessionNotFound } from '../session-id.ts'
+import { assertWrittenBy, checkSessionId, sessionNotFound } from '../session-errors.ts'
 import { sessionPathsIn, type SessionPaths } from './paths.ts'
 
 /** What every manifest of this store names as the store that wrote it. */

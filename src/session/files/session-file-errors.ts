@@ -2,7 +2,7 @@ import { lstatSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { homeError } from '../../base/fs/home.ts'
 import { codedError, errorCode, StintError } from '../../base/errors/stint-error.ts'
-import { sessionNotFound } from '../session-id.ts'
+import { sessionNotFound } from '../session-errors.ts'
 
 /** A file where a directory should be, a directory or a link where a file should be, a device. */
 const misplaced = new Set(['ENOTDIR', 'EISDIR', 'ELOOP', 'ENXIO'])

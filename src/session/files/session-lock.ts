@@ -1,7 +1,8 @@
 import { fileRegister, type RegisterEntry, syncRegister } from '../../lease/index.ts'
 import { liveness, ownIdentity } from '../../base/process/liveness.ts'
 import { codedError, StintError } from '../../base/errors/stint-error.ts'
-import { type LockStanding, sessionFenced, sessionLocked } from '../holder.ts'
+import { type LockStanding } from '../holder.ts'
+import { sessionFenced, sessionLocked } from '../session-errors.ts'
 import type { Holder } from '../store.ts'
 import { confirmTouch, type Touch, touchSession } from './index/index-touch.ts'
 import {

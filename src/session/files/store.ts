@@ -9,5 +9,5 @@ import { FilesystemDriver, type FilesystemOptions } from './driver.ts'
  * const store = filesystemStore()
  * const sessions = await store.list()
  */
-export const filesystemStore = (options: Pick<FilesystemOptions, 'home' | 'clock'> = {}): SessionStore =>
+export const filesystemStore = (options: FilesystemOptions = {}): SessionStore =>
   createStore(new FilesystemDriver(options), options.clock)

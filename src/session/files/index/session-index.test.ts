@@ -77,7 +77,7 @@ async function opensOf(): Promise<{ listed: SessionSummary[]; opened: number }> 
       return nodeDisk.openToRead(path)
     },
   }
-  const listed = await new FilesystemDriver({ home, disk }).list()
+  const listed = await new FilesystemDriver({ home }, disk).list()
   return { listed: byId(listed), opened }
 }
 
