@@ -85,6 +85,7 @@ async function bundleHook() {
       'hook-record': 'src/hook/record/record-in-hook.ts',
       'hook-recorder': 'src/hook/record/recorder-bin.ts',
     },
+    plugins: [loadApart],
   })
   await bundleLauncher('stint-hook', 'src/hook/launch.ts', ['hook-main', 'hook-record'])
   await bundle({

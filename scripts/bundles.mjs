@@ -12,6 +12,7 @@ export const apart = {
   status: 'src/cli/status/status.ts',
   doctor: 'src/cli/doctor/doctor.ts',
   'inspect-hooks': 'src/cli/health/inspect-hooks.ts',
+  'session-files': 'src/session/files/session-files.ts',
   'list-sessions': 'src/session/files/index/list-sessions.ts',
   hook: 'src/cli/hook/hook.ts',
   sweep: 'src/cli/sweep/sweep.ts',

@@ -1,6 +1,7 @@
 import type { OptionTable } from '../command/option.ts'
 import { homeRegister, type Register } from '../lease/index.ts'
 import { StintError } from '../base/errors/stint-error.ts'
+import { createStore, type DriverStore, FilesystemDriver, type SessionFiles } from '../session/index.ts'
 
 export const storeOption = {
   store: {
@@ -10,12 +11,14 @@ export const storeOption = {
   },
 } as const satisfies OptionTable
 
+type Warn = (message: string) => void
+
 /** The URL of the PostgreSQL server that `STINT_STORE` names; undefined for files. */
 export const storeOfEnvironment = (): string | undefined =>
   serverIn(process.env.STINT_STORE ?? '', 'STINT_STORE')
 
 /** The URL of the PostgreSQL server to use, as given or as `STINT_STORE` says; undefined for files. */
-export function readStore(given: string | undefined, warn: (message: string) => void): string | undefined {
+export function readStore(given: string | undefined, warn: Warn): string | undefined {
   if (given === undefined) return storeOfEnvironment()
   hidePassword(given, warn)
   return serverIn(given, '--store')
@@ -24,14 +27,14 @@ export function readStore(given: string | undefined, warn: (message: string) => 
 function serverIn(store: string, name: string): string | undefined {
   if (store === '' || store === 'files') return undefined
   if (/^postgres(ql)?:\/\//i.test(store)) return store
-  // Not shown: a password may be in it.
+  // The message does not show the value: it may contain a password.
   throw new StintError('ARG_ERROR', `${name} is not a store`, {
     hint: 'It is files, or the URL of a PostgreSQL server: postgres://user@host:5432/database',
   })
 }
 
-/** For what is about the server itself. */
-export function needServer(given: string | undefined, warn: (message: string) => void): string {
+/** The URL of the server, for a command that works on nothing else. */
+export function needServer(given: string | undefined, warn: Warn): string {
   const url = readStore(given, warn)
   if (url !== undefined) return url
   throw new StintError('ARG_ERROR', 'no database given', {
@@ -39,19 +42,43 @@ export function needServer(given: string | undefined, warn: (message: string) =>
   })
 }
 
-/** Where leases are kept: in files, unless a store is named. */
-export async function openRegister(
-  given: string | undefined,
-  warn: (message: string) => void,
-): Promise<Register> {
+/** Opens the register of leases: in files, unless a server is named. */
+export async function openRegister(given: string | undefined, warn: Warn): Promise<Register> {
   const url = readStore(given, warn)
   if (url === undefined) return homeRegister()
   const { openPostgresRegister } = await import('./postgres/open-postgres.ts')
   return openPostgresRegister(url)
 }
 
-/** The list of processes shows every argument to every user of the machine. */
-function hidePassword(url: string, warn: (message: string) => void): void {
+/** Opens the store of sessions: in files, unless a server is named. */
+export async function openStore(given: string | undefined, warn: Warn): Promise<DriverStore> {
+  const url = readStore(given, warn)
+  if (url === undefined) return createStore(new FilesystemDriver())
+  const { openPostgresStore } = await import('./postgres/open-postgres.ts')
+  return openPostgresStore(url)
+}
+
+/** A store in files, and what only files can do. */
+export interface FilesStore {
+  store: DriverStore
+  files: SessionFiles
+}
+
+/**
+ * Opens the sessions in files, for a command that works on nothing else. Refused while `STINT_STORE` names a server, so
+ * that a user does not take the one for the other. `what` names the operation.
+ */
+export async function openFilesStore(what: string): Promise<FilesStore> {
+  const driver = new FilesystemDriver()
+  if (storeOfEnvironment() === undefined) return { store: createStore(driver), files: await driver.files() }
+  throw new StintError('ARG_ERROR', `${what} works on sessions in files, and STINT_STORE names a server`, {
+    hint: 'Set STINT_STORE=files for it; `stint sessions copy ID --to files` brings a session there.',
+    detail: `store=${driver.id}`,
+  })
+}
+
+/** Hides a password from the process list, which shows every argument to every user of the machine. */
+function hidePassword(url: string, warn: Warn): void {
   if (!/:\/\/[^@]*:[^@]*@|[?&]password=/i.test(url)) return
   process.title = 'stint'
   warn('the process list shows a password in --store to every user: put the URL in STINT_STORE')

@@ -61,7 +61,7 @@ export interface StoreDriver {
   /** Optional: copies sessions, line by line, to and from stores of other kinds. */
   readonly transfer?: TransferDriver
   /** Optional: what only a driver that keeps its sessions in files can do. */
-  readonly files?: SessionFiles
+  files?(): Promise<SessionFiles>
 }
 
 /** Why a session is taken, as other processes see it. */

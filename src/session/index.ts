@@ -3,6 +3,7 @@
  * plain files.
  */
 import { nodeDisk } from '../base/fs/disk.ts'
+import { hasEntries } from '../base/fs/exists.ts'
 import { sessionsDirectoryIn } from './files/sessions-directory.ts'
 import type { SessionSummary } from './store.ts'
 
@@ -28,6 +29,7 @@ export type {
 export { isVisible } from './events.ts'
 export { type DiskUse, useKinds } from './files/disk-use.ts'
 export { FilesystemDriver, type FilesystemOptions } from './files/driver.ts'
+export type { Exported } from './files/archive/export.ts'
 export type { RepairPlan } from './files/repair/repair-plan.ts'
 export type { SessionFiles } from './files/session-files.ts'
 export {
@@ -99,8 +101,10 @@ export {
 } from './store.ts'
 export { importedManifest, type SessionTransfer } from './transfer.ts'
 
-/** Lists the sessions in a home, newest activity first, without loading the rest of the store. */
+/** Lists the sessions in a home, newest activity first. Loads the code for that only if there are any. */
 export async function listSessionsIn(home: string): Promise<SessionSummary[]> {
+  const sessions = sessionsDirectoryIn(home)
+  if (!hasEntries(sessions)) return []
   const { listSessions } = await import('./files/index/list-sessions.ts')
-  return listSessions(nodeDisk, sessionsDirectoryIn(home))
+  return listSessions(nodeDisk, sessions)
 }

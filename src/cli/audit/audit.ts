@@ -6,7 +6,7 @@ export const audit: CommandGroup = {
   commands: {
     show: {
       summary: 'the newest acts and how they ended',
-      load: async () => (await import('./show.ts')).showCommand,
+      load: async () => (await import('./show.ts')).auditShowCommand,
     },
     query: {
       summary: 'find lines by time and action',
@@ -14,7 +14,7 @@ export const audit: CommandGroup = {
     },
     verify: {
       summary: 'check that the chain is intact',
-      load: async () => (await import('./verify.ts')).verifyCommand,
+      load: async () => (await import('./verify.ts')).auditVerifyCommand,
     },
   },
   examples: [

@@ -1,13 +1,11 @@
-import type { AuditRecord } from '../../session/audit-record.ts'
+import { auditDamage, type AuditRecord } from '../../session/index.ts'
 import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { formatTime } from '../text/format.ts'
-import { openSession } from '../sessions/which-session.ts'
+import { type NamedSession, openNamed } from '../sessions/which-session.ts'
 import { storeOption } from '../store.ts'
-import { Newest } from './newest.ts'
-import { readAudit } from './read-audit.ts'
 
 const defaultLimit = 100
 
@@ -31,13 +29,13 @@ export const queryCommand = defineBareCommand({
     ['stint audit query mine --failed --json', 'what went wrong'],
   ],
   async run({ say, warn }, { options, positionals }) {
-    const session = await openSession(options.store, positionals, warn)
+    const session = await openNamed(options.store, positionals, warn)
     const { since, action, type, key, failed, limit = defaultLimit } = options
     const from = since === undefined ? 0 : Date.now() - since
     const keyed = new Set<string>()
     let matching = 0
-    const newest = new Newest<AuditRecord>(limit)
-    const damage = await readAudit(session, (record) => {
+    const newest = new NewestItems<AuditRecord>(limit)
+    const damage = await readAuditLines(session, (record) => {
       if (record.key === key && key !== undefined && record.act !== undefined) keyed.add(record.act)
       if (
         record.at < from ||
@@ -68,4 +66,38 @@ function renderLine({ seq, at, type, action, subject, ok, error }: AuditRecord):
     `${seq}  ${formatTime(at)}  ${type}  ${action}${subject === undefined ? '' : `  ${subject}`}${how}`,
     1000,
   )
+}
+
+/**
+ * Reads all lines of the audit log, and then verifies it. Returns the damage, if there is any, so that the caller can
+ * show what was read before it fails.
+ */
+export async function readAuditLines(
+  { id, store }: NamedSession,
+  take: (record: AuditRecord) => void,
+): Promise<StintError | undefined> {
+  const inspection = await store.inspect(id)
+  for await (const record of inspection.audit()) take(record)
+  return auditDamage(id, (await inspection.health()).audit, store.driver.damageHint)
+}
+
+/** Keeps the newest few of many items, in memory that does not grow with the rest. */
+export class NewestItems<Item> {
+  readonly #limit: number
+  readonly #kept: Item[] = []
+
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  push(item: Item): void {
+    this.#kept.push(item)
+    // Cut now and then, not each time: each cut moves all items that stay.
+    if (this.#kept.length > 2 * this.#limit + 1000) this.#kept.splice(0, this.#kept.length - this.#limit)
+  }
+
+  /** Oldest first. */
+  get items(): Item[] {
+    return this.#limit === 0 ? [] : this.#kept.slice(-this.#limit)
+  }
 }

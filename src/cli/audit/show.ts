@@ -4,10 +4,10 @@ import { formatDuration } from '../../base/text/duration.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { plural, formatTime } from '../text/format.ts'
-import { openSession } from '../sessions/which-session.ts'
+import { openNamed } from '../sessions/which-session.ts'
 import { storeOption } from '../store.ts'
-import { ActTable, type ShownAct } from './acts.ts'
-import { readAudit } from './read-audit.ts'
+import type { AuditRecord } from '../../session/index.ts'
+import { NewestItems, readAuditLines } from './query.ts'
 
 const defaultLimit = 50
 
@@ -21,7 +21,7 @@ const options = {
   ...storeOption,
 } as const satisfies OptionTable
 
-export const showCommand = defineBareCommand({
+export const auditShowCommand = defineBareCommand({
   name: 'show',
   summary: 'The newest acts of a session and how they ended; acts without an outcome are unsettled.',
   options,
@@ -31,9 +31,9 @@ export const showCommand = defineBareCommand({
     ['stint audit show mine --all --json', 'for scripts'],
   ],
   async run({ say, warn }, { options, positionals }) {
-    const session = await openSession(options.store, positionals, warn)
+    const session = await openNamed(options.store, positionals, warn)
     const acts = new ActTable(options.all ? Number.MAX_SAFE_INTEGER : (options.limit ?? defaultLimit))
-    const damage = await readAudit(session, (record) => acts.take(record))
+    const damage = await readAuditLines(session, (record) => acts.take(record))
     const data = { session_id: session.id, acts: acts.acts, total: acts.total }
     if (damage === undefined) return data
     say(renderActs(data.acts, data.total))
@@ -56,4 +56,70 @@ function renderAct({ seq, at, action, subject, state, duration_ms, error }: Show
   const what = subject === null ? '' : `  ${subject}`
   const why = error === null ? '' : `  (${error})`
   return visibleText(`${seq}  ${formatTime(at)}  ${how}  ${action}${what}${why}`, 1000)
+}
+
+/** An act, from its intent to its outcome; or a line that stands alone. */
+interface ShownAct {
+  seq: number
+  at: number
+  action: string
+  subject: string | null
+  key: string | null
+  act: string | null
+  /** `unsettled`: no outcome was recorded. */
+  state: 'done' | 'failed' | 'unsettled' | 'note'
+  duration_ms: number | null
+  error: string | null
+  detail: unknown
+}
+
+/** Joins intents and outcomes, line by line; keeps the newest acts and all that are unsettled. */
+class ActTable {
+  readonly #newest: NewestItems<ShownAct>
+  readonly #open = new Map<string, ShownAct>()
+  total = 0
+
+  constructor(limit: number) {
+    this.#newest = new NewestItems(limit)
+  }
+
+  take(record: AuditRecord): void {
+    const { type, act, at, ok, error, detail } = record
+    const begun = type === 'outcome' && act !== undefined ? this.#open.get(act) : undefined
+    if (begun === undefined) {
+      this.#add(record)
+      return
+    }
+    this.#open.delete(act as string)
+    begun.state = ok === false ? 'failed' : 'done'
+    begun.duration_ms = at - begun.at
+    begun.error = error?.message ?? null
+    begun.detail ??= detail ?? null
+  }
+
+  /** The acts that were kept, oldest first. */
+  get acts(): ShownAct[] {
+    const newest = this.#newest.items
+    const first = newest[0]?.seq ?? Number.POSITIVE_INFINITY
+    const older = [...this.#open.values()].filter(({ seq }) => seq < first)
+    return [...older, ...newest]
+  }
+
+  #add({ seq, at, type, act, action, subject, key, ok, error, detail }: AuditRecord): void {
+    const shown: ShownAct = {
+      seq,
+      at,
+      action,
+      subject: subject ?? null,
+      key: key ?? null,
+      act: act ?? null,
+      state: type === 'intent' ? 'unsettled' : type === 'note' ? 'note' : ok === false ? 'failed' : 'done',
+      duration_ms: null,
+      error: error?.message ?? null,
+      detail: detail ?? null,
+    }
+    this.total += 1
+    if (type === 'intent' && act !== undefined) this.#open.set(act, shown)
+    this.#newest.push(shown)
+  }
 }

@@ -1,12 +1,12 @@
 import { defineBareCommand } from '../../command/define-command.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
-import { auditDamage } from '../../session/session-errors.ts'
+import { auditDamage } from '../../session/index.ts'
 import { plural } from '../text/format.ts'
 import { openProgressBar } from '../terminal/progress-bar.ts'
-import { openSession } from '../sessions/which-session.ts'
+import { openNamed } from '../sessions/which-session.ts'
 import { storeOption } from '../store.ts'
 
-export const verifyCommand = defineBareCommand({
+export const auditVerifyCommand = defineBareCommand({
   name: 'verify',
   summary:
     'Follows the chain of an audit log from its first line to its last, and compares it with what the journal, the snapshots and the manifest attest: exit 4 if a line was changed, removed, moved or cut off.',
@@ -14,13 +14,13 @@ export const verifyCommand = defineBareCommand({
   positionals: 'ID',
   examples: [['stint audit verify mine', 'prints the head of the chain: keep it somewhere else']],
   async run({ signal, quiet, warn }, { options, positionals }) {
-    const { id, store, damageHint } = await openSession(options.store, positionals, warn)
+    const { id, store } = await openNamed(options.store, positionals, warn)
     const inspection = await store.inspect(id)
     const bar = await openProgressBar('verifying', { signal, quiet })
     const health = await inspection.health((bytes) => bar?.update({ bytes })).finally(() => bar?.clear())
     const { records, head, findings, state } = health.audit
     const data = { session_id: id, lines: records, head, state, findings }
-    const damage = auditDamage(id, health.audit, damageHint)
+    const damage = auditDamage(id, health.audit, store.driver.damageHint)
     if (damage !== undefined) throw new StintError(damage.code, damage.message, { ...damage.options, data })
     for (const finding of findings) warn(finding)
     return data

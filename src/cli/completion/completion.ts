@@ -4,6 +4,8 @@ import { defineBareCommand } from '../../command/define-command.ts'
 import { hosts } from '../../hook/hosts.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { agentPositionals } from '../hook/options.ts'
+import { stintHome } from '../../base/fs/home.ts'
+import { listSessionsIn } from '../../session/index.ts'
 import { storeOfEnvironment } from '../store.ts'
 import { print } from '../terminal/print.ts'
 import { type Candidate, complete } from './candidates.ts'
@@ -61,8 +63,7 @@ async function named(kind: string): Promise<Candidate[] | undefined> {
   try {
     // A server may be far away, or not there: nobody who presses a key should wait for that.
     if (storeOfEnvironment() !== undefined) return []
-    const { filesystemStore } = await import('../../session/files/store.ts')
-    const sessions = await filesystemStore().list()
+    const sessions = await listSessionsIn(stintHome())
     return sessions.map(({ id, state, title, tool }) => ({
       text: id,
       help: [state, title ?? tool].join(' '),

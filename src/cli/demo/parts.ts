@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { writeOut } from '../../base/process/write-output.ts'
-import { filesystemStore } from '../../session/files/store.ts'
+import { filesystemStore } from '../../session/index.ts'
 
 /** What a simulated agent does: in a process of its own, so that it can be killed. */
 export async function playPart(part: string): Promise<void> {

@@ -11,7 +11,8 @@ import type { Check } from '../health/check.ts'
 import { judgeDirectory, readDirectory } from '../health/directory.ts'
 import { checkHome } from '../health/home.ts'
 import { judgeHooks, lookAtHooks } from '../health/hooks.ts'
-import { claimsIn, sessionsIn } from '../health/in-home.ts'
+import { listSessionsIn } from '../../session/index.ts'
+import { claimsIn } from '../health/in-home.ts'
 import { judgeLeases } from '../health/leases.ts'
 import { judgeOrphans, orphansAmong } from '../health/orphans.ts'
 import type { Role } from '../health/directory-role.ts'
@@ -76,7 +77,7 @@ async function* examineHome(home: string): AsyncGenerator<Check> {
     }),
   )
   yield* lookInHome('sessions', async () =>
-    judgeSessions(await sessionsIn(home), { prefix: filesPrefix(), onServer: false }),
+    judgeSessions(await listSessionsIn(home), { prefix: filesPrefix(), onServer: false }),
   )
 }
 

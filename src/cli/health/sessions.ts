@@ -1,4 +1,4 @@
-import { type SessionState, type SessionSummary, sessionStates } from '../../session/store.ts'
+import { type SessionState, sessionStates, type SessionSummary } from '../../session/index.ts'
 import { plural } from '../text/format.ts'
 import { bad, type Check, fine, poor } from './check.ts'
 

@@ -2,9 +2,9 @@ import type { ChildExit, CommandContext } from '../../command/context.ts'
 import { findWorkspace } from '../../lease/index.ts'
 import { shellWord } from '../../base/text/escape.ts'
 import { errorCode, errorMessage } from '../../base/errors/stint-error.ts'
-import type { VisitOptions } from '../../session/store.ts'
+import type { VisitOptions } from '../../session/index.ts'
 import { registerEnvironmentSecrets } from '../../secrets/index.ts'
-import { openSessions } from '../sessions/open-sessions.ts'
+import { openStore } from '../store.ts'
 
 /** How the program ended. */
 export type RunEnd = ChildExit | { error: unknown }
@@ -25,7 +25,7 @@ export async function recordRun(
   command: readonly string[],
   where?: string,
 ): Promise<Recording> {
-  const { store } = await openSessions(where, (message) => context.warn(message))
+  const store = await openStore(where, (message) => context.warn(message))
   const { requestId } = context
   const subject = command.map(shellWord).join(' ')
   const options: VisitOptions = {

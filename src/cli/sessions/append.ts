@@ -1,19 +1,17 @@
+import { readFileSync } from 'node:fs'
 import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { findWorkspace } from '../../lease/index.ts'
-import { StintError } from '../../base/errors/stint-error.ts'
-import { checkSessionId } from '../../session/session-errors.ts'
-import { checkEventType } from '../../session/new-entry.ts'
+import { codedError, errorCode, StintError } from '../../base/errors/stint-error.ts'
 import { registerEnvironmentSecrets } from '../../secrets/index.ts'
-import { storeOption } from '../store.ts'
-import { openSessions } from './open-sessions.ts'
+import { checkEventType, checkSessionId } from '../../session/index.ts'
+import { openStore, storeOption } from '../store.ts'
 import { findId, idArgument } from './which-session.ts'
-import { readData } from './read-data.ts'
 
 const options = {
   type: { type: 'string', value: 'T', help: 'a short word; those that begin with stint. are reserved' },
   data: { type: 'string', value: 'JSON', help: 'the data; @- reads it from stdin, @FILE from a file (null)' },
-  create: { type: 'boolean', help: 'make the session if there is none with this id' },
+  create: { type: 'boolean', help: 'create the session if it does not exist' },
   tool: { type: 'string', value: 'NAME', help: 'with --create: the program it belongs to' },
   title: { type: 'string', value: 'TEXT', help: 'with --create: what it is about' },
   ...storeOption,
@@ -28,25 +26,25 @@ export const appendCommand = defineBareCommand({
   examples: [
     [`stint sessions append mine --type note --data '{"text":"deployed"}'`, 'from a script'],
     ['git diff --stat | jq -Rs . | stint sessions append mine --type diff --data @-', 'from a pipe'],
-    ['stint sessions append nightly --create --type started', 'the first call makes the session'],
+    ['stint sessions append nightly --create --type started', 'the first call creates the session'],
   ],
   async run({ warn }, { options, positionals }) {
     const { type, create, tool, title } = options
     const given = idArgument(positionals)
     if (type === undefined)
-      throw new StintError('ARG_ERROR', 'no type of event given', {
+      throw new StintError('ARG_ERROR', 'no event type given', {
         hint: 'Give it with --type, as --type note.',
       })
     if (!create && (tool ?? title) !== undefined)
       throw new StintError('ARG_ERROR', `--${tool === undefined ? 'title' : 'tool'} goes with --create`)
-    // Before anything is made.
+    // Check everything before the session is created.
     checkEventType(type)
     if (create) checkSessionId(given)
-    const sessions = await openSessions(options.store, warn)
-    // A new session has exactly the id it was given, also if others begin with it.
-    const id = create ? given : await findId(sessions, given)
-    const data = await readData(options.data)
-    return await sessions.store.visit(
+    const store = await openStore(options.store, warn)
+    // A new session gets exactly the given id, even if other ids begin with it.
+    const id = create ? given : await findId(store, given)
+    const data = await readDataOption(options.data)
+    return await store.visit(
       id,
       async (visit) => {
         await visit.append({ type, data })
@@ -62,3 +60,35 @@ export const appendCommand = defineBareCommand({
   render: ({ session_id, taken_in }) =>
     taken_in ? `appended to ${session_id}` : `left for the writer of ${session_id}, which takes it in`,
 })
+
+/** Reads the value of `--data`: JSON, `@-` for stdin, `@FILE` for a file. */
+export async function readDataOption(given: string | undefined): Promise<unknown> {
+  if (given === undefined) return null
+  const text = given === '@-' ? await readStdin() : given.startsWith('@') ? readText(given.slice(1)) : given
+  try {
+    return JSON.parse(text) as unknown
+  } catch (error) {
+    // The parser's message and the cause quote the data, which may be long or secret: show the position only.
+    const [where = ''] = /at position \d+/.exec((error as Error).message) ?? []
+    throw new StintError('ARG_ERROR', `--data is not JSON ${where}`.trimEnd(), {
+      hint: `A string needs its quotes: --data '"text"'.`,
+    })
+  }
+}
+
+async function readStdin(): Promise<string> {
+  const pieces: Buffer[] = []
+  for await (const piece of process.stdin) pieces.push(piece as Buffer)
+  return Buffer.concat(pieces).toString()
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    const code = errorCode(error)
+    if (code === 'ENOENT' || code === 'EISDIR' || code === 'ENOTDIR')
+      throw new StintError('NOT_FOUND', `there is no file ${path}`, { cause: error })
+    throw codedError(error, `read ${path}`)
+  }
+}

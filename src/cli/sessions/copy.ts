@@ -1,11 +1,43 @@
 import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
+import type { DriverStore, TransferDriver } from '../../session/index.ts'
+import { openStore, storeOption } from '../store.ts'
 import { plural } from '../text/format.ts'
-import { openSessions } from './open-sessions.ts'
-import { findId, idArgument } from './which-session.ts'
+import { findId, idArgument, openNamed } from './which-session.ts'
 
-const options = {
+const forkOptions = {
+  at: { type: 'count', value: 'SEQ', help: 'the last record the copy has (all)' },
+  id: { type: 'string', value: 'ID', help: 'the id of the copy (a new one)' },
+  title: { type: 'string', value: 'TEXT', help: 'its title (that of the original)' },
+  ...storeOption,
+} as const satisfies OptionTable
+
+export const forkCommand = defineBareCommand({
+  name: 'fork',
+  summary:
+    'Copies a session up to a record, under a new id. The original is not affected, even while it is in use.',
+  options: forkOptions,
+  positionals: 'ID',
+  examples: [
+    ['stint sessions fork mine', 'all of it'],
+    ['stint sessions fork mine --at 120 --title "try again"', 'as it was after record 120'],
+  ],
+  async run({ warn }, { options, positionals }) {
+    const { id: from, store } = await openNamed(options.store, positionals, warn)
+    const { at, id, title } = options
+    const { records } = (await store.inspect(from)).summary
+    const fork = await store.fork(from, { at, id, title, purpose: 'fork' })
+    const answer = { session_id: fork.id, from, records: fork.lastSeq }
+    await fork.close()
+    if (at === undefined && fork.lastSeq < records)
+      warn(`${from} is damaged after record ${fork.lastSeq}: the copy ends there`)
+    return answer
+  },
+  render: ({ session_id, from, records }) => `${session_id} is ${from} up to record ${records}`,
+})
+
+const copyOptions = {
   from: { type: 'string', value: 'STORE', help: 'where it is: postgres://… or files (STINT_STORE, files)' },
   to: { type: 'string', value: 'STORE', help: 'where it goes: postgres://… or files (STINT_STORE, files)' },
   id: { type: 'string', value: 'ID', help: 'the id of the copy (a new one)' },
@@ -15,7 +47,7 @@ export const copyCommand = defineBareCommand({
   name: 'copy',
   summary:
     'Copies a closed session to another store, verified on both sides. The copy has its own id and records where it came from; the original stays.',
-  options,
+  options: copyOptions,
   positionals: 'ID',
   examples: [
     ['stint sessions copy mine --to files', 'from the server that STINT_STORE names'],
@@ -28,18 +60,18 @@ export const copyCommand = defineBareCommand({
       throw new StintError('ARG_ERROR', 'neither --from nor --to is given', {
         hint: 'Give --from or --to; the other one is STINT_STORE, or files.',
       })
-    const [source, target] = [await openSessions(from, warn), await openSessions(to, warn)]
+    const [source, target] = [await openStore(from, warn), await openStore(to, warn)]
     const original = await findId(source, idArgument(positionals))
-    const parcel = await source.pack(original)
-    const copy = await target.unpack(parcel, id)
-    const health = await (await target.store.inspect(copy)).health()
-    const { journal, audit } = parcel.ends
+    const transfer = await transferOf(source).read(original)
+    const copy = await transferOf(target).write(transfer, id)
+    const health = await (await target.inspect(copy)).health()
+    const { journal, audit } = transfer.ends
     if (!health.ok || health.journal.head !== journal.tail || health.audit.head !== audit.tail)
       throw new StintError('JOURNAL_CORRUPT', `${copy} differs from ${original}: do not use it`)
     return {
       session_id: copy,
-      store: target.store.id,
-      from: { session_id: original, store: source.store.id },
+      store: target.id,
+      from: { session_id: original, store: source.id },
       records: journal.seq,
       audit_lines: audit.seq,
     }
@@ -47,3 +79,6 @@ export const copyCommand = defineBareCommand({
   render: ({ session_id, store, from, records, audit_lines }) =>
     `${session_id} (${store}) is ${from.session_id} (${from.store}): ${plural(records, 'record')}, ${plural(audit_lines, 'audit line')}, verified`,
 })
+
+/** Both stores that the command line can name are able to transfer sessions. */
+const transferOf = ({ driver }: DriverStore): TransferDriver => driver.transfer as TransferDriver

@@ -1,9 +1,9 @@
 import { liveness } from '../../base/process/liveness.ts'
 import { visibleText } from '../../base/text/escape.ts'
-import type { Holder, SessionEvent, SessionSummary } from '../../session/store.ts'
+import type { Holder, SessionEvent, SessionSummary } from '../../session/index.ts'
 import { formatTime, maxLineChars } from '../text/format.ts'
 
-/** A session as answers show it. */
+/** A session as JSON answers show it. */
 export const describeSession = (summary: SessionSummary) => ({
   session_id: summary.id,
   state: summary.state,
@@ -29,6 +29,6 @@ export const describeHolder = ({ process: owner, since, beat, kind, purpose }: H
   purpose: purpose ?? null,
 })
 
-/** An event on a line for a person. */
+/** Formats an event as one line of text. */
 export const renderEvent = ({ seq, at, type, data }: SessionEvent): string =>
   visibleText(`${seq}  ${formatTime(at)}  ${type}  ${JSON.stringify(data) ?? ''}`, maxLineChars)

@@ -1,15 +1,10 @@
-import { join } from 'node:path'
 import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
-import { nodeDisk } from '../../base/fs/disk.ts'
-import { withHomeErrors, stintHome } from '../../base/fs/home.ts'
-import { measureTree } from '../../base/fs/measure-tree.ts'
 import { formatBytes } from '../../base/text/size.ts'
-import { type DiskUse, diskUseOf, useKinds } from '../../session/files/disk-use.ts'
-import { sessionIdsIn } from '../../session/files/find-session.ts'
+import { type DiskUse, useKinds } from '../../session/index.ts'
+import { openFilesStore } from '../store.ts'
 import { plural } from '../text/format.ts'
 import { table } from '../text/table.ts'
-import { openFiles, sessionsDirectory } from './open-sessions.ts'
 
 const defaultLimit = 20
 
@@ -26,14 +21,8 @@ export const duCommand = defineBareCommand({
     ['stint sessions du', 'what fills the disk'],
     ['stint sessions du --all --json', 'for scripts'],
   ],
-  run(_, { options }) {
-    openFiles('du')
-    const home = stintHome()
-    const sessions = sessionsDirectory()
-    const seen = new Set<string>()
-    const uses = withHomeErrors(home, `read ${sessions}`, () =>
-      sessionIdsIn(nodeDisk, sessions).map((id) => diskUseOf(join(sessions, id), id, seen)),
-    )
+  async run(_, { options }) {
+    const { sessions: uses, trashBytes } = (await openFilesStore('du')).files.diskUse()
     uses.sort((a, b) => b.bytes - a.bytes || (a.session_id < b.session_id ? -1 : 1))
     const sum = (of: (use: DiskUse) => number): number => uses.reduce((total, use) => total + of(use), 0)
     return {
@@ -43,7 +32,7 @@ export const duCommand = defineBareCommand({
         bytes: sum(({ bytes }) => bytes),
         ...Object.fromEntries(useKinds.map((kind) => [kind, sum((use) => use[kind])])),
       },
-      trash_bytes: measureTree(join(home, 'trash')),
+      trash_bytes: trashBytes,
     }
   },
   render({ sessions, total, trash_bytes }) {

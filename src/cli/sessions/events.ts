@@ -1,11 +1,14 @@
 import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
-import { isVisible } from '../../session/events.ts'
-import { attestedBy } from '../../session/manifest.ts'
-import type { EventOptions, Inspection } from '../../session/store.ts'
-import { damageFound } from '../../session/session-errors.ts'
+import {
+  attestedBy,
+  damageFound,
+  type EventOptions,
+  type Inspection,
+  isVisible,
+} from '../../session/index.ts'
 import { storeOption } from '../store.ts'
-import { openSession } from './which-session.ts'
+import { openNamed } from './which-session.ts'
 import { printLines } from '../terminal/print.ts'
 
 const options = {
@@ -29,16 +32,16 @@ export const eventsCommand = defineBareCommand({
     ['stint sessions events mine --from 100 --to 200', 'a part'],
   ],
   async run({ warn }, { options, positionals }) {
-    const { id, store, damageHint } = await openSession(options.store, positionals, warn)
+    const { id, store } = await openNamed(options.store, positionals, warn)
     const inspection = await store.inspect(id)
     const { from, to, type, all } = options
     const reading = new Reading(inspection, { from, to, type, all })
     if (!(await printLines(reading.lines()))) return
-    await reading.assertWhole(id, damageHint, warn)
+    await reading.assertWhole(id, store.driver.damageHint, warn)
   },
 })
 
-/** Prints what is there, and knows afterwards whether that was all. */
+/** Reads the events, and knows afterwards whether records are missing. */
 class Reading {
   readonly #inspection: Inspection
   readonly #options: EventOptions
@@ -58,7 +61,10 @@ class Reading {
     }
   }
 
-  /** The reader ends before the first record that is bad: only a later one, or one that is attested, tells that something is missing. */
+  /**
+   * Throws if records are missing. Reading stops before the first bad record, which looks like the end: only a later or
+   * an attested record shows that there was more.
+   */
   async assertWhole(id: string, hint: string | undefined, warn: (message: string) => void): Promise<void> {
     const { summary, manifest } = this.#inspection
     const there = Math.max(summary.records, attestedBy(manifest).seq)

@@ -3,12 +3,11 @@ import { defineBareCommand } from '../../command/define-command.ts'
 import { findWorkspace } from '../../lease/index.ts'
 import { formatBytes } from '../../base/text/size.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
-import { sessionStates } from '../../session/store.ts'
+import { sessionStates } from '../../session/index.ts'
 import { formatAge, plural } from '../text/format.ts'
 import { cell, pathCell, table } from '../text/table.ts'
-import { storeOption } from '../store.ts'
+import { openStore, storeOption } from '../store.ts'
 import { describeSession, type SessionDescription } from './describe.ts'
-import { openSessions } from './open-sessions.ts'
 
 const defaultLimit = 20
 
@@ -37,7 +36,7 @@ export const listCommand = defineBareCommand({
   async run({ warn }, { options }) {
     const { all, limit, workspace, tool, state } = options
     if (all && limit !== undefined) throw new StintError('ARG_ERROR', '--all and --limit exclude each other')
-    const { store } = await openSessions(options.store, warn)
+    const store = await openStore(options.store, warn)
     const found = await store.list({
       tool,
       workspace: workspace === undefined ? undefined : findWorkspace(workspace).path,

@@ -1,13 +1,10 @@
 import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
-import { systemClock } from '../../base/process/clock.ts'
-import { nodeDisk } from '../../base/fs/disk.ts'
 import { visibleText } from '../../base/text/escape.ts'
-import { previewRepair, repairSession } from '../../session/files/repair/repair.ts'
-import type { RepairPlan } from '../../session/files/repair/repair-plan.ts'
+import type { RepairPlan } from '../../session/index.ts'
 import { writeOut } from '../../base/process/write-output.ts'
 import { confirm } from '../terminal/confirm.ts'
-import { openFiles, sessionsDirectory } from './open-sessions.ts'
+import { openFilesStore } from '../store.ts'
 import { findId, idArgument } from './which-session.ts'
 
 const options = {
@@ -26,15 +23,15 @@ export const repairCommand = defineBareCommand({
     ['stint sessions repair mine --yes', 'do it'],
   ],
   async run({ json }, { options, positionals }) {
-    const id = await findId(openFiles('a repair'), idArgument(positionals))
-    const repair = { disk: nodeDisk, clock: systemClock, sessions: sessionsDirectory(), id }
-    const plan = previewRepair(repair)
+    const { store, files } = await openFilesStore('a repair')
+    const id = await findId(store, idArgument(positionals))
+    const plan = files.planRepair(id)
     if (!plan.needed || options['dry-run']) return { repaired: false, kept: null, ...plan }
     if (!options.yes) {
       if (!json) writeOut(2, `${renderPlan(plan)}\n`)
       await confirm(false, 'a repair', 'Repair it?')
     }
-    return { repaired: true, kept: null, ...(await repairSession(repair)) }
+    return { repaired: true, kept: null, ...(await files.repair(id)) }
   },
   render({ repaired, kept, ...plan }) {
     if (!plan.needed) return [`${plan.session_id} needs no repair`, ...plan.beyond].join('\n')

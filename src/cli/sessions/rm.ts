@@ -5,7 +5,7 @@ import { visibleText } from '../../base/text/escape.ts'
 import { plural } from '../text/format.ts'
 import { confirm } from '../terminal/confirm.ts'
 import { storeOption } from '../store.ts'
-import { openSession } from './which-session.ts'
+import { openNamed } from './which-session.ts'
 
 const options = {
   yes: { type: 'boolean', help: 'do not ask' },
@@ -19,14 +19,14 @@ export const rmCommand = defineBareCommand({
   positionals: 'ID',
   examples: [['stint sessions rm mine --yes', 'until the trash is emptied it can be moved back']],
   async run({ warn }, { options, positionals }) {
-    const { id, store, trash } = await openSession(options.store, positionals, warn)
+    const { id, store } = await openNamed(options.store, positionals, warn)
     if (!options.yes) {
       const { title, records, bytes } = (await store.inspect(id)).summary
       const what = `${title === undefined ? '' : `${visibleText(title)}: `}${plural(records, 'record')}, ${formatBytes(bytes)}`
       await confirm(false, 'removing a session', `${id} (${what})\nMove it to the trash?`)
     }
     await store.remove(id)
-    return { session_id: id, trash }
+    return { session_id: id, trash: (await store.driver.files?.())?.trash ?? null }
   },
   render: ({ session_id, trash }) =>
     trash === null

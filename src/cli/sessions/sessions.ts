@@ -15,7 +15,7 @@ export const sessions: CommandGroup = {
       load: async () => (await import('./events.ts')).eventsCommand,
     },
     append: { summary: 'add an event', load: async () => (await import('./append.ts')).appendCommand },
-    fork: { summary: 'copy it, up to a record', load: async () => (await import('./fork.ts')).forkCommand },
+    fork: { summary: 'copy it, up to a record', load: async () => (await import('./copy.ts')).forkCommand },
     verify: {
       summary: 'check that everything is there',
       load: async () => (await import('./verify.ts')).verifyCommand,
@@ -26,11 +26,11 @@ export const sessions: CommandGroup = {
     },
     export: {
       summary: 'write it as one archive',
-      load: async () => (await import('./export.ts')).exportCommand,
+      load: async () => (await import('./archive.ts')).exportCommand,
     },
     import: {
       summary: 'read it from an archive',
-      load: async () => (await import('./import.ts')).importCommand,
+      load: async () => (await import('./archive.ts')).importCommand,
     },
     copy: { summary: 'copy it to another store', load: async () => (await import('./copy.ts')).copyCommand },
     unlock: {

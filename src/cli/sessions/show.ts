@@ -1,11 +1,10 @@
 import { defineBareCommand } from '../../command/define-command.ts'
 import { formatBytes } from '../../base/text/size.ts'
 import { visibleText } from '../../base/text/escape.ts'
-import type { Inspection } from '../../session/store.ts'
 import { formatAge, plural, formatTime } from '../text/format.ts'
 import { storeOption } from '../store.ts'
 import { describeSession } from './describe.ts'
-import { type OpenSession, openSession } from './which-session.ts'
+import { type NamedSession, openNamed } from './which-session.ts'
 
 export const showCommand = defineBareCommand({
   name: 'show',
@@ -17,26 +16,27 @@ export const showCommand = defineBareCommand({
     ['stint sessions show mine --json', 'with all revisions of its manifest'],
   ],
   async run({ warn }, { options, positionals }) {
-    const { id, store, beside } = await openSession(options.store, positionals, warn)
-    return await describe(await store.inspect(id), await beside(id))
+    return await describe(await openNamed(options.store, positionals, warn))
   },
   render: (data) => renderSession(data),
 })
 
-async function describe(inspection: Inspection, beside: Awaited<ReturnType<OpenSession['beside']>>) {
+async function describe({ id, store: { driver, inspect } }: NamedSession) {
+  const inspection = await inspect(id)
+  const files = await driver.files?.()
   const slots = await inspection.slots()
   return {
     ...describeSession(inspection.summary),
-    path: beside.path,
+    path: files?.path(id) ?? null,
     slots: Object.entries(slots).map(([ext, { version, value }]) => ({
       ext,
       version,
       bytes: Buffer.byteLength(JSON.stringify(value) ?? ''),
     })),
     unsettled: await inspection.unsettled(),
-    /** Left by visitors, not yet taken in. */
-    spooled: beside.spooled,
-    quarantined: beside.quarantined,
+    // Entries that visitors left and no holder has taken in yet.
+    spooled: (await driver.spooled(id)).length,
+    quarantined: files?.quarantined(id) ?? [],
     revisions: inspection.manifest.revisions,
   }
 }

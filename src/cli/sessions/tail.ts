@@ -1,11 +1,15 @@
 import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
-import { isVisible } from '../../session/events.ts'
-import type { SessionEvent } from '../../session/store.ts'
+import {
+  type DriverStore,
+  holderOf,
+  type Inspection,
+  isVisible,
+  type SessionEvent,
+} from '../../session/index.ts'
 import { storeOption } from '../store.ts'
 import { renderEvent } from './describe.ts'
-import { follow } from './follow.ts'
-import { openSession } from './which-session.ts'
+import { openNamed } from './which-session.ts'
 import { printLines } from '../terminal/print.ts'
 
 const defaultCount = 10
@@ -31,8 +35,7 @@ export const tailCommand = defineBareCommand({
     ['stint sessions tail mine -n 100 --json', 'one JSON object a line'],
   ],
   async run({ signal, json, warn }, { options, positionals }) {
-    const session = await openSession(options.store, positionals, warn)
-    const { id, store } = session
+    const { id, store } = await openNamed(options.store, positionals, warn)
     const inspection = await store.inspect(id)
     const { type, all } = options
     const { state, records } = inspection.summary
@@ -45,9 +48,45 @@ export const tailCommand = defineBareCommand({
     if (!(await printLines(shown())) || !options.follow) return
     const from = Math.max(newest.at(-1)?.seq ?? 0, records) + 1
     const coming = async function* (): AsyncGenerator<string> {
-      for await (const event of follow(inspection, session, from, signal))
+      for await (const event of followEvents(inspection, store, from, signal))
         if (isVisible(event, type, all)) yield lineOf(event)
     }
     await printLines(coming(), { atOnce: true })
   },
 })
+
+/** How often `tail -f` looks for more events, in milliseconds. */
+const lookMs = 200
+
+/**
+ * Yields the events from a record on as they are written, across segments and writers, until the signal aborts.
+ * `NOT_FOUND` once the session is removed.
+ */
+async function* followEvents(
+  inspection: Inspection,
+  { driver }: DriverStore,
+  from: number,
+  signal: AbortSignal,
+): AsyncGenerator<SessionEvent> {
+  let next = from
+  while (!signal.aborted) {
+    for await (const event of inspection.events({ from: next, all: true })) {
+      next = event.seq + 1
+      yield event
+    }
+    await holderOf(driver, inspection.summary.id)
+    await pause(signal)
+  }
+}
+
+async function pause(signal: AbortSignal): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(done, lookMs)
+    function done(): void {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', done)
+      resolve()
+    }
+    signal.addEventListener('abort', done)
+  })
+}

@@ -3,12 +3,12 @@ import { defineBareCommand } from '../../command/define-command.ts'
 import { liveness } from '../../base/process/liveness.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { visibleText } from '../../base/text/escape.ts'
-import type { Holder, SessionStore } from '../../session/store.ts'
+import type { Holder, SessionStore } from '../../session/index.ts'
 import { confirm } from '../terminal/confirm.ts'
 import { storeOption } from '../store.ts'
 import { formatAge } from '../text/format.ts'
 import { describeHolder } from './describe.ts'
-import { openSession } from './which-session.ts'
+import { openNamed } from './which-session.ts'
 
 const options = {
   yes: { type: 'boolean', help: 'do not ask' },
@@ -23,7 +23,7 @@ export const unlockCommand = defineBareCommand({
   positionals: 'ID',
   examples: [['stint sessions unlock mine --yes', 'its holder gets FENCED if it is alive']],
   async run({ warn }, { options, positionals }) {
-    const { id, store } = await openSession(options.store, positionals, warn)
+    const { id, store } = await openNamed(options.store, positionals, warn)
     const { holder } = (await store.inspect(id)).summary
     if (holder === undefined) return { session_id: id, unlocked: false, holder: null }
     if (!options.yes) {
@@ -38,10 +38,10 @@ export const unlockCommand = defineBareCommand({
       holder: had === undefined ? null : describeHolder(had),
     }
   },
-  render: ({ session_id, unlocked }) => (unlocked ? `${session_id} is free` : `nobody holds ${session_id}`),
+  render: ({ session_id, unlocked }) => (unlocked ? `${session_id} is free` : `${session_id} is not held`),
 })
 
-/** Only the hold that was shown may be taken: while somebody thought about the answer, a living writer may have come. */
+/** Takes only the hold that the user was asked about: a living writer may have taken the session meanwhile. */
 async function assertStillHeldBy(store: SessionStore, id: string, { epoch, since }: Holder): Promise<void> {
   const { holder } = (await store.inspect(id)).summary
   if (holder === undefined || (holder.epoch === epoch && holder.since === since)) return

@@ -2,12 +2,10 @@ import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { visibleText } from '../../base/text/escape.ts'
-import { damageFound } from '../../session/session-errors.ts'
-import type { Health } from '../../session/store.ts'
+import { damageFound, type DriverStore, type Health, idsOf } from '../../session/index.ts'
 import { plural } from '../text/format.ts'
 import { openProgressBar } from '../terminal/progress-bar.ts'
-import { storeOption } from '../store.ts'
-import { type OpenSessions, openSessions } from './open-sessions.ts'
+import { openStore, storeOption } from '../store.ts'
 import { findId, idArgument } from './which-session.ts'
 
 const options = {
@@ -33,24 +31,24 @@ export const verifyCommand = defineBareCommand({
     ['stint sessions verify --all', 'all of them'],
   ],
   async run({ signal, quiet, say, warn }, { options, positionals }) {
-    const open = await openSessions(options.store, warn)
+    const store = await openStore(options.store, warn)
     const { all } = options
-    const ids = await idsOf(open, all, positionals)
+    const ids = await idsToVerify(store, all, positionals)
     const bar = await openProgressBar('verifying', { signal, quiet })
     const sessions: Verified[] = []
     let error: StintError | undefined
     try {
       for (const [done, id] of ids.entries()) {
         if (signal.aborted) break
-        const result = await verifyOne(open, id, (bytes) =>
+        const result = await verifyOne(store, id, (bytes) =>
           bar?.update({ count: all ? { done, total: ids.length } : undefined, bytes }),
         )
-        // In a list, one that was removed meanwhile is no matter.
+        // With --all, a session that was removed meanwhile is skipped.
         if (result === undefined && all) continue
         if (result === undefined) throw new StintError('NOT_FOUND', `there is no session ${id}`)
         sessions.push(result.verified)
         error ??= result.error
-        // Here a signal is heard.
+        // Let a signal be handled before the next session.
         await new Promise((resolve) => setImmediate(resolve))
       }
     } finally {
@@ -66,25 +64,29 @@ export const verifyCommand = defineBareCommand({
     `${renderVerified(sessions)}\n${plural(checked, 'session')} in order`.trim(),
 })
 
-async function idsOf(open: OpenSessions, all: boolean, positionals: readonly string[]): Promise<string[]> {
-  if (!all) return [await findId(open, idArgument(positionals))]
+async function idsToVerify(
+  store: DriverStore,
+  all: boolean,
+  positionals: readonly string[],
+): Promise<string[]> {
+  if (!all) return [await findId(store, idArgument(positionals))]
   if (positionals.length > 0) throw new StintError('ARG_ERROR', '--all takes no id')
-  return await open.ids()
+  return await idsOf(store.driver)
 }
 
-/** Undefined for one that was removed meanwhile. */
+/** Verifies one session; undefined if it was removed meanwhile. */
 async function verifyOne(
-  { store, noteDamage, damageHint }: OpenSessions,
+  { driver, inspect }: DriverStore,
   id: string,
   onBytes: (done: number) => void,
 ): Promise<{ verified: Verified; error?: StintError } | undefined> {
   try {
-    const inspection = await store.inspect(id)
+    const inspection = await inspect(id)
     let health = await inspection.health(onBytes)
-    // While somebody writes, a look may come between two halves of a group: then another tells.
+    // While a process writes, the first read may have seen half of a group: damage shows in a second read as well.
     if (damageFound(id, health) !== undefined) health = await inspection.health(onBytes)
-    const error = damageFound(id, health, damageHint)
-    if (error !== undefined) await noteDamage(id, error.message)
+    const error = damageFound(id, health, driver.damageHint)
+    if (error !== undefined) await driver.noteDamage?.(id, error.message)
     const findings = [
       ...health.journal.findings,
       ...health.audit.findings,
@@ -96,7 +98,7 @@ async function verifyOne(
   } catch (error) {
     if (!(error instanceof StintError)) throw error
     if (error.code === 'NOT_FOUND') return undefined
-    // About the way to the server, not about the session.
+    // The server could not be asked: that says nothing about the session.
     if (error.code.startsWith('POSTGRES_')) throw error
     return { verified: { session_id: id, state: 'damaged', findings: [error.message], health: null }, error }
   }

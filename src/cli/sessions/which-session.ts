@@ -1,20 +1,21 @@
 import { StintError } from '../../base/errors/stint-error.ts'
-import { checkSessionId } from '../../session/session-errors.ts'
-import { type OpenSessions, openSessions } from './open-sessions.ts'
+import { checkSessionId, type DriverStore, idsOf } from '../../session/index.ts'
+import { openStore } from '../store.ts'
 
-/** The sessions, and which of them a command is about. */
-export interface OpenSession extends OpenSessions {
+/** The session that a command is about, and its store. */
+export interface NamedSession {
   id: string
+  store: DriverStore
 }
 
-/** For a command that takes the id of one session. */
-export async function openSession(
-  store: string | undefined,
+/** Opens the store of a command that takes the id of one session, and finds the session. */
+export async function openNamed(
+  given: string | undefined,
   positionals: readonly string[],
   warn: (message: string) => void,
-): Promise<OpenSession> {
-  const sessions = await openSessions(store, warn)
-  return { ...sessions, id: await findId(sessions, idArgument(positionals)) }
+): Promise<NamedSession> {
+  const store = await openStore(given, warn)
+  return { store, id: await findId(store, idArgument(positionals)) }
 }
 
 const shownCandidates = 10
@@ -34,10 +35,10 @@ export function idArgument(positionals: readonly string[]): string {
   return id
 }
 
-/** The session that is meant: by its id, or by any beginning of it that no other has; `ses_` may be left out. */
-export async function findId({ ids }: Pick<OpenSessions, 'ids'>, given: string): Promise<string> {
+/** Finds a session by its id, or by a prefix that no other id has; `ses_` may be left out. */
+export async function findId({ driver }: Pick<DriverStore, 'driver'>, given: string): Promise<string> {
   checkSessionId(given)
-  const candidates = await ids(given)
+  const candidates = await idsOf(driver, given)
   if (candidates.includes(given)) return given
   const [only, other] = candidates
   if (only !== undefined && other === undefined) return only

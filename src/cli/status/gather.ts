@@ -3,12 +3,12 @@ import { findWorkspace } from '../../lease/index.ts'
 import { type MeasuredEntry, measureEntries } from '../../sweep/index.ts'
 import { stintHome } from '../../base/fs/home.ts'
 import { findRoot, findTmp } from '../../scratch/index.ts'
-import type { SessionSummary } from '../../session/store.ts'
+import { listSessionsIn, type SessionSummary } from '../../session/index.ts'
 import { attempt } from '../health/try-check.ts'
 import { type Check, isFinding } from '../health/check.ts'
 import { checkHome } from '../health/home.ts'
 import { judgeHooks, lookAtHooks } from '../health/hooks.ts'
-import { claimsIn, sessionsIn } from '../health/in-home.ts'
+import { claimsIn } from '../health/in-home.ts'
 import { judgeLeases } from '../health/leases.ts'
 import { judgeOrphans, orphansAmong } from '../health/orphans.ts'
 import { countStates, filesPrefix, judgeSessions } from '../health/sessions.ts'
@@ -53,7 +53,7 @@ export async function gatherStatus() {
   const root =
     tmp === undefined ? undefined : await look('temp directory', () => ({ path: findRoot()?.path }))
   const claims = await lookInHome('leases', claimsIn)
-  const sessions = (await lookInHome('sessions', sessionsIn)) ?? []
+  const sessions = (await lookInHome('sessions', listSessionsIn)) ?? []
   const server = await look('store', onServer)
   const entries = (root && (await look('runs', () => measureEntries(at, measureWithinMs)))) ?? []
   const homeSpace = await lookInHome('home disk', (path) => spaceOf('home', path))

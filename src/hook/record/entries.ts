@@ -1,5 +1,5 @@
 import { md5 } from '../../base/text/md5.ts'
-import type { NewAudit, NewEvent } from '../../session/store.ts'
+import type { NewAudit, NewEvent } from '../../session/index.ts'
 import type { HookEvent } from '../event.ts'
 import { hosts } from '../hosts.ts'
 import { touchedPaths } from '../call-target.ts'

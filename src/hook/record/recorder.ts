@@ -3,8 +3,7 @@ import { stintHome } from '../../base/fs/home.ts'
 import { newSessionId } from '../../base/text/id.ts'
 import { errorMessage, StintError } from '../../base/errors/stint-error.ts'
 import { registerEnvironmentSecrets } from '../../secrets/index.ts'
-import { filesystemStore } from '../../session/files/store.ts'
-import type { SessionStore } from '../../session/store.ts'
+import { createStore, type DriverStore, FilesystemDriver, type VisitOptions } from '../../session/index.ts'
 import { noteWarning } from '../hook-log.ts'
 import { alreadyIn, marked } from './already-recorded.ts'
 import { idOf, type Queued, readQueued, removeAbandoned, waitingIn } from './queue.ts'
@@ -53,7 +52,7 @@ async function drain(
   lease: Lease,
   tried: Set<string>,
 ): Promise<number> {
-  const store = filesystemStore({ home })
+  const store = createStore(new FilesystemDriver({ home }))
   const { secrets } = registerEnvironmentSecrets(env)
   const failed = new Set<string>()
   let written = 0
@@ -67,7 +66,7 @@ async function drain(
       queued = readQueued(home, name)
       // What comes after one that failed waits with it.
       if (queued === undefined || failed.has(queued.waiting.session)) continue
-      await write(store, home, queued, secrets)
+      await write(store, queued, secrets)
       written += 1
     } catch (error) {
       const { session, tool = '', event } = queued?.waiting ?? {}
@@ -78,13 +77,10 @@ async function drain(
   return written
 }
 
-type Secrets = NonNullable<Parameters<SessionStore['visit']>[2]>['secrets']
-
 async function write(
-  store: SessionStore,
-  home: string,
+  store: DriverStore,
   { id, waiting, again, begin, done }: Queued,
-  secrets: Secrets,
+  secrets: VisitOptions['secrets'],
 ): Promise<void> {
   const { session, tool, workspace } = waiting
   const { event, audit } = marked(waiting, id)
@@ -92,7 +88,7 @@ async function write(
   await store.visit(
     session,
     async (visit) => {
-      const has = again ? await alreadyIn(store, home, session, id) : undefined
+      const has = again ? await alreadyIn(store, session, id) : undefined
       if (!has?.has('audit')) await visit.audit(audit)
       if (!has?.has('journal')) await visit.append(event)
     },

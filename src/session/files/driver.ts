@@ -43,7 +43,7 @@ import { undoTake, SessionLock, type TakenLock } from './session-lock.ts'
 import { ensureSessions, sessionsDirectoryIn, syncSessionsName } from './sessions-directory.ts'
 import { listSpoolFiles, readSpoolFile, writeSpoolFile } from './spool.ts'
 import { formatManifest, publishSession, stageSession } from './staged-session.ts'
-import { type SessionFiles, sessionFilesIn } from './session-files.ts'
+import type { SessionFiles } from './session-files.ts'
 import { readSummary } from './summary.ts'
 import { readTransferFromFiles, writeTransferToFiles } from './transfer.ts'
 
@@ -207,7 +207,9 @@ export class FilesystemDriver implements StoreDriver {
     }
   }
 
-  get files(): SessionFiles {
+  /** Loads archives, repairs and measuring only for the commands that use them. */
+  async files(): Promise<SessionFiles> {
+    const { sessionFilesIn } = await import('./session-files.ts')
     return sessionFilesIn(this.#home, this.#disk, this.#clock)
   }
 

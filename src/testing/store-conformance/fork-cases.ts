@@ -1,5 +1,5 @@
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
-import type { Session } from '../../session/session.ts'
+import type { Session } from '../../session/index.ts'
 import { collect, rejects, type StoreCase } from './store-case.ts'
 
 const datas = async (session: Session): Promise<unknown[]> =>

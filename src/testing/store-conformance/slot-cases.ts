@@ -1,5 +1,5 @@
 import { deepEqual, equal, ok, rejects as fails, throws } from 'node:assert/strict'
-import type { Session } from '../../session/session.ts'
+import type { Session } from '../../session/index.ts'
 import { randomFrom, rejects, type StoreCase } from './store-case.ts'
 
 const coded = (code: string) => (error: unknown) => (error as { code?: string }).code === code

@@ -1,5 +1,5 @@
 import { equal, ok } from 'node:assert/strict'
-import type { SessionStore } from '../../session/store.ts'
+import type { SessionStore } from '../../session/index.ts'
 
 /** A set of sessions for one case, empty at first. */
 export interface StorePlace {

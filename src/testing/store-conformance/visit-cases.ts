@@ -1,5 +1,5 @@
 import { deepEqual, equal, ok, rejects as fails } from 'node:assert/strict'
-import type { SessionStore } from '../../session/store.ts'
+import type { SessionStore } from '../../session/index.ts'
 import { until } from '../until.ts'
 import { collect, rejects, type StoreCase } from './store-case.ts'
 

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { readData } from './read-data.ts'
+import { readDataOption } from './append.ts'
 
 test.each(['correct-horse', '{"key": correct-horse}', '[1, 2', '"correct-horse'])(
-  'what is not JSON is refused without being quoted: %s',
+  'invalid JSON is refused without being quoted: %s',
   async (text) => {
-    const error = await readData(text).catch((thrown: unknown) => thrown)
+    const error = await readDataOption(text).catch((thrown: unknown) => thrown)
     expect(error).toMatchObject({ code: 'ARG_ERROR' })
     expect((error as Error).message).toMatch(/^--data is not JSON( at position \d+)?$/)
     expect((error as Error).cause).toBeUndefined()

@@ -1,0 +1,126 @@
+import { closeSync, createReadStream, fsyncSync, unlinkSync } from 'node:fs'
+import { isatty } from 'node:tty'
+import type { OptionTable } from '../../command/option.ts'
+import { defineBareCommand } from '../../command/define-command.ts'
+import { openPrivateFile, writeAll } from '../../base/fs/private-file.ts'
+import { formatBytes } from '../../base/text/size.ts'
+import { codedError, errorCode, StintError } from '../../base/errors/stint-error.ts'
+import type { Exported, SessionFiles } from '../../session/index.ts'
+import { openFilesStore } from '../store.ts'
+import { plural } from '../text/format.ts'
+import { print } from '../terminal/print.ts'
+import { findId, idArgument } from './which-session.ts'
+
+const exportOptions = {
+  output: { type: 'string', short: 'o', value: 'FILE', help: 'write to this new file (stdout)' },
+} as const satisfies OptionTable
+
+export const exportCommand = defineBareCommand({
+  name: 'export',
+  summary: 'Writes a whole session as one archive, a tar file with checksums, and verifies it on the way.',
+  options: exportOptions,
+  positionals: 'ID',
+  envelope: 'on-request',
+  stream: true,
+  examples: [
+    ['stint sessions export mine -o mine.tar', 'to a file'],
+    ['stint sessions export mine | zstd > mine.tar.zst', 'in a pipe'],
+    ['stint sessions export mine | ssh there stint sessions import -', 'to another machine'],
+  ],
+  async run({ json }, { options, positionals }) {
+    const { store, files } = await openFilesStore('an export')
+    const id = await findId(store, idArgument(positionals))
+    const { output } = options
+    if (output === undefined) {
+      if (isatty(1))
+        throw new StintError('ARG_ERROR', 'an archive cannot be shown on a terminal', {
+          hint: 'Give a file with -o FILE, or a pipe.',
+        })
+      exportToStdout(files, id)
+      return
+    }
+    const exported = exportToFile(files, id, output)
+    const { records, bytes } = exported
+    print(
+      json
+        ? `${JSON.stringify({ ...exported, file: output })}\n`
+        : `${output}: ${id}, ${plural(records, 'record')}, ${formatBytes(bytes)}\n`,
+    )
+  },
+})
+
+/** Ends an export whose reader has closed the pipe. */
+class PipeClosed extends Error {}
+
+function exportToStdout(files: SessionFiles, id: string): void {
+  try {
+    files.export(id, (bytes) => {
+      if (!print(bytes)) throw new PipeClosed()
+    })
+  } catch (error) {
+    if (!(error instanceof PipeClosed)) throw error
+  }
+}
+
+/** Writes to a file that must not exist yet, and removes it again if the export fails. */
+function exportToFile(files: SessionFiles, id: string, path: string): Exported {
+  const file = create(path)
+  try {
+    const exported = files.export(id, (bytes) => writeAll(file, bytes))
+    fsyncSync(file)
+    return exported
+  } catch (error) {
+    unlinkSync(path)
+    throw codedError(error, `write ${path}`)
+  } finally {
+    closeSync(file)
+  }
+}
+
+function create(path: string): number {
+  try {
+    return openPrivateFile(path, 'wx')
+  } catch (error) {
+    const code = errorCode(error)
+    if (code === 'EEXIST') throw new StintError('NAME_TAKEN', `${path} exists already`, { cause: error })
+    if (code === 'ENOENT' || code === 'ENOTDIR')
+      throw new StintError('NOT_FOUND', `there is no directory for ${path}`, { cause: error })
+    throw codedError(error, `write ${path}`, 'Choose a place you may write to.')
+  }
+}
+
+const importOptions = {
+  id: { type: 'string', value: 'ID', help: 'the id it gets (its own if that is free, else a new one)' },
+} as const satisfies OptionTable
+
+export const importCommand = defineBareCommand({
+  name: 'import',
+  summary: 'Imports a session from an archive made by `stint sessions export`. Everything is verified first.',
+  options: importOptions,
+  positionals: 'FILE',
+  examples: [
+    ['stint sessions import mine.tar', 'from a file'],
+    ['zstd -dc mine.tar.zst | stint sessions import - --id copy', 'from a pipe, under another id'],
+  ],
+  async run(_, { options, positionals }) {
+    const { files } = await openFilesStore('an import')
+    const [file, extra] = positionals
+    if (file === undefined || extra !== undefined)
+      throw new StintError('ARG_ERROR', 'give exactly one archive', {
+        hint: 'Give one file, or - for stdin.',
+      })
+    const input = file === '-' ? process.stdin : createReadStream(file)
+    try {
+      return await files.import(input as AsyncIterable<Buffer>, options.id)
+    } catch (error) {
+      const code = errorCode(error)
+      if (code === 'ENOENT' || code === 'EISDIR' || code === 'ENOTDIR')
+        throw new StintError('NOT_FOUND', `there is no file ${file}`, { cause: error })
+      throw codedError(error, 'import the session')
+    } finally {
+      input.destroy()
+    }
+  },
+  render: ({ session_id, from, records }) =>
+    `${session_id}: ${plural(records, 'record')}${session_id === from ? '' : `, exported as ${from}`}`,
+})
