@@ -46,7 +46,15 @@ export {
   sessionState,
   silenceMs,
 } from './holder.ts'
-export { attestedBy, factsOf, type Manifest, parseManifest, type Revision, revised } from './manifest.ts'
+export {
+  attestedBy,
+  type Facts,
+  factsOf,
+  type Manifest,
+  parseManifest,
+  type Revision,
+  revised,
+} from './manifest.ts'
 export { checkEventType } from './new-entry.ts'
 export {
   assertWrittenBy,
