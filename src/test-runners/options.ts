@@ -1,25 +1,26 @@
 import { StintError } from '../base/errors/stint-error.ts'
 import { type Keep, keepPolicies } from '../scratch/index.ts'
 
-/** What happens when a test leaves files in `TMPDIR`, outside its scratch. */
+/** The reaction to a test that leaves files in `TMPDIR`, outside its scratch. */
 export type Leaks = 'off' | 'warn' | 'fail'
 
 const leakPolicies: readonly Leaks[] = ['off', 'warn', 'fail']
 
 export interface TestOptions {
-  /** Which files outlive the run for a day: none (the default), those of failing tests, or all. */
+  /** Whose files outlive the run for a day: none (the default), those of failing tests, or all. */
   keep?: Keep
   /** Default `warn`. */
   leaks?: Leaks
 }
 
-/** What can be set for a single test; `leaks` is for whole files. */
+/** Options of a single test; `leaks` applies to whole files. */
 export type KeepOptions = Pick<TestOptions, 'keep'>
 
-/** The environment decides over what is written in code: it is what somebody wants of this one run. */
+/** The policy for kept files. The environment overrides the code, because it is set for this one run. */
 export const keepOf = (options: TestOptions): Keep =>
   choice('STINT_TEST_KEEP', keepPolicies, 'keep', options.keep) ?? 'never'
 
+/** The policy for leaks. The environment overrides the code. */
 export const leaksOf = (options: TestOptions): Leaks =>
   choice('STINT_TEST_LEAKS', leakPolicies, 'leaks', options.leaks) ?? 'warn'
 

@@ -1,14 +1,13 @@
-import { isSessionId } from '../base/text/id.ts'
 import { StintError } from '../base/errors/stint-error.ts'
+import { isSessionId } from '../base/text/id.ts'
 import { createScratch, scratchVariables } from '../scratch/index.ts'
 import { sweepAtStart } from '../sweep/index.ts'
-import { setEnvironment } from './environment.ts'
-import { type Say, tellLeak } from './leak-report.ts'
-import { listLeft } from './leak-watch.ts'
+import { listLeft, reportLeak, type Say } from './leaks.ts'
 import { keepOf, leaksOf, type TestOptions } from './options.ts'
+import { setEnvironment } from './test-file.ts'
 
 interface RunRoot {
-  /** Several projects of one run share it. */
+  /** The number of projects of the run that share it. */
   users: number
   close: (options: TestOptions, say: Say) => void
 }
@@ -17,18 +16,19 @@ const key = Symbol.for('stint.run-root')
 const shared = globalThis as { [key]?: RunRoot }
 
 /**
- * Makes the one scratch of a whole test run, in the process that starts the workers: `TMPDIR` in our environment, and so in theirs, is a directory in
- * it, and their contexts are in it, too. It goes when this process ends, whatever became of them; if this process is killed, by the next sweep.
+ * Makes the one scratch of a whole test run, in the process that starts the workers. `TMPDIR`, here and in
+ * the workers, becomes a directory in it, and the contexts of the workers are in it, too. It is removed when
+ * this process ends, even if workers were killed; if this process is killed, by the next sweep.
  */
 export function openRunRoot(runner: string): void {
-  // A misspelt policy is told before anything runs.
+  // Throw for an invalid policy before any test runs.
   keepOf({})
   leaksOf({})
   shared[key] ??= makeRunRoot(runner)
   shared[key].users += 1
 }
 
-/** Undoes one `openRunRoot`. Throws if something was left in `TMPDIR` and that must fail the run. */
+/** Undoes one `openRunRoot`. Throws if files were left in `TMPDIR` and the policy is to fail the run. */
 export function closeRunRoot(options: TestOptions, say: Say): void {
   const root = shared[key]
   if (root === undefined) throw new StintError('NOT_FOUND', 'no run root is open')
@@ -53,7 +53,7 @@ function makeRunRoot(runner: string): RunRoot {
     const entries = listLeft(tmp)
     for (const { path, error } of scratch.remove().failures) say(`stint: ${path} cannot be removed: ${error}`)
     const leak = entries.length === 0 ? undefined : { entries, tests: [] }
-    tellLeak(leak, 'code outside all watched tests', options, say)
+    reportLeak(leak, 'code outside all watched tests', options, say)
   }
   return { users: 0, close }
 }

@@ -7,17 +7,16 @@ import {
   shouldKeep,
   tmpdirVariables,
 } from '../scratch/index.ts'
-import { setEnvironment } from './environment.ts'
-import { type Say, tellLeak } from './leak-report.ts'
-import { LeakWatch } from './leak-watch.ts'
+import { LeakWatch, reportLeak, type Say } from './leaks.ts'
 import { keepOf, type TestOptions } from './options.ts'
 
 /**
- * What the tests of one file share: a part of the run's scratch if there is one (`STINT_TMP_DIR`, from a global setup or `stint run`), which
- * goes even if this process is killed; else a scratch of this process.
+ * The scratch that the tests of one file share. If `STINT_TMP_DIR` names the scratch of the run (from a
+ * global setup or `stint run`), it is a part of that, which is removed even if this process is killed.
+ * Otherwise this process makes one.
  */
 export class TestFile {
-  /** The file, as soon as the runner tells. */
+  /** The path of the file, as soon as the runner tells it. */
   name: string | undefined
   readonly #scratch: ScratchContext
   #leaks: LeakWatch | undefined
@@ -28,12 +27,12 @@ export class TestFile {
     this.#scratch = joinScratch(process.env.STINT_TMP_DIR ?? '') ?? createScratch({ command: runner })
   }
 
-  /** A context for one test, or for a subtest within that of its test. */
+  /** Makes a context for one test, or for a subtest within the context of its test. */
   context(test: string, within: ScratchContext = this.#scratch): ScratchContext {
     return within.context(test, { file: this.name })
   }
 
-  /** The test is over: its files go, or are kept and its reader told where. */
+  /** Ends a test: removes its files, or keeps them and prints where they are. */
   finish(context: ScratchContext, failed: boolean, options: TestOptions, say: Say): void {
     const test = JSON.stringify(context.name)
     if (shouldKeep(keepOf(options), failed) && context.used) say(keepFiles(context, test))
@@ -41,7 +40,7 @@ export class TestFile {
       say(`stint: ${test} leaves ${path}, which cannot be removed: ${error}`)
   }
 
-  /** From here on this file has a `TMPDIR` of its own, and `beginTest` and `endTest` look what is left in it. */
+  /** Gives this file a `TMPDIR` of its own, which `beginTest` and `endTest` check for leaks. */
   watchTmpdir(): void {
     const tmp = this.#scratch.dir('tmp')
     this.#restoreTmpdir = setEnvironment(tmpdirVariables(tmp))
@@ -52,14 +51,16 @@ export class TestFile {
     this.#leaks?.begin(test)
   }
 
-  /** Throws what a test must fail with that has left something. */
+  /** Reports the files that a test has left. Throws if the policy is to fail the test. */
   endTest(test: string, options: TestOptions, say: Say): void {
-    tellLeak(this.#leaks?.end(test), '', options, say)
+    reportLeak(this.#leaks?.end(test), '', options, say)
   }
 
-  /** All tests are over: throws what the file must fail with, if something was left by none of them. */
+  /**
+   * Reports the files left outside the tests, after the last one. Throws if the policy is to fail the file.
+   */
   endTests(options: TestOptions, say: Say): void {
-    tellLeak(this.#leaks?.close(), `${this.name ?? 'the test file'}, outside its tests`, options, say)
+    reportLeak(this.#leaks?.close(), `${this.name ?? 'the test file'}, outside its tests`, options, say)
   }
 
   close(options: TestOptions, say: Say): void {
@@ -73,7 +74,7 @@ export class TestFile {
   }
 }
 
-/** Says where they are, or why they are not: that is no reason to fail a test. */
+/** Keeps the files of a test. Returns a message either way: a failure to keep them must not fail the test. */
 function keepFiles(context: ScratchContext, test: string): string {
   try {
     return `stint: kept the files of ${test} for a day: ${context.keep()}`
@@ -82,10 +83,23 @@ function keepFiles(context: ScratchContext, test: string): string {
   }
 }
 
+/** Sets variables of this process, and so of its children; returns a function that restores them. */
+export function setEnvironment(variables: Readonly<Record<string, string>>): () => void {
+  const before = Object.keys(variables).map((name) => [name, process.env[name]] as const)
+  Object.assign(process.env, variables)
+  return () => {
+    for (const [name, value] of before)
+      if (value === undefined) delete process.env[name]
+      else process.env[name] = value
+  }
+}
+
 const key = Symbol.for('stint.test-file')
 const shared = globalThis as { [key]?: TestFile }
 
-/** The file under way, for whoever comes second: a setup file and a fixture need not be the same copy of this module. */
+/**
+ * The test file that a setup file has opened. Global, because the setup may use another copy of this module.
+ */
 export const currentTestFile = (): TestFile | undefined => shared[key]
 
 export const setCurrentTestFile = (file: TestFile | undefined): void => {

@@ -8,7 +8,8 @@ import type { ScratchContext } from '../../scratch/index.ts'
 import { scratchKey } from './scratch-key.ts'
 
 /**
- * The running test's own part of the run's scratch: gone after the test, whether it passes or fails. Needs `testEnvironment: 'stint/jest/environment'`.
+ * The context of the running test, in the scratch of the run. It is removed after the test, whether the test
+ * passes or fails. Needs `testEnvironment: 'stint/jest/environment'`.
  *
  * @example
  * test('reads its input', () => {
@@ -24,7 +25,7 @@ export function scratch(): ScratchContext {
   const context = current()
   if (context === undefined)
     throw new StintError('ARG_ERROR', 'scratch() belongs in a test or its beforeEach', {
-      hint: 'In beforeAll, or at the top level of a file, no test is running that the files could belong to.',
+      hint: 'In beforeAll, or at the top level of a file, no test is running whose files these could be.',
     })
   return context
 }

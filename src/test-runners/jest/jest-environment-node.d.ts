@@ -1,4 +1,4 @@
-// Jest comes with who tests with it; we only extend its class.
+// Jest is installed by the user; stint only extends its class.
 declare module 'jest-environment-node' {
   export const TestEnvironment: new (...args: never[]) => object
 }

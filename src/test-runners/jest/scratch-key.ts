@@ -1,2 +1,4 @@
-/** Where the environment puts the way to the running test's scratch: a test file has globals and modules of its own. */
+/**
+ * The global through which the environment passes `scratch()` to a test file, which has modules of its own.
+ */
 export const scratchKey = Symbol.for('stint.jest')

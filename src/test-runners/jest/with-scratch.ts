@@ -3,7 +3,7 @@ import { keepOf, leaksOf, type TestOptions } from '../options.ts'
 import { TestFile } from '../test-file.ts'
 import { scratchKey } from './scratch-key.ts'
 
-/** What we need of a test of jest-circus. */
+/** The part of jest-circus's test that is used here. */
 interface JestTest {
   name: string
   parent?: { name: string; parent?: JestTest['parent'] }
@@ -26,19 +26,20 @@ interface JestEnvironment {
   handleTestEvent?(event: JestEvent, state: JestState): void | Promise<void>
 }
 
-/** Options of ours stand in `testEnvironmentOptions: { stint: { keep, leaks } }`. */
+/** The options of stint are `testEnvironmentOptions: { stint: { keep, leaks } }`. */
 export interface JestProjectConfig {
   testEnvironmentOptions: { stint?: TestOptions }
 }
 
-/** Jest gives an environment its configuration and what it knows of the test file. */
+/** The constructor that Jest calls, with its configuration and the test file. */
 export type JestEnvironmentClass = new (
   config: { projectConfig: JestProjectConfig },
   context: { testPath: string; console: { log: (message: string) => void } },
 ) => JestEnvironment
 
 /**
- * A Jest environment whose tests have a scratch each (`scratch()` of `stint/jest`), and a `TMPDIR` a file.
+ * Makes a Jest environment in which each test has a scratch (`scratch()` of `stint/jest`), and each file a
+ * `TMPDIR`.
  *
  * @example
  * import { TestEnvironment } from 'jest-environment-jsdom'
@@ -58,12 +59,12 @@ export function withScratch(base: new (...args: never[]) => object): JestEnviron
       keepOf(options)
       leaksOf(options)
       const file = new TestFile('jest', testPath)
-      // Before the test file's own copy of the environment variables is made.
+      // Before `super` copies the environment variables for the test file.
       file.watchTmpdir()
       super(...args)
       this.#file = file
       this.#options = options
-      // Of what is logged, Jest shows one line of the stack; of a warning, all.
+      // Jest prints one stack line after `console.log`, and the whole stack after `console.warn`.
       this.#say = (message) => console.log(message)
       Object.assign(this.global, { [scratchKey]: () => this.#current() })
     }
@@ -82,7 +83,7 @@ export function withScratch(base: new (...args: never[]) => object): JestEnviron
       this.#file.close(this.#options, this.#say)
     }
 
-    /** The running test's, as long as there is only one. */
+    /** The context of the running test; undefined if several run concurrently. */
     #current(): ScratchContext | undefined {
       const [context, second] = this.#running.values()
       return second === undefined ? context : undefined
@@ -107,7 +108,10 @@ export function withScratch(base: new (...args: never[]) => object): JestEnviron
   return ScratchEnvironment
 }
 
-/** What the handler of an event throws would end the whole file; what it adds to these fails the test, or the file. */
+/**
+ * Adds a thrown error to those of the test or file: thrown out of an event handler, it would abort the whole
+ * file.
+ */
 function failing(errors: unknown[], act: () => void): void {
   try {
     act()
@@ -116,6 +120,6 @@ function failing(errors: unknown[], act: () => void): void {
   }
 }
 
-/** As `describe > test`; the outermost block is Jest's own. */
+/** The name as `describe > test`, without the outermost block, which Jest adds. */
 const fullName = ({ name, parent }: Pick<JestTest, 'name' | 'parent'>): string =>
   parent?.parent === undefined ? name : `${fullName(parent)} > ${name}`

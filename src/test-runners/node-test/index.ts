@@ -10,7 +10,7 @@ import { currentTestFile, setCurrentTestFile, TestFile } from '../test-file.ts'
 
 export type { KeepOptions } from '../options.ts'
 
-/** What we need of node:test's `TestContext`. */
+/** The part of node:test's `TestContext` that is used here. */
 export interface TestContextLike {
   readonly name: string
   readonly fullName?: string
@@ -25,10 +25,11 @@ interface Test {
 }
 
 const tests = new WeakMap<TestContextLike, Test>()
-const around = new AsyncLocalStorage<Test>()
+const enclosing = new AsyncLocalStorage<Test>()
 
 /**
- * The test's own part of the run's scratch: gone after the test, whether it passes or fails. That of a subtest lies in its test's, if that has one.
+ * The context of a test, in the scratch of the run. It is removed after the test, whether the test passes or
+ * fails. The context of a subtest lies within that of its test, if that has one.
  *
  * @example
  * test('reads its input', (t) => {
@@ -40,15 +41,15 @@ export function scratch(t: TestContextLike, options: KeepOptions = {}): ScratchC
   if (known !== undefined) return known.context
   keepOf(options)
   const file = currentTestFile() ?? openTestFile()
-  const outer = around.getStore()
+  const outer = enclosing.getStore()
   const test: Test = {
     context: file.context(outer === undefined ? (t.fullName ?? t.name) : t.name, outer?.context),
     failed: false,
   }
   tests.set(t, test)
-  around.enterWith(test)
+  enclosing.enterWith(test)
   t.after(() => {
-    // A test does not know yet that it fails because a subtest has.
+    // `passed` does not yet reflect the failure of a subtest.
     const failed = test.failed || t.passed === false
     if (outer !== undefined) outer.failed ||= failed
     file.finish(test.context, failed, options, (message) => t.diagnostic(message))

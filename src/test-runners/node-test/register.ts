@@ -1,4 +1,5 @@
-// For `node --require stint/node-test/register --test`: Node loads it into the process that starts the test files, and into each of those.
+// For `node --require stint/node-test/register --test`. Node loads this module into the process that starts
+// the test files, and into the process of each test file.
 import { beforeEach } from 'node:test'
 import { errorMessage } from '../../base/errors/stint-error.ts'
 import { closeRunRoot, openRunRoot } from '../run-root.ts'
@@ -7,7 +8,7 @@ import type { TestContextLike } from './index.ts'
 
 const isRunner = process.execArgv.includes('--test') && process.env.NODE_TEST_CONTEXT === undefined
 
-/** No hook is left to fail at the end of a process, only its exit code. */
+/** Runs `act` when the process exits. No test can fail by then, so an error sets the exit code. */
 function atExit(act: () => void): void {
   process.once('exit', () => {
     try {
@@ -34,7 +35,8 @@ function watchTests(file: TestFile): void {
     const t = context as unknown as TestContextLike
     const test = t.fullName ?? t.name
     file.beginTest(test)
-    // Hooks run in the order in which they were registered: this one comes after all that the test registers itself.
+    // `after` hooks run in the order of registration. Registering from within the first one puts this hook
+    // last.
     t.after(() => t.after(() => file.endTest(test, {}, (message) => t.diagnostic(message))))
   })
 }

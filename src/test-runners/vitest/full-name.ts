@@ -3,6 +3,6 @@ interface Named {
   suite?: Named
 }
 
-/** As `describe > test`. */
+/** The name of a test as `describe > test`. */
 export const fullName = ({ name, suite }: Named): string =>
   suite === undefined ? name : `${fullName(suite)} > ${name}`

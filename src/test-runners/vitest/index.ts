@@ -12,12 +12,15 @@ import { fullName } from './full-name.ts'
 export type { KeepOptions } from '../options.ts'
 
 export interface ScratchFixtures {
-  /** The test's own part of the run's scratch: gone after the test, whether it passes or fails. */
+  /**
+   * The context of the test, in the scratch of the run. It is removed after the test, whether it passes or
+   * fails.
+   */
   scratch: ScratchContext
 }
 
 /**
- * Gives your own `test` the fixture `scratch`.
+ * Adds the fixture `scratch` to your own `test`.
  *
  * @example
  * export const test = withScratch(myTest, { keep: 'on-failure' })
@@ -26,12 +29,12 @@ export function withScratch<Given>(
   test: TestAPI<Given>,
   options: KeepOptions = {},
 ): TestAPI<Given & ScratchFixtures> {
-  // A misspelt policy is told before any test runs.
+  // Throw for an invalid policy before any test runs.
   keepOf(options)
   const extended = (test as unknown as TestAPI).extend<ScratchFixtures & { scratchFile: TestFile }>({
     scratchFile: [
-      // Vitest ends its workers with a signal: what a file has made must be gone before.
-      // oxlint-disable-next-line no-empty-pattern -- Vitest reads from it what the fixture needs
+      // Vitest ends its workers with a signal, so close the file here, not at exit.
+      // oxlint-disable-next-line no-empty-pattern -- Vitest reads the names of the needed fixtures from this pattern
       async ({}, use) => {
         const opened = currentTestFile()
         const file = opened ?? new TestFile('vitest')

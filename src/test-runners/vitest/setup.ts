@@ -1,4 +1,4 @@
-// For `setupFiles`: a TMPDIR of its own for every test file, and a look at what each test leaves there.
+// For `setupFiles`: gives every test file its own TMPDIR, and checks what each test leaves there.
 import { afterAll, beforeEach } from 'vitest'
 import { setCurrentTestFile, TestFile } from '../test-file.ts'
 import { fullName } from './full-name.ts'
@@ -11,7 +11,7 @@ beforeEach(({ task, onTestFinished }) => {
   const test = fullName(task)
   file.name = task.file.name
   file.beginTest(test)
-  // Hooks first, fixtures after them, and last what was registered first: everybody has cleaned up by then.
+  // Vitest runs hooks, then fixture teardowns, then these callbacks in reverse order: this one comes last.
   onTestFinished(() => file.endTest(test, {}, console.warn))
 })
 

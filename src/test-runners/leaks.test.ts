@@ -2,7 +2,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createScratch } from '../scratch/scratch.ts'
-import { LeakWatch } from './leak-watch.ts'
+import { LeakWatch } from './leaks.ts'
 
 function watched(): {
   watch: LeakWatch
@@ -19,7 +19,7 @@ function watched(): {
   }
 }
 
-test('what a test leaves is told once, as its own', () => {
+test('a file that a test leaves is reported once, with that test', () => {
   using tmp = watched()
   tmp.leave('before')
   tmp.watch.begin('first')
@@ -31,18 +31,18 @@ test('what a test leaves is told once, as its own', () => {
   expect(tmp.watch.close()).toBe(undefined)
 })
 
-test('tests that run at once are judged together, when the last has ended and could clean up', () => {
+test('concurrent tests are judged together, after the last one has ended', () => {
   using tmp = watched()
   tmp.watch.begin('a')
-  tmp.leave('of a, for a while')
+  tmp.leave('temporary')
   tmp.watch.begin('b')
-  tmp.leave('whose')
+  tmp.leave('unattributed')
   expect(tmp.watch.end('b')).toBe(undefined)
-  tmp.take('of a, for a while')
-  expect(tmp.watch.end('a')).toEqual({ entries: ['whose'], tests: ['a', 'b'] })
+  tmp.take('temporary')
+  expect(tmp.watch.end('a')).toEqual({ entries: ['unattributed'], tests: ['a', 'b'] })
 })
 
-test('what a subtest leaves is its outermost test’s', () => {
+test('a file that a subtest leaves is reported with its outermost test', () => {
   using tmp = watched()
   tmp.watch.begin('outer')
   tmp.watch.begin('outer > inner')
@@ -51,14 +51,14 @@ test('what a subtest leaves is its outermost test’s', () => {
   expect(tmp.watch.end('outer')).toEqual({ entries: ['deep'], tests: ['outer'] })
 })
 
-test('a test that never ends is named at the end of its file', () => {
+test('a test that never ends is reported at the end of its file', () => {
   using tmp = watched()
   tmp.watch.begin('hangs')
   tmp.leave('half')
   expect(tmp.watch.close()).toEqual({ entries: ['half'], tests: ['hangs'] })
 })
 
-test('caches of Node are no leaks, nor is a temp directory that is gone', () => {
+test('caches of Node are no leaks, nor is a temp directory that was removed', () => {
   using scratch = createScratch()
   const tmp = scratch.dir('tmp')
   const watch = new LeakWatch(tmp)
