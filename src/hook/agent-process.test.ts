@@ -7,23 +7,23 @@ import { agentProcess, ancestorsOf, chooseAgent } from './agent-process.ts'
 const ancestor = (pid: number, name: string) => ({ pid, name, ppid: 0, started: 1 })
 const family = [ancestor(30, 'sh'), ancestor(20, 'node'), ancestor(10, 'bash'), ancestor(5, 'claude')]
 
-test('the agent is the one its host names, if that is above us', () => {
+test('the agent is the process that its host names, if that is an ancestor', () => {
   expect(chooseAgent('claude', { CLAUDE_PID: '5' }, family)?.pid).toBe(5)
   expect(chooseAgent('claude', { CLAUDE_PID: '99' }, family)?.pid).toBe(20)
   expect(chooseAgent('claude', { CLAUDE_PID: 'x' }, family)?.pid).toBe(20)
 })
 
-test('the variable of a Claude Code around it is not another agent’s', () => {
+test('the variable of an outer Claude Code does not name another agent', () => {
   expect(chooseAgent('codex', { CLAUDE_PID: '5' }, family)?.pid).toBe(20)
 })
 
-test('who is orphaned has no agent; where the agent is the first process, it is', () => {
+test('an orphaned hook has no agent; an agent that is process 1 is found', () => {
   expect(chooseAgent('codex', {}, [ancestor(30, 'sh'), ancestor(1, 'systemd')])).toBeUndefined()
   expect(chooseAgent('codex', {}, [ancestor(30, 'sh'), ancestor(1, 'codex')])?.pid).toBe(1)
   expect(chooseAgent('codex', {}, [])).toBeUndefined()
 })
 
-test('a name with blanks and parentheses is read as it is', async () => {
+test('a process name with blanks and parentheses is read correctly', async () => {
   await using world = new World()
   const odd = 'process.title = "a) R (b"; process.stdin.resume()'
   const child = world.start(process.execPath, ['-e', odd], { stdio: ['pipe', 'pipe', 'pipe'] })
@@ -37,12 +37,12 @@ test('a name with blanks and parentheses is read as it is', async () => {
   })
 })
 
-test('the walk goes up to the first process, and ends', () => {
+test('the ancestors end with the first process', () => {
   expect([...ancestorsOf(process.pid)].at(-1)?.ppid).toBe(0)
   expect([...ancestorsOf(0x7ffffff0)]).toEqual([{ pid: 0x7ffffff0, ppid: 0, started: null, name: '' }])
 })
 
-test('where /proc shows the processes of another namespace, nobody there is taken for the agent', async () => {
+test('if /proc shows another pid namespace, no process of it is taken for the agent', async () => {
   await using world = new HookWorld()
   const input = JSON.stringify(hookEvent('claude', 'pre', { cwd: world.workspace }))
   const agent = `require('node:child_process').execFileSync(process.execPath, ${JSON.stringify([hookBin, 'claude'])}, { input: ${JSON.stringify(input)} })

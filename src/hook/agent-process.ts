@@ -2,23 +2,23 @@ import type { Identity } from '../base/process/liveness.ts'
 import { type ProcessStat, readProcessStat, thisMachine } from '../base/process/platform.ts'
 import type { AgentName } from './hosts.ts'
 
-/** A process and who started it. */
+/** A process, with the pid of its parent. */
 export interface Ancestor extends Pick<ProcessStat, 'pid' | 'ppid' | 'name'> {
-  /** Null where the platform gives none. */
+  /** Null where the platform does not tell it. */
   started: number | null
 }
 
-/** What stands between an agent and its hook, and does not outlive it. */
+/** Programs between an agent and its hook, which end with the hook. */
 const shells = new Set(
   'sh bash dash zsh ash ksh mksh fish busybox pwsh powershell cmd.exe env timeout nice'.split(' '),
 )
 
-/** What takes over the orphans: alive as long as the machine, and nobody's agent. */
+/** Programs that adopt orphans: they live as long as the machine, and are no agent. */
 const reapers = new Set('systemd init launchd tini dumb-init docker-init catatonit s6-svscan'.split(' '))
 
 /**
- * The process a claim lives by: the agent, not this hook, which ends in a moment. Null if there is none to be
- * found, as when the agent died while its hook was starting: then only time ends the claim.
+ * Finds the agent's process, whose life the claim depends on; the hook's own ends in a moment. Null if there
+ * is none, as when the agent died while its hook started: then the claim ends only by its TTL.
  */
 export function agentProcess(
   host: AgentName,
@@ -29,7 +29,7 @@ export function agentProcess(
   return agent === undefined ? null : { pid: agent.pid, started: agent.started, ...thisMachine() }
 }
 
-/** Over plain data: the one the host names, if it is above us, else the first that is no shell. */
+/** Chooses the ancestor that the host names, or else the first that is not a shell. */
 export function chooseAgent(
   host: AgentName,
   env: NodeJS.ProcessEnv,
@@ -40,13 +40,13 @@ export function chooseAgent(
   for (const ancestor of ancestors) {
     if (ancestor.pid === said) return ancestor
     if (!shells.has(ancestor.name)) first ??= ancestor
-    // A variable is inherited by everything below: it may be that of a session around ours, or one long gone.
+    // The variable is inherited by all descendants: it may be that of an outer or a former session.
     if (first !== undefined && !(said > 0)) break
   }
   return first === undefined || reapers.has(first.name) ? undefined : first
 }
 
-/** From the given process up, as far as anybody asks. Without /proc only the first is known. */
+/** The ancestors of a process, itself first. Without /proc, only the process itself is known. */
 export function* ancestorsOf(from: number): Generator<Ancestor> {
   let pid = from
   for (let count = 0; pid > 0 && count < 64; count++) {

@@ -18,7 +18,7 @@ const read = (configured: CommandHost, host: CommandHost, moment: Moment, env = 
   return readEvent(hookEvent(host, moment, { cwd: '/w' }), { configured, name, env })
 }
 
-test.each(all)('%s, %s: is understood as what it is', (host, moment) => {
+test.each(all)('%s, %s: the event is read correctly', (host, moment) => {
   const event = read(host, host, moment)
   const codexInterrupt = host === 'codex' && moment === 'failure'
   const kinds: Partial<Record<Moment, string>> = { edit: 'pre', failure: codexInterrupt ? 'stop' : 'post' }
@@ -32,12 +32,15 @@ test.each(all)('%s, %s: is understood as what it is', (host, moment) => {
   expect(event.callId).toBe(named ? 'call-1' : undefined)
 })
 
-test.each(commandHosts)('%s is known by its events when it runs what Claude Code’s settings say', (host) => {
-  expect(read('claude', host, 'pre').host).toBe(host)
-  expect(read('claude', host, 'post').host).toBe(host)
-})
+test.each(commandHosts)(
+  '%s is recognized by its events when it runs a hook from Claude Code’s settings',
+  (host) => {
+    expect(read('claude', host, 'pre').host).toBe(host)
+    expect(read('claude', host, 'post').host).toBe(host)
+  },
+)
 
-test('Copilot under Claude Code’s name for an event sends no transcript, and is known by that', () => {
+test('Copilot is recognized in an event named as in Claude Code by the missing transcript', () => {
   const json = {
     hook_event_name: 'PreToolUse',
     session_id: 's',
@@ -50,20 +53,20 @@ test('Copilot under Claude Code’s name for an event sends no transcript, and i
   expect(event).toMatchObject({ host: 'copilot', kind: 'pre', sessionId: 's', tool: { use: 'shell' } })
 })
 
-test('Gemini’s session in the environment does not make every agent below it Gemini', () => {
+test('GEMINI_SESSION_ID alone does not make an agent Gemini', () => {
   const env = { GEMINI_SESSION_ID: 'outer' }
   expect(read('claude', 'claude', 'pre', env).host).toBe('claude')
   expect(detectHost({ session_id: 'outer', timestamp: 't' }, { configured: 'claude', env })).toBe('gemini')
 })
 
-test('an event that is none of ours has no meaning', () => {
+test('an unknown event has no kind', () => {
   expect(
     readEvent({ hook_event_name: 'SubagentStart' }, { configured: 'claude', env: {} }).kind,
   ).toBeUndefined()
   expect(readEvent({ hook_event_name: 'toString' }, { configured: 'claude', env: {} }).kind).toBeUndefined()
 })
 
-test('a blank session counts as none, a subagent is noted, so is work in the background', () => {
+test('a blank session id counts as missing; subagents and background tasks are noted', () => {
   const json = { session_id: ' ', agent_id: 'x', background_tasks: [{}], hook_event_name: 'Stop' }
   expect(readEvent(json, { configured: 'claude', env: {} })).toMatchObject({
     sessionId: undefined,
@@ -72,7 +75,7 @@ test('a blank session counts as none, a subagent is noted, so is work in the bac
   })
 })
 
-test('a patch names all files it touches, once', () => {
+test('each file of a patch is listed once', () => {
   const command = `*** Begin Patch
 *** Add File: a.ts
 +*** Update File: not this
@@ -90,6 +93,6 @@ test.each([
   [{ command: 'npm test --token x' }, 'Claude Code: Bash npm'],
   [{ command: 'TOKEN=x deploy' }, 'Claude Code: Bash'],
   [{}, 'Claude Code: Bash'],
-])('what a command is for is said without its arguments: %j', (input, purpose) => {
+])('the purpose of a command leaves its arguments out: %j', (input, purpose) => {
   expect(purposeOf({ host: 'claude', tool: { name: 'Bash', use: 'shell', input } }, String)).toBe(purpose)
 })

@@ -7,7 +7,7 @@ import { gitCheckLine } from '../hook-install/git/guard-text.ts'
 import { changesBranch } from './git-guard.ts'
 import { hosts } from './hosts.ts'
 
-/** A repository with one commit, and our checks as its hooks. */
+/** A repository with one commit and the guard as its hooks. */
 class Repository extends HookWorld {
   constructor(program: readonly string[] = [process.execPath, hookBin], failClosed = false) {
     super()
@@ -44,14 +44,14 @@ const sleeper = async (world: HookWorld) => {
   await world.lock(['acquire', '--session', 'holder', '--pid', String(pid), '--purpose', 'a refactoring'])
 }
 
-test('nobody holds it: commits and branches are free', async () => {
+test('an unclaimed workspace allows commits and branch changes', async () => {
   await using world = new Repository()
   expect((await world.commit()).code).toBe(0)
   expect((await world.git(['checkout', '-q', '-b', 'other'])).code).toBe(0)
   expect((await world.git(['tag', 'v1'])).code).toBe(0)
 })
 
-test('while another session holds it, a commit is refused: who, and how to go on all the same', async () => {
+test('a commit is refused while another session holds the workspace, with its name and the bypass', async () => {
   await using world = new Repository()
   await sleeper(world)
   const { code, stderr } = await world.commit()
@@ -64,7 +64,7 @@ test('while another session holds it, a commit is refused: who, and how to go on
   expect((await world.commit({ STINT_BYPASS: '1' })).code).toBe(0)
 })
 
-test('so is whatever moves a branch without pre-commit; tags, notes and remote branches are not', async () => {
+test('every other change of a branch is refused as well; tags, notes and remote branches are not', async () => {
   await using world = new Repository()
   await world.commit()
   await sleeper(world)
@@ -87,7 +87,7 @@ test('so is whatever moves a branch without pre-commit; tags, notes and remote b
     expect((await world.git(args)).code, args.join(' ')).toBe(0)
 })
 
-test('the holder’s own git goes through: by its session, or because a holder started it', async () => {
+test('git of the holder is allowed: by its session variable, or as a descendant of the holder', async () => {
   await using world = new Repository()
   await sleeper(world)
   expect((await world.commit({ STINT_SESSION_ID: 'holder' })).code).toBe(0)
@@ -108,13 +108,13 @@ test('the holder’s own git goes through: by its session, or because a holder s
   expect([code, stderr]).toEqual([0, ''])
 })
 
-test('a session that holds only some files keeps nobody from committing', async () => {
+test('a claim on single files does not refuse commits', async () => {
   await using world = new Repository()
   await world.lock(['acquire', '--session', 'holder', '--path', 'src'])
   expect((await world.commit()).code).toBe(0)
 })
 
-test('in a subdirectory, and of a linked worktree only its own claim counts', async () => {
+test('the guard works in a subdirectory, and a linked worktree has its own claim', async () => {
   await using world = new Repository()
   mkdirSync(join(world.workspace, 'sub'))
   await world.git(['worktree', 'add', '-q', '../linked', '-b', 'linked'])
@@ -132,7 +132,7 @@ test('in a subdirectory, and of a linked worktree only its own claim counts', as
 test.each([
   ['no such script', [process.execPath, '/nowhere/stint-hook.cjs']],
   ['no such command', ['/nowhere/node', hookBin]],
-])('%s: git goes on as if there were no hook, unless it is to fail closed', async (_, program) => {
+])('%s: git works as without the hook, unless it fails closed', async (_, program) => {
   await using world = new Repository(program)
   await sleeper(world)
   expect((await world.commit()).code).toBe(0)
@@ -140,7 +140,7 @@ test.each([
   expect((await closed.commit()).code).toBe(1)
 })
 
-test('a home that cannot be used keeps nobody from committing; with --fail-closed it does', async () => {
+test('an unusable home allows commits, unless --fail-closed is given', async () => {
   await using world = new Repository()
   writeFileSync(world.home, 'a file')
   expect((await world.commit()).code).toBe(0)
@@ -154,7 +154,7 @@ test('a home that cannot be used keeps nobody from committing; with --fail-close
 
 const lines = (text: string) => () => text
 
-test('only what is prepared, and only HEAD and branches that really change', () => {
+test('only the state prepared counts, and only HEAD and branches that really change', () => {
   const zero = '0'.repeat(40)
   const one = '1'.repeat(40)
   const prepared = (text: string) =>

@@ -2,15 +2,15 @@ import { type Claim, findWorkspace, isInForce, type Register, WorkspaceClaims } 
 import type { Ancestor } from './agent-process.ts'
 import { gitRefusal, pass, type Verdict } from './verdict.ts'
 
-/** What git says: which hook, its arguments, and for `reference-transaction` the lines on stdin. */
+/** The hook that git runs, its first argument, and for `reference-transaction` the lines on stdin. */
 export interface GitCall {
   hook: string | undefined
   state: string | undefined
-  /** Read only if it matters. */
+  /** Reads stdin; called only if the lines matter. */
   lines: () => string
 }
 
-/** Who runs git. */
+/** The process that runs git. */
 export interface GitCaller {
   env: NodeJS.ProcessEnv
   ancestors: readonly Ancestor[]
@@ -19,8 +19,8 @@ export interface GitCaller {
 }
 
 /**
- * A shell can go round any tool's hook; what it does with git comes by here. Refuses a commit, or a move of a
- * branch, while another session holds the whole workspace. Claims nothing itself.
+ * Refuses a commit or a change of a branch while another session holds the whole workspace. An agent's shell
+ * can bypass the hooks of tools, but not those of git. Claims nothing itself.
  */
 export function guardGit(call: GitCall, caller: GitCaller): Verdict {
   if (caller.env.STINT_BYPASS === '1' || !changesBranch(call)) return pass
@@ -32,7 +32,7 @@ export function guardGit(call: GitCall, caller: GitCaller): Verdict {
   return by === undefined ? pass : { block: true, reason: gitRefusal(workspace.path, by, observation) }
 }
 
-/** Only what is prepared can still be refused; only `HEAD` and branches are somebody's work. */
+/** True if the hook can still refuse, and `HEAD` or a branch changes. */
 export function changesBranch({ hook, state, lines }: GitCall): boolean {
   if (hook === 'pre-commit') return true
   if (hook !== 'reference-transaction' || state !== 'prepared') return false
@@ -44,12 +44,12 @@ export function changesBranch({ hook, state, lines }: GitCall): boolean {
     })
 }
 
-/** Where agents put their session for what they start. */
+/** Variables in which agents pass their session to their children. */
 const sessionVariables = ['STINT_SESSION_ID', 'CLAUDE_CODE_SESSION_ID', 'GEMINI_SESSION_ID']
 
 /**
- * A git process is the holder's if it says so, or if a holder started it. A person at a terminal is another
- * session.
+ * True if a variable names the claim's session, or a holder is an ancestor. A person at a terminal has
+ * neither.
  */
 function belongsTo(claim: Claim, { env, ancestors }: Pick<GitCaller, 'env' | 'ancestors'>): boolean {
   if (sessionVariables.some((name) => env[name] === claim.session_id)) return true

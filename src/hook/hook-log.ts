@@ -4,7 +4,7 @@ import { ensureHomeDirectory, stintHome } from '../base/fs/home.ts'
 import { appendPrivateFile } from '../base/fs/private-file.ts'
 import { redactRawEnvironmentSecrets } from '../secrets/index.ts'
 
-/** One warning: a hook that could not do its work, and let the agent go on. */
+/** A fault of a hook, which let the agent go on. */
 export interface HookWarning {
   agent: string
   event: string
@@ -13,26 +13,23 @@ export interface HookWarning {
 }
 
 const maxBytes = 256 << 10
-/** Of each field: an event may have anything in it. */
+/** Characters kept of each field. */
 const maxLength = 2000
 
 const hookLogPath = (home: string): string => join(home, 'hook.log')
 
-/**
- * Notes it in `hook.log` in the home, a line of JSON; the last two times 256 KiB are kept. Never fails: it is
- * about failures.
- */
+/** Appends a line of JSON to `hook.log` in the home, and keeps the last 512 KiB. Never throws. */
 export function noteWarning(warning: HookWarning, env: NodeJS.ProcessEnv = process.env): void {
   try {
     const home = stintHome(env)
     ensureHomeDirectory(home)
     const path = hookLogPath(home)
     const stat = lstatSync(path, { throwIfNoEntry: false })
-    // A link, or anything else somebody has put there, is not ours to write to.
+    // Do not write through a link, or into anything else than a regular file.
     if (stat !== undefined && !stat.isFile()) return
     if (stat !== undefined && stat.size > maxBytes) renameSync(path, `${path}.1`)
     const at = new Date().toISOString()
-    // A secret that is cut in two, or written as JSON, would not be found.
+    // Redact before cutting and encoding: a secret that is cut in two or JSON-escaped would not be found.
     const [agent, event, session, text] = [
       warning.agent,
       warning.event,
@@ -41,6 +38,6 @@ export function noteWarning(warning: HookWarning, env: NodeJS.ProcessEnv = proce
     ].map((field) => field && redactRawEnvironmentSecrets(field, env).slice(0, maxLength))
     appendPrivateFile(path, `${JSON.stringify({ at, agent, event, session, warning: text })}\n`)
   } catch {
-    // A home that cannot be written to is often what the warning is about.
+    // An unwritable home is often the very fault to report.
   }
 }

@@ -13,7 +13,7 @@ import { until } from '../../test/support/world.ts'
 
 const held = ({ claims: [claim] }: HookWorld) => claim
 
-/** Which processes hold the workspace, and how many calls each has in flight. */
+/** The processes that hold the workspace, each with its number of calls in flight. */
 const holders = (world: HookWorld) =>
   held(world)?.holders.map(({ pid, calls }) => ({ pid, calls: calls.length }))
 
@@ -23,7 +23,7 @@ const hookLog = (world: HookWorld): string => {
 }
 
 test.each(commandHosts)(
-  '%s: the first session gets the workspace, the second hears who has it',
+  '%s: the first session gets the workspace, the second is refused with the name of the holder',
   async (host) => {
     await using world = new HookWorld()
     const first = await world.hook(host, 'pre', { session: 'first' })
@@ -44,7 +44,7 @@ test.each(commandHosts)(
 )
 
 test.each(commandHosts)(
-  '%s: a call is counted until it ends, the turn gives the workspace back',
+  '%s: a call counts until it ends, and the end of the turn releases the workspace',
   async (host) => {
     await using world = new HookWorld()
     await world.hook(host, 'start', { session: 'first' })
@@ -55,7 +55,7 @@ test.each(commandHosts)(
     await world.hook(host, 'post', { session: 'first', call: 'one' })
     expect(holders(world)).toEqual([{ pid: process.pid, calls: 1 }])
     await world.hook(host, 'failure', { session: 'first', call: 'two' })
-    // Codex says nothing of a call that failed; its user breaking off the turn ends that.
+    // Codex sends no event for a failed call; the user's interrupt ends the turn instead.
     if (host === 'codex') expect(held(world)).toBeUndefined()
     else expect(held(world)).toMatchObject({ session_id: 'first', standing: 'fresh' })
     await world.hook(host, 'pre', { session: 'first', call: 'three' })
@@ -70,7 +70,7 @@ test.each(commandHosts)(
   },
 )
 
-test.each(commandHosts)('%s: events of another session change nothing', async (host) => {
+test.each(commandHosts)('%s: events of another session do not change the claim', async (host) => {
   await using world = new HookWorld()
   await world.hook(host, 'pre', { session: 'first' })
   for (const moment of ['post', 'failure', 'prompt', 'stop', 'start', 'end'] as const)
@@ -81,21 +81,18 @@ test.each(commandHosts)('%s: events of another session change nothing', async (h
   expect(held(world)).toMatchObject({ session_id: 'first', standing: 'busy' })
 })
 
-test.each(commandHosts)(
-  '%s: held for the session, the workspace stays its own after the turn',
-  async (host) => {
-    await using world = new HookWorld()
-    const choices = { hold: 'session' } as const
-    await world.hook(host, 'pre', { session: 'first', choices })
-    await world.hook(host, 'stop', { session: 'first', choices })
-    expect(held(world)).toMatchObject({ session_id: 'first', standing: 'fresh' })
-    expect(await world.hook(host, 'pre', { session: 'second', choices })).toMatchObject({ allowed: false })
-    await world.hook(host, 'end', { session: 'first', choices })
-    expect(held(world)).toBeUndefined()
-  },
-)
+test.each(commandHosts)('%s: with --hold session, the claim outlives the turn', async (host) => {
+  await using world = new HookWorld()
+  const choices = { hold: 'session' } as const
+  await world.hook(host, 'pre', { session: 'first', choices })
+  await world.hook(host, 'stop', { session: 'first', choices })
+  expect(held(world)).toMatchObject({ session_id: 'first', standing: 'fresh' })
+  expect(await world.hook(host, 'pre', { session: 'second', choices })).toMatchObject({ allowed: false })
+  await world.hook(host, 'end', { session: 'first', choices })
+  expect(held(world)).toBeUndefined()
+})
 
-test.each(commandHosts)('%s: by paths, only what touches the same file is refused', async (host) => {
+test.each(commandHosts)('%s: with --scope paths, only a call on the same file is refused', async (host) => {
   await using world = new HookWorld()
   const choices = { scope: 'paths' } as const
   mkdirSync(join(world.workspace, 'src'))
@@ -125,7 +122,7 @@ const nonsense = {
     '{"session_id": 7, "cwd": [], "tool_name": {}, "tool_input": 3, "hook_event_name": {"toString": 0, "valueOf": 0}}',
 }
 
-test.each(commandHosts)('%s: nonsense on stdin blocks nobody', async (host) => {
+test.each(commandHosts)('%s: invalid input on stdin blocks nothing', async (host) => {
   await using world = new HookWorld()
   await world.hook(host, 'pre', { session: 'first' })
   for (const [what, input] of Object.entries(nonsense)) {
@@ -138,7 +135,7 @@ test.each(commandHosts)('%s: nonsense on stdin blocks nobody', async (host) => {
       stdout: '',
       stderr: '',
     })
-    // What is an object may be an event of a later version: it is none of ours.
+    // An object may be an event of a later version, which stint ignores.
     if (!input.endsWith('}'))
       expect(JSON.parse(hookLog(world)), what).toMatchObject({
         agent: host,
@@ -148,14 +145,14 @@ test.each(commandHosts)('%s: nonsense on stdin blocks nobody', async (host) => {
   expect(held(world)).toMatchObject({ session_id: 'first' })
 })
 
-test.each(commandHosts)('%s: with --fail-closed, what cannot be understood is refused', async (host) => {
+test.each(commandHosts)('%s: with --fail-closed, an invalid event is refused', async (host) => {
   await using world = new HookWorld()
   const { allowed, reason } = await world.hook(host, 'pre', { input: '', choices: { failClosed: true } })
   expect(allowed).toBe(false)
   expect(reason).toContain('--fail-closed')
 })
 
-test.each(commandHosts)('%s: 5 MB on stdin are read to the end', async (host) => {
+test.each(commandHosts)('%s: an event of 5 MB is read to its end', async (host) => {
   await using world = new HookWorld()
   await world.hook(host, 'pre', { session: 'first' })
   const big = JSON.parse(editEvent(world, host)) as Record<string, unknown>
@@ -171,20 +168,20 @@ test.each(commandHosts)('%s: 5 MB on stdin are read to the end', async (host) =>
 const editEvent = (world: HookWorld, host: CommandHost): string =>
   JSON.stringify(hookEvent(host, 'edit', { session: 'second', cwd: world.workspace }))
 
-test.each(commandHosts)('%s: a refusal is not lost with a stdout that nobody reads', async (host) => {
+test.each(commandHosts)('%s: a refusal is not lost if stdout is not read', async (host) => {
   await using world = new HookWorld()
   await world.hook(host, 'pre', { session: 'first' })
   const closed = world.startHook(host, 'pre', { session: 'second', line: `exec >&-; ${lineOf(host, 'pre')}` })
   expect(outcome(host, await closed.finished)).toMatchObject({ allowed: false })
-  const deaf = await world.startUnheard(host, 'pre', { session: 'second' })
-  expect(outcome(host, deaf)).toMatchObject({ allowed: false })
+  const unread = await world.startUnread(host, 'pre', { session: 'second' })
+  expect(outcome(host, unread)).toMatchObject({ allowed: false })
 })
 
 test.each(commandHosts)(
-  '%s: a hook killed for taking too long leaves nothing behind, and blocks nobody',
+  '%s: a hook that its host kills for a timeout leaves nothing behind, and blocks nothing',
   async (host) => {
     await using world = new HookWorld()
-    // Its host has written half of the event.
+    // The host has written half of the event.
     const slow = world.startUnfinished(
       `exec ${lineOf(host, 'pre').replace(/ \|\| .*/, '')}`,
       '{"session_id":',
@@ -199,7 +196,7 @@ test.each(commandHosts)(
 )
 
 test.each(commandHosts)(
-  '%s: answers as soon as the event is whole, even if stdin stays open',
+  '%s: responds as soon as the event is complete, even if stdin stays open',
   async (host) => {
     await using world = new HookWorld()
     await world.hook(host, 'pre', { session: 'first' })
@@ -226,28 +223,25 @@ test.each(commandHosts)('%s: an installation that is missing or broken blocks no
   }
 })
 
-test.each(commandHosts)(
-  '%s: a home that cannot be used blocks no tool, unless it is to fail closed',
-  async (host) => {
-    await using world = new HookWorld()
-    writeFileSync(world.home, 'a file where a directory should be')
-    expect(await world.hook(host, 'pre')).toMatchObject({ allowed: true, ended: { code: 0, stdout: '' } })
-    expect(await world.hook(host, 'pre', { choices: { failClosed: true } })).toMatchObject({ allowed: false })
-    const after = await world.hook(host, 'stop', { choices: { failClosed: true } })
-    expect(after.ended).toMatchObject({ code: 0, stdout: '' })
-    rmSync(world.home)
-    mkdirSync(world.home, { mode: 0o700 })
-    expect(await world.hook(host, 'pre')).toMatchObject({ allowed: true })
-  },
-)
+test.each(commandHosts)('%s: an unusable home blocks no tool, unless the hook fails closed', async (host) => {
+  await using world = new HookWorld()
+  writeFileSync(world.home, 'a file where a directory should be')
+  expect(await world.hook(host, 'pre')).toMatchObject({ allowed: true, ended: { code: 0, stdout: '' } })
+  expect(await world.hook(host, 'pre', { choices: { failClosed: true } })).toMatchObject({ allowed: false })
+  const after = await world.hook(host, 'stop', { choices: { failClosed: true } })
+  expect(after.ended).toMatchObject({ code: 0, stdout: '' })
+  rmSync(world.home)
+  mkdirSync(world.home, { mode: 0o700 })
+  expect(await world.hook(host, 'pre')).toMatchObject({ allowed: true })
+})
 
-test('with --fail-closed Cursor is told "allow" in so many words, and only then', async () => {
+test('Cursor gets an explicit "allow" with --fail-closed, and only then', async () => {
   await using world = new HookWorld()
   const { ended } = await world.hook('cursor', 'pre', { choices: { failClosed: true } })
   expect(JSON.parse(ended.stdout)).toEqual({ permission: 'allow' })
 })
 
-test('a warning is recorded once a fault, without secrets, and there is an end to the log', async () => {
+test('each fault is logged once, without secrets, and the log is bounded', async () => {
   await using world = new HookWorld()
   world.env.MY_API_TOKEN = 'hush-hush-token'
   const cwd = '/nowhere/hush-hush-token'
@@ -267,7 +261,7 @@ test('a warning is recorded once a fault, without secrets, and there is an end t
   expect(readFileSync(`${log}.1`, 'utf8')).toHaveLength(300_000)
 })
 
-test('whatever an event has in it: no line of the log is long, and no secret in it is cut or quoted in two', async () => {
+test('no line of the log is long, and none contains a part of a secret, whatever the event contains', async () => {
   await using world = new HookWorld()
   Object.assign(world.env, {
     MY_TOKEN: 'say "hush"\nplease',
@@ -284,7 +278,7 @@ test('whatever an event has in it: no line of the log is long, and no secret in 
   expect(log).not.toMatch(/hush|more/)
 })
 
-test('a model calls its command what it likes: no secret of the environment gets into the purpose', async () => {
+test('no secret of the environment gets into the purpose, however the model describes its command', async () => {
   await using world = new HookWorld()
   world.env.DEPLOY_KEY = 'abc123secret'
   const input = JSON.stringify({
@@ -302,7 +296,7 @@ test('a model calls its command what it likes: no secret of the environment gets
   })
 })
 
-test('a secret in a description that is cut, or has several lines, does not get into the purpose', async () => {
+test('a secret in a long or multi-line description does not get into the purpose', async () => {
   await using world = new HookWorld()
   world.env.DEPLOY_KEY = `begin\n${'abc123'.repeat(20)}\nend`
   const event = hookEvent('claude', 'pre', { cwd: world.workspace })
@@ -311,7 +305,7 @@ test('a secret in a description that is cut, or has several lines, does not get 
   expect(JSON.stringify(held(world))).not.toContain('abc')
 })
 
-test('what only reads needs no claim, and STINT_BYPASS=1 asks for none', async () => {
+test('a tool that only reads needs no claim, and STINT_BYPASS=1 skips the check', async () => {
   await using world = new HookWorld()
   await world.hook('claude', 'pre', { session: 'first' })
   const event = JSON.parse(
@@ -323,7 +317,7 @@ test('what only reads needs no claim, and STINT_BYPASS=1 asks for none', async (
   expect(await world.hook('claude', 'pre', { session: 'second' })).toMatchObject({ allowed: true })
 })
 
-test('stint-hook says what it takes', async () => {
+test('stint-hook prints its usage for invalid arguments', async () => {
   await using world = new HookWorld()
   for (const line of ['', 'emacs', 'claude --scope everything', 'claude --what', 'claude --hold']) {
     const { code, stderr } = await world.start('sh', [

@@ -1,30 +1,29 @@
 /**
- * The agents whose tool calls stint can stop, and what each must be told to call. The installer writes its
- * settings from this table, and the hook reads events by it: neither can know an event that the other does
- * not.
+ * The agents whose tool calls stint can refuse, and the events to register with each. The installer writes
+ * settings from this table and the hook reads events by it, so the two cannot disagree.
  */
 export type AgentName = 'claude' | 'codex' | 'cursor' | 'copilot' | 'gemini' | 'opencode' | 'git'
 
-/** What an event means for a claim, whatever its host calls it. */
+/** The meaning of an event for a claim, whatever its host calls it. */
 export type EventKind =
-  /** A tool is about to run: needs the claim. */
+  /** A tool is about to run, and needs the claim. */
   | 'pre'
-  /** It has run, or failed. */
+  /** A tool has run, or failed. */
   | 'post'
-  /** The user has spoken: nothing of before can still be running. */
+  /** The user has sent a prompt: no earlier call can still be running. */
   | 'prompt'
-  /** The turn is over, or was broken off. */
+  /** The turn has ended, or was cancelled. */
   | 'stop'
-  /** A session begins, is resumed, or goes on under another name. */
+  /** A session begins, is resumed, or continues under another id. */
   | 'start'
   | 'end'
 
-/** An event that must be registered. */
+/** An event to register with a host. */
 export interface HostEvent {
-  /** As the host's settings spell it. */
+  /** The name in the host's settings. */
   readonly name: string
   readonly kind: EventKind
-  /** The tools it is for, in the host's own syntax; absent where the host takes none. */
+  /** The tools, in the host's own syntax; absent if the host takes no matcher. */
   readonly matcher?: string
   /** In the host's own unit: Gemini counts milliseconds, the others seconds. */
   readonly timeout?: number
@@ -32,20 +31,19 @@ export interface HostEvent {
 
 export interface Host {
   readonly name: AgentName
-  /** As people call it. */
+  /** The name for people. */
   readonly title: string
   readonly events: readonly HostEvent[]
-  /** False: the event's name is not in its JSON, and goes onto the command line (`--event`). */
+  /** False if the JSON lacks the event's name, which is then passed on the command line (`--event`). */
   readonly namesEvent: boolean
   /**
-   * What the host makes of a hook that cannot be started or ends with an exit code of its own. `closed`: it
-   * blocks the tool, so a missing installation would block every one, unless the command itself sees to it
-   * (see `commandLine`).
+   * How the host treats a hook that cannot be started or exits with an unknown code. `closed`: it blocks the
+   * tool, so the command line must turn such codes into 0 (see `commandLine`).
    */
   readonly onCrash: 'open' | 'closed'
   /**
-   * What to add to an entry of kind `pre` so that the host itself blocks when the hook fails; absent: it has
-   * no such setting.
+   * Added to an entry of kind `pre`, makes the host block when the hook fails; absent if it has no such
+   * setting.
    */
   readonly failClosed?: Readonly<Record<string, string | boolean>>
   /** Tools that change files named in their input. */
@@ -58,7 +56,7 @@ const claudeTools = 'Edit|Write|MultiEdit|NotebookEdit|Bash'
 const codexTools = 'Bash|apply_patch'
 const cursorTools = 'Shell|Write|Delete'
 const copilotTools = 'bash|powershell|write_bash|write_powershell|edit|create|apply_patch|str_replace_editor'
-// An unanchored regular expression to Gemini: `replace` alone would match more than the tool of that name.
+// Gemini reads this as an unanchored regular expression: a bare `replace` would match other tools, too.
 const geminiTools = '^(run_shell_command|write_file|replace)$'
 
 const claude: Host = {
@@ -95,13 +93,13 @@ const codex: Host = {
     { name: 'Stop', kind: 'stop', timeout: 3 },
     { name: 'Interrupt', kind: 'stop', timeout: 3 },
     { name: 'SessionStart', kind: 'start', timeout: 3 },
-    // Codex gives these two no more than 3 s.
+    // Codex allows at most 3 s for SessionStart and SessionEnd.
     { name: 'SessionEnd', kind: 'end', timeout: 3 },
   ],
 }
 
 /**
- * Not an agent, but where every agent's shell ends up. `reference-transaction` only in its state `prepared`.
+ * Not an agent, but used by every agent's shell. Only the state `prepared` of `reference-transaction` counts.
  */
 const git: Host = {
   name: 'git',
@@ -170,7 +168,7 @@ const gemini: Host = {
   ],
 }
 
-/** Loads a plugin into its own process: there are no commands to register. */
+/** OpenCode loads a plugin into its own process: there are no commands to register. */
 const opencode: Host = {
   name: 'opencode',
   title: 'OpenCode',
@@ -181,7 +179,7 @@ const opencode: Host = {
   events: [],
 }
 
-/** In the order in which they are listed everywhere: git, which is no agent, is the last. */
+/** In the order of all lists; git, which is not an agent, comes last. */
 export const hosts: Readonly<Record<AgentName, Host>> = {
   claude,
   codex,

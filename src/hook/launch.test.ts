@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { type CommandHost, HookWorld, lineOf, type Moment, outcome } from '../../test/support/hook-host.ts'
 import { projectRoot } from '../../test/support/world.ts'
 
-/** A copy of what is installed, and hooks that are started from there. */
+/** A copy of the installation, and hooks started from it. */
 class Installed extends HookWorld {
   readonly bin = join(this.tmp, 'bin')
 
@@ -29,7 +29,7 @@ class Installed extends HookWorld {
   }
 }
 
-test('compiled code is kept of tool calls, not of what else comes first', async () => {
+test('a tool call makes the code cache, other events do not', async () => {
   await using world = new Installed()
   await world.fire('claude', 'start')
   await world.fire('claude', 'prompt')
@@ -42,7 +42,7 @@ test('compiled code is kept of tool calls, not of what else comes first', async 
   expect(readdirSync(join(world.home, 'hook-queue'))).toHaveLength(2)
 })
 
-test('compiled code that is damaged is done without, and made anew', async () => {
+test('a damaged code cache is ignored and made again', async () => {
   await using world = new Installed()
   await world.fire('claude', 'pre')
   const cache = readdirSync(world.bin).find((name) => name.endsWith('.cache')) ?? ''

@@ -4,22 +4,23 @@ import { Script } from 'node:vm'
 import { saveCompiled } from '../base/process/compiled-code.ts'
 
 /**
- * Starts the hook from code that V8 has compiled before: an agent waits for this at every tool call, and
- * compiling takes longer than all the hook does. The cache lies beside the code, where only whoever may
- * change the code may write, and is named after it: made by the first tool call that can, never needed.
+ * Starts the hook from a V8 code cache: an agent waits for the hook at every tool call, and compiling takes
+ * longer than running it. The cache lies beside the code, where only a user who may change the code may
+ * write, and is named after its hash. The first tool call that may write there makes it; without it, the hook
+ * works as well.
  */
 declare const BUILDS: Readonly<Record<string, string>>
 
-/** More than any of the files has. */
+/** Larger than any of the files. */
 const maxBytes = 1 << 20
 
 const toSave: (() => void)[] = []
 
 const { worthKeeping } = load('hook-main') as { worthKeeping: boolean }
-// Another event would leave a cache without what a tool call needs, for good.
+// Only a tool call makes the cache: that of another event would lack the functions that tool calls need.
 if (worthKeeping) for (const save of toSave) save()
 
-/** A module of ours. */
+/** Loads a CommonJS module from its cache, or compiles it. */
 function load(name: string): unknown {
   const file = join(__dirname, `${name}.cjs`)
   const cache = join(__dirname, `${name}-${BUILDS[name]}-${process.version}-${process.arch}.cache`)
@@ -44,9 +45,7 @@ function tryRead(path: string): Buffer | undefined {
   }
 }
 
-/**
- * With the calls that the hook needs anyway: Node compiles each of its own functions when it is first used.
- */
+/** Uses only calls that the hook needs anyway: Node compiles its own functions at their first use. */
 function read(path: string): Buffer {
   const fd = openSync(path, 'r')
   const bytes = Buffer.allocUnsafeSlow(maxBytes)

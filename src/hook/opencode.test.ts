@@ -9,7 +9,7 @@ import { filesystemStore } from '../session/files/store.ts'
 
 const plugin = pathToFileURL(join(projectRoot, 'dist/bin/opencode-plugin.mjs')).href
 
-/** Runs steps in a process that has loaded the plugin as OpenCode does; each step's outcome is a line. */
+/** Runs steps in a process that has loaded the plugin as OpenCode does; returns a line per step. */
 async function inOpenCode(world: HookWorld, steps: string, choices = '{}') {
   const file = join(world.tmp, 'host.mjs')
   writeFileSync(
@@ -45,7 +45,7 @@ ${steps}`,
 const named = (session: string) =>
   expect.stringMatching(new RegExp(`^parallel session lock held by ${session} \\(pid \\d+\\) — `))
 
-test('one session of a process holds it, the other hears of it until the first is idle', async () => {
+test('one session holds the workspace, another of the same process is refused until the first is idle', async () => {
   await using world = new HookWorld()
   const said = await inOpenCode(
     world,
@@ -55,7 +55,7 @@ test('one session of a process holds it, the other hears of it until the first i
   expect(said).toEqual(['allowed', named('one'), named('one'), 'allowed', named('two')])
 })
 
-test('a subagent is its parent’s, whether it was announced or has to be asked for', async () => {
+test('a subagent counts as its parent, whether its session was announced or OpenCode must be asked', async () => {
   await using world = new HookWorld()
   const said = await inOpenCode(
     world,
@@ -67,7 +67,7 @@ test('a subagent is its parent’s, whether it was announced or has to be asked 
   expect(said).toEqual(['allowed', 'allowed', 'allowed', named('one'), { STINT_SESSION_ID: 'one' }])
 })
 
-test('a turn that fails, a session that is deleted, and the end of OpenCode give it back', async () => {
+test('a failed turn, a deleted session and the end of OpenCode release the workspace', async () => {
   await using world = new HookWorld()
   const said = await inOpenCode(
     world,
@@ -79,7 +79,7 @@ test('a turn that fails, a session that is deleted, and the end of OpenCode give
   expect(dataOf(await world.lock(['status'])).claims).toEqual([])
 })
 
-test('only events that can change a claim ask for the parent of their session', async () => {
+test('only events that can change a claim ask OpenCode for the parent session', async () => {
   await using world = new HookWorld()
   const said = await inOpenCode(
     world,
@@ -89,7 +89,7 @@ test('only events that can change a claim ask for the parent of their session', 
   expect(said).toEqual([[], ['unknown']])
 })
 
-test('by paths: an edit claims its file; what only reads claims nothing', async () => {
+test('with scope paths, an edit claims its file, and a tool that only reads claims nothing', async () => {
   await using world = new HookWorld()
   const said = await inOpenCode(
     world,
@@ -100,7 +100,7 @@ test('by paths: an edit claims its file; what only reads claims nothing', async 
   expect(said).toEqual(['allowed', 'allowed', named('one'), 'allowed', 'allowed'])
 })
 
-test('a home that cannot be used blocks nothing, unless it is to fail closed', async () => {
+test('an unusable home blocks nothing, unless the plugin fails closed', async () => {
   await using world = new HookWorld()
   writeFileSync(world.home, 'a file')
   expect(await inOpenCode(world, `await before('one', 'a')`)).toEqual(['allowed'])
@@ -110,7 +110,7 @@ test('a home that cannot be used blocks nothing, unless it is to fail closed', a
   expect(readFileSync(world.home, 'utf8')).toBe('a file')
 })
 
-test('a refusal stands, even if it cannot be recorded', async () => {
+test('a refusal stands even if it cannot be recorded', async () => {
   await using world = new HookWorld()
   const steps = `await before('one', 'a')
 import { rmSync, symlinkSync } from 'node:fs'
@@ -120,14 +120,14 @@ await before('two', 'b')`
   expect(await inOpenCode(world, steps, '{ record: true }')).toEqual(['allowed', named('one')])
 })
 
-test('the session of a dead OpenCode blocks nobody', async () => {
+test('the session of a dead OpenCode blocks no other session', async () => {
   await using world = new HookWorld()
   expect(await inOpenCode(world, `await before('one', 'a')`)).toEqual(['allowed'])
   expect(existsSync(world.locks)).toBe(true)
   expect(await inOpenCode(world, `await before('two', 'a')`)).toEqual(['allowed'])
 })
 
-test('with `record`, calls get into the session while OpenCode goes on', async () => {
+test('with `record`, calls are written into the session while OpenCode goes on', async () => {
   await using world = new HookWorld()
   await inOpenCode(
     world,

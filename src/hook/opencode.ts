@@ -20,13 +20,13 @@ export interface SessionSource {
   session: { get(request: { path: { id: string } }): Promise<{ data?: { parentID?: string } }> }
 }
 
-/** As much of what OpenCode gives a plugin as we use. */
+/** The part of OpenCode's plugin input that stint uses. */
 export interface PluginInput {
   directory: string
   client?: SessionSource
 }
 
-/** As much of its hooks as we have. */
+/** The plugin hooks of OpenCode that stint implements. */
 export interface PluginHooks {
   'tool.execute.before'(
     input: { tool: string; sessionID: string; callID: string },
@@ -48,8 +48,8 @@ export interface PluginHooks {
 }
 
 /**
- * A plugin for OpenCode: the same decisions as `stint-hook`, in OpenCode's own process. To refuse a call is
- * to throw.
+ * Makes a plugin for OpenCode that decides as `stint-hook` does, in OpenCode's own process. It refuses a call
+ * by throwing.
  *
  * @example
  * export const stint = stintPlugin({ scope: 'paths' })
@@ -60,7 +60,7 @@ export function stintPlugin(choices: HookChoices = {}): (input: PluginInput) => 
     const tree = new SessionTree(client)
     const sessions = new Set<string>()
 
-    // This process lives on: nobody waits for what it writes meanwhile.
+    // This process lives on, so it writes the queue itself, in the background.
     let draining: Promise<unknown> = Promise.resolve()
     const drain = (): void => {
       draining = draining.then(() => drainQueue()).catch((error: unknown) => note('record', undefined, error))
@@ -77,7 +77,7 @@ export function stintPlugin(choices: HookChoices = {}): (input: PluginInput) => 
         return verdict
       } catch (error) {
         note(kind, sessionId, error)
-        // What could not be recorded is refused all the same.
+        // A refusal stands even if it could not be recorded.
         if (verdict.block) return verdict
         return onFault(failClosed, 'failClosed', errorMessage(error))
       }
@@ -94,7 +94,7 @@ export function stintPlugin(choices: HookChoices = {}): (input: PluginInput) => 
         handle('post', session, { tool: toolOf(tool, args), callId: callID })
       },
       async 'shell.env'({ sessionID }, { env }) {
-        // So that git knows whose it is: one process can have many sessions.
+        // Tells the git guard the session: one OpenCode process can have several.
         if (sessionID !== undefined)
           env.STINT_SESSION_ID = sessionName(await tree.rootOf(sessionID), 'opencode', null)
       },
@@ -103,7 +103,7 @@ export function stintPlugin(choices: HookChoices = {}): (input: PluginInput) => 
       },
       async event({ event: { type, properties } }) {
         const session = tree.learn(type, properties)
-        // Most events are parts of an answer that comes in: for them nobody is asked whose the session is.
+        // Most events are parts of a streamed answer: do not ask OpenCode for the session's parent for those.
         const kind = kinds[type]
         if (session === undefined || kind === undefined || (await tree.rootOf(session)) !== session) return
         handle(kind, session)
@@ -120,7 +120,7 @@ export function stintPlugin(choices: HookChoices = {}): (input: PluginInput) => 
 const note = (event: string, session: string | undefined, error: unknown): void =>
   noteWarning({ agent: 'opencode', event, session, warning: errorMessage(error) })
 
-/** A turn that fails ends, too. */
+/** A failed turn has ended as well. */
 const kinds: Readonly<Record<string, EventKind>> = {
   'session.idle': 'stop',
   'session.error': 'stop',
@@ -170,7 +170,7 @@ class SessionTree {
     return id
   }
 
-  /** The session at the top. */
+  /** The root of the session's tree. */
   async rootOf(id: string): Promise<string> {
     let at = id
     for (let depth = 0; depth < 32; depth++) {

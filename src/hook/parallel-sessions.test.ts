@@ -3,7 +3,7 @@ import { HookWorld } from '../../test/support/hook-host.ts'
 import { startSession, twoSessions } from '../../test/support/hook-sessions.ts'
 import { until } from '../../test/support/world.ts'
 
-test('two sessions with 50 tool calls each: never two at once, each refusal names the other, both finish', async () => {
+test('two sessions with 50 tool calls each never work at once, name each other when refused, and both finish', async () => {
   await using world = new HookWorld()
   const { reports, order } = await twoSessions(world, 50)
   const [one, two] = reports
@@ -15,7 +15,7 @@ test('two sessions with 50 tool calls each: never two at once, each refusal name
   for (const reason of two.reasons) expect(reason).toContain('held by one (pid ')
 })
 
-test('a session killed with SIGKILL in the middle of a call blocks nobody', async () => {
+test('a session killed with SIGKILL in the middle of a call blocks no other session', async () => {
   await using world = new HookWorld()
   const victim = startSession(world, 'victim', 1, true)
   await until('it is in its call', () => victim.output().stdout.includes('hanging'))

@@ -5,10 +5,10 @@ import { errorCode } from '../base/errors/stint-error.ts'
 
 const stdin = 0
 
-/** More than any tool call has; who sends more is not understood. */
+/** Far more than any event has; longer input is refused. */
 const maxBytes = 64 << 20
 
-/** Everything on stdin; cut off where it is too much. */
+/** Reads all of stdin, up to about `maxBytes`. */
 export function readText(): string {
   const chunks: Buffer[] = []
   let length = 0
@@ -20,8 +20,8 @@ export function readText(): string {
 }
 
 /**
- * The JSON object on stdin, to its own end: not every host closes it. Undefined for anything else, or
- * nothing.
+ * Reads a JSON object from stdin, without waiting for its end: not every host closes it. Undefined if it is
+ * none.
  */
 export function readObject(): Record<string, unknown> | undefined {
   const chunks: Buffer[] = []
@@ -36,18 +36,18 @@ export function readObject(): Record<string, unknown> | undefined {
   }
 }
 
-/** Nearly always there is one. */
+/** Nearly always there is one chunk. */
 const joined = ([first = Buffer.alloc(0), ...more]: readonly Buffer[], length: number): string =>
   (more.length === 0 ? first : Buffer.concat([first, ...more], length)).toString()
 
-/** Empty at the end, or if there is no stdin at all. */
+/** Reads a chunk; empty at the end, or if stdin is closed. */
 function readChunk(): Buffer {
   const chunk = Buffer.allocUnsafe(1 << 16)
   for (;;) {
     try {
       return chunk.subarray(0, readSync(stdin, chunk))
     } catch (error) {
-      // Somebody has made it non-blocking, and has not written yet.
+      // Another process has made stdin non-blocking, and has not written yet.
       if (errorCode(error) !== 'EAGAIN') return chunk.subarray(0, 0)
       sleep(1)
     }
@@ -56,12 +56,12 @@ function readChunk(): Buffer {
 
 const [closingBrace, space] = [0x7d, 0x20]
 
-/** Only then is it worth a try to parse what there is. */
+/** True if the bytes end with a brace: only then is the JSON worth parsing. */
 function endsObject(bytes: Buffer): boolean {
   let at = bytes.length - 1
   while (at >= 0 && (bytes[at] ?? 0) <= space) at -= 1
   return bytes[at] === closingBrace
 }
 
-/** Some editors, and so some who write scripts, put a byte order mark first. */
+/** Some editors and scripts put a byte order mark first. */
 const withoutMark = (text: string): string => (text.startsWith('\uFEFF') ? text.slice(1) : text)

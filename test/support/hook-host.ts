@@ -12,11 +12,11 @@ import { type Finished, projectRoot, type Running } from './world.ts'
 export const hookBin = join(projectRoot, 'dist/bin/stint-hook.cjs')
 const program = [process.execPath, hookBin]
 
-/** The hosts that start a command for each event. */
+/** The hosts that run a command for each event. */
 export const commandHosts = ['claude', 'codex', 'cursor', 'copilot', 'gemini'] as const
 export type CommandHost = (typeof commandHosts)[number]
 
-/** `edit` is a call that names its file; `failure` how the host tells that a call went wrong. */
+/** `edit` is a call that names its file; `failure` is the event with which a host reports a failed call. */
 export type Moment = EventKind | 'edit' | 'failure'
 
 export interface Filled {
@@ -26,7 +26,7 @@ export interface Filled {
   file?: string
 }
 
-/** An event as the host sends it; where it comes from is written in the fixture. */
+/** An event as the host sends it; the fixture names its source. */
 export function hookEvent(host: CommandHost, moment: Moment, filled: Filled): Record<string, unknown> {
   const path = join(projectRoot, 'test/fixtures/hook-events', `${host}.json`)
   const fixture = JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>
@@ -51,7 +51,7 @@ export function registered(host: CommandHost, moment: Moment): HostEvent {
   return found
 }
 
-/** The line of shell that is in the host's settings. */
+/** The shell command in the host's settings. */
 export const lineOf = (
   host: CommandHost,
   moment: Moment,
@@ -59,20 +59,20 @@ export const lineOf = (
   how: readonly string[] = program,
 ): string => commandLine(hosts[host], registered(host, moment), how, choices)
 
-/** What the host makes of a hook's end, by its documentation. */
+/** The host's reaction to the end of a hook, by its documentation. */
 export interface Outcome {
   allowed: boolean
-  /** What the model is told. */
+  /** The text that the model gets. */
   reason: string
 }
 
 const allowed: Outcome = { allowed: true, reason: '' }
 const denied = (reason: string): Outcome => ({ allowed: false, reason })
 
-/** A hook that ended; one that its host has killed for taking too long has no exit code. */
+/** The end of a hook; one that its host killed for a timeout has no exit code. */
 export type Ended = Pick<Finished, 'code' | 'stdout' | 'stderr'>
 
-/** Only where the settings say so do some block on a hook's failure. */
+/** Some hosts block on a hook's failure, if their settings say so. */
 export function outcome(host: CommandHost, ended: Ended, failClosed = false): Outcome {
   const closed = failClosed && hosts[host].failClosed !== undefined
   const fault = closed ? denied('the hook failed') : allowed
@@ -87,7 +87,7 @@ export function outcome(host: CommandHost, ended: Ended, failClosed = false): Ou
       return output?.permissionDecision === 'deny' ? denied(String(output.permissionDecisionReason)) : allowed
     }
     case 'codex': {
-      // With nothing on stderr, and with output it does not know, Codex lets the call through.
+      // Codex allows the call if stderr is empty, or the output is unknown.
       if (code === 2) return stderr.trim() === '' ? allowed : denied(stderr)
       return allowed
     }
@@ -123,7 +123,7 @@ function parse(text: string): Record<string, unknown> | undefined {
 
 /** A workspace, a home, and hosts that call hooks. */
 export class HookWorld extends LockWorld {
-  /** Who holds the workspace now, and how each claim stands. */
+  /** The claims on the workspace, each with its status. */
   get claims(): (Claim & { standing: ClaimStatus })[] {
     const register = fileRegister(join(this.home, 'locks'))
     const { key, workspace: name } = this
@@ -133,13 +133,13 @@ export class HookWorld extends LockWorld {
 
   constructor() {
     super()
-    // What a session of an agent around the tests has left there.
+    // Remove the variables of an agent that runs these tests.
     for (const name of Object.keys(this.env))
       if (/^(CLAUDE|CODEX|CURSOR|GEMINI|COPILOT)/.test(name)) this.env[name] = undefined
   }
 
-  /** A pipe that nobody reads. */
-  #deafPipe(): number {
+  /** The write end of a pipe without a reader. */
+  #unreadPipe(): number {
     const fifo = join(this.tmp, `deaf-${Math.random()}`)
     execFileSync('mkfifo', [fifo])
     const reader = openSync(fifo, 'r+')
@@ -148,12 +148,12 @@ export class HookWorld extends LockWorld {
     return writer
   }
 
-  /** The same event with a stdout that nobody reads. */
-  startUnheard(host: CommandHost, moment: Moment, filled: Partial<Filled> = {}): Promise<Finished> {
+  /** Sends an event to a hook whose stdout is not read. */
+  startUnread(host: CommandHost, moment: Moment, filled: Partial<Filled> = {}): Promise<Finished> {
     const event = hookEvent(host, moment, { cwd: this.workspace, ...filled })
     const path = join(this.tmp, 'event.json')
     writeFileSync(path, JSON.stringify(event))
-    const pipe = this.#deafPipe()
+    const pipe = this.#unreadPipe()
     const stdio: StdioOptions = [openSync(path, 'r'), pipe, 'pipe']
     const { finished } = this.start('sh', ['-c', lineOf(host, moment)], { stdio, cwd: this.workspace })
     closeSync(pipe)
@@ -169,12 +169,12 @@ export class HookWorld extends LockWorld {
     const input = more.input ?? JSON.stringify(event)
     const line = more.line ?? lineOf(host, moment)
     const running = this.start('sh', ['-c', line], { input, cwd: this.workspace })
-    // A hook that does not even start reads nothing.
+    // A hook that cannot start does not read stdin.
     running.child.stdin?.on('error', () => {})
     return running
   }
 
-  /** A hook whose host has written this so far, and leaves stdin open. */
+  /** Starts a hook whose host has written a part of the event, and leaves stdin open. */
   startUnfinished(line: string, written: string): Running {
     const fifo = join(this.tmp, 'stdin')
     execFileSync('mkfifo', [fifo])
@@ -185,7 +185,7 @@ export class HookWorld extends LockWorld {
     return running
   }
 
-  /** One event, as the host would send it, and what it makes of the answer. */
+  /** Sends an event as the host does, and returns the host's reaction. */
   async hook(
     host: CommandHost,
     moment: Moment,

@@ -3,13 +3,13 @@ import { join } from 'node:path'
 import { hookEvent, type HookWorld, lineOf } from './hook-host.ts'
 import { projectRoot, type Running } from './world.ts'
 
-/** What a simulated session has seen. */
+/** The observations of a simulated session. */
 export interface SessionReport {
   done: number
   denials: number
-  /** The beginnings of what it was told. */
+  /** The beginnings of the refusals. */
   reasons: string[]
-  /** How often another was at it in the same moment. */
+  /** How often another session worked at the same time. */
   overlaps: number
   faults: unknown[]
 }
@@ -34,7 +34,10 @@ export function startSession(world: HookWorld, session: string, calls: number, h
   ])
 }
 
-/** Two sessions at once in one workspace, each with so many calls, and the calls in the order in which they happened. */
+/**
+ * Runs two sessions at once in one workspace; returns their reports, and the calls in the order they
+ * happened.
+ */
 export async function twoSessions(
   world: HookWorld,
   calls: number,

@@ -2,7 +2,7 @@ import { lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkS
 import { join } from 'node:path'
 import { type Finished, World } from './world.ts'
 
-/** Where each agent keeps its hooks, below the home directory of its user. */
+/** The file with the hooks of each agent, below the home directory of its user. */
 export const userFiles = {
   claude: '.claude/settings.json',
   codex: '.codex/hooks.json',
@@ -23,7 +23,7 @@ export interface ChangeRow {
   diff?: string
 }
 
-/** Everything in a directory: names, kinds, modes, contents; not when it was written. */
+/** Everything in a directory: names, kinds, modes and contents, but no times. */
 export function contentOf(directory: string): Record<string, string> {
   const names = readdirSync(directory, { recursive: true, encoding: 'utf8' }).sort()
   return Object.fromEntries(
@@ -40,7 +40,7 @@ export function contentOf(directory: string): Record<string, string> {
   )
 }
 
-/** A user with a home directory and a project of their own, who has no agent yet, and is not inside one. */
+/** A user with a home directory and a project, without any agent, and not inside one. */
 export class HookUser extends World {
   readonly user = join(this.tmp, 'user')
   readonly project = join(this.tmp, 'project')
@@ -69,18 +69,18 @@ export class HookUser extends World {
     return this.stint(['hook', ...args, '--json'], { cwd })
   }
 
-  /** Does something to hooks that must work, and says what it did. */
+  /** Changes hooks, and returns the changes; throws if that fails. */
   async change(...args: string[]): Promise<ChangeRow[]> {
     const finished = await this.hook(args)
     if (finished.code !== 0) throw new Error(`exit ${finished.code}: ${finished.stdout}${finished.stderr}`)
     return (finished.envelope().data as { hooks: ChangeRow[] }).hooks
   }
 
-  /** Starts a line of shell as an agent does, with an event on its stdin. */
+  /** Runs a line of shell as an agent does, with an event on its stdin. */
   line(line: string, event: object, env: NodeJS.ProcessEnv = {}): Promise<Finished> {
     const input = JSON.stringify(event)
     const running = this.start('/bin/sh', ['-c', line], { input, env, cwd: this.project })
-    // What cannot even be started reads nothing.
+    // A program that cannot start does not read stdin.
     running.child.stdin?.on('error', () => {})
     return running.finished
   }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { HookWorld } from '../support/hook-host.ts'
 import { twoSessions } from '../support/hook-sessions.ts'
 
-test('two sessions with 1,000 tool calls each: never two at once, none lost, each refusal names the other', async () => {
+test('two sessions with 1,000 tool calls each never work at once, lose none, and name each other when refused', async () => {
   await using world = new HookWorld()
   const { reports, order } = await twoSessions(world, 1000)
   const [one, two] = reports

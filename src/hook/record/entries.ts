@@ -5,24 +5,22 @@ import { hosts } from '../hosts.ts'
 import { touchedPaths } from '../call-target.ts'
 import type { Verdict } from '../verdict.ts'
 
-/**
- * What is to be written into the session's journal and audit about one event; what may be large comes last.
- */
-export interface Entries {
+/** The records of one event for the session's journal and audit log. The largest field comes last. */
+export interface CallRecords {
   audit: NewAudit
   event: NewEvent
 }
 
 /**
- * A tool call before it happens (its intent, or that it was refused) or after (its outcome); undefined for
- * any other event.
+ * The records of a tool call before it runs (intent or refusal) or after (outcome); undefined for other
+ * events.
  */
-export function entriesOf(
+export function callRecords(
   event: HookEvent,
   verdict: Verdict,
   json: Readonly<Record<string, unknown>>,
   at: Date,
-): Entries | undefined {
+): CallRecords | undefined {
   const { tool, kind } = event
   if (tool === undefined || tool.use === 'none' || (kind !== 'pre' && kind !== 'post')) return undefined
   const act = event.callId ?? actOf(event)
@@ -46,7 +44,7 @@ export function entriesOf(
   }
 }
 
-/** For hosts that do not name their calls: the same before and after it. */
+/** An id for a call of a host that gives none, the same before and after the call. */
 const actOf = ({ tool }: HookEvent): string =>
   md5(`${tool?.name} ${JSON.stringify(tool?.input)}`).slice(0, 16)
 
@@ -57,7 +55,7 @@ function subjectOf({ host, tool }: HookEvent): string {
   return what === undefined ? `${hosts[host].title}: ${tool?.name}` : `${tool?.name}: ${what}`
 }
 
-/** Some have an event of its own for that, others a field. */
+/** Some hosts send a separate event for a failure, others set a field. */
 function hasFailed({ name }: HookEvent, json: Readonly<Record<string, unknown>>): boolean {
   const response = json.tool_response as { error?: unknown } | null | undefined
   return /failure/i.test(name) || (typeof response === 'object' && response?.error !== undefined)

@@ -5,13 +5,13 @@ import { ensureHomeDirectory } from '../../base/fs/home.ts'
 import { ulid } from '../../base/text/id.ts'
 import { openPrivateFile, writeAll } from '../../base/fs/private-file.ts'
 import { readSmallFile } from '../../base/fs/regular-file.ts'
-import type { Entries } from './entries.ts'
+import type { CallRecords } from './entries.ts'
 
 /**
- * What hooks have to record waits here until a recorder writes it into the session: a hook must not make an
- * agent wait for that. A file an event, in the order of their names.
+ * A tool call that waits in the queue until a recorder writes it into its session: a hook must not make the
+ * agent wait for that. The queue has one file per event, in the order of their names.
  */
-export interface Waiting extends Entries {
+export interface QueuedCall extends CallRecords {
   session: string
   tool: string
   workspace: string | undefined
@@ -19,11 +19,14 @@ export interface Waiting extends Entries {
 
 const queueOf = (home: string): string => join(home, 'hook-queue')
 
-/** A process that lives on, as OpenCode does, may have two in a millisecond, or a clock that is set back. */
+/**
+ * Makes names ascend in a process that lives on, such as OpenCode, within a millisecond or after the clock is
+ * set back.
+ */
 let lastAt = 0
 
-/** On disk on return if it must be: what is about to be done is known before it is. */
-export function enqueue(home: string, waiting: Waiting, durable: boolean): void {
+/** Adds a call to the queue; with `durable`, it is on disk before the tool runs. */
+export function enqueue(home: string, call: QueuedCall, durable: boolean): void {
   const queue = queueOf(home)
   for (const directory of [home, queue]) ensureHomeDirectory(directory)
   lastAt = Math.max(Date.now(), lastAt + 1)
@@ -31,8 +34,8 @@ export function enqueue(home: string, waiting: Waiting, durable: boolean): void 
   const staged = join(queue, `.${name}`)
   const fd = openPrivateFile(staged, 'wx')
   try {
-    writeAll(fd, JSON.stringify(waiting))
-    // There whole, or not at all: a recorder may look at any moment.
+    writeAll(fd, JSON.stringify(call))
+    // A recorder may read the queue at any moment: the rename publishes the whole file at once.
     renameSync(staged, join(queue, name))
     if (!durable) return
     fdatasyncSync(fd)
@@ -45,61 +48,61 @@ export function enqueue(home: string, waiting: Waiting, durable: boolean): void 
   }
 }
 
-/** The part of a name that stays when a recorder has begun with it. */
-export const idOf = (name: string): string => name.slice(0, 26)
+/** The id in a file name, which stays when a recorder marks the file as taken. */
+export const queueIdOf = (name: string): string => name.slice(0, 26)
 
 const isName = (name: string): boolean => /^[0-9A-HJKMNP-TV-Z]{26}\.json(\.taken)?$/.test(name)
 
-/** What waits, the oldest first. */
-export const waitingIn = (home: string): string[] =>
+/** The names of the queued files, oldest first. */
+export const queuedFiles = (home: string): string[] =>
   listIfExists(nodeDisk, queueOf(home)).filter(isName).sort()
 
-export interface Queued {
-  /** No other record has it. */
+export interface QueueEntry {
+  /** Unique among all records. */
   id: string
-  waiting: Waiting
-  /** A recorder has begun with it before, and died or failed: some of it may be in the session. */
+  call: QueuedCall
+  /** An earlier recorder has begun with it and died or failed: parts of it may be in the session. */
   again: boolean
   begin: () => void
   done: () => void
 }
 
 /**
- * One of those that wait; undefined if it makes no sense: then it is gone. Only for whoever holds the queue.
+ * Reads a queued file, for the holder of the queue's lease; removes an invalid one, and returns undefined.
  */
-export function readQueued(home: string, name: string): Queued | undefined {
+export function readQueued(home: string, name: string): QueueEntry | undefined {
   const path = join(queueOf(home), name)
   const again = name.endsWith('.taken')
   const taken = again ? path : `${path}.taken`
-  const waiting = parse(readSmallFile(path, 'insist'))
-  if (waiting !== undefined)
+  const call = parse(readSmallFile(path, 'insist'))
+  if (call !== undefined)
     return {
-      id: idOf(name),
-      waiting,
+      id: queueIdOf(name),
+      call,
       again,
       begin: () => again || renameSync(path, taken),
       done: () => rmSync(taken, { force: true }),
     }
-  // The machine went down before it was on disk: what it was about, no hook has allowed.
+  // The machine crashed before the file was on disk, so no hook has allowed the call.
   rmSync(path, { force: true })
   return undefined
 }
 
-function parse(text = ''): Waiting | undefined {
+function parse(text = ''): QueuedCall | undefined {
   try {
-    const value = JSON.parse(text) as Partial<Waiting> | null
+    const value = JSON.parse(text) as Partial<QueuedCall> | null
     const isWhole = [value?.event, value?.audit].every((part) => typeof part === 'object' && part !== null)
-    return isWhole && typeof value?.session === 'string' ? (value as Waiting) : undefined
+    return isWhole && typeof value?.session === 'string' ? (value as QueuedCall) : undefined
   } catch {
     return undefined
   }
 }
 
-/** Far longer than any hook lives. */
+/** Far longer than any hook runs. */
 const abandonedMs = 3_600_000
 
-/** Removes what hooks have left that were killed while they wrote. */
-export function removeAbandoned(home: string, now: number): void {
+/** Removes the staged files of hooks that were killed while they wrote. */
+export function removeAbandonedFiles(home: string, now: number): void {
   const queue = queueOf(home)
   for (const name of listIfExists(nodeDisk, queue)) {
     if (!name.startsWith('.') || !isName(name.slice(1))) continue

@@ -1,21 +1,21 @@
 import { join } from 'node:path'
 import { recordCall, type RecordRequest } from './record.ts'
 
-/** Records, and leaves the rest to a process that nobody waits for. */
+/** Queues a call, and starts a recorder in the background when one is due. */
 export function record(request: RecordRequest): void {
   if (recordCall(request)) startRecorder(request.env)
 }
 
-/** In a session of its own: it lives on when the hook, its shell or its terminal ends. */
+/** Detached, so that the recorder outlives the hook, its shell and its terminal. */
 function startRecorder(env: NodeJS.ProcessEnv): void {
-  // Loaded here, since most calls do without, and it takes longer to load than all the rest.
+  // Loaded here: most calls do not need it, and it takes longer to load than the rest of the hook.
   const { spawn } = require('node:child_process') as typeof import('node:child_process')
   const recorder = join(__dirname, 'hook-recorder.cjs')
-  // Of the certificates that Node would read first, it needs none.
+  // Node reads extra certificates at every start, for 50 ms or more; the recorder needs none.
   const withoutCertificates = { ...env, NODE_EXTRA_CA_CERTS: undefined }
   const options = { detached: true, stdio: 'ignore' as const, env: withoutCertificates }
   const child = spawn(process.execPath, [recorder], options)
-  // No process left, or no such node any more: what waits is written another time.
+  // If the recorder cannot be started, a later one writes the queue.
   child.on('error', () => {})
   child.unref()
 }

@@ -21,8 +21,8 @@ import {
 import { until } from '../../../test/support/world.ts'
 import { filesystemStore } from '../../session/files/store.ts'
 import { readEvent } from '../event.ts'
-import { marked } from './already-recorded.ts'
-import type { Entries } from './entries.ts'
+import { marked } from './recorder.ts'
+import type { CallRecords } from './entries.ts'
 import { recordCall } from './record.ts'
 import { drainQueue } from './recorder.ts'
 
@@ -42,7 +42,7 @@ async function recorded(world: HookWorld, session: string) {
   return { events, audit, health: await found.health(), unsettled: await found.unsettled() }
 }
 
-/** Everything below a directory, as one text. */
+/** The names and contents of everything in a directory, as one string. */
 const everything = (directory: string): string =>
   readdirSync(directory, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -58,7 +58,7 @@ const oneCall = async (world: HookWorld, host: CommandHost) => {
 }
 
 test.each(commandHosts)(
-  '%s: a call’s intent, its outcome and a refusal get into journal and audit',
+  '%s: intent, outcome and refusal of a call are written to journal and audit log',
   async (host) => {
     await using world = new HookWorld()
     await oneCall(world, host)
@@ -82,7 +82,7 @@ test.each(commandHosts)(
   },
 )
 
-test('what is about to be done waits on disk before it is allowed; an agent that dies leaves it uncertain', async () => {
+test('an intent is on disk before the call is allowed, and stays unsettled if the agent dies', async () => {
   await using world = new HookWorld()
   await world.hook('claude', 'pre', { session: 'first', choices })
   expect(queued(world)).toHaveLength(1)
@@ -92,7 +92,7 @@ test('what is about to be done waits on disk before it is allowed; an agent that
   expect(unsettled).toMatchObject([{ action: 'tool.shell', subject: 'Bash: npm test' }])
 })
 
-test('a call that failed is recorded as such', async () => {
+test('a failed call is recorded as failed', async () => {
   await using world = new HookWorld()
   await world.hook('claude', 'pre', { session: 'first', choices })
   await world.hook('claude', 'failure', { session: 'first', choices })
@@ -106,7 +106,7 @@ test('a call that failed is recorded as such', async () => {
   expect(audit[1]).toMatchObject({ type: 'outcome', ok: false })
 })
 
-test('no value of a secret variable gets to the disk, in no form, and long texts are cut', async () => {
+test('no secret variable gets to the disk in any encoding, and long strings are cut', async () => {
   await using world = new HookWorld()
   const secret = 'correct-horse-battery'
   Object.assign(world.env, {
@@ -139,7 +139,7 @@ test('no value of a secret variable gets to the disk, in no form, and long texts
   }
 })
 
-test('while somebody else writes to the session, what a hook has is left for them', async () => {
+test('while another process writes to the session, the records are left in its spool', async () => {
   await using world = new HookWorld()
   const store = filesystemStore({ home: world.home })
   {
@@ -152,7 +152,7 @@ test('while somebody else writes to the session, what a hook has is left for the
   expect(events.map(({ type }) => type).sort()).toEqual(['mine', 'tool.call'])
 })
 
-test('recording that cannot be done blocks nothing, unless it is to fail closed', async () => {
+test('a failure to record blocks nothing, unless the hook fails closed', async () => {
   await using world = new HookWorld()
   mkdirSync(world.home, { mode: 0o700 })
   symlinkSync('/nowhere', join(world.home, 'hook-queue'))
@@ -162,7 +162,7 @@ test('recording that cannot be done blocks nothing, unless it is to fail closed'
   expect(closed).toMatchObject({ allowed: false, reason: expect.stringContaining('--fail-closed') })
 })
 
-test('what makes no sense is left out, what a hook is at stays, what a dead one has left goes', async () => {
+test('invalid queue files and those of dead hooks are removed, one that a hook is writing stays', async () => {
   await using world = new HookWorld()
   await world.hook('claude', 'pre', { choices })
   const queue = join(world.home, 'hook-queue')
@@ -175,7 +175,7 @@ test('what makes no sense is left out, what a hook is at stays, what a dead one 
   expect(readdirSync(queue).sort()).toEqual([`.${'6'.repeat(26)}.json`, 'notes.txt'])
 })
 
-/** Puts intents and outcomes of calls of one session on record, without starting a process for each. */
+/** Queues intents and outcomes of calls of one session, without starting a process for each. */
 function callsOf(world: HookWorld, session: string, count: number): void {
   for (let i = 0; i < count; i++)
     for (const moment of ['pre', 'post'] as const) {
@@ -188,13 +188,13 @@ function callsOf(world: HookWorld, session: string, count: number): void {
 const expected = (count: number): string[] =>
   Array.from({ length: count }, (_, i) => [`tool.call call-${i}`, `tool.result call-${i}`]).flat()
 
-test('recorders that are killed at any moment: each record is there once, in its order', async () => {
+test('recorders killed at any moment write each record once, and in order', async () => {
   await using world = new HookWorld()
   const count = 5
   callsOf(world, 'first', count)
   for (let run = 0, left = 2 * count; left > 0; run++, left = queued(world).length) {
     const { child, finished } = world.start(process.execPath, [recorderBin])
-    // Now in the middle of a record, now after it.
+    // Sometimes in the middle of a record, sometimes after it.
     const isAt = (): boolean =>
       run % 2 === 0 ? queued(world).some((name) => name.endsWith('.taken')) : queued(world).length < left
     await until('it is at work', () => isAt() || child.exitCode !== null)
@@ -209,20 +209,20 @@ test('recorders that are killed at any moment: each record is there once, in its
   expect(unsettled).toEqual([])
 })
 
-test.each(['in the session', 'left for whoever holds the session'])(
-  'a recorder that died with a record half written: what was %s is not written again',
+test.each(['in the session', 'in the spool of its holder'])(
+  'after a recorder died with half a record written, the part %s is not written again',
   async (where) => {
     await using world = new HookWorld()
     const store = filesystemStore({ home: world.home })
     callsOf(world, 'first', 1)
     const [name = ''] = queued(world).sort()
     const path = join(world.home, 'hook-queue', name)
-    const waiting = JSON.parse(readFileSync(path, 'utf8')) as Entries
+    const waiting = JSON.parse(readFileSync(path, 'utf8')) as CallRecords
     {
       const held = await store.create({ id: 'first' })
       const release = async () => await held.close()
       if (where === 'in the session') await release()
-      // As the recorder does it, up to where it is killed.
+      // The steps of a recorder up to the point where it is killed.
       renameSync(path, `${path}.taken`)
       const { audit } = marked(waiting, name.slice(0, 26))
       await store.visit('first', async (visit) => await visit.audit(audit))
@@ -235,7 +235,7 @@ test.each(['in the session', 'left for whoever holds the session'])(
   },
 )
 
-test('many recorders at once write each record once, in its order, however long it has waited', async () => {
+test('many recorders at once write each record once, in order, however long it has waited', async () => {
   await using world = new HookWorld()
   callsOf(world, 'first', 5)
   for (const name of queued(world)) utimesSync(join(world.home, 'hook-queue', name), 0, 0)
@@ -245,7 +245,7 @@ test('many recorders at once write each record once, in its order, however long 
   expect(events.map(({ type, call }) => `${String(type)} ${String(call)}`)).toEqual(expected(5))
 })
 
-test('a session that cannot be written to keeps what it is to have, in its order, and no other waits for it', async () => {
+test('the records of an unwritable session stay queued in order, and do not delay other sessions', async () => {
   await using world = new HookWorld()
   mkdirSync(join(world.home, 'sessions'), { recursive: true, mode: 0o700 })
   writeFileSync(join(world.home, 'sessions', 'broken'), '')
@@ -271,7 +271,7 @@ const writeCall = (world: HookWorld, tool_input: object): string =>
     tool_use_id: 'c',
   })
 
-test('a call with megabytes in many small texts is recorded, its name and its beginning at least', async () => {
+test('a call with megabytes of small strings is recorded with at least its name and its beginning', async () => {
   await using world = new HookWorld()
   const edits = Array.from({ length: 600 }, () => ({
     old_string: 'o'.repeat(3000),
@@ -311,7 +311,7 @@ test.each<[where: string, secret: string, (secret: string) => object]>([
   }
 })
 
-test('the name of a call that its host does not name tells nothing of a secret in it', async () => {
+test('the generated id of a call reveals nothing of a secret in its input', async () => {
   await using world = new HookWorld()
   for (const secret of ['correct-horse-battery', 'incorrect-horse']) {
     world.env.MY_TOKEN = secret
@@ -326,7 +326,7 @@ test('the name of a call that its host does not name tells nothing of a secret i
   expect(audit[0]?.act).toBe(audit[1]?.act)
 })
 
-test('a refusal stands, even if it cannot be recorded', async () => {
+test('a refusal stands even if it cannot be recorded', async () => {
   await using world = new HookWorld()
   await world.hook('claude', 'pre', { session: 'first' })
   symlinkSync('/nowhere', join(world.home, 'hook-queue'))

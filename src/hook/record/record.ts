@@ -3,37 +3,37 @@ import type { HookEvent } from '../event.ts'
 import { sessionName } from '../handle-event.ts'
 import type { Verdict } from '../verdict.ts'
 import { cleaned, cleaningFor } from './clean.ts'
-import { entriesOf } from './entries.ts'
-import { enqueue, waitingIn } from './queue.ts'
+import { callRecords } from './entries.ts'
+import { enqueue, queuedFiles } from './queue.ts'
 
-/** How many may wait in the middle of a turn. */
-const maxWaiting = 64
+/** The number of calls that may wait in the middle of a turn. */
+const maxQueued = 64
 
 export interface RecordRequest {
   event: HookEvent
   verdict: Verdict
-  /** As the host sent it. */
+  /** The event as the host sent it. */
   json: Readonly<Record<string, unknown>>
   agent: Parameters<typeof sessionName>[2]
   env: NodeJS.ProcessEnv
 }
 
 /**
- * Puts a tool call on record: what it is about to do is on disk when this returns. True if somebody should
- * now write what has gathered into the sessions: at the end of a turn, or when much waits.
+ * Queues a tool call; one that is about to run is on disk when this returns. True if a recorder should write
+ * the queue into the sessions now: at the end of a turn, or when the queue is long.
  */
 export function recordCall({ event, verdict, json, agent, env }: RecordRequest): boolean {
   const home = stintHome(env)
   if (event.tool !== undefined && event.tool.use !== 'none') {
     const cleaning = cleaningFor(env)
-    // First of all: a call without an id is named by a hash of its input, and whoever has that can try out
+    // Clean the input first: a call without an id is named by a hash of it, and a hash allows guessing
     // secrets.
     const tool = { ...event.tool, input: cleaned(event.tool.input, cleaning) }
-    const entries = entriesOf({ ...event, tool }, verdict, json, new Date())
+    const records = callRecords({ ...event, tool }, verdict, json, new Date())
     const session = sessionName(event.sessionId, event.host, agent)
-    const waiting = entries && cleaned({ tool: event.host, workspace: event.cwd, ...entries }, cleaning)
-    if (waiting !== undefined) enqueue(home, { ...waiting, session }, event.kind === 'pre')
+    const call = records && cleaned({ tool: event.host, workspace: event.cwd, ...records }, cleaning)
+    if (call !== undefined) enqueue(home, { ...call, session }, event.kind === 'pre')
   }
   if (event.kind === 'pre') return false
-  return waitingIn(home).length > (event.kind === 'post' ? maxWaiting : 0)
+  return queuedFiles(home).length > (event.kind === 'post' ? maxQueued : 0)
 }

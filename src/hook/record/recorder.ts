@@ -1,27 +1,27 @@
-import { acquireLease, homeRegister, type Lease } from '../../lease/index.ts'
+import { errorMessage, StintError } from '../../base/errors/stint-error.ts'
 import { stintHome } from '../../base/fs/home.ts'
 import { newSessionId } from '../../base/text/id.ts'
-import { errorMessage, StintError } from '../../base/errors/stint-error.ts'
-import { registerEnvironmentSecrets } from '../../secrets/index.ts'
-import { createStore, type DriverStore, FilesystemDriver, type VisitOptions } from '../../session/index.ts'
+import { acquireLease, homeRegister, type Lease } from '../../lease/index.ts'
+import { type KnownSecret, registerEnvironmentSecrets } from '../../secrets/index.ts'
+import { createStore, type DriverStore, FilesystemDriver } from '../../session/index.ts'
 import { noteWarning } from '../hook-log.ts'
-import { alreadyIn, marked } from './already-recorded.ts'
-import { idOf, type Queued, readQueued, removeAbandoned, waitingIn } from './queue.ts'
+import type { CallRecords } from './entries.ts'
+import { type QueueEntry, queuedFiles, queueIdOf, readQueued, removeAbandonedFiles } from './queue.ts'
 
 /**
- * Writes what waits into the sessions it belongs to, each record once; a session that does not exist yet is
- * made.
+ * Writes the queued calls into their sessions, each once, and creates missing sessions. Returns their number.
  */
 export async function drainQueue(env: NodeJS.ProcessEnv = process.env): Promise<number> {
   const home = stintHome(env)
   const tried = new Set<string>()
   let written = 0
-  // What comes while this one is at it has its own recorder go at once: so who has written looks again.
-  while (waitingIn(home).some((name) => !tried.has(idOf(name)))) {
+  // A recorder that starts while this one holds the lease exits at once, so check the queue again after
+  // draining it.
+  while (queuedFiles(home).some((name) => !tried.has(queueIdOf(name)))) {
     const lease = await tryLease(env)
     if (lease === undefined) return written
     try {
-      removeAbandoned(home, Date.now())
+      removeAbandonedFiles(home, Date.now())
       written += await drain(home, env, lease, tried)
     } finally {
       await lease.release()
@@ -30,7 +30,7 @@ export async function drainQueue(env: NodeJS.ProcessEnv = process.env): Promise<
   return written
 }
 
-/** One recorder at a time: what comes after another must not get into its session before it. */
+/** Admits one recorder at a time, so that the calls of a session are written in order. */
 async function tryLease(env: NodeJS.ProcessEnv): Promise<Lease | undefined> {
   try {
     return await acquireLease({
@@ -56,20 +56,20 @@ async function drain(
   const { secrets } = registerEnvironmentSecrets(env)
   const failed = new Set<string>()
   let written = 0
-  for (const name of waitingIn(home)) {
-    if (tried.has(idOf(name))) continue
-    // It was stopped for so long that another is at it.
+  for (const name of queuedFiles(home)) {
+    if (tried.has(queueIdOf(name))) continue
+    // This process may have been suspended for so long that another recorder has taken the lease.
     if (!(await lease.check())) break
-    tried.add(idOf(name))
-    let queued: Queued | undefined
+    tried.add(queueIdOf(name))
+    let entry: QueueEntry | undefined
     try {
-      queued = readQueued(home, name)
-      // What comes after one that failed waits with it.
-      if (queued === undefined || failed.has(queued.waiting.session)) continue
-      await write(store, queued, secrets)
+      entry = readQueued(home, name)
+      // Later calls of a session wait with the one that failed, to keep their order.
+      if (entry === undefined || failed.has(entry.call.session)) continue
+      await write(store, entry, secrets)
       written += 1
     } catch (error) {
-      const { session, tool = '', event } = queued?.waiting ?? {}
+      const { session, tool = '', event } = entry?.call ?? {}
       if (session !== undefined) failed.add(session)
       noteWarning({ agent: tool, event: event?.type ?? name, session, warning: errorMessage(error) }, env)
     }
@@ -79,20 +79,43 @@ async function drain(
 
 async function write(
   store: DriverStore,
-  { id, waiting, again, begin, done }: Queued,
-  secrets: VisitOptions['secrets'],
+  { id, call, again, begin, done }: QueueEntry,
+  secrets: KnownSecret[],
 ): Promise<void> {
-  const { session, tool, workspace } = waiting
-  const { event, audit } = marked(waiting, id)
+  const { session, tool, workspace } = call
+  const { event, audit } = marked(call, id)
   begin()
   await store.visit(
     session,
     async (visit) => {
-      const has = again ? await alreadyIn(store, session, id) : undefined
-      if (!has?.has('audit')) await visit.audit(audit)
-      if (!has?.has('journal')) await visit.append(event)
+      const present = again ? await findMark(store, session, id) : undefined
+      if (!present?.has('audit')) await visit.audit(audit)
+      if (!present?.has('journal')) await visit.append(event)
     },
     { create: { tool, ...(workspace === undefined ? {} : { workspace }) }, secrets },
   )
   done()
 }
+
+/** Adds the mark by which `findMark` finds the records. */
+export const marked = ({ event, audit }: CallRecords, mark: string): CallRecords => ({
+  event: { ...event, data: { ...(event.data as object), mark } },
+  audit: { ...audit, detail: { ...(audit.detail as object | undefined), mark } },
+})
+
+type Log = 'journal' | 'audit'
+
+/**
+ * The logs that contain a record with this mark, or will: an earlier recorder may have died after writing it.
+ * Reads the spool before the logs, since the session's holder moves entries from there into the logs.
+ */
+async function findMark({ driver, inspect }: DriverStore, session: string, mark: string): Promise<Set<Log>> {
+  const found = new Set<Log>()
+  for (const { log, json } of await driver.spooled(session)) if (json.includes(mark)) found.add(log)
+  const { events, audit } = await inspect(session)
+  for await (const { data } of events()) if (markOf(data) === mark) found.add('journal')
+  for await (const { detail } of audit()) if (markOf(detail) === mark) found.add('audit')
+  return found
+}
+
+const markOf = (value: unknown): unknown => (value as { mark?: unknown } | null | undefined)?.mark
