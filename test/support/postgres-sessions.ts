@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { migrate } from '../../src/postgres/migrate.ts'
-import { postgresStore, type PostgresStoreOptions } from '../../src/postgres/store/store.ts'
+import { postgresStore, type PostgresStoreOptions } from '../../src/postgres/store/driver.ts'
 import type { SessionStore } from '../../src/session/store.ts'
 import { PostgresProxy } from './postgres-proxy.ts'
 import type { PostgresServer } from './postgres.ts'

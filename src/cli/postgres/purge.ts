@@ -1,7 +1,7 @@
 import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { formatDuration } from '../../base/text/duration.ts'
-import { purge, purgeAfterMs } from '../../postgres/store/purge.ts'
+import { purge, defaultPurgeAgeMs } from '../../postgres/store/purge.ts'
 import { plural } from '../text/format.ts'
 import { confirm } from '../terminal/confirm.ts'
 import { needServer, storeOption } from '../store.ts'
@@ -24,7 +24,7 @@ export const purgeCommand = defineBareCommand({
   ],
   async run({ warn }, { options }) {
     const url = needServer(options.store, warn)
-    const { 'older-than': olderThanMs = purgeAfterMs } = options
+    const { 'older-than': olderThanMs = defaultPurgeAgeMs } = options
     const question = `Delete every session that was removed more than ${formatDuration(olderThanMs)} ago, for good?`
     await confirm(options.yes, 'a purge', question)
     return await purge({ pool: openPool(url), olderThanMs })

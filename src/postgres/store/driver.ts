@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../../base/process/clock.ts'
 import {
-  checkSessionId,
+  createStore,
   type HeldSession,
   type Holder,
   type ListOptions,
@@ -8,6 +8,7 @@ import {
   type ReadableSession,
   sessionExists,
   type SessionHold,
+  type SessionStore,
   type SessionSummary,
   type SpoolEntry,
   type StoreDriver,
@@ -15,74 +16,84 @@ import {
   type WriteGuard,
 } from '../../session/index.ts'
 import { emptyLogEnds } from '../../session/log/index.ts'
-import { sessionVersion } from '../schema.ts'
-import { createStatement } from './create-statement.ts'
 import { Database, type DatabaseOptions } from '../database.ts'
+import { sessionVersion } from '../schema.ts'
 import { forkRows } from './fork.ts'
-import { newClaim, release, take } from './session-hold.ts'
-import { type OpenContext, openNew, openTaken } from './open-session.ts'
+import { openCreatedRow, openTakenRow, type PostgresOpenContext } from './open-session.ts'
+import { ReadableRows, summarizeRow } from './readable-session.ts'
 import { damageHint } from './recover.ts'
-import { pack, unpack } from './transfer.ts'
-import { ReadableRows } from './readable-session.ts'
-import { findRow, postgresId, readManifest, rowOf, selectRows } from './session-row.ts'
-import { countWaiting, leave, readSpooled } from './spool.ts'
-import { summaryOf } from './summary.ts'
+import { newHold, releaseSession, takeSession } from './session-hold.ts'
+import {
+  createStatement,
+  findSessionRow,
+  parseSessionRow,
+  postgresId,
+  readRowManifest,
+  selectSessionRows,
+} from './session-row.ts'
+import { hasSpoolRows, readSpoolRows, writeSpoolRows } from './spool.ts'
+import { readTransferFromRows, writeTransferToRows } from './transfer.ts'
 
-export interface PostgresDriverOptions extends DatabaseOptions {
+export interface PostgresStoreOptions extends DatabaseOptions {
   clock?: Clock
 }
 
-/** Sessions in PostgreSQL. */
+/**
+ * Sessions in PostgreSQL, for more than one machine: the same calls and guarantees as in files.
+ *
+ * @example
+ * const store = postgresStore({ pool: new pg.Pool({ connectionString }) })
+ * await using session = await store.create({ tool: 'my-agent' })
+ */
+export const postgresStore = (options: PostgresStoreOptions): SessionStore =>
+  createStore(new PostgresDriver(options), options.clock)
+
+/** The driver that keeps sessions in PostgreSQL. */
 export class PostgresDriver implements StoreDriver {
   readonly id = postgresId
   readonly damageHint = damageHint
   readonly #database: Database
   readonly #clock: Clock
 
-  constructor({ clock = systemClock, ...options }: PostgresDriverOptions) {
+  constructor({ clock = systemClock, ...options }: PostgresStoreOptions) {
     this.#database = new Database(options, sessionVersion)
     this.#clock = clock
   }
 
   async create(manifest: Manifest, hold: SessionHold, guard: WriteGuard): Promise<HeldSession> {
     const { session_id: id } = manifest
-    checkSessionId(id)
-    const claim = newClaim(hold)
+    const columns = newHold(hold)
     const lastAt = Date.parse(manifest.created_at)
-    const statement = createStatement(manifest, claim, {
-      epoch: 1,
-      ends: emptyLogEnds,
-      turns: 0,
-      bytes: 0,
-      lastAt,
-    })
+    const initial = { epoch: 1, ends: emptyLogEnds, turns: 0, bytes: 0, lastAt }
+    const statement = createStatement(manifest, columns, initial)
     const database = this.#database
     // Fails at once if the server is away: only a held session waits for it.
     await database.assertReady()
     await database.retry(() => database.query(...statement))
-    const [row] = await database.retry(() => database.query(selectRows('id = $1'), id))
-    // What is there with our token is ours, whichever try has made it.
-    if (row === undefined || row.token !== claim.token) throw sessionExists(id)
-    return openNew(this.#context(hold, guard), rowOf(row), claim.token, manifest)
+    const [row] = await database.retry(() => database.query(selectSessionRows('id = $1'), id))
+    // The token tells our session from one that another process has created, whichever try was carried out.
+    if (row === undefined || row.token !== columns.token) throw sessionExists(id)
+    return openCreatedRow(this.#context(hold, guard), parseSessionRow(row), columns.token, manifest)
   }
 
   async open(id: string, hold: SessionHold, guard: WriteGuard): Promise<HeldSession> {
-    return await openTaken(this.#context(hold, guard), await take(this.#database, id, hold))
+    return await openTakenRow(this.#context(hold, guard), await takeSession(this.#database, id, hold))
   }
 
   async read(id: string): Promise<ReadableSession> {
-    const row = await findRow(this.#database, id)
-    return new ReadableRows(this.#database, row, await readManifest(this.#database, row))
+    const row = await findSessionRow(this.#database, id)
+    return new ReadableRows(this.#database, row, await readRowManifest(this.#database, row))
   }
 
   async list({ workspace, tool }: ListOptions): Promise<SessionSummary[]> {
+    const filter = 'store = $1 AND ($2::text IS NULL OR workspace = $2) AND ($3::text IS NULL OR tool = $3)'
     const rows = await this.#database.query(
-      `${selectRows('store = $1 AND ($2::text IS NULL OR workspace = $2) AND ($3::text IS NULL OR tool = $3)')} ORDER BY last_at DESC, id`,
+      `${selectSessionRows(filter)} ORDER BY last_at DESC, id`,
       postgresId,
       workspace ?? null,
       tool ?? null,
     )
-    return rows.map((row) => summaryOf(rowOf(row)))
+    return rows.map((row) => summarizeRow(parseSessionRow(row)))
   }
 
   async fork(from: string, at: number | undefined, manifestAt: (seq: number) => Manifest): Promise<void> {
@@ -90,33 +101,33 @@ export class PostgresDriver implements StoreDriver {
   }
 
   async spool(id: string, entries: readonly SpoolEntry[]): Promise<void> {
-    checkSessionId(id)
-    await leave(this.#database, id, entries)
+    await writeSpoolRows(this.#database, id, entries)
   }
 
   async spooled(id: string): Promise<SpoolEntry[]> {
-    return await readSpooled(this.#database, id)
+    return await readSpoolRows(this.#database, id)
   }
 
   async hasSpool(id: string): Promise<boolean> {
-    return (await countWaiting(this.#database, id)) > 0
+    return await hasSpoolRows(this.#database, id)
   }
 
   async holder(id: string): Promise<Holder | undefined> {
-    return (await findRow(this.#database, id)).holder
+    return (await findSessionRow(this.#database, id)).holder
   }
 
   async unlock(id: string): Promise<Holder | undefined> {
-    if ((await findRow(this.#database, id)).token === undefined) return undefined
-    const taken = await take(this.#database, id, { kind: 'writer', purpose: 'unlock' }, { force: true })
-    await release(this.#database, taken.row, taken.token)
-    // The one it was taken from: another may have come since the look.
+    if ((await findSessionRow(this.#database, id)).token === undefined) return undefined
+    const hold: SessionHold = { kind: 'writer', purpose: 'unlock' }
+    const taken = await takeSession(this.#database, id, hold, { force: true })
+    await releaseSession(this.#database, taken.row, taken.token)
+    // The holder that lost the session: another one may have taken it since the first look.
     return taken.before.holder
   }
 
-  /** It is out of sight, its id is free, and its rows stay until they are purged. */
+  /** Hides the session and frees its id; `purge` deletes its rows. */
   async remove(id: string): Promise<void> {
-    await take(this.#database, id, { kind: 'writer', purpose: 'remove' }, { remove: true })
+    await takeSession(this.#database, id, { kind: 'writer', purpose: 'remove' }, { remove: true })
   }
 
   async ids(prefix: string): Promise<string[]> {
@@ -131,18 +142,18 @@ export class PostgresDriver implements StoreDriver {
   async noteDamage(id: string, what: string): Promise<void> {
     const sql = 'UPDATE stint.session SET damage = coalesce(damage, $2) WHERE id = $1 AND removed_at IS NULL'
     await this.#database.query(sql, id, what).catch(() => {
-      // A role that may only read has found the damage, and reports it here and now.
+      // A role that may only read cannot note the damage; the caller reports it anyway.
     })
   }
 
   get transfer(): TransferDriver {
     return {
-      read: (id) => pack(this.#database, id),
-      write: (transfer, id) => unpack(this.#database, transfer, { id, now: this.#clock.now() }),
+      read: (id) => readTransferFromRows(this.#database, id),
+      write: (transfer, id) => writeTransferToRows(this.#database, transfer, this.#clock.now(), id),
     }
   }
 
-  #context(hold: SessionHold, guard: WriteGuard): OpenContext {
+  #context(hold: SessionHold, guard: WriteGuard): PostgresOpenContext {
     return { database: this.#database, clock: this.#clock, hold, guard }
   }
 }

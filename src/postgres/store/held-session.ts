@@ -1,5 +1,5 @@
-import type { Clock } from '../../base/process/clock.ts'
 import type { StintError } from '../../base/errors/stint-error.ts'
+import type { Clock } from '../../base/process/clock.ts'
 import {
   factsOf,
   type FoldedState,
@@ -9,8 +9,8 @@ import {
   type RecordOptions,
   type RecordRange,
   type Recovery,
-  revised,
   type Revision,
+  revised,
   sessionFenced,
   type SpoolEntry,
   type StoredReceipt,
@@ -18,35 +18,35 @@ import {
 } from '../../session/index.ts'
 import { type LogName, type LogRecord, sessionClosed } from '../../session/log/index.ts'
 import type { Database } from '../database.ts'
-import { release } from './session-hold.ts'
-import { readJournalBackwards, readLog } from './read-records.ts'
-import { reviseStatement } from './revise-statement.ts'
-import type { SessionRow } from './session-row.ts'
+import { readJournalBackwards, readLogRecords } from './log-rows.ts'
+import { releaseSession } from './session-hold.ts'
+import { reviseStatement, type SessionRow } from './session-row.ts'
 import { draftSnapshot, writeSnapshot } from './snapshots.ts'
-import { forgetTaken, readWaiting } from './spool.ts'
-import type { Written } from './uncertain-append.ts'
+import { deleteOldMarks, readSpoolPage } from './spool.ts'
+import type { CommittedRecord } from './uncertain-append.ts'
 import { SessionWriter } from './writer.ts'
 
-export interface HeldOptions {
+export interface PostgresSessionOptions {
   database: Database
   clock: Clock
   guard: WriteGuard
   row: SessionRow
+  /** Of the hold of this process. */
   token: string
   manifest: Manifest
-  /** Undefined for a visitor that writes on where the row says that the logs end. */
+  /** Undefined for a visitor, which appends where the row says that the logs end. */
   recovered: Recovery | undefined
 }
 
 /** A session in PostgreSQL, held for writing. */
 export class PostgresSession implements HeldSession {
   readonly recovered: Recovery | undefined
-  readonly #options: HeldOptions
+  readonly #options: PostgresSessionOptions
   readonly #writer: SessionWriter
   #manifest: Manifest
   #released = false
 
-  constructor(options: HeldOptions) {
+  constructor(options: PostgresSessionOptions) {
     this.#options = options
     this.recovered = options.recovered
     this.#manifest = options.manifest
@@ -63,13 +63,13 @@ export class PostgresSession implements HeldSession {
 
   async append(log: LogName, entry: LogEntry, options: RecordOptions = {}): Promise<StoredReceipt> {
     const { durable, applied } = options
-    const receiptOf = ({ seq, at, tail }: Written): StoredReceipt =>
+    const receiptOf = ({ seq, at, tail }: CommittedRecord): StoredReceipt =>
       log === 'audit' ? { seq, at, hash: tail } : { seq, at }
-    const written = await this.#writer.append(log, entry, {
+    const committed = await this.#writer.append(log, entry, {
       durable,
-      applied: (each) => applied?.(receiptOf(each)),
+      applied: (record) => applied?.(receiptOf(record)),
     })
-    return receiptOf(written)
+    return receiptOf(committed)
   }
 
   flush(): Promise<void> {
@@ -83,12 +83,9 @@ export class PostgresSession implements HeldSession {
       const latest = next.revisions.at(-1) as Revision
       const body = JSON.stringify(latest)
       guard.check(Buffer.from(body))
-      await database.retry(async () => {
-        const [done] = await database.query(
-          ...reviseStatement(row.key, token, latest.rev, body, factsOf(next)),
-        )
-        if (done?.revised !== true) throw this.#shut(sessionFenced(row.id))
-      })
+      const statement = reviseStatement(row.key, token, latest.rev, body, factsOf(next))
+      const [result] = await database.retry(() => database.query(...statement))
+      if (result?.revised !== true) throw this.#stop(sessionFenced(row.id))
       this.#manifest = next
     })
   }
@@ -97,7 +94,7 @@ export class PostgresSession implements HeldSession {
     const { database, row, token, clock, guard } = this.#options
     await this.#writer.flush()
     return await this.#writer.exclusively(async () => {
-      // All at once: what is acknowledged from here on is in neither, the state or the ends.
+      // State and ends are read in one step, so that both have the same records.
       const draft = draftSnapshot(this.#writer.ends, state, clock.now(), payloadOf)
       for (const { content } of draft.payloads) guard.check(Buffer.from(content))
       await database.retry(() => writeSnapshot(database, row, token, draft))
@@ -108,10 +105,10 @@ export class PostgresSession implements HeldSession {
   async takeSpool(take: (entry: SpoolEntry) => Promise<void>): Promise<void> {
     const { database, row } = this.#options
     for (;;) {
-      const waiting = await readWaiting(database, row.key)
-      if (waiting.length === 0) return
-      await Promise.all(waiting.map(take))
-      await forgetTaken(database, row.key)
+      const entries = await readSpoolPage(database, row.key)
+      if (entries.length === 0) return
+      await Promise.all(entries.map(take))
+      await deleteOldMarks(database, row.key)
     }
   }
 
@@ -122,7 +119,7 @@ export class PostgresSession implements HeldSession {
 
   records(log: LogName, range?: RecordRange): AsyncIterable<LogRecord> {
     const { database, row } = this.#options
-    return readLog(database, log, row.key, { to: this.#writer.ends[log].seq, ...range })
+    return readLogRecords(database, log, row.key, { to: this.#writer.ends[log].seq, ...range })
   }
 
   newestFirst(): AsyncIterable<LogRecord> {
@@ -132,12 +129,12 @@ export class PostgresSession implements HeldSession {
 
   async beat(): Promise<void> {
     const { database, row, token } = this.#options
-    const [ours] = await database.query(
+    const [held] = await database.query(
       'UPDATE stint.session SET beat = clock_timestamp() WHERE key = $1 AND token = $2 RETURNING key',
       row.key,
       token,
     )
-    if (ours === undefined && !this.#released) this.#shut(sessionFenced(row.id))
+    if (held === undefined && !this.#released) this.#stop(sessionFenced(row.id))
   }
 
   async release(): Promise<void> {
@@ -145,12 +142,12 @@ export class PostgresSession implements HeldSession {
     this.#released = true
     const { database, row, token } = this.#options
     await this.#writer.flush()
-    this.#shut(sessionClosed())
-    await release(database, row, token)
+    this.#stop(sessionClosed())
+    await releaseSession(database, row, token)
   }
 
-  #shut(reason: StintError): StintError {
-    this.#writer.shut(reason)
+  #stop(reason: StintError): StintError {
+    this.#writer.stop(reason)
     return reason
   }
 }

@@ -1,14 +1,14 @@
+import { Database } from '../database.ts'
 import type { PostgresPool } from '../pool.ts'
 import { sessionVersion } from '../schema.ts'
-import { Database } from '../database.ts'
 
 export interface PurgeOptions {
   pool: PostgresPool
-  /** Only what was removed longer ago than this; 30 days by default. */
+  /** Delete only sessions that were removed longer ago than this, in milliseconds; 30 days by default. */
   olderThanMs?: number
 }
 
-export const purgeAfterMs = 30 * 24 * 3_600_000
+export const defaultPurgeAgeMs = 30 * 24 * 3_600_000
 
 export interface PurgeReport {
   sessions: number
@@ -18,15 +18,15 @@ export interface PurgeReport {
 const tables = ['journal', 'audit', 'revision', 'blob', 'snapshot', 'state', 'spool'] as const
 
 /**
- * Deletes removed sessions for good. Nothing is ever deleted but by this, and it takes a role that may.
+ * Deletes removed sessions for good. Nothing else deletes records, and the role must be allowed to.
  *
  * @example
  * await purge({ pool, olderThanMs: 7 * 24 * 3_600_000 })
  */
-export async function purge({ pool, olderThanMs = purgeAfterMs }: PurgeOptions): Promise<PurgeReport> {
+export async function purge({ pool, olderThanMs = defaultPurgeAgeMs }: PurgeOptions): Promise<PurgeReport> {
   const report = { sessions: 0, records: 0 }
   const database = new Database({ pool }, sessionVersion)
-  // One at a time: however much there is, nobody waits for long.
+  // A transaction for each session, so that other processes never wait long for a lock.
   for (;;) {
     const records = await database.transaction(
       async (query) => {

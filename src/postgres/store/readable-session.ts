@@ -1,20 +1,22 @@
-import type {
-  FoldedState,
-  Health,
-  Manifest,
-  ReadableSession,
-  RecordRange,
-  SessionSummary,
+import {
+  type FoldedState,
+  type Health,
+  type Manifest,
+  type ReadableSession,
+  type RecordRange,
+  sessionState,
+  type SessionSummary,
 } from '../../session/index.ts'
+import { isString, parseObject } from '../../base/text/fields.ts'
 import type { LogName, LogRecord } from '../../session/log/index.ts'
 import type { Database } from '../database.ts'
-import { readJournalBackwards, readLog } from './read-records.ts'
-import { recover } from './recover.ts'
-import { findRow, type SessionRow } from './session-row.ts'
-import { summaryOf } from './summary.ts'
-import { verify } from './verify.ts'
+import { readJournalBackwards, readLogRecords } from './log-rows.ts'
+import { recoverRows } from './recover.ts'
+import { rowStanding } from './session-hold.ts'
+import { findSessionRow, type SessionRow } from './session-row.ts'
+import { verifyRows } from './verify.ts'
 
-/** A session in PostgreSQL, to read: nothing is locked and nothing is changed. */
+/** A session in PostgreSQL, opened for reading: it locks nothing and changes nothing. */
 export class ReadableRows implements ReadableSession {
   readonly manifest: Manifest
   readonly summary: SessionSummary
@@ -23,13 +25,13 @@ export class ReadableRows implements ReadableSession {
 
   constructor(database: Database, row: SessionRow, manifest: Manifest) {
     this.manifest = manifest
-    this.summary = summaryOf(row)
+    this.summary = summarizeRow(row)
     this.#database = database
     this.#row = row
   }
 
   records(log: LogName, range?: RecordRange): AsyncIterable<LogRecord> {
-    return readLog(this.#database, log, this.#row.key, range)
+    return readLogRecords(this.#database, log, this.#row.key, range)
   }
 
   newestFirst(): AsyncIterable<LogRecord> {
@@ -37,10 +39,33 @@ export class ReadableRows implements ReadableSession {
   }
 
   async state(): Promise<FoldedState> {
-    return (await recover(this.#database, await findRow(this.#database, this.#row.id))).state
+    // The row is read again: a writer may have appended since the session was opened.
+    return (await recoverRows(this.#database, await findSessionRow(this.#database, this.#row.id))).state
   }
 
   verify(onBytes?: (done: number) => void): Promise<Health> {
-    return verify(this.#database, this.#row.id, onBytes)
+    return verifyRows(this.#database, this.#row.id, onBytes)
+  }
+}
+
+/** A session as lists show it. One with an invalid manifest is listed as damaged, and does not hide the others. */
+export function summarizeRow(row: SessionRow): SessionSummary {
+  const { id, store, tool, title, workspace, lastAt, turns, bytes, holder, damage } = row
+  const { created_at: created } = parseObject(row.manifest) ?? {}
+  const createdAt = isString(created) ? Date.parse(created) : Number.NaN
+  const isInvalid = Number.isNaN(createdAt)
+  return {
+    id,
+    store,
+    state: sessionState(rowStanding(row), holder, isInvalid || damage !== undefined),
+    tool,
+    title,
+    workspace,
+    createdAt: isInvalid ? lastAt : createdAt,
+    lastAt,
+    turns,
+    records: row.ends.journal.seq,
+    bytes,
+    holder,
   }
 }

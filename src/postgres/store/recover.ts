@@ -1,3 +1,4 @@
+import { errorCode, type StintError } from '../../base/errors/stint-error.ts'
 import {
   auditRecordOf,
   emptyState,
@@ -7,74 +8,65 @@ import {
   takeAudit,
   takeRecord,
 } from '../../session/index.ts'
-import { StintError } from '../../base/errors/stint-error.ts'
 import {
   checkRecord,
   emptyLogEnd,
   type LogEnd,
   type LogEnds,
   type LogName,
+  logNames,
   type LogRecord,
   type Snapshot,
 } from '../../session/log/index.ts'
-import { readData } from './blob-row.ts'
 import type { Database } from '../database.ts'
-import { type LogScan, scanLog, tailOf } from './log-lines.ts'
-import { newestSnapshots } from './snapshots.ts'
+import { readRecordData } from './blob-row.ts'
+import { lineTail, type LogRowScan, scanLogRows } from './log-rows.ts'
 import type { SessionRow } from './session-row.ts'
+import { newestSnapshots } from './snapshots.ts'
 
-/** What the rows of a session say: its state, and how its logs look. */
-export interface Recovered {
+/** The state of a session, and how its logs look. */
+export interface RecoveredRows {
   state: FoldedState
   snapshot: Snapshot | undefined
-  journal: LogScan
-  audit: LogScan
+  journal: LogRowScan
+  audit: LogRowScan
 }
 
-/** The newest snapshot that fits the logs, and what came after it; nothing is changed. It costs what came after the snapshot. */
-export async function recover(
+/** Restores the newest snapshot that fits the logs and replays the records after it. Changes nothing. */
+export async function recoverRows(
   database: Database,
   { key, ends }: Pick<SessionRow, 'key' | 'ends'>,
-): Promise<Recovered> {
-  const snapshot = await fitting(database, key, ends)
+): Promise<RecoveredRows> {
+  const snapshot = await fittingSnapshot(database, key, ends)
   const state = snapshot?.state ?? emptyState()
-  const journal = await scanLog(
-    database,
-    'journal',
-    key,
-    snapshot?.ends.journal ?? emptyLogEnd('journal'),
-    ends.journal,
-    async (record) => {
-      if (record.type.startsWith(ownPrefix)) await takeOwn(database, key, state, record)
-    },
-  )
-  const audit = await scanLog(
-    database,
-    'audit',
-    key,
-    snapshot?.ends.audit ?? emptyLogEnd('audit'),
-    ends.audit,
-    async (record) => takeAudit(state, auditRecordOf(await readData(database, key, record))),
+  const scan = (log: LogName, take: (record: LogRecord) => Promise<void>): Promise<LogRowScan> =>
+    scanLogRows(database, log, key, snapshot?.ends[log] ?? emptyLogEnd(log), ends[log], take)
+  const journal = await scan('journal', (record) => applyRecord(database, key, state, record))
+  const audit = await scan('audit', async (record) =>
+    takeAudit(state, auditRecordOf(await readRecordData(database, key, record))),
   )
   return { state, snapshot, journal, audit }
 }
 
-/** A snapshot is a cache: one that does not fit what is there is passed over. */
-async function fitting(database: Database, key: string, ends: LogEnds): Promise<Snapshot | undefined> {
+/** The newest snapshot that fits the logs. A snapshot is a cache: one that does not fit is skipped. */
+async function fittingSnapshot(
+  database: Database,
+  key: string,
+  ends: LogEnds,
+): Promise<Snapshot | undefined> {
   for await (const snapshot of newestSnapshots(database, key))
-    if (await isAt(database, key, snapshot.ends, ends)) return snapshot
+    if (await hasEnds(database, key, snapshot.ends, ends)) return snapshot
   return undefined
 }
 
-/** Do both logs have, at these ends, what the ends say, and do they come that far? */
-export async function isAt(
+/** True if both logs have the records that `ends` names, and `last`, where they end, is not before. */
+export async function hasEnds(
   database: Database,
   key: string,
   ends: LogEnds,
   last: LogEnds = ends,
 ): Promise<boolean> {
-  const logs = ['journal', 'audit'] as const
-  if (logs.some((log) => ends[log].seq > last[log].seq)) return false
+  if (logNames.some((log) => ends[log].seq > last[log].seq)) return false
   const [row] = await database.query(
     `SELECT (SELECT line FROM stint.journal WHERE session = $1 AND seq = $2) AS journal,
       (SELECT line FROM stint.audit WHERE session = $1 AND seq = $3) AS audit`,
@@ -82,57 +74,56 @@ export async function isAt(
     ends.journal.seq,
     ends.audit.seq,
   )
-  return logs.every((log) => endsWith(log, ends[log], row?.[log]))
+  return logNames.every((log) => isEnd(log, ends[log], row?.[log]))
 }
 
-function endsWith(log: LogName, { seq, tail }: LogEnd, line: unknown): boolean {
+function isEnd(log: LogName, { seq, tail }: LogEnd, line: unknown): boolean {
   if (seq === 0 || typeof line !== 'string') return seq === 0 && line === null
-  return checkRecord(Buffer.from(line))?.seq === seq && tailOf(log, line) === tail
+  return checkRecord(Buffer.from(line))?.seq === seq && lineTail(log, line) === tail
 }
 
-async function takeOwn(
+/** Applies one of stint's own records. A missing blob breaks the slot that it belongs to, not the recovery. */
+async function applyRecord(
   database: Database,
   key: string,
   state: FoldedState,
   record: LogRecord,
 ): Promise<void> {
-  let read = (): unknown => record.data
-  if (record.blob !== undefined) {
-    try {
-      const { data } = await readData(database, key, record)
-      read = () => data
-    } catch (error) {
-      if (!(error instanceof StintError) || error.code !== 'BLOB_MISSING') throw error
-      read = () => {
-        throw error
-      }
+  if (!record.type.startsWith(ownPrefix)) return
+  let read: () => unknown
+  try {
+    const { data } = await readRecordData(database, key, record)
+    read = () => data
+  } catch (error) {
+    if (errorCode(error) !== 'BLOB_MISSING') throw error
+    read = () => {
+      throw error
     }
   }
   takeRecord(state, record, read)
 }
 
-/** What to do about a session on a server, which `stint sessions repair` does not know. */
+/** Advice for a damaged session: `stint sessions repair` works on files only. */
 export const damageHint =
   'A fork at an earlier record has what is intact; the rest is in a backup of the database.'
 
 /** The damage that a recovery has found, as an error; undefined if both logs are intact. */
 export function recoveredDamage(
   id: string,
-  { journal, audit }: Pick<Recovered, 'journal' | 'audit'>,
+  { journal, audit }: Pick<RecoveredRows, 'journal' | 'audit'>,
 ): StintError | undefined {
-  if (journal.bad !== undefined)
-    return recordDamaged(id, 'journal', journal.bad, `stint sessions fork ${id} --at ${journal.bad - 1}`)
-  if (audit.bad !== undefined) return recordDamaged(id, 'audit', audit.bad, `stint audit verify ${id}`)
-  return undefined
-}
-
-function recordDamaged(id: string, log: LogName, seq: number, command: string): StintError {
-  const use =
-    log === 'journal'
-      ? `\`${command}\` gives a copy of what is whole; the rest is in a backup of the database.`
-      : `\`${command}\` shows what is wrong; what is missing is in a backup of the database.`
-  return logDamaged(id, log, `record ${seq} is missing or changed`, {
-    detail: `seq=${seq} readable=${seq - 1}`,
-    hint: use,
-  })
+  const damaged = (log: LogName, seq: number, hint: string): StintError =>
+    logDamaged(id, log, `record ${seq} is missing or changed`, {
+      detail: `seq=${seq} readable=${seq - 1}`,
+      hint,
+    })
+  if (journal.bad !== undefined) {
+    const command = `stint sessions fork ${id} --at ${journal.bad - 1}`
+    const hint = `\`${command}\` copies the intact part; the rest is in a backup of the database.`
+    return damaged('journal', journal.bad, hint)
+  }
+  if (audit.bad === undefined) return undefined
+  const command = `stint audit verify ${id}`
+  const hint = `\`${command}\` shows what is wrong; what is missing is in a backup of the database.`
+  return damaged('audit', audit.bad, hint)
 }

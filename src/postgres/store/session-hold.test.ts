@@ -6,7 +6,7 @@ import type { Session } from '../../session/session.ts'
 import { PostgresDriver } from './driver.ts'
 import { rowStanding } from './session-hold.ts'
 import type { RemoteHolder } from './session-row.ts'
-import { postgresStore } from './store.ts'
+import { postgresStore } from './driver.ts'
 
 let server: PostgresServer
 let sessions: PostgresSessions

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
-import { ulid } from '../../base/text/id.ts'
 import { type Liveness, liveness, ownIdentity } from '../../base/process/liveness.ts'
+import { ulid } from '../../base/text/id.ts'
 import {
   holderStanding,
   type LockStanding,
@@ -10,38 +10,31 @@ import {
   silenceMs,
 } from '../../session/index.ts'
 import type { Database } from '../database.ts'
-import { findRow, type RemoteHolder, type SessionRow } from './session-row.ts'
+import { findSessionRow, type HoldColumns, type RemoteHolder, type SessionRow } from './session-row.ts'
 
-/** Over plain data: may a session with this row be taken? By the server's clock. */
+/** Whether the session of this row can be taken, by the server's clock. */
 export function rowStanding(
   { token, holder, now }: Pick<SessionRow, 'token' | 'holder' | 'now'>,
-  alive: (holder: RemoteHolder) => Liveness = ({ process }) => liveness(process),
+  livenessOf: (holder: RemoteHolder) => Liveness = ({ process }) => liveness(process),
 ): LockStanding {
   if (token === undefined) return 'released'
-  // Who cannot be named cannot be asked either.
+  // A holder whose record is unreadable cannot be looked for.
   if (holder === undefined) return 'dead'
-  return holderStanding(holder, alive(holder), now)
+  return holderStanding(holder, livenessOf(holder), now)
 }
 
-/** Tells this hold from any other, before and after. */
-export interface Claim {
-  token: string
-  holder: string
-}
-
-export function newClaim({ kind, purpose }: SessionHold): Claim {
-  // The server rejects what a text of its own cannot have.
-  const said = purpose?.replaceAll('\0', '')
-  const holder = { process: ownIdentity(), host: hostname(), kind, purpose: said }
+export function newHold({ kind, purpose }: SessionHold): HoldColumns {
+  // A PostgreSQL string cannot contain NUL.
+  const holder = { process: ownIdentity(), host: hostname(), kind, purpose: purpose?.replaceAll('\0', '') }
   return { token: ulid(), holder: JSON.stringify(holder) }
 }
 
-/** A session that was just taken, and how it was found. */
-export interface Taken {
+/** A session that this process has just taken. */
+export interface TakenSession {
   token: string
   row: SessionRow
+  /** The row as it was before. */
   before: SessionRow
-  standing: LockStanding
 }
 
 const takeSql = (more: string): string => `UPDATE stint.session
@@ -50,54 +43,56 @@ const takeSql = (more: string): string => `UPDATE stint.session
     beat < clock_timestamp() - $6::float8 * interval '1 millisecond')
   RETURNING epoch`
 
-/** Takes it, or throws `SESSION_LOCKED` with the living holder. `remove` takes it out of sight with the same stroke. */
-export async function take(
+/**
+ * Takes a session. `SESSION_LOCKED` while a living process holds it, unless `force` is set. With `remove`, the same
+ * statement removes it.
+ */
+export async function takeSession(
   database: Database,
   id: string,
   hold: SessionHold,
   { force = false, remove = false } = {},
-): Promise<Taken> {
-  const claim = newClaim(hold)
-  let before = await findRow(database, id)
+): Promise<TakenSession> {
+  const { token, holder } = newHold(hold)
+  let before = await findSessionRow(database, id)
   for (;;) {
     const standing = rowStanding(before)
     if (standing === 'held' && !force) throw sessionLocked(id, before.holder, before.now)
-    // Who was silent may say something in this very moment.
-    const silence = standing === 'silent' && !force ? silenceMs : null
+    // The statement checks the silence again: the holder may send a heartbeat in between.
+    const minSilenceMs = standing === 'silent' && !force ? silenceMs : null
     const sql = takeSql(remove ? ', removed_at = clock_timestamp()' : '')
-    const seen = [before.key, before.token ?? null, claim.token, claim.holder, before.epoch, silence]
+    const values = [before.key, before.token ?? null, token, holder, before.epoch, minSilenceMs]
     const won = await database.retry(async () => {
-      const [row] = await database.query(sql, ...seen)
-      return row !== undefined || (await hasToken(database, before.key, claim.token))
+      const [row] = await database.query(sql, ...values)
+      // No row also means that the statement was sent twice and has won the first time.
+      return row !== undefined || (await hasToken(database, before.key, token))
     })
     if (won) {
-      const row = { ...before, epoch: before.epoch + 1, token: claim.token }
-      return {
-        token: claim.token,
-        row: remove ? row : await currentRow(database, id, claim.token),
-        before,
-        standing,
-      }
+      const row = remove ? { ...before, epoch: before.epoch + 1, token } : await ownRow(database, id, token)
+      return { token, row, before }
     }
-    before = await findRow(database, id)
+    before = await findSessionRow(database, id)
   }
 }
 
-/** The answer was lost, not what was asked for. */
 async function hasToken(database: Database, key: string, token: string): Promise<boolean> {
   const rows = await database.query('SELECT FROM stint.session WHERE key = $1 AND token = $2', key, token)
   return rows.length > 0
 }
 
-/** From now on nobody else changes it. */
-async function currentRow(database: Database, id: string, token: string): Promise<SessionRow> {
-  const row = await database.retry(() => findRow(database, id))
+/** Reads the row again: until it was taken, the previous holder could change it. */
+async function ownRow(database: Database, id: string, token: string): Promise<SessionRow> {
+  const row = await database.retry(() => findSessionRow(database, id))
   if (row.token !== token) throw sessionFenced(id)
   return row
 }
 
-/** As if it had not been taken: what could not be opened stays as it was found. */
-export async function giveBack(database: Database, { token, before }: Taken, damage?: string): Promise<void> {
+/** Puts the previous hold back, after a session that was taken could not be opened. `damage` is noted in the row. */
+export async function undoTakeSession(
+  database: Database,
+  { token, before }: TakenSession,
+  damage?: string,
+): Promise<void> {
   await database.query(
     `UPDATE stint.session SET (token, holder, since, beat) = ($3, $4, to_timestamp($5::float8 / 1000), to_timestamp($6::float8 / 1000)),
       damage = coalesce(damage, $7)
@@ -112,8 +107,12 @@ export async function giveBack(database: Database, { token, before }: Taken, dam
   )
 }
 
-/** Gives it back; nobody can be writing any more. */
-export async function release(database: Database, { id, key }: SessionRow, token: string): Promise<void> {
+/** Ends a hold. `FENCED` if another process has taken the session. */
+export async function releaseSession(
+  database: Database,
+  { id, key }: SessionRow,
+  token: string,
+): Promise<void> {
   await database.retry(async () => {
     const [row] = await database.query(
       `UPDATE stint.session SET (token, holder, since, beat) = (NULL, NULL, NULL, NULL) WHERE key = $1 AND token = $2 RETURNING key`,
@@ -121,6 +120,7 @@ export async function release(database: Database, { id, key }: SessionRow, token
       token,
     )
     if (row !== undefined) return
+    // A statement that was sent twice has ended the hold the first time.
     const [now] = await database.query('SELECT token FROM stint.session WHERE key = $1', key)
     if (now === undefined || now.token !== null) throw sessionFenced(id)
   })

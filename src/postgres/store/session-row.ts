@@ -1,34 +1,36 @@
-import type { SqlRow } from '../pool.ts'
-import { milliseconds } from '../database.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
-import type { LogEnds } from '../../session/log/index.ts'
+import { parseObject } from '../../base/text/fields.ts'
 import {
   assertWrittenBy,
   checkSessionId,
+  type Facts,
+  factsOf,
   type Holder,
   type Manifest,
   parseHolder,
   parseManifest,
   sessionNotFound,
 } from '../../session/index.ts'
-import type { Database } from '../database.ts'
+import type { LogEnds } from '../../session/log/index.ts'
+import { type Database, milliseconds, untilOnDisk } from '../database.ts'
+import type { SqlRow } from '../pool.ts'
 
-/** What every manifest of this store names as the store that wrote it. */
+/** The id of this store, which its manifests name. */
 export const postgresId = 'postgres'
 
-/** What the row of a session says, at one moment of the server's clock. */
+/** The row of a session, as it was at one moment of the server's clock. */
 export interface SessionRow {
   key: string
   id: string
   store: string
-  /** The manifest without its revisions. */
+  /** The manifest without its revisions, as JSON. */
   manifest: string
   rev: number
   tool?: string
   title?: string
   workspace?: string
   epoch: number
-  /** Of the hold; undefined if nobody has it. */
+  /** Identifies the present hold; undefined if the session is not held. */
   token?: string
   holder?: RemoteHolder
   ends: LogEnds
@@ -36,11 +38,11 @@ export interface SessionRow {
   bytes: number
   lastAt: number
   damage?: string
-  /** The server's clock. */
+  /** The server's clock, in milliseconds since the epoch. */
   now: number
 }
 
-/** The holder may be on another machine. */
+/** A holder that may run on another machine. */
 export interface RemoteHolder extends Holder {
   host: string
 }
@@ -49,11 +51,11 @@ const rowColumns = `key, id, store, manifest, rev, tool, title, workspace, epoch
   ${milliseconds('since')} AS since, ${milliseconds('beat')} AS beat, head_seq, head_sum, audit_seq, audit_head, turns, bytes,
   ${milliseconds('last_at')} AS last_at, damage, ${milliseconds('clock_timestamp()')} AS now`
 
-/** Rows of sessions that are there; `$1` and on are the condition's. */
-export const selectRows = (where: string): string =>
+/** Selects the rows of sessions that are not removed; `where` may refer to `$1` and so on. */
+export const selectSessionRows = (where: string): string =>
   `SELECT ${rowColumns} FROM stint.session WHERE removed_at IS NULL AND ${where}`
 
-export function rowOf(row: SqlRow): SessionRow {
+export function parseSessionRow(row: SqlRow): SessionRow {
   const text = (name: string): string | undefined => (row[name] as string | null) ?? undefined
   const count = (name: string): number => Number(row[name])
   const epoch = count('epoch')
@@ -68,7 +70,7 @@ export function rowOf(row: SqlRow): SessionRow {
     workspace: text('workspace'),
     epoch,
     token: text('token'),
-    holder: text('token') === undefined ? undefined : holderOf(row, epoch),
+    holder: text('token') === undefined ? undefined : parseRemoteHolder(row, epoch),
     ends: {
       journal: { seq: count('head_seq'), tail: String(row.head_sum) },
       audit: { seq: count('audit_seq'), tail: String(row.audit_head) },
@@ -81,30 +83,25 @@ export function rowOf(row: SqlRow): SessionRow {
   }
 }
 
-function holderOf({ holder, since, beat }: SqlRow, epoch: number): RemoteHolder | undefined {
-  let value: Record<string, unknown>
-  try {
-    value = JSON.parse(String(holder)) as Record<string, unknown>
-  } catch {
-    return undefined
-  }
+function parseRemoteHolder({ holder, since, beat }: SqlRow, epoch: number): RemoteHolder | undefined {
+  const value = parseObject(String(holder))
   const times = { since: Math.round(Number(since)), beat: Math.round(Number(beat)) }
   const parsed = parseHolder({ ...value, ...times }, epoch)
-  return parsed === undefined ? undefined : { ...parsed, host: String(value.host ?? '') }
+  return parsed === undefined ? undefined : { ...parsed, host: String(value?.host ?? '') }
 }
 
-/** The row of a session of ours: `NOT_FOUND`, `RESUME_MISMATCH`. */
-export async function findRow(database: Database, id: string): Promise<SessionRow> {
+/** The row of a session. `NOT_FOUND`; `RESUME_MISMATCH` if another store has written it. */
+export async function findSessionRow(database: Database, id: string): Promise<SessionRow> {
   checkSessionId(id)
-  const [row] = await database.query(selectRows('id = $1'), id)
+  const [row] = await database.query(selectSessionRows('id = $1'), id)
   if (row === undefined) throw sessionNotFound(id)
-  const found = rowOf(row)
+  const found = parseSessionRow(row)
   assertWrittenBy(postgresId, id, found.store)
   return found
 }
 
-/** The manifest with its revisions. */
-export async function readManifest(
+/** Reads the manifest with its revisions. */
+export async function readRowManifest(
   database: Database,
   { key, id, manifest: text }: SessionRow,
 ): Promise<Manifest> {
@@ -112,12 +109,97 @@ export async function readManifest(
   const revisions = `[${rows.map(({ body }) => String(body)).join(',')}]`
   const manifest = parseManifest(`${text.slice(0, -1)},"revisions":${revisions}}`)
   if (manifest === undefined || manifest.session_id !== id)
-    throw new StintError('JOURNAL_CORRUPT', `the manifest of ${id} makes no sense`, {
+    throw new StintError('JOURNAL_CORRUPT', `the manifest of ${id} is invalid`, {
       hint: 'Restore it from a backup of the database.',
     })
   return manifest
 }
 
-/** All of a manifest but its revisions, which are rows of their own. */
-export const manifestText = (manifest: Manifest): string =>
+/** The column of the manifest. Its revisions are rows of their own. */
+export const manifestColumn = (manifest: Manifest): string =>
   JSON.stringify({ ...manifest, revisions: undefined })
+
+/** The columns that record a hold. The token is unique to it. */
+export interface HoldColumns {
+  token: string
+  holder: string
+}
+
+/** The columns of a new session that may already have records, as a fork has. */
+export interface InitialColumns {
+  epoch: number
+  ends: LogEnds
+  turns: number
+  bytes: number
+  lastAt: number
+}
+
+/** Creates a session with its whole manifest, or returns no row if the id is taken. */
+const createSql = `WITH made AS (
+    INSERT INTO stint.session (id, store, manifest, rev, tool, title, workspace, epoch, token, holder, since, beat,
+      head_seq, head_sum, audit_seq, audit_head, turns, bytes, last_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, CASE WHEN $9::text IS NULL THEN NULL ELSE clock_timestamp() END,
+      CASE WHEN $9::text IS NULL THEN NULL ELSE clock_timestamp() END, $11, $12, $13, $14, $15, $16, to_timestamp($17::float8 / 1000))
+    ON CONFLICT (id) WHERE removed_at IS NULL DO NOTHING
+    RETURNING key
+  ), revised AS (
+    INSERT INTO stint.revision (session, rev, body)
+    SELECT made.key, new.rev, new.body FROM made, unnest($18::integer[], $19::text[]) AS new (rev, body)
+  )
+  SELECT key, ${untilOnDisk} FROM made`
+
+/** The statement that creates a session, with its values; it returns the key. Without `hold` the session is not held. */
+export function createStatement(
+  manifest: Manifest,
+  hold: HoldColumns | undefined,
+  { epoch, ends, turns, bytes, lastAt }: InitialColumns,
+): [string, ...unknown[]] {
+  const { revisions } = manifest
+  return [
+    createSql,
+    manifest.session_id,
+    postgresId,
+    manifestColumn(manifest),
+    revisions.at(-1)?.rev ?? 0,
+    ...factColumns(factsOf(manifest)),
+    epoch,
+    hold?.token ?? null,
+    hold?.holder ?? null,
+    ends.journal.seq,
+    ends.journal.tail,
+    ends.audit.seq,
+    ends.audit.tail,
+    turns,
+    bytes,
+    lastAt,
+    revisions.map(({ rev }) => rev),
+    revisions.map((revision) => JSON.stringify(revision)),
+  ]
+}
+
+/**
+ * Adds a revision, and updates the columns that lists show. If the statement is sent a second time, it finds the revision
+ * of the first: only the holder writes revisions, and no two are equal.
+ */
+const reviseSql = `WITH held AS (
+    UPDATE stint.session SET rev = $3, tool = $5, title = $6, workspace = $7, beat = clock_timestamp()
+    WHERE key = $1 AND token = $2 AND rev = $3 - 1 AND removed_at IS NULL
+    RETURNING key
+  ), added AS (
+    INSERT INTO stint.revision (session, rev, body) SELECT held.key, $3, $4 FROM held
+  )
+  SELECT EXISTS (SELECT FROM held) OR EXISTS (SELECT FROM stint.revision WHERE session = $1 AND rev = $3 AND body = $4) AS revised,
+    ${untilOnDisk}`
+
+/** The statement that adds the revision `body`, with its values; `revised` in its row says whether it is there. */
+export const reviseStatement = (
+  key: string,
+  token: string,
+  rev: number,
+  body: string,
+  facts: Facts,
+): [string, ...unknown[]] => [reviseSql, key, token, rev, body, ...factColumns(facts)]
+
+/** A PostgreSQL string cannot contain NUL, so the columns leave it out; the manifest has it escaped. */
+const factColumns = ({ tool, title, workspace }: Facts): (string | null)[] =>
+  [tool, title, workspace].map((fact) => fact?.replaceAll('\0', '') ?? null)

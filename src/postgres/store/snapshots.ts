@@ -1,3 +1,4 @@
+import { type FoldedState, sessionFenced } from '../../session/index.ts'
 import {
   encodeSnapshot,
   keptSnapshots,
@@ -8,40 +9,43 @@ import {
   type Snapshot,
   type StoredSnapshot,
 } from '../../session/log/index.ts'
-import { type FoldedState, sessionFenced } from '../../session/index.ts'
-import { type Content, contentOf } from './blob-row.ts'
 import type { Database } from '../database.ts'
+import { nameContent, type NamedContent } from './blob-row.ts'
 import type { SessionRow } from './session-row.ts'
 
-/** A snapshot on its way: taken at one moment, written in another. */
-export interface Draft {
+/** A snapshot that was taken and is not written yet. */
+export interface SnapshotDraft {
   ends: LogEnds
   body: string
-  payloads: Content[]
+  /** The values of its slots. */
+  payloads: NamedContent[]
 }
 
-/** `payloadOf` gives the text of a slot's value; it is not asked for one that is broken. */
+/** Takes a snapshot. `payloadOf` returns the JSON of a slot's value; it is not called for a broken slot. */
 export function draftSnapshot(
   ends: LogEnds,
   state: FoldedState,
   at: number,
   payloadOf: (ext: string) => string,
-): Draft {
-  const payloads = new Map<string, Content>()
+): SnapshotDraft {
+  const payloads = new Map<string, NamedContent>()
   const body = encodeSnapshot({ ends, state }, at, (ext) => {
-    const payload = contentOf(payloadOf(ext))
+    const payload = nameContent(payloadOf(ext))
     payloads.set(payload.sha256, payload)
     return { sha256: payload.sha256, bytes: payload.bytes }
   })
   return { ends, body, payloads: [...payloads.values()] }
 }
 
-/** Only as long as the session is ours: until it is written nobody can take it. A payload that is there already costs nothing. */
+/**
+ * Writes a snapshot and deletes older ones. `FENCED` if another process has taken the session; until the transaction ends,
+ * the updated row keeps others from taking it. Payloads that are already stored are not sent again.
+ */
 export async function writeSnapshot(
   database: Database,
   { id, key }: SessionRow,
   token: string,
-  { ends, body, payloads }: Draft,
+  { ends, body, payloads }: SnapshotDraft,
 ): Promise<void> {
   const { seq } = ends.journal
   const names = payloads.map(({ sha256 }) => sha256)
@@ -52,12 +56,12 @@ export async function writeSnapshot(
       token,
     )
     if (held.length === 0) throw sessionFenced(id)
-    const there = await query(
+    const stored = await query(
       'SELECT sha256 FROM stint.state WHERE session = $1 AND sha256 = ANY ($2::text[])',
       key,
       names,
     )
-    const known = new Set(there.map(({ sha256 }) => sha256))
+    const known = new Set(stored.map(({ sha256 }) => sha256))
     const fresh = payloads.filter(({ sha256 }) => !known.has(sha256))
     await query(
       `INSERT INTO stint.state (session, sha256, content) SELECT $1, new.* FROM unnest($2::text[], $3::text[]) AS new`,
@@ -86,13 +90,13 @@ export async function writeSnapshot(
   })
 }
 
-/** What a snapshot attests: how far both logs had come. */
+/** Reads how far both logs had come at each snapshot. */
 export async function readSnapshotEnds(database: Database, key: string): Promise<LogEnds[]> {
   const rows = await database.query('SELECT body FROM stint.snapshot WHERE session = $1 ORDER BY seq', key)
   return rows.flatMap(({ body }) => parseBody(body)?.ends ?? [])
 }
 
-/** From the newest on, those that can be read and are what was written. */
+/** Reads the intact snapshots, newest first. */
 export async function* newestSnapshots(database: Database, key: string): AsyncGenerator<Snapshot> {
   const rows = await database.query(
     'SELECT body FROM stint.snapshot WHERE session = $1 ORDER BY seq DESC',
@@ -119,7 +123,7 @@ async function restore(
     key,
     names,
   )
-  // By what they are, not by what they are called.
-  const contents = new Map(rows.map(({ content }) => [contentOf(String(content)).sha256, String(content)]))
+  // Named by their hash, not by their column: a value that was changed is not found.
+  const contents = new Map(rows.map(({ content }) => [nameContent(String(content)).sha256, String(content)]))
   return restoreSnapshot(stored, ({ sha256 }) => contents.get(sha256))
 }

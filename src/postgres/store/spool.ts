@@ -1,16 +1,19 @@
 import { ulid } from '../../base/text/id.ts'
 import { sessionNotFound, type SpoolEntry } from '../../session/index.ts'
-import { untilOnDisk } from '../database.ts'
-import type { Database } from '../database.ts'
+import { type Database, untilOnDisk } from '../database.ts'
 
-/** For how long an entry that was taken in is remembered: whoever left it may be trying to, still. */
-const rememberedFor = '1 day'
+/** How long the mark of an entry is kept after a holder has taken it in: the visitor may still retry its statement. */
+const markKeptFor = '1 day'
 
-/** Leaves entries for the next writer. It takes them in by the order of their marks, which is the order of time. */
-export async function leave(database: Database, id: string, entries: readonly SpoolEntry[]): Promise<void> {
+/** Leaves entries for the holder, which takes them in by their marks, in the order of time. */
+export async function writeSpoolRows(
+  database: Database,
+  id: string,
+  entries: readonly SpoolEntry[],
+): Promise<void> {
   const marks = entries.map(() => ulid())
   await database.retry(async () => {
-    // Sent again, it finds its own marks, also when they were taken in meanwhile.
+    // A retry finds its own marks and inserts nothing, even if a holder has taken the entries in meanwhile.
     const [row] = await database.query(
       `WITH found AS (SELECT key FROM stint.session WHERE id = $1 AND removed_at IS NULL), left_there AS (
         INSERT INTO stint.spool (session, mark, entry)
@@ -25,29 +28,25 @@ export async function leave(database: Database, id: string, entries: readonly Sp
   })
 }
 
-export async function countWaiting(database: Database, id: string): Promise<number> {
-  const [row] = await database.query(
-    `SELECT count(*) AS count FROM stint.spool AS spool JOIN stint.session AS session ON session.key = spool.session
-    WHERE session.id = $1 AND session.removed_at IS NULL AND spool.taken_at IS NULL`,
-    id,
-  )
-  return Number(row?.count)
+const waitingIn = `stint.spool AS spool JOIN stint.session AS session ON session.key = spool.session
+  WHERE session.id = $1 AND session.removed_at IS NULL AND spool.taken_at IS NULL`
+
+/** True if entries wait for a holder. */
+export async function hasSpoolRows(database: Database, id: string): Promise<boolean> {
+  const [row] = await database.query(`SELECT EXISTS (SELECT FROM ${waitingIn}) AS waiting`, id)
+  return row?.waiting === true
 }
 
-/** Everything that waits, oldest first; nothing if the session is gone. */
-export async function readSpooled(database: Database, id: string): Promise<SpoolEntry[]> {
-  const rows = await database.query(
-    `SELECT spool.entry FROM stint.spool AS spool JOIN stint.session AS session ON session.key = spool.session
-    WHERE session.id = $1 AND session.removed_at IS NULL AND spool.taken_at IS NULL ORDER BY spool.mark`,
-    id,
-  )
+/** Reads the entries that wait, oldest first; none if the session is gone. */
+export async function readSpoolRows(database: Database, id: string): Promise<SpoolEntry[]> {
+  const rows = await database.query(`SELECT spool.entry FROM ${waitingIn} ORDER BY spool.mark`, id)
   return rows.map(({ entry }) => JSON.parse(String(entry)) as SpoolEntry)
 }
 
 const pageSize = 500
 
-/** A few of those that wait, oldest first. */
-export async function readWaiting(database: Database, key: string): Promise<SpoolEntry[]> {
+/** Reads the oldest entries that wait, with their marks. The append that takes one in marks it as taken. */
+export async function readSpoolPage(database: Database, key: string): Promise<SpoolEntry[]> {
   const rows = await database.query(
     'SELECT mark, entry FROM stint.spool WHERE session = $1 AND taken_at IS NULL ORDER BY mark LIMIT $2',
     key,
@@ -59,10 +58,10 @@ export async function readWaiting(database: Database, key: string): Promise<Spoo
   }))
 }
 
-/** Nobody will ask for these any more. */
-export async function forgetTaken(database: Database, key: string): Promise<void> {
+/** Deletes the marks of entries that were taken in long ago. */
+export async function deleteOldMarks(database: Database, key: string): Promise<void> {
   await database.query(
-    `DELETE FROM stint.spool WHERE session = $1 AND taken_at < clock_timestamp() - interval '${rememberedFor}'`,
+    `DELETE FROM stint.spool WHERE session = $1 AND taken_at < clock_timestamp() - interval '${markKeptFor}'`,
     key,
   )
 }

@@ -1,5 +1,5 @@
-import { newSessionId } from '../../base/text/id.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
+import { newSessionId } from '../../base/text/id.ts'
 import {
   checkSessionId,
   damageFound,
@@ -9,92 +9,97 @@ import {
   type SessionTransfer,
 } from '../../session/index.ts'
 import { emptyLogEnd, type LogEnd, type LogName, parseLogRecord } from '../../session/log/index.ts'
-import { readBlob } from './blob-row.ts'
-import { createStatement } from './create-statement.ts'
 import type { Database, Query } from '../database.ts'
-import { rowStanding } from './session-hold.ts'
-import { follow, linesOf } from './log-lines.ts'
+import { readBlob } from './blob-row.ts'
+import { nextLogEnd, readLogRows } from './log-rows.ts'
 import { damageHint } from './recover.ts'
-import { findRow, postgresId, readManifest } from './session-row.ts'
-import { verify } from './verify.ts'
+import { rowStanding } from './session-hold.ts'
+import { createStatement, findSessionRow, postgresId, readRowManifest } from './session-row.ts'
+import { verifyRows } from './verify.ts'
 
-/** A session to be taken along: `SESSION_LOCKED` if somebody holds it, and what its damage is if it has any. */
-export async function pack(database: Database, id: string): Promise<SessionTransfer> {
-  const row = await findRow(database, id)
+/** Verifies a session and opens it for copying. `SESSION_LOCKED` while it is held; its damage as an error, if it has any. */
+export async function readTransferFromRows(database: Database, id: string): Promise<SessionTransfer> {
+  const row = await findSessionRow(database, id)
   if (rowStanding(row) === 'held') throw sessionLocked(id, row.holder, row.now)
-  const damage = damageFound(id, await verify(database, id), damageHint)
+  const damage = damageFound(id, await verifyRows(database, id), damageHint)
   if (damage !== undefined) throw damage
   const { key, ends, turns } = row
   return {
-    manifest: await readManifest(database, row),
+    manifest: await readRowManifest(database, row),
     ends,
     turns,
     async *lines(log) {
-      for await (const { line } of linesOf(database, log, key, { from: 1, to: ends[log].seq })) yield line
+      for await (const { line } of readLogRows(database, log, key, { from: 1, to: ends[log].seq })) yield line
     },
     blob: (name) => readBlob(database, key, name),
   }
 }
 
-export interface Arrival {
-  id?: string
-  now: number
-}
-
-/** A new session with what the parcel has, held by nobody: whole, and checked to the byte, or not at all. */
-export async function unpack(
+/**
+ * Creates a session from a transfer; it is not held. One transaction writes it and checks every byte, so it is complete or
+ * does not exist.
+ */
+export async function writeTransferToRows(
   database: Database,
-  parcel: SessionTransfer,
-  { id = newSessionId(), now }: Arrival,
+  transfer: SessionTransfer,
+  now: number,
+  id = newSessionId(),
 ): Promise<string> {
   checkSessionId(id)
-  const manifest = importedManifest(parcel, { id, store: postgresId, now })
+  const manifest = importedManifest(transfer, { id, store: postgresId, now })
+  const { ends, turns } = transfer
+  const initial = { epoch: 1, ends, turns, bytes: 0, lastAt: Date.parse(manifest.created_at) }
   await database.transaction(
     async (query) => {
-      const { ends, turns } = parcel
-      const dowry = { epoch: 1, ends, turns, bytes: 0, lastAt: Date.parse(manifest.created_at) }
-      const [made] = await query(...createStatement(manifest, undefined, dowry))
+      const [made] = await query(...createStatement(manifest, undefined, initial))
       if (made === undefined) throw sessionExists(id)
-      const unpacking = new Unpacking(query, parcel, String(made.key))
-      await unpacking.log('journal')
-      await unpacking.log('audit')
-      await unpacking.finish()
+      const writer = new TransferWriter(query, transfer, String(made.key))
+      await writer.writeLog('journal')
+      await writer.writeLog('audit')
+      await writer.finish()
     },
     { long: true },
   )
   return id
 }
 
-/** What one statement brings. */
-const most = { lines: 2000, bytes: 4 << 20 }
+/** The most that one statement inserts. */
+const maxInsert = { rows: 2000, bytes: 4 << 20 }
 
-class Unpacking {
+interface NewLogRow {
+  seq: number
+  line: string
+  blob: string | null
+}
+
+/** Writes the rows of a transferred session in one transaction. */
+class TransferWriter {
   readonly #query: Query
-  readonly #parcel: SessionTransfer
+  readonly #transfer: SessionTransfer
   readonly #key: string
   readonly #blobs = new Set<string>()
   #bytes = 0
   #epoch = 0
   #lastAt: number | undefined
 
-  constructor(query: Query, parcel: SessionTransfer, key: string) {
+  constructor(query: Query, transfer: SessionTransfer, key: string) {
     this.#query = query
-    this.#parcel = parcel
+    this.#transfer = transfer
     this.#key = key
   }
 
-  async log(log: LogName): Promise<void> {
+  async writeLog(log: LogName): Promise<void> {
     let end: LogEnd = emptyLogEnd(log)
-    let rows: { seq: number; line: string; blob: string | null }[] = []
+    let rows: NewLogRow[] = []
     let bytes = 0
     const flush = async (): Promise<void> => {
       await this.#insert(log, rows)
       this.#bytes += bytes
       ;[rows, bytes] = [[], 0]
     }
-    for await (const line of this.#parcel.lines(log)) {
-      const next = follow(log, { seq: end.seq + 1, line }, end)
-      if (next === undefined) throw changed(log, end.seq + 1)
+    for await (const line of this.#transfer.lines(log)) {
+      const next = nextLogEnd(log, { seq: end.seq + 1, line }, end)
+      if (next === undefined) throw changedOnTheWay(log, end.seq + 1)
       end = next
       const { blob, epoch, at } = parseLogRecord(Buffer.from(line))
       if (blob !== undefined) this.#blobs.add(blob.sha256)
@@ -102,24 +107,20 @@ class Unpacking {
       if (log === 'journal') this.#lastAt = at
       rows.push({ seq: end.seq, line, blob: blob?.sha256 ?? null })
       bytes += Buffer.byteLength(line)
-      if (rows.length >= most.lines || bytes >= most.bytes) await flush()
+      if (rows.length >= maxInsert.rows || bytes >= maxInsert.bytes) await flush()
     }
     await flush()
-    const { seq, tail } = this.#parcel.ends[log]
-    if (end.seq !== seq || end.tail !== tail) throw changed(log, end.seq + 1)
+    const { seq, tail } = this.#transfer.ends[log]
+    if (end.seq !== seq || end.tail !== tail) throw changedOnTheWay(log, end.seq + 1)
   }
 
-  /** The blobs that the lines name, and what a list shows. */
+  /** Writes the blobs that the lines name, and the columns that are known only now. */
   async finish(): Promise<void> {
     for (const sha256 of this.#blobs) {
-      const content = await this.#parcel.blob({ sha256, bytes: 0 })
+      const content = await this.#transfer.blob({ sha256, bytes: 0 })
       this.#bytes += Buffer.byteLength(content)
-      await this.#query(
-        'INSERT INTO stint.blob (session, sha256, content) VALUES ($1, $2, $3)',
-        this.#key,
-        sha256,
-        content,
-      )
+      const sql = 'INSERT INTO stint.blob (session, sha256, content) VALUES ($1, $2, $3)'
+      await this.#query(sql, this.#key, sha256, content)
     }
     await this.#query(
       `UPDATE stint.session SET bytes = $2, epoch = $3, last_at = coalesce(to_timestamp($4::float8 / 1000), last_at) WHERE key = $1`,
@@ -130,10 +131,7 @@ class Unpacking {
     )
   }
 
-  async #insert(
-    log: LogName,
-    rows: readonly { seq: number; line: string; blob: string | null }[],
-  ): Promise<void> {
+  async #insert(log: LogName, rows: readonly NewLogRow[]): Promise<void> {
     await this.#query(
       `INSERT INTO stint.${log} (session, seq, line, blob)
       SELECT $1, new.* FROM unnest($2::bigint[], $3::text[], $4::text[]) AS new`,
@@ -145,7 +143,7 @@ class Unpacking {
   }
 }
 
-const changed = (log: LogName, seq: number): StintError =>
+const changedOnTheWay = (log: LogName, seq: number): StintError =>
   new StintError(
     log === 'journal' ? 'JOURNAL_CORRUPT' : 'AUDIT_CORRUPT',
     `record ${seq} of the ${log} did not arrive as it was written: nothing was copied`,

@@ -1,77 +1,81 @@
 import { StintError } from '../../base/errors/stint-error.ts'
-import type { LogEnds, LogName } from '../../session/log/index.ts'
-import type { Batch } from './batch.ts'
+import { type LogEnds, type LogName, logNames } from '../../session/log/index.ts'
 import type { Database } from '../database.ts'
-import { tailOf } from './log-lines.ts'
+import type { AppendBatch } from './append-batch.ts'
+import { lineTail } from './log-rows.ts'
 
-/** A record that is there. */
-export interface Written {
+/** A record that the server has committed. */
+export interface CommittedRecord {
   seq: number
+  /** Milliseconds since the epoch. */
   at: number
-  /** Its sum, or its hash. */
+  /** Its checksum in the journal, its hash in the audit log. */
   tail: string
 }
 
-/** Somebody who waits for a record. */
-export interface Listener {
+/** A caller that waits for its record. */
+export interface AppendWaiter {
   at: number
   /** Called when the record counts, before anything else can happen. */
-  applied?: (written: Written) => void
-  resolve: (written: Written) => void
+  applied?: (record: CommittedRecord) => void
+  resolve: (record: CommittedRecord) => void
 }
 
-/** As much of a batch that was sent as is needed to know it again: the texts may be many, and the server away for long. */
-export interface Attempt extends Pick<Batch, 'end' | 'stamp' | 'places'> {
+/** A batch that was sent, without its lines: they may be large, and the server may be away for long. */
+export interface SentAppend extends Pick<AppendBatch, 'end' | 'checkpoint' | 'places'> {
+  /** A log that it appends to. */
   log: LogName
-  listeners: readonly Listener[]
+  waiters: readonly AppendWaiter[]
 }
 
-export const attemptOf = (
-  { end, stamp, places, journal }: Batch,
-  listeners: readonly Listener[],
-): Attempt => ({
+export const sentAppend = (
+  { end, checkpoint, places, journal }: AppendBatch,
+  waiters: readonly AppendWaiter[],
+): SentAppend => ({
   end,
-  stamp,
+  checkpoint,
   places,
   log: journal.lines.length > 0 ? 'journal' : 'audit',
-  listeners: listeners.map(({ at, applied, resolve }) => ({ at, applied, resolve })),
+  waiters: waiters.map(({ at, applied, resolve }) => ({ at, applied, resolve })),
 })
 
-/** Tells all who wait that their records are there. An attempt that was given up on has nobody left to hear it, but it counts. */
-export function announce({ places, listeners }: Attempt): void {
-  listeners.forEach(({ at, applied, resolve }, i) => {
+/** Tells the callers of a committed batch. Where an append was already rejected, only `applied` still has an effect. */
+export function acknowledge({ places, waiters }: SentAppend): void {
+  waiters.forEach(({ at, applied, resolve }, i) => {
     const { seq = 0, tail = '' } = places[i] ?? {}
-    const written = { seq, at, tail }
-    applied?.(written)
-    resolve(written)
+    const record = { seq, at, tail }
+    applied?.(record)
+    resolve(record)
   })
 }
 
-/** For a session that somebody else has taken: which of these was carried out before that? */
-export async function findLanded(
+/** Finds the batch that was committed before another process took the session: at most one of them was. */
+export async function findCommitted(
   database: Database,
   key: string,
-  attempts: readonly Attempt[],
-): Promise<Attempt | undefined> {
-  for (const attempt of attempts) {
-    const { log, end } = attempt
-    const { seq, tail } = end[log]
-    const sql = `SELECT line FROM stint.${log} WHERE session = $1 AND seq = $2`
-    const [there] = await database.retry(() => database.query(sql, key, seq))
-    if (there !== undefined && tailOf(log, String(there.line)) === tail) return attempt
+  candidates: readonly SentAppend[],
+): Promise<SentAppend | undefined> {
+  for (const sent of candidates) {
+    const { seq, tail } = sent.end[sent.log]
+    const sql = `SELECT line FROM stint.${sent.log} WHERE session = $1 AND seq = $2`
+    const [row] = await database.retry(() => database.query(sql, key, seq))
+    if (row !== undefined && lineTail(sent.log, String(row.line)) === tail) return sent
   }
   return undefined
 }
 
-export const isSame = (a: LogEnds, b: LogEnds): boolean =>
-  (['journal', 'audit'] as const).every((log) => a[log].seq === b[log].seq && a[log].tail === b[log].tail)
+export const haveSameEnds = (a: LogEnds, b: LogEnds): boolean =>
+  logNames.every((log) => a[log].seq === b[log].seq && a[log].tail === b[log].tail)
 
-/** A replica took over that did not have everything yet, or a backup was put in place. */
-export const lost = (id: string, ours: LogEnds, theirs: LogEnds): StintError =>
+/** `JOURNAL_CORRUPT`: a replica has taken over that lacked the last records, or a backup was restored. */
+export const acknowledgedLost = (id: string, acknowledged: LogEnds, found: LogEnds): StintError =>
   new StintError(
     'JOURNAL_CORRUPT',
-    `session ${id} ends at record ${theirs.journal.seq}, and ${ours.journal.seq} was acknowledged: the server has lost what it had`,
+    `session ${id} ends at record ${found.journal.seq}, and ${acknowledged.journal.seq} was acknowledged: ` +
+      'the server has lost records',
     {
-      hint: 'Resume the session to go on from what is there; find out which server answers, and what it was restored from.',
+      hint:
+        'Resume the session to go on from what is there; ' +
+        'find out which server answers, and what it was restored from.',
     },
   )

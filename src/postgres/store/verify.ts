@@ -1,57 +1,64 @@
-import { StintError } from '../../base/errors/stint-error.ts'
-import { emptyLogEnd, type LogEnd, type LogName, type LogRecord } from '../../session/log/index.ts'
+import { errorCode } from '../../base/errors/stint-error.ts'
 import type { Health, LogHealth } from '../../session/index.ts'
-import { readBlob } from './blob-row.ts'
+import {
+  type BlobName,
+  emptyLogEnd,
+  type LogEnd,
+  type LogName,
+  logNames,
+  type LogRecord,
+} from '../../session/log/index.ts'
 import type { Database } from '../database.ts'
-import { scanLog } from './log-lines.ts'
-import { findRow, readManifest, type SessionRow } from './session-row.ts'
+import { readBlob } from './blob-row.ts'
+import { scanLogRows } from './log-rows.ts'
+import { findSessionRow, readRowManifest, type SessionRow } from './session-row.ts'
 import { readSnapshotEnds } from './snapshots.ts'
 
-/** What something outside of a log says about it: which record was the last, and what that was. */
+/** The records of a log that are attested outside of it: the tail of each, by `seq`. */
 type Attested = Map<number, string>
 
 /**
- * Reads every line of both logs and every blob that a line names. What the logs do not show by themselves, a cut at the end or an audit log that was
- * written anew, is shown by what attests them: the row of the session, each close, each snapshot, and the journal, which says how far the audit log had come.
+ * Reads every line of both logs, and every blob that a line names. A log does not show by itself that its end was cut off,
+ * or that an audit log was rewritten. So it is compared with what attests it: the row of the session, each close, each
+ * snapshot, and the checkpoints of the audit log in the journal.
  *
- * What attests is asked for first, and cannot say more than what is read after it, also while somebody writes.
+ * Those are read before the row of the session: while another process writes, they never attest more than the logs have.
  */
-export async function verify(
+export async function verifyRows(
   database: Database,
   id: string,
   onBytes: (done: number) => void = () => {},
 ): Promise<Health> {
-  const attested = await attestedBy(database, await findRow(database, id))
-  const row = await findRow(database, id)
-  const bad: string[] = []
+  const attested = await readAttested(database, await findSessionRow(database, id))
+  const row = await findSessionRow(database, id)
+  const missing: string[] = []
   let done = 0
-  const look = async (record: LogRecord, bytes: number): Promise<void> => {
+  const checkBlob = async ({ blob }: LogRecord, bytes: number): Promise<void> => {
     onBytes((done += bytes))
-    if (record.blob !== undefined && !(await isThere(database, row.key, record)))
-      bad.push(String(record.blob.sha256))
+    if (blob !== undefined && !(await hasBlob(database, row.key, blob))) missing.push(String(blob.sha256))
   }
-  const journal = await check(database, 'journal', row, attested.journal, async (record, bytes) => {
+  const journal = await checkLog(database, 'journal', row, attested.journal, async (record, bytes) => {
     if (record.audit !== undefined) attested.audit.set(record.audit.count, record.audit.head)
-    await look(record, bytes)
+    await checkBlob(record, bytes)
   })
-  const audit = await check(database, 'audit', row, attested.audit, look)
+  const audit = await checkLog(database, 'audit', row, attested.audit, checkBlob)
   const whole = journal.state === 'whole' && audit.state === 'whole'
-  return { journal, audit, blobs: bad, ok: whole && bad.length === 0 }
+  return { journal, audit, blobs: missing, ok: whole && missing.length === 0 }
 }
 
-async function attestedBy(database: Database, row: SessionRow): Promise<Record<LogName, Attested>> {
+async function readAttested(database: Database, row: SessionRow): Promise<Record<LogName, Attested>> {
   const attested = { journal: new Map<number, string>(), audit: new Map<number, string>() }
-  const { revisions } = await readManifest(database, row)
+  const { revisions } = await readRowManifest(database, row)
   for (const { seq, crc, audit } of revisions) {
     if (seq !== undefined && crc !== undefined) attested.journal.set(seq, crc)
     if (audit !== undefined) attested.audit.set(audit.count, audit.head)
   }
   for (const ends of await readSnapshotEnds(database, row.key))
-    for (const log of ['journal', 'audit'] as const) attested[log].set(ends[log].seq, ends[log].tail)
+    for (const log of logNames) attested[log].set(ends[log].seq, ends[log].tail)
   return attested
 }
 
-async function check(
+async function checkLog(
   database: Database,
   log: LogName,
   { key, ends }: SessionRow,
@@ -60,25 +67,31 @@ async function check(
 ): Promise<LogHealth> {
   const findings: string[] = []
   const compare = ({ seq, tail }: LogEnd): void => {
-    const there = attested.get(seq)
-    if (there !== undefined && there !== tail) findings.push(`record ${seq} is not the one that was attested`)
+    if ((attested.get(seq) ?? tail) !== tail) findings.push(`record ${seq} is not the one that was attested`)
   }
-  const scan = await scanLog(database, log, key, emptyLogEnd(log), ends[log], async (record, end, bytes) => {
-    compare(end)
-    await take(record, bytes)
-  })
+  const scan = await scanLogRows(
+    database,
+    log,
+    key,
+    emptyLogEnd(log),
+    ends[log],
+    async (record, end, bytes) => {
+      compare(end)
+      await take(record, bytes)
+    },
+  )
   const { end, records, bytes } = scan
   let furthest = 0
   for (const seq of attested.keys()) furthest = Math.max(furthest, seq)
   if (scan.bad !== undefined) findings.unshift(`record ${scan.bad} is missing or changed`)
   else if (furthest > end.seq) findings.unshift(`it ends at record ${end.seq}, and ${furthest} is attested`)
-  if (await hasMore(database, log, key)) findings.push('there are records beyond its end')
+  if (await hasRowsBeyondEnd(database, log, key)) findings.push('there are records beyond its end')
   const state = findings.length === 0 ? 'whole' : 'damaged'
   return { state, records, bytes, lastSeq: end.seq, head: end.tail, findings }
 }
 
-/** Asked in one statement: a record and the end that counts it come into being together. */
-async function hasMore(database: Database, log: LogName, key: string): Promise<boolean> {
+/** Compares in one statement: while another process writes, a record and the end that counts it appear together. */
+async function hasRowsBeyondEnd(database: Database, log: LogName, key: string): Promise<boolean> {
   const end = log === 'journal' ? 'head_seq' : 'audit_seq'
   const rows = await database.query(
     `SELECT FROM stint.session AS session WHERE session.key = $1 AND EXISTS
@@ -88,12 +101,12 @@ async function hasMore(database: Database, log: LogName, key: string): Promise<b
   return rows.length > 0
 }
 
-async function isThere(database: Database, key: string, { blob }: LogRecord): Promise<boolean> {
+async function hasBlob(database: Database, key: string, name: BlobName): Promise<boolean> {
   try {
-    if (blob !== undefined) await readBlob(database, key, blob)
+    await readBlob(database, key, name)
     return true
   } catch (error) {
-    if (error instanceof StintError && error.code === 'BLOB_MISSING') return false
+    if (errorCode(error) === 'BLOB_MISSING') return false
     throw error
   }
 }

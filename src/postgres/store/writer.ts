@@ -1,196 +1,219 @@
-import type { Clock } from '../../base/process/clock.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
+import type { Clock } from '../../base/process/clock.ts'
 import { type LogEntry, sessionFenced, type WriteGuard } from '../../session/index.ts'
-import { isUncertain, sqlState } from '../postgres-errors.ts'
 import { LazyCommit, type LogEnds, type LogName } from '../../session/log/index.ts'
-import { appendStatement } from './append-statement.ts'
-import {
-  announce,
-  type Attempt,
-  attemptOf,
-  findLanded,
-  isSame,
-  type Listener,
-  lost,
-  type Written,
-} from './uncertain-append.ts'
-import { type Body, bodyOf, encodeBatch } from './batch.ts'
 import type { Database } from '../database.ts'
-import { rowOf, selectRows, type SessionRow } from './session-row.ts'
+import { isUncertain, sqlState } from '../postgres-errors.ts'
+import {
+  type AppendBatch,
+  appendStatement,
+  encodeBatch,
+  type EncodedRecord,
+  encodeRecord,
+} from './append-batch.ts'
+import { parseSessionRow, selectSessionRows, type SessionRow } from './session-row.ts'
+import {
+  acknowledge,
+  acknowledgedLost,
+  type AppendWaiter,
+  type CommittedRecord,
+  findCommitted,
+  haveSameEnds,
+  type SentAppend,
+  sentAppend,
+} from './uncertain-append.ts'
 
-export interface WriterOptions {
+export interface SessionWriterOptions {
   database: Database
   clock: Clock
   row: SessionRow
+  /** Of the hold of this process. */
   token: string
   guard: WriteGuard
 }
 
-export interface WriteOptions {
-  /** False: it may wait for others, but no longer than a moment. */
+export interface SessionWriteOptions extends Pick<AppendWaiter, 'applied'> {
+  /** False: the record may wait up to 50 ms for others. */
   durable?: boolean
-  /** Called when the record counts, before anything else can happen. */
-  applied?: (written: Written) => void
 }
 
-interface Pending extends Body, Listener {
+interface PendingRecord extends EncodedRecord, AppendWaiter {
   reject: (error: unknown) => void
 }
 
-/** What one statement may bring. */
-const most = { items: 4096, bytes: 4 << 20 }
-const maxSurprises = 5
+/** The most that one statement appends. */
+const maxBatch = { records: 4096, bytes: 4 << 20 }
+const maxContradictions = 5
 
 /**
- * Appends to both logs of a session: one transaction at a time, and whatever gathers meanwhile goes into the next. Each one says from which record on it writes,
- * so it can be sent again when its answer was lost: it is carried out once, or it is found to have been.
+ * Appends to both logs of a session, one transaction at a time; records that arrive meanwhile go into the next one. Each
+ * transaction names the record after which it writes. So it can be sent again when its answer was lost: either it is carried
+ * out now, or the writer finds that it was carried out before.
  */
 export class SessionWriter {
-  readonly #options: WriterOptions
+  readonly #options: SessionWriterOptions
   readonly #lazy = new LazyCommit(() => this.#commitSoon())
-  #pending: Pending[] = []
-  #loop: Promise<void> | undefined
-  #turn: Promise<unknown> = Promise.resolve()
+  #pending: PendingRecord[] = []
+  #committing: Promise<void> | undefined
+  #queue: Promise<unknown> = Promise.resolve()
   #ends: LogEnds
-  #stamped = ''
-  /** Those that were given up on: one of them may be there, or come yet. No more than one: they all begin at the same record. */
-  #unsure: Attempt[] = []
-  #broken: unknown
+  /** The checkpoint of the audit log that the journal attested last. */
+  #checkpoint = ''
+  /**
+   * Appends that failed without an answer. At most one of them was carried out, or still will be: all of them begin after
+   * the same record.
+   */
+  #uncertain: SentAppend[] = []
+  /** Why nothing more can be written. */
+  #stopped: unknown
 
-  constructor(options: WriterOptions) {
+  constructor(options: SessionWriterOptions) {
     this.#options = options
     this.#ends = options.row.ends
   }
 
-  /** After the last records that were acknowledged. */
+  /** After the last acknowledged records. */
   get ends(): LogEnds {
     return this.#ends
   }
 
-  append(log: LogName, entry: LogEntry, { durable = true, applied }: WriteOptions = {}): Promise<Written> {
-    if (this.#broken !== undefined) return Promise.reject(this.#broken)
+  /** Resolves when the record is committed. */
+  append(
+    log: LogName,
+    entry: LogEntry,
+    { durable = true, applied }: SessionWriteOptions = {},
+  ): Promise<CommittedRecord> {
+    if (this.#stopped !== undefined) return Promise.reject(this.#stopped)
     return new Promise((resolve, reject) => {
-      const body = bodyOf(log, entry, this.#options.clock.now())
-      this.#pending.push({ ...body, applied, resolve, reject })
+      const record = encodeRecord(log, entry, this.#options.clock.now())
+      this.#pending.push({ ...record, applied, resolve, reject })
       if (durable) this.#commitSoon()
       else this.#lazy.schedule()
     })
   }
 
-  /** On return everything so far was acknowledged or rejected. */
+  /** Commits all pending records; when it resolves, each was acknowledged or rejected. */
   async flush(): Promise<void> {
     if (this.#pending.length > 0) this.#commitSoon()
-    while (this.#loop !== undefined) await this.#loop
+    while (this.#committing !== undefined) await this.#committing
   }
 
-  /** Between two batches, and with where the logs really end. */
+  /** Runs `act` between two batches, when `ends` is certain. */
   async exclusively<Result>(act: () => Promise<Result>): Promise<Result> {
     return await this.#inTurn(async () => {
-      if (this.#broken !== undefined) throw this.#broken
-      if (this.#unsure.length > 0) await this.#settle()
+      if (this.#stopped !== undefined) throw this.#stopped
+      if (this.#uncertain.length > 0) await this.#lookUp()
       return await act()
     })
   }
 
-  /** Nothing can be written any more. */
-  shut(reason: unknown): void {
-    this.#broken ??= reason
+  /** Rejects every later append with this reason. */
+  stop(reason: unknown): void {
+    this.#stopped ??= reason
   }
 
   #commitSoon(): void {
     this.#lazy.cancel()
-    this.#loop ??= this.#commitAll().finally(() => (this.#loop = undefined))
+    this.#committing ??= this.#commitAll().finally(() => (this.#committing = undefined))
   }
 
   async #commitAll(): Promise<void> {
     for (;;) {
-      // All who were answered in this round may ask again.
+      // Callers that were acknowledged just now may append again, and share the next batch.
       await new Promise((resolve) => setImmediate(resolve))
-      const items = this.#nextItems()
-      if (items.length === 0) return
-      await this.#inTurn(() => this.#commit(items))
+      const records = this.#nextRecords()
+      if (records.length === 0) return
+      await this.#inTurn(() => this.#commit(records))
     }
   }
 
-  #nextItems(): Pending[] {
+  #nextRecords(): PendingRecord[] {
     let [count, bytes] = [0, 0]
-    for (const { text, blob } of this.#pending) {
-      bytes += text.length + (blob?.bytes ?? 0)
-      if (count > 0 && (bytes > most.bytes || count === most.items)) break
+    for (const { body, blob } of this.#pending) {
+      bytes += body.length + (blob?.bytes ?? 0)
+      if (count > 0 && (bytes > maxBatch.bytes || count === maxBatch.records)) break
       count += 1
     }
     return this.#pending.splice(0, count)
   }
 
-  async #commit(items: readonly Pending[]): Promise<void> {
+  async #commit(records: readonly PendingRecord[]): Promise<void> {
     try {
-      await this.#write(items)
+      await this.#write(records)
     } catch (error) {
-      for (const { reject } of items) reject(error)
+      for (const { reject } of records) reject(error)
     }
   }
 
-  async #write(items: readonly Pending[]): Promise<void> {
-    const { database, row, token, guard } = this.#options
-    for (let surprises = 0; surprises < maxSurprises; surprises++) {
-      if (this.#broken !== undefined) throw this.#broken
-      const batch = encodeBatch(items, this.#ends, row.epoch, this.#stamped)
-      for (const text of [...batch.audit.lines, ...batch.journal.lines]) guard.check(Buffer.from(text))
-      for (const { content } of batch.contents) guard.check(Buffer.from(content))
-      const attempt = attemptOf(batch, items)
+  async #write(records: readonly PendingRecord[]): Promise<void> {
+    const { database, row, token } = this.#options
+    for (let tries = 0; tries < maxContradictions; tries++) {
+      if (this.#stopped !== undefined) throw this.#stopped
+      const batch = encodeBatch(records, this.#ends, row.epoch, this.#checkpoint)
+      this.#check(batch)
+      const sent = sentAppend(batch, records)
       try {
         const rows = await database.retry(() => database.query(...appendStatement(row.key, token, batch)))
-        if (rows.length > 0) return this.#acknowledge(attempt)
-        // It changed nothing: it was carried out before, or somebody else has come, or an earlier one has landed after all.
-        if (await this.#settle(attempt)) return
+        if (rows.length > 0) return this.#acknowledge(sent)
+        // No row has changed: an earlier try was carried out, or another process has the session, or an append that was
+        // given up on was carried out after all.
+        if (await this.#lookUp(sent)) return
       } catch (error) {
-        if (isUncertain(error)) this.#unsure.push(attempt)
+        if (isUncertain(error)) this.#uncertain.push(sent)
         throw this.#explain(error)
       }
     }
-    throw new Error('the session says again and again that nothing has changed, and that it has')
+    throw new Error(`the server gave contradictory answers ${maxContradictions} times for one append`)
   }
 
-  /** Reads what became of it: true if this attempt is there. */
-  async #settle(attempt?: Attempt): Promise<boolean> {
+  /** Checks the finished bytes for secrets. */
+  #check({ audit, journal, contents }: AppendBatch): void {
+    const { guard } = this.#options
+    for (const line of [...audit.lines, ...journal.lines]) guard.check(Buffer.from(line))
+    for (const { content } of contents) guard.check(Buffer.from(content))
+  }
+
+  /** Reads what became of `sent` and of the uncertain appends; true if `sent` is committed. */
+  async #lookUp(sent?: SentAppend): Promise<boolean> {
     const { database, row, token } = this.#options
-    const candidates = attempt === undefined ? this.#unsure : [attempt, ...this.#unsure]
-    const [found] = await database.retry(() => database.query(selectRows('key = $1'), row.key))
-    const now = found === undefined ? undefined : rowOf(found)
+    const candidates = sent === undefined ? this.#uncertain : [sent, ...this.#uncertain]
+    const [found] = await database.retry(() => database.query(selectSessionRows('key = $1'), row.key))
+    const now = found === undefined ? undefined : parseSessionRow(found)
     if (now?.token !== token) {
-      const landed = await findLanded(database, row.key, candidates)
-      if (landed !== undefined) this.#acknowledge(landed)
-      this.#broken = sessionFenced(row.id)
-      if (landed !== undefined && landed === attempt) return true
-      throw this.#broken
+      const committed = await findCommitted(database, row.key, candidates)
+      if (committed !== undefined) this.#acknowledge(committed)
+      this.#stopped = sessionFenced(row.id)
+      if (committed !== undefined && committed === sent) return true
+      throw this.#stopped
     }
-    if (isSame(now.ends, this.#ends)) return false
-    const landed = candidates.find(({ end }) => isSame(end, now.ends))
-    if (landed === undefined) throw (this.#broken = lost(row.id, this.#ends, now.ends))
-    this.#acknowledge(landed)
-    return landed === attempt
+    if (haveSameEnds(now.ends, this.#ends)) return false
+    const committed = candidates.find(({ end }) => haveSameEnds(end, now.ends))
+    if (committed === undefined) throw (this.#stopped = acknowledgedLost(row.id, this.#ends, now.ends))
+    this.#acknowledge(committed)
+    return committed === sent
   }
 
-  #acknowledge(attempt: Attempt): void {
-    this.#ends = attempt.end
-    this.#stamped = attempt.stamp
-    this.#unsure = []
-    announce(attempt)
+  #acknowledge(sent: SentAppend): void {
+    this.#ends = sent.end
+    this.#checkpoint = sent.checkpoint
+    this.#uncertain = []
+    acknowledge(sent)
   }
 
+  /** A unique violation means that the logs have rows after the end that the session's row names. */
   #explain(error: unknown): unknown {
     if (sqlState(error) !== '23505') return error
-    this.#broken = new StintError(
+    this.#stopped = new StintError(
       'JOURNAL_CORRUPT',
       `session ${this.#options.row.id} has records beyond its end`,
       { cause: error, hint: '`stint sessions verify` shows the damage; restore the session from a backup.' },
     )
-    return this.#broken
+    return this.#stopped
   }
 
   #inTurn<Result>(act: () => Promise<Result>): Promise<Result> {
-    const turn = this.#turn.then(act)
-    this.#turn = turn.catch(() => {})
+    const turn = this.#queue.then(act)
+    this.#queue = turn.catch(() => {})
     return turn
   }
 }

@@ -5,7 +5,7 @@ import { storeConformance } from '../../testing/store-conformance.ts'
 import type { StorePlace } from '../../testing/store-conformance/store-case.ts'
 import { migrate } from '../migrate.ts'
 import type { PostgresPool } from '../pool.ts'
-import { postgresStore } from './store.ts'
+import { postgresStore } from './driver.ts'
 
 let server: PostgresServer
 let database: string

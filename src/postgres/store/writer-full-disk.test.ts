@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { PostgresServer } from '../../../test/support/postgres.ts'
 import { migrate } from '../migrate.ts'
 import { until } from '../../testing/until.ts'
-import { postgresStore } from './store.ts'
+import { postgresStore } from './driver.ts'
 
 /** Does not get smaller. */
 const noise = () => randomBytes(60_000).toString('base64')

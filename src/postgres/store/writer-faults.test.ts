@@ -9,7 +9,7 @@ import { projectRoot } from '../../../test/support/world.ts'
 import type { Session } from '../../session/session.ts'
 import { until } from '../../testing/until.ts'
 import { migrate } from '../migrate.ts'
-import { postgresStore } from './store.ts'
+import { postgresStore } from './driver.ts'
 
 let server: PostgresServer
 let sessions: PostgresSessions
