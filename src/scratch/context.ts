@@ -91,8 +91,8 @@ export class ScratchContext {
   }
 
   /**
-   * Makes a path outside the scratch be removed with this context; returns its real path. Track a path once it
-   * exists: only then can a sweep remove it after a crash.
+   * Marks a path outside the scratch to be removed with this context; returns its real path. Track a path
+   * once it exists: only then can a sweep remove it after a crash.
    */
   track(path: string): string {
     const { run } = this

@@ -11,15 +11,15 @@ import { ownIdentity } from '../base/process/liveness.ts'
 import { openRoot } from '../scratch/root.ts'
 import { sweep } from './sweep.ts'
 
-// The same at full size: test/torture/sweep.torture.ts.
+// test/torture/sweep.torture.ts repeats these tests at full size.
 
-test('40 runs killed anywhere, then one sweep: nothing is left, and 5 that live lose not a byte', async () => {
+test('one sweep removes everything that 40 killed runs left, and no byte of 5 living runs', async () => {
   const report = await sweptRuns({ runs: 40, ofCli: 4, live: 5, atOnce: 8 })
   expect(report).toMatchObject({ leftovers: [], untouched: true, live: 5 })
   expect(report.swept).toBeGreaterThan(10)
 })
 
-test('runs that begin and end to track at the same moment do not disturb each other', async () => {
+test('runs that start and stop tracking paths at the same time do not disturb each other', async () => {
   await using world = new World()
   const program = `
     import { createScratch } from ${JSON.stringify(join(projectRoot, 'dist/index.js'))}
@@ -35,7 +35,7 @@ test('runs that begin and end to track at the same moment do not disturb each ot
   expect(world.leftovers()).toEqual([])
 })
 
-test('2,000 files in one scratch, and a tree 4 deep and 3 wide, go with one sweep', async () => {
+test('one sweep removes 2,000 files in one scratch, and a tree 4 levels deep and 3 wide', async () => {
   await using world = new World()
   const [files, tree] = [plant(world, dead()), plant(world, dead())]
   for (let i = 0; i < 2000; i++) writeFileSync(join(files, `file-${i}`), '1')
@@ -48,37 +48,40 @@ test('2,000 files in one scratch, and a tree 4 deep and 3 wide, go with one swee
   })
   expect(report).toMatchObject({ failures: [], complete: true })
   expect(report.removed.map(({ path }) => path).sort()).toEqual([files, tree].sort())
-  // A scratch as planted: itself, `.stint`, its owner record and a file.
+  // A planted scratch has 4 entries: itself, `.stint`, its owner record and a file.
   expect(report.entriesRemoved).toBe(2000 + entries + 2 * 4)
   expect(world.leftovers()).toEqual([])
   expect(progress.at(-1)).toBe(1)
   expect(progress).toEqual([...progress].sort((a, b) => a - b))
 })
 
-test('a tree that would be too large is refused before its first directory', async () => {
+test('`grow` refuses a tree that would be too large before it makes the first directory', async () => {
   await using world = new World()
   expect(() => grow(join(world.tmp, 'tree'), 20, 4)).toThrow('too many')
   expect(existsSync(join(world.tmp, 'tree'))).toBe(false)
 })
 
-test('an attacker who swaps directories for links beside the sweeper cannot lead it out of its root', async () => {
+test('an attacker who swaps directories for links during a sweep cannot lead it out of its root', async () => {
   const report = await attackedSweeps({ rounds: 15, swaps: 20 })
   expect(report).toMatchObject({ outsideIsSame: true, crashes: [], leftovers: [] })
   expect(report.removed).toBeGreaterThan(0)
 })
 
-test.each(['trash', 'out'])('a link in place of %s is an error, and nothing goes behind it', async (name) => {
-  await using world = new World()
-  const outside = join(world.tmp, 'outside')
-  for (const inside of [newRequestId(), `1-${newRequestId()}`])
-    mkdirSync(join(outside, inside), { recursive: true })
-  mkdirSync(world.root, { mode: 0o700 })
-  symlinkSync(outside, join(world.root, name))
-  for (const flags of [[], ['--dry-run']])
-    expect((await world.stint(['sweep', '--json', ...flags])).envelope()).toMatchObject({
-      error: { code: 'TEMP_DIR_UNSAFE' },
-    })
-  expect(readdirSync(outside)).toHaveLength(2)
-})
+test.each(['trash', 'out'])(
+  'a link in place of %s is an error, and nothing behind it is removed',
+  async (name) => {
+    await using world = new World()
+    const outside = join(world.tmp, 'outside')
+    for (const inside of [newRequestId(), `1-${newRequestId()}`])
+      mkdirSync(join(outside, inside), { recursive: true })
+    mkdirSync(world.root, { mode: 0o700 })
+    symlinkSync(outside, join(world.root, name))
+    for (const flags of [[], ['--dry-run']])
+      expect((await world.stint(['sweep', '--json', ...flags])).envelope()).toMatchObject({
+        error: { code: 'TEMP_DIR_UNSAFE' },
+      })
+    expect(readdirSync(outside)).toHaveLength(2)
+  },
+)
 
 const dead = () => ({ ...ownIdentity(), pid: deadPid })

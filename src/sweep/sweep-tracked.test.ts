@@ -18,7 +18,7 @@ import { ownIdentity } from '../base/process/liveness.ts'
 import { openRoot } from '../scratch/root.ts'
 import { sweepSync } from './sweep.ts'
 
-test('tracked paths elsewhere go with a dead run, unless something else is there now, or a mount is in the way', async () => {
+test('the tracked paths of a dead run are removed, unless another file or a mount is there now', async () => {
   await using world = new World()
   const program = `
     import { createScratch } from ${JSON.stringify(join(import.meta.dirname, '../../dist/index.js'))}
@@ -49,7 +49,7 @@ test('tracked paths elsewhere go with a dead run, unless something else is there
   })
   const left = () => [gone, replaced, join(mounted, 'x')].map((path) => existsSync(path))
   expect(left()).toEqual([false, true, true])
-  // What could not be removed is not forgotten: where there is no mount, the next sweep takes it.
+  // A path that could not be removed stays on record: without the mount, the next sweep removes it.
   expect((await world.stint(['temp', 'check', '--json', '--wait', '0s'])).code).toBe(3)
   expect(await sweep(world)).toMatchObject({
     removed: [{ path: mounted, type: 'directory', reason: 'tracked' }],
@@ -60,7 +60,7 @@ test('tracked paths elsewhere go with a dead run, unless something else is there
 })
 
 test.each(['', '{"path":"/torn'])(
-  'a record of tracked paths that a kill has left as %j goes with its scratch',
+  'a record of tracked paths that a kill left as %j is removed with its scratch',
   async (text) => {
     await using world = new World()
     const path = plant(world, { ...ownIdentity(), pid: deadPid })
@@ -71,7 +71,7 @@ test.each(['', '{"path":"/torn'])(
   },
 )
 
-/** A dead run that tracked these, by their names in a directory. */
+/** Plants a dead run that tracked these names of a directory. */
 async function deadTracker(world: World, directory: string, ...names: string[]): Promise<void> {
   const program = `
     import { createScratch } from ${JSON.stringify(join(import.meta.dirname, '../../dist/index.js'))}
@@ -82,7 +82,7 @@ async function deadTracker(world: World, directory: string, ...names: string[]):
   await world.start(process.execPath, ['--input-type=module', '-e', program, directory, ...names]).finished
 }
 
-test('a dry run names what would go elsewhere; a sweep does, too', async () => {
+test('a dry run and a sweep report the tracked paths they remove', async () => {
   await using world = new World()
   const tracked = join(world.tmp, 'elsewhere')
   mkdirSync(tracked)
@@ -95,7 +95,7 @@ test('a dry run names what would go elsewhere; a sweep does, too', async () => {
   expect(existsSync(tracked)).toBe(false)
 })
 
-test('a sweep that works in a tracked directory leaves it to another one', async () => {
+test('a sweep whose current directory is tracked leaves it to another sweep', async () => {
   await using world = new World()
   const tracked = join(world.tmp, 'elsewhere')
   mkdirSync(join(tracked, 'inside'), { recursive: true })
@@ -107,7 +107,7 @@ test('a sweep that works in a tracked directory leaves it to another one', async
   expect([existsSync(tracked), ...world.leftovers()]).toEqual([false])
 })
 
-test('a tracked path that may not be looked at is a failure, and stays on record until it may', async () => {
+test('a tracked path that cannot be examined is a failure, and stays on record', async () => {
   await using world = new World()
   const other = isRoot ? { uid: 65534, gid: 65534 } : {}
   const root = join(world.tmp, `stint-${other.uid ?? process.geteuid?.()}`)
@@ -133,7 +133,7 @@ test('a tracked path that may not be looked at is a failure, and stays on record
   expect([lstatSync(closed).mode & 0o777, readdirSync(root)]).toEqual([0o311, ['trash']])
 })
 
-test('one run whose tracked path cannot be looked at does not stop the sweep of the others', async () => {
+test('a run whose tracked path cannot be examined does not stop the sweep of other runs', async () => {
   await using world = new World()
   const parent = join(world.tmp, 'parent')
   mkdirSync(parent)
@@ -149,7 +149,7 @@ test('one run whose tracked path cannot be looked at does not stop the sweep of 
   expect(world.leftovers()).toEqual([])
 })
 
-test('a record whose scratch is gone is swept by itself, when its run is dead', async () => {
+test('a record whose scratch is gone is swept by itself if its run is dead', async () => {
   await using world = new World()
   const tracked = join(world.tmp, 'elsewhere')
   writeFileSync(tracked, '')
@@ -169,7 +169,7 @@ test('a record whose scratch is gone is swept by itself, when its run is dead', 
   expect(world.leftovers()).toEqual([])
 })
 
-test('a record that names no owner, or was never finished, goes when it is a day old', async () => {
+test('a record without an owner, or never finished, is removed when it is a day old', async () => {
   await using world = new World()
   plant(world, ownIdentity())
   const tracked = join(world.root, 'tracked')
@@ -187,7 +187,7 @@ test('a record that names no owner, or was never finished, goes when it is a day
 
 test('a record of more than a mebibyte is read to its end', async () => {
   await using world = new World()
-  // Long paths make a long record of few files.
+  // Long paths make the record large with few files.
   const deep = join(world.tmp, ...Array<string>(14).fill('x'.repeat(250)))
   mkdirSync(deep, { recursive: true })
   const paths = Array.from({ length: 310 }, (_, i) => join(deep, String(i)))
@@ -199,7 +199,7 @@ test('a record of more than a mebibyte is read to its end', async () => {
   expect([readdirSync(deep), world.leftovers()]).toEqual([[], []])
 })
 
-test('a program cannot make a sweep delete something by writing to its scratch', async () => {
+test('a program cannot make a sweep delete other files by writing to its scratch', async () => {
   await using world = new World()
   const precious = join(world.tmp, 'precious')
   mkdirSync(precious)

@@ -26,7 +26,7 @@ import { sweepSync } from './sweep.ts'
 
 const dayOld = (path: string): void => utimesSync(path, 0, 0)
 
-test('a run that is alive is never swept; when it is dead, one sweep leaves nothing', async () => {
+test('a living run is never swept; after its death, one sweep removes everything', async () => {
   await using world = new World()
   const running = world.startStint([
     'run',
@@ -62,7 +62,7 @@ test('a live run is not swept from another pid namespace', async () => {
   expect((await running.finished).code).toBe(143)
 })
 
-test('an owner whose main thread is a zombie while another thread runs is alive; unreaped and reaped are dead', async () => {
+test('an owner is alive while any of its threads runs; killed, it is dead before and after it is reaped', async () => {
   await using world = new World()
   const program = buildHalfDead(world.tmp)
   const owner = world.start(program, [])
@@ -76,7 +76,7 @@ test('an owner whose main thread is a zombie while another thread runs is alive;
   await owner.finished
   expect(await sweep(world)).toMatchObject({ removed: [{ path, reason: 'owner-dead' }] })
 
-  // A parent that never waits: the killed child stays a zombie.
+  // This parent never waits, so the killed child stays a zombie.
   const parent = world.start('sh', ['-c', 'sleep 300 & echo $!; exec sleep 301'])
   await until('the child has a pid', () => parent.output().stdout.endsWith('\n'))
   const childPid = Number(parent.output().stdout)
@@ -89,7 +89,7 @@ test('an owner whose main thread is a zombie while another thread runs is alive;
   expect(await sweep(world)).toMatchObject({ removed: [{ path: unreaped, reason: 'owner-dead' }] })
 })
 
-test('a reused pid, another boot and a missing pid are dead; another host or namespace is not provable', async () => {
+test('a reused pid, another boot and a missing pid prove death; another host or namespace proves nothing', async () => {
   await using world = new World()
   const me = ownIdentity()
   const dead = [
@@ -114,7 +114,7 @@ test('a reused pid, another boot and a missing pid are dead; another host or nam
   expect(kept).toContainEqual({ path: alive, reason: 'owner-alive' })
 })
 
-test('a young scratch without an owner that makes sense stays', async () => {
+test('a young scratch without a valid owner record stays', async () => {
   await using world = new World()
   const forged = [{ pid: -1 }, { pid: 0 }, { pid: 'x' }, { pid: 1e12 }, { boot: 7 }].map((bad) => ({
     ...ownIdentity(),
@@ -127,7 +127,7 @@ test('a young scratch without an owner that makes sense stays', async () => {
   expect(kept.map(({ reason }) => reason)).toEqual(young.map(() => 'ownerless'))
 })
 
-test('an owner record that is a FIFO or a link neither hangs nor fools the sweep', async () => {
+test('an owner record that is a FIFO or a link neither blocks nor deceives the sweep', async () => {
   await using world = new World()
   const path = plant(world, undefined)
   await world.start('mkfifo', [join(path, '.stint/owner.json')]).finished
@@ -136,7 +136,7 @@ test('an owner record that is a FIFO or a link neither hangs nor fools the sweep
   expect((await sweep(world)).kept.map(({ reason }) => reason)).toEqual(['ownerless', 'ownerless'])
 })
 
-test('what a crash between making and naming a scratch leaves is swept by the name of its maker', async () => {
+test('a scratch whose maker died before it was renamed is judged by the maker in its staging name', async () => {
   await using world = new World()
   const me = ownIdentity()
   const dead = join(world.root, stagingName(newRequestId(), { ...me, pid: deadPid }))
@@ -153,7 +153,7 @@ test('what a crash between making and naming a scratch leaves is swept by the na
   expect(kept).toContainEqual({ path: elsewhere, reason: 'owner-unknown' })
 })
 
-test('foreign, symlinked and unknown entries are never touched, and named with the reason', async () => {
+test('foreign, symlinked and unknown entries are never touched, and reported with the reason', async () => {
   await using world = new World()
   const outside = join(world.tmp, 'outside')
   mkdirSync(outside)
@@ -184,7 +184,7 @@ test('foreign, symlinked and unknown entries are never touched, and named with t
   expect(existsSync(join(outside, 'file'))).toBe(true)
 })
 
-test('a name that is no UTF-8 is named in kept, and goes from the trash', async () => {
+test('an entry whose name is not UTF-8 is reported as kept, and removed from the trash', async () => {
   await using world = new World()
   plant(world, ownIdentity())
   for (const place of ['', 'trash/', 'out/']) {
@@ -199,7 +199,7 @@ test('a name that is no UTF-8 is named in kept, and goes from the trash', async 
   expect(removed).toMatchObject([{ reason: 'trash' }])
 })
 
-test('--dry-run says what would go and changes nothing', async () => {
+test('--dry-run reports what would be removed, and changes nothing', async () => {
   await using world = new World()
   const dead = plant(world, { ...ownIdentity(), pid: deadPid })
   mkdirSync(join(world.root, 'trash', 'req_old'), { recursive: true })
@@ -234,7 +234,7 @@ test('outputs stay until they expire', async () => {
   )
 })
 
-test('what nobody can prove dead stays while anything in it is young', async () => {
+test('a scratch whose owner cannot be proven dead stays while anything in it is young', async () => {
   await using world = new World()
   const unproven = plant(world, { ...ownIdentity(), pidns: '1' })
   mkdirSync(join(unproven, 'deep/er'), { recursive: true })
@@ -254,7 +254,7 @@ test('what nobody can prove dead stays while anything in it is young', async () 
   )
 })
 
-test('what nobody can prove dead goes when nothing has touched it for a day', async () => {
+test('a scratch whose owner cannot be proven dead is removed after a day without changes', async () => {
   await using world = new World()
   const unproven = [plant(world, undefined), plant(world, { ...ownIdentity(), pidns: '1' })]
   const alive = plant(world, ownIdentity())
@@ -266,7 +266,7 @@ test('what nobody can prove dead goes when nothing has touched it for a day', as
   expect(world.leftovers()).toEqual([basename(alive)])
 })
 
-test('an owner record that may not be read protects the scratch, however old it is', async () => {
+test('an owner record without read permission protects the scratch, however old it is', async () => {
   await using world = new World()
   const path = plant(world, { ...ownIdentity(), pid: deadPid })
   chmodSync(join(path, '.stint/owner.json'), 0)
@@ -274,7 +274,7 @@ test('an owner record that may not be read protects the scratch, however old it 
     import { sweepSync } from ${JSON.stringify(join(import.meta.dirname, '../../dist/index.js'))}
     const clock = { now: () => Date.now() + 48 * 3_600_000, mono: () => 0 }
     console.log(JSON.stringify(sweepSync({ clock }).kept))`
-  // Root may read everything, so it gives the files to a user who may not.
+  // Root can read everything, so give the files to an ordinary user and sweep as that user.
   const other = isRoot ? { uid: 65534, gid: 65534 } : {}
   if (isRoot) {
     for (const name of ['', ...readdirSync(world.tmp, { recursive: true, encoding: 'utf8' })])
@@ -288,14 +288,14 @@ test('an owner record that may not be read protects the scratch, however old it 
   expect(JSON.parse(stdout)).toMatchObject([{ reason: 'unreadable' }])
 })
 
-test('a record of children that cannot be read protects the scratch: one of them may be alive', async () => {
+test('an unreadable record of children protects the scratch: a child may be alive', async () => {
   await using world = new World()
   const path = plant(world, { ...ownIdentity(), pid: deadPid })
   writeFileSync(join(path, '.stint/children.pids'), `1 1 ${'x'.repeat(1 << 20)}\n`)
   expect(await sweep(world)).toMatchObject({ removed: [], kept: [{ path, reason: 'owner-unknown' }] })
 })
 
-test('odd file names, and more files than a sweep at a start may delete at once, go all the same', async () => {
+test('repeated sweeps at a start remove odd file names, and more files than one of them may', async () => {
   await using world = new World()
   const path = plant(world, { ...ownIdentity(), pid: deadPid })
   for (let i = 0; i < 700; i++) writeFileSync(join(path, `file-${i}`), '')
@@ -307,7 +307,7 @@ test('odd file names, and more files than a sweep at a start may delete at once,
     await world.stint(['run', '--', 'sleep', '0.05'])
   }
   const trash = join(world.root, 'trash', basename(path))
-  // Each does a part: how large it is depends on how busy the machine is.
+  // Each sweep removes a part; its size depends on the load of the machine.
   for (let runs = 0; (existsSync(path) || existsSync(trash)) && runs < 50; runs++) await atStart()
   expect([existsSync(path), existsSync(trash)]).toEqual([false, false])
 })
@@ -316,7 +316,7 @@ test('every invocation sweeps at its start, at most once a minute', async () => 
   await using world = new World()
   const stamp = join(world.root, 'trash/.swept')
   const invoke = () => world.stint(['run', '--', 'true'])
-  /** A minute later, again and again: a busy machine may use up the time a sweep at a start has. */
+  /** Repeats the sweep a minute later each time: on a busy machine its 25 ms may end too early. */
   const invokeUntilGone = async (path: string) => {
     for (let tries = 0; existsSync(path) && tries < 50; tries++) {
       if (existsSync(stamp)) dayOld(stamp)

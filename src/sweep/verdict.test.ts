@@ -31,7 +31,7 @@ const candidates: fc.Arbitrary<EntryFacts> = fc.record(
 const times = fc.integer({ min: 0, max: 3 * unprovenAgeMs })
 const isRun = ({ kind }: EntryFacts) => kind === 'scratch' || kind === 'staging' || kind === 'tracked'
 
-test('nothing foreign, linked or unknown is ever removed', () => {
+test('an entry that is foreign, a link or unknown is never removed', () => {
   fc.assert(
     fc.property(candidates, times, (candidate, now) => {
       const inTrash = candidate.kind === 'trash'
@@ -42,7 +42,7 @@ test('nothing foreign, linked or unknown is ever removed', () => {
   )
 })
 
-test('a run, or its record, is removed only if owner and every child are dead, or if nothing is proven and it is over a day old; never if its owner may not be read', () => {
+test('a run is removed only if its owner and children are dead, or unproven and a day old; never if unreadable', () => {
   fc.assert(
     fc.property(candidates.filter(isRun), times, (candidate, now) => {
       if (!decideFate(candidate, now).remove) return
@@ -57,7 +57,7 @@ test('a run, or its record, is removed only if owner and every child are dead, o
   )
 })
 
-test('a dead run is always removed, unless it was to be kept', () => {
+test('a dead run is always removed, unless its policy is to keep it', () => {
   const dead = { liveness: 'dead' as const, keep: 'never' as const, createdAt: 0 }
   const scratch: EntryFacts = {
     kind: 'scratch',
@@ -74,7 +74,7 @@ test('a dead run is always removed, unless it was to be kept', () => {
   })
 })
 
-test('the boundaries: exactly a day old is not old, exactly at its expiry is not expired', () => {
+test('exactly a day old is not yet old, and exactly at the expiry is not yet expired', () => {
   const base = { type: 'directory', sameUser: true, changedAt: 0, children: [] } as const
   expect(decideFate({ ...base, kind: 'scratch', children: [] }, unprovenAgeMs)).toMatchObject({
     remove: false,
@@ -90,7 +90,7 @@ test('the boundaries: exactly a day old is not old, exactly at its expiry is not
   })
 })
 
-test('an age asked for narrows what goes, never widens it; exactly that old is old enough', () => {
+test('--older-than only narrows what is removed; exactly that age is old enough', () => {
   fc.assert(
     fc.property(candidates, times, fc.option(times, { nil: undefined }), (candidate, now, ageMs) => {
       const given = decideFate(candidate, now)

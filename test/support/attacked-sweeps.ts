@@ -12,19 +12,21 @@ import { World } from './world.ts'
 export interface AttackReport {
   swaps: number
   removed: number
-  /** What a sweep threw. */
+  /** Errors that sweeps threw. */
   crashes: unknown[]
   outsideIsSame: boolean
-  /** After the attack and one more sweep; but for links, and a scratch whose owner record the attacker has just taken away. */
+  /** Paths left after the attack and a last sweep, except links, and a scratch that lost its owner record. */
   leftovers: string[]
 }
 
-/** Sweeps dead scratches, round after round, while an attacker swaps them, and what is in them, for links to somewhere else. */
+/**
+ * Sweeps dead scratches repeatedly while an attacker swaps them and their directories for links to elsewhere.
+ */
 export async function attackedSweeps(atLeast: { rounds: number; swaps: number }): Promise<AttackReport> {
   await using world = new World()
   const outside = join(world.tmp, 'outside')
   mkdirSync(outside)
-  for (let i = 0; i < 20; i++) writeFileSync(join(outside, `precious-${i}`), 'x')
+  for (let i = 0; i < 20; i++) writeFileSync(join(outside, `valuable-${i}`), 'x')
   grow(join(outside, 'd0'), 1, 2)
   const before = treeHash(outside)
   const root = openRoot({ STINT_TMP_ROOT: world.tmp })
@@ -54,7 +56,10 @@ export async function attackedSweeps(atLeast: { rounds: number; swaps: number })
   return report
 }
 
-/** Made elsewhere and moved in, so that what we write ourselves is not led out. */
+/**
+ * Plants a dead scratch. It is made elsewhere and moved in, so that the attacker cannot redirect these
+ * writes.
+ */
 function plantTree(world: World): void {
   const nursery = join(world.tmp, 'nursery')
   const scratch = plant({ root: nursery }, { ...ownIdentity(), pid: deadPid })

@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { newRequestId } from '../../src/base/text/id.ts'
 import type { World } from './world.ts'
 
-/** Higher than any pid the kernel gives. */
+/** Higher than any pid of the kernel. */
 export const deadPid = 0x7ffffff0
 
-/** A scratch as a run would have left it, with any owner one likes. */
+/** Makes a scratch as a run would have left it, with the given owner; returns its path. */
 export function plant(world: Pick<World, 'root'>, identity: object | undefined, extra: object = {}): string {
   const requestId = newRequestId()
   const path = join(world.root, requestId)

@@ -23,8 +23,9 @@ afterAll(() => {
 })
 
 /**
- * A `node_modules` with stint and a runner in it, as `npm install` makes it. Stint is copied, so that its code does not find the
- * packages of this project. All tests of a file share the copy: making it takes longer than some of them.
+ * Makes a `node_modules` with stint and a runner, as `npm install` does. stint is copied, so that its code
+ * does not find the packages of this project. All tests of a file share the copy, because it takes longer
+ * than some of them.
  */
 export function packagesFor(runner: TestRunner): string {
   const directory = made.get(runner) ?? install(runner)

@@ -7,20 +7,20 @@ import { printedValues, TestProject } from './test-project.ts'
 import { isRunning, until } from './world.ts'
 
 export interface RunnerSuite {
-  /** A test file whose test says that it is running (a file `running-…`) and waits for the file `go`. */
+  /** A test file whose test creates a file `running-…` and then waits for the file `go`. */
   held: string
-  /** The sections of docs/testing.md about it, and how many files each shows. */
+  /** The sections of docs/testing.md about the runner, with the number of files each shows. */
   guide: Record<string, number>
 }
 
-/** What holds for every runner. */
+/** Tests that every runner must pass. */
 export function testRunner(runner: TestRunner, { held, guide }: RunnerSuite): void {
-  testRunsBeside(runner, held)
+  testConcurrentRuns(runner, held)
 
   test.each([
     ['STINT_TEST_KEEP', 'STINT_TEST_KEEP must be one of never, on-failure, always, not "sometimes"'],
     ['STINT_TEST_LEAKS', 'STINT_TEST_LEAKS must be one of off, warn, fail, not "sometimes"'],
-  ])('a misspelt %s is told, and nothing is made', async (name, message) => {
+  ])('an invalid %s is an error, and nothing is created', async (name, message) => {
     await using project = new TestProject(runner)
     const { code, printed } = await project.test([], { [name]: 'sometimes' })
     expect(code).not.toBe(0)
@@ -28,7 +28,7 @@ export function testRunner(runner: TestRunner, { held, guide }: RunnerSuite): vo
     expect(existsSync(project.root)).toBe(false)
   })
 
-  test.each(Object.entries(guide))('the guide: what it shows under "%s" works', async (title, count) => {
+  test.each(Object.entries(guide))('the files that the guide shows under "%s" work', async (title, count) => {
     const files = filesInSection('docs/testing.md', title)
     expect(Object.keys(files)).toHaveLength(count)
     await using project = new TestProject(runner, files)
@@ -38,13 +38,13 @@ export function testRunner(runner: TestRunner, { held, guide }: RunnerSuite): vo
   })
 }
 
-function testRunsBeside(runner: TestRunner, held: string): void {
+function testConcurrentRuns(runner: TestRunner, held: string): void {
   const open = (): TestProject => new TestProject(runner, { 'held.test.js': held })
   const only = [runner === 'node-test' ? 'held.test.js' : 'held']
   const running = (project: TestProject): string[] =>
     readdirSync(project.path).filter((name) => name.startsWith('running-'))
 
-  test('two runs at once do not see each other, and a sweep beside them takes nothing', async () => {
+  test('two concurrent runs are separate, and a sweep meanwhile removes nothing', async () => {
     await using project = open()
     const runs = [project.startTests(only), project.startTests(only)]
     await until('both are in their test', () => running(project).length === 2)
@@ -56,7 +56,7 @@ function testRunsBeside(runner: TestRunner, held: string): void {
     expect(project.remains()).toEqual([])
   })
 
-  test(`if ${runner} itself is killed, the next sweep takes everything`, async () => {
+  test(`if ${runner} itself is killed, the next sweep removes everything`, async () => {
     await using project = open()
     const run = project.startTests(only)
     await until('the test runs', () => running(project).length === 1)
@@ -68,8 +68,11 @@ function testRunsBeside(runner: TestRunner, held: string): void {
   })
 }
 
-/** What a run has left, and where its tests had their places, by what they have printed. */
-export function placesOf(project: TestProject, { code, printed }: { code: number | null; printed: string }) {
+/** Summarizes a run: what it left, and where the scratches were whose paths its tests printed. */
+export function describeScratches(
+  project: TestProject,
+  { code, printed }: { code: number | null; printed: string },
+) {
   const scratches = new Set(printedValues(printed, 'scratch'))
   const runs = [...scratches, ...printedValues(printed, 'tmpdir')].map((path) => dirname(dirname(path)))
   return {
@@ -82,8 +85,13 @@ export function placesOf(project: TestProject, { code, printed }: { code: number
   }
 }
 
-/** Every test has a place of its own, all in one run root, which is TMPDIR for all; nothing is left. */
-export const oneRoot = (project: TestProject, scratches: number): ReturnType<typeof placesOf> => ({
+/**
+ * The summary if every test had its own context in one scratch, which also had TMPDIR, and nothing is left.
+ */
+export const inOneScratch = (
+  project: TestProject,
+  scratches: number,
+): ReturnType<typeof describeScratches> => ({
   code: 0,
   remains: [],
   kept: [],
@@ -92,9 +100,9 @@ export const oneRoot = (project: TestProject, scratches: number): ReturnType<typ
   under: [project.root],
 })
 
-/** For runners whose `outcomes` have a failing test with a file, `outcomes > fails`, and no other that fails with one. */
+/** Tests `keep: on-failure`. In `outcomes`, only the failing test `outcomes > fails` makes a file. */
 export function testKeptOnFailure(runner: TestRunner, outcomes: string): void {
-  test('keep on-failure: the files of a failing test are kept and their place printed with its name', async () => {
+  test('keep: on-failure keeps the files of a failing test, and prints their path and its name', async () => {
     await using project = new TestProject(runner, { 'outcomes.test.js': outcomes })
     const { code, printed } = await project.test(['outcomes'], { STINT_TEST_KEEP: 'on-failure' })
     const [kept = '', ...more] = project.kept()

@@ -6,11 +6,11 @@ import { openRoot } from '../../src/scratch/root.ts'
 import { createScratch, type Scratch } from '../../src/scratch/scratch.ts'
 import { World } from './world.ts'
 
-/** A world with one scratch in it, new for each test of a file. */
+/** A world with one scratch, new for each test. */
 export interface ScratchWorld {
   readonly world: World
   readonly scratch: Scratch
-  /** Makes a file outside the scratch, and returns its path. */
+  /** Makes a file outside the scratch; returns its path. */
   outside(name: string, content?: string): string
 }
 
@@ -41,7 +41,7 @@ export function useScratchWorld(): ScratchWorld {
   }
 }
 
-/** The code of the error that this throws; any other error is passed on. */
+/** The code of the StintError that `act` throws, or `none`. Rethrows any other error. */
 export function codeOf(act: () => unknown): string {
   try {
     act()

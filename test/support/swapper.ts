@@ -2,12 +2,14 @@ import { join } from 'node:path'
 import { projectRoot, type World } from './world.ts'
 
 export interface Swapper extends AsyncDisposable {
-  /** How often a link has stood in place of a directory. */
+  /** How often a link has replaced a directory. */
   swaps: () => number
   stop: () => Promise<void>
 }
 
-/** A process beside us that swaps directories in `places`, and those in them, for links to `outside`, all the time. */
+/**
+ * Starts a process that keeps swapping directories in `places`, and those in them, for links to `outside`.
+ */
 export function startSwapper(
   world: World,
   { places, outside }: { places: readonly string[]; outside: string },

@@ -1,6 +1,6 @@
 import type { World } from './world.ts'
 
-/** The answer of `stint sweep`. */
+/** The `data` of `stint sweep --json`. */
 export interface SweepData {
   removed: { path: string; type: string; bytes: number; reason: string }[]
   kept: { path: string; reason: string }[]

@@ -5,27 +5,27 @@ import { treeHash } from './tree-hash.ts'
 import { World } from './world.ts'
 
 export interface SweptRunsReport {
-  /** What the one sweep has removed. */
+  /** Number of entries that the sweep removed. */
   swept: number
-  /** Whatever is still there and belongs to no living run. */
+  /** Remaining paths that belong to no living run. */
   leftovers: string[]
-  /** Are scratches, records and tracked paths of the living as they were, to the byte? */
+  /** Whether every byte of the scratches, records and tracked paths of living runs is unchanged. */
   untouched: boolean
   live: number
 }
 
-/** Kills runs beside others that live, sweeps once, and looks what is left. */
+/** Kills runs while others live, sweeps once, and reports what is left. */
 export async function sweptRuns(options: KilledRunsOptions & { live: number }): Promise<SweptRunsReport> {
   await using world = new World()
   const live = await startLiveRuns(world, options.live)
   const names = world.leftovers().filter((name) => name !== 'tracked')
   const outside = readdirSync(elsewhere(world))
-  const theirs = [
+  const livePaths = [
     ...names.map((name) => join(world.root, name)),
     ...names.map((name) => join(world.root, 'tracked', name)),
     ...outside.map((name) => join(elsewhere(world), name)),
   ]
-  const before = treeHash(...theirs)
+  const before = treeHash(...livePaths)
   await killRuns(world, options)
   const { failures, removed } = (await world.stint(['sweep', '--json'])).envelope().data as {
     failures: unknown[]
@@ -41,7 +41,7 @@ export async function sweptRuns(options: KilledRunsOptions & { live: number }): 
   return {
     swept: removed.length,
     live: live.filter(({ child }) => child.exitCode === null && child.signalCode === null).length,
-    untouched: treeHash(...theirs) === before,
+    untouched: treeHash(...livePaths) === before,
     leftovers: [
       ...remaining(world.root, ['trash', 'tracked', ...names]),
       ...remaining(join(world.root, 'trash'), ['.swept']),

@@ -2,7 +2,7 @@ import { deadPid } from './plant.ts'
 import type { Finished, World } from './world.ts'
 import { ownIdentity } from '../../src/base/process/liveness.ts'
 
-/** An entry as `stint temp list` answers it. */
+/** An entry in the output of `stint temp list`. */
 export interface Entry {
   path: string
   kind: string
@@ -29,5 +29,5 @@ export async function list(world: World, ...flags: string[]): Promise<Entry[]> {
 
 export const find = (entries: Entry[], path: string): Entry | undefined =>
   entries.find((entry) => entry.path === path)
-/** The identity of a process that is dead. */
+/** The identity of a dead process. */
 export const dead = { ...ownIdentity(), pid: deadPid }

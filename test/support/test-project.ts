@@ -9,11 +9,11 @@ const commands: Record<TestRunner, string[]> = {
   jest: ['node_modules/jest/bin/jest.js', '--watchman=false'],
 }
 
-/** One of the example projects as a user would have it, with stint installed, and with the test files a test adds. */
+/** An example project as a user would have it, with stint installed, plus the given files. */
 export class TestProject extends World {
   readonly path = join(this.tmp, 'project')
   readonly #runner: TestRunner
-  /** The temp directory that the user has. */
+  /** The temp directory of the user. */
   readonly #tmpdir = join(this.tmp, 'tmp')
 
   constructor(runner: TestRunner, files: Readonly<Record<string, string>> = {}) {
@@ -30,7 +30,7 @@ export class TestProject extends World {
     symlinkSync(packagesFor(runner), join(this.path, 'node_modules'))
   }
 
-  /** Starts the runner, on all test files or on those named. */
+  /** Starts the runner on all test files, or on the given ones. */
   startTests(args: readonly string[] = [], env: NodeJS.ProcessEnv = {}): Running {
     const options = this.#runner === 'jest' ? jestOptions(args) : []
     return this.start(process.execPath, [...commands[this.#runner], ...options, ...args], {
@@ -39,7 +39,7 @@ export class TestProject extends World {
     })
   }
 
-  /** The runner's answer, and all it has printed, in one text. */
+  /** Runs the tests; returns the exit code, and stdout and stderr in one string. */
   async test(
     args: readonly string[] = [],
     env: NodeJS.ProcessEnv = {},
@@ -48,12 +48,12 @@ export class TestProject extends World {
     return { code, printed: `${stdout}\n${stderr}` }
   }
 
-  /** What runs have left, apart from what they keep on purpose. */
+  /** What runs have left, except kept files. */
   remains(): string[] {
     return [...this.leftovers(), ...readdirSync(this.#tmpdir)]
   }
 
-  /** The directories of tests that were kept; beside them stint may have notes of its own. */
+  /** The kept directories of tests, without the records of stint beside them. */
   kept(): string[] {
     const out = join(this.root, 'out')
     if (!existsSync(out)) return []
@@ -65,12 +65,12 @@ export class TestProject extends World {
   }
 }
 
-/** Jest keeps what it knows of the files, for the next run; and on a small machine it would not start a worker by itself. */
+/** A cache shared by all runs, and two workers, because on a small machine Jest starts none. */
 const jestOptions = (args: readonly string[]): string[] => [
   `--cacheDirectory=${join(packagesFor('jest'), '.cache/jest')}`,
   ...(args.includes('--runInBand') ? [] : ['--maxWorkers=2']),
 ]
 
-/** The values a test file has printed as `name=value`. */
+/** The values that a test file printed as `name=value`. */
 export const printedValues = (printed: string, name: string): string[] =>
   [...printed.matchAll(new RegExp(`${name}=(\\S+)`, 'g'))].map(([, value = '']) => value)

@@ -2,7 +2,7 @@ import { createHash, type Hash } from 'node:crypto'
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** One word for a whole tree: names, types, modes, owners, times of change and every byte of its files. */
+/** Hashes whole trees: names, types, modes, owners, change times and all bytes of the files. */
 export function treeHash(...paths: readonly string[]): string {
   const hash = createHash('sha256')
   for (const path of paths) add(hash, path)

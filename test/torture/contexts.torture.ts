@@ -4,7 +4,7 @@ import { openRoot } from '../../src/scratch/root.ts'
 import { createScratch } from '../../src/scratch/scratch.ts'
 import { World } from '../support/world.ts'
 
-test('20 contexts of 50 files, 10 times over: each is cleaned alone, and nothing is left', async () => {
+test('20 contexts of 50 files, in 10 rounds, are each cleaned alone, and nothing is left', async () => {
   await using world = new World()
   const scratch = createScratch({ root: openRoot({ STINT_TMP_ROOT: world.tmp }) })
   for (let round = 0; round < 10; round++) {

@@ -15,12 +15,12 @@ const dead = () => ({ ...ownIdentity(), pid: deadPid })
 interface Measured {
   data: { removed: unknown[]; kept: unknown[]; failures: unknown[]; bytes_freed: number }
   stderr: string
-  /** The most memory it ever had, in MiB. */
+  /** Peak resident memory, in MiB. */
   peak: number
   ms: number
 }
 
-/** `stint sweep --json` as it is, and what it took: a file loaded before it writes that down at its end. */
+/** Runs `stint sweep --json` with a preloaded module that writes the peak memory to a file at exit. */
 async function measuredSweep(world: World): Promise<Measured> {
   const figures = join(world.tmp, 'figures')
   const hook = join(world.tmp, 'hook.cjs')
@@ -44,33 +44,33 @@ async function measuredSweep(world: World): Promise<Measured> {
   }
 }
 
-const tell = (what: string, count: number, { ms, peak }: Measured): void =>
+const printFigures = (what: string, count: number, { ms, peak }: Measured): void =>
   console.log(
     `${what}: ${ms} ms, ${Math.round((count / ms) * 1000)}/s, ${((ms * 1000) / count).toFixed(1)} µs each, peak ${peak.toFixed(0)} MiB`,
   )
 
-test.each([5000, 100_000])('%i files in one dead scratch go with one sweep', async (files) => {
+test.each([5000, 100_000])('one sweep removes %i files in one dead scratch', async (files) => {
   await using world = new World()
   const path = plant(world, dead())
   for (let i = 0; i < files; i++) writeFileSync(join(path, `file-${i}`), '1')
   const swept = await measuredSweep(world)
-  tell(`${files} files`, files, swept)
+  printFigures(`${files} files`, files, swept)
   expect(swept).toMatchObject({ data: { removed: [{ path }], failures: [] }, stderr: '' })
   expect(world.leftovers()).toEqual([])
 })
 
-test('a tree 6 deep and 4 wide goes with one sweep', async () => {
+test('one sweep removes a tree 6 levels deep and 4 wide', async () => {
   await using world = new World()
   const directories = directoriesOf(6, 4)
   expect(directories).toBe(5461)
   expect(grow(join(plant(world, dead()), 'tree'), 6, 4)).toBe(2 * directories)
   const swept = await measuredSweep(world)
-  tell(`${directories} directories with a file each`, 2 * directories, swept)
+  printFigures(`${directories} directories with a file each`, 2 * directories, swept)
   expect(swept.data.failures).toEqual([])
   expect(world.leftovers()).toEqual([])
 })
 
-test('1,000 runs killed anywhere, then one sweep: nothing is left, and 50 that live lose not a byte', async () => {
+test('one sweep removes everything that 1,000 killed runs left, and no byte of 50 living runs', async () => {
   const report = await sweptRuns({ runs: 1000, ofCli: 100, live: 50, atOnce: 16 })
   console.log(
     `1000 killed runs: ${report.swept} swept, ${report.leftovers.length} left, ${report.live} live beside`,
@@ -79,14 +79,14 @@ test('1,000 runs killed anywhere, then one sweep: nothing is left, and 50 that l
   expect(report.swept).toBeGreaterThan(500)
 })
 
-test('an attacker who swaps directories for links beside the sweeper never leads it out of its root', async () => {
+test('an attacker who swaps directories for links during a sweep never leads it out of its root', async () => {
   const { crashes, ...report } = await attackedSweeps({ rounds: 1000, swaps: 5000 })
   console.log(`attacked: ${JSON.stringify(report)}`)
   expect(crashes).toEqual([])
   expect(report).toMatchObject({ outsideIsSame: true, leftovers: [] })
 })
 
-test('10,000 dead scratches among 1,000 live ones: the living untouched, memory bounded', async () => {
+test('sweeping 10,000 dead scratches among 1,000 live ones needs bounded memory, and leaves the live ones alone', async () => {
   const peaks: Record<number, number> = {}
   for (const count of [2000, 5000, 10_000]) {
     await using world = new World()
@@ -94,7 +94,7 @@ test('10,000 dead scratches among 1,000 live ones: the living untouched, memory 
     for (let i = 0; i < count; i++) plant(world, dead())
     const before = treeHash(...live)
     const swept = await measuredSweep(world)
-    tell(`${count} dead among 1000 live`, count, swept)
+    printFigures(`${count} dead among 1000 live`, count, swept)
     peaks[count] = swept.peak
     expect([swept.data.removed.length, swept.data.kept.length, swept.data.failures]).toEqual([
       count,
@@ -105,11 +105,11 @@ test('10,000 dead scratches among 1,000 live ones: the living untouched, memory 
     expect(treeHash(...live)).toBe(before)
     expect(world.leftovers()).toHaveLength(1000)
   }
-  // Five times as many may cost the lists of what went, and what the collector leaves for later.
+  // The difference is the longer report, plus garbage that is not collected yet.
   expect((peaks[10_000] ?? 0) - (peaks[2000] ?? 0)).toBeLessThan(48)
 })
 
-test('a sweep that takes long shows how far it is to a person, and leaves the line as if it had not', async () => {
+test('a long sweep shows its progress on a terminal, and clears the line at the end', async () => {
   await using world = new World()
   for (let i = 0; i < 5000; i++) plant(world, dead())
   await using terminal = await Terminal.open(world)

@@ -6,7 +6,7 @@ import { type Finished, isRoot, isRunning, until, World } from '../../../test/su
 const run = (world: World, flags: string[], script: string): Promise<Finished> =>
   world.stint(['run', ...flags, '--', 'sh', '-c', script])
 
-/** Everything a run has made is gone. */
+/** Expects that everything the run made is gone. */
 async function isClean(world: World): Promise<void> {
   expect(world.leftovers()).toEqual([])
   await until('the trash is empty', () =>
@@ -31,7 +31,7 @@ test('a program that fills its scratch with bytes is ended, with its children, a
   await isClean(world)
 })
 
-test('one that fills it with files, and is deaf to SIGTERM, is killed after the grace', async () => {
+test('a program that fills its scratch with files, and ignores SIGTERM, is killed after the grace', async () => {
   await using world = new World()
   const script = `trap '' TERM; mkdir "$TMPDIR/d"; i=0; while :; do i=$((i+1)); : > "$TMPDIR/d/$i"; done`
   const result = await run(world, ['--max-files', '500', '--grace', '200ms', '--json'], script)
@@ -40,7 +40,7 @@ test('one that fills it with files, and is deaf to SIGTERM, is killed after the 
   await isClean(world)
 })
 
-test('a budget that is kept changes nothing; our own records are not counted', async () => {
+test('a program within its budget is not disturbed; the records of stint are not counted', async () => {
   await using world = new World()
   const script = 'printf 12345 > "$TMPDIR/a"; echo done'
   const result = await run(world, ['--max-bytes', '7', '--max-files', '2'], script)
@@ -50,7 +50,7 @@ test('a budget that is kept changes nothing; our own records are not counted', a
   await isClean(world)
 })
 
-test('whether a budget was kept does not depend on when somebody looked: the last look is at the end', async () => {
+test('the budget is checked once more at the end, so that the result does not depend on timing', async () => {
   await using world = new World()
   const result = await run(
     world,
@@ -97,7 +97,7 @@ test('a program that fails by itself keeps its exit code; an exceeded budget is 
   await isClean(world)
 })
 
-test('what cannot be read is not counted, and there is a warning that says so', async () => {
+test('unreadable directories are not counted, and there is a warning', async () => {
   await using world = new World()
   chmodSync(world.tmp, 0o777)
   const asOther = isRoot ? { uid: 65534, gid: 65534 } : {}
@@ -123,7 +123,7 @@ test('above 80 % of the budget there is one warning, on stderr or in the envelop
   expect(json.envelope()).toMatchObject({ ok: true, warnings: [expect.stringContaining('900 B of 1000 B')] })
 })
 
-test('--keep on-failure keeps the scratch that was too large, for a look', async () => {
+test('--keep on-failure keeps a scratch that exceeded its budget', async () => {
   await using world = new World()
   const result = await run(
     world,

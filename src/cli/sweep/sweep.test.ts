@@ -22,7 +22,7 @@ import { renderSweep, type SweepData, sweepFailure } from './sweep.ts'
 
 const dead = () => ({ ...ownIdentity(), pid: deadPid })
 
-/** A root and a home with one entry of each kind that may go. */
+/** A root and a home with one removable entry of each kind. */
 class FullWorld extends World {
   readonly home = join(this.tmp, 'home')
   readonly sessions = join(this.home, 'trash')
@@ -46,7 +46,7 @@ class FullWorld extends World {
     return path
   }
 
-  /** As a session that was removed. */
+  /** Makes a session in the trash. */
   placeSession(name: string): string {
     const path = this.place(this.sessions, name)
     writeFileSync(join(path, 'manifest.json'), '')
@@ -60,7 +60,7 @@ class FullWorld extends World {
 
 const scopes = ['scratch', 'outputs', 'trash', 'sessions'] as const
 
-test.each(scopes)('--scope %s removes that and nothing else', async (scope) => {
+test.each(scopes)('--scope %s removes the entries of that scope, and no others', async (scope) => {
   await using world = new FullWorld()
   const { removed, failures } = await world.sweep('--scope', scope)
   expect(removed).toMatchObject([{ path: world.entries[scope], type: 'directory' }])
@@ -68,7 +68,7 @@ test.each(scopes)('--scope %s removes that and nothing else', async (scope) => {
   for (const other of scopes) expect(existsSync(world.entries[other])).toBe(other !== scope)
 })
 
-test('all, which is the default, is everything but removed sessions', async () => {
+test('--scope all, the default, removes everything but sessions', async () => {
   for (const flags of [[], ['--scope', 'all']]) {
     await using world = new FullWorld()
     const { removed, bytes_freed } = await world.sweep(...flags)
@@ -82,7 +82,7 @@ test('all, which is the default, is everything but removed sessions', async () =
   }
 })
 
-test('--dry-run changes nothing in any scope, and says what the sweep then does', async () => {
+test('--dry-run changes nothing in any scope, and reports exactly what the sweep then does', async () => {
   await using world = new FullWorld()
   plant(world, ownIdentity())
   for (const scope of [...scopes, 'all']) {
@@ -96,13 +96,13 @@ test('--dry-run changes nothing in any scope, and says what the sweep then does'
   expect(await world.sweep()).toEqual({ ...would, dry_run: false })
 })
 
-test('a dry run where nothing is makes nothing', async () => {
+test('a dry run without a root or a home creates nothing', async () => {
   await using world = new World()
   for (const scope of [...scopes, 'all']) await world.stint(['sweep', '--dry-run', '--scope', scope])
   expect(readdirSync(world.tmp)).toEqual([])
 })
 
-test('of the trash of sessions only directories of ours with the name and the manifest of a session go', async () => {
+test('only own directories with the name and the manifest of a session are removed from the session trash', async () => {
   await using world = new FullWorld()
   const gone = ['agent.7', `${newSessionId()}-${newRequestId()}`, 'a'.repeat(128), `${'a'.repeat(128)}-2`]
   for (const name of gone) world.placeSession(name)
@@ -134,7 +134,7 @@ test('of the trash of sessions only directories of ours with the name and the ma
   expect(existsSync(join(world.tmp, 'outside/file'))).toBe(true)
 })
 
-test('a link in place of the trash of sessions is an error; a home that is unsafe is none of the other scopes', async () => {
+test('a link in place of the session trash is an error; other scopes do not look at the home', async () => {
   await using world = new FullWorld()
   const outside = world.place(world.tmp, 'outside')
   mkdirSync(join(outside, newSessionId()))
@@ -189,7 +189,7 @@ test('a link in place of the sessions is an error, and nothing behind it is remo
   expect(existsSync(path)).toBe(true)
 })
 
-test('what has a name in the trash that is no UTF-8 goes with the rest; a foreign one stays as it is', async () => {
+test('a trash entry whose name is not UTF-8 is removed; one of another user stays', async () => {
   await using world = new FullWorld()
   const odd = (name: string) => Buffer.from(`${world.root}/trash/${name}`, 'latin1')
   mkdirSync(odd('bad\xff'))
@@ -207,7 +207,7 @@ test('what has a name in the trash that is no UTF-8 goes with the rest; a foreig
   expect(names()).toEqual(isRoot ? ['\xff\xfe'] : [])
 })
 
-test('--older-than leaves what is younger, and makes nothing removable', async () => {
+test('--older-than keeps younger entries, and makes nothing else removable', async () => {
   await using world = new FullWorld()
   const alive = plant(world, ownIdentity())
   const young = await world.sweep('--older-than', '1h')
@@ -220,7 +220,7 @@ test('--older-than leaves what is younger, and makes nothing removable', async (
   expect(existsSync(alive)).toBe(true)
 })
 
-test('exactly as old as asked for is old enough; what was kept on purpose, too, waits for its age', async () => {
+test('exactly that age is old enough for --older-than, which also applies to superseded scratches', async () => {
   await using world = new World()
   const path = plant(world, dead())
   for (let i = 0; i < 11; i++) plant(world, dead(), { keep: 'always', created_at: i })
@@ -236,7 +236,7 @@ test('exactly as old as asked for is old enough; what was kept on purpose, too, 
 })
 
 test.each([['--scope', 'everything'], ['--older-than', 'old'], ['--older-than'], ['what']])(
-  'stint sweep %s %s is refused, and nothing happens',
+  'stint sweep %s %s is refused, and removes nothing',
   async (...flags) => {
     await using world = new FullWorld()
     const before = treeHash(world.tmp)
@@ -246,7 +246,7 @@ test.each([['--scope', 'everything'], ['--older-than', 'old'], ['--older-than'],
   },
 )
 
-test('a person reads the largest, what is odd and the sums, however many there are', () => {
+test('the rendered report has the largest removed entries, the notable kept ones and the totals', () => {
   const removed = Array.from({ length: 1000 }, (_, i) => ({
     path: `/tmp/stint-1/req_${i}`,
     type: 'directory' as const,
@@ -270,7 +270,7 @@ test('a person reads the largest, what is odd and the sums, however many there a
   expect(lines[23]).toBe('kept 501 (500 owner-alive, 1 symlink)')
 })
 
-test('what could not be removed is named in one line, however much it is; the envelope has it all', () => {
+test('the error names the first failures in one line; the envelope has all of them', () => {
   const failures = Array.from({ length: 1000 }, (_, i) => ({
     path: `/x/${i}`,
     type: 'file' as const,
@@ -282,7 +282,7 @@ test('what could not be removed is named in one line, however much it is; the en
   expect(errorTable.PARTIAL_FAILURE.hint).toContain('data.failures')
 })
 
-test('in a terminal: the entries, then the sums', async () => {
+test('a terminal shows the entries, then the totals', async () => {
   await using world = new FullWorld()
   await using terminal = await Terminal.open(world)
   terminal.enter(`STINT_HOME=${world.home} stint sweep --scope sessions`)

@@ -14,7 +14,7 @@ import { expect, test } from 'vitest'
 import { treeHash } from '../../../test/support/tree-hash.ts'
 import { type Finished, stintBin, World } from '../../../test/support/world.ts'
 
-/** A system with the given tools, and no others: real programs that write down what they are told. */
+/** A system with only the given tools, which are real programs that log their arguments. */
 class System extends World {
   readonly bin = join(this.tmp, 'bin')
   readonly units = join(this.tmp, 'config/systemd/user')
@@ -49,7 +49,7 @@ const crontab = `case "$1" in
   -) cat > "$STUB/crontab" ;;
 esac`
 
-test('with systemd: units with absolute paths, enabled; again changes nothing; uninstalled, nothing is left', async () => {
+test('with systemd, units with absolute paths are enabled; uninstalling leaves nothing', async () => {
   await using system = new System({ systemctl, crontab })
   const installed = await system.timer('--install-timer', '--every', '30m')
   expect(installed.envelope()).toMatchObject({ ok: true, data: { timer: 'systemd', every: '30m' } })
@@ -78,7 +78,7 @@ test('with systemd: units with absolute paths, enabled; again changes nothing; u
   expect((await system.timer('--uninstall-timer')).envelope()).toMatchObject({ data: { steps: [] } })
 })
 
-test('with cron alone: one line before the others, which stay to the byte; uninstalled, the crontab is as before', async () => {
+test('with cron, one line is added before the others; uninstalling restores every byte', async () => {
   await using system = new System({ crontab })
   const others = Buffer.from('MAILTO=me\n5 4 * * * caf\xe9 \xff\n', 'latin1')
   writeFileSync(system.crontab, others)
@@ -96,7 +96,7 @@ test('with cron alone: one line before the others, which stay to the byte; unins
   expect(readFileSync(system.crontab)).toEqual(others)
 })
 
-test('the timer starts what a link leads to, with no home where none is set', async () => {
+test('the timer starts the real path of a linked program, and sets STINT_HOME only if it is set', async () => {
   await using system = new System({ crontab })
   delete system.env.STINT_HOME
   const link = join(system.tmp, 'link.cjs')
@@ -106,14 +106,14 @@ test('the timer starts what a link leads to, with no home where none is set', as
   expect(line).toContain(`STINT_TMP_ROOT=${system.tmp} ${process.execPath} ${stintBin} sweep`)
 })
 
-test('a path that is not ASCII stands in the crontab as it is', async () => {
+test('a path that is not ASCII is written to the crontab unchanged', async () => {
   await using system = new System({ crontab })
   const home = join(system.tmp, 'jürgen/łódź')
   await system.stint(['sweep', '--install-timer'], { env: { STINT_HOME: home } })
   expect(readFileSync(system.crontab, 'utf8')).toContain(` STINT_HOME='${home}' `)
 })
 
-test('a crontab that was made for our line goes with it', async () => {
+test('uninstalling removes a crontab that has no other line', async () => {
   await using system = new System({ crontab })
   await system.timer('--install-timer', '--every', '1d')
   expect(readFileSync(system.crontab, 'utf8')).toMatch(/^17 3 \* \* \* .*\n$/)
@@ -130,13 +130,13 @@ test('a crontab that cannot be read is never overwritten', async () => {
   expect([code, existsSync(system.crontab), system.called()]).toEqual([4, false, ['crontab -l']])
 })
 
-test('systemctl without a user manager behind it does not count', async () => {
+test('systemctl without a user manager is not used', async () => {
   await using system = new System({ systemctl: 'echo "Failed to connect to bus" >&2; exit 1', crontab })
   expect((await system.timer('--install-timer')).envelope()).toMatchObject({ data: { timer: 'cron' } })
   expect(existsSync(system.units)).toBe(false)
 })
 
-test('neither: exit 4, what to do, and nothing written', async () => {
+test('without systemd and cron, installing fails with exit 4 and a hint, and writes nothing', async () => {
   await using system = new System({})
   const before = treeHash(system.tmp)
   const finished = await system.timer('--install-timer')
@@ -147,7 +147,7 @@ test('neither: exit 4, what to do, and nothing written', async () => {
   expect(treeHash(system.tmp)).toBe(before)
 })
 
-test('a systemctl that refuses to enable: no unit is left behind, and one that was there is as before', async () => {
+test('if systemctl refuses to enable the timer, new units are removed and old ones restored', async () => {
   await using system = new System({
     systemctl: '[ -e "$STUB/refuse" ] && [ "$2" = enable ] && { echo no bus >&2; exit 1; }; exit 0',
   })
@@ -166,7 +166,7 @@ test('a systemctl that refuses to enable: no unit is left behind, and one that w
   expect(readFileSync(join(system.units, 'stint-sweep.timer'), 'utf8')).toBe(before)
 })
 
-test('a unit that is a link to somewhere is left alone: exit 6', async () => {
+test('a unit that is a link is left alone, with exit 6', async () => {
   await using system = new System({ systemctl })
   mkdirSync(system.units, { recursive: true })
   writeFileSync(join(system.tmp, 'dotfile'), '')
@@ -178,7 +178,7 @@ test('a unit that is a link to somewhere is left alone: exit 6', async () => {
   expect(treeHash(system.units)).toBe(before)
 })
 
-test('--dry-run shows all that would be written, and changes nothing', async () => {
+test('--dry-run shows everything that would be written, and changes nothing', async () => {
   for (const tools of [['systemctl', 'crontab'], ['crontab']]) {
     const scripts = { systemctl, crontab }
     await using system = new System(

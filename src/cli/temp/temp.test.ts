@@ -18,7 +18,7 @@ import { Terminal } from '../../../test/support/terminal.ts'
 import { isRoot, isRunning, type Running, until, World } from '../../../test/support/world.ts'
 import { newRequestId } from '../../base/text/id.ts'
 
-/** A run of the command line that is up and stays so until it is ended, and does not sweep at its start. */
+/** Starts `stint run` with a program that runs until it is ended; it does not sweep at its start. */
 async function startRun(world: World, ...flags: string[]): Promise<Running> {
   mkdirSync(join(world.root, 'trash'), { recursive: true, mode: 0o700 })
   writeFileSync(join(world.root, 'trash/.swept'), '')
@@ -42,7 +42,7 @@ const output = (world: World, expiresAt: number): string => {
   return path
 }
 
-test('no root at all: nothing to list, nothing to check, no history; and nothing is made', async () => {
+test('without a root there is nothing to list or check, no history, and nothing is created', async () => {
   await using world = new World()
   const zero = { entries: 0, scratches: 0, live: 0, orphans: 0, files: 0, directories: 0, bytes: 0 }
   expect(dataOf(await temp(world, 'list'))).toEqual({ root: null, entries: [], total: zero })
@@ -53,7 +53,7 @@ test('no root at all: nothing to list, nothing to check, no history; and nothing
   expect(readdirSync(world.tmp)).toEqual([])
 })
 
-test('an empty root is fine; a symlinked one is TEMP_DIR_UNSAFE for each command', async () => {
+test('every command accepts an empty root, and refuses a symlinked one with TEMP_DIR_UNSAFE', async () => {
   await using world = new World()
   mkdirSync(world.root, { mode: 0o700 })
   expect(await list(world)).toEqual([])
@@ -69,7 +69,7 @@ test('an empty root is fine; a symlinked one is TEMP_DIR_UNSAFE for each command
   expect(watch.stderr).toContain('TEMP_DIR_UNSAFE')
 })
 
-test('list tells who, what, how big, how old, alive or not, and what a sweep would do', async () => {
+test('list shows the owner, kind, size, age and liveness of each entry, and what a sweep would do', async () => {
   await using world = new World()
   const run = await startRun(world, '--session', 'mine')
   const [live = ''] = world.leftovers().map((name) => join(world.root, name))
@@ -128,7 +128,7 @@ test('list tells who, what, how big, how old, alive or not, and what a sweep wou
   expect(find(entries, trashed)).toMatchObject({ kind: 'trash', files: 0, orphan: true, reason: 'trash' })
 })
 
-test('what list calls an orphan is what a sweep takes, and nothing else', async () => {
+test('list marks exactly the entries as orphans that a sweep removes', async () => {
   await using world = new World()
   for (let i = 0; i < 12; i++) plant(world, dead, { keep: 'always', created_at: 1000 + i })
   plant(world, dead)
@@ -146,7 +146,7 @@ test('what list calls an orphan is what a sweep takes, and nothing else', async 
   expect(told(false).sort()).toEqual(kept.map(({ path, reason }) => `${path} ${reason}`).sort())
 })
 
-test('foreign, linked and unreadable things are shown for what they are, and not followed', async () => {
+test('foreign, linked and unreadable entries are listed as such, and not followed', async () => {
   await using world = new World()
   const real = plant(world, dead)
   writeFileSync(join(world.tmp, 'big'), 'x'.repeat(10_000))
@@ -174,7 +174,7 @@ test('foreign, linked and unreadable things are shown for what they are, and not
   chmodSync(join(real, 'closed'), 0o700)
 })
 
-test('--sort: by size, by age, by name', async () => {
+test('--sort orders by size, age or name', async () => {
   await using world = new World()
   const ages = [3000, 1000, 2000]
   const paths = ages.map((created_at) => plant(world, dead, { created_at }))
@@ -189,7 +189,7 @@ test('--sort: by size, by age, by name', async () => {
   expect((await temp(world, 'list', '--sort', 'colour')).code).toBe(2)
 })
 
-test('check: 0 while everything belongs to the living or is kept on purpose, 3 with orphans, 0 after a sweep', async () => {
+test('check exits with 0 if all entries are alive or kept on purpose, with 3 for orphans', async () => {
   await using world = new World()
   const run = await startRun(world, '--no-guard')
   plant(world, dead, { keep: 'on-failure' })
@@ -216,7 +216,7 @@ test('check: 0 while everything belongs to the living or is kept on purpose, 3 w
   expect((await temp(world, 'check', '--wait', '0')).code).toBe(3)
 })
 
-/** The scratch of a run that is still there. */
+/** The scratch of a run that still exists. */
 function orphanOf(world: World, run: Running): string {
   const isIts = (name: string): boolean =>
     readFileSync(join(world.root, name, '.stint/owner.json'), 'utf8').includes(`"pid":${run.pid},`)
@@ -235,7 +235,7 @@ test('check waits for a cleanup that is under way', async () => {
   expect((await temp(world, 'check', '--wait', '60s')).code).toBe(0)
 })
 
-test('budgets of the whole warn in the envelope or on stderr, near the limit and above it, and change no exit code', async () => {
+test('budgets warn in the envelope or on stderr, near the limit and above it; the exit code stays', async () => {
   await using world = new World()
   writeFileSync(join(plant(world, dead, { keep: 'always' }), 'big'), 'x'.repeat(9000))
   const [{ bytes = 0, files = 0 } = {}] = await list(world)
@@ -270,7 +270,7 @@ test('budgets of the whole warn in the envelope or on stderr, near the limit and
   expect(watch.stderr).toBe(`stint temp watch: warning: BUDGET: over budget: ${files} of 1 files\n`)
 })
 
-test('stats: now, the largest, and the history that sweeps and watchers have written', async () => {
+test('stats shows totals, the largest entries, and the history written by sweeps and watchers', async () => {
   await using world = new World()
   const first = plant(world, dead)
   writeFileSync(join(first, 'big'), 'x'.repeat(5000))
@@ -293,7 +293,7 @@ test('stats: now, the largest, and the history that sweeps and watchers have wri
   expect((await temp(world, 'stats', '--since', 'yesterday')).code).toBe(2)
 })
 
-test('on a terminal: tables, sentences and sparklines', async () => {
+test('a terminal shows tables, sentences and sparklines', async () => {
   await using world = new World()
   await using terminal = await Terminal.open(world)
   terminal.resize(160, 40)

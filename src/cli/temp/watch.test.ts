@@ -6,7 +6,7 @@ import { plant } from '../../../test/support/plant.ts'
 import { dead } from '../../../test/support/temp-commands.ts'
 import { stintBin, until, World } from '../../../test/support/world.ts'
 
-test('watch: a line a sample, growth since the last, the same as CSV; ends by itself with 0, by Ctrl-C with 130', async () => {
+test('watch prints and appends to the CSV one line per sample; it ends with 0, or after Ctrl-C with 130', async () => {
   await using world = new World()
   const csv = join(world.tmp, 'temp.csv')
   const path = plant(world, dead)
@@ -48,14 +48,14 @@ test('watch: a line a sample, growth since the last, the same as CSV; ends by it
   expect(grown.filter((line) => line === header)).toHaveLength(1)
 })
 
-test('watch ends when its reader is gone', async () => {
+test('watch ends when its output is closed', async () => {
   await using world = new World()
   const pipeline = '"$0" "$1" temp watch --interval 50ms | head -n 1'
   const { stdout, stderr } = await world.start('sh', ['-c', pipeline, process.execPath, stintBin]).finished
   expect([stdout.split('\n').length, stderr]).toEqual([2, ''])
 })
 
-test('watch --csv: a file with another header, a directory, or nowhere to put it: a coded error, nothing changed', async () => {
+test('watch --csv refuses a file with another header, a directory and a missing directory', async () => {
   await using world = new World()
   const other = join(world.tmp, 'other.csv')
   writeFileSync(other, 'Name,Colour\n')

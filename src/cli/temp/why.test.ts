@@ -23,7 +23,7 @@ async function why(world: World, path: string): Promise<Why> {
   return dataOf(await temp(world, 'why', path)) as unknown as Why
 }
 
-test('why: the run, its session, the runs it was started in, the contexts and the test', async () => {
+test('why shows the run, its session, its parent runs, the contexts and the test file', async () => {
   await using world = new World()
   const root = openRoot({ STINT_TMP_ROOT: world.tmp })
   using outer = createScratch({ root, command: 'outer' })
@@ -64,7 +64,7 @@ test('why: the run, its session, the runs it was started in, the contexts and th
   expect(dataOf(relative)).toMatchObject({ path: file })
 })
 
-test('why: an output, the trash, a path elsewhere that a run tracks, and what lies in it', async () => {
+test('why knows outputs, the trash, tracked paths elsewhere, and the files in them', async () => {
   await using world = new World()
   const root = openRoot({ STINT_TMP_ROOT: world.tmp })
   using scratch = createScratch({ root, command: 'tool' })
@@ -91,7 +91,7 @@ test('why: an output, the trash, a path elsewhere that a run tracks, and what li
   })
 })
 
-test('why: what is nothing of ours is NOT_FOUND, and says what was looked for; not exactly one path is exit 2', async () => {
+test('why answers NOT_FOUND for a path of another program, and exit 2 unless there is exactly one path', async () => {
   await using world = new World()
   plant(world, dead)
   for (const path of ['/etc/passwd', world.tmp, world.root, join(world.root, 'req_x'), '/']) {
@@ -102,7 +102,7 @@ test('why: what is nothing of ours is NOT_FOUND, and says what was looked for; n
   for (const args of [[], [''], ['a', 'b']]) expect((await temp(world, 'why', ...args)).code).toBe(2)
 })
 
-test('forged records: contexts that lead out, parents in a circle, tracked roots, escapes in every text', async () => {
+test('forged records do no harm: contexts outside, circular parents, tracked roots, escape sequences', async () => {
   await using world = new World()
   const escape = '\u001b]0;owned\u0007\u202e'
   const path = plant(world, dead, { command: `make${escape}`, session_id: `s${escape}` })

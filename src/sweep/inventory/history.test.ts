@@ -19,7 +19,7 @@ import { parseSample, type Sample } from './sample.ts'
 const homeOf = (world: World): string => join(world.tmp, 'home')
 const samplesIn = (world: World): Sample[] => readSamples(homeOf(world), 0, Date.now())
 
-test('8 processes append 50 samples each at once: 400 whole lines', async () => {
+test('8 processes that append 50 samples each at once write 400 whole lines', async () => {
   await using world = new World()
   const program = join(projectRoot, 'test/fixtures/sampler.mjs')
   const go = join(world.tmp, 'go')
@@ -39,7 +39,7 @@ test('8 processes append 50 samples each at once: 400 whole lines', async () => 
   expect(new Set(seen).size).toBe(400)
 })
 
-test('files are 0600 and directories 0700 whatever the umask; garbage and torn lines are passed over', async () => {
+test('files are 0600 and directories 0700 whatever the umask; invalid and torn lines are skipped', async () => {
   await using world = new World()
   const before = process.umask(0)
   try {
@@ -56,7 +56,7 @@ test('files are 0600 and directories 0700 whatever the umask; garbage and torn l
   expect(lastSample(homeOf(world))).toEqual(samplesIn(world)[0])
 })
 
-test('13 months are kept, this one included; what is not a month stays', async () => {
+test('13 months are kept, including the current one; other files stay', async () => {
   await using world = new World()
   for (let month = 0; month < 20; month++) appendSample(homeOf(world), sample(Date.UTC(2024, month, 1)))
   writeFileSync(join(homeOf(world), 'stats/notes.txt'), '')
@@ -67,7 +67,7 @@ test('13 months are kept, this one included; what is not a month stays', async (
   expect(readSamples(homeOf(world), Date.UTC(2025, 6, 1), Date.now())).toHaveLength(2)
 })
 
-test('a sweep adds a sample with what it has found and done; without anything done, at most one a minute; a dry run none', async () => {
+test('a sweep adds a sample; one that removed nothing at most once a minute, a dry run never', async () => {
   await using world = new World()
   plant(world, { ...ownIdentity(), started: 1 })
   await world.stint(['sweep', '--dry-run', '--json'])
@@ -81,7 +81,7 @@ test('a sweep adds a sample with what it has found and done; without anything do
   expect(samplesIn(world)).toHaveLength(1)
 })
 
-test('of three sweeps within a minute that each remove something the history loses none', async () => {
+test('three sweeps within a minute that each remove something are all in the history', async () => {
   await using world = new World()
   const freed: number[] = []
   for (let i = 0; i < 3; i++) {
@@ -92,7 +92,7 @@ test('of three sweeps within a minute that each remove something the history los
   expect(samplesIn(world).map((each) => each.freed)).toEqual(freed)
 })
 
-test('removed sessions count as freed, but were never in the root', async () => {
+test('removed sessions count as freed bytes, not as orphans of the root', async () => {
   await using world = new World()
   const session = join(homeOf(world), 'trash/mine')
   mkdirSync(session, { recursive: true, mode: 0o700 })
@@ -102,12 +102,12 @@ test('removed sessions count as freed, but were never in the root', async () => 
   expect(samplesIn(world)).toMatchObject([{ swept: 0, freed: 2, orphans_found: 0, bytes_found: 0 }])
 })
 
-test('a line of the history from before it knew what was found is still read', () => {
+test('a line of an older version, without the counts before the sweep, is still read', () => {
   const { orphans_found: _, bytes_found: __, ...old } = { ...sample(7), orphans: 2, bytes: 5 }
   expect(parseSample(JSON.stringify(old))).toEqual({ ...old, orphans_found: 2, bytes_found: 5 })
 })
 
-test('a home that is full, read-only, no directory or a link never fails a sweep', async () => {
+test('a home that is full, read-only, a file or a link never fails a sweep', async () => {
   await using world = new World()
   plant(world, { ...ownIdentity(), started: 1 })
   const sweep = '"$0" "$1" sweep --json >"$2" 2>&1; echo "exit $?"'

@@ -13,7 +13,7 @@ import { listEntries } from './list-entries.ts'
 
 const dayMs = 86_400_000
 
-test('what a survey calls an orphan is what a sweep takes, and the reasons are the same', async () => {
+test('the inventory marks exactly the entries that a sweep removes, with the same reasons', async () => {
   await using world = new World()
   const now = Date.now() + 2 * dayMs
   const [me, dead] = [ownIdentity(), { ...ownIdentity(), pid: deadPid }]
@@ -22,7 +22,7 @@ test('what a survey calls an orphan is what a sweep takes, and the reasons are t
   mkdirSync(join(young, 'deep'))
   writeFileSync(join(young, 'deep/fresh'), '')
   utimesSync(join(young, 'deep/fresh'), now / 1000, now / 1000)
-  // One that says it is from the future is kept before all others, by both.
+  // A scratch with a creation time in the future counts as the newest, for both.
   for (let at = 0; at <= keptScratches; at++)
     plant(world, dead, { keep: 'always', created_at: at === 5 ? now + dayMs : at })
   for (const place of ['trash', 'out', 'tracked']) mkdirSync(join(world.root, place), { mode: 0o700 })

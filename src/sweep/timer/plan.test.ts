@@ -22,7 +22,7 @@ const odd: TimerJob = {
   env: { STINT_TMP_ROOT: '/tmp/a b%' },
 }
 
-test('the units, word for word', () => {
+test('the units contain exactly the documented lines', () => {
   expect(serviceUnit(job))
     .toBe(`# Written by \`stint sweep --install-timer\`; \`stint sweep --uninstall-timer\` removes it.
 [Unit]
@@ -48,19 +48,19 @@ WantedBy=timers.target
 `)
 })
 
-test('what systemd would read as something else is quoted: blanks, quotes, %, and $ where it begins a variable', () => {
+test('units quote what systemd would interpret: blanks, quotes, %, and $ in arguments', () => {
   const lines = serviceUnit(odd).split('\n')
   expect(lines).toContain('Environment="STINT_TMP_ROOT=/tmp/a b%%"')
   expect(lines).toContain(`ExecStart="/opt/no de$x/node" "/o\\"pt/50%%/it's $$HOME\\\\x" sweep`)
 })
 
-test('the crontab line, word for word', () => {
+test('the crontab line is exactly the documented one', () => {
   expect(cronLine(job)).toBe(
     '17 * * * * STINT_TMP_ROOT=/tmp /usr/bin/node /opt/stint.cjs sweep --json >/dev/null # stint-sweep-timer',
   )
 })
 
-test('cron and the shell together read the line back as it was meant, whatever is in the paths', async () => {
+test('cron and the shell start the intended command, whatever characters the paths contain', async () => {
   await using world = new World()
   const directory = join(world.tmp, `it's 50% "$HOME" \\ #`)
   mkdirSync(directory)
@@ -71,7 +71,7 @@ test('cron and the shell together read the line back as it was meant, whatever i
     `require('node:fs').writeFileSync(process.env.OUT, JSON.stringify(process.argv.slice(1)))`,
   )
   const line = cronLine({ ...job, program: process.execPath, args: [program, '%d', "'"], env: { OUT: out } })
-  // What cron does: five fields, then up to a bare %, with \% for one.
+  // cron strips five time fields, ends the command at a bare %, and reads \% as %.
   const command = line.split(' ').slice(5).join(' ')
   expect(command).not.toMatch(/(?<!\\)%/)
   const { code } = await world.start('sh', ['-c', command.replaceAll('\\%', '%')]).finished
@@ -79,7 +79,7 @@ test('cron and the shell together read the line back as it was meant, whatever i
   expect(JSON.parse(readFileSync(out, 'utf8'))).toEqual([program, '%d', "'"])
 })
 
-test('intervals that cron can keep, and an error that names them for all others', () => {
+test('cron accepts intervals that divide an hour or a day; the error for others lists them', () => {
   expect(
     [minuteMs, 5 * minuteMs, 30 * minuteMs, hourMs, 2 * hourMs, 12 * hourMs, dayMs, 7 * dayMs].map(
       cronSchedule,
@@ -105,7 +105,7 @@ const crontabs = fc
   .array(fc.constantFrom('5 4 * * * backup', '# a comment', '', 'SHELL=/bin/fish', '\t', 'x\xff\xfe', '\r'))
   .chain((lines) => fc.constantFrom(lines.join('\n'), `${lines.join('\n')}\n`))
 
-test('whatever is in a crontab: our line comes once, and when it goes, every byte is as before', () => {
+test('whatever is in a crontab, the line of stint is added once, and removing it restores every byte', () => {
   fc.assert(
     fc.property(crontabs, (crontab) => {
       const installed = addCronLine(crontab, job)
@@ -123,7 +123,7 @@ test('whatever is in a crontab: our line comes once, and when it goes, every byt
 const nothing: TimerState = { systemd: true, unitDirectory: '/units', units: {}, crontab: '' }
 const ours = { [serviceName]: serviceUnit(job), [timerName]: timerUnit(job) }
 
-test('with systemd: both units, then they are loaded and started; a second time nothing is written', () => {
+test('with systemd, installing writes and starts both units; installing again writes nothing', () => {
   const { timer, steps } = planInstall(nothing, job)
   expect(timer).toBe('systemd')
   expect(steps).toEqual([
@@ -137,7 +137,7 @@ test('with systemd: both units, then they are loaded and started; a second time 
   expect(installedKind({ ...nothing, units: ours })).toBe('systemd')
 })
 
-test('another interval rewrites the timer and starts it anew; a line in the crontab from before goes', () => {
+test('another interval rewrites and restarts the timer, and removes an earlier line from the crontab', () => {
   const state = { ...nothing, units: ours, crontab: addCronLine('5 4 * * * backup\n', job) }
   const { steps } = planInstall(state, { ...job, everyMs: minuteMs })
   expect(steps).toEqual([
@@ -149,7 +149,7 @@ test('another interval rewrites the timer and starts it anew; a line in the cron
   ])
 })
 
-test('a unit of that name which we have not written is neither overwritten nor removed', () => {
+test('a unit of that name that stint did not write is neither overwritten nor removed', () => {
   const state = { ...nothing, units: { [timerName]: '[Timer]\n' } }
   expect(isStintUnit('[Timer]\n')).toBe(false)
   expect(thrown(() => planInstall(state, job))).toMatchObject({ code: 'NAME_TAKEN' })
@@ -157,7 +157,7 @@ test('a unit of that name which we have not written is neither overwritten nor r
   expect(installedKind(state)).toBe('none')
 })
 
-test('uninstalling removes what is ours by whichever way it came, and nothing if there is nothing', () => {
+test('uninstalling removes the units and the crontab line of stint, and does nothing without them', () => {
   expect(planUninstall(nothing)).toEqual([])
   const removes = [{ remove: '/units/stint-sweep.service' }, { remove: '/units/stint-sweep.timer' }]
   expect(planUninstall({ ...nothing, units: ours, crontab: addCronLine('', job) })).toEqual([
@@ -172,7 +172,7 @@ test('uninstalling removes what is ours by whichever way it came, and nothing if
   ])
 })
 
-test('less than a minute, and a path with a line break, are refused', () => {
+test('an interval below a minute and a path with a line break are refused', () => {
   expect(thrown(() => checkTimerJob({ ...job, everyMs: minuteMs - 1 }))).toMatchObject({ code: 'ARG_ERROR' })
   expect(thrown(() => checkTimerJob({ ...job, args: ['/a\n* * * * * evil'] }))).toMatchObject({
     code: 'TIMER_UNSUPPORTED',
@@ -186,10 +186,10 @@ function thrown(act: () => unknown): StintError {
   } catch (error) {
     if (error instanceof StintError) return error
   }
-  throw new Error('it threw no StintError')
+  throw new Error('expected a StintError')
 }
 
-test('what a timer starts is read back as it was given, by whichever way it is started', () => {
+test('the command is read back as given from the units and from the crontab', () => {
   const word = fc.string({ unit: fc.constantFrom(...'ab/ $%"\'\\=-äł'), minLength: 1 })
   const words = fc.tuple(word, fc.array(word), word)
   fc.assert(

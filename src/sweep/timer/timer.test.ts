@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { World } from '../../../test/support/world.ts'
 import { applySteps } from './timer.ts'
 
-test('if a step fails, every file that can be is as before, and the error is that of the step', async () => {
+test('if a step fails, the files are restored as far as possible, and the error is that of the step', async () => {
   await using world = new World()
   const [fresh, changed, stuck] = ['fresh', 'changed', 'stuck'].map((name) => join(world.tmp, name)) as [
     string,
@@ -12,7 +12,7 @@ test('if a step fails, every file that can be is as before, and the error is tha
     string,
   ]
   writeFileSync(changed, 'old')
-  // What was written is a directory by the time it has to go.
+  // The script replaces the written file by a directory, so that it cannot be removed.
   const script = `rm '${stuck}' && mkdir '${stuck}' && echo refused >&2; exit 1`
   const steps = [
     { write: fresh, text: 'x', before: undefined },
@@ -24,7 +24,7 @@ test('if a step fails, every file that can be is as before, and the error is tha
   expect([existsSync(fresh), readFileSync(changed, 'utf8')]).toEqual([false, 'old'])
 })
 
-test('directories on the way to a file are made, and what is to go may be gone', async () => {
+test('writing a file makes its directories, and removing a missing file is no error', async () => {
   await using world = new World()
   const path = join(world.tmp, 'a/b/unit')
   applySteps([{ write: path, text: 'x', before: undefined }])

@@ -2,7 +2,12 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { printedValues, TestProject } from '../../../test/support/test-project.ts'
-import { oneRoot, placesOf, testKeptOnFailure, testRunner } from '../../../test/support/runner-suite.ts'
+import {
+  describeScratches,
+  inOneScratch,
+  testKeptOnFailure,
+  testRunner,
+} from '../../../test/support/runner-suite.ts'
 
 const imports = `
 const { existsSync, mkdtempSync, rmSync, writeFileSync } = require('node:fs')
@@ -29,7 +34,7 @@ const asModule = `
   import { scratch } from 'stint/jest'
   ${prints}`
 
-test('every test has a place of its own in one run root, which is TMPDIR for all; nothing is left', async () => {
+test('every test has its own context in one scratch of the run; nothing is left', async () => {
   await using project = new TestProject('jest', {
     'a.test.js': imports + prints,
     'b.test.js': imports + prints,
@@ -38,10 +43,10 @@ test('every test has a place of its own in one run root, which is TMPDIR for all
   const modules = { NODE_OPTIONS: '--experimental-vm-modules' }
   const everyFile = ['--testMatch', '**/*.test.js', '--testMatch', '**/*.test.mjs']
   const result = await project.test(everyFile, modules)
-  expect(placesOf(project, result)).toEqual(oneRoot(project, 6))
+  expect(describeScratches(project, result)).toEqual(inOneScratch(project, 6))
 })
 
-test('a worker that is killed in the middle of a test leaves nothing behind after the run', async () => {
+test('a worker that is killed during a test leaves nothing behind after the run', async () => {
   const killed = `${imports}
     test('is killed', () => {
       scratch().file('half', 'written')
@@ -72,7 +77,7 @@ const outcomes = `${imports}
 
 testKeptOnFailure('jest', outcomes)
 
-test('keep never is the default, the configuration can say otherwise, and the environment has the last word', async () => {
+test('keep is never by default; the configuration overrides that, and the environment overrides both', async () => {
   const options = { testEnvironmentOptions: { stint: { keep: 'always' } } }
   await using project = new TestProject('jest', { 'outcomes.test.js': outcomes })
   await project.test(['outcomes'])
@@ -107,14 +112,14 @@ const leaks = `${imports}
     test.concurrent('two', async () => { await new Promise(setImmediate) })
   })`
 
-test('leaks warn, the default: whoever leaves something in TMPDIR is named, and nobody else', async () => {
+test('leaks: warn, the default, names exactly the tests that leave files in TMPDIR', async () => {
   await using project = new TestProject('jest', { 'leaks.test.js': leaks, 'outside.test.js': outside })
   const { code, printed } = await project.test(['--runInBand'])
   expect(code).toBe(0)
-  const told = printed
+  const reported = printed
     .match(/stint: left in TMPDIR by [^(\n]*/g)
     ?.map((line) => line.replaceAll(/-\w{6}\b/g, ''))
-  expect(told?.sort()).toEqual([
+  expect(reported?.sort()).toEqual([
     'stint: left in TMPDIR by one of these tests, which ran at once: "at once > one", "at once > two": whose ',
     'stint: left in TMPDIR by outside.test.js, outside its tests: top ',
     'stint: left in TMPDIR by the test "leaves a directory": forgotten ',
@@ -122,7 +127,7 @@ test('leaks warn, the default: whoever leaves something in TMPDIR is named, and 
   expect(project.remains()).toEqual([])
 })
 
-test('leaks fail: the test that leaves something fails, the clean ones do not', async () => {
+test('leaks: fail fails the tests that leave files, and no others', async () => {
   await using project = new TestProject('jest', { 'leaks.test.js': leaks, 'outside.test.js': outside })
   const { code, printed } = await project.test(['--runInBand', '--verbose'], { STINT_TEST_LEAKS: 'fail' })
   expect(code).toBe(1)
@@ -134,7 +139,7 @@ test('leaks fail: the test that leaves something fails, the clean ones do not', 
   expect(project.remains()).toEqual([])
 })
 
-test('scratch() says what is missing: the environment, or a test that it could belong to', async () => {
+test('the error of scratch() says what is missing: the environment, or a running test', async () => {
   const source = `${imports}
     test('is alone', () => { throw scratch() })
     test.concurrent('is not alone', async () => { throw scratch() })
@@ -147,7 +152,7 @@ test('scratch() says what is missing: the environment, or a test that it could b
   expect(project.remains()).toEqual([])
 })
 
-test('without a global setup a test file has a scratch of its own, which goes with it', async () => {
+test('without a global setup, a test file has its own scratch, which is removed with it', async () => {
   await using project = new TestProject('jest', {
     'a.test.js': imports + prints,
     'b.test.js': imports + prints,
@@ -162,7 +167,7 @@ test('without a global setup a test file has a scratch of its own, which goes wi
 })
 
 const held = `${imports}
-  test('waits to be told', async () => {
+  test('waits for a signal', async () => {
     const file = scratch().file('mine')
     writeFileSync(join(process.cwd(), 'running-' + process.pid), '')
     while (!existsSync(join(process.cwd(), 'go'))) await new Promise((resolve) => setTimeout(resolve, 10))

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { printedValues, TestProject } from '../../../test/support/test-project.ts'
-import { oneRoot, placesOf, testRunner } from '../../../test/support/runner-suite.ts'
+import { describeScratches, inOneScratch, testRunner } from '../../../test/support/runner-suite.ts'
 
 const imports = `
 import assert from 'node:assert/strict'
@@ -21,13 +21,13 @@ const prints = `${imports}
       console.log('scratch=' + scratch(t).path, 'tmpdir=' + tmpdir())
     })`
 
-test('every test has a place of its own in one run root, which is TMPDIR for all; nothing is left', async () => {
+test('every test has its own context in one scratch of the run; nothing is left', async () => {
   await using project = new TestProject('node-test', { 'a.test.js': prints, 'b.test.js': prints })
   const result = await project.test()
-  expect(placesOf(project, result)).toEqual(oneRoot(project, 4))
+  expect(describeScratches(project, result)).toEqual(inOneScratch(project, 4))
 })
 
-test('a test file whose process is killed in the middle of a test leaves nothing behind after the run', async () => {
+test('a test file whose process is killed during a test leaves nothing behind after the run', async () => {
   const killed = `${imports}
     test('is killed', (t) => {
       scratch(t).file('half', 'written')
@@ -71,27 +71,27 @@ const outcomes = `${imports}
   })
   test('keeps by its own wish', (t) => void scratch(t, { keep: 'always' }).file('mine.txt'))`
 
-test('keep on-failure: the files of failing tests, their timeouts and their subtests are kept and printed', async () => {
+test('keep: on-failure keeps the files of failing tests, timeouts and subtests, and prints their paths', async () => {
   await using project = new TestProject('node-test', { 'outcomes.test.js': outcomes })
   const { code, printed } = await project.test([], { STINT_TEST_KEEP: 'on-failure' })
   expect({ code, remains: project.remains() }).toEqual({ code: 1, remains: [] })
-  const told = [...printed.matchAll(/stint: kept the files of "(.*)" for a day: (.*)\n/g)]
-  expect(told.map(([, name]) => name)).toEqual([
+  const reported = [...printed.matchAll(/stint: kept the files of "(.*)" for a day: (.*)\n/g)]
+  expect(reported.map(([, name]) => name)).toEqual([
     'fails',
     'takes too long',
     'group > fails, too',
     'outer > inner',
     'outer',
   ])
-  expect(told.map(([, , path]) => path).sort()).toEqual(project.kept().sort())
-  const files = told.map(([, , path = '']) => readdirSync(path))
+  expect(reported.map(([, , path]) => path).sort()).toEqual(project.kept().sort())
+  const files = reported.map(([, , path = '']) => readdirSync(path))
   expect(files).toEqual([['in'], ['late.txt'], ['group.txt'], ['inner.txt'], ['outer.txt']])
-  expect(readFileSync(join(told[0]?.[2] ?? '', 'in/evidence.txt'), 'utf8')).toBe('what it was')
+  expect(readFileSync(join(reported[0]?.[2] ?? '', 'in/evidence.txt'), 'utf8')).toBe('what it was')
   expect((await project.stint(['sweep'])).code).toBe(0)
   expect(project.kept()).toHaveLength(5)
 })
 
-test('keep never, the default: only a test that says otherwise keeps its files', async () => {
+test('keep: never, the default, keeps only the files of tests that override it', async () => {
   await using project = new TestProject('node-test', { 'outcomes.test.js': outcomes })
   await project.test(['outcomes.test.js'])
   expect(project.kept().flatMap((path) => readdirSync(path))).toEqual(['mine.txt'])
@@ -117,14 +117,14 @@ const leaks = `${imports}
     await t.test('leaves a file', () => writeFileSync(join(tmpdir(), 'deep'), ''))
   })`
 
-test('leaks warn, the default: whoever leaves something in TMPDIR is named, and nobody else', async () => {
+test('leaks: warn, the default, names exactly the tests that leave files in TMPDIR', async () => {
   await using project = new TestProject('node-test', { 'leaks.test.js': leaks })
   const { code, printed } = await project.test()
   expect(code).toBe(0)
-  const told = printed
+  const reported = printed
     .match(/stint: left in TMPDIR by [^(\n]*/g)
     ?.map((line) => line.replaceAll(/-\w{6}\b/g, ''))
-  expect(told?.sort()).toEqual([
+  expect(reported?.sort()).toEqual([
     'stint: left in TMPDIR by leaks.test.js, outside its tests: top ',
     'stint: left in TMPDIR by one of these tests, which ran at once: "at once > one", "at once > two": whose ',
     'stint: left in TMPDIR by the test "leaves a directory": forgotten ',
@@ -133,7 +133,7 @@ test('leaks warn, the default: whoever leaves something in TMPDIR is named, and 
   expect(project.remains()).toEqual([])
 })
 
-test('leaks fail: the test that leaves something fails, the clean ones do not', async () => {
+test('leaks: fail fails the tests that leave files, and no others', async () => {
   await using project = new TestProject('node-test', { 'leaks.test.js': leaks })
   const { code, printed } = await project.test([], { STINT_TEST_LEAKS: 'fail' })
   expect(code).toBe(1)
@@ -144,7 +144,7 @@ test('leaks fail: the test that leaves something fails, the clean ones do not', 
   expect(project.remains()).toEqual([])
 })
 
-test('without the register module a test file has a scratch of its own, which goes with its process', async () => {
+test('without the register module, a test file has its own scratch, which is removed with its process', async () => {
   await using project = new TestProject('node-test', { 'a.test.js': prints, 'b.test.js': prints })
   const args = ['--test', 'a.test.js', 'b.test.js']
   const { code, stdout } = await project.start(process.execPath, args, { cwd: project.path }).finished
@@ -155,7 +155,7 @@ test('without the register module a test file has a scratch of its own, which go
   expect(project.remains()).toEqual([])
 })
 
-test('`stint run -- node --test` is one run root, without any module to load, even for killed processes', async () => {
+test('`stint run -- node --test` needs no register module, even for killed processes', async () => {
   const killed = `${imports} test('is killed', (t) => {
     scratch(t).file('x')
     process.kill(process.pid, 'SIGKILL')
@@ -171,7 +171,7 @@ test('`stint run -- node --test` is one run root, without any module to load, ev
 })
 
 const held = `${imports}
-  test('waits to be told', async (t) => {
+  test('waits for a signal', async (t) => {
     const file = scratch(t).file('mine')
     writeFileSync(join(process.cwd(), 'running-' + process.pid), '')
     while (!existsSync(join(process.cwd(), 'go'))) await new Promise((resolve) => setTimeout(resolve, 10))
@@ -180,7 +180,7 @@ const held = `${imports}
 
 testRunner('node-test', { held, guide: { 'node:test': 1 } })
 
-test('a misspelt option in the code is told, and nothing is left', async () => {
+test('an invalid option in the code is an error, and nothing is left', async () => {
   const source = `${imports} test('x', (t) => void scratch(t, { keep: 'sometimes' }))`
   await using project = new TestProject('node-test', { 'misspelt.test.js': source })
   const { code, printed } = await project.test()

@@ -34,7 +34,7 @@ export function withScratch<Given>(
   const extended = (test as unknown as TestAPI).extend<ScratchFixtures & { scratchFile: TestFile }>({
     scratchFile: [
       // Vitest ends its workers with a signal, so close the file here, not at exit.
-      // oxlint-disable-next-line no-empty-pattern -- Vitest reads the names of the needed fixtures from this pattern
+      // oxlint-disable-next-line no-empty-pattern -- Vitest reads the needed fixtures from this pattern
       async ({}, use) => {
         const opened = currentTestFile()
         const file = opened ?? new TestFile('vitest')

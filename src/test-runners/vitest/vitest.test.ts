@@ -2,7 +2,12 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { printedValues, TestProject } from '../../../test/support/test-project.ts'
-import { oneRoot, placesOf, testKeptOnFailure, testRunner } from '../../../test/support/runner-suite.ts'
+import {
+  describeScratches,
+  inOneScratch,
+  testKeptOnFailure,
+  testRunner,
+} from '../../../test/support/runner-suite.ts'
 
 const imports = `
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -13,7 +18,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test as plain } from 
 `
 
 test.each(['forks', 'threads', 'vmThreads', 'forks --no-isolate --maxWorkers 1'])(
-  'pool %s: every test has a place of its own in one run root, which is TMPDIR for all; nothing is left',
+  'pool %s: every test has its own context in one scratch of the run; nothing is left',
   async (pool) => {
     const prints = `${imports}
       describe('group', () => {
@@ -25,11 +30,11 @@ test.each(['forks', 'threads', 'vmThreads', 'forks --no-isolate --maxWorkers 1']
       })`
     await using project = new TestProject('vitest', { 'a.test.js': prints, 'b.test.js': prints })
     const result = await project.test(['--pool', ...pool.split(' ')])
-    expect(placesOf(project, result)).toEqual(oneRoot(project, 4))
+    expect(describeScratches(project, result)).toEqual(inOneScratch(project, 4))
   },
 )
 
-test('a worker that is killed in the middle of a test leaves nothing behind after the run', async () => {
+test('a worker that is killed during a test leaves nothing behind after the run', async () => {
   const killed = `${imports}
     test('is killed', ({ scratch }) => {
       scratch.file('half', 'written')
@@ -65,7 +70,7 @@ const outcomes = `${imports}
 
 testKeptOnFailure('vitest', outcomes)
 
-test('keep never, the default: only a test that says otherwise keeps its files; always: all that have any', async () => {
+test('keep: never, the default, keeps only the files of tests that override it; always keeps all', async () => {
   await using project = new TestProject('vitest', { 'outcomes.test.js': outcomes })
   await project.test(['outcomes'])
   expect(project.kept().flatMap((path) => readdirSync(path))).toEqual(['mine.txt'])
@@ -97,7 +102,7 @@ const leaks = `${imports}
     plain('two', async () => { await new Promise(setImmediate) })
   })`
 
-test('leaks warn, the default: whoever leaves something in TMPDIR is named, and nobody else', async () => {
+test('leaks: warn, the default, names exactly the tests that leave files in TMPDIR', async () => {
   await using project = new TestProject('vitest', { 'leaks.test.js': leaks })
   const { code, printed } = await project.test(['leaks'])
   expect(code).toBe(0)
@@ -111,7 +116,7 @@ test('leaks warn, the default: whoever leaves something in TMPDIR is named, and 
   expect(project.remains()).toEqual([])
 })
 
-test('leaks fail: the test that leaves something fails, the clean ones do not', async () => {
+test('leaks: fail fails the tests that leave files, and no others', async () => {
   await using project = new TestProject('vitest', { 'leaks.test.js': leaks })
   const { code, printed } = await project.test(['leaks', '--reporter', 'verbose'], {
     STINT_TEST_LEAKS: 'fail',
@@ -125,7 +130,7 @@ test('leaks fail: the test that leaves something fails, the clean ones do not', 
   expect(project.remains()).toEqual([])
 })
 
-test('leaks off: nothing is said, and all goes with the run', async () => {
+test('leaks: off prints nothing, and the files are removed with the run', async () => {
   await using project = new TestProject('vitest', { 'leaks.test.js': leaks })
   const { code, printed } = await project.test(['leaks'], { STINT_TEST_LEAKS: 'off' })
   expect(code).toBe(0)
@@ -133,7 +138,7 @@ test('leaks off: nothing is said, and all goes with the run', async () => {
   expect(project.remains()).toEqual([])
 })
 
-test('without the setup file the run still tells that something was left, and fails if it must', async () => {
+test('without the setup file, the run still reports leaks, and fails if configured to', async () => {
   const config = (env: string): string =>
     `export default { test: { globalSetup: ['stint/vitest/global-setup'], env: ${env} } }`
   await using project = new TestProject('vitest', {
@@ -150,7 +155,7 @@ test('without the setup file the run still tells that something was left, and fa
   expect(project.remains()).toEqual([])
 })
 
-test('without a global setup a test file has a scratch of its own, which goes with it', async () => {
+test('without a global setup, a test file has its own scratch, which is removed with it', async () => {
   const prints = `${imports}
     test('works', ({ scratch }) => console.log('scratch=' + scratch.file('x')))`
   await using project = new TestProject('vitest', {
@@ -167,7 +172,7 @@ test('without a global setup a test file has a scratch of its own, which goes wi
 })
 
 const held = `${imports}
-  test('waits to be told', async ({ scratch }) => {
+  test('waits for a signal', async ({ scratch }) => {
     const file = scratch.file('mine', 'untouched')
     console.log('scratch=' + file)
     writeFileSync(join(process.cwd(), 'running-' + process.pid), '')
@@ -177,7 +182,7 @@ const held = `${imports}
 
 testRunner('vitest', { held, guide: { Vitest: 3, 'Moving from something else': 3 } })
 
-test('in `stint run` a run without a global setup is part of that run', async () => {
+test('in `stint run`, tests without a global setup use the scratch of that run', async () => {
   const prints = `${imports}
     test('works', ({ scratch }) => console.log('scratch=' + scratch.path, 'run=' + process.env.STINT_TMP_DIR))`
   await using project = new TestProject('vitest', {
