@@ -17,7 +17,7 @@ async function diagnose(world: World): Promise<Check | undefined> {
   return (data as { checks: Check[] }).checks.find(({ name }) => name === 'postgres')
 }
 
-test('doctor: a server without our tables fails, and is fine after the command it names; one that only reads fails', async () => {
+test('a server without our tables fails, and passes after its fix; a read-only server fails', async () => {
   await using world = new LockWorld()
   const database = await server.createDatabase()
   world.env.STINT_STORE = server.url({ database })
@@ -32,7 +32,7 @@ test('doctor: a server without our tables fails, and is fine after the command i
   expect(await diagnose(world)).toMatchObject({ level: 'fail', text: expect.stringContaining('no writes') })
 })
 
-test('status: claims and sessions on the server beside those in files, each with the commands that lead there', async () => {
+test('status shows claims and sessions on the server beside those in files', async () => {
   await using world = await postgresWorld(server)
   await world.stint(['lock', 'acquire', '--session', 'a', '--resource', 'shared'])
   await world.stint(['lock', 'acquire', '--session', 'b', '--resource', 'local', '--store', 'files'])

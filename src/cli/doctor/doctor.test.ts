@@ -27,7 +27,7 @@ interface Diagnosis {
   finished: Finished
 }
 
-/** What was found; the envelope says the same as the exit code. */
+/** The checks of a doctor's envelope, which must agree with its exit code. */
 function diagnosisOf(finished: Finished): Diagnosis {
   const { data, error, ok } = finished.envelope()
   const { checks, counts } = data as Pick<Diagnosis, 'checks' | 'counts'>
@@ -46,7 +46,7 @@ function diagnosisOf(finished: Finished): Diagnosis {
 const diagnose = async (world: World, env: NodeJS.ProcessEnv = {}, cwd = world.tmp): Promise<Diagnosis> =>
   diagnosisOf(await world.stint(['doctor', '--json'], { env, cwd }))
 
-/** A user who has nothing yet: what the checks say of hooks and timers is not about whoever runs the tests. */
+/** A user without hooks and timers: the checks must not depend on the user who runs the tests. */
 class NewUser extends HookUser {
   readonly home = join(this.tmp, 'home')
 
@@ -56,7 +56,7 @@ class NewUser extends HookUser {
   }
 }
 
-test('on a machine where all is well every check is fine, everything was tried, and nothing is left behind', async () => {
+test('on a healthy machine every check passes, in the documented order, and nothing is left behind', async () => {
   await using world = new NewUser()
   const { code, checks, counts } = await diagnose(world)
   expect(checks.filter(({ level }) => level === 'fail')).toEqual([])
@@ -91,7 +91,7 @@ test('on a machine where all is well every check is fine, everything was tried, 
   expect(world.leftovers()).toEqual([])
 })
 
-test('a home that others can write to fails, and the fix that is named makes it well', async () => {
+test('a home that others can write to fails, and its fix repairs it', async () => {
   await using world = new NewUser()
   mkdirSync(world.home)
   chmodSync(world.home, 0o777)
@@ -103,7 +103,7 @@ test('a home that others can write to fails, and the fix that is named makes it 
   expect([after.code, after.of('home')]).toEqual([0, [expect.objectContaining({ level: 'ok' })]])
 })
 
-test('a home that cannot be, and a temp directory that is not there: found, and the rest looked at all the same', async () => {
+test('an impossible home and a missing temp directory fail, and the other checks go on', async () => {
   await using world = new NewUser()
   writeFileSync(join(world.tmp, 'file'), '')
   const below = await diagnose(world, { STINT_HOME: join(world.tmp, 'file/home') })
@@ -121,7 +121,7 @@ const inMount = async (world: NewUser, options: string, target: string, before =
   return diagnosisOf(await world.unshare(['--mount'], 'sh', ['-c', script, process.execPath, stintBin]))
 }
 
-test('a home in memory, on a read-only disk, on a full one: each is told from the others', async () => {
+test('a home in memory, on a read-only disk and on a full disk get different findings', async () => {
   await using world = new NewUser()
   const memory = await inMount(world, '-o mode=700', world.home)
   expect(memory.of('home mount')[0]).toMatchObject({ level: 'warn', text: expect.stringContaining('memory') })
@@ -138,7 +138,7 @@ test('a home in memory, on a read-only disk, on a full one: each is told from th
   expect([full.of('home files')[0]?.level, full.code]).toEqual(['fail', 4])
 })
 
-test('a temp directory that is full of names, or in which nothing may be started', async () => {
+test('a temp directory without free inodes fails, and one mounted noexec warns', async () => {
   await using world = new NewUser()
   const few = await inMount(world, '-o mode=700,nr_inodes=60', world.tmp, `mkdir "${world.home}"`)
   expect(few.of('temp space')[0]).toMatchObject({
@@ -149,7 +149,7 @@ test('a temp directory that is full of names, or in which nothing may be started
   expect(noexec.of('temp mount')[0]).toMatchObject({ level: 'warn', text: expect.stringContaining('noexec') })
 })
 
-test('what a doctor that was killed has left is gone with the next', async () => {
+test('a doctor removes what an earlier one left when it was killed', async () => {
   await using world = new NewUser()
   const [old, young] = ['.stint-doctor-OLD', '.stint-doctor-YOUNG'].map((name) => join(world.home, name))
   for (const path of [old, young]) mkdirSync(join(path ?? '', 'in'), { recursive: true, mode: 0o700 })
@@ -158,7 +158,7 @@ test('what a doctor that was killed has left is gone with the next', async () =>
   expect(readdirSync(world.home)).toEqual(['.stint-doctor-YOUNG'])
 })
 
-test('orphans, stale claims, records that make no sense, and files from the future', async () => {
+test('orphans, stale claims, unreadable records and files from the future are found', async () => {
   await using world = new LockWorld()
   plant(world, { ...ownIdentity(), pid: deadPid })
   world.plantClaim({ holders: [{ ...ownIdentity(), pid: deadPid, calls: [] }] })
@@ -173,7 +173,7 @@ test('orphans, stale claims, records that make no sense, and files from the futu
   expect(unknown.of('leases')[0]).toMatchObject({ level: 'fail', text: expect.stringContaining(world.key) })
 })
 
-test('a damaged session fails, with the command that repairs it', async () => {
+test('a damaged session fails, and the fix is the command that repairs it', async () => {
   await using world = new NewUser()
   const broken = join(world.home, 'sessions/broken')
   mkdirSync(broken, { recursive: true, mode: 0o700 })
@@ -185,7 +185,7 @@ test('a damaged session fails, with the command that repairs it', async () => {
   expect(code).toBe(4)
 })
 
-test('hooks: an agent without any is a warning, installed they are fine, and fail when what they start is gone', async () => {
+test('an agent without hooks warns; installed hooks pass, and fail when the program they start is gone', async () => {
   await using world = new NewUser()
   mkdirSync(join(world.user, '.claude'))
   expect((await diagnose(world)).of('hooks')[0]).toMatchObject({
@@ -203,7 +203,7 @@ test('hooks: an agent without any is a warning, installed they are fine, and fai
   })
 })
 
-test('a timer that starts what is gone fails, and is well again when it is installed anew', async () => {
+test('a timer that starts missing files fails, and passes after its fix', async () => {
   await using world = new NewUser()
   const table = join(world.tmp, 'crontab')
   const script = `#!/bin/sh\ncase "$1" in -l) cat "${table}" ;; -) cat > "${table}" ;; esac\n`
@@ -222,7 +222,7 @@ test('a timer that starts what is gone fails, and is well again when it is insta
   expect((await diagnose(world)).of('timer')[0]).toMatchObject({ level: 'ok', text: 'started by cron' })
 })
 
-test('a PostgreSQL server that is not there, and a store that is none: found, without the password', async () => {
+test('an unreachable PostgreSQL server and an invalid store fail, without showing a password', async () => {
   await using world = new NewUser()
   const away = await diagnose(world, { STINT_STORE: 'postgres://me:s3cret@127.0.0.1:1/db' })
   expect(away.of('postgres')[0]).toMatchObject({
@@ -238,7 +238,7 @@ test('a PostgreSQL server that is not there, and a store that is none: found, wi
   expect(none.finished.stdout).not.toContain('s3cret')
 })
 
-test('what the environment adds to every start of Node is measured', async () => {
+test('the time that NODE_OPTIONS adds to every start of Node is measured', async () => {
   await using world = new NewUser()
   const slow = join(world.tmp, 'slow.cjs')
   writeFileSync(slow, 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 150)')
@@ -246,7 +246,7 @@ test('what the environment adds to every start of Node is measured', async () =>
   expect(of('start')[0]).toMatchObject({ level: 'warn', text: expect.stringMatching(/^NODE_OPTIONS costs/) })
 })
 
-test('a run that has gone wrong beside it is no matter: a scratch without an owner, a root with a wrong mode', async () => {
+test('a scratch without an owner does no harm, and a root with the wrong mode warns and is repaired by the trial', async () => {
   await using world = new NewUser()
   plant(world, undefined)
   chmodSync(world.root, 0o755)
@@ -256,7 +256,7 @@ test('a run that has gone wrong beside it is no matter: a scratch without an own
   rmSync(world.root, { recursive: true })
 })
 
-test('on a terminal: a line for each check in colour, the fix under it, and the verdict; --quiet only that', async () => {
+test('a terminal shows each check with its fix below, then the verdict; --quiet shows the verdict only', async () => {
   await using world = new LockWorld()
   mkdirSync(world.home, { mode: 0o700 })
   chmodSync(world.home, 0o777)
@@ -265,7 +265,7 @@ test('on a terminal: a line for each check in colour, the fix under it, and the 
   terminal.enter('stint doctor')
   await terminal.shows(/\[4\] ready>$/)
   expect(terminal.screen()).toMatch(/^ok {4}node +\d+\./m)
-  expect(terminal.screen()).toMatch(/^FAIL {2}home +others can write.*\n +→ chmod 700 /m)
+  expect(terminal.screen()).toMatch(/^FAIL {2}home +other users can write.*\n +→ chmod 700 /m)
   expect(terminal.screen()).toMatch(
     /^\d+ checks: \d+ fine, \d+ warnings?, 1 failure\nstint doctor: .*\(DOCTOR_FOUND\)/m,
   )

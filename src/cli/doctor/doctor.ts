@@ -1,10 +1,28 @@
-import { terminalPaint } from '../../command/stdio.ts'
-import { defineBareCommand } from '../../command/define-command.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
-import { type Check, countLevels, type Level } from '../health/check.ts'
-import { renderCheck } from '../health/render.ts'
+import { stintHome } from '../../base/fs/home.ts'
+import { ownIdentity } from '../../base/process/liveness.ts'
+import { defineBareCommand } from '../../command/define-command.ts'
+import { terminalPaint } from '../../command/stdio.ts'
+import { findWorkspace } from '../../lease/index.ts'
+import { findTmp, rootOf } from '../../scratch/index.ts'
+import { listSessionsIn } from '../../session/index.ts'
+import { inspectTimer, measureEntries } from '../../sweep/index.ts'
+import { type Check, countLevels, Examination, type Level, renderCheck } from '../health/check.ts'
+import { judgeClock, newestIn, setBackSince } from '../health/clock.ts'
+import { checkDirectory, type DirectoryRole } from '../health/directory.ts'
+import { checkMount, judgeSpace, readSpace } from '../health/file-system.ts'
+import { tryHome, tryTemp } from '../health/file-trial.ts'
+import { findHooks, judgeHooks } from '../health/hooks.ts'
+import { claimsIn, judgeHomeLeases } from '../health/leases.ts'
+import { judgeOrphans, sumOrphans } from '../health/orphans.ts'
+import { checkShell, checkStart, judgeIdentity, judgeNode } from '../health/runtime.ts'
+import { judgeHomeSessions } from '../health/sessions.ts'
+import { judgeTimer } from '../health/timer.ts'
+import { storeOfEnvironment } from '../store.ts'
 import { plural } from '../text/format.ts'
-import { examineAll } from './examine.ts'
+
+/** Milliseconds that measuring the temp directory may take. */
+const measureWithinMs = 2000
 
 interface DoctorData {
   checks: Check[]
@@ -21,11 +39,9 @@ export const doctorCommand = defineBareCommand({
     ['stint doctor --quiet', 'only the exit code, and what has failed'],
   ],
   async run({ say, note }): Promise<DoctorData> {
-    const checks: Check[] = []
-    for await (const check of examineAll()) {
-      note(`${check.name} looked at`)
-      checks.push(check)
-    }
+    const examination = new Examination(({ name }) => note(`${name} checked`))
+    await examineAll(examination)
+    const { checks } = examination
     const data = { checks, counts: countLevels(checks) }
     if (data.counts.fail === 0) return data
     say(renderDoctor(data))
@@ -34,6 +50,61 @@ export const doctorCommand = defineBareCommand({
   },
   render: renderDoctor,
 })
+
+async function examineAll(examination: Examination): Promise<void> {
+  examination.add(judgeNode(process.versions.node))
+  await examination.check('start', () => checkStart())
+  examination.add(judgeIdentity(ownIdentity()), checkShell())
+  const home = await examination.look('home', () => stintHome())
+  if (home !== undefined) await examineHome(examination, home)
+  const tmp = await examination.look('temp', () => findTmp())
+  if (tmp !== undefined) await examineTemp(examination, rootOf(tmp).path)
+  await examination.check('hooks', async () => judgeHooks(await findHooks(findWorkspace().path, true)))
+  await examination.check('timer', async () => judgeTimer(await inspectTimer()))
+  await examination.check('postgres', async () => {
+    const url = storeOfEnvironment()
+    return url === undefined ? [] : await (await import('../health/postgres.ts')).checkPostgres(url)
+  })
+}
+
+async function examineHome(examination: Examination, home: string): Promise<void> {
+  const isUsable = await examineDirectory(examination, 'home', home)
+  const claims = await examination.look('leases', () => claimsIn(home), isUsable)
+  if (claims !== undefined) examination.add(judgeHomeLeases(claims, home))
+  const trial = await examination.look('home files', () => tryHome(home), isUsable)
+  examination.add(...(trial?.checks ?? []))
+  const readClock = (): Check =>
+    judgeClock({
+      now: Date.now(),
+      fileTime: trial?.fileTime,
+      newest: newestIn(home, ['locks', 'sessions', 'stats']),
+      setBackMs: setBackSince(claims?.targets ?? []),
+    })
+  await examination.check('clock', readClock, isUsable)
+  await examination.check('sessions', async () => judgeHomeSessions(await listSessionsIn(home)), isUsable)
+}
+
+async function examineTemp(examination: Examination, root: string): Promise<void> {
+  await examineDirectory(examination, 'temp', root)
+  await examination.check('temp files', tryTemp)
+  await examination.check('orphans', async () =>
+    judgeOrphans(sumOrphans(await measureEntries(Date.now(), measureWithinMs))),
+  )
+}
+
+/** Returns false if the directory cannot be used: then a failure inside it is not a finding of its own. */
+async function examineDirectory(
+  examination: Examination,
+  role: DirectoryRole,
+  path: string,
+): Promise<boolean> {
+  const check = await examination.look(role, () => checkDirectory(role, path))
+  if (check !== undefined) examination.add(check)
+  const isUsable = check !== undefined && check.level !== 'fail'
+  await examination.check(`${role} mount`, () => checkMount(role, path), isUsable)
+  await examination.check(`${role} space`, () => judgeSpace(`${role} space`, readSpace(path)), isUsable)
+  return isUsable
+}
 
 function renderDoctor({ checks, counts }: DoctorData): string {
   const paint = terminalPaint()

@@ -1,20 +1,23 @@
-/** How it stands with one thing. `warn`: it works, but not as well, or not for as long, as it could. `fail`: it does not work. */
+import type { Paint } from '../../command/stdio.ts'
+import { codedError, errorMessage, StintError } from '../../base/errors/stint-error.ts'
+
+/** `warn`: it works, but not as well, or not for as long, as it could. `fail`: it does not work. */
 export type Level = 'ok' | 'warn' | 'fail'
 
-/** One thing that was looked at, and what came of it. */
+/** The result of one check. */
 export interface Check {
-  /** What it is about: `home`, `clock`. */
+  /** The subject of the check: `home`, `clock`. */
   name: string
   level: Level
   /** What was found. */
   text: string
-  /** What to do about it; null where there is nothing to do. */
+  /** What the user can do about it; null if there is nothing to do. */
   fix: string | null
 }
 
-export const fine = (name: string, text: string): Check => ({ name, level: 'ok', text, fix: null })
-export const poor = (name: string, text: string, fix: string): Check => ({ name, level: 'warn', text, fix })
-export const bad = (name: string, text: string, fix: string): Check => ({ name, level: 'fail', text, fix })
+export const ok = (name: string, text: string): Check => ({ name, level: 'ok', text, fix: null })
+export const warn = (name: string, text: string, fix: string): Check => ({ name, level: 'warn', text, fix })
+export const fail = (name: string, text: string, fix: string): Check => ({ name, level: 'fail', text, fix })
 
 export const isFinding = ({ level }: Check): boolean => level !== 'ok'
 
@@ -22,4 +25,64 @@ export function countLevels(checks: readonly Check[]): Record<Level, number> {
   const counts = { ok: 0, warn: 0, fail: 0 }
   for (const { level } of checks) counts[level] += 1
   return counts
+}
+
+/** Collects checks. A look that throws becomes a failed check, so one fault never hides the rest. */
+export class Examination {
+  readonly checks: Check[] = []
+  readonly #onCheck: (check: Check) => void
+
+  constructor(onCheck: (check: Check) => void = () => {}) {
+    this.#onCheck = onCheck
+  }
+
+  add(...checks: readonly Check[]): void {
+    for (const check of checks) this.#onCheck(check)
+    this.checks.push(...checks)
+  }
+
+  /** Returns what a look finds; undefined if it throws. `isReported` is false if an earlier check explains a failure. */
+  async look<Found>(
+    name: string,
+    find: () => Found | Promise<Found>,
+    isReported = true,
+  ): Promise<Found | undefined> {
+    try {
+      return await find()
+    } catch (error) {
+      if (isReported) this.add(failedLook(name, error))
+      return undefined
+    }
+  }
+
+  /** Adds the checks that a look returns, or the failed check if it throws. */
+  async check(
+    name: string,
+    find: () => Check | readonly Check[] | Promise<Check | readonly Check[]>,
+    isReported = true,
+  ): Promise<void> {
+    this.add(...[(await this.look(name, find, isReported)) ?? []].flat())
+  }
+}
+
+function failedLook(name: string, thrown: unknown): Check {
+  const error = codedError(thrown, `look at the ${name}`)
+  const fix =
+    error instanceof StintError ? error.hint : 'Set STINT_DEBUG=1 to see where it came from, and report it.'
+  return fail(name, errorMessage(error), fix)
+}
+
+const marks: Readonly<Record<Level, { word: string; paint: keyof Paint }>> = {
+  ok: { word: 'ok', paint: 'green' },
+  warn: { word: 'warn', paint: 'yellow' },
+  fail: { word: 'FAIL', paint: 'red' },
+}
+
+const nameWidth = 12
+
+/** A line with the result of a check, and below it the fix. */
+export function renderCheck({ name, level, text, fix }: Check, paint: Paint): string[] {
+  const { word, paint: colour } = marks[level]
+  const line = `${paint[colour](word.padEnd(4))}  ${name.padEnd(nameWidth)}  ${text}`
+  return fix === null ? [line] : [line, `${' '.repeat(6 + nameWidth + 2)}${paint.dim('→')} ${fix}`]
 }

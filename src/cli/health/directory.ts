@@ -1,56 +1,71 @@
 import { accessSync, constants, realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { errorTable } from '../../base/errors/error-table.ts'
+import { errorCode } from '../../base/errors/stint-error.ts'
 import { listIfReadable, lstatIfExists, statIfExists } from '../../base/fs/exists.ts'
+import { withHomeErrors } from '../../base/fs/home.ts'
 import { mountHolding } from '../../base/fs/mounts.ts'
 import { ownDirectoryProblem } from '../../base/fs/own-directory.ts'
-import { shellWord, visibleText } from '../../base/text/escape.ts'
-import { errorCode } from '../../base/errors/stint-error.ts'
-import { geteuid } from '../../base/process/platform.ts'
 import { nonDirectoryOn } from '../../base/fs/paths.ts'
-import { bad, type Check, fine, poor } from './check.ts'
-import { type Role, variableOf } from './directory-role.ts'
+import { geteuid } from '../../base/process/platform.ts'
+import { shellWord, visibleText } from '../../base/text/escape.ts'
+import { maxLineChars } from '../text/format.ts'
+import { type Check, fail, ok, warn } from './check.ts'
 
-/** Who can do what in a directory and to it. */
+/** One of the two directories that stint keeps things in. */
+export type DirectoryRole = 'home' | 'temp'
+
+/** The variable that sets the path of each directory. */
+export const directoryVariable: Readonly<Record<DirectoryRole, string>> = {
+  home: 'STINT_HOME',
+  temp: 'STINT_TMP_ROOT',
+}
+
+/** The permissions of a directory and of the one above it. */
 export interface DirectoryFacts {
   path: string
-  /** Undefined if it is not there yet. */
+  /** Undefined if the directory does not exist yet. */
   self?: { problem?: string; mode: number }
-  /** Undefined if that is not there either, or is no directory. */
+  /** Undefined if the parent does not exist or is not a directory. */
   parent?: { mode: number; uid: number }
-  /** Why it cannot be made, where it is not there yet, and that can be told without trying. */
+  /** Why a missing directory cannot be made, as far as that is known without trying. */
   obstacle?: string
-  /** Names in it that others may read or write. */
+  /** Names of entries that other users may read or write. */
   open: string[]
 }
 
-export function readDirectory(path: string): DirectoryFacts {
+/** Checks whether a directory can be used, or made where it does not exist yet, and by this user only. */
+export const checkDirectory = (role: DirectoryRole, path: string): Check =>
+  role === 'home'
+    ? withHomeErrors(path, 'look at the home', () => judgeDirectory(role, readDirectory(path)))
+    : judgeDirectory(role, readDirectory(path))
+
+function readDirectory(path: string): DirectoryFacts {
   const self = lstatIfExists(path)
   const parent = statIfExists(dirname(path))
   return {
     path,
     self: self && { problem: ownDirectoryProblem(self), mode: self.mode & 0o7777 },
     parent: parent?.isDirectory() ? { mode: parent.mode & 0o7777, uid: parent.uid } : undefined,
-    obstacle: self === undefined ? obstacleTo(dirname(path)) : undefined,
+    obstacle: self === undefined ? obstacleIn(dirname(path)) : undefined,
     open: self?.isDirectory() ? listIfReadable(path).filter((name) => isOpen(join(path, name))) : [],
   }
 }
 
-/** What the kernel shows as files. Nobody can make any there, but root, who asks whether it may, is mostly told that it may. */
-const shownByKernel = /^(proc|sysfs|cgroup2?|devpts|securityfs|debugfs|tracefs|configfs|pstore|bpf|mqueue)$/
+/** File systems in which only the kernel makes files. `access` mostly tells root that it may, too. */
+const kernelOnly = /^(proc|sysfs|cgroup2?|devpts|securityfs|debugfs|tracefs|configfs|pstore|bpf|mqueue)$/
 
-function obstacleTo(parent: string): string | undefined {
+function obstacleIn(parent: string): string | undefined {
+  const shown = visibleText(parent, maxLineChars)
   const file = nonDirectoryOn(parent)
-  if (file !== undefined) return `${visibleText(file, 2000)} is not a directory`
+  if (file !== undefined) return `${visibleText(file, maxLineChars)} is not a directory`
   try {
     accessSync(parent, constants.W_OK | constants.X_OK)
     const type = mountHolding(realpathSync(parent))?.type ?? ''
-    return shownByKernel.test(type)
-      ? `nothing can be made in ${visibleText(parent, 2000)} (${type})`
-      : undefined
+    return kernelOnly.test(type) ? `nothing can be made in ${shown} (${type})` : undefined
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return undefined
-    return `nothing can be made in ${visibleText(parent, 2000)} (${errorCode(error)})`
+    return `nothing can be made in ${shown} (${errorCode(error)})`
   }
 }
 
@@ -59,42 +74,37 @@ const isOpen = (path: string): boolean => {
   return stat !== undefined && !stat.isSymbolicLink() && (stat.mode & 0o077) !== 0
 }
 
-/** Nobody but its user may change what is in it, or put another in its place; nor should anybody read it. */
-export function judgeDirectory(role: Role, facts: DirectoryFacts, uid: number = geteuid()): Check {
+/** Other users must not be able to change or replace the directory, and should not be able to read it. */
+export function judgeDirectory(role: DirectoryRole, facts: DirectoryFacts, uid: number = geteuid()): Check {
   const { self, parent, obstacle, open } = facts
-  const path = visibleText(facts.path, 2000)
-  const above = visibleText(dirname(facts.path), 2000)
+  const path = visibleText(facts.path, maxLineChars)
+  const above = visibleText(dirname(facts.path), maxLineChars)
+  const variable = directoryVariable[role]
   const unsafe = errorTable[role === 'home' ? 'HOME_UNSAFE' : 'TEMP_DIR_UNSAFE'].hint
+  const restrict = `chmod 700 ${shellWord(path)}`
   if (obstacle !== undefined)
-    return bad(
-      role,
-      `${path} cannot be made: ${obstacle}`,
-      `Set ${variableOf[role]} to a directory of yours.`,
-    )
+    return fail(role, `${path} cannot be made: ${obstacle}`, `Set ${variable} to a directory of yours.`)
   if (parent === undefined)
-    return bad(
+    return fail(
       role,
       `there is no directory ${above} to make it in`,
-      `mkdir -p ${shellWord(above)}, or set ${variableOf[role]}.`,
+      `mkdir -p ${shellWord(above)}, or set ${variable}.`,
     )
-  if (self?.problem !== undefined) return bad(role, `${path} ${self.problem}`, unsafe)
+  if (self?.problem !== undefined) return fail(role, `${path} ${self.problem}`, unsafe)
   if ((parent.mode & 0o002) !== 0 && (parent.mode & 0o1000) === 0)
-    return bad(role, `anybody can replace ${path}`, `chmod +t ${shellWord(above)}`)
-  if (self === undefined) return fine(role, `${path}, made when it is first needed`)
+    return fail(role, `any user can replace ${path}`, `chmod +t ${shellWord(above)}`)
+  if (self === undefined) return ok(role, `${path}, made when it is first needed`)
   const mode = `mode ${(self.mode & 0o777).toString(8)}`
-  if ((self.mode & 0o022) !== 0)
-    return bad(role, `others can write to ${path} (${mode})`, `chmod 700 ${shellWord(path)}`)
-  if ((self.mode & 0o700) !== 0o700)
-    return bad(role, `you cannot use ${path} (${mode})`, `chmod 700 ${shellWord(path)}`)
-  if ((self.mode & 0o055) !== 0)
-    return poor(role, `others can look into ${path} (${mode})`, `chmod 700 ${shellWord(path)}`)
+  if ((self.mode & 0o022) !== 0) return fail(role, `other users can write to ${path} (${mode})`, restrict)
+  if ((self.mode & 0o700) !== 0o700) return fail(role, `you cannot use ${path} (${mode})`, restrict)
+  if ((self.mode & 0o055) !== 0) return warn(role, `other users can list ${path} (${mode})`, restrict)
   if (open.length > 0 && role === 'home')
-    return poor(
+    return warn(
       role,
-      `others may read ${visibleText(open.join(', '))} in ${path}`,
+      `other users can read ${visibleText(open.join(', '))} in ${path}`,
       `chmod -R go= ${shellWord(path)}`,
     )
   if (parent.uid !== 0 && parent.uid !== uid)
-    return poor(role, `user ${parent.uid} can replace ${path}`, unsafe)
-  return fine(role, path)
+    return warn(role, `user ${parent.uid} can replace ${path}`, unsafe)
+  return ok(role, path)
 }

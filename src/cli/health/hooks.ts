@@ -1,16 +1,16 @@
-import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
+import { hasEntries, lstatIfExists } from '../../base/fs/exists.ts'
+import { stintHome } from '../../base/fs/home.ts'
+import { readSmallFile } from '../../base/fs/regular-file.ts'
+import { visibleText } from '../../base/text/escape.ts'
 import { agentTitle } from '../../hook/hosts.ts'
 import { allAgents, hasAgent } from '../../hook-install/agents.ts'
 import type { Finding } from '../../hook-install/doctor/examine.ts'
 import type { Installation } from '../../hook-install/inspect.ts'
 import { readSettingsFile } from '../../hook-install/settings/settings-file.ts'
 import { agentTargets } from '../../hook-install/target.ts'
-import { hasEntries } from '../../base/fs/exists.ts'
-import { stintHome } from '../../base/fs/home.ts'
-import { readSmallFile } from '../../base/fs/regular-file.ts'
-import { visibleText } from '../../base/text/escape.ts'
-import { bad, type Check, fine, poor } from './check.ts'
+import { maxLineChars } from '../text/format.ts'
+import { type Check, fail, ok, warn } from './check.ts'
 
 export type HookHealth = Pick<Installation, 'agent' | 'place' | 'path' | 'state'> & Finding
 
@@ -20,42 +20,53 @@ export interface HooksFound {
   without: string[]
 }
 
-/** What of ours is installed, and what is wrong with it; without starting any of it. `askGit`: it must be asked where its hooks are, which takes a while. */
-export async function lookAtHooks(
+/**
+ * Finds installed hooks and their problems, without starting any of them. `askGit` says whether to ask git where
+ * its hooks are, which takes a while.
+ */
+export async function findHooks(
   workspace: string,
-  askGit: boolean = hasGuard(workspace),
+  askGit: boolean = hasGitGuard(workspace),
 ): Promise<HooksFound> {
-  const hooks =
-    askGit || mayHaveHooks(workspace)
-      ? (await import('./inspect-hooks.ts')).inspectHooks(workspace, askGit)
-      : []
-  const has = new Set<string>(hooks.map(({ agent }) => agent))
-  return { hooks, without: allAgents.filter((agent) => !has.has(agent) && hasAgent(agent)) }
+  const hooks = askGit || mayHaveHooks(workspace) ? await examineHooks(workspace, askGit) : []
+  const agents = new Set<string>(hooks.map(({ agent }) => agent))
+  return { hooks, without: allAgents.filter((agent) => !agents.has(agent) && hasAgent(agent)) }
 }
 
-/** Is there a guard of ours where git usually looks? Then git knows whether it does. */
-const hasGuard = (workspace: string): boolean =>
+async function examineHooks(workspace: string, askGit: boolean): Promise<HookHealth[]> {
+  const { examineInstalled } = await import('../../hook-install/doctor/examine.ts')
+  return examineInstalled(workspace, askGit).map(({ agent, place, path, state, problems, notes }) => ({
+    agent,
+    place,
+    path,
+    state,
+    problems,
+    notes,
+  }))
+}
+
+/** Is our guard where git usually looks for hooks? Then git must be asked whether it looks there. */
+const hasGitGuard = (workspace: string): boolean =>
   readSmallFile(join(workspace, '.git/hooks/pre-commit'))?.includes('stint') ?? false
 
-/** Have we ever installed any, or does a file name us? Most have not, and need not load what understands settings. */
+/** Most users have no hooks, and then the code that understands settings need not be loaded. */
 const mayHaveHooks = (workspace: string): boolean =>
-  hasRecords() || agentTargets(workspace).some(({ path }) => namesUs(path))
+  hasInstallRecords() || agentTargets(workspace).some(({ path }) => mentionsStint(path))
 
-/** In a home that cannot be, nobody can tell; what is wrong with it, whoever looks at it will say. */
-function hasRecords(): boolean {
+function hasInstallRecords(): boolean {
   try {
     return hasEntries(join(stintHome(), 'hooks'))
   } catch {
+    // The home is invalid: the check of the home reports that.
     return true
   }
 }
 
-function namesUs(path: string): boolean {
-  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return false
+function mentionsStint(path: string): boolean {
   try {
-    return readSettingsFile(path).bytes?.includes('stint') ?? false
+    return lstatIfExists(path) !== undefined && (readSettingsFile(path).bytes?.includes('stint') ?? false)
   } catch {
-    // Whoever inspects it will say what is wrong.
+    // The closer look will say why it cannot be read.
     return true
   }
 }
@@ -64,20 +75,20 @@ export function judgeHooks({ hooks, without }: HooksFound): Check[] {
   const checks = hooks.flatMap(judgeHook)
   if (without.length > 0)
     checks.push(
-      poor(
+      warn(
         'hooks',
         `nothing keeps ${without.map(agentTitle).join(', ')} from changing files that another session works on`,
         `stint hook install ${without.join(' ')}`,
       ),
     )
-  return checks.length > 0 ? checks : [fine('hooks', 'no agent was found here')]
+  return checks.length > 0 ? checks : [ok('hooks', 'no agent was found here')]
 }
 
 function judgeHook({ agent, path, problems, notes }: HookHealth): Check[] {
-  const at = `${agentTitle(agent)} (${visibleText(path, 2000)})`
-  const told = [
-    ...problems.map(({ problem, fix }) => bad('hooks', `${at}: ${visibleText(problem)}`, visibleText(fix))),
-    ...notes.map(({ problem, fix }) => poor('hooks', `${at}: ${visibleText(problem)}`, visibleText(fix))),
+  const at = `${agentTitle(agent)} (${visibleText(path, maxLineChars)})`
+  const found = [
+    ...problems.map(({ problem, fix }) => fail('hooks', `${at}: ${visibleText(problem)}`, visibleText(fix))),
+    ...notes.map(({ problem, fix }) => warn('hooks', `${at}: ${visibleText(problem)}`, visibleText(fix))),
   ]
-  return told.length > 0 ? told : [fine('hooks', `${at}: installed; \`stint hook doctor\` tries it out`)]
+  return found.length > 0 ? found : [ok('hooks', `${at}: installed; \`stint hook doctor\` tries it out`)]
 }

@@ -1,24 +1,34 @@
-import { type AllClaims, isInForce } from '../../lease/index.ts'
+import { join } from 'node:path'
+import { hasEntries } from '../../base/fs/exists.ts'
 import { visibleText } from '../../base/text/escape.ts'
-import { plural } from '../text/format.ts'
-import { bad, type Check, fine, poor } from './check.ts'
+import { type AllClaims, allClaims, homeRegister, isInForce } from '../../lease/index.ts'
+import { maxLineChars, plural } from '../text/format.ts'
+import { type Check, fail, ok, warn } from './check.ts'
 
-/** Claims that nobody can count on any more, and records that make no sense. `where`: how to find those. */
-export function judgeLeases({ targets, unreadable }: AllClaims, where: (key: string) => string): Check {
+/** Reads all claims in a home. */
+export const claimsIn = async (home: string): Promise<AllClaims> =>
+  hasEntries(join(home, 'locks')) ? await allClaims(homeRegister()) : { targets: [], unreadable: [] }
+
+/** Judges the leases of a home. */
+export const judgeHomeLeases = (claims: AllClaims, home: string): Check =>
+  judgeLeases(claims, (key) => join(home, 'locks', key))
+
+/** Looks for stale claims and unreadable records. `locate` names the place of a record for the user. */
+export function judgeLeases({ targets, unreadable }: AllClaims, locate: (key: string) => string): Check {
   const [broken] = unreadable
   if (broken !== undefined)
-    return bad(
+    return fail(
       'leases',
       `${plural(unreadable.length, 'record')} cannot be read: ${broken.key} (${visibleText(broken.reason)})`,
-      `Make sure that you can read ${visibleText(where(broken.key), 2000)}. A record of a later version ends by itself.`,
+      `Make sure that you can read ${visibleText(locate(broken.key), maxLineChars)}. A record of a later version of stint ends by itself.`,
     )
-  const claims = targets.flatMap(({ claims, observation }) =>
+  const inForce = targets.flatMap(({ claims, observation }) =>
     claims.map((claim) => isInForce(claim, observation)),
   )
-  const stale = claims.filter((standing) => !standing).length
-  const text = `${plural(claims.length - stale, 'claim')} held`
-  if (stale === 0) return fine('leases', text)
-  return poor(
+  const stale = inForce.filter((is) => !is).length
+  const text = `${plural(inForce.length - stale, 'claim')} held`
+  if (stale === 0) return ok('leases', text)
+  return warn(
     'leases',
     `${text}, ${stale} left by sessions that are dead or have been silent for too long`,
     'Nothing to do: the next session that asks gets them.',

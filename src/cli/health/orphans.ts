@@ -1,18 +1,18 @@
-import type { MeasuredEntry } from '../../sweep/index.ts'
 import { formatBytes } from '../../base/text/size.ts'
+import type { MeasuredEntry } from '../../sweep/index.ts'
 import { plural } from '../text/format.ts'
-import { type Check, fine, poor } from './check.ts'
+import { type Check, ok, warn } from './check.ts'
 
-/** What dead runs have left. */
+/** The sum of what dead runs have left. */
 export interface Orphans {
   count: number
   bytes: number
   files: number
-  /** Counting took too long: it is at least so much. */
+  /** Whether counting took too long, so that the true size is at least this. */
   partial: boolean
 }
 
-export function orphansAmong(entries: readonly MeasuredEntry[]): Orphans {
+export function sumOrphans(entries: readonly MeasuredEntry[]): Orphans {
   const orphans = entries.filter(({ orphan }) => orphan)
   const sum = (field: 'bytes' | 'files'): number => orphans.reduce((total, entry) => total + entry[field], 0)
   return {
@@ -24,7 +24,7 @@ export function orphansAmong(entries: readonly MeasuredEntry[]): Orphans {
 }
 
 export function judgeOrphans({ count, bytes, partial }: Orphans): Check {
-  if (count === 0) return fine('orphans', 'none')
+  if (count === 0) return ok('orphans', 'none')
   const size = `${partial ? 'at least ' : ''}${formatBytes(bytes)}`
-  return poor('orphans', `dead runs have left ${plural(count, 'entry', 'entries')}, ${size}`, 'stint sweep')
+  return warn('orphans', `dead runs have left ${plural(count, 'entry', 'entries')}, ${size}`, 'stint sweep')
 }

@@ -1,6 +1,6 @@
 import { type SessionState, sessionStates, type SessionSummary } from '../../session/index.ts'
 import { plural } from '../text/format.ts'
-import { bad, type Check, fine, poor } from './check.ts'
+import { type Check, fail, ok, warn } from './check.ts'
 
 export type StateCounts = Record<SessionState, number>
 
@@ -10,57 +10,61 @@ export function countStates(sessions: readonly Pick<SessionSummary, 'state'>[]):
   return counts
 }
 
-/** What makes a command work on sessions in files where `STINT_STORE` names a server. */
+/** The prefix with which a command works on sessions in files although `STINT_STORE` names a server. */
 export const filesPrefix = (env: NodeJS.ProcessEnv = process.env): string =>
   env.STINT_STORE && env.STINT_STORE !== 'files' ? 'STINT_STORE=files ' : ''
 
+/** Judges the sessions in files. */
+export const judgeHomeSessions = (sessions: readonly SessionSummary[]): Check[] =>
+  judgeSessions(sessions, { prefix: filesPrefix(), onServer: false })
+
 /** Where sessions are kept. */
-export interface SessionPlace {
-  /** Stands before commands, to lead them there. */
+export interface SessionLocation {
+  /** The prefix with which a command works on them. */
   prefix: string
   onServer: boolean
 }
 
-/** Each state that somebody should do something about, the worst first. */
+/** One check for each state that needs attention, the worst first. */
 export function judgeSessions(
   sessions: readonly Pick<SessionSummary, 'id' | 'state'>[],
-  { prefix, onServer }: SessionPlace = { prefix: '', onServer: false },
+  { prefix, onServer }: SessionLocation = { prefix: '', onServer: false },
 ): Check[] {
   const judge = (state: SessionState, say: (count: number, names: string, id: string) => Check): Check[] => {
     const ids = sessions.filter((session) => session.state === state).map(({ id }) => id)
     const [first] = ids
-    return first === undefined ? [] : [say(ids.length, some(ids), first)]
+    return first === undefined ? [] : [say(ids.length, listIds(ids), first)]
   }
   const found = [
     ...judge('damaged', (count, names, id) =>
-      bad(
+      fail(
         'sessions',
         `${count} damaged: ${names}`,
-        // Only files can be repaired.
+        // `stint sessions repair` works on files only.
         onServer
           ? `\`stint sessions verify ${id}\` shows the damage; restore the session from a backup of the database.`
           : `${prefix}stint sessions repair ${id}`,
       ),
     ),
     ...judge('locked', (count, names, id) =>
-      poor(
+      warn(
         'sessions',
         `${count} held by a process that cannot be seen from here: ${names}`,
         `End that process; if it is gone for good: ${prefix}stint sessions unlock ${id}`,
       ),
     ),
     ...judge('crashed', (count, names, id) =>
-      poor(
+      warn(
         'sessions',
         `${count} whose writer died: ${names}`,
         `Resume it in its own tool: everything that was acknowledged is there. \`${prefix}stint sessions tail ${id}\` shows its end.`,
       ),
     ),
   ]
-  return found.length > 0 ? found : [fine('sessions', plural(sessions.length, 'session'))]
+  return found.length > 0 ? found : [ok('sessions', plural(sessions.length, 'session'))]
 }
 
-const shown = 3
+const namedIds = 3
 
-const some = (ids: readonly string[]): string =>
-  ids.slice(0, shown).join(', ') + (ids.length > shown ? ' and others' : '')
+const listIds = (ids: readonly string[]): string =>
+  ids.slice(0, namedIds).join(', ') + (ids.length > namedIds ? ' and others' : '')

@@ -1,14 +1,7 @@
 import { defineCommand } from '../../command/define-command.ts'
 import { agentTitle } from '../../hook/hosts.ts'
 import { examine, type Finding } from '../../hook-install/doctor/examine.ts'
-import {
-  emptyNodes,
-  idle,
-  type Latency,
-  measure,
-  type SlowReason,
-  slowReasons,
-} from '../../hook-install/doctor/latency.ts'
+import { emptyNodes, idle, type Latency, measure, type SlowReason, slowReasons } from '../health/latency.ts'
 import {
   prepareGround,
   runLine,

@@ -1,77 +1,70 @@
-import { join } from 'node:path'
-import { findWorkspace } from '../../lease/index.ts'
-import { type MeasuredEntry, measureEntries } from '../../sweep/index.ts'
 import { stintHome } from '../../base/fs/home.ts'
+import { type ClaimedTarget, findWorkspace } from '../../lease/index.ts'
 import { findRoot, findTmp } from '../../scratch/index.ts'
 import { listSessionsIn, type SessionSummary } from '../../session/index.ts'
-import { attempt } from '../health/try-check.ts'
-import { type Check, isFinding } from '../health/check.ts'
-import { checkHome } from '../health/home.ts'
-import { judgeHooks, lookAtHooks } from '../health/hooks.ts'
-import { claimsIn } from '../health/in-home.ts'
-import { judgeLeases } from '../health/leases.ts'
-import { judgeOrphans, orphansAmong } from '../health/orphans.ts'
-import { countStates, filesPrefix, judgeSessions } from '../health/sessions.ts'
-import { judgeSpace, readSpace } from '../health/space.ts'
+import { type MeasuredEntry, measureEntries } from '../../sweep/index.ts'
+import { Examination, isFinding } from '../health/check.ts'
+import { checkDirectory } from '../health/directory.ts'
+import { judgeSpace, readSpace } from '../health/file-system.ts'
+import { findHooks, judgeHooks } from '../health/hooks.ts'
+import { claimsIn, judgeHomeLeases, judgeLeases } from '../health/leases.ts'
+import { judgeOrphans, sumOrphans } from '../health/orphans.ts'
+import type { ServerContents } from '../health/postgres.ts'
+import { countStates, judgeHomeSessions, judgeSessions } from '../health/sessions.ts'
+import { describeClaim } from '../lock/describe.ts'
+import { describeTarget } from '../lock/lock-options.ts'
 import { describeSession } from '../sessions/describe.ts'
 import { storeOfEnvironment } from '../store.ts'
-import { describeRun, describeWorkspace } from './describe.ts'
-import type { OnServer } from './on-server.ts'
 
-/** How long sizes may take: what is larger than can be counted in this time is large enough. */
+/** Milliseconds that measuring may take: an exact size matters less than a quick answer. */
 const measureWithinMs = 500
-/** So many sessions that are not at rest, the newest, are named. */
+/** How many of the newest open sessions are named. */
 const namedSessions = 100
 
-/** What `stint status` answers. */
+/** The answer of `stint status`. */
 export type StatusData = Awaited<ReturnType<typeof gatherStatus>>
 
-/** Looks at everything; what is wrong with one part is found and said, and the rest is there all the same. */
+/** Looks at everything. A part that cannot be looked at becomes a finding, and the rest is shown all the same. */
 export async function gatherStatus() {
   const at = Date.now()
-  const findings: Check[] = []
-  const look = async <Found>(
-    name: string,
-    find: () => Found | Promise<Found>,
-    say = true,
-  ): Promise<Found | undefined> => {
-    const attempted = await attempt(name, find)
-    if ('found' in attempted) return attempted.found
-    if (say) findings.push(attempted.check)
-    return undefined
-  }
-  const home = await look('home', () => stintHome())
-  if (home !== undefined) findings.push(...((await look('home', () => onlyFailure(checkHome(home)))) ?? []))
-  // What cannot be looked at in a home that does not work is no finding of its own.
-  const homeWorks = findings.length === 0
+  const examination = new Examination()
+  const home = await examination.look('home', () => stintHome())
+  const isUsable = home !== undefined && (await isHomeUsable(examination, home))
+  // Nothing in an unusable home is a finding of its own.
   const lookInHome = async <Found>(
     name: string,
     find: (home: string) => Found | Promise<Found>,
   ): Promise<Found | undefined> =>
-    home === undefined ? undefined : await look(name, () => find(home), homeWorks)
-  const tmp = await look('temp directory', () => findTmp())
+    home === undefined ? undefined : await examination.look(name, () => find(home), isUsable)
+  const tmp = await examination.look('temp directory', () => findTmp())
   const root =
-    tmp === undefined ? undefined : await look('temp directory', () => ({ path: findRoot()?.path }))
+    tmp === undefined
+      ? undefined
+      : await examination.look('temp directory', () => ({ path: findRoot()?.path }))
   const claims = await lookInHome('leases', claimsIn)
   const sessions = (await lookInHome('sessions', listSessionsIn)) ?? []
-  const server = await look('store', onServer)
-  const entries = (root && (await look('runs', () => measureEntries(at, measureWithinMs)))) ?? []
-  const homeSpace = await lookInHome('home disk', (path) => spaceOf('home', path))
-  const tempSpace = tmp === undefined ? undefined : await look('temp disk', () => spaceOf('temp', tmp))
-  const hooks = await look('hooks', () => lookAtHooks(findWorkspace().path))
+  const server = await examination.look('store', readServerOfEnvironment)
+  const entries = (root && (await examination.look('runs', () => measureEntries(at, measureWithinMs)))) ?? []
+  const homeSpace = await lookInHome('home disk', (path) => ({ name: 'home', ...readSpace(path) }))
+  const tempSpace =
+    tmp === undefined
+      ? undefined
+      : await examination.look('temp disk', () => ({ name: 'temp', ...readSpace(tmp) }))
+  const hooks = await examination.look('hooks', () => findHooks(findWorkspace().path))
 
   const disk = [homeSpace, tempSpace].filter((space) => space !== undefined)
-  const orphans = orphansAmong(entries)
-  const all = [...sessions, ...(server?.sessions ?? [])].sort(newestFirst)
-  findings.push(
+  const orphans = sumOrphans(entries)
+  examination.add(
     ...disk.map((space) => judgeSpace(`${space.name} disk`, space)),
-    ...(claims ? [judgeLeases(claims, (key) => join(home ?? '', 'locks', key))] : []),
+    ...(claims ? [judgeHomeLeases(claims, home ?? '')] : []),
     ...(server ? [judgeLeases(server, (key) => `the row ${key} of stint.register`)] : []),
-    ...judgeSessions(sessions, { prefix: filesPrefix(), onServer: false }),
+    ...judgeHomeSessions(sessions),
     ...judgeSessions(server?.sessions ?? [], { prefix: '', onServer: true }),
     judgeOrphans(orphans),
     ...(hooks ? judgeHooks(hooks) : []),
   )
+  const all = [...sessions, ...(server?.sessions ?? [])].sort(newestFirst)
+  const open = all.filter(({ state }) => state !== 'closed')
   return {
     at,
     home: home ?? null,
@@ -84,33 +77,56 @@ export async function gatherStatus() {
     sessions: {
       total: all.length,
       states: countStates(all),
-      open: all
-        .filter(({ state }) => state !== 'closed')
-        .slice(0, namedSessions)
-        .map(describeSession),
+      open: open.slice(0, namedSessions).map(describeSession),
     },
     orphans,
     disk,
     hooks: (hooks?.hooks ?? []).map(({ agent, place, path, state }) => ({ agent, place, path, state })),
     without_hooks: hooks?.without ?? [],
-    findings: findings.filter(isFinding),
+    findings: examination.checks.filter(isFinding),
   }
 }
 
-/** Somebody works in it, or may: in another container nobody here can tell. */
+/** Adds a finding only if the home cannot be used: what could merely be better is for the doctor. */
+async function isHomeUsable(examination: Examination, home: string): Promise<boolean> {
+  const check = await examination.look('home', () => checkDirectory('home', home))
+  if (check?.level === 'fail') examination.add(check)
+  return check !== undefined && check.level !== 'fail'
+}
+
+/** Undefined if `STINT_STORE` names no server. Hooks keep their claims in files even then, so both are shown. */
+async function readServerOfEnvironment(): Promise<ServerContents | undefined> {
+  const url = storeOfEnvironment()
+  return url === undefined ? undefined : await (await import('../health/postgres.ts')).readServer(url)
+}
+
+const describeWorkspace = (
+  { key, workspace, claims, observation }: ClaimedTarget,
+  store: 'files' | 'postgres',
+) => ({
+  ...describeTarget({ key, name: workspace }),
+  store,
+  claims: claims.map((claim) => describeClaim(claim, observation)),
+})
+
+/** A scratch whose run is alive, or may be: a process in another container cannot be seen. */
 const isRun = ({ kind, reason }: MeasuredEntry): boolean =>
   kind === 'scratch' && ['owner-alive', 'child-alive', 'owner-unknown'].includes(reason)
 
-/** What could merely be better, the doctor says. */
-const onlyFailure = (check: Check): Check[] => (check.level === 'fail' ? [check] : [])
+const describeRun = (entry: MeasuredEntry) => ({
+  request_id: entry.request_id,
+  session_id: entry.session_id,
+  command: entry.command,
+  pid: entry.pid,
+  liveness: entry.liveness,
+  path: entry.path,
+  bytes: entry.bytes,
+  files: entry.files,
+  /** Whether counting took too long, so that the true size is at least this. */
+  partial: entry.partial ?? false,
+  created_at: entry.created_at,
+  age_ms: entry.age_ms,
+})
 
 const newestFirst = (a: SessionSummary, b: SessionSummary): number =>
   b.lastAt - a.lastAt || (a.id < b.id ? -1 : 1)
-
-const spaceOf = (name: 'home' | 'temp', path: string) => ({ name, ...readSpace(path) })
-
-/** Undefined where everything is in files. Hooks keep their claims there in any case: so both are looked at. */
-async function onServer(): Promise<OnServer | undefined> {
-  const url = storeOfEnvironment()
-  return url === undefined ? undefined : (await import('./on-server.ts')).lookAtServer(url)
-}

@@ -8,7 +8,7 @@ import type { StatusData } from './gather.ts'
 
 const nobody = { uid: 65534, gid: 65534 }
 
-/** What status and doctor find that does not work. */
+/** The failures that status and doctor report. */
 async function failures(
   world: HookUser,
   home: string,
@@ -55,7 +55,7 @@ const homes: [what: string, home: (world: HookUser) => string, text: RegExp, fix
   ['relative', () => 'some/home', /absolute/, /^Set STINT_HOME to an absolute path\.$/],
 ]
 
-test.each(homes)('a home that is %s is one finding, with a fix that helps', async (_, home, text, fix) => {
+test.each(homes)('a home that is %s is one finding, and its fix helps', async (_, home, text, fix) => {
   await using world = new HookUser()
   for (const found of await failures(world, home(world)))
     expect(found).toEqual([
@@ -76,24 +76,21 @@ test.each([
     /^cannot look at the home: no permission for \S+\/closed \(EACCES\)$/,
     /^chmod u\+rwX /,
   ],
-])(
-  'a home%s that is closed to its user is one finding, with a fix that helps',
-  async (_, below, text, fix) => {
-    await using world = new HookUser()
-    const closed = join(world.tmp, 'closed')
-    mkdirSync(closed)
-    if (isRoot) for (const path of [world.tmp, closed]) chownSync(path, nobody.uid, nobody.gid)
-    chmodSync(closed, 0)
-    for (const found of await failures(world, closed + below, isRoot ? nobody : {}))
-      expect(
-        found.filter(({ name }) => name.startsWith('home') || name === 'sessions' || name === 'leases'),
-      ).toEqual([
-        {
-          name: 'home',
-          level: 'fail',
-          text: expect.stringMatching(text) as string,
-          fix: expect.stringMatching(fix) as string,
-        },
-      ])
-  },
-)
+])('a home%s that is closed to its user is one finding, and its fix helps', async (_, below, text, fix) => {
+  await using world = new HookUser()
+  const closed = join(world.tmp, 'closed')
+  mkdirSync(closed)
+  if (isRoot) for (const path of [world.tmp, closed]) chownSync(path, nobody.uid, nobody.gid)
+  chmodSync(closed, 0)
+  for (const found of await failures(world, closed + below, isRoot ? nobody : {}))
+    expect(
+      found.filter(({ name }) => name.startsWith('home') || name === 'sessions' || name === 'leases'),
+    ).toEqual([
+      {
+        name: 'home',
+        level: 'fail',
+        text: expect.stringMatching(text) as string,
+        fix: expect.stringMatching(fix) as string,
+      },
+    ])
+})

@@ -5,9 +5,9 @@ import { deadPid, plant } from '../../../test/support/plant.ts'
 import { Terminal } from '../../../test/support/terminal.ts'
 import { World } from '../../../test/support/world.ts'
 import { ownIdentity } from '../../base/process/liveness.ts'
-import { fit } from './screen.ts'
+import { fitRows } from './watch.ts'
 
-test('on a terminal: one screen, and at its end what is to be done', async () => {
+test('a terminal shows one screen that ends with what to do', async () => {
   await using world = new World()
   plant(world, { ...ownIdentity(), pid: deadPid })
   await using terminal = await Terminal.open(world)
@@ -22,7 +22,7 @@ test('on a terminal: one screen, and at its end what is to be done', async () =>
   expect(screen).toMatch(/^ {2}warn {2}orphans +dead runs have left 1 entry, .*\n +(→|->|.+) stint sweep$/m)
 })
 
-test('--watch draws over itself on a screen that is lent, follows what happens, and gives it back at Ctrl-C', async () => {
+test('--watch redraws the alternate screen as things change, and restores the terminal at Ctrl-C', async () => {
   await using world = new World()
   await using terminal = await Terminal.open(world)
   const modes = terminal.modes()
@@ -40,7 +40,7 @@ test('--watch draws over itself on a screen that is lent, follows what happens, 
   expect(terminal.modes()).toBe(modes)
 })
 
-test('--watch stays on one screen when that gets small, gives it to the shell at Ctrl-Z, and takes it again at fg', async () => {
+test('--watch fits a small screen, gives it to the shell at Ctrl-Z, and redraws it after fg', async () => {
   await using world = new World()
   for (let count = 0; count < 12; count++) plant(world, ownIdentity())
   plant(world, { ...ownIdentity(), pid: deadPid })
@@ -63,7 +63,7 @@ test('--watch stays on one screen when that gets small, gives it to the shell at
   expect(terminal.isLent()).toBe(false)
 })
 
-test('in CI, or on a terminal that cannot be drawn over, --watch prints block after block', async () => {
+test('in CI, or on a terminal that cannot be redrawn, --watch prints one block after another', async () => {
   await using world = new World({ CI: '1' })
   await using terminal = await Terminal.open(world)
   terminal.enter('stint status --watch --interval 50ms')
@@ -76,9 +76,9 @@ test('in CI, or on a terminal that cannot be drawn over, --watch prints block af
   await terminal.shows(/\[130\] ready>$/)
 })
 
-test('what is to be done stays on a screen that is too small', () => {
+test('the to-do list stays visible on a screen that is too small', () => {
   const body = ['a', 'b', 'c', 'd']
-  expect(fit(body, ['todo'], 9)).toEqual(['a', 'b', 'c', 'd', 'todo'])
-  expect(fit(body, ['todo'], 4)).toEqual(['a', 'b', '…', 'todo'])
-  expect(fit(body, ['to', 'do'], 2)).toEqual(['…', 'to'])
+  expect(fitRows(body, ['todo'], 9)).toEqual(['a', 'b', 'c', 'd', 'todo'])
+  expect(fitRows(body, ['todo'], 4)).toEqual(['a', 'b', '…', 'todo'])
+  expect(fitRows(body, ['to', 'do'], 2)).toEqual(['…', 'to'])
 })

@@ -14,7 +14,7 @@ import {
 import { ownIdentity } from '../../base/process/liveness.ts'
 import { filesystemStore } from '../../session/files/store.ts'
 import type { StatusData } from './gather.ts'
-import { lastingPart } from './stable-fields.ts'
+import { stableFields } from './watch.ts'
 
 /** A user with a home, a workspace, and no agents. */
 class User extends HookUser {
@@ -28,7 +28,7 @@ class User extends HookUser {
     return dataOf(await this.status('--json'))
   }
 
-  /** A run that goes on until it is ended. */
+  /** Starts a run that lasts until it is ended. */
   async run(...args: string[]): Promise<Running> {
     const script = 'echo 12345 > "$TMPDIR/file"; echo up; exec sleep 1000'
     const running = this.startStint(['run', ...args, '--', 'sh', '-c', script], { cwd: this.project })
@@ -52,7 +52,7 @@ const nothing = {
   without_hooks: [],
 }
 
-test('with no home and no root yet there is nothing, nothing to do, and nothing is made', async () => {
+test('without a home and a temp root there is nothing to show or to do, and nothing is made', async () => {
   await using world = new User()
   const data = await world.data()
   const page = readFileSync(join(projectRoot, 'docs/status.md'), 'utf8')
@@ -72,7 +72,7 @@ test('with no home and no root yet there is nothing, nothing to do, and nothing 
   expect(stdout).toBe('bin\nproject\nuser\n')
 })
 
-test('who holds what, which runs go on with how much, and which sessions are open', async () => {
+test('status shows who holds what, which runs are under way, and which sessions are open', async () => {
   await using world = new User()
   const running = await world.run('--session', 'mine', '--lock', '--purpose', 'a test')
   const store = filesystemStore({ home: world.home })
@@ -120,7 +120,7 @@ test('who holds what, which runs go on with how much, and which sessions are ope
   expect(data.findings).toEqual([])
 })
 
-test('each thing that somebody should look at is named with what to do, and gone when that is done', async () => {
+test('each problem is named with its fix, and gone when the fix is done', async () => {
   await using world = new User()
   plant(world, { ...ownIdentity(), pid: deadPid })
   mkdirSync(join(world.user, '.claude'))
@@ -145,7 +145,7 @@ test('each thing that somebody should look at is named with what to do, and gone
   ])
 })
 
-test('what is wrong with one part is a finding, and the rest is shown all the same', async () => {
+test('a part that cannot be looked at is a finding, and the rest is shown all the same', async () => {
   await using world = new User()
   await world.run('--session', 'mine', '--lock')
   const unsafe = join(world.tmp, 'elsewhere')
@@ -170,7 +170,7 @@ const inMount = (world: World, options: string, script: string): Promise<Finishe
   return world.unshare(['--mount'], 'sh', ['-c', line, process.execPath, stintBin])
 }
 
-test('it works on a full disk, and on a read-only one', async () => {
+test('status works on a full disk and on a read-only one', async () => {
   await using world = new User()
   const full = dataOf(
     await inMount(world, 'size=1m', 'head -c 2000000 /dev/zero > "$STINT_HOME/full" 2>/dev/null'),
@@ -183,7 +183,7 @@ test('it works on a full disk, and on a read-only one', async () => {
   expect(closed.sessions.states.damaged).toBe(1)
 })
 
-test('a scratch that is too large to be counted in time is at least so large', async () => {
+test('a scratch that is too large to be measured in time is shown with a lower bound', async () => {
   await using world = new User()
   const path = plant(world, ownIdentity())
   const { measureEntries } = await import('../../sweep/inventory/measure-entries.ts')
@@ -200,7 +200,7 @@ test('a scratch that is too large to be counted in time is at least so large', a
   }
 })
 
-test('--watch in a pipe prints a block at first and for each change, and none while only time goes by', async () => {
+test('--watch in a pipe prints a block at first and for each change, but not for a new age or size', async () => {
   await using world = new User()
   const watching = world.startStint(['status', '--watch', '--interval', '50ms', '--json'], {
     cwd: world.project,
@@ -225,14 +225,14 @@ test('--watch in a pipe prints a block at first and for each change, and none wh
     () => blocks().at(-1)?.runs.length === 0 && blocks().at(-1)?.workspaces.length === 0,
   )
   expect(blocks().length).toBeGreaterThan(seen)
-  // It has looked many more times than something has happened.
-  const lasting = blocks().map((data) => JSON.stringify(lastingPart(data)))
-  for (const [index, part] of lasting.entries()) expect(part).not.toBe(lasting[index - 1])
+  // It looks many more times than something happens: two blocks in a row always differ.
+  const stable = blocks().map((data) => JSON.stringify(stableFields(data)))
+  for (const [index, part] of stable.entries()) expect(part).not.toBe(stable[index - 1])
   process.kill(watching.pid, 'SIGINT')
   expect(await watching.finished).toMatchObject({ code: 130, stderr: '' })
 })
 
-test('--watch in a pipe without --json prints blocks of text without escapes, and ends when nobody reads the next', async () => {
+test('--watch in a pipe without --json prints plain blocks, and ends when the reader is gone', async () => {
   await using world = new User()
   const watching = world.start(
     'sh',
@@ -262,7 +262,7 @@ test('--watch in a pipe without --json prints blocks of text without escapes, an
   expect(stdout).not.toContain('\x1b')
 })
 
-test('what does not go together is said', async () => {
+test('options that do not go together are refused', async () => {
   await using world = new User()
   for (const args of [['--interval', '1s'], ['--watch', '--interval', '10ms'], ['extra']]) {
     const { code, stderr, stdout } = await world.status(...args)

@@ -3,8 +3,9 @@ import { dirname, isAbsolute } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isWithin } from '../../base/fs/paths.ts'
 import { findOnPath, ownHook } from '../hook-program.ts'
-import type { Installation } from '../inspect.ts'
+import { inspect, type Installation } from '../inspect.ts'
 import { readSettingsFile } from '../settings/settings-file.ts'
+import { agentTargets, targetsToInspect } from '../target.ts'
 import { switchesOf } from './switches.ts'
 
 export interface Problem {
@@ -45,6 +46,16 @@ export function examine(
     problems: [...problems.map((problem) => ({ problem, fix: again })), ...switched('off')],
     notes: switched('ask'),
   }
+}
+
+/** Examines every installation that can be seen from a workspace; git's hooks only if git is to be asked. */
+export function examineInstalled(workspace: string, askGit: boolean): (Installation & Finding)[] {
+  const targets = [
+    ...agentTargets(workspace),
+    ...(askGit ? targetsToInspect(['git'], undefined, workspace) : []),
+  ]
+  const installed = targets.map(inspect).filter(({ state }) => state !== 'absent')
+  return installed.map((installation) => ({ ...installation, ...examine(installation, workspace) }))
 }
 
 /** A hook may outlive its program: a package manager removes a version, a project is cleaned. */

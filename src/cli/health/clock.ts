@@ -1,25 +1,27 @@
 import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
-import type { ClaimedTarget } from '../../lease/index.ts'
-import { formatDuration } from '../../base/text/duration.ts'
 import { listIfReadable } from '../../base/fs/exists.ts'
+import { formatDuration } from '../../base/text/duration.ts'
 import { visibleText } from '../../base/text/escape.ts'
-import { bad, type Check, fine, poor } from '../health/check.ts'
+import type { ClaimedTarget } from '../../lease/index.ts'
+import { maxLineChars } from '../text/format.ts'
+import { type Check, fail, ok, warn } from './check.ts'
 
+/** Times in milliseconds since the epoch. */
 export interface ClockFacts {
-  /** What the wall clock says, in milliseconds since the epoch. */
+  /** The wall clock. */
   now: number
-  /** When the file system says that a file was made just then; undefined if none could be. */
+  /** The time that the file system gave a file made just now; undefined if none could be made. */
   fileTime?: number
-  /** What was written last in the home. */
+  /** The newest entry of the home. */
   newest?: { path: string; at: number }
-  /** How far the wall clock has gone back since a claim of this boot was made, as the clock that never jumps shows. */
+  /** How far the wall clock was set back since a claim of this boot was made, measured by the monotonic clock. */
   setBackMs: number
 }
 
-/** No stint was written before. */
+/** The first version of stint is younger than this. */
 const earliest = Date.UTC(2025, 0, 1)
-/** Others may write while we look, and clocks tick in steps. */
+/** Other processes may write meanwhile, and clocks tick in steps. */
 const toleranceMs = 5000
 
 export function judgeClock({ now, fileTime = now, newest, setBackMs }: ClockFacts): Check {
@@ -27,30 +29,31 @@ export function judgeClock({ now, fileTime = now, newest, setBackMs }: ClockFact
   const date = new Date(now).toISOString()
   const set =
     'Set it (`timedatectl set-ntp true`): ages and expiry are measured by it, across restarts and machines.'
-  if (now < earliest) return bad(name, `it says ${date}`, set)
+  if (now < earliest) return fail(name, `it says ${date}`, set)
   const skew = fileTime - now
   if (Math.abs(skew) > toleranceMs)
-    return poor(
+    return warn(
       name,
       `the file system of the home is ${span(Math.abs(skew))} ${skew > 0 ? 'ahead' : 'behind'}`,
       'Set both clocks by the same time server, or STINT_HOME to a local disk.',
     )
   if (setBackMs > toleranceMs)
-    return poor(name, `it was set back by ${span(setBackMs)} since this machine started`, set)
+    return warn(name, `it was set back by ${span(setBackMs)} since this machine started`, set)
   if (newest !== undefined && newest.at - now > toleranceMs)
-    return poor(
+    return warn(
       name,
-      `${visibleText(newest.path, 2000)} was written ${span(newest.at - now)} in the future: the clock was set back`,
+      `${visibleText(newest.path, maxLineChars)} was written ${span(newest.at - now)} in the future: the clock was set back`,
       set,
     )
-  return fine(name, date)
+  return ok(name, date)
 }
 
 const span = (ms: number): string => formatDuration(Math.round(ms / 1000) * 1000)
 
 /**
- * A claim has the time of both clocks. The monotonic one stands still while a machine sleeps, so the wall clock may have gained on it, but it cannot have
- * lost, unless it was set.
+ * How far the wall clock was set back since the claims of this boot were made, in milliseconds. A claim has the
+ * time of both clocks. The monotonic one stops while the machine is suspended, so the wall clock may gain on it,
+ * but loses only if it is set back.
  */
 export function setBackSince(targets: readonly ClaimedTarget[]): number {
   const lost = targets.flatMap(({ claims, observation: { now } }) =>
@@ -61,14 +64,14 @@ export function setBackSince(targets: readonly ClaimedTarget[]): number {
   return Math.max(0, ...lost)
 }
 
-/** More are not looked at: a clock that was set back shows in the first ones, too. */
-const lookedAt = 2000
+/** Entries of each directory to look at: if the clock was set back, the first ones show it, too. */
+const maxEntries = 2000
 
-/** The entry of these directories that was changed last. */
+/** Returns the newest entry of these directories of the home. */
 export function newestIn(home: string, directories: readonly string[]): ClockFacts['newest'] {
   const entries = directories.flatMap((directory) =>
     listIfReadable(join(home, directory))
-      .slice(0, lookedAt)
+      .slice(0, maxEntries)
       .map((name) => {
         const path = join(home, directory, name)
         return { path, at: lstatSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0 }

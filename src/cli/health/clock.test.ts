@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest'
+import type { Claim, ClaimedTarget } from '../../lease/index.ts'
+import { judgeClock, setBackSince } from './clock.ts'
+
+const now = Date.UTC(2026, 5, 1)
+
+test.each([
+  ['right', { now, setBackMs: 0, fileTime: now - 3, newest: { path: '/h/x', at: now - 5 } }, 'ok'],
+  ['before the first stint', { now: 0, setBackMs: 0 }, 'fail'],
+  ['different from that of the file system', { now, setBackMs: 0, fileTime: now + 3_600_000 }, 'warn'],
+  ['set back since the boot', { now, setBackMs: 7_200_000 }, 'warn'],
+  ['older than a file', { now, setBackMs: 0, newest: { path: '/h/x', at: now + 60_000 } }, 'warn'],
+])('clock: %s', (_, facts, level) => {
+  expect(judgeClock(facts).level).toBe(level)
+})
+
+test('a claim of this boot shows how far the clock was set back; a machine that slept shows nothing', () => {
+  const clock = 'boot'
+  const target = (wall: number, mono: number, of = clock): ClaimedTarget => ({
+    key: '',
+    workspace: '',
+    claims: [{ clock: of, refreshed_at: 1_000_000, mono: 500 } as Claim],
+    observation: { now: { wall, mono, clock }, liveness: () => 'alive' },
+  })
+  expect(setBackSince([])).toBe(0)
+  expect(setBackSince([target(1_010_000, 10_500)])).toBe(0)
+  expect(setBackSince([target(950_000, 10_500)])).toBe(60_000)
+  expect(setBackSince([target(9_000_000, 10_500)])).toBe(0)
+  expect(setBackSince([target(950_000, 10_500, 'another boot')])).toBe(0)
+})

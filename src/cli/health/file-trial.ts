@@ -1,0 +1,193 @@
+import {
+  closeSync,
+  fsyncSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { errorCode, errorMessage } from '../../base/errors/stint-error.ts'
+import { ownDirectoryProblem } from '../../base/fs/own-directory.ts'
+import { createPrivateFile, makePrivateDirectory } from '../../base/fs/private-file.ts'
+import { removeTree } from '../../base/fs/remove-tree.ts'
+import { ulid } from '../../base/text/id.ts'
+import { createScratch } from '../../scratch/index.ts'
+import { type Check, fail, ok, warn } from './check.ts'
+import { type DirectoryRole, directoryVariable } from './directory.ts'
+import { nearestDirectory } from './file-system.ts'
+import { judgeListing, tryListing } from './listing-trial.ts'
+
+/** What stint asks of a file system. */
+type Ability = 'create' | 'modes' | 'rename' | 'symlink' | 'link' | 'sync'
+
+/** What went wrong with each ability; those that work are missing. */
+export type FileTrial = Partial<Record<Ability, string>>
+
+/** Tries what the home must be able to do, there or where it would be made. `fileTime` is the file system's clock. */
+export async function tryHome(home: string): Promise<{ checks: Check[]; fileTime: number }> {
+  return inTrialDirectory(nearestDirectory(home), async (directory) => {
+    const files = judgeFiles('home', tryFiles(directory))
+    mkdirSync(join(directory, 'now'))
+    const fileTime = lstatSync(join(directory, 'now')).mtimeMs
+    const isUsable = files.level !== 'fail'
+    return { checks: isUsable ? [files, judgeListing(await tryListing(directory))] : [files], fileTime }
+  })
+}
+
+/** Tries what the temp directory must be able to do, in a scratch like that of any run. */
+export function tryTemp(): Check {
+  const scratch = createScratch({ command: 'stint doctor' })
+  try {
+    return judgeFiles('temp', tryFiles(scratch.dir('trial')))
+  } finally {
+    scratch.remove()
+  }
+}
+
+const trialPrefix = '.stint-doctor-'
+/** No trial takes this long: an older directory was left by a doctor that was killed. */
+const abandonedMs = 60_000
+
+/** Calls `act` with an empty directory, and removes the directory however that ends. */
+async function inTrialDirectory<Result>(
+  parent: string,
+  act: (directory: string) => Promise<Result>,
+): Promise<Result> {
+  removeAbandonedTrials(parent)
+  const directory = join(parent, `${trialPrefix}${ulid()}`)
+  makePrivateDirectory(directory)
+  const remove = (): void => void removeTree(directory)
+  process.once('exit', remove)
+  try {
+    return await act(directory)
+  } finally {
+    process.off('exit', remove)
+    remove()
+  }
+}
+
+function removeAbandonedTrials(parent: string): void {
+  for (const name of readdirSync(parent).filter((each) => each.startsWith(trialPrefix))) {
+    const path = join(parent, name)
+    const stat = lstatSync(path, { throwIfNoEntry: false })
+    if (stat === undefined || ownDirectoryProblem(stat) !== undefined) continue
+    if (Date.now() - stat.mtimeMs > abandonedMs) removeTree(path, { inode: stat.ino })
+  }
+}
+
+/** Tries each ability in an empty directory: the name of a file system says little about what it does. */
+function tryFiles(directory: string): FileTrial {
+  const at = (name: string): string => join(directory, name)
+  const tries: Readonly<Record<Ability, () => string | undefined>> = {
+    create() {
+      createPrivateFile(at('file'), 'one')
+      return takenTwice(() => createPrivateFile(at('file'), 'two')) ?? unlessHolds(at('file'), 'one')
+    },
+    modes() {
+      makePrivateDirectory(at('directory'))
+      const [file, inner] = [at('file'), at('directory')].map((path) => lstatSync(path).mode & 0o777)
+      if (file === 0o600 && inner === 0o700) return undefined
+      return `a private file has mode ${file?.toString(8)}, a private directory ${inner?.toString(8)}`
+    },
+    rename() {
+      createPrivateFile(at('next'), 'next')
+      renameSync(at('next'), at('file'))
+      mkdirSync(at('directory/full'), { recursive: true })
+      renameSync(at('directory'), at('moved'))
+      return unlessHolds(at('file'), 'next')
+    },
+    symlink() {
+      // As long as the record of a claim can be.
+      const target = JSON.stringify({ text: 'ä "'.repeat(250) })
+      symlinkSync(target, at('link'))
+      const isSame = readlinkSync(at('link')) === target
+      return (
+        takenTwice(() => symlinkSync('other', at('link'))) ??
+        (isSame ? undefined : 'a link does not read back as it was made')
+      )
+    },
+    link() {
+      linkSync(at('file'), at('second'))
+      const isCounted = statSync(at('file')).nlink === 2
+      return (
+        takenTwice(() => linkSync(at('file'), at('second'))) ??
+        (isCounted ? undefined : 'a second name is not counted')
+      )
+    },
+    sync() {
+      for (const path of [at('file'), directory]) {
+        const fd = openSync(path, 'r')
+        try {
+          fsyncSync(fd)
+        } finally {
+          closeSync(fd)
+        }
+      }
+      return undefined
+    },
+  }
+  const problems = Object.entries(tries).map(([name, attempt]) => [name, problemOf(attempt)] as const)
+  return Object.fromEntries(problems.filter(([, problem]) => problem !== undefined))
+}
+
+function problemOf(attempt: () => string | undefined): string | undefined {
+  try {
+    return attempt()
+  } catch (error) {
+    return errorCode(error) ?? errorMessage(error)
+  }
+}
+
+/** The problem if a name can be taken twice: of two processes that create one file, exactly one must win. */
+function takenTwice(create: () => void): string | undefined {
+  try {
+    create()
+  } catch (error) {
+    if (errorCode(error) === 'EEXIST') return undefined
+    throw error
+  }
+  return 'the same name can be taken twice'
+}
+
+const unlessHolds = (path: string, text: string): string | undefined =>
+  readFileSync(path, 'utf8') === text ? undefined : 'a file does not read back as it was written'
+
+const meanings: Readonly<Record<Ability, string>> = {
+  create: 'files cannot be made there',
+  modes: 'files there cannot be made private',
+  rename: 'files there cannot be replaced in one step',
+  symlink: 'there are no symbolic links, which leases are made of',
+  link: 'there are no hard links: a fork copies what it could share',
+  sync: 'nothing there can be made durable',
+}
+
+/** Abilities without which nothing works, and those without which something is lost. */
+const needed: Readonly<Record<DirectoryRole, readonly Ability[]>> = {
+  home: ['create', 'rename', 'symlink', 'sync'],
+  temp: ['create', 'rename'],
+}
+const wanted: Readonly<Record<DirectoryRole, readonly Ability[]>> = {
+  home: ['modes', 'link'],
+  temp: ['modes'],
+}
+
+export function judgeFiles(role: DirectoryRole, trial: FileTrial): Check {
+  const name = `${role} files`
+  const isFull = Object.values(trial).some((problem) => ['ENOSPC', 'EDQUOT'].includes(problem))
+  const fix = isFull
+    ? 'Free some space there; `stint sweep` removes what dead runs left.'
+    : `Set ${directoryVariable[role]} to a directory of yours on a local disk.`
+  const describe = (ability: Ability): string => `${meanings[ability]} (${trial[ability]})`
+  const missing = needed[role].find((ability) => trial[ability] !== undefined)
+  if (missing !== undefined) return fail(name, describe(missing), fix)
+  const lost = wanted[role].find((ability) => trial[ability] !== undefined)
+  if (lost !== undefined) return warn(name, describe(lost), fix)
+  return ok(name, `${[...needed[role], ...wanted[role]].join(', ')}: tried, all work`)
+}
