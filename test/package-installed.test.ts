@@ -1,7 +1,9 @@
-import { chmodSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { version } from '../src/cli/version.ts'
+import { registerConformance, storeConformance } from '../src/testing/index.ts'
+import { blocksOf } from './support/doc-blocks.ts'
 import { manifest, PackageConsumer, succeeded } from './support/package-consumer.ts'
 import { projectRoot } from './support/world.ts'
 
@@ -47,4 +49,27 @@ test('npx finds the binary inside the project itself', async () => {
   const args = ['--no-install', 'stint', '--version']
   const { code, stdout } = await consumer.start('npx', args, { cwd: projectRoot }).finished
   expect({ code, stdout }).toEqual({ code: 0, stdout: `${version}\n` })
+})
+
+test('a driver that is written outside compiles, and passes both conformance suites', async () => {
+  const project = join(consumer.path, 'driver')
+  cpSync(join(projectRoot, 'examples/driver'), project, { recursive: true })
+  const tools = join(projectRoot, 'node_modules')
+  const compile = [join(tools, 'typescript/bin/tsc'), '-p', project, '--typeRoots', join(tools, '@types')]
+  succeeded(await consumer.run(process.execPath, compile))
+  const { stdout } = succeeded(await consumer.run(process.execPath, ['driver/out/conformance.test.js']))
+  const place = (): never => expect.unreachable()
+  const cases = registerConformance(place).length + storeConformance(place).length
+  expect(stdout).toMatch(new RegExp(`^# pass ${cases}$`, 'm'))
+})
+
+test('the code in docs/drivers.md is that of the example, which stays small', () => {
+  const names = ['memory-store.ts', 'memory-register.ts', 'conformance.test.ts']
+  const source = names
+    .map((name) => readFileSync(join(projectRoot, 'examples/driver', name), 'utf8'))
+    .join('')
+  const quoted = blocksOf('docs/drivers.md').filter(({ language }) => language === 'ts')
+  expect(quoted.length).toBeGreaterThan(2)
+  for (const { code } of quoted) expect(source).toContain(code.trimEnd())
+  expect(source.split('\n').length).toBeLessThan(300)
 })

@@ -1,5 +1,11 @@
-import { type Liveness, liveness, parseIdentity } from '../base/process/liveness.ts'
+import { type Liveness, liveness, ownIdentity, parseIdentity } from '../base/process/liveness.ts'
+import type { SessionHold } from './driver.ts'
 import type { Holder, SessionState } from './store.ts'
+
+/** This process as the holder of a session. `epoch` must be higher than that of every holder before it. */
+export function newHolder({ kind, purpose }: SessionHold, epoch: number, now = Date.now()): Holder {
+  return { process: ownIdentity(), since: now, beat: now, kind, purpose, epoch }
+}
 
 /** A holder read from stored JSON, which may be damaged; undefined if it is invalid. */
 export function parseHolder(value: unknown, epoch: number): Holder | undefined {

@@ -42,10 +42,12 @@ export {
   holderStanding,
   type HolderStanding,
   type LockStanding,
+  newHolder,
   parseHolder,
   sessionState,
   silenceMs,
 } from './holder.ts'
+export type { LogName } from './log/log-end.ts'
 export {
   attestedBy,
   type Facts,
@@ -54,6 +56,7 @@ export {
   parseManifest,
   type Revision,
   revised,
+  summarize,
 } from './manifest.ts'
 export { checkEventType } from './new-entry.ts'
 export {

@@ -1,14 +1,16 @@
 import { type AuditCheckpoint, furthestCheckpoint } from './log/audit-checkpoint.ts'
 import { isCount, isOptional, isString } from '../base/text/fields.ts'
 import type { SecretRef } from '../secrets/index.ts'
+import type { SessionSummary } from './store.ts'
 
-/** The identity of a session, and everything that has happened to it as a whole, oldest first. Keys that are not ours survive. */
+/** The identity of a session and its history. Keys that this version does not know are kept. */
 export interface Manifest {
   schema: 1
   session_id: string
   /** The store that wrote it, and the only one that may resume it. */
   store: string
   created_at: string
+  /** What happened to the session as a whole, oldest first. */
   revisions: Revision[]
   [more: string]: unknown
 }
@@ -22,20 +24,20 @@ export interface Revision {
   workspace?: string
   mode?: string
   secrets?: SecretRef[]
-  /** Who opened it. */
+  /** The process and the machine that opened it. */
   pid?: number
   host?: string
-  /** A close's: where the logs end. */
+  /** Where the logs end: in a close, fork, repair or import. */
   seq?: number
   crc?: string
   audit?: AuditCheckpoint
   turns?: number
-  /** A fork's: what it was forked from. Of one that came from elsewhere: what it was there, and in which store. */
+  /** What a fork was forked from; what an imported session was called, and in which store. */
   from?: { session_id: string; seq: number; store?: string }
   [more: string]: unknown
 }
 
-/** What the revisions, newest last, say now. */
+/** What the newest revisions say. */
 export interface Facts {
   tool?: string
   title?: string
@@ -52,7 +54,7 @@ export const newManifest = (sessionId: string, store: string, now: number): Mani
   revisions: [],
 })
 
-/** The same with one more revision. */
+/** Returns the manifest with one more revision. */
 export function revised(manifest: Manifest, now: number, revision: Omit<Revision, 'rev' | 'at'>): Manifest {
   const rev = (manifest.revisions.at(-1)?.rev ?? 0) + 1
   const next = { rev, at: new Date(now).toISOString(), ...revision } as Revision
@@ -71,14 +73,28 @@ export function factsOf({ revisions }: Manifest): Facts {
   return facts
 }
 
-/** How far the journal is known to have come, and the audit log: each close attests it, and each fork, repair and import. */
+/** The summary of a session, from its manifest and what only its driver knows. `lastAt`: the time of the last record. */
+export function summarize(
+  manifest: Manifest,
+  {
+    lastAt,
+    ...known
+  }: Pick<SessionSummary, 'state' | 'turns' | 'records' | 'bytes' | 'holder'> & { lastAt?: number },
+): SessionSummary {
+  const { tool, title, workspace } = factsOf(manifest)
+  const createdAt = Date.parse(manifest.created_at)
+  const { session_id: id, store } = manifest
+  return { id, store, tool, title, workspace, createdAt, lastAt: lastAt ?? createdAt, ...known }
+}
+
+/** How far both logs must reach: closes, forks, repairs and imports attest it. */
 export function attestedBy({ revisions }: Manifest): { seq: number; audit: AuditCheckpoint | undefined } {
   let most = 0
   for (const { seq = 0 } of revisions) most = Math.max(most, seq)
   return { seq: most, audit: furthestCheckpoint(revisions.map(({ audit }) => audit)) }
 }
 
-/** A manifest from a file somebody may have damaged; undefined if it is none. */
+/** A manifest read from stored JSON, which may be damaged; undefined if it is invalid. */
 export function parseManifest(text: string): Manifest | undefined {
   let value: unknown
   try {

@@ -133,9 +133,12 @@ export interface NewAudit {
 }
 
 export interface SnapshotPolicy {
-  /** At every turn, or only when `snapshot` is called. A close always takes one. `critical` and `never` mean the same. */
-  at: 'turn' | 'critical' | 'never'
-  /** Only when the journal has grown by this much, or by this many records, since the last. Zeros: at every turn. */
+  /**
+   * `turn`: a turn takes a snapshot if enough was written. `never`: a turn takes none. A call of `snapshot` and a close
+   * always take one. `critical` is an older name of `never`.
+   */
+  at: 'turn' | 'never' | 'critical'
+  /** How much must have been written since the last snapshot, in bytes or in records. Zeros: one at every turn. */
   minBytes: number
   minRecords: number
 }

@@ -1,5 +1,64 @@
-/** One thing a driver must do; give it to any test runner. */
+import { equal, ok } from 'node:assert/strict'
+import type { SessionStore } from '../session/index.ts'
+
+/** One thing that a driver must do; run it with any test runner. */
 export interface ConformanceCase {
   title: string
   run: () => Promise<void>
+}
+
+/** A set of sessions for one case, empty at first. */
+export interface StorePlace {
+  /** Opens a store on these sessions. Each call returns another store, as if in another process. */
+  open(): SessionStore | Promise<SessionStore>
+  /** Makes a session look as if another kind of store had written it: changes `store` in its manifest. */
+  disown(id: string): void | Promise<void>
+  /** Adds a key to the manifest of a session, as a later version of stint might. */
+  addToManifest(id: string, key: string, value: unknown): void | Promise<void>
+  /** False if the driver keeps no snapshots: then a resume replays everything. */
+  snapshots?: boolean
+}
+
+/** A case of the store suite: its title, and what it does with a store and its place. */
+export type StoreCase = [title: string, run: (store: SessionStore, place: StorePlace) => Promise<void>]
+
+/** The code of the error with which a promise rejects. */
+export async function codeOf(failing: Promise<unknown>): Promise<string> {
+  try {
+    await failing
+  } catch (error) {
+    const { code, message } = error as { code?: unknown; message: string }
+    ok(typeof code === 'string', `fails without a code: ${message}`)
+    return code
+  }
+  return 'no error'
+}
+
+/** Asserts that all of these promises reject with this code. */
+export async function rejects(code: string, ...failing: Promise<unknown>[]): Promise<void> {
+  // Awaited together: a promise that rejects while another one is awaited would count as unhandled.
+  for (const each of await Promise.all(failing.map(codeOf))) equal(each, code)
+}
+
+export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = []
+  for await (const item of items) all.push(item)
+  return all
+}
+
+/** Returns a generator of numbers below a bound; equal seeds give equal numbers. */
+export function randomFrom(seed: number): (below: number) => number {
+  let state = seed
+  return (below) => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff
+    return (state >> 8) % below
+  }
+}
+
+/** Polls until a condition holds. The time limit only ends a case that would hang. */
+export async function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
+  for (const end = Date.now() + 60_000; !(await condition());) {
+    ok(Date.now() < end, `still not so: ${what}`)
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
 }

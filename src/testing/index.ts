@@ -1,9 +1,8 @@
 /**
- * What every register and store must do, for any test runner.
+ * The conformance suites that every register and every session store must pass, for any test runner.
  *
  * @module stint/testing
  */
-export type { ConformanceCase } from './conformance-case.ts'
+export type { ConformanceCase, StorePlace } from './conformance-case.ts'
 export { registerConformance } from './register-conformance.ts'
 export { storeConformance } from './store-conformance.ts'
-export type { StorePlace } from './store-conformance/store-case.ts'

@@ -1,10 +1,9 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { asyncRegister, type Register, syncRegister } from '../lease/index.ts'
-import type { ConformanceCase } from './conformance-case.ts'
-import { until } from './until.ts'
+import { type ConformanceCase, until } from './conformance-case.ts'
 
 /**
- * What every register must do, for whoever writes the next driver.
+ * The cases that every lease register must pass. `open` is called once for each case and returns an empty register.
  *
  * @example
  * for (const { title, run } of registerConformance(() => myRegister())) test(title, run)
@@ -40,7 +39,7 @@ export function registerConformance(open: () => Register | Promise<Register>): C
       },
     ],
     [
-      'long after it was overtaken, a swap still changes nothing',
+      'a swap from an epoch that was overtaken long ago changes nothing',
       async (register) => {
         for (let epoch = 0; epoch < 50; epoch++)
           equal(await swap(register, 'k', epoch, String(epoch)), epoch + 1)
@@ -49,7 +48,7 @@ export function registerConformance(open: () => Register | Promise<Register>): C
       },
     ],
     [
-      'texts come back as they were, long ones and odd ones, too',
+      'a text is read back unchanged, however long and whatever its characters',
       async (register) => {
         for (const text of ['{}', 'ü 🙂 \n\t"\\/', 'x'.repeat(1023), 'é'.repeat(2500), '{'.repeat(100_000)]) {
           const { epoch } = await read(register, 'k')
@@ -59,7 +58,7 @@ export function registerConformance(open: () => Register | Promise<Register>): C
       },
     ],
     [
-      'a read that is told what was known shows what is there now',
+      'a read with a known entry returns what the register holds now',
       async (register) => {
         const readKnowing = (epoch: number, text: string) =>
           asyncRegister(register).read('k', { epoch, text })
@@ -76,7 +75,7 @@ export function registerConformance(open: () => Register | Promise<Register>): C
       },
     ],
     [
-      'a watcher hears of changes, and can be stopped twice',
+      'a watcher is called when a key changes, and stopping it twice does no harm',
       async (register) => {
         if (register.watch === undefined) return
         await swap(register, 'k', 0, 'one')
@@ -85,8 +84,8 @@ export function registerConformance(open: () => Register | Promise<Register>): C
           heard = true
         })
         let epoch = 1
-        // It may begin to look a moment later: there is always another change to hear of.
-        await until('the watcher has heard of a change', async () => {
+        // A watcher may start with a delay, so make changes until it is called.
+        await until('the watcher is called', async () => {
           epoch = (await swap(register, 'k', epoch, `text ${epoch}`)) ?? epoch
           return heard
         }).finally(stop)
@@ -94,7 +93,7 @@ export function registerConformance(open: () => Register | Promise<Register>): C
       },
     ],
     [
-      'keys are apart, and all of them are listed',
+      'keys do not affect each other, and all of them are listed',
       async (register) => {
         await swap(register, 'a', 0, 'A')
         await swap(register, 'b', 0, 'B')
@@ -103,7 +102,7 @@ export function registerConformance(open: () => Register | Promise<Register>): C
       },
     ],
     [
-      'of many swaps from one epoch, at most one says that it won, and exactly one has',
+      'of many swaps from one epoch exactly one wins, and no other reports that it won',
       async (register) => {
         for (let epoch = 0; epoch < 20; epoch++) {
           const tries = Array.from({ length: 8 }, (_, i) => swap(register, 'k', epoch, `${epoch}-${i}`))
@@ -116,7 +115,7 @@ export function registerConformance(open: () => Register | Promise<Register>): C
       },
     ],
     [
-      'counting by read and swap loses no count',
+      'counters that read and swap concurrently lose no count',
       async (register) => {
         const count = async (writer: string) => {
           for (let done = 0, tries = 0; done < 10; tries++) {
@@ -126,12 +125,12 @@ export function registerConformance(open: () => Register | Promise<Register>): C
           }
         }
         await Promise.all(['a', 'b', 'c', 'd', 'e', 'f'].map(count))
-        // A swap that was won and overtaken at once may be made again: then there is one more.
+        // A swap that won and was overtaken at once reports a loss and is repeated: the count may be higher.
         ok(Number.parseInt((await read(register, 'k')).text ?? '') >= 60)
       },
     ],
     [
-      'it says when a text was written, by its own clock, which does not run backwards',
+      'it reports when a text was written, by its own clock, which does not run backwards',
       async (register) => {
         const before = await asyncRegister(register).now()
         await swap(register, 'k', 0, 'text')
@@ -142,7 +141,7 @@ export function registerConformance(open: () => Register | Promise<Register>): C
       },
     ],
     [
-      'what one form writes the other reads, where there are two',
+      'if it has a synchronous form, each form reads what the other has written',
       async (register) => {
         if (register.performSync === undefined) return
         equal(syncRegister(register).swap('k', 0, 'sync'), 1)

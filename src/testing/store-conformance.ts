@@ -1,4 +1,4 @@
-import type { ConformanceCase } from './conformance-case.ts'
+import type { ConformanceCase, StorePlace } from './conformance-case.ts'
 import { actCases } from './store-conformance/act-cases.ts'
 import { eventCases } from './store-conformance/event-cases.ts'
 import { forkCases } from './store-conformance/fork-cases.ts'
@@ -6,11 +6,11 @@ import { lockCases } from './store-conformance/lock-cases.ts'
 import { secretCases } from './store-conformance/secret-cases.ts'
 import { sessionCases } from './store-conformance/session-cases.ts'
 import { slotCases } from './store-conformance/slot-cases.ts'
-import type { StorePlace } from './store-conformance/store-case.ts'
 import { visitCases } from './store-conformance/visit-cases.ts'
 
 /**
- * What every session store must do, for whoever writes the next driver. `makePlace` is called once a case, and gives an empty set of sessions.
+ * The cases that every session store must pass. `makePlace` is called once for each case and returns an empty set of
+ * sessions.
  *
  * @example
  * for (const { title, run } of storeConformance(() => myPlace())) test(title, run)

@@ -7,7 +7,7 @@ import { PostgresServer } from '../../../test/support/postgres.ts'
 import { PostgresSessions } from '../../../test/support/postgres-sessions.ts'
 import { projectRoot } from '../../../test/support/world.ts'
 import type { Session } from '../../session/session.ts'
-import { until } from '../../testing/until.ts'
+import { until } from '../../testing/conformance-case.ts'
 import { migrate } from '../migrate.ts'
 import { postgresStore } from './driver.ts'
 

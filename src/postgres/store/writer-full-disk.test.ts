@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { PostgresServer } from '../../../test/support/postgres.ts'
 import { migrate } from '../migrate.ts'
-import { until } from '../../testing/until.ts'
+import { until } from '../../testing/conformance-case.ts'
 import { postgresStore } from './driver.ts'
 
 /** Does not get smaller. */

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { World } from '../../../test/support/world.ts'
 import { storeConformance } from '../../testing/store-conformance.ts'
-import type { StorePlace } from '../../testing/store-conformance/store-case.ts'
+import type { StorePlace } from '../../testing/conformance-case.ts'
 import { filesystemStore } from './store.ts'
 
 let world: World

@@ -1,7 +1,7 @@
 import { fileRegister, type RegisterEntry, syncRegister } from '../../lease/index.ts'
-import { liveness, ownIdentity } from '../../base/process/liveness.ts'
+import { liveness } from '../../base/process/liveness.ts'
 import { codedError, StintError } from '../../base/errors/stint-error.ts'
-import { type LockStanding } from '../holder.ts'
+import { type LockStanding, newHolder } from '../holder.ts'
 import { sessionFenced, sessionLocked } from '../session-errors.ts'
 import type { Holder } from '../store.ts'
 import { confirmTouch, type Touch, touchSession } from './index/index-touch.ts'
@@ -60,8 +60,7 @@ export class SessionLock {
       const epoch = Math.max(held.epoch, before?.epoch ?? 0, request.highestEpoch) + 1
       if (!isEpoch(epoch))
         throw new StintError('HOME_UNSAFE', `session ${session} has a file of an epoch that never existed`)
-      const { kind, purpose } = request
-      const holder: Holder = { process: ownIdentity(), since: now, beat: now, kind, purpose, epoch }
+      const holder = newHolder(request, epoch, now)
       const record = { holder, epoch, ends: undefined }
       const touch = touchSession(directory, epoch)
       const won = swapLock(register, held.epoch, formatLockRecord(session, record))

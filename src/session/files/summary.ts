@@ -6,7 +6,7 @@ import type { LogRecord } from '../log/record.ts'
 import type { Disk } from '../../base/fs/disk.ts'
 import { liveness } from '../../base/process/liveness.ts'
 import { sessionState } from '../holder.ts'
-import { factsOf, type Manifest } from '../manifest.ts'
+import { type Manifest, summarize } from '../manifest.ts'
 import type { SessionState, SessionSummary } from '../store.ts'
 import { isMarkedDamaged } from './damage-marker.ts'
 import { type SessionLockRecord, lockStanding } from './lock-record.ts'
@@ -24,23 +24,15 @@ export interface Look {
 /** Reads it from the session's own files. */
 export function readSummary(disk: Disk, paths: SessionPaths, manifest: Manifest): Look {
   const lock = SessionLock.look(paths.root)
-  const { tool, title, workspace } = factsOf(manifest)
   const last = lastRecord(logsOf(disk, paths).journal)
-  const createdAt = Date.parse(manifest.created_at)
-  const summary: SessionSummary = {
-    id: manifest.session_id,
-    store: manifest.store,
+  const summary = summarize(manifest, {
     state: sessionStateOf(lock, isMarkedDamaged(disk, paths)),
-    tool,
-    title,
-    workspace,
-    createdAt,
-    lastAt: last?.at ?? createdAt,
+    lastAt: last?.at,
     turns: turnsOf(disk, paths),
     records: last?.seq ?? 0,
     bytes: sizeOf(paths),
     holder: lock?.holder,
-  }
+  })
   return { summary, epoch: lock?.epoch ?? 0 }
 }
 

@@ -1,7 +1,7 @@
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
-import { codeOf, collect, rejects, type StoreCase } from './store-case.ts'
+import { codeOf, collect, rejects, type StoreCase } from '../conformance-case.ts'
 
-/** The audit log, and acts that are recorded before and after. */
+/** The audit log, and acts that are recorded before and after they are performed. */
 export const actCases: StoreCase[] = [
   [
     'the audit log is a chain of numbered lines that verifies',
@@ -33,7 +33,7 @@ export const actCases: StoreCase[] = [
     },
   ],
   [
-    'an intent is there before the act, its outcome after',
+    'an intent is recorded before the act, its outcome after it',
     async (store) => {
       await using session = await store.create()
       const seen = async (): Promise<unknown[]> =>
@@ -52,7 +52,7 @@ export const actCases: StoreCase[] = [
     },
   ],
   [
-    'an act with a key is done once, also after a resume, and gives what it gave',
+    'an act with a key is performed once, even after a resume, and returns its recorded result',
     async (store, place) => {
       const session = await store.create()
       let times = 0
@@ -69,7 +69,7 @@ export const actCases: StoreCase[] = [
     },
   ],
   [
-    'of many at once with one key, one acts, and all get its result',
+    'of many concurrent acts with one key one is performed, and all return its result',
     async (store) => {
       await using session = await store.create()
       let times = 0
@@ -88,7 +88,7 @@ export const actCases: StoreCase[] = [
     },
   ],
   [
-    'an act that failed is told to the caller as it failed, and not done again unless asked',
+    'an act that failed throws its own error, and is not performed again unless asked',
     async (store) => {
       await using session = await store.create()
       const failure = Object.assign(new Error('no money'), { code: 'BROKE' })
@@ -107,7 +107,7 @@ export const actCases: StoreCase[] = [
     },
   ],
   [
-    'an act whose outcome nobody recorded is uncertain until somebody settles it',
+    'an act without a recorded outcome is uncertain until it is settled',
     async (store, place) => {
       const session = await store.create()
       await session.audit({ action: 'pay', subject: 'rent', phase: 'intent', act: 'act_1', key: 'k' })
@@ -137,7 +137,7 @@ export const actCases: StoreCase[] = [
     },
   ],
   [
-    'an act within itself is refused rather than waited for, and whatever is thrown is recorded',
+    'an act that is started within itself is refused, and any thrown value is recorded',
     async (store) => {
       await using session = await store.create()
       const inner = session.act({ action: 'pay', key: 'k' }, () =>

@@ -1,6 +1,6 @@
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import type { Session } from '../../session/index.ts'
-import { collect, rejects, type StoreCase } from './store-case.ts'
+import { collect, rejects, type StoreCase } from '../conformance-case.ts'
 
 const datas = async (session: Session): Promise<unknown[]> =>
   (await collect(session.events())).map(({ data }) => data)
@@ -8,7 +8,7 @@ const datas = async (session: Session): Promise<unknown[]> =>
 /** Forks. */
 export const forkCases: StoreCase[] = [
   [
-    'a fork has everything up to a record, and needs nothing of the original',
+    'a fork has everything up to a record, and outlives the original',
     async (store, place) => {
       const session = await store.create({ id: 'origin', title: 'T', tool: 'test' })
       const slot = session.slot('s', { version: '1', initial: 0 })
@@ -36,7 +36,7 @@ export const forkCases: StoreCase[] = [
     },
   ],
   [
-    'without a record, a fork has all of it; with 0, nothing; beyond the end, it is refused',
+    'a fork has all records by default, none with at: 0, and is refused beyond the end',
     async (store) => {
       await using session = await store.create()
       for (let i = 1; i <= 3; i++) await session.append({ type: 'note', data: i })
@@ -52,7 +52,7 @@ export const forkCases: StoreCase[] = [
     },
   ],
   [
-    'both go on, and neither sees what the other does',
+    'the original and its fork go on separately',
     async (store) => {
       await using session = await store.create()
       await session.append({ type: 'note', data: 'shared' })
@@ -76,7 +76,7 @@ export const forkCases: StoreCase[] = [
     },
   ],
   [
-    'an act that was settled before the fork is not done again in it',
+    'an act that was settled before the fork is not performed again in it',
     async (store) => {
       await using session = await store.create()
       equal(await session.act({ action: 'pay', key: 'k' }, () => 1), 1)

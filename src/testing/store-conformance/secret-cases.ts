@@ -1,8 +1,8 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { ulid } from '../../base/text/id.ts'
-import { collect, type StoreCase } from './store-case.ts'
+import { collect, type StoreCase } from '../conformance-case.ts'
 
-/** A variable with a secret in it, for as long as `use` takes. */
+/** Sets an environment variable to a new secret while `use` runs. */
 async function withSecret(use: (name: string, value: string) => Promise<void>): Promise<void> {
   const name = `STINT_TEST_${ulid()}`
   const value = `s3cret/${ulid()}+ä"\\`
@@ -17,7 +17,7 @@ async function withSecret(use: (name: string, value: string) => Promise<void>): 
 /** Secrets. */
 export const secretCases: StoreCase[] = [
   [
-    'a secret that was resolved is given to the program, and written as its name',
+    'a resolved secret reaches the program, and is written as its name',
     async (store) => {
       await withSecret(async (name, value) => {
         const session = await store.create({ title: 'T' })
@@ -38,7 +38,7 @@ export const secretCases: StoreCase[] = [
     },
   ],
   [
-    'references that a session names are resolved again when it is resumed',
+    'the references in a manifest are resolved again by a resume',
     async (store, place) => {
       await withSecret(async (name, value) => {
         const session = await store.create({ secrets: [{ kind: 'env', name }], title: value })
@@ -54,7 +54,7 @@ export const secretCases: StoreCase[] = [
     },
   ],
   [
-    'a visitor keeps its secrets out as well, whether it writes itself or leaves it to another',
+    'a visitor keeps its secrets out, whether it writes directly or through the spool',
     async (store, place) => {
       const other = await place.open()
       const ref = { kind: 'env', name: 'VISITOR_KEY' } as const

@@ -1,13 +1,12 @@
 import { deepEqual, equal, match, notEqual, ok, rejects as fails } from 'node:assert/strict'
-import { until } from '../until.ts'
-import { collect, rejects, type StoreCase } from './store-case.ts'
+import { collect, rejects, type StoreCase, until } from '../conformance-case.ts'
 
 const badIds = ['', '.', '..', 'a/b', '../a', '.hidden', 'a\0b', 'x'.repeat(300), '🙂', 'a b', 'ä']
 
-/** Sessions as a whole: made, named, listed, closed, removed. */
+/** Sessions as a whole: created, named, listed, closed, removed. */
 export const sessionCases: StoreCase[] = [
   [
-    'an annotation is a text, and says nothing but what a session is called, where it works and how',
+    'an annotation changes title, workspace and mode, each a string, and nothing else',
     async (store) => {
       const session = await store.create()
       await rejects(
@@ -25,7 +24,7 @@ export const sessionCases: StoreCase[] = [
     },
   ],
   [
-    'a session gets an id of its own, or the one it is given',
+    'a session gets a new id, or the one it is given',
     async (store) => {
       await using minted = await store.create()
       match(minted.id, /^ses_[0-9A-HJKMNP-TV-Z]{26}$/)
@@ -36,7 +35,7 @@ export const sessionCases: StoreCase[] = [
     },
   ],
   [
-    'an id that could be anything but a name is refused, and nothing is made of it',
+    'an invalid id is refused everywhere, and creates nothing',
     async (store) => {
       for (const id of badIds)
         await rejects(
@@ -57,7 +56,7 @@ export const sessionCases: StoreCase[] = [
     },
   ],
   [
-    'what is not there is not found',
+    'a session that does not exist is NOT_FOUND everywhere',
     async (store) => {
       await rejects(
         'NOT_FOUND',
@@ -72,7 +71,7 @@ export const sessionCases: StoreCase[] = [
     },
   ],
   [
-    'facts that are no texts are refused before anything is made',
+    'a title or purpose that is not a string is refused before anything is created',
     async (store) => {
       const odd = { title: 1 } as unknown as { title: string }
       await rejects('ARG_ERROR', store.create(odd), store.create({ purpose: 1 as never }))
@@ -80,7 +79,7 @@ export const sessionCases: StoreCase[] = [
     },
   ],
   [
-    'the manifest has every revision, the oldest first, and keys that are not ours stay',
+    'the manifest has every revision, oldest first, and keeps keys that stint does not know',
     async (store, place) => {
       const session = await store.create({ tool: 'test', title: 'one', workspace: '/w', mode: 'plan' })
       const { id } = session
@@ -105,14 +104,14 @@ export const sessionCases: StoreCase[] = [
     },
   ],
   [
-    'a list shows what is going on, the newest activity first, and can be narrowed',
+    'a list shows the state of each session, newest activity first, and can be filtered',
     async (store) => {
       const first = await store.create({ id: 'first', tool: 'a', workspace: '/one', title: 'A' })
       const second = await store.create({ id: 'second', tool: 'b', workspace: '/two' })
       await second.append({ type: 'note' })
-      // Activity is told apart by the millisecond.
+      // Activity is compared by the millisecond.
       const before = Date.now()
-      await until('the clock has gone on', () => Date.now() > before)
+      await until('the clock has moved on', () => Date.now() > before)
       await first.append({ type: 'note' })
       await first.turn()
       await second.close()
@@ -141,7 +140,7 @@ export const sessionCases: StoreCase[] = [
     },
   ],
   [
-    'a session is closed once, however often that is asked, and takes nothing after it',
+    'a session is closed once, however often close is called, and accepts nothing afterwards',
     async (store) => {
       const session = await store.create()
       const slot = session.slot('s', { version: '1', initial: 0 })
@@ -166,8 +165,8 @@ export const sessionCases: StoreCase[] = [
     },
   ],
   [
-    'a close counts what was written without waiting for it',
-    async (store) => {
+    'a close counts records that were appended and not awaited',
+    async (store, { snapshots = true }) => {
       for (const durable of [true, false]) {
         const session = await store.create()
         const appended = session.append({ type: 'note' }, { durable })
@@ -175,12 +174,12 @@ export const sessionCases: StoreCase[] = [
         equal((await appended).seq, 1)
         equal((await store.inspect(session.id)).manifest.revisions.at(-1)?.seq, 1)
         await using again = await store.resume(session.id)
-        deepEqual([again.report.snapshot, again.report.replayed], [1, 0])
+        deepEqual([again.report.snapshot, again.report.replayed], snapshots ? [1, 0] : [undefined, 1])
       }
     },
   ],
   [
-    'leaving its block closes a session',
+    'await using closes a session at the end of its block',
     async (store) => {
       let id = ''
       {
@@ -194,7 +193,7 @@ export const sessionCases: StoreCase[] = [
     },
   ],
   [
-    'a session of another kind of store is refused before anything of it is read, with its name',
+    'a session of another kind of store is refused',
     async (store, place) => {
       const session = await store.create()
       await session.close()
@@ -209,7 +208,7 @@ export const sessionCases: StoreCase[] = [
     },
   ],
   [
-    'what is removed is gone for everybody, and its id is free again; what is in use stays',
+    'a removed session is gone for every store, and its id is free again; one in use cannot be removed',
     async (store, place) => {
       const other = await place.open()
       const session = await store.create({ id: 'a' })

@@ -1,0 +1,48 @@
+/**
+ * The contracts of drivers: sessions and leases on a medium of your own.
+ *
+ * @module stint/driver
+ */
+export type { Now, Register, RegisterEntry, Steps } from '../lease/index.ts'
+export {
+  auditHash,
+  createStore,
+  type DriverStore,
+  type FoldedState,
+  type HeldSession,
+  type LogEntry,
+  type LogName,
+  newHolder,
+  type ReadableSession,
+  type RecordOptions,
+  type RecordRange,
+  type Recovery,
+  revised,
+  sessionExists,
+  sessionFenced,
+  type SessionFiles,
+  type SessionHold,
+  sessionLocked,
+  sessionNotFound,
+  type SessionRecords,
+  type SessionTransfer,
+  type SpoolEntry,
+  type StoreDriver,
+  type StoredReceipt,
+  type StoredRecord,
+  summarize,
+  type TransferDriver,
+  turnType,
+  type WriteGuard,
+} from '../session/index.ts'
+export type {
+  Health,
+  Holder,
+  ListOptions,
+  LogHealth,
+  Manifest,
+  RecoveryReport,
+  Revision,
+  SessionStore,
+  SessionSummary,
+} from '../session/index.ts'
