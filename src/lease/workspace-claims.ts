@@ -1,8 +1,9 @@
 import { sleep, systemClock } from '../base/process/clock.ts'
+import { type Identity, type Liveness, liveness } from '../base/process/liveness.ts'
+import { thisMachine } from '../base/process/platform.ts'
 import { type BrokenClaim, type Claim, wholeWorkspace } from './claim.ts'
 import { type LeaseTarget, pathsInTarget, resourceTarget, workspaceTarget } from './lease-target.ts'
 import { heldError } from './lock-held-error.ts'
-import { nearbyLiveness, recentLiveness } from './recent-liveness.ts'
 import { type Now, type Register, runAsync, runSync, type Steps } from './register.ts'
 import {
   type AcquireAnswer,
@@ -51,7 +52,7 @@ export class WorkspaceClaims {
   constructor(register: Register, target: LeaseTarget) {
     this.register = register
     this.target = target
-    this.#stored = new StoredClaims(register, target, register.shared ? nearbyLiveness : recentLiveness)
+    this.#stored = new StoredClaims(register, target, register.shared ? livenessInThisBoot : liveness)
   }
 
   get key(): string {
@@ -220,6 +221,15 @@ export class WorkspaceClaims {
       if (ms > 10 && !this.register.shared) stopWatching = this.watch(done)
     })
   }
+}
+
+/**
+ * Liveness for a register that other machines share. Machines cloned from one image have the same machine id, so only a
+ * process of this very boot can be found dead.
+ */
+function livenessInThisBoot(process: Identity): Liveness {
+  const { boot } = thisMachine()
+  return boot !== '' && process.boot === boot ? liveness(process) : 'unknown'
 }
 
 /** Starts at a quarter of a millisecond and grows to a fifth of a second; random, so that waiters spread out. */
