@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { fastDirectory } from '../../test/support/lock-storm.ts'
 import { isRunning, projectRoot, type Running, until, World } from '../../test/support/world.ts'
 import { acquireLease, acquireLeaseSync } from './lease.ts'
-import { homeRegister } from './home-register.ts'
+import { homeRegister } from './file-register.ts'
 
 const isEpoch = (name: string) => /^\d+$/.test(name)
 const fixture = (name: string) => join(projectRoot, 'test/fixtures', name)

@@ -1,143 +1,130 @@
-import { watch } from 'node:fs'
+import { lstatSync, promises, readdirSync, readlinkSync, symlinkSync, unlinkSync, watch } from 'node:fs'
+import { join } from 'node:path'
 import { errorCode, StintError } from '../base/errors/stint-error.ts'
-import {
-  abandonedAfterMs,
-  Attachments,
-  isAttachment,
-  maxAttachmentBytes,
-  parseTarget,
-  splitText,
-  writeTarget,
-} from './attachment.ts'
-import { type FileStep, perform, performSync } from './file-step.ts'
-import type { RegisterEntry, Now, Register, Steps } from './register.ts'
+import { ensureHomeDirectory, homeError, stintHome } from '../base/fs/home.ts'
+import { createPrivateFile, makePrivateDirectories } from '../base/fs/private-file.ts'
+import { readSmallFile } from '../base/fs/regular-file.ts'
+import { monotonicIsShared, systemClock } from '../base/process/clock.ts'
+import { thisMachine } from '../base/process/platform.ts'
+import { type Attachment, Attachments, isAttachmentName } from './attachments.ts'
+import type { Now, Register, RegisterEntry, Steps } from './register.ts'
 
-type Files<Result> = Steps<FileStep, Result>
+/** One call that a register in files makes. */
+export type FileStep =
+  | { call: 'list' | 'exists' | 'readlink' | 'unlink' | 'mkdir' | 'readText' | 'mtime'; path: string }
+  | { call: 'symlink' | 'write'; path: string; text: string }
+  | { call: 'now' }
 
-/** Longer targets have to go beside the link. Some file systems take less, and say so. */
+export type FileSteps<Result> = Steps<FileStep, Result>
+
+/** The longest text that is tried as the target of a link. A file system that takes less answers ENAMETOOLONG. */
 const maxLinkBytes = 4000
 
-/** Attachments that nobody needs are looked for at every so many epochs. */
-const tidyEvery = 8
+/** Unused attachments are removed at every epoch that this number divides. */
+const removeAttachmentsEvery = 8
 
 /**
- * A register in plain files. Epoch N of a key is a symlink `<directory>/<key>/<N>` whose target is the text itself: it is published
- * whole by one exclusive create, the only primitive used, and `ls -l` shows it. A text that is long, or whose rest stays the
- * same, may keep that rest in a file beside it (`attachment.ts`).
+ * A register in plain files. Epoch N of a key is a symlink `<directory>/<key>/<N>` whose target is the text. One
+ * exclusive create publishes it whole, and `ls -l` shows it. A text that is too long, or of which only the first line
+ * changes, may keep its rest in a file beside the link: see `Attachments`.
  *
- * The highest epoch is the truth, and is never deleted. Old ones are (`compact`), which opens one trap: a slow writer whose
- * next number has come and gone can create it again. So a swap is won only if a listing after the create shows it on top; and a read lists again
- * after reading, or it could be shown such a number.
+ * The highest epoch is the current one, and is never deleted. Older ones are (`compact`), so a slow writer can create a
+ * number again that has come and gone. Therefore a swap has won only if a listing after the create shows its epoch on
+ * top, and a read lists again after reading: it could otherwise return such a late epoch.
  *
- * @param keptEpochs how many epochs of a key stay when a new one is written
+ * @param keptEpochs how many epochs of a key remain when a new one is written
  */
 export function fileRegister(directory: string, keptEpochs = 4): Register<FileStep> {
   const pathOf = (key: string, name: number | string): string => `${directory}/${key}/${name}`
-  const attachments = new Attachments()
-  let swaps = 0
+  /** What follows the first line in the last text of several lines that this register wrote for a key. */
+  const lastRests = new Map<string, string>()
+  let swapsUnderWay = 0
+  let attachments: Attachments | undefined
+  // Most processes write one record, and need none.
+  const useAttachments = (): Attachments =>
+    (attachments ??= new Attachments({ pathOf, readTargets, create, unlink }))
 
-  function* list(key: string): Files<string[]> {
+  /** The names in the directory of a key; none if it does not exist. */
+  const list = (key: string): FileSteps<string[]> => listDirectory(`${directory}/${key}`)
+
+  function* listDirectory(path: string): FileSteps<string[]> {
     try {
-      return (yield { call: 'list', path: `${directory}/${key}` }) as string[]
+      return (yield { call: 'list', path }) as string[]
     } catch (error) {
       if (errorCode(error) === 'ENOENT') return []
       throw error
     }
   }
 
-  function* read(key: string, known?: RegisterEntry): Files<RegisterEntry> {
-    if (known !== undefined && known.epoch > 0 && (yield* isStill(key, known))) return known
+  function* read(key: string, known?: RegisterEntry): FileSteps<RegisterEntry> {
+    if (known !== undefined && known.epoch > 0 && (yield* isCurrent(key, known))) return known
     for (;;) {
-      const epoch = top(yield* list(key))
+      const epoch = highestEpoch(yield* list(key))
       if (epoch === 0) return { epoch, text: undefined }
       const text = yield* readEpoch(key, epoch)
-      if (text !== undefined && top(yield* list(key)) === epoch) return { epoch, text }
+      if (text !== undefined && highestEpoch(yield* list(key)) === epoch) return { epoch, text }
     }
   }
 
   /**
-   * Old epochs go in order, and no text is ever written twice: while the one we know is there, its successor cannot have come and gone. So
-   * if there is none, and after that the known one is still there, it was on top.
+   * Whether a known entry is still the newest, without a listing. Epochs are deleted oldest first and no text is written
+   * twice: while the known epoch exists, its successor cannot have come and gone. So if the successor is missing, and
+   * the known epoch is there after that look, it was on top at that moment.
    */
-  function* isStill(key: string, { epoch, text }: RegisterEntry): Files<boolean> {
+  function* isCurrent(key: string, { epoch, text }: RegisterEntry): FileSteps<boolean> {
     if ((yield { call: 'exists', path: pathOf(key, epoch + 1) }) as boolean) return false
     return (yield* readEpoch(key, epoch)) === text
   }
 
-  /** Undefined if it was compacted away; what is no symlink, or leads nowhere, is an empty text. */
-  function* readEpoch(key: string, epoch: number): Files<string | undefined> {
-    const target = yield* targetOf(key, epoch)
-    const attached = target === undefined ? undefined : parseTarget(target)
-    if (attached === undefined) return target
-    let rest = attachments.recall(attached.name)
-    rest ??= (yield { call: 'readText', path: pathOf(key, attached.name) }) as string | undefined
-    if (rest === undefined) return ''
-    attachments.remember(attached.name, rest)
-    return attached.head + rest
+  /** Undefined if the epoch was deleted; an empty text if it is not a symlink or its attachment is missing. */
+  function* readEpoch(key: string, epoch: number): FileSteps<string | undefined> {
+    const target = yield* readTarget(key, epoch)
+    return target?.startsWith('@') ? yield* useAttachments().read(key, target) : target
   }
 
-  function* swap(key: string, expected: number, text: string): Files<number | undefined> {
-    const next = expected + 1
-    // It would be seen by nobody, and be tried again for ever.
-    if (epochOf(String(next)) !== next)
-      throw new StintError('HOME_UNSAFE', `${directory}/${key}/${expected} was not written by stint`, {
+  function* swap(key: string, expectedEpoch: number, text: string): FileSteps<number | undefined> {
+    const epoch = expectedEpoch + 1
+    // A name with more digits is not taken for an epoch: no read would find it, and the swap would repeat for ever.
+    if (epochOf(String(epoch)) !== epoch)
+      throw new StintError('HOME_UNSAFE', `${directory}/${key}/${expectedEpoch} was not written by stint`, {
         hint: 'Remove it.',
       })
-    swaps += 1
+    swapsUnderWay += 1
     try {
-      if (!(yield* publish(key, next, text))) return undefined
+      const { created, attachment } = yield* publish(key, epoch, text)
+      if (!created) return undefined
       const names = yield* list(key)
-      yield* mend(key, text, names)
-      yield* tidyUp(key, names, next)
-      return top(names) === next ? next : undefined
+      if (attachment !== undefined) yield* useAttachments().restore(key, attachment, names)
+      yield* tidyUp(key, names, epoch)
+      return highestEpoch(names) === epoch ? epoch : undefined
     } finally {
-      swaps -= 1
+      swapsUnderWay -= 1
     }
   }
 
-  function* publish(key: string, epoch: number, text: string): Files<boolean> {
-    const { head, rest } = splitText(text)
-    if (fitsTarget(text) && !attachments.pays(key, head, rest)) {
+  function* publish(
+    key: string,
+    epoch: number,
+    text: string,
+  ): FileSteps<{ created: boolean; attachment?: Attachment }> {
+    const end = text.indexOf('\n')
+    const rest = end < 0 ? undefined : text.slice(end)
+    const isRepeated = rest !== undefined && lastRests.get(key) === rest
+    if (rest !== undefined) lastRests.set(key, rest)
+    if (fitsLink(text) && !(isRepeated && useAttachments().isWorthwhile(text))) {
       try {
-        return yield* link(key, epoch, text)
+        return { created: yield* link(key, epoch, text) }
       } catch (error) {
         if (errorCode(error) !== 'ENAMETOOLONG') throw error
       }
     }
-    const name = attachments.nameOf(key, rest) ?? (yield* attach(key, rest))
-    return yield* link(key, epoch, writeTarget(name, head))
+    const attachment = yield* useAttachments().write(key, text)
+    return { created: yield* link(key, epoch, attachment.target), attachment }
   }
 
-  function* attach(key: string, rest: string): Files<string> {
-    if (Buffer.byteLength(rest) > maxAttachmentBytes)
-      throw new StintError('ARG_ERROR', `the record for ${key} would be over 1 MiB: claim fewer paths`)
-    for (;;) {
-      const name = attachments.newName()
-      try {
-        yield* inDirectory(key, { call: 'write', path: pathOf(key, name), text: rest })
-        return attachments.use(key, rest, name)
-      } catch (error) {
-        if (errorCode(error) !== 'EEXIST') throw error
-      }
-    }
-  }
-
-  /** Somebody has removed our attachment, perhaps with the whole directory: what we have just linked must not lead nowhere. */
-  function* mend(key: string, text: string, names: string[]): Files<void> {
-    const { rest } = splitText(text)
-    const name = attachments.nameOf(key, rest)
-    if (name === undefined || names.includes(name)) return
+  function* link(key: string, epoch: number, target: string): FileSteps<boolean> {
     try {
-      yield { call: 'write', path: pathOf(key, name), text: rest }
-    } catch (error) {
-      // Another of our swaps has mended it.
-      if (errorCode(error) !== 'EEXIST') throw error
-    }
-  }
-
-  function* link(key: string, epoch: number, target: string): Files<boolean> {
-    try {
-      yield* inDirectory(key, { call: 'symlink', path: pathOf(key, epoch), text: target })
+      yield* create(key, { call: 'symlink', path: pathOf(key, epoch), text: target })
       return true
     } catch (error) {
       if (errorCode(error) === 'EEXIST') return false
@@ -145,8 +132,8 @@ export function fileRegister(directory: string, keptEpochs = 4): Register<FileSt
     }
   }
 
-  /** Makes the key's directory if it turns out to be missing. */
-  function* inDirectory(key: string, step: FileStep): Files<void> {
+  /** Creates a link or file, and first the directory of the key if it is missing. */
+  function* create(key: string, step: FileStep): FileSteps<void> {
     try {
       yield step
     } catch (error) {
@@ -156,48 +143,24 @@ export function fileRegister(directory: string, keptEpochs = 4): Register<FileSt
     }
   }
 
-  /** What does not succeed can wait: it must not make a failure of a swap that has happened. */
-  function* tidyUp(key: string, names: string[], epoch: number): Files<void> {
+  /** Deletes what is no longer needed. A failure must not fail the swap, which has happened: the next writer retries. */
+  function* tidyUp(key: string, names: string[], epoch: number): FileSteps<void> {
     try {
       yield* compact(key, names)
-      if (epoch % tidyEvery === 0) yield* tidy(key, names)
-    } catch {
-      // Whoever writes next tries again.
-    }
+      if (epoch % removeAttachmentsEvery === 0 && names.some(isAttachmentName))
+        yield* useAttachments().removeUnused(key, names, swapsUnderWay === 1)
+    } catch {}
   }
 
-  /** Removes what is below the newest epochs, oldest first: none may go while an older one stays. */
-  function* compact(key: string, names: string[]): Files<void> {
-    const floor = top(names) - keptEpochs
-    const old = names.map(epochOf).filter((epoch) => epoch > 0 && epoch <= floor)
+  /** Deletes all but the newest epochs, oldest first: `isCurrent` relies on the order. */
+  function* compact(key: string, names: string[]): FileSteps<void> {
+    const newestToDelete = highestEpoch(names) - keptEpochs
+    const old = names.map(epochOf).filter((epoch) => epoch > 0 && epoch <= newestToDelete)
     for (const epoch of old.sort((a, b) => a - b)) yield* unlink(key, epoch)
   }
 
-  /** Removes attachments that no epoch names and nobody will name any more. */
-  function* tidy(key: string, names: string[]): Files<void> {
-    const loose: string[] = []
-    for (const name of names) if (isAttachment(name) && (yield* isLoose(key, name))) loose.push(name)
-    if (loose.length === 0) return
-    // Only a listing from after their writers' end shows all that they can have named.
-    const named = new Set<string>()
-    for (const name of yield* list(key)) {
-      const target = epochOf(name) > 0 ? yield* targetOf(key, name) : undefined
-      if (target !== undefined) named.add(parseTarget(target)?.name ?? '')
-    }
-    for (const name of loose) if (!named.has(name)) yield* unlink(key, name)
-  }
-
-  function* isLoose(key: string, name: string): Files<boolean> {
-    const writer = attachments.writerOf(name)
-    if (writer === 'self') return swaps === 1 && !attachments.isCurrent(key, name)
-    if (writer !== 'elsewhere') return writer === 'dead'
-    const writtenAt = (yield { call: 'mtime', path: pathOf(key, name) }) as number | undefined
-    const now = (yield { call: 'now' }) as Now
-    return writtenAt !== undefined && now.wall - writtenAt > abandonedAfterMs
-  }
-
-  /** Undefined if it is gone; what is no symlink has an empty target. */
-  function* targetOf(key: string, name: number | string): Files<string | undefined> {
+  /** The target of a link; undefined if it is missing, empty if the path is not a symlink. */
+  function* readTarget(key: string, name: number | string): FileSteps<string | undefined> {
     try {
       return (yield { call: 'readlink', path: pathOf(key, name) }) as string
     } catch (error) {
@@ -207,11 +170,21 @@ export function fileRegister(directory: string, keptEpochs = 4): Register<FileSt
     }
   }
 
-  function* unlink(key: string, name: number | string): Files<void> {
+  /** The targets of all epochs of a key. */
+  function* readTargets(key: string): FileSteps<string[]> {
+    const targets: string[] = []
+    for (const name of yield* list(key)) {
+      const target = epochOf(name) > 0 ? yield* readTarget(key, name) : undefined
+      if (target !== undefined) targets.push(target)
+    }
+    return targets
+  }
+
+  function* unlink(key: string, name: number | string): FileSteps<void> {
     try {
       yield { call: 'unlink', path: pathOf(key, name) }
     } catch (error) {
-      // A directory was never an epoch of ours, and stays.
+      // A directory with the name of an epoch is not stint's: it stays.
       if (!['ENOENT', 'EISDIR'].includes(errorCode(error) ?? '')) throw error
     }
   }
@@ -220,17 +193,10 @@ export function fileRegister(directory: string, keptEpochs = 4): Register<FileSt
     read,
     swap,
     *writtenAt(key) {
-      const epoch = top(yield* list(key))
+      const epoch = highestEpoch(yield* list(key))
       return (yield { call: 'mtime', path: pathOf(key, epoch) }) as number | undefined
     },
-    *keys() {
-      try {
-        return (yield { call: 'list', path: directory }) as string[]
-      } catch (error) {
-        if (errorCode(error) === 'ENOENT') return []
-        throw error
-      }
-    },
+    keys: () => listDirectory(directory),
     *now() {
       return (yield { call: 'now' }) as Now
     },
@@ -245,18 +211,115 @@ export function fileRegister(directory: string, keptEpochs = 4): Register<FileSt
   }
 }
 
-const fitsTarget = (text: string): boolean =>
-  text !== '' && parseTarget(text) === undefined && Buffer.byteLength(text) <= maxLinkBytes
+/** An empty target is invalid, and a leading `@` marks an attachment. */
+const fitsLink = (text: string): boolean =>
+  text !== '' && !text.startsWith('@') && Buffer.byteLength(text) <= maxLinkBytes
 
 /** The number of an epoch's name; 0 for any other name. */
 const epochOf = (name: string): number => (/^[1-9]\d{0,14}$/.test(name) ? Number(name) : 0)
 
 /** The highest epoch of a listing; 0 if there is none. */
-function top(names: readonly string[]): number {
+function highestEpoch(names: readonly string[]): number {
   let highest = 0
   for (const name of names) {
     const epoch = epochOf(name)
     if (epoch > highest) highest = epoch
   }
   return highest
+}
+
+function performSync(step: FileStep): unknown {
+  switch (step.call) {
+    case 'list':
+      return readdirSync(step.path)
+    case 'exists':
+      return lstatSync(step.path, { throwIfNoEntry: false }) !== undefined
+    case 'readlink':
+      return readlinkSync(step.path)
+    case 'symlink':
+      return symlinkSync(step.text, step.path)
+    case 'unlink':
+      return unlinkSync(step.path)
+    case 'mkdir':
+      return makePrivateDirectories(step.path)
+    case 'write':
+      return createPrivateFile(step.path, step.text)
+    case 'readText':
+      return readSmallFile(step.path, 'insist')
+    case 'mtime':
+      return lstatSync(step.path, { throwIfNoEntry: false })?.mtimeMs
+    case 'now':
+      return readClocks()
+  }
+}
+
+async function perform(step: FileStep): Promise<unknown> {
+  switch (step.call) {
+    case 'list':
+      return await promises.readdir(step.path)
+    case 'readlink':
+      return await promises.readlink(step.path)
+    case 'symlink':
+      return await promises.symlink(step.text, step.path)
+    case 'unlink':
+      return await promises.unlink(step.path)
+    default:
+      // The other calls are rare, or too short to block the event loop.
+      return performSync(step)
+  }
+}
+
+/** All processes of one boot share a monotonic clock, unless they are in different time namespaces. */
+function readClocks(): Now {
+  const { boot, timens } = thisMachine()
+  const clock = monotonicIsShared ? `${boot}/${timens}` : `process ${process.pid}`
+  return { wall: systemClock.now(), mono: systemClock.mono(), clock }
+}
+
+const homeRegisters = new Map<string, Register<FileStep>>()
+
+/** The register of this user's leases, `$STINT_HOME/locks`: one per home and process, as it caches what it has read. */
+export function homeRegister(env: NodeJS.ProcessEnv = process.env): Register<FileStep> {
+  const given = env.STINT_HOME || ''
+  const register = homeRegisters.get(given) ?? openHomeRegister(stintHome(env))
+  homeRegisters.set(given, register)
+  return register
+}
+
+function openHomeRegister(home: string): Register<FileStep> {
+  const locks = join(home, 'locks')
+  const ensureDirectories = (step: FileStep): void => {
+    if (step.call !== 'mkdir') return
+    for (const path of [home, locks, step.path]) ensureHomeDirectory(path)
+  }
+  return {
+    ...fileRegister(locks),
+    performSync(step) {
+      try {
+        ensureDirectories(step)
+        return performSync(step)
+      } catch (error) {
+        throw lockError(error, step, home)
+      }
+    },
+    async perform(step) {
+      try {
+        ensureDirectories(step)
+        return await perform(step)
+      } catch (error) {
+        throw lockError(error, step, home)
+      }
+    },
+  }
+}
+
+/** Errors that the register handles pass unchanged; any other gets a code and a sentence for the user. */
+function lockError(error: unknown, step: FileStep, home: string): unknown {
+  const errno = errorCode(error) ?? ''
+  if (['ENOENT', 'EEXIST', 'EINVAL', 'ENAMETOOLONG'].includes(errno)) return error
+  if (step.call === 'symlink' && ['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP'].includes(errno))
+    return new StintError('LOCK_UNSUPPORTED', `the file system of ${home} has no symbolic links: ${errno}`, {
+      cause: error,
+    })
+  return homeError(error, home, `use the locks in ${home}`)
 }

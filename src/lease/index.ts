@@ -12,8 +12,7 @@ export {
   sameProcess,
   wholeWorkspace,
 } from './claim.ts'
-export { fileRegister } from './file-register.ts'
-export { homeRegister } from './home-register.ts'
+export { fileRegister, homeRegister } from './file-register.ts'
 export { blockReason } from './injected-io-lock.ts'
 export { acquireLease, acquireLeaseSync, type Lease } from './lease.ts'
 export type { LeaseOptions } from './lease-request.ts'

@@ -4,9 +4,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { World } from '../../test/support/world.ts'
 import { readSmallFile } from '../base/fs/regular-file.ts'
 import { registerConformance } from '../testing/register-conformance.ts'
-import { isAttachment } from './attachment.ts'
+import { isAttachmentName } from './attachments.ts'
 import { fileRegister } from './file-register.ts'
-import type { FileStep } from './file-step.ts'
+import type { FileStep } from './file-register.ts'
 import { memoryRegister } from './memory-register.ts'
 import { type Register, runSync } from './register.ts'
 
@@ -29,7 +29,7 @@ describe.each<[string, () => Register]>([
   })
 })
 
-const attachmentsOf = (path: string): string[] => readdirSync(join(path, 'k')).filter(isAttachment)
+const attachmentsOf = (path: string): string[] => readdirSync(join(path, 'k')).filter(isAttachmentName)
 
 const swapAll = (register: Register<FileStep>, from: number, texts: readonly string[]): void =>
   texts.forEach((text, i) => expect(runSync(register, register.swap('k', from + i, text))).toBe(from + i + 1))

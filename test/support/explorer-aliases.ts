@@ -1,5 +1,5 @@
 import { parseClaims, writeClaims } from '../../src/lease/claims-text.ts'
-import type { FileStep } from '../../src/lease/file-step.ts'
+import type { FileStep } from '../../src/lease/file-register.ts'
 import type { RegisterEntry, Register, Steps } from '../../src/lease/register.ts'
 import { type Answer, nameOf } from './explorer-directory.ts'
 

@@ -1,4 +1,4 @@
-import type { FileStep } from '../../src/lease/file-step.ts'
+import type { FileStep } from '../../src/lease/file-register.ts'
 import type { Steps } from '../../src/lease/register.ts'
 
 /** The directory of one key, in memory: each call is atomic, as on a local file system. */

@@ -1,5 +1,5 @@
-import { splitText } from '../../src/lease/attachment.ts'
-import type { FileStep } from '../../src/lease/file-step.ts'
+import { splitText } from '../../src/lease/attachments.ts'
+import type { FileStep } from '../../src/lease/file-register.ts'
 import type { RegisterEntry, Register, Steps } from '../../src/lease/register.ts'
 import { systemClock } from '../../src/base/process/clock.ts'
 import { type Answer, nameOf, topOf } from './explorer-directory.ts'
@@ -13,10 +13,9 @@ import { type Answer, nameOf, topOf } from './explorer-directory.ts'
  */
 export class Memory {
   #page: unknown[] = []
-  /** What its last text said below the first line, the attachments it has written, and those it has read. */
+  /** What its last text said below the first line and the attachments it has written. */
   #rest = ''
   #attached: string[] = []
-  #read: string[] = []
   #operation = ''
   #hasLost = false
   /** The text that it is about to swap in. */
@@ -25,7 +24,7 @@ export class Memory {
 
   /** As text. */
   get all(): string {
-    const attachments = [this.#rest, this.#attached, this.#read]
+    const attachments = [this.#rest, this.#attached]
     const operation = [this.#operation, this.#hasLost, this.#swapping, this.#since]
     return JSON.stringify([this.#page, attachments, operation])
   }
@@ -39,7 +38,6 @@ export class Memory {
 
   hears(step: FileStep, answer: Answer): void {
     if (step.call === 'write') this.#attached.push(nameOf(step.path))
-    if (step.call === 'readText') this.#read.push(nameOf(step.path))
     // Nobody looks at what an unlink came to, and a read only for the top of a listing.
     if (step.call === 'unlink') return
     const isRead = step.call === 'list' && this.#swapping === '' && 'value' in answer
@@ -72,8 +70,8 @@ export class Memory {
   }
 
   #swaps(text: string): void {
-    const { head, rest } = splitText(text)
-    if (head !== '') this.#rest = rest
+    const { firstLine, rest } = splitText(text)
+    if (firstLine !== '') this.#rest = rest
     this.#swapping = text
   }
 

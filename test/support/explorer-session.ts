@@ -1,6 +1,6 @@
 import type { Claim } from '../../src/lease/claim.ts'
 import { fileRegister } from '../../src/lease/file-register.ts'
-import type { FileStep } from '../../src/lease/file-step.ts'
+import type { FileStep } from '../../src/lease/file-register.ts'
 import type { Now, Steps } from '../../src/lease/register.ts'
 import {
   decideAcquire,

@@ -1,4 +1,4 @@
-import { parseTarget } from '../../src/lease/attachment.ts'
+import { parseLinkTarget } from '../../src/lease/attachments.ts'
 import type { Claim } from '../../src/lease/claim.ts'
 import { parseClaims } from '../../src/lease/claims-text.ts'
 import type { Directory } from './explorer-directory.ts'
@@ -17,8 +17,8 @@ export interface Fate {
 export function claimsIn({ files, top }: Directory): Claim[] {
   const textOf = (name: string): string => files.find((file) => file[0] === name)?.[1] ?? ''
   const target = textOf(String(top))
-  const attached = parseTarget(target)
-  const text = attached === undefined ? target : attached.head + textOf(attached.name)
+  const attached = parseLinkTarget(target)
+  const text = attached === undefined ? target : attached.firstLine + textOf(attached.name)
   return parseClaims(text, workspace)?.claims ?? []
 }
 

@@ -1,5 +1,5 @@
 import { fileRegister } from '../../src/lease/file-register.ts'
-import type { FileStep } from '../../src/lease/file-step.ts'
+import type { FileStep } from '../../src/lease/file-register.ts'
 import type { RegisterEntry, Steps } from '../../src/lease/register.ts'
 import {
   type Answer,

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { mkdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { acquireLeaseSync, type Lease } from '../../src/lease/lease.ts'
-import { homeRegister } from '../../src/lease/home-register.ts'
+import { homeRegister } from '../../src/lease/file-register.ts'
 
 export type LockKind = 'lease' | 'read-then-write' | 'proper-lockfile'
 
