@@ -1,10 +1,12 @@
 import { type Clock, systemClock } from '../../base/process/clock.ts'
 import {
   createStore,
+  emptyState,
   type HeldSession,
   type Holder,
   type ListOptions,
   type Manifest,
+  nothingToReport,
   type ReadableSession,
   sessionExists,
   type SessionHold,
@@ -19,7 +21,8 @@ import { emptyLogEnds } from '../../session/log/index.ts'
 import { Database, type DatabaseOptions } from '../database.ts'
 import { sessionVersion } from '../schema.ts'
 import { forkRows } from './fork.ts'
-import { openCreatedRow, openTakenRow, type PostgresOpenContext } from './open-session.ts'
+import { PostgresSession } from './held-session.ts'
+import { openTakenRow } from './open-session.ts'
 import { ReadableRows, summarizeRow } from './readable-session.ts'
 import { damageHint } from './recover.ts'
 import { newHold, releaseSession, takeSession } from './session-hold.ts'
@@ -73,11 +76,20 @@ export class PostgresDriver implements StoreDriver {
     const [row] = await database.retry(() => database.query(selectSessionRows('id = $1'), id))
     // The token tells our session from one that another process has created, whichever try was carried out.
     if (row === undefined || row.token !== columns.token) throw sessionExists(id)
-    return openCreatedRow(this.#context(hold, guard), parseSessionRow(row), columns.token, manifest)
+    return new PostgresSession({
+      database,
+      clock: this.#clock,
+      guard,
+      row: parseSessionRow(row),
+      token: columns.token,
+      manifest,
+      recovered: { state: emptyState(), report: nothingToReport(), bytes: 0, snapshotDue: false },
+    })
   }
 
   async open(id: string, hold: SessionHold, guard: WriteGuard): Promise<HeldSession> {
-    return await openTakenRow(this.#context(hold, guard), await takeSession(this.#database, id, hold))
+    const context = { database: this.#database, clock: this.#clock, hold, guard }
+    return await openTakenRow(context, await takeSession(this.#database, id, hold))
   }
 
   async read(id: string): Promise<ReadableSession> {
@@ -151,9 +163,5 @@ export class PostgresDriver implements StoreDriver {
       read: (id) => readTransferFromRows(this.#database, id),
       write: (transfer, id) => writeTransferToRows(this.#database, transfer, this.#clock.now(), id),
     }
-  }
-
-  #context(hold: SessionHold, guard: WriteGuard): PostgresOpenContext {
-    return { database: this.#database, clock: this.#clock, hold, guard }
   }
 }

@@ -23,7 +23,6 @@ import { releaseSession } from './session-hold.ts'
 import { reviseStatement, type SessionRow } from './session-row.ts'
 import { draftSnapshot, writeSnapshot } from './snapshots.ts'
 import { deleteOldMarks, readSpoolPage } from './spool.ts'
-import type { CommittedRecord } from './uncertain-append.ts'
 import { SessionWriter } from './writer.ts'
 
 export interface PostgresSessionOptions {
@@ -61,15 +60,8 @@ export class PostgresSession implements HeldSession {
     return this.#writer.ends.journal.seq
   }
 
-  async append(log: LogName, entry: LogEntry, options: RecordOptions = {}): Promise<StoredReceipt> {
-    const { durable, applied } = options
-    const receiptOf = ({ seq, at, tail }: CommittedRecord): StoredReceipt =>
-      log === 'audit' ? { seq, at, hash: tail } : { seq, at }
-    const committed = await this.#writer.append(log, entry, {
-      durable,
-      applied: (record) => applied?.(receiptOf(record)),
-    })
-    return receiptOf(committed)
+  append(log: LogName, entry: LogEntry, options?: RecordOptions): Promise<StoredReceipt> {
+    return this.#writer.append(log, entry, options)
   }
 
   flush(): Promise<void> {

@@ -3,9 +3,6 @@ import type { Clock } from '../../base/process/clock.ts'
 import {
   brokenSlots,
   damageFound,
-  emptyState,
-  type Manifest,
-  nothingToReport,
   type SessionHold,
   visitedRecords,
   type WriteGuard,
@@ -23,21 +20,6 @@ export interface PostgresOpenContext {
   hold: SessionHold
   guard: WriteGuard
 }
-
-/** Opens a session that this process has just created. */
-export const openCreatedRow = (
-  context: PostgresOpenContext,
-  row: SessionRow,
-  token: string,
-  manifest: Manifest,
-): PostgresSession =>
-  new PostgresSession({
-    ...context,
-    row,
-    token,
-    manifest,
-    recovered: { state: emptyState(), report: nothingToReport(), bytes: 0, snapshotDue: false },
-  })
 
 /** Recovers and opens a session that this process has just taken. If that fails, the previous hold is put back. */
 export async function openTakenRow(

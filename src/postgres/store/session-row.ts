@@ -10,6 +10,7 @@ import {
   parseHolder,
   parseManifest,
   sessionNotFound,
+  type SessionSummary,
 } from '../../session/index.ts'
 import type { LogEnds } from '../../session/log/index.ts'
 import { type Database, milliseconds, untilOnDisk } from '../database.ts'
@@ -19,24 +20,19 @@ import type { SqlRow } from '../pool.ts'
 export const postgresId = 'postgres'
 
 /** The row of a session, as it was at one moment of the server's clock. */
-export interface SessionRow {
+export interface SessionRow extends Pick<
+  SessionSummary,
+  'id' | 'store' | 'tool' | 'title' | 'workspace' | 'turns' | 'bytes' | 'lastAt'
+> {
   key: string
-  id: string
-  store: string
   /** The manifest without its revisions, as JSON. */
   manifest: string
-  rev: number
-  tool?: string
-  title?: string
-  workspace?: string
   epoch: number
   /** Identifies the present hold; undefined if the session is not held. */
   token?: string
   holder?: RemoteHolder
   ends: LogEnds
-  turns: number
-  bytes: number
-  lastAt: number
+  /** The damage that was found in the session. */
   damage?: string
   /** The server's clock, in milliseconds since the epoch. */
   now: number
@@ -47,7 +43,7 @@ export interface RemoteHolder extends Holder {
   host: string
 }
 
-const rowColumns = `key, id, store, manifest, rev, tool, title, workspace, epoch, token, holder,
+const rowColumns = `key, id, store, manifest, tool, title, workspace, epoch, token, holder,
   ${milliseconds('since')} AS since, ${milliseconds('beat')} AS beat, head_seq, head_sum, audit_seq, audit_head, turns, bytes,
   ${milliseconds('last_at')} AS last_at, damage, ${milliseconds('clock_timestamp()')} AS now`
 
@@ -64,7 +60,6 @@ export function parseSessionRow(row: SqlRow): SessionRow {
     id: String(row.id),
     store: String(row.store),
     manifest: String(row.manifest),
-    rev: count('rev'),
     tool: text('tool'),
     title: text('title'),
     workspace: text('workspace'),

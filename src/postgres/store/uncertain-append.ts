@@ -1,24 +1,13 @@
 import { StintError } from '../../base/errors/stint-error.ts'
+import type { RecordOptions, StoredReceipt } from '../../session/index.ts'
 import { type LogEnds, type LogName, logNames } from '../../session/log/index.ts'
 import type { Database } from '../database.ts'
-import type { AppendBatch } from './append-batch.ts'
+import type { AppendBatch, EncodedRecord } from './append-batch.ts'
 import { lineTail } from './log-rows.ts'
 
-/** A record that the server has committed. */
-export interface CommittedRecord {
-  seq: number
-  /** Milliseconds since the epoch. */
-  at: number
-  /** Its checksum in the journal, its hash in the audit log. */
-  tail: string
-}
-
 /** A caller that waits for its record. */
-export interface AppendWaiter {
-  at: number
-  /** Called when the record counts, before anything else can happen. */
-  applied?: (record: CommittedRecord) => void
-  resolve: (record: CommittedRecord) => void
+export interface AppendWaiter extends Pick<EncodedRecord, 'log' | 'at'>, Pick<RecordOptions, 'applied'> {
+  resolve: (receipt: StoredReceipt) => void
 }
 
 /** A batch that was sent, without its lines: they may be large, and the server may be away for long. */
@@ -36,16 +25,16 @@ export const sentAppend = (
   checkpoint,
   places,
   log: journal.lines.length > 0 ? 'journal' : 'audit',
-  waiters: waiters.map(({ at, applied, resolve }) => ({ at, applied, resolve })),
+  waiters: waiters.map(({ log, at, applied, resolve }) => ({ log, at, applied, resolve })),
 })
 
 /** Tells the callers of a committed batch. Where an append was already rejected, only `applied` still has an effect. */
 export function acknowledge({ places, waiters }: SentAppend): void {
-  waiters.forEach(({ at, applied, resolve }, i) => {
+  waiters.forEach(({ log, at, applied, resolve }, i) => {
     const { seq = 0, tail = '' } = places[i] ?? {}
-    const record = { seq, at, tail }
-    applied?.(record)
-    resolve(record)
+    const receipt = log === 'audit' ? { seq, at, hash: tail } : { seq, at }
+    applied?.(receipt)
+    resolve(receipt)
   })
 }
 

@@ -1,6 +1,12 @@
 import { StintError } from '../../base/errors/stint-error.ts'
 import type { Clock } from '../../base/process/clock.ts'
-import { type LogEntry, sessionFenced, type WriteGuard } from '../../session/index.ts'
+import {
+  type LogEntry,
+  type RecordOptions,
+  sessionFenced,
+  type StoredReceipt,
+  type WriteGuard,
+} from '../../session/index.ts'
 import { LazyCommit, type LogEnds, type LogName } from '../../session/log/index.ts'
 import type { Database } from '../database.ts'
 import { isUncertain, sqlState } from '../postgres-errors.ts'
@@ -16,7 +22,6 @@ import {
   acknowledge,
   acknowledgedLost,
   type AppendWaiter,
-  type CommittedRecord,
   findCommitted,
   haveSameEnds,
   type SentAppend,
@@ -30,11 +35,6 @@ export interface SessionWriterOptions {
   /** Of the hold of this process. */
   token: string
   guard: WriteGuard
-}
-
-export interface SessionWriteOptions extends Pick<AppendWaiter, 'applied'> {
-  /** False: the record may wait up to 50 ms for others. */
-  durable?: boolean
 }
 
 interface PendingRecord extends EncodedRecord, AppendWaiter {
@@ -81,8 +81,8 @@ export class SessionWriter {
   append(
     log: LogName,
     entry: LogEntry,
-    { durable = true, applied }: SessionWriteOptions = {},
-  ): Promise<CommittedRecord> {
+    { durable = true, applied }: RecordOptions = {},
+  ): Promise<StoredReceipt> {
     if (this.#stopped !== undefined) return Promise.reject(this.#stopped)
     return new Promise((resolve, reject) => {
       const record = encodeRecord(log, entry, this.#options.clock.now())
