@@ -13,7 +13,7 @@ export const apart = {
   doctor: 'src/cli/doctor/doctor.ts',
   'session-files': 'src/session/files/session-files.ts',
   'examine-hooks': 'src/hook-install/doctor/examine.ts',
-  'list-sessions': 'src/session/files/index/list-sessions.ts',
+  'list-sessions': 'src/session/files/list-sessions.ts',
   hook: 'src/cli/hook/hook.ts',
   sweep: 'src/cli/sweep/sweep.ts',
   'sweep-engine': 'src/sweep/sweep.ts',

@@ -116,6 +116,6 @@ export { importedManifest, type SessionTransfer } from './transfer.ts'
 export async function listSessionsIn(home: string): Promise<SessionSummary[]> {
   const sessions = sessionsDirectoryIn(home)
   if (!hasEntries(sessions)) return []
-  const { listSessions } = await import('./files/index/list-sessions.ts')
+  const { listSessions } = await import('./files/list-sessions.ts')
   return listSessions(nodeDisk, sessions)
 }

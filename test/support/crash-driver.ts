@@ -72,7 +72,7 @@ export class SimulatedDriver implements StoreDriver {
       const paths = pathsOf(manifest.session_id)
       const staged = stageSession(this.#disk, sessions, manifest)
       const { lock } = this.#locks.take(manifest.session_id, hold.kind, 0)
-      publishSession(this.#disk, staged, paths)
+      publishSession(this.#disk, staged, paths, manifest)
       return openNewSession(this.#context(paths, manifest, hold, guard), lock)
     })
   }
@@ -118,7 +118,7 @@ export class SimulatedDriver implements StoreDriver {
       const staged = stageSession(this.#disk, sessions, manifest)
       const audit = forkFiles(this.#disk, { paths, recovered }, seq, staged)
       replaceFile(staged.manifest, formatManifest(attesting(manifest, audit)), this.#disk)
-      publishSession(this.#disk, staged, pathsOf(manifest.session_id))
+      publishSession(this.#disk, staged, pathsOf(manifest.session_id), manifest)
     })
   }
 

@@ -4,15 +4,15 @@ import type { Scanned } from '../log/scan.ts'
 import { replaceFile } from '../../base/fs/atomic-file.ts'
 import { type Disk, readFile } from '../../base/fs/disk.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
-import { touchSession } from './index/index-touch.ts'
+import { markDamage } from './list-cache.ts'
 import type { SessionPaths } from './paths.ts'
 import type { RecoveredSession } from './recover.ts'
 import { SessionLock } from './session-lock.ts'
 
-/** So that lists show it: in the session, and in the index, which must not be believed about it any more. */
+/** Notes damage that a reader has found, so that lists show it. */
 export function noteDamage(disk: Disk, paths: SessionPaths, what: string, now: number): void {
   markDamaged(disk, paths, what, now)
-  touchSession(paths.root, SessionLock.look(paths.root)?.epoch ?? 0)
+  markDamage({ root: paths.root, createdAt: 0, epoch: SessionLock.look(paths.root)?.epoch ?? 0 })
 }
 
 /** So that a list shows it without reading the logs. */

@@ -31,11 +31,9 @@ import {
   readManifestFile,
 } from './find-session.ts'
 import { attesting, forkFiles } from './fork.ts'
-import { indexDirectory, type Touch } from './index/index-touch.ts'
-import { listSessions } from './index/list-sessions.ts'
-import { SessionIndex } from './index/session-index.ts'
-import { highestEpoch, logsOf } from './logs.ts'
-import { type OpenContext, openNewSession, openTakenSession } from './open-session.ts'
+import { forgetHold } from './list-cache.ts'
+import { listSessions } from './list-sessions.ts'
+import { type OpenContext, openNewSession, openTakenSession, takeSession } from './open-session.ts'
 import { sessionPathsIn, type SessionPaths } from './paths.ts'
 import { ReadableFiles } from './readable-session.ts'
 import { recoverSession, sourcesIn } from './recover.ts'
@@ -44,7 +42,6 @@ import { ensureSessions, sessionsDirectoryIn, syncSessionsName } from './session
 import { listSpoolFiles, readSpoolFile, writeSpoolFile } from './spool.ts'
 import { formatManifest, publishSession, stageSession } from './staged-session.ts'
 import type { SessionFiles } from './session-files.ts'
-import { readSummary } from './summary.ts'
 import { readTransferFromFiles, writeTransferToFiles } from './transfer.ts'
 
 export interface FilesystemOptions {
@@ -79,13 +76,9 @@ export class FilesystemDriver implements StoreDriver {
     const paths = this.#pathsOf(manifest.session_id)
     this.#ensureSessions()
     return withFileErrors(`create session ${manifest.session_id}`, undefined, () => {
-      const { filled: lock, touch } = this.#publish(
-        manifest,
-        paths,
-        (staged) => this.#take(staged, manifest.session_id, hold).lock,
-      )
+      const lock = this.#publish(manifest, paths, (staged) => this.#take(staged, manifest, hold).lock)
       try {
-        return openNewSession(this.#context(paths, manifest, hold, guard, touch), lock.movedTo(paths.root))
+        return openNewSession(this.#context(paths, manifest, hold, guard), lock.movedTo(paths.root))
       } catch (error) {
         // Nobody else can have opened it: its lock is ours.
         rmSync(paths.root, { recursive: true, force: true })
@@ -95,9 +88,9 @@ export class FilesystemDriver implements StoreDriver {
   }
 
   async open(id: string, hold: SessionHold, guard: WriteGuard): Promise<HeldSession> {
-    const { paths } = this.#find(id)
+    const { paths, manifest } = this.#find(id)
     return withFileErrors(`open session ${id}`, paths.root, () =>
-      this.#openTaken(id, hold, guard, this.#take(paths, id, hold)),
+      this.#openTaken(id, hold, guard, this.#take(paths, manifest, hold)),
     )
   }
 
@@ -122,7 +115,7 @@ export class FilesystemDriver implements StoreDriver {
       const recovered = recoverSession(sourcesIn(this.#disk, source.paths, source.manifest))
       const seq = forkPoint(at, recovered.journal.end.seq)
       const manifest = manifestAt(seq)
-      this.#publish(manifest, this.#pathsOf(manifest.session_id), (staged) => {
+      this.#publish(manifest, this.#pathsOf(manifest.session_id), (staged): undefined => {
         const audit = forkFiles(this.#disk, { paths: source.paths, recovered }, seq, staged)
         replaceFile(staged.manifest, formatManifest(attesting(manifest, audit)), this.#disk)
         // Had it been removed while it was copied, the copy could lack anything.
@@ -162,11 +155,11 @@ export class FilesystemDriver implements StoreDriver {
   }
 
   async unlock(id: string): Promise<Holder | undefined> {
-    const { paths } = this.#find(id)
+    const { paths, manifest } = this.#find(id)
     if (SessionLock.look(paths.root)?.holder === undefined) return undefined
     const hold: SessionHold = { kind: 'writer', purpose: 'unlock' }
     const { session, before } = withFileErrors(`unlock session ${id}`, paths.root, () => {
-      const taken = this.#take(paths, id, hold, true)
+      const taken = this.#take(paths, manifest, hold, true)
       return { session: this.#openTaken(id, hold, noGuard, taken), before: taken.before }
     })
     await session.release()
@@ -182,7 +175,7 @@ export class FilesystemDriver implements StoreDriver {
     const trash = join(this.#home, 'trash')
     ensureHomeDirectory(trash)
     withFileErrors(`remove session ${id}`, paths.root, () => {
-      const taken = this.#take(paths, id, { kind: 'writer', purpose: 'remove' })
+      const taken = takeSession(this.#disk, paths, manifest, { id, kind: 'writer', purpose: 'remove' })
       const name = listIfExists(this.#disk, trash).includes(id) ? `${id}-${ulid()}` : id
       try {
         this.#disk.rename(paths.root, join(trash, name))
@@ -192,6 +185,8 @@ export class FilesystemDriver implements StoreDriver {
       }
       this.#disk.syncDirectory(this.#sessions)
       this.#disk.syncDirectory(trash)
+      const createdAt = manifest === undefined ? 0 : Date.parse(manifest.created_at)
+      forgetHold({ root: paths.root, createdAt, epoch: taken.lock.epoch })
     })
   }
 
@@ -217,7 +212,7 @@ export class FilesystemDriver implements StoreDriver {
     try {
       // Read again: until the lock was ours, another writer could revise it.
       const { paths, manifest } = this.#find(id)
-      return openTakenSession(this.#context(paths, manifest, hold, guard, taken.touch), taken)
+      return openTakenSession(this.#context(paths, manifest, hold, guard), taken)
     } catch (error) {
       undoTake(taken)
       throw error
@@ -225,57 +220,28 @@ export class FilesystemDriver implements StoreDriver {
   }
 
   /** A new session comes into being whole, or not at all. */
-  #publish<T>(
+  #publish<Lock extends SessionLock | undefined>(
     manifest: Manifest,
     paths: SessionPaths,
-    fill: (staged: SessionPaths) => T,
-  ): { filled: T; touch: Touch | undefined } {
+    fill: (staged: SessionPaths) => Lock,
+  ): Lock {
     const staged = stageSession(this.#disk, this.#sessions, manifest)
     try {
-      const filled = fill(staged)
-      return { filled, touch: publishSession(this.#disk, staged, paths) }
+      const lock = fill(staged)
+      publishSession(this.#disk, staged, paths, manifest, lock?.epoch)
+      return lock
     } catch (error) {
       rmSync(staged.root, { recursive: true, force: true })
       throw error
     }
   }
 
-  #context(
-    paths: SessionPaths,
-    manifest: Manifest,
-    hold: SessionHold,
-    guard: WriteGuard,
-    touch: Touch | undefined,
-  ): OpenContext {
-    return {
-      disk: this.#disk,
-      clock: this.#clock,
-      paths,
-      manifest,
-      hold,
-      guard,
-      onReleased: () => this.#noteAtRest(paths, hold, touch),
-    }
+  #context(paths: SessionPaths, manifest: Manifest, hold: SessionHold, guard: WriteGuard): OpenContext {
+    return { disk: this.#disk, clock: this.#clock, paths, manifest, hold, guard }
   }
 
-  /** So that a list need not look at it; a visitor has no time for that, and what it has written is not the last. */
-  #noteAtRest(paths: SessionPaths, { kind }: SessionHold, touch: Touch | undefined): void {
-    if (kind === 'visitor' || touch === undefined) return
-    try {
-      const manifest = readManifestFile(this.#disk, paths)
-      if (manifest === undefined) return
-      new SessionIndex(indexDirectory(this.#sessions)).noteAtRest(
-        touch,
-        readSummary(this.#disk, paths, manifest),
-      )
-    } catch {
-      // The session is closed. A list looks at it itself.
-    }
-  }
-
-  #take(paths: SessionPaths, id: string, { kind, purpose }: SessionHold, force = false): TakenLock {
-    const epoch = highestEpoch(logsOf(this.#disk, paths))
-    return SessionLock.take(paths.root, id, { kind, purpose, highestEpoch: epoch, force })
+  #take(paths: SessionPaths, manifest: Manifest, { kind, purpose }: SessionHold, force = false): TakenLock {
+    return takeSession(this.#disk, paths, manifest, { id: manifest.session_id, kind, purpose, force })
   }
 
   #find(id: string): Found {

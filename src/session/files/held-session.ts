@@ -63,8 +63,6 @@ export interface HeldOptions {
   audit: AppendPoint
   /** The entries of visitors that are in the logs already, and whose files may still be there: their marks. */
   spooled: Set<string>
-  /** After the lock was given back. */
-  onReleased?: () => void
   limits: SessionLimits
 }
 
@@ -208,7 +206,6 @@ export class FilesystemSession implements HeldSession {
       } finally {
         // Also when they cannot be closed: then the next one recovers them.
         this.#options.lock.release(ends)
-        this.#options.onReleased?.()
       }
     })
   }

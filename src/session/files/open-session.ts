@@ -11,13 +11,15 @@ import { damageFound } from '../session-errors.ts'
 import type { Recovery, SessionHold, WriteGuard } from '../driver.ts'
 import type { Manifest } from '../manifest.ts'
 import { brokenSlots, emptyState, nothingToReport } from '../state.ts'
+import type { Holder } from '../store.ts'
 import { damageInRecovery, isMarkedDamaged, markDamaged } from './damage-marker.ts'
 import { FilesystemSession, type SessionLimits, defaultLimits } from './held-session.ts'
-import { type LogPositions, type Logs, logsOf } from './logs.ts'
+import { confirmHold, markHold } from './list-cache.ts'
+import { highestEpoch, type LogPositions, type Logs, logsOf } from './logs.ts'
 import { chooseAppendPoint } from './append-point.ts'
 import type { SessionPaths } from './paths.ts'
 import { recoverSession, type RecoveredSession, sourcesIn } from './recover.ts'
-import type { TakenLock, WriterLock } from './session-lock.ts'
+import { SessionLock, type TakenLock, type WriterLock } from './session-lock.ts'
 import { Snapshots } from './snapshots.ts'
 import { spoolFileId, listSpoolFiles } from './spool.ts'
 import { verifySession } from './verify.ts'
@@ -29,7 +31,6 @@ export interface OpenContext {
   manifest: Manifest
   hold: SessionHold
   guard: WriteGuard
-  onReleased?: () => void
   /** Smaller in tests. */
   limits?: Partial<SessionLimits>
   /** By a repair: what is still marked as damaged is about to be no more. */
@@ -39,6 +40,28 @@ export interface OpenContext {
 /** A lock that was just taken, and how it was found. */
 export interface TakenHold extends Pick<TakenLock, 'standing' | 'before'> {
   lock: WriterLock
+}
+
+/** Takes the lock of a session, or throws `SESSION_LOCKED`. */
+export function takeSession(
+  disk: Disk,
+  { root, ...paths }: SessionPaths,
+  manifest: Manifest | undefined,
+  request: { id: string; kind: Holder['kind']; purpose?: string; force?: boolean },
+): TakenLock {
+  const { id, ...how } = request
+  const createdAt = manifest === undefined ? 0 : Date.parse(manifest.created_at)
+  for (;;) {
+    const highest = highestEpoch(logsOf(disk, { root, ...paths }))
+    const { epoch, standing, before, take } = SessionLock.attempt(root, id, { ...how, highestEpoch: highest })
+    // Lists must not use what they know of the session from the moment the lock is taken.
+    const hold = { root, createdAt, epoch }
+    markHold(hold, before?.epoch ?? 0)
+    const lock = take()
+    if (lock === undefined) continue
+    confirmHold(hold)
+    return { lock, standing, before }
+  }
 }
 
 /** Opens a session that was just created. */

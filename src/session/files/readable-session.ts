@@ -13,7 +13,7 @@ import { sessionFileError } from './session-file-errors.ts'
 import { type Logs, logsOf } from './logs.ts'
 import type { SessionPaths } from './paths.ts'
 import { recoverSession, sourcesIn } from './recover.ts'
-import { SessionLock } from './session-lock.ts'
+import { observeLock, SessionLock } from './session-lock.ts'
 import { readSummary } from './summary.ts'
 import { verifyInSteps } from './verify.ts'
 
@@ -36,7 +36,9 @@ export class ReadableFiles implements ReadableSession {
 
   /** Made when it is asked for: whoever wants the manifest alone need not wait for it. */
   get summary(): SessionSummary {
-    this.#summary ??= this.#explained(() => readSummary(this.#disk, this.#paths, this.manifest).summary)
+    this.#summary ??= this.#explained(() =>
+      readSummary(this.#disk, this.#paths, this.manifest, observeLock(this.#paths.root)),
+    )
     return this.#summary
   }
 

@@ -4,7 +4,6 @@ import { codedError, StintError } from '../../base/errors/stint-error.ts'
 import { type LockStanding, newHolder } from '../holder.ts'
 import { sessionFenced, sessionLocked } from '../session-errors.ts'
 import type { Holder } from '../store.ts'
-import { confirmTouch, type Touch, touchSession } from './index/index-touch.ts'
 import {
   isEpoch,
   type SessionLockRecord,
@@ -26,14 +25,34 @@ export interface TakeRequest {
   force?: boolean
 }
 
+/** A lock that has been taken, and how it was found. */
 export interface TakenLock {
   lock: SessionLock
-  /** The mark that it was taken, in the index of all sessions. */
-  touch: Touch | undefined
-  /** How it was found. */
   standing: LockStanding
   before: SessionLockRecord | undefined
 }
+
+/** A lock that may be taken, as it was found. */
+export interface LockAttempt extends Omit<TakenLock, 'lock'> {
+  /** The epoch of the hold. */
+  epoch: number
+  /** Takes the lock; undefined if it has changed since it was found. */
+  take(): SessionLock | undefined
+}
+
+/** A lock as another process sees it. */
+export interface ObservedLock {
+  record: SessionLockRecord | undefined
+  standing: LockStanding
+}
+
+export function observeLock(directory: string): ObservedLock {
+  const record = SessionLock.look(directory)
+  return { record, standing: standingNow(record) }
+}
+
+const standingNow = (record: SessionLockRecord | undefined): LockStanding =>
+  lockStanding(record, Date.now(), ({ process }) => liveness(process))
 
 /** The single-writer lock of a session: a compare-and-swap register in its directory. */
 export class SessionLock {
@@ -42,31 +61,31 @@ export class SessionLock {
   #held: RegisterEntry
   #record: SessionLockRecord
 
-  /** What the lock says now; undefined if it was never taken, or makes no sense. */
+  /** What the lock says now; undefined if it was never taken. */
   static look(directory: string): SessionLockRecord | undefined {
     const { epoch, text } = readLock(lockRegister(directory))
     return parseLockRecord(text, epoch)
   }
 
-  /** Takes it, or throws `SESSION_LOCKED` with the living holder. */
-  static take(directory: string, session: string, request: TakeRequest): TakenLock {
+  /** Prepares to take the lock, or throws `SESSION_LOCKED` with the living holder. */
+  static attempt(directory: string, session: string, request: TakeRequest): LockAttempt {
     const register = lockRegister(directory)
-    for (;;) {
-      const held = readLock(register)
-      const before = parseLockRecord(held.text, held.epoch)
-      const standing = lockStanding(before, Date.now(), ({ process }) => liveness(process))
-      if (standing === 'held' && !request.force) throw sessionLocked(session, before?.holder)
-      const now = Date.now()
-      const epoch = Math.max(held.epoch, before?.epoch ?? 0, request.highestEpoch) + 1
-      if (!isEpoch(epoch))
-        throw new StintError('HOME_UNSAFE', `session ${session} has a file of an epoch that never existed`)
-      const holder = newHolder(request, epoch, now)
-      const record = { holder, epoch, ends: undefined }
-      const touch = touchSession(directory, epoch)
-      const won = swapLock(register, held.epoch, formatLockRecord(session, record))
-      if (won === undefined) continue
-      confirmTouch(touch)
-      return { lock: new SessionLock(directory, session, won, record), touch, standing, before }
+    const held = readLock(register)
+    const before = parseLockRecord(held.text, held.epoch)
+    const standing = standingNow(before)
+    if (standing === 'held' && !request.force) throw sessionLocked(session, before?.holder)
+    const epoch = Math.max(held.epoch, before?.epoch ?? 0, request.highestEpoch) + 1
+    if (!isEpoch(epoch))
+      throw new StintError('HOME_UNSAFE', `session ${session} has a file with an epoch that is too large`)
+    return {
+      epoch,
+      before,
+      standing,
+      take() {
+        const record = { holder: newHolder(request, epoch), epoch, ends: undefined }
+        const won = swapLock(register, held.epoch, formatLockRecord(session, record))
+        return won === undefined ? undefined : new SessionLock(directory, session, won, record)
+      },
     }
   }
 

@@ -1,5 +1,5 @@
 import { lstatSync, rmSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { replaceFile } from '../../base/fs/atomic-file.ts'
 import { type Disk, nodeDisk } from '../../base/fs/disk.ts'
 import { lstatIfExists } from '../../base/fs/exists.ts'
@@ -13,7 +13,7 @@ import { errorCode } from '../../base/errors/stint-error.ts'
 import type { Manifest } from '../manifest.ts'
 import { sessionExists } from '../session-errors.ts'
 import { namesIn } from './find-session.ts'
-import { confirmTouch, type Touch, touchSession } from './index/index-touch.ts'
+import { forgetHold, markHold } from './list-cache.ts'
 import { sessionPathsIn, type SessionPaths } from './paths.ts'
 import { sessionsDirectoryIn } from './sessions-directory.ts'
 
@@ -36,20 +36,25 @@ export function stageSession(disk: Disk, sessions: string, manifest: Manifest): 
   return staged
 }
 
-/** `NAME_TAKEN` if there is such a session. */
-export function publishSession(disk: Disk, staged: SessionPaths, paths: SessionPaths): Touch | undefined {
-  // There may have been one with this id that the index still knows.
-  const touch = touchSession(paths.root, 0)
+/** Gives a staged session its name. `epoch` is that of its lock. `NAME_TAKEN` if there is such a session. */
+export function publishSession(
+  disk: Disk,
+  staged: SessionPaths,
+  paths: SessionPaths,
+  { created_at }: Manifest,
+  epoch = 0,
+): void {
+  // The cache of lists may still have an earlier session with this id.
+  const hold = { root: paths.root, createdAt: Date.parse(created_at), epoch }
+  markHold(hold)
   try {
     disk.rename(staged.root, paths.root)
   } catch (error) {
+    forgetHold(hold)
     if (!['EEXIST', 'ENOTEMPTY', 'ENOTDIR'].includes(errorCode(error) ?? '')) throw error
-    const id = paths.root.slice(dirname(paths.root).length + 1)
-    throw sessionExists(id, error)
+    throw sessionExists(basename(paths.root), error)
   }
-  confirmTouch(touch)
   disk.syncDirectory(dirname(paths.root))
-  return touch
 }
 
 /** The process that stages a session under this name; undefined for any other name. */

@@ -5,41 +5,39 @@ import { readBackwards } from '../log/read.ts'
 import type { LogRecord } from '../log/record.ts'
 import type { Disk } from '../../base/fs/disk.ts'
 import { liveness } from '../../base/process/liveness.ts'
-import { sessionState } from '../holder.ts'
+import { holderStanding, sessionState } from '../holder.ts'
 import { type Manifest, summarize } from '../manifest.ts'
-import type { SessionState, SessionSummary } from '../store.ts'
+import type { SessionSummary } from '../store.ts'
 import { isMarkedDamaged } from './damage-marker.ts'
-import { type SessionLockRecord, lockStanding } from './lock-record.ts'
 import { logsOf } from './logs.ts'
 import type { SessionPaths } from './paths.ts'
-import { lockName, SessionLock } from './session-lock.ts'
+import { lockName, type ObservedLock } from './session-lock.ts'
 import { Snapshots } from './snapshots.ts'
 
-/** What a list shows of a session, and the epoch of its lock when that was read: what comes with a later one is not in it. */
-export interface Look {
-  summary: SessionSummary
-  epoch: number
-}
-
-/** Reads it from the session's own files. */
-export function readSummary(disk: Disk, paths: SessionPaths, manifest: Manifest): Look {
-  const lock = SessionLock.look(paths.root)
+/** Reads the summary of a session from its files. `lock` must have been observed before the manifest was read. */
+export function readSummary(
+  disk: Disk,
+  paths: SessionPaths,
+  manifest: Manifest,
+  { record, standing }: ObservedLock,
+): SessionSummary {
   const last = lastRecord(logsOf(disk, paths).journal)
-  const summary = summarize(manifest, {
-    state: sessionStateOf(lock, isMarkedDamaged(disk, paths)),
+  return summarize(manifest, {
+    state: sessionState(standing, record?.holder, isMarkedDamaged(disk, paths)),
     lastAt: last?.at,
     turns: turnsOf(disk, paths),
     records: last?.seq ?? 0,
     bytes: sizeOf(paths),
-    holder: lock?.holder,
+    holder: record?.holder,
   })
-  return { summary, epoch: lock?.epoch ?? 0 }
 }
 
-/** Over plain data, but for a look at the holder. */
-export function sessionStateOf(lock: SessionLockRecord | undefined, damaged: boolean): SessionState {
-  const standing = lockStanding(lock, Date.now(), ({ process }) => liveness(process))
-  return sessionState(standing, lock?.holder, damaged)
+/** The summary with its state judged again: a holder that another process found dead may be out of sight from here. */
+export function rejudge(summary: SessionSummary): SessionSummary {
+  const { holder, state } = summary
+  if (holder === undefined) return summary
+  const standing = holderStanding(holder, liveness(holder.process), Date.now())
+  return { ...summary, state: sessionState(standing, holder, state === 'damaged') }
 }
 
 /** In a loop, so that its file is closed. */

@@ -5,17 +5,15 @@ import { readLines } from '../log/read.ts'
 import { parseLogRecord } from '../log/record.ts'
 import { type Disk, ensureDirectory, writeFully } from '../../base/fs/disk.ts'
 import { newSessionId } from '../../base/text/id.ts'
-import { liveness } from '../../base/process/liveness.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { damageFound, sessionLocked } from '../session-errors.ts'
 import { importedManifest, type SessionTransfer } from '../transfer.ts'
 import { checkSessionId } from '../session-errors.ts'
 import { filesystemId, findSession } from './find-session.ts'
-import { lockStanding } from './lock-record.ts'
 import { logsOf } from './logs.ts'
 import { sessionPathsIn, type SessionPaths } from './paths.ts'
 import { recoverSession, sourcesIn } from './recover.ts'
-import { SessionLock } from './session-lock.ts'
+import { observeLock } from './session-lock.ts'
 import { ensureSessions, syncSessionsName } from './sessions-directory.ts'
 import { publishSession, stageSession } from './staged-session.ts'
 import { verifySession } from './verify.ts'
@@ -23,10 +21,9 @@ import { verifySession } from './verify.ts'
 /** A session to be taken along: `SESSION_LOCKED` if somebody holds it, and what its damage is if it has any. */
 export function readTransferFromFiles(disk: Disk, sessions: string, id: string): SessionTransfer {
   const { paths, manifest } = findSession(disk, sessions, id)
-  const lock = SessionLock.look(paths.root)
-  if (lockStanding(lock, Date.now(), ({ process }) => liveness(process)) === 'held')
-    throw sessionLocked(id, lock?.holder)
-  const sources = sourcesIn(disk, paths, manifest, lock?.ends)
+  const { record, standing } = observeLock(paths.root)
+  if (standing === 'held') throw sessionLocked(id, record?.holder)
+  const sources = sourcesIn(disk, paths, manifest, record?.ends)
   const health = verifySession(sources)
   const damage = damageFound(id, health)
   if (damage !== undefined) throw damage
@@ -75,7 +72,7 @@ export async function writeTransferToFiles(
     // The first resume need not read all of it.
     if (journal.seq > 0)
       sources.snapshots.write({ journal: scanned.journal.end, audit: scanned.audit.end }, state, now)
-    publishSession(disk, staged, sessionPathsIn(join(sessions, id)))
+    publishSession(disk, staged, sessionPathsIn(join(sessions, id)), manifest)
     return id
   } catch (error) {
     rmSync(staged.root, { recursive: true, force: true })

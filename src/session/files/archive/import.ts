@@ -52,7 +52,7 @@ export async function importSession({ disk, home, now, id, chunks }: ImportOptio
     const recovered = checkLogs(disk, staged, manifest, unpacked)
     const publish = (as: string): Imported => {
       finish(disk, staged, manifest, recovered, as, now)
-      publishSession(disk, staged, sessionPathsIn(join(sessions, as)))
+      publishSession(disk, staged, sessionPathsIn(join(sessions, as)), manifest)
       const { journal, audit } = recovered
       return { session_id: as, from: unpacked.id, records: journal.end.seq, audit_lines: audit.end.seq }
     }

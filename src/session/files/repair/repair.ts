@@ -10,10 +10,10 @@ import { ifExists } from '../../../base/fs/exists.ts'
 import { withFileErrors } from '../session-file-errors.ts'
 import type { Recovery } from '../../driver.ts'
 import { noGuard } from '../../session-secrets.ts'
-import { locateSession } from '../find-session.ts'
+import { locateSession, readManifestFile } from '../find-session.ts'
 import { linkOrCopy } from '../link-or-copy.ts'
-import { highestEpoch, logsOf } from '../logs.ts'
-import { openTakenSession } from '../open-session.ts'
+import { logsOf } from '../logs.ts'
+import { openTakenSession, takeSession } from '../open-session.ts'
 import type { SessionPaths } from '../paths.ts'
 import { undoTake, SessionLock, type TakenLock } from '../session-lock.ts'
 import { plainPayloads } from '../snapshots.ts'
@@ -51,8 +51,11 @@ export function previewRepair({ disk, sessions, id }: RepairOptions): RepairPlan
 export async function repairSession(options: RepairOptions): Promise<Repaired | RepairPlan> {
   const { disk, sessions, id } = options
   const paths = locateSession(sessions, id)
-  const epoch = highestEpoch(logsOf(disk, paths))
-  const taken = SessionLock.take(paths.root, id, { kind: 'writer', purpose: 'repair', highestEpoch: epoch })
+  const taken = takeSession(disk, paths, readManifestFile(disk, paths), {
+    id,
+    kind: 'writer',
+    purpose: 'repair',
+  })
   try {
     const diagnosis = diagnose(disk, paths, id, taken.before?.ends)
     const plan = planRepair(id, diagnosis)

@@ -1,0 +1,179 @@
+import { readdirSync, renameSync, unlinkSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { errorCode } from '../../base/errors/stint-error.ts'
+import { nodeDisk, readFile } from '../../base/fs/disk.ts'
+import { ifExists, lstatIfExists } from '../../base/fs/exists.ts'
+import { ensureOwnDirectory, ownDirectoryProblem } from '../../base/fs/own-directory.ts'
+import { createPrivateFile } from '../../base/fs/private-file.ts'
+import { thisMachine } from '../../base/process/platform.ts'
+import { isSessionId } from '../../base/text/id.ts'
+import { verifiedText, withChecksum } from '../log/line-checksum.ts'
+import type { SessionSummary } from '../store.ts'
+
+/** A hold of a session, as lists see it. */
+export interface HoldMark {
+  /** The directory of the session. */
+  root: string
+  /** In milliseconds; tells apart the sessions that have had the same id. 0 if the manifest cannot be read. */
+  createdAt: number
+  /** The epoch of the lock; 0 before the first hold. */
+  epoch: number
+}
+
+/** Marks a session as changed, before its lock is taken. `previous` is the epoch of the hold before this one. */
+export function markHold(hold: HoldMark, previous?: number): void {
+  const mark = markOf(hold)
+  if (mark !== undefined)
+    setMark(mark, previous === undefined ? undefined : markOf({ ...hold, epoch: previous }))
+}
+
+/** Marks a session again if the cache was removed before the lock was taken. */
+export function confirmHold(hold: HoldMark): void {
+  const mark = markOf(hold)
+  if (mark !== undefined && lstatIfExists(mark) === undefined) setMark(mark)
+}
+
+/** Marks a session as changed because damage was noted outside of a hold. */
+export function markDamage(hold: HoldMark): void {
+  const mark = markOf(hold)
+  if (mark !== undefined) setMark(`${mark}@damaged`)
+}
+
+/** Removes the mark of a session that is in the trash. */
+export function forgetHold(hold: HoldMark): void {
+  const mark = markOf(hold)
+  if (mark !== undefined) unlinkQuietly(mark)
+}
+
+const cacheIn = (sessions: string): string => join(sessions, '.cache')
+const summariesName = 'summaries.json'
+
+/** The path of a mark; undefined for a session that is being staged, which no list shows. */
+function markOf({ root, createdAt, epoch }: HoldMark): string | undefined {
+  const id = basename(root)
+  return isSessionId(id) ? join(cacheIn(dirname(root)), `${id}@${createdAt}@${epoch}`) : undefined
+}
+
+function setMark(mark: string, previous?: string): void {
+  const directory = dirname(mark)
+  try {
+    if (previous !== undefined && ifExists(() => renameSync(previous, mark) ?? true)) return
+    if (ensureOwnDirectory(directory) === undefined) createPrivateFile(mark, '')
+  } catch (error) {
+    // Without the mark, lists would believe the summaries. Removing them works on a full disk, too.
+    if (errorCode(error) !== 'EEXIST') unlinkQuietly(join(directory, summariesName))
+  }
+}
+
+function unlinkQuietly(path: string): void {
+  try {
+    unlinkSync(path)
+  } catch {
+    // Missing, or the home is read-only: then no session can be opened either.
+  }
+}
+
+/** A summary, and the marks of its session when it was read. */
+type Row = [marks: string, summary: SessionSummary]
+
+interface SummariesFile {
+  version: 1
+  boot: string
+  rows: Row[]
+}
+
+/**
+ * The cache of session lists, in `sessions/.cache/`: the summaries of the last list, and for each session a mark, an
+ * empty file whose name tells which hold of the session was the last. A process renames the mark before it takes the
+ * lock, so a session whose mark is still the same has not changed since the last list. One directory listing shows
+ * the marks of all sessions.
+ *
+ * Nothing is synced. A power cut may undo the renaming of a mark, so the summaries of another boot are ignored.
+ */
+export class ListCache {
+  readonly #directory: string
+  readonly #boot = thisMachine().boot
+  readonly #marks = new Map<string, string>()
+  #rows: Row[] = []
+  /** The rows for the next list, by session. */
+  readonly #kept = new Map<string, Row>()
+  #isChanged = false
+
+  constructor(sessions: string) {
+    this.#directory = cacheIn(sessions)
+    const stat = lstatIfExists(this.#directory)
+    if (this.#boot === '' || stat === undefined || ownDirectoryProblem(stat) !== undefined) return
+    try {
+      // The marks first: a summary that is read after a mark cannot be older than the mark.
+      this.#readMarks()
+      this.#rows = this.#readRows()
+    } catch {
+      // A list without a cache is slow, and right.
+    }
+  }
+
+  /** Returns the summaries of the sessions that have not changed, and removes these sessions from `ids`. */
+  takeUnchanged(ids: Set<string>): SessionSummary[] {
+    const summaries: SessionSummary[] = []
+    for (const row of this.#rows) {
+      const [marks, summary] = row
+      if (marks !== this.#marksOf(summary.id) || !ids.delete(summary.id)) continue
+      this.#kept.set(summary.id, row)
+      summaries.push(summary)
+    }
+    this.#isChanged = summaries.length < this.#rows.length
+    return summaries
+  }
+
+  /** Keeps a summary that was read after the cache, when no process held the lock. `epoch` is that of the lock. */
+  keep(summary: SessionSummary, epoch: number): void {
+    const marks = this.#marksOf(summary.id)
+    // A process that has marked the session with a higher epoch may be about to take the lock.
+    if (epochsOf(marks).some((marked) => marked > epoch)) return
+    this.#kept.set(summary.id, [marks, summary])
+    this.#isChanged = true
+  }
+
+  /** Writes the summaries for the next list, in this order, unless the file has them already. */
+  save(order: readonly SessionSummary[]): void {
+    if (this.#boot === '' || !this.#isChanged) return
+    const rows = order.flatMap(({ id }) => {
+      const row = this.#kept.get(id)
+      return row === undefined ? [] : [row]
+    })
+    const file: SummariesFile = { version: 1, boot: this.#boot, rows }
+    const staged = join(this.#directory, `.${process.pid}.tmp`)
+    try {
+      if (ensureOwnDirectory(this.#directory) !== undefined) return
+      createPrivateFile(staged, withChecksum(JSON.stringify(file).slice(0, -1)))
+      renameSync(staged, join(this.#directory, summariesName))
+    } catch {
+      // The next list tries again.
+      unlinkQuietly(staged)
+    }
+  }
+
+  #readMarks(): void {
+    for (const name of readdirSync(this.#directory)) {
+      const at = name.indexOf('@')
+      if (at < 0) continue
+      const [id, mark] = [name.slice(0, at), name.slice(at)]
+      const others = this.#marks.get(id)
+      this.#marks.set(id, others === undefined ? mark : [...others.split(' '), mark].sort().join(' '))
+    }
+  }
+
+  #readRows(): Row[] {
+    const bytes = readFile(nodeDisk, join(this.#directory, summariesName))
+    const text = bytes === undefined ? undefined : verifiedText(bytes)
+    if (text === undefined) return []
+    const { version, boot, rows } = JSON.parse(`${text.toString()}}`) as SummariesFile
+    return version === 1 && boot === this.#boot ? rows : []
+  }
+
+  #marksOf(id: string): string {
+    return this.#marks.get(id) ?? ''
+  }
+}
+
+const epochsOf = (marks: string): number[] => marks.split(' ').map((mark) => Number(mark.split('@')[2] ?? 0))
