@@ -16,7 +16,7 @@ import {
   type StoredReceipt,
   type WriteGuard,
 } from '../../session/index.ts'
-import { type LogName, type LogRecord, sessionClosed } from '../../session/log/index.ts'
+import { attestEnds, type LogName, type LogRecord, sessionClosed } from '../../session/log/index.ts'
 import type { Database } from '../database.ts'
 import { readJournalBackwards, readLogRecords } from './log-rows.ts'
 import { releaseSession } from './session-hold.ts'
@@ -105,8 +105,7 @@ export class PostgresSession implements HeldSession {
   }
 
   ends(): ReturnType<NonNullable<HeldSession['ends']>> {
-    const { journal, audit } = this.#writer.ends
-    return { seq: journal.seq, crc: journal.tail, audit: { count: audit.seq, head: audit.tail } }
+    return attestEnds(this.#writer.ends)
   }
 
   records(log: LogName, range?: RecordRange): AsyncIterable<LogRecord> {

@@ -5,7 +5,7 @@ import type { BlobName, LogRecord } from '../log/record.ts'
 import { sessionClosed } from '../log/session-closed.ts'
 import type { AppendPoint, Position } from '../log/position.ts'
 import { defaultSegmentSizes, type SegmentSizes } from '../log/segment-file.ts'
-import type { LogName } from '../log/log-end.ts'
+import { attestEnds, type LogName } from '../log/log-end.ts'
 import { type CommitPolicy, LogWriter } from '../log/writer.ts'
 import { replaceFile } from '../../base/fs/atomic-file.ts'
 import type { Clock } from '../../base/process/clock.ts'
@@ -174,8 +174,7 @@ export class FilesystemSession implements HeldSession {
   }
 
   ends(): ReturnType<NonNullable<HeldSession['ends']>> {
-    const { journal, audit } = this.#ends()
-    return { seq: journal.seq, crc: journal.tail, audit: { count: audit.seq, head: audit.tail } }
+    return attestEnds(this.#ends())
   }
 
   records(log: LogName, range?: RecordRange): AsyncIterable<LogRecord> {

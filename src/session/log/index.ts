@@ -10,7 +10,15 @@ export {
   maxInlineBytes,
 } from './codec.ts'
 export { LazyCommit } from './lazy-commit.ts'
-export { forkPoint, type LogEnd, type LogEnds, type LogName, logNames, parseLogEnd } from './log-end.ts'
+export {
+  attestEnds,
+  forkPoint,
+  type LogEnd,
+  type LogEnds,
+  type LogName,
+  logNames,
+  parseLogEnd,
+} from './log-end.ts'
 export { type BlobName, checkRecord, type LogRecord, parseLogRecord } from './record.ts'
 export { sessionClosed } from './session-closed.ts'
 export {

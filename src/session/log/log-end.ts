@@ -17,6 +17,13 @@ export interface LogEnd {
 /** Where both logs of a session end. */
 export type LogEnds<End extends LogEnd = LogEnd> = Record<LogName, End>
 
+/** Both ends in the form in which a revision of the manifest attests them. */
+export const attestEnds = ({ journal, audit }: LogEnds) => ({
+  seq: journal.seq,
+  crc: journal.tail,
+  audit: { count: audit.seq, head: audit.tail },
+})
+
 /** An end read from stored JSON, which may be damaged; undefined if it is invalid. */
 export function parseLogEnd(value: unknown): LogEnd | undefined {
   if (!isRecord(value)) return undefined
