@@ -9,7 +9,7 @@ export { joinScratch } from './join.ts'
 export { cleanupCommand, type OutputDirectory } from './output.ts'
 export { type Keep, keepPolicies, metaDirectory, shouldKeep } from './owner.ts'
 export { type ResourceEvent, resourceChannel } from './resource-event.ts'
-export { findRoot, findTmp, rootOf, type ScratchRoot } from './root.ts'
+export { findRoot, rootOf, type ScratchRoot } from './root.ts'
 export {
   createScratch,
   type Scratch,

@@ -1,10 +1,10 @@
 import { utimesSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Clock } from '../base/process/clock.ts'
 import { isRequestId } from '../base/text/id.ts'
 import { shellWord } from '../base/text/escape.ts'
 import { StintError } from '../base/errors/stint-error.ts'
 import { ensureScratchDirectory, type ScratchRoot } from './root.ts'
+import type { ScratchRun } from './scratch-run.ts'
 
 /** Files for the caller: `out/<expiry>-<requestId>/`, with the earliest expiry in seconds since the epoch. */
 export interface OutputDirectory {
@@ -28,7 +28,7 @@ function makeOutputDirectory(
 
 /** The run's directory for files that are kept this long; made on first use. */
 export function outputDirectoryFor(
-  { outputs, root, requestId, clock }: RunWithOutputs,
+  { outputs, root, requestId, clock }: Pick<ScratchRun, 'outputs' | 'root' | 'requestId' | 'clock'>,
   keepSeconds: number,
 ): string {
   if (!Number.isSafeInteger(keepSeconds) || keepSeconds < 0)
@@ -39,13 +39,6 @@ export function outputDirectoryFor(
     outputs.push(directory)
   }
   return directory.path
-}
-
-interface RunWithOutputs {
-  outputs: OutputDirectory[]
-  root: ScratchRoot
-  requestId: string
-  clock: Clock
 }
 
 /** Starts the time to keep: sets the modification time of each directory to its expiry, in the future. */

@@ -1,8 +1,8 @@
-import { lstatSync, realpathSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { ensureOwnDirectory, ownDirectoryProblem } from '../base/fs/own-directory.ts'
-import { codedError, errorCode, StintError } from '../base/errors/stint-error.ts'
+import { configuredTmp, findTmp, tempDirectoryError } from '../base/fs/temp-directory.ts'
+import { errorCode, StintError } from '../base/errors/stint-error.ts'
 import { geteuid } from '../base/process/platform.ts'
 
 /** The directory of all scratches of one user: `<tmp>/stint-<uid>`, 0700, checked before it is trusted. */
@@ -26,7 +26,7 @@ export const rootOf = (tmp: string): ScratchRoot => {
 
 /** Opens the scratch root, or makes it. Throws `TEMP_DIR_UNSAFE` if it is no directory of this user. */
 export function openRoot(env: NodeJS.ProcessEnv = process.env): ScratchRoot {
-  const tmp = env.STINT_TMP_ROOT || tmpdir()
+  const tmp = configuredTmp(env)
   if (opened?.given === tmp && isUnchanged(opened)) return opened.root
   const root = rootOf(findTmp(env))
   ensureScratchDirectory(root.path)
@@ -57,27 +57,8 @@ export function findRoot(env: NodeJS.ProcessEnv = process.env): ScratchRoot | un
     return root
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return undefined
-    throw rootError(error, root.path)
+    throw tempDirectoryError(error, root.path)
   }
-}
-
-/** The real path of the temp directory with the root: mounts are listed by their real paths. */
-export function findTmp(env: NodeJS.ProcessEnv = process.env): string {
-  const tmp = env.STINT_TMP_ROOT || tmpdir()
-  try {
-    return realpathSync.native(tmp)
-  } catch (error) {
-    throw rootError(error, tmp)
-  }
-}
-
-function rootError(error: unknown, path: string): unknown {
-  const errno = errorCode(error) ?? ''
-  if (!['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG'].includes(errno)) return codedError(error, `use ${path}`)
-  return new StintError('TEMP_DIR_MISSING', `there is no directory for ${path}`, {
-    cause: error,
-    detail: `errno=${errno}`,
-  })
 }
 
 /** Makes the root or a directory in it, or checks the existing one before it is trusted. */
@@ -86,7 +67,7 @@ export function ensureScratchDirectory(path: string): void {
   try {
     problem = ensureOwnDirectory(path)
   } catch (error) {
-    throw rootError(error, path)
+    throw tempDirectoryError(error, path)
   }
   assertSafe(path, problem)
 }

@@ -4,13 +4,12 @@ import { isStaged } from '../base/fs/atomic-file.ts'
 import { exists } from '../base/fs/exists.ts'
 import { liveness, ownIdentity } from '../base/process/liveness.ts'
 import { geteuid } from '../base/process/platform.ts'
-import { isRequestId } from '../base/text/id.ts'
+import { isRequestId, isSessionId } from '../base/text/id.ts'
 import { readChildren } from '../scratch/children.ts'
 import { outputExpiry } from '../scratch/output.ts'
 import { type Owner, parseStagingName, readOwner } from '../scratch/owner.ts'
 import type { ScratchRoot } from '../scratch/root.ts'
 import { readTrackedRecord } from '../scratch/tracked-record.ts'
-import { isTrashedSession } from './session-trash.ts'
 import type { SweptDirectory } from './swept-directories.ts'
 import type { EntryFacts } from './verdict.ts'
 
@@ -97,4 +96,23 @@ function scratchOwner(path: string): Partial<EntryFacts> {
   }
   if (owner === undefined) return {}
   return { owner: seenOwner(owner), children: readChildren(path, owner)?.map(liveness) ?? ['unknown'] }
+}
+
+/** Every session has one from the beginning. */
+const manifestFile = 'manifest.json'
+
+/** The name alone proves nothing: a directory is a session if it contains a manifest, as a regular file. */
+const isTrashedSession = (name: string, trash: string): boolean =>
+  isSessionName(name) && isFile(join(trash, name, manifestFile))
+
+/** `<sessionId>`, or `<sessionId>-<suffix>` if the trash already had a session with that id. */
+const isSessionName = (name: string): boolean =>
+  isSessionId(name) || (/-[A-Za-z0-9._]+$/.test(name) && isSessionId(name.slice(0, name.lastIndexOf('-'))))
+
+function isFile(path: string): boolean {
+  try {
+    return lstatSync(path).isFile()
+  } catch {
+    return false
+  }
 }

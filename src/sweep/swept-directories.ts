@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { lstatSync, readdirSync, renameSync } from 'node:fs'
-import { homeUnsafe } from '../base/fs/home.ts'
+import { join } from 'node:path'
+import { homeUnsafe, stintHome, withHomeErrors } from '../base/fs/home.ts'
 import { codedError, errorCode, StintError } from '../base/errors/stint-error.ts'
 import { bytePath, latin1Of, readable } from '../base/fs/byte-path.ts'
 import { ownDirectoryProblem } from '../base/fs/own-directory.ts'
@@ -8,7 +9,6 @@ import { geteuid } from '../base/process/platform.ts'
 import { ulid } from '../base/text/id.ts'
 import { ensureScratchDirectory, findRoot, type ScratchRoot } from '../scratch/root.ts'
 import type { SweepScope } from './report.ts'
-import { findSessionTrash } from './session-trash.ts'
 import { sweptStamp } from './sweep-at-start.ts'
 
 /** One directory whose entries the sweep judges. */
@@ -44,6 +44,21 @@ export function directoriesIn(scope: SweepScope, options: DirectoriesOptions): S
   // Only a record without a scratch is judged by itself, so the records come after the scratches.
   const tracked: SweptDirectory = { kind: 'tracked', path: root.tracked, root }
   return scope === 'all' || scope === 'scratch' ? [...chosen, tracked] : chosen
+}
+
+/**
+ * Finds `$STINT_HOME/trash`, where removed sessions wait to be deleted; undefined if it is missing. Throws
+ * `HOME_UNSAFE` for anything but a directory of this user: a link would make the sweep delete elsewhere.
+ */
+function findSessionTrash(): string | undefined {
+  const home = stintHome()
+  for (const path of [home, join(home, 'trash')]) {
+    const stat = withHomeErrors(home, 'look for the trash', () => lstatSync(path, { throwIfNoEntry: false }))
+    if (stat === undefined) return undefined
+    const problem = ownDirectoryProblem(stat)
+    if (problem !== undefined) throw homeUnsafe(path, problem)
+  }
+  return join(home, 'trash')
 }
 
 /** Names that are part of the layout, not entries to judge. */

@@ -1,7 +1,7 @@
 import { realpathSync } from 'node:fs'
 import { stintHome } from '../../base/fs/home.ts'
+import { findTmp } from '../../base/fs/temp-directory.ts'
 import { formatDuration } from '../../base/text/duration.ts'
-import { findTmp } from '../../scratch/index.ts'
 import {
   installTimer,
   type TimerJob,

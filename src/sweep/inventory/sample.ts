@@ -53,20 +53,8 @@ export function makeSample(
   }
 }
 
-const counts = [
-  'at',
-  'scratches',
-  'live',
-  'orphans',
-  'files',
-  'directories',
-  'bytes',
-  'created',
-  'swept',
-  'freed',
-  'orphans_found',
-  'bytes_found',
-] as const
+const counts =
+  'at scratches live orphans files directories bytes created swept freed orphans_found bytes_found'.split(' ')
 
 /** Parses a line of the history; undefined if it is torn, damaged, or of another version. */
 export function parseSample(line: string): Sample | undefined {
