@@ -66,6 +66,9 @@ test('--watch fits a small screen, gives it to the shell at Ctrl-Z, and redraws 
 test('in CI, or on a terminal that cannot be redrawn, --watch prints one block after another', async () => {
   await using world = new World({ CI: '1' })
   await using terminal = await Terminal.open(world)
+  // Tall enough for two blocks, whatever agents are installed: each one without hooks adds lines to the to-do
+  // list.
+  terminal.resize(100, 80)
   terminal.enter('stint status --watch --interval 50ms')
   await terminal.shows(/^Sessions +none$/m)
   expect(terminal.isLent()).toBe(false)
