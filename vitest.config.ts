@@ -2,6 +2,10 @@ import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
+  // The example of a driver is written against the package: here it runs on the source.
+  resolve: {
+    alias: [{ find: /^stint\/(driver|testing)$/, replacement: `${import.meta.dirname}/src/$1/index.ts` }],
+  },
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     pool: 'forks',

@@ -65,8 +65,8 @@ export interface FilesStore {
 }
 
 /**
- * Opens the sessions in files, for a command that works on nothing else. Refused while `STINT_STORE` names a server, so
- * that a user does not take the one for the other. `what` names the operation.
+ * Opens the sessions in files, for a command that works on nothing else. Refused while `STINT_STORE` names a
+ * server, so that a user does not take the one for the other. `what` names the operation.
  */
 export async function openFilesStore(what: string): Promise<FilesStore> {
   const driver = new FilesystemDriver()

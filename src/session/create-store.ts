@@ -112,7 +112,8 @@ export function createStore(driver: StoreDriver, clock: Clock = systemClock): Dr
     async resume(id, options = {}) {
       checkSessionId(id)
       const secrets = new RegisteredSecrets()
-      // The lock record is written first and contains `purpose`, so register the secrets before taking the lock.
+      // The lock record is written first and contains `purpose`, so register the secrets before taking the
+      // lock.
       if (options.purpose !== undefined) await secrets.resolveThoseOf(driver, id)
       const held = await openWithin(driver, id, options, secrets)
       const session = await sessionOf(held, secrets, options.snapshots)

@@ -100,8 +100,8 @@ export const auditHash = (
     .digest('hex')
 
 /**
- * Forks a session by appending copies of its records to a new one. The new manifest attests how many there must be, so
- * that a fork whose process died on the way is not taken for a whole one.
+ * Forks a session by appending copies of its records to a new one. The new manifest attests how many there
+ * must be, so that a fork whose process died on the way is not taken for a whole one.
  */
 export async function forkByCopying(
   driver: StoreDriver,

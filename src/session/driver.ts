@@ -14,12 +14,12 @@ import type {
 import type { SessionTransfer } from './transfer.ts'
 
 /**
- * A medium that keeps sessions: files, a database, memory. `createStore` turns a driver into a store: it adds slots,
- * acts, turns, secrets, visits and waiting, which are the same on every medium.
+ * A medium that keeps sessions: files, a database, memory. `createStore` turns a driver into a store: it adds
+ * slots, acts, turns, secrets, visits and waiting, which are the same on every medium.
  *
- * The driver provides one writer per session, records that are durable when a promise resolves, and reading. Session
- * ids are checked and entries are free of secrets when they arrive here. Failures are `StintError`s with the codes
- * named below; `stint/driver` exports a function for each.
+ * The driver provides one writer per session, records that are durable when a promise resolves, and reading.
+ * Session ids are checked and entries are free of secrets when they arrive here. Failures are `StintError`s
+ * with the codes named below; `stint/driver` exports a function for each.
  *
  * Everything marked optional has a default that uses the required members.
  */
@@ -40,7 +40,7 @@ export interface StoreDriver {
   spooled(id: string): Promise<readonly SpoolEntry[]>
   /** Takes the session away from its holder, dead or alive, and returns that holder. `NOT_FOUND`. */
   unlock(id: string): Promise<Holder | undefined>
-  /** Removes a session; its id is free again. `NOT_FOUND`; `SESSION_LOCKED` while a living process holds it. */
+  /** Removes a session and frees its id. `NOT_FOUND`; `SESSION_LOCKED` while a living process holds it. */
   remove(id: string): Promise<void>
 
   /** Optional: faster than `spooled(id)`. */
@@ -50,8 +50,8 @@ export interface StoreDriver {
   /** Optional: the ids that begin with `prefix` or `ses_<prefix>`, sorted; by default those in `list`. */
   ids?(prefix: string): Promise<string[]>
   /**
-   * Optional: copies a session up to record `at` (all of it if undefined) into a new one that nobody holds, at once or
-   * not at all. By default the store appends copies of the records to a session that it creates.
+   * Optional: copies a session up to record `at` (all of it if undefined) into a new one that nobody holds,
+   * at once or not at all. By default the store appends copies of the records to a session that it creates.
    */
   fork?(from: string, at: number | undefined, manifestAt: (seq: number) => Manifest): Promise<void>
   /** Optional: makes lists show a session as damaged, and keeps writers out until it is repaired. */
@@ -70,7 +70,7 @@ export interface SessionHold {
   purpose?: string
 }
 
-/** The second line of defence against secrets on disk: entries arrive redacted, and finished bytes are checked. */
+/** The second line of defence against secrets on disk: entries arrive redacted, finished bytes are checked. */
 export interface WriteGuard {
   /** Throws if the bytes contain a registered secret. Call it right before writing them. */
   check(bytes: Uint8Array): void
@@ -81,8 +81,8 @@ export interface SessionRecords {
   /** The newest manifest. */
   readonly manifest: Manifest
   /**
-   * Reads one of the two logs in order, up to the first record that is missing or damaged. A held session shows
-   * acknowledged records only.
+   * Reads one of the two logs in order, up to the first record that is missing or damaged. A held session
+   * shows acknowledged records only.
    */
   records(log: LogName, range?: RecordRange): AsyncIterable<StoredRecord>
   /** Optional: reads the journal from its end. By default the store reads all of it. */
@@ -94,13 +94,13 @@ export interface ReadableSession extends SessionRecords {
   readonly summary: SessionSummary
   /** Optional: the slots, turns and unsettled acts; by default the store replays both logs. */
   state?(): Promise<FoldedState>
-  /** Optional: reads everything and reports damage; `onBytes` hears the progress. By default the store reads both logs. */
+  /** Optional: reads everything and reports damage, with progress. By default the store reads both logs. */
   verify?(onBytes?: (done: number) => void): Promise<Health>
 }
 
 /**
- * A session held for writing. Each method fails with `FENCED` once another process has taken the session, and a record
- * that was rejected is never read.
+ * A session held for writing. Once another process has taken the session, each method fails with `FENCED`,
+ * and what this holder writes is never read.
  */
 export interface HeldSession extends SessionRecords {
   /** The `seq` of the last acknowledged journal record. */
@@ -110,20 +110,21 @@ export interface HeldSession extends SessionRecords {
   /** Adds a revision to the manifest (`revised` makes the new manifest). */
   revise(revision: Omit<Revision, 'rev' | 'at'>): Promise<void>
   /**
-   * Calls `take`, which appends a record, for each spooled entry, oldest first, and removes the entry when `take` has
-   * resolved. If a crash in between could bring the entry back, set its `spool`: the record carries it.
+   * Calls `take`, which appends a record, for each spooled entry, oldest first, and removes the entry when
+   * `take` has resolved. If a crash in between could bring the entry back, set its `spool`: the record
+   * carries it.
    */
   takeSpool(take: (entry: SpoolEntry) => Promise<void>): Promise<void>
   /** Gives the session back. Called once, last. */
   release(): Promise<void>
 
-  /** Optional: what the driver found out when it opened the session. By default the store replays both logs. */
+  /** Optional: what the driver found when it opened the session. By default the store replays both logs. */
   readonly recovered?: Recovery
-  /** Optional, for drivers that gather records before they write: writes them, so that each is durable or rejected. */
+  /** Optional, for drivers that gather records: writes them, so that each is durable or rejected. */
   flush?(): Promise<void>
   /**
-   * Optional: saves the state, so that the next recovery begins here; `payloadOf` returns the JSON of a slot's value.
-   * Returns the `seq` of the last record in it. Without snapshots a resume replays everything.
+   * Optional: saves the state, so that the next recovery begins here; `payloadOf` returns the JSON of a
+   * slot's value. Returns the `seq` of the last record in it. Without snapshots a resume replays everything.
    */
   snapshot?(state: FoldedState, payloadOf: (slot: string) => string): Promise<number>
   /** Optional: where both logs end; the close revision attests it. */
@@ -150,7 +151,7 @@ export interface LogEntry {
   json: string
   /** Which slot it sets; the data is the new value. */
   slot?: { ext: string; version: string }
-  /** Set for an entry that is taken in from the spool: identifies it in the log, so that it is taken in once. */
+  /** For an entry from the spool: identifies it in the log, so that it is taken in once. */
   spool?: string
 }
 
@@ -162,7 +163,7 @@ export interface SpoolEntry extends LogEntry {
 export interface RecordOptions extends AppendOptions {
   /** Called synchronously when the record counts, before a snapshot could be taken without its effect. */
   applied?: (receipt: StoredReceipt) => void
-  /** When the record was written, in milliseconds since the epoch: set for copies, in drivers without `fork`. */
+  /** When the record was written, in ms since the epoch: set for copies, in drivers without `fork`. */
   at?: number
 }
 

@@ -27,20 +27,20 @@ export function parseHolder(value: unknown, epoch: number): Holder | undefined {
 const isTime = (value: unknown): value is number =>
   typeof value === 'number' && !Number.isNaN(new Date(value).getTime())
 
-/** A holder whose process cannot be seen beats every 30 s, and loses the session after this long without a beat. */
+/** A holder whose process cannot be seen loses the session after this long without a heartbeat. */
 export const silenceMs = 5 * 60_000
 
 /**
  * Whether a holder keeps its session.
  *
  * - `dead`: its process has ended, and writes nothing more.
- * - `silent`: its process cannot be seen from here and has missed its heartbeats. It has lost the session but may still
- *   write, so the next holder must fence it off.
+ * - `silent`: its process cannot be seen from here and has missed its heartbeats. It has lost the session but
+ *   may still write, so the next holder must fence it off.
  * - `held`: the session is its own.
  */
 export type HolderStanding = 'dead' | 'silent' | 'held'
 
-/** Whether a session can be taken. `never`: it has had no holder. `released`: its last holder has closed it. */
+/** Whether a session can be taken. `never`: it had no holder yet. `released`: its last holder closed it. */
 export type LockStanding = 'never' | 'released' | HolderStanding
 
 /** The state that a list shows. `damaged`: damage was found in the session earlier. */

@@ -1,6 +1,6 @@
 /**
- * The door of sessions: the store and its public types, the contract of drivers with what they share, and the store in
- * plain files.
+ * The door of sessions: the store and its public types, the contract of drivers with what they share, and the
+ * store in plain files.
  */
 import { nodeDisk } from '../base/fs/disk.ts'
 import { hasEntries } from '../base/fs/exists.ts'
@@ -58,7 +58,7 @@ export {
   revised,
   summarize,
 } from './manifest.ts'
-export { checkEventType } from './new-entry.ts'
+export { checkEventType } from './make-entry.ts'
 export {
   assertWrittenBy,
   auditDamage,

@@ -7,7 +7,7 @@ import { takeLatest, visibleEvents } from './events.ts'
 import { sessionClosed } from './log/session-closed.ts'
 import type { LogName } from './log/log-end.ts'
 import type { Manifest } from './manifest.ts'
-import { eventEntry } from './new-entry.ts'
+import { makeEventEntry } from './make-entry.ts'
 import { describeFailure, SessionActs } from './session-acts.ts'
 import type { RegisteredSecrets } from './session-secrets.ts'
 import type { Act, ActOutcome, Session } from './session.ts'
@@ -103,7 +103,7 @@ export class LiveSession implements Session {
   }
 
   append(event: NewEvent, { durable }: AppendOptions = {}): Promise<Receipt> {
-    return this.#put(() => eventEntry(event, this.secrets.gate), { durable })
+    return this.#put(() => makeEventEntry(event, this.secrets.gate), { durable })
   }
 
   async turn(data?: unknown): Promise<{ turn: number; seq: number; snapshot: boolean }> {
@@ -278,7 +278,7 @@ export class LiveSession implements Session {
   }
 }
 
-/** Takes in what visitors left, without the secrets that they did not know; `onAudit` hears of the audit lines. */
+/** Takes in what visitors left, without secrets that they did not know. `onAudit` gets the audit lines. */
 export const takeSpool = (
   held: HeldSession,
   secrets: RegisteredSecrets,
@@ -292,7 +292,7 @@ export const takeSpool = (
     await held.append(clean.log, clean, { applied })
   })
 
-/** Makes the present state the point where the next recovery begins; undefined if the driver keeps no snapshots. */
+/** Saves the state for the next recovery; undefined if the driver keeps no snapshots. */
 export const takeSnapshot = async (
   held: HeldSession,
   state: FoldedState,

@@ -73,7 +73,7 @@ export function factsOf({ revisions }: Manifest): Facts {
   return facts
 }
 
-/** The summary of a session, from its manifest and what only its driver knows. `lastAt`: the time of the last record. */
+/** The summary of a session, from its manifest and what only its driver knows. */
 export function summarize(
   manifest: Manifest,
   {

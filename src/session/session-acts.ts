@@ -3,7 +3,7 @@ import { StintError } from '../base/errors/stint-error.ts'
 import { ulid } from '../base/text/id.ts'
 import { type AuditRecord, auditRecordFrom, auditRecordOf } from './audit-record.ts'
 import type { HeldSession, StoredReceipt } from './driver.ts'
-import { type AuditFields, auditEntry } from './new-entry.ts'
+import { type AuditFields, makeAuditEntry } from './make-entry.ts'
 import type { RegisteredSecrets } from './session-secrets.ts'
 import { type FoldedState, takeAudit } from './state.ts'
 import type { Act, ActOutcome } from './session.ts'
@@ -15,8 +15,8 @@ type Fate =
   | { state: 'failed'; message: string }
 
 /**
- * The acts within which the caller runs. One storage for all sessions: every promise of the process pays for each
- * storage that was ever created.
+ * The acts within which the caller runs. One storage for all sessions: every promise of the process pays for
+ * each storage that was ever created.
  */
 const underWay = new AsyncLocalStorage<readonly { acts: SessionActs; key: string }[]>()
 
@@ -69,7 +69,7 @@ export class SessionActs {
 
   /** Appends a line to the audit log. */
   async record(fields: AuditFields): Promise<{ seq: number; hash: string }> {
-    const entry = auditEntry(fields, this.#secrets.gate)
+    const entry = makeAuditEntry(fields, this.#secrets.gate)
     const listener = await this.listener()
     const applied = (receipt: StoredReceipt): void => listener(auditRecordFrom(entry, receipt))
     const { seq, hash = '' } = await this.#log.append('audit', entry, { applied })
@@ -116,7 +116,7 @@ export class SessionActs {
     return reading
   }
 
-  /** The acts by key, or undefined if no act has needed them yet: the audit log will have this line by then. */
+  /** The acts by key; undefined if no act has needed them yet, and will read them from the log. */
   async #knownByNow(): Promise<KeyedActs | undefined> {
     while (this.#known !== undefined) {
       try {

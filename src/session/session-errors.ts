@@ -28,13 +28,13 @@ export const sessionExists = (id: string, cause?: unknown): StintError =>
     cause,
   })
 
-/** `RESUME_MISMATCH` if a session was written by another store: only the store that wrote it may resume it. */
+/** `RESUME_MISMATCH` if a session was written by another kind of store. */
 export function assertWrittenBy(expected: string, id: string, store: string): void {
   if (store === expected) return
   throw new StintError('RESUME_MISMATCH', `session ${id} was written by the store ${JSON.stringify(store)}`)
 }
 
-/** `SESSION_LOCKED`, naming the holder. `host` is the machine it runs on, if it may be another one than this. */
+/** `SESSION_LOCKED`, naming the holder. `host` is its machine, if that may be another one than this. */
 export function sessionLocked(
   id: string,
   holder: (Holder & { host?: string }) | undefined,
@@ -56,7 +56,7 @@ export function sessionLocked(
   )
 }
 
-/** The name of this machine, if the process runs on it: an identity does not contain the names of machines. */
+/** The name of this machine, if the process runs on it: an identity does not contain names. */
 function localHostName({ host, pidns }: Identity): string | undefined {
   const here = thisMachine()
   return host === here.host && pidns === here.pidns ? hostname() : undefined
@@ -67,8 +67,8 @@ export const sessionFenced = (id: string): StintError =>
   new StintError('FENCED', `session ${id} was taken over by another process: nothing more is written`)
 
 /**
- * The damage that a verification has found, as an error; undefined if the session is intact. A torn tail is not damage:
- * the next resume cuts it off. `hint` replaces the advice to repair, where a store cannot.
+ * The damage that a verification has found, as an error; undefined if the session is intact. A torn tail is
+ * not damage: the next resume cuts it off. `hint` replaces the advice to repair, where a store cannot.
  */
 export function damageFound(
   id: string,

@@ -18,7 +18,7 @@ export interface SessionSecrets {
 /** `purpose` is written at every heartbeat. */
 const maxPurposeLength = 500
 
-/** The secrets that one session or visit knows, and the gate that everything on its way to the disk passes. */
+/** The secrets that a session or visit knows, and the gate that everything passes before it is written. */
 export class RegisteredSecrets implements SessionSecrets {
   readonly gate = new SecretGate()
   readonly guard: WriteGuard = { check: (bytes) => this.gate.assertClean(bytes, 'a record of the session') }

@@ -36,7 +36,7 @@ export interface Session extends AsyncDisposable {
   /** `secrets.resolve(ref)` gives a value to the program and keeps it off the disk. */
   readonly secrets: SessionSecrets
 
-  /** Appends an event. Resolves when it is on disk; with `durable: false` it may wait up to 50 ms for others. */
+  /** Appends an event. Resolves when it is on disk; with `durable: false` it waits up to 50 ms for others. */
   append(event: NewEvent, options?: AppendOptions): Promise<Receipt>
   /** Records the end of a turn, and takes a snapshot if the policy says so and enough was written. */
   turn(data?: unknown): Promise<{ turn: number; seq: number; snapshot: boolean }>
@@ -47,9 +47,10 @@ export interface Session extends AsyncDisposable {
   /** Adds a line to the audit log that stands alone: an approval, a decision. Resolves when it is on disk. */
   audit(entry: NewAudit): Promise<{ seq: number; hash: string }>
   /**
-   * Performs an act, with its intent on disk before it and its outcome after it. If the intent cannot be written, the
-   * act is not performed. With a key it is performed once: a settled act returns its recorded result, one that failed
-   * is `ACT_FAILED`, and one without an outcome is `ACT_UNCERTAIN`, unless `again` says otherwise.
+   * Performs an act, with its intent on disk before it and its outcome after it. If the intent cannot be
+   * written, the act is not performed. With a key it is performed once: a settled act returns its recorded
+   * result, one that failed is `ACT_FAILED`, and one without an outcome is `ACT_UNCERTAIN`, unless `again`
+   * says otherwise.
    */
   act<T>(act: Act, perform: () => Promise<T> | T, options?: { again?: boolean }): Promise<T>
   /** Records how an act ended, if its outcome is missing. */

@@ -4,33 +4,33 @@ import type { StoredSlot } from './state.ts'
 export interface SlotOptions<T> {
   /** The version of the value's shape. */
   version: string
-  /** Its value before it was ever set. */
+  /** Its value until it is set for the first time. */
   initial: T
   /**
-   * What to do with a value of another version: give it to `migrate` (the default where there is one), take it as it is and warn, or refuse it with
-   * `SLOT_DRIFT`.
+   * What to do with a value of another version: pass it to `migrate` (the default if there is one), take it
+   * as it is and warn, or refuse it with `SLOT_DRIFT`.
    */
   drift?: 'migrate' | 'warn' | 'reject'
   migrate?: (value: unknown, version: string) => T
 }
 
-/** A piece of state of one extension. What was set is there after a resume. */
+/** The state of one extension, which survives a resume. */
 export interface Slot<T> {
   readonly ext: string
-  /** As last set. Changing it in place keeps nothing: use `set`. */
+  /** The value that was last set. Changing it in place keeps nothing: use `set`. */
   readonly value: T
   /** Resolves when it is on disk. */
   set(value: T): Promise<void>
 }
 
-/** How a slot opens, over plain data. */
+/** The value of a slot that was opened. */
 export interface SlotOpening<T> {
   value: T
-  /** It is of another version, and was taken as it is. */
+  /** Set if a value of another version was taken as it is. */
   warning?: string
 }
 
-/** Throws `SLOT_DRIFT` or `SLOT_BROKEN`; nothing is changed by that. */
+/** Opens a slot with its stored value, and changes nothing. Throws `SLOT_DRIFT` or `SLOT_BROKEN`. */
 export function openSlot<T>(
   ext: string,
   stored: StoredSlot | undefined,
@@ -39,7 +39,7 @@ export function openSlot<T>(
   if (stored === undefined) return { value: initial }
   if (stored.broken !== undefined)
     throw new StintError('SLOT_BROKEN', `the slot ${ext} cannot be read: ${stored.broken}`)
-  // A copy: a snapshot must have what was set, not what a caller has changed in it since.
+  // A copy: a snapshot must contain the value that was set, whatever the caller does to its own.
   const value: unknown = structuredClone(stored.value)
   if (stored.version === version) return { value: value as T }
   const drifted = `the slot ${ext} has version ${stored.version}, not ${version}`
@@ -53,14 +53,10 @@ export function openSlot<T>(
   }
 }
 
-/** An extension's name is shown, listed and kept: short, and printable. */
+/** `ARG_ERROR` unless this can be the name of a slot: short and printable. */
 export function checkExtension(ext: unknown): asserts ext is string {
   if (typeof ext === 'string' && /^[\w@./-]{1,128}$/.test(ext)) return
-  throw new StintError(
-    'ARG_ERROR',
-    `${JSON.stringify(String(ext).slice(0, 60))} cannot be the name of a slot`,
-    {
-      hint: 'Use letters, digits and "@./_-", at most 128.',
-    },
-  )
+  throw new StintError('ARG_ERROR', `${JSON.stringify(String(ext).slice(0, 60))} is not a valid slot name`, {
+    hint: 'Use letters, digits and "@./_-", at most 128 characters.',
+  })
 }

@@ -33,7 +33,7 @@ export const ownPrefix = 'stint.'
 export const slotType = 'stint.slot'
 export const turnType = 'stint.turn'
 
-/** Applies a journal record to the state. `read` returns its data, which may be stored elsewhere and unreadable. */
+/** Applies a journal record to the state. `read` returns its data, which may be in a blob and unreadable. */
 export function takeRecord(
   state: FoldedState,
   { type, slot }: Pick<StoredRecord, 'type' | 'slot'>,

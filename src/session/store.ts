@@ -5,7 +5,8 @@ import type { Manifest } from './manifest.ts'
 import type { Session } from './session.ts'
 
 /**
- * Keeps sessions: durable, resumable, one writer each. A session is resumed only through the store that wrote it.
+ * Keeps sessions: durable, resumable, one writer each. A session is resumed only through the store that wrote
+ * it.
  *
  * @example
  * const store = filesystemStore()
@@ -15,66 +16,66 @@ import type { Session } from './session.ts'
 export interface SessionStore {
   /** Written into each manifest. */
   readonly id: string
-  /** A new session, held for writing. */
+  /** Creates a session and holds it for writing. */
   create(options?: CreateOptions): Promise<Session>
-  /** A session as it was left, held for writing. `SESSION_LOCKED` if somebody who lives holds it. */
+  /** Resumes a session as it was left, held for writing. `SESSION_LOCKED` while a living process holds it. */
   resume(id: string, options?: ResumeOptions): Promise<Session>
-  /** A short entry by a script or hook, without a revision. Works also while another process holds the session. */
+  /** Lets a script or hook write a few records, even while another process holds the session. */
   visit<T>(id: string, fn: (visit: Visit) => Promise<T> | T, options?: VisitOptions): Promise<T>
-  /** All sessions, newest activity first. */
+  /** Lists the sessions, newest activity first. */
   list(options?: ListOptions): Promise<SessionSummary[]>
-  /** A session to read, even while another process writes to it. */
+  /** Opens a session for reading, even while another process writes to it. */
   inspect(id: string): Promise<Inspection>
-  /** A copy of a session up to a record, with a new id; the original stays as it is. */
+  /** Copies a session up to a record, under a new id; the original is not changed. */
   fork(id: string, options?: ForkOptions): Promise<Session>
-  /** Ends the hold of a writer that cannot be seen from here, another container's for example. */
+  /** Takes a session away from a holder that cannot be seen from here, such as one in another container. */
   unlock(id: string): Promise<Holder | undefined>
-  /** Moves it to the trash, from where the sweep removes it. `SESSION_LOCKED` if somebody who lives holds it. */
+  /** Removes a session; in files, to the trash. `SESSION_LOCKED` while a living process holds it. */
   remove(id: string): Promise<void>
 }
 
 export interface CreateOptions {
-  /** Minted if left out. */
+  /** By default a new one. */
   id?: string
   /** The program the session belongs to. */
   tool?: string
   title?: string
-  /** The tree that is edited. */
+  /** The directory that is edited. */
   workspace?: string
   mode?: string
-  /** References that are resolved, and thereby kept off the disk, whenever the session is resumed. */
+  /** References whose values are resolved at every resume, and so kept off the disk. */
   secrets?: readonly SecretRef[]
   snapshots?: Partial<SnapshotPolicy>
-  /** Shown to whoever finds the session locked. */
+  /** Shown to processes that find the session locked. */
   purpose?: string
   signal?: AbortSignal
 }
 
 export interface ResumeOptions extends Pick<CreateOptions, 'snapshots' | 'purpose' | 'signal'> {
-  /** How long to wait for a living holder; not at all by default. A duration such as `'10s'`, or milliseconds. */
+  /** How long to wait for a living holder: a duration such as `'10s'`, or milliseconds (0). */
   wait?: string | number
 }
 
 export interface VisitOptions {
-  /** How long to wait for other visitors; 2 s by default. A writer is not waited for. */
+  /** How long to wait for other visitors; 2 s by default. A visit does not wait for a writer. */
   wait?: string | number
-  /** Create the session if there is none. */
+  /** Creates the session if it does not exist. */
   create?: Omit<CreateOptions, 'id'>
   purpose?: string
-  /** Values that must not reach the disk. */
+  /** Secrets whose values must not reach the disk. */
   secrets?: readonly { ref: SecretRef; value: string }[]
 }
 
-/** What a visitor may do. Everything is on disk when the promise resolves. */
+/** What a visitor may do. Everything is on disk when its promise resolves. */
 export interface Visit {
-  /** False if somebody else holds the session: then what is left here is taken in by them. */
+  /** False if another process holds the session: that process takes in what the visitor leaves. */
   readonly direct: boolean
   append(event: NewEvent): Promise<void>
   audit(entry: NewAudit): Promise<void>
 }
 
 export interface ForkOptions {
-  /** The last record that the fork has; all of them by default. */
+  /** The last record of the fork; all records by default. */
   at?: number
   id?: string
   title?: string
@@ -89,7 +90,7 @@ export interface ListOptions {
 }
 
 export interface NewEvent {
-  /** A short word. What begins with `stint.` is ours. */
+  /** A string of 1 to 200 characters. Types that begin with `stint.` are reserved. */
   type: string
   data?: unknown
 }
@@ -116,17 +117,17 @@ export interface SessionEvent {
 }
 
 export interface NewAudit {
-  /** What kind of act: `shell`, `approve`, … */
+  /** The kind of act: `shell`, `approve`, … */
   action: string
-  /** On what: a command, a path, … */
+  /** What it acts on: a command, a path, … */
   subject?: string
-  /** Names the act for good: an act with a settled key is not done again. */
+  /** Identifies the act: an act with a settled key is not performed again. */
   key?: string
-  /** Part of a pair: an intent is recorded before the act, its outcome after. By default it stands alone. */
+  /** An intent is recorded before the act, its outcome after it. By default the line stands alone. */
   phase?: 'intent' | 'outcome'
   /** Ties an outcome to its intent. */
   act?: string
-  /** An outcome's. */
+  /** In an outcome: did the act succeed? */
   ok?: boolean
   /** Anything else. */
   detail?: unknown
@@ -134,18 +135,19 @@ export interface NewAudit {
 
 export interface SnapshotPolicy {
   /**
-   * `turn`: a turn takes a snapshot if enough was written. `never`: a turn takes none. A call of `snapshot` and a close
-   * always take one. `critical` is an older name of `never`.
+   * `turn`: a turn takes a snapshot if enough was written. `never`: a turn takes none. A call of `snapshot`
+   * and a close always take one. `critical` is an older name of `never`.
    */
   at: 'turn' | 'never' | 'critical'
-  /** How much must have been written since the last snapshot, in bytes or in records. Zeros: one at every turn. */
+  /** How much must be written between two snapshots, in bytes or in records. Zeros: one at every turn. */
   minBytes: number
   minRecords: number
 }
 
 /**
- * - `active`: a living process writes to it. `locked`: somebody holds it whose life cannot be seen from here.
- * - `closed`: in order, and nobody holds it. `crashed`: its writer died. `damaged`: records are missing or changed.
+ * - `active`: a living process holds it. `locked`: its holder cannot be seen from here.
+ * - `closed`: it is intact and not held. `crashed`: its writer died. `damaged`: records are missing or
+ *   changed.
  */
 export const sessionStates = ['active', 'closed', 'crashed', 'locked', 'damaged'] as const
 
@@ -162,35 +164,36 @@ export interface SessionSummary {
   lastAt: number
   turns: number
   records: number
-  /** On disk. */
+  /** How much it takes on disk, in bytes. */
   bytes: number
   holder?: Holder
 }
 
-/** Who holds a session. */
+/** The process that holds a session. */
 export interface Holder {
   process: Identity
+  /** Milliseconds since the epoch. */
   since: number
-  /** When it last said that it lives. */
+  /** When it last showed that it is alive, in milliseconds since the epoch. */
   beat: number
-  /** A visitor is gone in a moment. */
+  /** A visitor holds the session for a moment only. */
   kind: 'writer' | 'visitor'
   purpose?: string
   epoch: number
 }
 
-/** A session to read. */
+/** A session opened for reading. */
 export interface Inspection {
   summary: SessionSummary
   manifest: Manifest
-  /** What the logs look like; reading goes as far as they are whole. */
+  /** Reads everything and reports damage; `onBytes` hears the progress. */
   health(onBytes?: (done: number) => void): Promise<Health>
   events(options?: EventOptions): AsyncIterable<SessionEvent>
   /** The newest events, oldest first. */
   tail(count: number, options?: EventOptions): Promise<SessionEvent[]>
   audit(): AsyncIterable<AuditRecord>
   unsettled(): Promise<UnsettledAct[]>
-  /** The slots' values as they are now. */
+  /** The present values of the slots. */
   slots(): Promise<Record<string, SlotValue>>
 }
 
@@ -198,7 +201,7 @@ export interface EventOptions {
   from?: number
   to?: number
   type?: string
-  /** Also what stint itself has journaled: turns and slots. */
+  /** Includes stint's own records: turns and slots. */
   all?: boolean
 }
 
@@ -207,11 +210,11 @@ export interface SlotValue {
   value: unknown
 }
 
-/** What verification has found. */
+/** What a verification found. */
 export interface Health {
   journal: LogHealth
   audit: LogHealth
-  /** Blobs that lines name and that are missing or changed. */
+  /** Blobs that are missing or changed, by hash. */
   blobs: string[]
   ok: boolean
 }
@@ -221,23 +224,26 @@ export interface LogHealth {
   records: number
   bytes: number
   lastSeq: number
-  /** The sum of the last line of the journal; the head of the audit chain. */
+  /** The checksum of the last journal line, or the hash of the last audit line. */
   head: string
-  /** In words. */
+  /** Each a sentence. */
   findings: string[]
 }
 
-/** What recovery did to open a session. */
+/** What recovery found and did when a session was opened. */
 export interface RecoveryReport {
-  /** The snapshot it began with, and how many records it replayed. */
+  /** The last record in the snapshot that recovery began with, and how many records it replayed. */
   snapshot?: number
   replayed: number
-  /** What was torn, and where it was kept. The last group of a session that was not closed cannot be told from a tear: it is possibly acknowledged. */
+  /**
+   * Torn ends that were cut off, and where they are kept. The last group of a session that was not closed
+   * cannot be told from a torn end, so it was possibly acknowledged.
+   */
   cut: { log: string; segment: string; offset: number; bytes: number; kept: string }[]
-  /** What a writer wrote after it had lost its lock. */
+  /** Bytes that a writer wrote after it had lost its lock. */
   ignored: { segment: string; offset: number; bytes: number }[]
   /** Slots that could not be read. */
   brokenSlots: { ext: string; why: string }[]
-  /** The writer that was taken over from. */
+  /** The holder that the session was taken over from. */
   tookOverFrom?: Holder
 }

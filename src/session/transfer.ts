@@ -3,8 +3,8 @@ import type { BlobName } from './log/record.ts'
 import { type Manifest, revised } from './manifest.ts'
 
 /**
- * A session on its way from one store to another: verified, and not held. Its lines are the same, to the byte, in every
- * store, so the checksums, hashes and checkpoints that attest them stay valid.
+ * A session on its way from one store to another, verified and not held. Its lines have the same bytes in
+ * every store, so checksums and checkpoints stay valid.
  */
 export interface SessionTransfer {
   manifest: Manifest

@@ -7,7 +7,7 @@ import { hasSpool, holderOf } from './driver-defaults.ts'
 import type { HeldSession, LogEntry, SpoolEntry, StoreDriver } from './driver.ts'
 import { takeSnapshot, takeSpool } from './live-session.ts'
 import { factsOf } from './manifest.ts'
-import { auditEntry, eventEntry } from './new-entry.ts'
+import { makeAuditEntry, makeEventEntry } from './make-entry.ts'
 import { assertWrittenBy, checkSessionId } from './session-errors.ts'
 import { RegisteredSecrets } from './session-secrets.ts'
 import { takeAudit } from './state.ts'
@@ -16,7 +16,7 @@ import type { Visit, VisitOptions } from './store.ts'
 const defaultWaitMs = 2000
 const retryMs = 10
 
-/** Writes a few records into a session: directly if it is free, or through its spool if another process holds it. */
+/** Writes a few records into a session: directly, or through its spool if another process holds it. */
 export async function visitSession<T>(
   driver: StoreDriver,
   id: string,
@@ -46,8 +46,8 @@ export async function visitSession<T>(
 }
 
 /**
- * Takes in what a visitor left while the holder was leaving. Both check the spool again at their end, so that one of
- * them sees it.
+ * Takes in what a visitor left while the holder was leaving. Both check the spool again at their end, so that
+ * one of them sees it.
  */
 export async function takeInLeftovers(
   driver: StoreDriver,
@@ -64,7 +64,8 @@ export async function takeInLeftovers(
         await held.release()
       }
     } catch (error) {
-      // Another process holds the session and takes the entries in, or the session was removed with its spool.
+      // Another process holds the session and takes the entries in, or the session was removed with its
+      // spool.
       if (['SESSION_LOCKED', 'NOT_FOUND'].includes(errorCode(error) ?? '')) return
       throw error
     }
@@ -123,10 +124,10 @@ function directVisit(held: HeldSession, { gate }: RegisteredSecrets): Visit {
   return {
     direct: true,
     async append(event) {
-      await held.append('journal', eventEntry(event, gate))
+      await held.append('journal', makeEventEntry(event, gate))
     },
     async audit(entry) {
-      await held.append('audit', auditEntry(entry, gate))
+      await held.append('audit', makeAuditEntry(entry, gate))
     },
   }
 }
@@ -138,7 +139,7 @@ function spoolingVisit(driver: StoreDriver, id: string, { gate }: RegisteredSecr
   }
   return {
     direct: false,
-    append: (event) => leave('journal', eventEntry(event, gate)),
-    audit: (entry) => leave('audit', auditEntry(entry, gate)),
+    append: (event) => leave('journal', makeEventEntry(event, gate)),
+    audit: (entry) => leave('audit', makeAuditEntry(entry, gate)),
   }
 }

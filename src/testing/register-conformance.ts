@@ -3,7 +3,8 @@ import { asyncRegister, type Register, syncRegister } from '../lease/index.ts'
 import { type ConformanceCase, until } from './conformance-case.ts'
 
 /**
- * The cases that every lease register must pass. `open` is called once for each case and returns an empty register.
+ * The cases that every lease register must pass. `open` is called once for each case and returns an empty
+ * register.
  *
  * @example
  * for (const { title, run } of registerConformance(() => myRegister())) test(title, run)

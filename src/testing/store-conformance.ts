@@ -9,8 +9,8 @@ import { slotCases } from './store-conformance/slot-cases.ts'
 import { visitCases } from './store-conformance/visit-cases.ts'
 
 /**
- * The cases that every session store must pass. `makePlace` is called once for each case and returns an empty set of
- * sessions.
+ * The cases that every session store must pass. `makePlace` is called once for each case and returns an empty
+ * set of sessions.
  *
  * @example
  * for (const { title, run } of storeConformance(() => myPlace())) test(title, run)

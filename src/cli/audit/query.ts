@@ -69,8 +69,8 @@ function renderLine({ seq, at, type, action, subject, ok, error }: AuditRecord):
 }
 
 /**
- * Reads all lines of the audit log, and then verifies it. Returns the damage, if there is any, so that the caller can
- * show what was read before it fails.
+ * Reads all lines of the audit log, and then verifies it. Returns the damage, if there is any, so that the
+ * caller can show what was read before it fails.
  */
 export async function readAuditLines(
   { id, store }: NamedSession,

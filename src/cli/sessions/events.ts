@@ -62,8 +62,8 @@ class Reading {
   }
 
   /**
-   * Throws if records are missing. Reading stops before the first bad record, which looks like the end: only a later or
-   * an attested record shows that there was more.
+   * Throws if records are missing. Reading stops before the first bad record, which looks like the end: only
+   * a later or an attested record shows that there was more.
    */
   async assertWhole(id: string, hint: string | undefined, warn: (message: string) => void): Promise<void> {
     const { summary, manifest } = this.#inspection

@@ -59,8 +59,8 @@ export const tailCommand = defineBareCommand({
 const lookMs = 200
 
 /**
- * Yields the events from a record on as they are written, across segments and writers, until the signal aborts.
- * `NOT_FOUND` once the session is removed.
+ * Yields the events from a record on as they are written, across segments and writers, until the signal
+ * aborts. `NOT_FOUND` once the session is removed.
  */
 async function* followEvents(
   inspection: Inspection,

@@ -41,7 +41,7 @@ export const unlockCommand = defineBareCommand({
   render: ({ session_id, unlocked }) => (unlocked ? `${session_id} is free` : `${session_id} is not held`),
 })
 
-/** Takes only the hold that the user was asked about: a living writer may have taken the session meanwhile. */
+/** Takes only the hold that the user was asked about: a living writer may have come meanwhile. */
 async function assertStillHeldBy(store: SessionStore, id: string, { epoch, since }: Holder): Promise<void> {
   const { holder } = (await store.inspect(id)).summary
   if (holder === undefined || (holder.epoch === epoch && holder.since === since)) return

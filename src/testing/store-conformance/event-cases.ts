@@ -68,9 +68,10 @@ export const eventCases: StoreCase[] = [
       const before = process.getActiveResourcesInfo().length
       let settled = false
       const appended = session.append({ type: 'lazy' }, { durable: false }).finally(() => (settled = true))
-      // A suite that runs inside any test runner cannot start a process with the driver in it and watch it end. It asks
-      // Node for what keeps the event loop alive instead: a driver that delays the write must have added a resource, such
-      // as a timer that is not unref'd, or must have one by the time the event loop goes round.
+      // A suite that runs inside any test runner cannot start a process with the driver in it and watch it
+      // end. It asks Node for what keeps the event loop alive instead: a driver that delays the write must
+      // have added a resource, such as a timer that is not unref'd, or must have one by the time the event
+      // loop goes round.
       let added = process.getActiveResourcesInfo().length > before
       await new Promise((resolve) => setImmediate(resolve))
       added ||= process.getActiveResourcesInfo().length > before

@@ -5,33 +5,33 @@ import type { LogEntry } from './driver.ts'
 import { ownPrefix } from './state.ts'
 import type { NewAudit, NewEvent } from './store.ts'
 
-const maxWordLength = 200
+const maxNameLength = 200
 
-/** An event on its way to the journal, without secrets. */
-export function eventEntry({ type, data }: NewEvent, gate: SecretGate): LogEntry {
+/** Makes the journal entry of an event: checked, and without secrets. */
+export function makeEventEntry({ type, data }: NewEvent, gate: SecretGate): LogEntry {
   checkEventType(type)
   return { type: gate.text(type), json: gate.stringify(data) }
 }
 
-/** `ARG_ERROR` if no event can have it. */
+/** `ARG_ERROR` unless an event can have this type. */
 export function checkEventType(type: unknown): asserts type is string {
-  checkWord('type of an event', type)
+  checkName('type of an event', type)
   if (type.startsWith(ownPrefix))
     throw new StintError(
       'ARG_ERROR',
-      `types that begin with ${ownPrefix} are stint's own: ${JSON.stringify(type)}`,
+      `types that begin with ${ownPrefix} are reserved: ${JSON.stringify(type)}`,
     )
 }
 
-/** What a line of the audit log says. An outcome also says what the act returned, or why it failed. */
+/** The fields of an audit line. An outcome also has the result of the act, or its error. */
 export interface AuditFields extends NewAudit {
   result?: unknown
   error?: AuditRecord['error']
 }
 
-/** A line on its way to the audit log, without secrets. */
-export function auditEntry({ phase, ...fields }: AuditFields, gate: SecretGate): LogEntry {
-  checkWord('action', fields.action)
+/** Makes the entry of an audit line: checked, and without secrets. */
+export function makeAuditEntry({ phase, ...fields }: AuditFields, gate: SecretGate): LogEntry {
+  checkName('action', fields.action)
   for (const name of ['subject', 'key', 'act'] as const) {
     const value = fields[name]
     if (value !== undefined && typeof value !== 'string')
@@ -45,11 +45,11 @@ export function auditEntry({ phase, ...fields }: AuditFields, gate: SecretGate):
   return { type: phase ?? 'note', json: gate.stringify(fields) }
 }
 
-function checkWord(what: string, word: unknown): asserts word is string {
-  if (typeof word === 'string' && word !== '' && word.length <= maxWordLength) return
-  const shown = typeof word === 'string' ? `one of ${word.length} characters` : typeof word
+function checkName(what: string, name: unknown): asserts name is string {
+  if (typeof name === 'string' && name !== '' && name.length <= maxNameLength) return
+  const shown = typeof name === 'string' ? `one of ${name.length} characters` : typeof name
   throw new StintError(
     'ARG_ERROR',
-    `the ${what} must be a string of 1 to ${maxWordLength} characters, not ${shown}`,
+    `the ${what} must be a string of 1 to ${maxNameLength} characters, not ${shown}`,
   )
 }
