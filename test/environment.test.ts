@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { projectRoot } from './support/world.ts'
 
-/** What processes of ours tell each other, and nobody else sets or reads. */
+/** Variables that only stint's own processes set and read. */
 const internal = new Set(['STINT_DEMO_PART', 'STINT_GUARD'])
 
-test('every environment variable that stint reads or sets is on its page, and no other is', () => {
+test('the page about the environment lists every variable that stint reads or sets, and no other', () => {
   const page = readFileSync(join(projectRoot, 'docs/environment.md'), 'utf8')
   const sources = readdirSync(join(projectRoot, 'src'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts') && !/\.test\.ts$|^testing\//.test(name))

@@ -35,7 +35,7 @@ const outputs = (world: World): string[] => {
   return existsSync(out) ? readdirSync(out) : []
 }
 
-test.concurrent('a bundle is one envelope; the file outlives the run, everything else is gone', async () => {
+test.concurrent('a bundle gives one envelope and a file that outlives the run; everything else is gone', async () => {
   await using world = new World()
   const result = await bundle(world, inputs).finished
   const { data, warnings, meta } = result.envelope()
@@ -54,7 +54,7 @@ test.concurrent('a bundle is one envelope; the file outlives the run, everything
   expect(world.leftovers()).toEqual([])
 })
 
-test.concurrent('the cleanup command removes the bundle when it is run as it is, whatever is in the path', async () => {
+test.concurrent('the cleanup command removes the bundle when pasted as it is, whatever is in the path', async () => {
   await using world = new World()
   const tmp = join(world.tmp, `it's "a" $dir`)
   mkdirSync(tmp)
@@ -67,7 +67,7 @@ test.concurrent('the cleanup command removes the bundle when it is run as it is,
   expect(existsSync(dirname(dirname(output_file)))).toBe(true)
 })
 
-test.concurrent('--keep says how long the bundle stays, and a sweep before that leaves it alone', async () => {
+test.concurrent('--keep sets how long the bundle stays, and a sweep before that leaves it alone', async () => {
   await using world = new World()
   const before = Date.now() / 1000
   const { output_file, cleanup } = (await bundle(world, ['--keep', '2m', ...inputs]).finished).envelope()
@@ -81,7 +81,7 @@ test.concurrent('--keep says how long the bundle stays, and a sweep before that 
   expect(existsSync(output_file)).toBe(true)
 })
 
-test.concurrent('an input that is not there is NOT_FOUND, exit 5, and no bundle is made', async () => {
+test.concurrent('a missing input is NOT_FOUND, exit 5, and no bundle is made', async () => {
   await using world = new World()
   const result = await bundle(world, [...inputs, 'no-such.css']).finished
   expect(result.code).toBe(5)
@@ -93,7 +93,7 @@ test.concurrent('an input that is not there is NOT_FOUND, exit 5, and no bundle 
   expect(world.leftovers()).toEqual([])
 })
 
-test.concurrent('a worker that fails says why on stderr, and the run is CHILD_FAILED', async () => {
+test.concurrent('a worker that fails prints why to stderr, and the run is CHILD_FAILED', async () => {
   await using world = new World()
   const result = await bundle(world, [inputs[0] ?? '', world.tmp]).finished
   expect(result.code).toBe(1)
@@ -103,7 +103,7 @@ test.concurrent('a worker that fails says why on stderr, and the run is CHILD_FA
   expect(world.leftovers()).toEqual([])
 })
 
-test.concurrent('a bundle name that leads elsewhere is refused', async () => {
+test.concurrent('a bundle name that leads out of the directory is refused', async () => {
   await using world = new World()
   const result = await bundle(world, ['--name', '../../bundle.css', ...inputs]).finished
   expect(result.code).toBe(2)
@@ -118,7 +118,7 @@ test.concurrent.each([
   ['bundle-parse-args.mjs', [], 'no files to bundle'],
   ['bundle-parse-args.mjs', ['--nmae', 'x', 'a.css'], `Unknown option '--nmae'`],
   ['bundle-parse-args.mjs', ['a.css', '--timeout', 'soon'], '--timeout takes a duration'],
-])('%s %j: exit 2, a sentence, and nothing has been made', async (name, args, message) => {
+])('%s %j: exit 2, a message, and nothing has been made', async (name, args, message) => {
   await using world = new World()
   const result = await start(world, example(name), args).finished
   const { error, meta } = result.envelope()
@@ -128,7 +128,7 @@ test.concurrent.each([
   expect(readdirSync(world.tmp)).toEqual([])
 })
 
-test.concurrent('any parser fits: the same answer behind parseArgs, which never sees our own flags', async () => {
+test.concurrent('a command with parseArgs gives the same answer, and its parser never sees stint’s flags', async () => {
   await using world = new World()
   const args = ['--grace', '1s', '--name', 'all.css', '--json', ...inputs, '--timeout=5m']
   const result = await start(world, example('bundle-parse-args.mjs'), args).finished
@@ -159,7 +159,7 @@ test.concurrent('eight bundles at once share no path', async () => {
   expect(world.leftovers()).toEqual([])
 })
 
-/** A named pipe as an input: the worker that reads it is held in the middle until the test is over. */
+/** A named pipe as an input: the worker that reads it stays in the middle of its work until the test ends. */
 class SlowInput implements Disposable {
   readonly path: string
   #fd: number | undefined

@@ -1,14 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { stint } from '../src/cli/stint.ts'
+import { stintCommands } from '../src/cli/stint.ts'
 import { commandHelp, groupHelp } from '../src/command/help.ts'
 import { isGroup } from '../src/command/select.ts'
 import { allCommands } from './support/all-commands.ts'
 import { projectRoot } from './support/world.ts'
 
-test('every command says in one line what it does, and shows how it is called', async () => {
-  const commands = await allCommands(stint, 'stint')
+test('every command has a summary and examples', async () => {
+  const commands = await allCommands(stintCommands, 'stint')
   expect(commands.length).toBeGreaterThan(40)
   for (const [called, { summary, examples }] of commands) {
     expect(summary, called).toBeTruthy()
@@ -17,8 +17,8 @@ test('every command says in one line what it does, and shows how it is called', 
   }
 })
 
-test('help fits into 80 columns, but for what must be typed as it is', async () => {
-  for (const [called, target] of await allCommands(stint, 'stint')) {
+test('help fits into 80 columns, except for examples', async () => {
+  for (const [called, target] of await allCommands(stintCommands, 'stint')) {
     const help = isGroup(target) ? groupHelp(target, called) : commandHelp(target, called)
     const typed = new Set(target.examples?.map(([line]) => `  ${line}`))
     const wide = help.split('\n').filter((line) => line.length > 80 && !typed.has(line))
@@ -26,11 +26,11 @@ test('help fits into 80 columns, but for what must be typed as it is', async () 
   }
 })
 
-test('every command is in the documentation', async () => {
+test('every command is documented', async () => {
   const pages = readdirSync(join(projectRoot, 'docs')).filter((name) => name.endsWith('.md'))
   const text = ['README.md', ...pages.map((name) => join('docs', name))]
     .map((path) => readFileSync(join(projectRoot, path), 'utf8'))
     .join('\n')
-  const missing = (await allCommands(stint, 'stint')).filter(([called]) => !text.includes(called))
+  const missing = (await allCommands(stintCommands, 'stint')).filter(([called]) => !text.includes(called))
   expect(missing.map(([called]) => called)).toEqual([])
 })

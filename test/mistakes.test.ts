@@ -3,23 +3,23 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type ErrorCode, errorTable } from '../src/base/errors/error-table.ts'
-import { stint } from '../src/cli/stint.ts'
+import { stintCommands } from '../src/cli/stint.ts'
 import { optionsOf, readInvocation } from '../src/command/invocation.ts'
 import { isGroup } from '../src/command/select.ts'
 import { allCommands } from './support/all-commands.ts'
 import { treeHash } from './support/tree-hash.ts'
 import { type Finished, isRoot, World } from './support/world.ts'
 
-/** What people get wrong: the command line, what it must answer, and what is odd about the place it is typed in. */
+/** A mistake: the command line, the code it must end with, and what is odd about its surroundings. */
 interface Mistake {
   line: string
   code: ErrorCode
   env?: (world: World) => NodeJS.ProcessEnv
-  /** Is it found out only in the middle of a run? */
+  /** Whether it is found only when the run has begun. */
   begun?: boolean
-  /** Typed by somebody whom permissions hold. */
+  /** Whether it is run as a user without root's permissions. */
   asNobody?: boolean
-  /** What must be said, on stdout or stderr. */
+  /** What must be printed to stdout or stderr. */
   says?: RegExp
 }
 
@@ -101,9 +101,9 @@ const lines: [line: string, code: ErrorCode][] = [
   ['demo extra', 'ARG_ERROR'],
 ]
 
-/** Places that are not as they should be. */
+/** Mistakes in the surroundings: a missing, unsafe or invalid directory or store. */
 const places: Mistake[] = [
-  // The workspace is looked for when the run has begun.
+  // The workspace is looked up when the run has begun.
   { line: 'run --lock --path ../elsewhere -- true', code: 'NAME_INVALID', begun: true },
   { line: 'run -- true', code: 'TEMP_DIR_MISSING', env: (w) => ({ STINT_TMP_ROOT: join(w.tmp, 'nowhere') }) },
   {
@@ -142,7 +142,7 @@ const places: Mistake[] = [
   },
 ]
 
-/** Whatever needs the home, by what it does there. */
+/** Commands that need the home, one for each kind of access. */
 const needHome = [
   'run --record -- true',
   'sessions list',
@@ -191,7 +191,7 @@ const unusable: Mistake[] = [
   })),
 ]
 
-/** One of nobody's that even nobody may enter. */
+/** Makes a directory that belongs to the user nobody, who may not enter it. */
 function closedDirectory({ tmp }: World): string {
   const path = join(tmp, 'closed')
   mkdirSync(path)
@@ -206,11 +206,11 @@ test('the table has at least 60 mistakes', () => {
   expect(all.length).toBeGreaterThanOrEqual(60)
 })
 
-/** As a shell would split it, as far as the table needs that. */
+/** Splits a line as a shell does, as far as the table needs it. */
 const wordsOf = (line: string): string[] =>
   [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '')
 
-/** The code in the envelope; where there is none, the one that the first line on stderr ends with. */
+/** The code in the envelope; without one, the code at the end of the first line on stderr. */
 const codeOf = ({ stdout, stderr, envelope }: Finished): string | undefined =>
   stdout === '' ? /^stint.*: .* \(([A-Z_]+)\)\n/.exec(stderr)?.[1] : envelope().error?.code
 
@@ -219,7 +219,7 @@ test.concurrent.each(all)('stint $line: $code, and no stack trace', async (mista
   await using world = new World()
   const place = env?.(world)
   const { exit } = errorTable[code]
-  // Arguments are judged before anything is made.
+  // Arguments are checked before anything is made.
   const before = exit === 2 && !begun ? treeHash(world.tmp) : undefined
   const as = asNobody && isRoot ? nobody : {}
   const result = await world.stint(wordsOf(line), { cwd: world.tmp, env: place, ...as })
@@ -231,9 +231,9 @@ test.concurrent.each(all)('stint $line: $code, and no stack trace', async (mista
   expect(world.leftovers()).toEqual([])
 })
 
-test('no words after a command end in anything but their meaning or ARG_ERROR', async () => {
+test('whatever words follow a command, they are read or refused with ARG_ERROR', async () => {
   const values = fc.oneof(fc.string(), fc.constantFrom('', '-', '--', '-1', '5', '5m', '2GiB', 'a b', '-°'))
-  for (const [called, command] of await allCommands(stint, 'stint')) {
+  for (const [called, command] of await allCommands(stintCommands, 'stint')) {
     if (isGroup(command)) continue
     const flags = Object.entries(optionsOf(command)).flatMap(([name, { short = 'z' }]) => [
       `--${name}`,

@@ -1,7 +1,7 @@
 import { chmodSync, cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { version } from '../src/cli/version.ts'
+import { version } from '../src/cli/stint.ts'
 import { registerConformance, storeConformance } from '../src/testing/index.ts'
 import { blocksOf } from './support/doc-blocks.ts'
 import { manifest, PackageConsumer, succeeded } from './support/package-consumer.ts'

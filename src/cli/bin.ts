@@ -1,4 +1,4 @@
 import { runMain } from '../command/run-main.ts'
-import { stint } from './stint.ts'
+import { stintCommands } from './stint.ts'
 
-void runMain(stint)
+void runMain(stintCommands)

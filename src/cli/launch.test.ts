@@ -3,11 +3,11 @@ import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { isRoot, stintBin, World } from '../../test/support/world.ts'
 
-/** An installation of its own, whose cache nobody else makes. */
+/** An installation of its own, so that no other test makes its caches. */
 function install(world: World) {
   const directory = join(world.tmp, 'bin')
   cpSync(dirname(stintBin), directory, { recursive: true, filter: (path) => !path.includes('.cache') })
-  // Whether a run sweeps depends on what the one before it has not cleaned up yet.
+  // A run loads the sweep only if the run before it has not cleaned up yet.
   const caches = () =>
     readdirSync(directory).filter((name) => name.includes('.cache') && !name.startsWith('sweep-engine'))
   const stint = (args: string[], options = {}) =>
@@ -15,7 +15,7 @@ function install(world: World) {
   return { directory, caches, stint }
 }
 
-test('the first run leaves its compiled code for the next ones, many at once make one cache', async () => {
+test('the first run caches its compiled code for the next ones, and several at once make one cache', async () => {
   await using world = new World()
   const { caches, stint } = install(world)
   await stint(['--version'])
@@ -26,7 +26,7 @@ test('the first run leaves its compiled code for the next ones, many at once mak
   expect((await stint(['run', '--', 'echo', 'again'])).stdout).toBe('again\n')
 })
 
-test('a command that lies apart leaves its own, also one that has failed, and what it loads', async () => {
+test('a command in a file of its own has a cache of its own, even if it fails, and so has each file it loads', async () => {
   await using world = new World()
   const { caches, stint } = install(world)
   const names = (): string[] =>
@@ -44,7 +44,7 @@ test('a command that lies apart leaves its own, also one that has failed, and wh
   expect((await stint(['status'])).envelope().data).toMatchObject({ sessions: { total: 1 } })
 })
 
-test('a cache that is none, and a place where none can be made, do not matter', async () => {
+test('an invalid cache, or a directory where none can be made, does no harm', async () => {
   await using world = new World()
   const { directory, caches, stint } = install(world)
   await stint(['run', '--', 'true'])

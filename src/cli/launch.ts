@@ -4,8 +4,9 @@ import { Script } from 'node:vm'
 import { saveCompiled } from '../base/process/compiled-code.ts'
 
 /**
- * Starts the command line from code that V8 has compiled before, which is a good part of the time it takes to start. Each cache lies beside the
- * code, where only whoever may change the code may write, and is named after it: made by the first command that can, never needed.
+ * Starts the command line from code that V8 compiled in an earlier run, which saves much of the time to start. Each
+ * cache lies beside its code, so only a user who may change the code can change the cache, and has the hash of the
+ * code in its name. The first command that can write it makes it; no command needs it.
  */
 declare const BUILDS: Readonly<Record<string, string>>
 
@@ -18,7 +19,7 @@ type Body = (exports: unknown, require: unknown, module: Loaded) => void
 const loaded = new Map<string, Loaded>()
 const unsaved: { script: Script; cache: string }[] = []
 
-/** What our files are given instead of `require`: of the others of ours, compiled code is kept, too. */
+/** Replaces `require` in our files: another file of ours is loaded from its cache, too. */
 const requireCompiled = Object.assign((id: string): unknown => {
   const name = /^\.\/([\w-]+)\.cjs$/.exec(id)?.[1]
   return name !== undefined && name in BUILDS ? load(name) : require(id)
@@ -37,7 +38,7 @@ function load(name: string): unknown {
   const cachedData = read(cache)
   const source = `(function (exports, require, module) {${readFileSync(filename, 'utf8')}\n})`
   const script = new Script(source, { filename, cachedData })
-  // Of what all have in common a run needs the most: the functions that are compiled at its end are worth keeping.
+  // A cache has the functions that are compiled at exit. Of all commands, `run` uses most of `main`.
   if (cachedData === undefined && (name !== 'main' || process.argv[2] === 'run'))
     unsaved.push({ script, cache })
   const module: Loaded = { exports: {} }

@@ -1,7 +1,9 @@
 import type { CommandGroup } from '../command/define-command.ts'
-import { version } from './version.ts'
 
-export const stint: CommandGroup = {
+/** The version in package.json; a test compares the two. */
+export const version = '0.1.0'
+
+export const stintCommands: CommandGroup = {
   name: 'stint',
   version,
   summary:
@@ -12,7 +14,7 @@ export const stint: CommandGroup = {
       load: async () => (await import('./run/run.ts')).run,
     },
     lock: {
-      summary: 'claim a workspace, so that nobody else edits it',
+      summary: 'claim a workspace, so that no other session edits it',
       load: async () => (await import('./lock/lock.ts')).lock,
     },
     hook: {
@@ -28,7 +30,7 @@ export const stint: CommandGroup = {
       load: async () => (await import('./audit/audit.ts')).audit,
     },
     status: {
-      summary: 'who holds what, what runs, what to do about it',
+      summary: 'show who holds what, what runs, and what to do about problems',
       load: async () => (await import('./status/status.ts')).statusCommand,
     },
     doctor: {

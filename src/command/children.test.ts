@@ -5,7 +5,7 @@ import { startFixture, startHandler as handle } from '../../test/support/handler
 import { recordedChildren } from '../../test/support/recorded-children.ts'
 import { isRunning, killIfThere, type Running, until, World } from '../../test/support/world.ts'
 
-/** A run with a child, a grandchild and a daemon; whoever of them a failed test leaves is ended with it. */
+/** A run with a child, a grandchild and a daemon; those that a failed test leaves are killed with it. */
 class Family implements Disposable {
   readonly world: World
   readonly #pidFile: string
@@ -65,7 +65,7 @@ test.each<[string, Ending]>([
   await using world = new World()
   using family = new Family(world)
   const running = family.start(how.ending, how.flags ?? [])
-  await until('the whole family is up', () => family.pids.length === 3)
+  await until('all three processes are up', () => family.pids.length === 3)
   if (how.signal !== undefined) running.child.kill(how.signal)
   const result = await running.finished
   expect(result).toMatchObject({ code: how.exit, stderr: '' })
@@ -73,29 +73,29 @@ test.each<[string, Ending]>([
   expect({ ok, code: error?.code }).toEqual({ ok: how.exit === 0, code: how.code })
   expect(meta.session_pid_file).toBe(join(world.root, meta.request_id, '.stint/children.pids'))
   expect(world.leftovers()).toEqual([])
-  // After process.exit there was no time to see them die, only to kill them.
-  await until('nobody is left', () => family.survivors.length === 0)
+  // At process.exit there is only time to kill the processes, not to wait until they are gone.
+  await until('no process is left', () => family.survivors.length === 0)
 })
 
 test.each([
-  ['a family', []],
+  ['a normal family', []],
   ['a family that ignores SIGTERM', ['--stubborn']],
-])('after kill -9 the guard leaves nobody of %s, and no scratch', async (_, flags) => {
+])('after kill -9, the guard leaves neither a process of %s nor the scratch', async (_, flags) => {
   await using world = new World()
   using family = new Family(world)
   const running = family.start('wait', flags)
-  await until('the whole family is up', () => family.pids.length === 3)
+  await until('all three processes are up', () => family.pids.length === 3)
   running.child.kill('SIGKILL')
   expect(await running.finished).toMatchObject({ signal: 'SIGKILL', stdout: '' })
-  await until('nobody is left', () => family.survivors.length === 0)
+  await until('no process is left', () => family.survivors.length === 0)
   await until('the scratch is gone', () => world.leftovers().length === 0)
 })
 
-test('without a guard, kill -9 leaves the children alone, and their scratch is theirs as long as they live', async () => {
+test('without a guard, the children survive kill -9, and a sweep leaves the scratch to them while they live', async () => {
   await using world = new World()
   using family = new Family(world)
   const running = family.start('wait', ['--no-guard'])
-  await until('the whole family is up', () => family.pids.length === 3)
+  await until('all three processes are up', () => family.pids.length === 3)
   await until('the child is on record', () => recordedChildren(world).length > 0)
   running.child.kill('SIGKILL')
   await running.finished
@@ -108,7 +108,7 @@ test('without a guard, kill -9 leaves the children alone, and their scratch is t
   expect(world.leftovers()).toEqual([])
 })
 
-/** The process a fixture wrote down, ended with the test if it is still there. */
+/** The process whose pid a fixture has written; killed with the test if it still runs. */
 class Written implements Disposable {
   readonly #path: string
   constructor(world: World) {
@@ -134,7 +134,7 @@ test.each(['throw-no-text', 'daemon-of-own-env'])('%s: no child is left', async 
   expect(world.leftovers()).toEqual([])
 })
 
-test('a grandchild that ignores SIGTERM is killed even when nothing links it to the run any more', async () => {
+test('a grandchild that ignores SIGTERM is killed even if nothing links it to the run any more', async () => {
   await using world = new World()
   using written = new Written(world)
   const running = handle(world, 'scrubbed-grandchild', world.tmp, '--grace', '200ms')

@@ -7,8 +7,8 @@ import { guardScript } from './guard.ts'
 
 const mark = `STINT_REQUEST_ID=req_${'0'.repeat(26)}`
 
-/** Runs the guard on its own, as if its run had told it this much and died. */
-function guard(world: World, told: string, shell: string[] = ['sh']) {
+/** Runs the guard alone, as if its run had written these lines and died. */
+function guard(world: World, lines: string, shell: string[] = ['sh']) {
   const scratch = join(world.tmp, 'scratch')
   const [command = '', ...flags] = shell
   const args = [
@@ -22,12 +22,12 @@ function guard(world: World, told: string, shell: string[] = ['sh']) {
     scratch,
     join(world.tmp, 'tracked'),
   ]
-  return world.start(command, args, { input: told, env: { STINT_GUARD: 'test' } }).finished
+  return world.start(command, args, { input: lines, env: { STINT_GUARD: 'test' } }).finished
 }
 
 const startedOf = (pid: number): number => identify(pid)?.started ?? 0
 
-test('it ends the process it was told of, and not another that has its pid by now', async () => {
+test('the guard ends the recorded process, but not a new one with the same pid', async () => {
   await using world = new World()
   const child = world.start('sleep', ['300'])
   await guard(world, `child ${child.pid} ${startedOf(child.pid) - 1}\n`)
@@ -37,7 +37,7 @@ test('it ends the process it was told of, and not another that has its pid by no
 })
 
 test.each([['sh'], ['bash', '--posix']])(
-  'under %s, a process name with a newline neither stops it nor leads it astray',
+  'under %s, a process name with a newline neither stops the guard nor misleads it',
   async (...shell) => {
     await using world = new World()
     const victim = world.start('sleep', ['300'])
@@ -53,7 +53,7 @@ test.each([['sh'], ['bash', '--posix']])(
   },
 )
 
-test('what descends from the child, or carries the mark, goes too; guards do not', async () => {
+test('descendants of the child and marked processes are ended, but no guard', async () => {
   await using world = new World()
   const child = world.start('sh', ['-c', 'sleep 300 & echo $!; wait'])
   const marked = world.start('env', [mark, 'setsid', 'sleep', '300'])
@@ -65,7 +65,7 @@ test('what descends from the child, or carries the mark, goes too; guards do not
   expect(isRunning(other.pid)).toBe(true)
 })
 
-test("told that all has ended it signals nobody; told to keep the scratch it leaves it; one with tracked paths is the sweep's", async () => {
+test('`clean` spares the processes, `keep` spares the scratch, and a scratch with tracked paths is left to the sweep', async () => {
   await using world = new World()
   const scratch = join(world.tmp, 'scratch')
   mkdirSync(scratch)
@@ -77,7 +77,7 @@ test("told that all has ended it signals nobody; told to keep the scratch it lea
   expect(existsSync(scratch)).toBe(true)
 })
 
-test('a scratch that was closed is opened and removed', async () => {
+test('a scratch without permissions is made writable and removed', async () => {
   await using world = new World()
   mkdirSync(join(world.tmp, 'scratch/a/b'), { recursive: true })
   await world.start('chmod', ['-R', '500', join(world.tmp, 'scratch')]).finished

@@ -9,7 +9,7 @@ const table = {
   mode: { type: 'string', choices: ['on', 'off'], help: '' },
 } as const
 
-test('every way to write an option', () => {
+test('every way to write an option is read', () => {
   const argv = [
     '--flag',
     '--name',
@@ -81,7 +81,7 @@ test.each(['--wait', '-f', '--'])('after = any value is taken: %s', (value) => {
   expect(parseArguments([`--name=${value}`], table).options.name).toBe(value)
 })
 
-test("from the first positional on, everything is somebody else's", () => {
+test('from the first positional on, everything belongs to another program', () => {
   const parsed = parseArguments(['--flag', 'cmd', '--name', '--', 'x'], table, { stopAtPositional: true })
   expect(parsed).toMatchObject({
     options: { flag: true, name: undefined },
@@ -89,7 +89,7 @@ test("from the first positional on, everything is somebody else's", () => {
   })
 })
 
-test('another parser gets what is not in the table, in its order', () => {
+test('another parser gets the words that are not in the table, in order', () => {
   const parsed = parseArguments(['--other', 'v', '--flag', '-x', '--', '--name'], table, {
     passUnknown: true,
   })
@@ -107,12 +107,12 @@ test.each([
   expect(() => parseArguments(argv, { ...table, x })).toThrow(message)
 })
 
-test('another parser gets a word whole, whatever letters are in it', () => {
+test('another parser gets a joined word whole, or not at all', () => {
   const argv = ['-xf', '-f-x', '--flag', '-f']
   expect(parseArguments(argv, table, { passUnknown: true }).positionals).toEqual(['-xf', '-f-x'])
 })
 
-test('sizes and counts are numbers, or refused with how to write them', () => {
+test('sizes and counts become numbers, or are refused with a hint', () => {
   const table = { most: { type: 'size', help: '' }, files: { type: 'count', help: '' } } as const
   expect(parseArguments(['--most', '2MiB', '--files=12'], table).options).toEqual({
     most: 2 ** 21,

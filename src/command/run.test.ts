@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { projectRoot, World } from '../../test/support/world.ts'
 
-/** A tool whose handler is this code, with `ctx`. Its answer is shown as text. */
+/** Writes a tool whose handler is this code, with `ctx`. Its answer is printed as text. */
 function toolIn(world: World, handler: string): string {
   const path = join(world.tmp, 'tool.mjs')
   writeFileSync(
@@ -20,7 +20,7 @@ function toolIn(world: World, handler: string): string {
   return path
 }
 
-test('a handler that leaves by process.exit(0) has no answer to show, and that is no error', async () => {
+test('a handler that calls process.exit(0) succeeds without an answer', async () => {
   await using world = new World()
   const tool = toolIn(world, 'process.exit(0)')
   expect(await world.start(process.execPath, [tool]).finished).toMatchObject({
@@ -30,13 +30,13 @@ test('a handler that leaves by process.exit(0) has no answer to show, and that i
   })
 })
 
-test('the answer of a handler is shown, also if a cleanup hook leaves by process.exit', async () => {
+test('the answer is printed even if a cleanup hook calls process.exit', async () => {
   await using world = new World()
   const tool = toolIn(world, `ctx.onCleanup(() => process.exit(0)); return { files: [1, 2] }`)
   expect(await world.start(process.execPath, [tool]).finished).toMatchObject({ code: 0, stdout: '2 files\n' })
 })
 
-test('outputs of a handler that leaves by process.exit: kept from then on if it succeeds, gone if it fails', async () => {
+test('outputs of a handler that calls process.exit are kept if it succeeds, and removed if it fails', async () => {
   await using world = new World()
   const leave = (code: number): string =>
     toolIn(world, `console.error(ctx.scratch.output('x', { keepSeconds: 3600 })); process.exit(${code})`)
@@ -49,7 +49,7 @@ test('outputs of a handler that leaves by process.exit: kept from then on if it 
   expect([failed.code, output.endsWith('/x'), existsSync(output)]).toEqual([3, true, false])
 })
 
-test('a child that cannot be put on record is killed, and the handler told', async () => {
+test('a child that cannot be recorded is killed, and spawn rejects', async () => {
   await using world = new World()
   const disk = join(world.tmp, 'disk')
   mkdirSync(disk)
@@ -59,7 +59,7 @@ test('a child that cannot be put on record is killed, and the handler told', asy
     const { code } = await ctx.spawn('sleep', ['300'], { stdio: 'ignore' }).catch((error) => error)
     const children = () => readFileSync('/proc/self/task/' + process.pid + '/children', 'utf8').trim().split(' ')
     const sleeps = (pid) => { try { return readFileSync('/proc/' + pid + '/comm', 'utf8') === 'sleep\\n' } catch { return false } }
-    // The guard is a child, too.
+    // The guard is a child as well.
     while (children().some(sleeps)) await new Promise((resolve) => setTimeout(resolve, 5))
     console.error(code)
     return { files: [] }`,

@@ -7,7 +7,7 @@ beforeEach(() => {
 })
 afterEach(() => world[Symbol.asyncDispose]())
 
-test('help of a command is shown however it is asked for', async () => {
+test('help of a command is shown however it is requested', async () => {
   const { code, stdout } = await world.stint(['sessions', 'list', '--help'])
   expect(code).toBe(0)
   for (const line of ['help sessions list', 'sessions help list', '--help sessions list'])
@@ -17,13 +17,13 @@ test('help of a command is shown however it is asked for', async () => {
   expect((await world.stint(['help'])).stdout).toBe((await world.stint(['--help'])).stdout)
 })
 
-test('help of a command misspelt says which was meant', async () => {
+test('help of a misspelt command suggests the right one', async () => {
   const { code, stderr } = await world.stint(['help', 'sesions'])
   expect(stderr).toBe('stint: unknown command "sesions" (ARG_ERROR)\n  Did you mean stint sessions?\n')
   expect(code).toBe(2)
 })
 
-test('without a command: exit 2, and the help on stderr', async () => {
+test('without a command: exit 2, and help on stderr', async () => {
   const { stdout: help } = await world.stint(['--help'])
   const { code, stdout, stderr } = await world.stint([])
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
@@ -31,7 +31,7 @@ test('without a command: exit 2, and the help on stderr', async () => {
   expect(stderr.endsWith(`\n\n${help}`)).toBe(true)
 })
 
-test('an error in a group is headed with its name, in JSON it is an envelope and nothing else', async () => {
+test('an error in a group starts with the name of the group; in JSON it is only an envelope', async () => {
   expect((await world.stint(['sessions'])).stderr).toMatch(/^stint sessions: no command given/)
   expect((await world.stint(['lock', 'acquir'])).stderr).toMatch(
     /^stint lock: unknown command .*\n {2}Did you mean stint lock acquire\?\n$/,
@@ -41,7 +41,7 @@ test('an error in a group is headed with its name, in JSON it is an envelope and
   expect(envelope().error).toMatchObject({ code: 'ARG_ERROR', message: 'no command given' })
 })
 
-test('an option of every command may stand before it', async () => {
+test('a common option may precede the command', async () => {
   expect(await world.stint(['--quiet', 'sweep'])).toMatchObject({ code: 0, stdout: '', stderr: '' })
   const { envelope } = await world.stint(['--json', 'run', '--', 'true'])
   expect(envelope()).toMatchObject({ ok: true, data: { exit_code: 0 } })
@@ -50,14 +50,14 @@ test('an option of every command may stand before it', async () => {
   expect(late.envelope().error).toMatchObject({ code: 'TIMEOUT' })
 })
 
-test('any other option says where it belongs', async () => {
+test('any other option before the command is refused with the place where it belongs', async () => {
   const { code, stderr } = await world.stint(['--dry-run', 'sweep'])
   expect(code).toBe(2)
   expect(stderr).toMatch(/no option --dry-run.*\n.*follow it: stint <command> --dry-run\n/)
   expect((await world.stint(['--verison'])).stderr).toMatch(/Did you mean stint --version\?/)
 })
 
-test('an argument too many is named once', async () => {
+test('an unexpected argument is named once', async () => {
   const { stderr } = await world.stint(['demo', 'extra'])
   expect(stderr).toMatch(/^stint demo: unexpected argument "extra" \(ARG_ERROR\)\n/)
   const { envelope } = await world.stint(['status', 'extra'])

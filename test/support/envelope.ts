@@ -9,7 +9,7 @@ const schema = JSON.parse(
 ) as object
 const validate = new Ajv({ allErrors: true, strict: true, allowUnionTypes: true }).compile(schema)
 
-/** stdout must be exactly one line, and that line a valid envelope. */
+/** Checks that stdout is exactly one line with a valid envelope, and returns the envelope. */
 export function validEnvelope(stdout: string): Envelope {
   const lines = stdout.split('\n')
   if (lines.length !== 2 || lines[1] !== '')

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { World } from './world.ts'
 
-/** The pids that the runs under way in this world have on record as their children. */
+/** The pids of children in the records of this world's runs. */
 export const recordedChildren = (world: World): number[] =>
   world.leftovers().flatMap((name) => {
     const path = join(world.root, name, '.stint/children.pids')

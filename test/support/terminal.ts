@@ -4,8 +4,8 @@ import { delimiter, join } from 'node:path'
 import { isRunning, stintBin, until, type World } from './world.ts'
 
 /**
- * A real terminal, held by a tmux server of its own, with an interactive shell in it that starts in the world's temp
- * directory and knows the command `stint`. Its prompt shows how the last command ended: `[130] ready>`.
+ * A real terminal in a tmux server of its own, with an interactive shell that starts in the world's temp directory
+ * and has `stint` on its PATH. The prompt shows the exit code of the last command: `[130] ready>`.
  */
 export class Terminal implements AsyncDisposable {
   readonly #socket: string
@@ -33,7 +33,7 @@ export class Terminal implements AsyncDisposable {
     this.#device = device
   }
 
-  /** What a person sees, without the blanks at the ends of lines and below the last one. */
+  /** The visible text, without blanks at the ends of lines and below the last line. */
   screen(): string {
     return this.#tmux('capture-pane', '-p', '-J').replace(/ +$/gm, '').trimEnd()
   }
@@ -47,12 +47,12 @@ export class Terminal implements AsyncDisposable {
     }
   }
 
-  /** Types a line, and Enter. */
+  /** Types a line and presses Enter. */
   enter(line: string): void {
     this.#tmux('send-keys', '-l', '--', `${line}\r`)
   }
 
-  /** A key by its name in tmux: `q`, `C-c`, `Down`. */
+  /** Presses a key by its name in tmux: `q`, `C-c`, `Down`. */
   press(key: string): void {
     this.#tmux('send-keys', key)
   }
@@ -61,12 +61,12 @@ export class Terminal implements AsyncDisposable {
     this.#tmux('resize-window', '-x', String(columns), '-y', String(rows))
   }
 
-  /** Is the screen lent to a full-screen program, to be given back as it was? */
-  isLent(): boolean {
+  /** Does a full-screen program use the alternate screen? */
+  isAlternate(): boolean {
     return this.#tmux('display-message', '-p', '#{alternate_on}').trim() === '1'
   }
 
-  /** The line discipline (echo, line editing, …), in the one word of `stty -g`. */
+  /** The terminal modes (echo, line editing, …) as `stty -g` prints them. */
   modes(): string {
     const device = openSync(this.#device, constants.O_RDWR | constants.O_NOCTTY)
     try {
@@ -76,7 +76,7 @@ export class Terminal implements AsyncDisposable {
     }
   }
 
-  /** Closes the window, as a person does who has not left the shell. */
+  /** Closes the window while the shell runs. */
   hangUp(): void {
     this.#tmux('kill-session')
   }
@@ -85,7 +85,7 @@ export class Terminal implements AsyncDisposable {
     try {
       process.kill(this.#server, 'SIGTERM')
     } catch {
-      // It has ended with its only window.
+      // The server has ended with its only window.
     }
     await until('the terminal is gone', () => !isRunning(this.#server))
   }
@@ -107,7 +107,7 @@ function environment({ env, tmp }: World): NodeJS.ProcessEnv {
   return {
     ...env,
     PATH: [bin, env.PATH].join(delimiter),
-    // Histories of the programs in the terminal end with the test, too.
+    // Programs in the terminal write their histories here, so that these go with the test.
     HOME: tmp,
     LC_ALL: 'C',
     PS1: '[$?] ready> ',

@@ -9,7 +9,7 @@ import { type Envelope, validEnvelope } from './envelope.ts'
 export const projectRoot = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
 export const stintBin = join(projectRoot, 'dist/bin/stint.cjs')
 
-/** Root can mount and change users; without it, a user namespace has to do. */
+/** Root can mount and change users; other users need a user namespace. */
 export const isRoot = process.geteuid?.() === 0
 
 export interface Finished {
@@ -17,11 +17,11 @@ export interface Finished {
   signal: NodeJS.Signals | null
   stdout: string
   stderr: string
-  /** The one line on stdout, parsed and checked against the schema. */
+  /** Parses the one line on stdout and checks it against the schema. */
   envelope: () => Envelope
 }
 
-/** A program under way that the test steers. */
+/** A running program that the test controls. */
 export interface Running {
   child: ChildProcess
   pid: number
@@ -30,12 +30,12 @@ export interface Running {
   finished: Promise<Finished>
 }
 
-/** What is said about whoever runs the tests, and not about a user who types a command. */
+/** Variables of the test run that a user's shell would not have. */
 const aboutTheSuite = new Set(['NODE_EXTRA_CA_CERTS', 'VITEST', 'CI', 'NO_COLOR', 'FORCE_COLOR'])
 
 /**
- * A temp directory of its own for one test, as `STINT_TMP_ROOT` of every stint it starts, with a `STINT_HOME` in it, so that
- * tests see nothing of each other or of the user's own runs. Gone at the end, with every process the test left.
+ * A temp directory for one test, as `STINT_TMP_ROOT` of every stint it starts, with a `STINT_HOME` in it, so that
+ * tests do not see each other or the user's own runs. Disposing removes it and kills every process in it.
  */
 export class World implements AsyncDisposable {
   readonly tmp = realpathSync(mkdtempSync(join(tmpdir(), 'stint-test-')))
@@ -55,12 +55,12 @@ export class World implements AsyncDisposable {
     }
   }
 
-  /** Starts any program; `input` is its whole stdin. */
+  /** Starts a program; `input` is its whole stdin. */
   start(command: string, args: readonly string[], options: SpawnOptions & { input?: string } = {}): Running {
     const { input, ...spawnOptions } = options
     const child = spawn(command, args, {
       stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
-      // A session of its own: no test depends on whether the suite was started from a terminal.
+      // In a session of its own, so that no test depends on whether the suite has a terminal.
       detached: true,
       ...spawnOptions,
       env: { ...this.env, ...spawnOptions.env },
@@ -90,7 +90,7 @@ export class World implements AsyncDisposable {
     return this.startStint(args, options).finished
   }
 
-  /** Starts a program in namespaces of its own (`--mount`, `--pid` …): what it mounts is gone with it. */
+  /** Starts a program in its own namespaces (`--mount`, `--pid` …): its mounts are gone when it ends. */
   startUnshared(
     namespaces: readonly string[],
     command: string,
@@ -105,13 +105,13 @@ export class World implements AsyncDisposable {
     return this.startUnshared(namespaces, command, args).finished
   }
 
-  /** Entries of the scratch root that are neither `trash` nor `out`: what is left of runs. */
+  /** Entries of the scratch root that runs have left: all except `trash` and `out`. */
   leftovers(): string[] {
     if (!existsSync(this.root)) return []
     return readdirSync(this.root).filter((name) => name !== 'trash' && name !== 'out')
   }
 
-  /** Every process that was started in this world and still runs, by the mark in its environment. */
+  /** Running processes of this world, found by `STINT_TMP_ROOT` in their environment. */
   processes(): number[] {
     const pids = readdirSync('/proc').map(Number).filter(Number.isInteger)
     return pids.filter((pid) => {
@@ -136,7 +136,7 @@ export class World implements AsyncDisposable {
   }
 }
 
-/** Waits for a condition, not for a time; the bound only ends a test that would hang. */
+/** Waits for a condition. `boundMs` only ends a test that would hang. */
 export async function until(what: string, condition: () => unknown, boundMs = 60_000): Promise<void> {
   const end = Date.now() + boundMs
   while (!(await condition())) {
@@ -145,16 +145,16 @@ export async function until(what: string, condition: () => unknown, boundMs = 60
   }
 }
 
-/** Is this pid a process that still runs (a zombie does not)? */
+/** Is this process still running? A zombie is not. */
 export function isRunning(pid: number): boolean {
   const stat = readProcessStat(pid)
   return stat !== undefined && !(stat.state === 'Z' && stat.threads <= 1)
 }
 
-/** Has this process been stopped, by a signal or by Ctrl-Z? */
+/** Is this process stopped, by a signal or by Ctrl-Z? */
 export const isStopped = (pid: number): boolean => readProcessStat(pid)?.state === 'T'
 
-/** Kills a process that may be ending by itself at the same moment. */
+/** Kills a process that may have ended already. */
 export function killIfThere(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')

@@ -2,7 +2,7 @@ import { defineBareCommand } from '../../command/define-command.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { auditDamage } from '../../session/index.ts'
 import { plural } from '../text/format.ts'
-import { openProgressBar } from '../terminal/progress-bar.ts'
+import { openProgressBar } from '../terminal/progress.ts'
 import { openNamed } from '../sessions/which-session.ts'
 import { storeOption } from '../store.ts'
 

@@ -3,23 +3,23 @@ import type { OptionSpec, OptionTable } from '../../command/option.ts'
 import { isGroup } from '../../command/select.ts'
 import type { Command, CommandGroup } from '../../command/define-command.ts'
 
-/** Something that can stand at the cursor. */
+/** A word that can stand at the cursor. */
 export interface Candidate {
   text: string
   help: string
 }
 
-/** What stands at the cursor: candidates, or what the shell itself knows better. */
+/** What can stand at the cursor: candidates, or names that the shell completes itself. */
 export type Completion = { candidates: Candidate[] } | { byShell: 'files' | 'programs' }
 
-/** What a positional or a value names: the ids of sessions, for example. Undefined if nothing but the shell knows. */
-export type Source = (kind: string) => Promise<Candidate[] | undefined>
+/** Returns candidates for a positional or a value, such as the ids of sessions; undefined if only the shell has some. */
+export type CandidateSource = (kind: string) => Promise<Candidate[] | undefined>
 
-/** What can stand at the end of a command line, of which the last word is being typed. */
+/** Completes the last word of a command line. */
 export async function complete(
   root: CommandGroup,
   words: readonly string[],
-  source: Source,
+  source: CandidateSource,
 ): Promise<Completion> {
   const typed = words.at(-1) ?? ''
   let target: Command | CommandGroup = root
@@ -49,10 +49,10 @@ async function completeCommand(
   command: Command,
   before: readonly string[],
   typed: string,
-  source: Source,
+  source: CandidateSource,
 ): Promise<Completion> {
   const table = optionsOf(command)
-  // Bash takes `--scope=o` apart, into three words: here they are two.
+  // Bash splits `--scope=o` into three words. Read them as two: the option and its value.
   if (before.includes('=') || typed === '=')
     return await completeCommand(
       command,
@@ -62,7 +62,7 @@ async function completeCommand(
     )
   if (command.stopAtPositional && before.at(-1) === '--' && positionalsIn(before, table) === 0)
     return { byShell: 'programs' }
-  // What follows `--`, or the program that is run, is somebody else's command line.
+  // After `--`, or after the program, the words are the command line of another program.
   if (before.includes('--') || (command.stopAtPositional && positionalsIn(before, table) > 0))
     return { byShell: 'files' }
   const [, name] = /^--([\w-]+)=/.exec(typed) ?? []
@@ -81,7 +81,7 @@ async function completeCommand(
   return among(await source(command.positionals), typed)
 }
 
-/** Of those that are known; where none are, the shell completes names of files. */
+/** Filters known candidates; without any, the shell completes file names. */
 const among = (known: readonly Candidate[] | undefined, typed: string): Completion =>
   known === undefined ? { byShell: 'files' } : startingWith(typed, known)
 
@@ -92,10 +92,13 @@ const startingWith = (typed: string, candidates: readonly Candidate[]): Completi
 const optionNames = (table: OptionTable): Candidate[] =>
   Object.entries(table).map(([name, { help }]) => ({ text: `--${name}`, help }))
 
-async function valuesOf(spec: OptionSpec | undefined, source: Source): Promise<Candidate[] | undefined> {
+async function valuesOf(
+  spec: OptionSpec | undefined,
+  source: CandidateSource,
+): Promise<Candidate[] | undefined> {
   if (spec === undefined) return undefined
   if (spec.choices !== undefined) return spec.choices.map((text) => ({ text, help: '' }))
-  // Nobody lists every number there is, and none of them is a file.
+  // Numbers cannot be listed, and none of them is a file.
   if (spec.type === 'duration' || spec.type === 'size' || spec.type === 'count') return []
   return spec.value === undefined ? undefined : await source(spec.value)
 }
@@ -105,12 +108,15 @@ function optionAwaitingValue(word: string | undefined, table: OptionTable): Opti
   return spec === undefined || spec.type === 'boolean' ? undefined : spec
 }
 
-const specOf = (word: string, table: OptionTable): OptionSpec | undefined =>
-  word.startsWith('--')
-    ? table[word.slice(2)]
-    : Object.values(table).find(({ short }) => short !== undefined && word === `-${short}`)
+/** The last option in a word: in `-fn`, the value that follows is that of `-n`. */
+function specOf(word: string, table: OptionTable): OptionSpec | undefined {
+  if (word.startsWith('--')) return table[word.slice(2)]
+  const letters = /^-(\w+)$/.exec(word)?.[1] ?? ''
+  const specs = [...letters].map((letter) => Object.values(table).find(({ short }) => short === letter))
+  return specs.slice(0, -1).every((spec) => spec?.type === 'boolean') ? specs.at(-1) : undefined
+}
 
-/** How many words before the cursor are neither options nor their values. */
+/** Counts the words before the cursor that are neither options nor their values. */
 function positionalsIn(before: readonly string[], table: OptionTable): number {
   let count = 0
   before.forEach((word, i) => {

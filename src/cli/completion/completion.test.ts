@@ -21,7 +21,7 @@ const tool: CommandGroup = {
           options: {
             scope: { type: 'string', choices: ['all', 'one'], help: 'how much' },
             out: { type: 'string', short: 'o', help: 'where to' },
-            force: { type: 'boolean', help: 'do it' },
+            force: { type: 'boolean', short: 'f', help: 'do it' },
             session: { type: 'string', value: 'ID', help: 'of which' },
             wait: { type: 'duration', value: 'D', help: 'how long' },
           },
@@ -44,7 +44,7 @@ async function candidatesFor(...words: string[]): Promise<string[] | 'files' | '
   return 'byShell' in completion ? completion.byShell : completion.candidates.map(({ text }) => text)
 }
 
-test('commands, options, values and names are completed where they can stand', async () => {
+test('commands, options, values and ids are completed where they fit', async () => {
   expect(await candidatesFor('')).toEqual(['run', 'show', '--help'])
   expect(await candidatesFor('r')).toEqual(['run'])
   expect(await candidatesFor('run', '--f')).toEqual(['--force'])
@@ -56,27 +56,29 @@ test('commands, options, values and names are completed where they can stand', a
   expect(await candidatesFor('run', '--wait', '')).toEqual([])
 })
 
-test('an option of every command, and help, may stand before the command', async () => {
+test('common options and help may precede the command', async () => {
   expect(await candidatesFor('--j')).toEqual(['--json'])
   expect(await candidatesFor('--json', '--timeout', '5s', 's')).toEqual(['show'])
   expect(await candidatesFor('--quiet', 'run', '--f')).toEqual(['--force'])
   expect(await candidatesFor('help', 'sh')).toEqual(['show'])
 })
 
-test('where a file or somebody else’s command line stands, the shell completes itself', async () => {
+test('the shell completes files, and the arguments of another program', async () => {
   expect(await candidatesFor('run', '-o', '')).toBe('files')
+  expect(await candidatesFor('run', '-fo', '')).toBe('files')
+  expect(await candidatesFor('run', '-ff', '')).toBe('programs')
   expect(await candidatesFor('run', '--', 'npm', '')).toBe('files')
   expect(await candidatesFor('run', '--force', 'npm', '--')).toBe('files')
   expect(await candidatesFor('show', '--', '')).toBe('files')
 })
 
-test('where a program stands, the shell completes programs', async () => {
+test('the shell completes the program to run', async () => {
   expect(await candidatesFor('run', '')).toBe('programs')
   expect(await candidatesFor('run', '--force', '--', 'gi')).toBe('programs')
   expect(await candidatesFor('run', '--out', 'x', '--', '')).toBe('programs')
 })
 
-test('nothing is made up after a command that there is not', async () => {
+test('an unknown command has no completions', async () => {
   expect(await candidatesFor('walk', '')).toEqual([])
 })
 
@@ -86,7 +88,7 @@ beforeEach(() => {
 })
 afterEach(() => world[Symbol.asyncDispose]())
 
-/** What bash offers for a line, by its own completion machinery. */
+/** The candidates that bash offers for a line, by its own completion. */
 function inBash(words: readonly string[]): string[] {
   const link = join(world.tmp, 'stint')
   if (!existsSync(link)) symlinkSync(stintBin, link)
@@ -104,11 +106,11 @@ function inBash(words: readonly string[]): string[] {
   return output.split('\n').filter((line) => line !== '')
 }
 
-test('bash completes a command, an option and its value of the real stint; ids, where there are none, are not files', () => {
+test('bash completes commands, options and values of the real stint, and offers no files as session ids', () => {
   expect(inBash(['stint', 'swe'])).toEqual(['sweep'])
   expect(inBash(['stint', 'sweep', '--dry'])).toEqual(['--dry-run'])
   expect(inBash(['stint', 'sweep', '--scope', 'o'])).toEqual(['outputs'])
-  // So bash hands over `--scope=o`, and `--scope=`.
+  // Bash passes `--scope=o` and `--scope=` as separate words.
   expect(inBash(['stint', 'sweep', '--scope', '=', 'o'])).toEqual(['outputs'])
   expect(inBash(['stint', 'sweep', '--scope', '='])).toContain('outputs')
   expect(inBash(['stint', 'sessions', 'show', ''])).toEqual([])
@@ -124,13 +126,13 @@ test('bash completes agents, the ids of sessions as a value, and programs', asyn
   expect(inBash(['stint', 'run', '--', '/bin/ba'])).toEqual([])
 })
 
-test('a script that cannot be written is a full disk', async () => {
+test('a script that cannot be written is reported as a full disk', async () => {
   const line = `exec "$0" "$1" completion bash >/dev/full`
   const full = await world.start('sh', ['-c', line, process.execPath, stintBin]).finished
   expect(full).toMatchObject({ code: 12, stderr: expect.stringContaining('(DISK_FULL)') })
 })
 
-test('one shell at a time', async () => {
+test('more than one shell is refused', async () => {
   const { code, stderr } = await world.stint(['completion', 'bash', 'zsh'])
   expect(stderr).toBe(
     'stint completion: one shell at a time, not "bash" and "zsh" (ARG_ERROR)\n  Write: stint completion bash\n',
@@ -138,7 +140,7 @@ test('one shell at a time', async () => {
   expect(code).toBe(2)
 })
 
-test('every script asks stint itself, and says how it is loaded', () => {
+test('every script asks stint, and says how to load it', () => {
   for (const [shell, script] of Object.entries(scripts)) {
     expect(script, shell).toContain('stint completion --for -- ')
     expect(script, shell).toContain(`stint completion ${shell}`)

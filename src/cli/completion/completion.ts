@@ -27,7 +27,7 @@ export const completionCommand = defineBareCommand({
     ['stint completion fish | source', 'in ~/.config/fish/config.fish'],
   ],
   async run(_, { options, positionals }) {
-    print(options.for ? await answer(positionals) : scriptFor(positionals))
+    print(options.for ? await listCandidates(positionals) : scriptFor(positionals))
   },
 })
 
@@ -45,23 +45,24 @@ function scriptFor(given: readonly string[]): string {
 
 const quoted = (text: string): string => JSON.stringify(text)
 
-async function answer(words: readonly string[]): Promise<string> {
-  const { stint } = await import('../stint.ts')
-  const completion = await complete(stint, words, named)
+/** Lists what can follow these words: a line each, or one line that leaves it to the shell. */
+async function listCandidates(words: readonly string[]): Promise<string> {
+  const { stintCommands } = await import('../stint.ts')
+  const completion = await complete(stintCommands, words, candidatesFor)
   if ('byShell' in completion) return `:${completion.byShell}\n`
   return completion.candidates.map(({ text, help }) => `${text}\t${oneLine(help)}\n`).join('')
 }
 
 const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ')
 
-/** The things that a positional or a value names; undefined if it is not known to name anything. */
-async function named(kind: string): Promise<Candidate[] | undefined> {
+/** The candidates for a positional or a value with this placeholder; undefined if it names nothing that we know. */
+async function candidatesFor(kind: string): Promise<Candidate[] | undefined> {
   if (kind.includes('bash|zsh|fish')) return shells.map((text) => ({ text, help: '' }))
   if (kind === agentPositionals)
     return Object.values(hosts).map(({ name, title }) => ({ text: name, help: title }))
   if (!/\bID\b/.test(kind)) return undefined
   try {
-    // A server may be far away, or not there: nobody who presses a key should wait for that.
+    // A key press must not wait for a server that is slow or unreachable.
     if (storeOfEnvironment() !== undefined) return []
     const sessions = await listSessionsIn(stintHome())
     return sessions.map(({ id, state, title, tool }) => ({

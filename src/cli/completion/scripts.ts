@@ -1,4 +1,7 @@
-/** What a shell loads. Each asks `stint completion --for` what can stand at the cursor: a line each, `text<TAB>help`; a line `:files` or `:programs` where the shell knows the names better. */
+/**
+ * The script for each shell. It asks `stint completion --for` what can stand at the cursor. The answer is one line
+ * for each candidate, `text<TAB>help`, or `:files` or `:programs` if the shell is to complete the names.
+ */
 export const scripts = {
   bash: `# bash completion for stint: eval "$(stint completion bash)"
 _stint() {

@@ -1,7 +1,7 @@
 import { readdirSync, readlinkSync } from 'node:fs'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { stintBin, until, World } from '../../../test/support/world.ts'
-import { failureOf } from './player.ts'
+import { demoError } from './demo-process.ts'
 
 let world: World
 beforeEach(() => {
@@ -12,7 +12,7 @@ afterEach(() => world[Symbol.asyncDispose]())
 const promisedMs = 60_000
 
 test(
-  'the demo shows what it tells, in real processes, within a minute, and leaves nothing',
+  'the demo shows what it claims with real processes, within a minute, and leaves nothing behind',
   { timeout: promisedMs },
   async () => {
     const { code, envelope } = await world.stint(['demo', '--json'])
@@ -37,7 +37,7 @@ test(
   },
 )
 
-test('a person reads what happens, plainly where there is no terminal', async () => {
+test('the demo prints plain lines where there is no terminal', async () => {
   const { code, stdout } = await world.stint(['demo'])
   expect(code).toBe(0)
   expect(stdout).toContain('ada’s edit is lost')
@@ -48,23 +48,23 @@ test('a person reads what happens, plainly where there is no terminal', async ()
   expect(stdout).not.toContain('\x1b')
 })
 
-test('what it shows as typed is what it runs: the refusal quotes the purpose that is on the line', async () => {
+test('a command line that the demo prints is the one it runs', async () => {
   const { stdout } = await world.stint(['demo'])
   const purpose = 'ada edits notes.md'
   expect(stdout).toContain(`$ stint run --lock --session ada --purpose '${purpose}' -- sh ada.sh\n`)
   expect(stdout).toMatch(new RegExp(`stint run: .*held by ada.*${purpose}`))
 })
 
-test('killed itself, the demo leaves nothing, neither files nor players', async () => {
+test('a killed demo leaves neither files nor processes', async () => {
   const demo = world.startStint(['demo'])
-  await until('somebody plays along', () => playersIn(world.root).length > 0)
+  await until('a process of the demo is up', () => processesIn(world.root).length > 0)
   process.kill(demo.pid, 'SIGKILL')
   await until('its scratch is gone', () => world.leftovers().length === 0)
-  await until('its players are gone', () => playersIn(world.root).length === 0)
+  await until('its processes are gone', () => processesIn(world.root).length === 0)
 })
 
 /** Processes that work in a workspace of the demo. */
-function playersIn(root: string): string[] {
+function processesIn(root: string): string[] {
   return readdirSync('/proc').filter((pid) => {
     if (!/^\d+$/.test(pid)) return false
     try {
@@ -75,7 +75,7 @@ function playersIn(root: string): string[] {
   })
 }
 
-test.each([64, 128, 512])('on a temp directory of %i KiB it says that the disk is full', async (kib) => {
+test.each([64, 128, 512])('in a temp directory of %i KiB the demo reports a full disk', async (kib) => {
   const script = `mount -t tmpfs -o size=${kib}k,mode=1777 tmpfs "$STINT_TMP_ROOT" && exec "$0" "$1" demo --json`
   const { code, envelope } = await world.unshare(['--mount'], 'sh', [
     '-c',
@@ -87,12 +87,12 @@ test.each([64, 128, 512])('on a temp directory of %i KiB it says that the disk i
   expect(code).toBe(12)
 })
 
-test('what a player says of itself is passed on; what says nothing is the demo’s own fault', () => {
+test('an error of a process becomes the error of the demo; without one, the demo itself is at fault', () => {
   const said = 'stint run: cannot make a scratch: EROFS (READ_ONLY)\n  hint\n'
-  expect(failureOf('x', said)).toMatchObject({
+  expect(demoError('x', said)).toMatchObject({
     code: 'READ_ONLY',
     message: 'the demo stopped: cannot make a scratch: EROFS',
   })
-  expect(failureOf('x', 'stint run: odd (NO_SUCH_CODE)\n').code).toBe('UNEXPECTED')
-  expect(failureOf('an edit is lost', '').message).toBe('the demo did not go as it should: an edit is lost')
+  expect(demoError('x', 'stint run: odd (NO_SUCH_CODE)\n').code).toBe('UNEXPECTED')
+  expect(demoError('an edit is lost', '').message).toBe('the demo failed: an edit is lost')
 })

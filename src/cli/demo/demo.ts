@@ -1,9 +1,12 @@
-import { paintFor } from '../../command/stdio.ts'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { codedError } from '../../base/errors/stint-error.ts'
+import { writeOut } from '../../base/process/write-output.ts'
 import type { CommandContext } from '../../command/context.ts'
 import { defineCommand } from '../../command/define-command.ts'
-import { codedError } from '../../base/errors/stint-error.ts'
-import { playPart } from './parts.ts'
-import { scenes, type Shown } from './scenes.ts'
+import { paintFor } from '../../command/stdio.ts'
+import { filesystemStore } from '../../session/index.ts'
+import { type SceneResult, scenes } from './scenes.ts'
 import { Stage } from './stage.ts'
 
 export const demoCommand = defineCommand({
@@ -15,11 +18,12 @@ export const demoCommand = defineCommand({
     ['stint demo', 'two agents collide, a run is killed, a session is resumed'],
     ['stint demo --json', 'what it has shown, in figures'],
   ],
-  // The demo's scratch is guarded from the start; a process that plays a part ends with the demo.
+  // The demo's scratch is guarded from the start; a simulated agent ends with the demo.
   settings: () => ({ guard: process.env.STINT_DEMO_PART === undefined ? 'eager' : 'off' }),
   async run(context) {
     try {
-      return await play(context)
+      const part = process.env.STINT_DEMO_PART
+      return part === undefined ? await playScenes(context) : await playPart(part)
     } catch (error) {
       throw codedError(error, 'play the demo')
     }
@@ -27,19 +31,42 @@ export const demoCommand = defineCommand({
   render: () => '',
 })
 
-async function play(context: CommandContext): Promise<{ scenes: Record<string, Shown> } | undefined> {
-  const part = process.env.STINT_DEMO_PART
-  if (part !== undefined) {
-    await playPart(part)
-    return undefined
-  }
+async function playScenes(context: CommandContext): Promise<{ scenes: Record<string, SceneResult> }> {
   const stage = new Stage(context, await paintFor(1))
-  const shown: Record<string, Shown> = {}
+  const results: Record<string, SceneResult> = {}
   for (const { name, title, play } of scenes) {
     stage.title(title)
-    shown[name] = await play(stage)
+    results[name] = await play(stage)
   }
   stage.title('That is all: nothing was installed, and nothing is left.')
-  stage.tell('Next: `stint hook install` protects the agents you run; `stint status` shows what they do.')
-  return { scenes: shown }
+  stage.say('Next: `stint hook install` protects the agents you run; `stint status` shows what they do.')
+  return { scenes: results }
+}
+
+/** Acts as a simulated agent, in a process of its own, so that it can be killed. */
+async function playPart(part: string): Promise<undefined> {
+  const [name, ...args] = part.split(' ')
+  if (name === 'edit') await editNotes(args[0] ?? 'an agent')
+  if (name === 'record') await recordMessages()
+}
+
+const printLine = (line: string): boolean => writeOut(1, `${line}\n`)
+
+/** Reads a file, waits for a line on stdin, and writes the file back with one more line, as an agent's edit does. */
+async function editNotes(agent: string): Promise<void> {
+  const before = readFileSync('notes.md', 'utf8')
+  printLine('read')
+  for await (const _ of createInterface({ input: process.stdin })) break
+  writeFileSync('notes.md', `${before}- ${agent} was here\n`)
+  printLine('written')
+}
+
+/** Appends messages to a session without end, and prints each acknowledgement. */
+async function recordMessages(): Promise<void> {
+  const session = await filesystemStore().create({ tool: 'demo', title: 'a session that is killed' })
+  printLine(`session ${session.id}`)
+  for (let n = 1; ; n++) {
+    const { seq } = await session.append({ type: 'message', data: { text: `step ${n}` } })
+    printLine(`acknowledged ${seq}`)
+  }
 }

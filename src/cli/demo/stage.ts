@@ -1,16 +1,16 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Paint } from '../../command/stdio.ts'
-import type { CommandContext } from '../../command/context.ts'
 import { makePrivateDirectory } from '../../base/fs/private-file.ts'
 import { shellWord } from '../../base/text/escape.ts'
-import { Player } from './player.ts'
+import type { CommandContext } from '../../command/context.ts'
+import type { Paint } from '../../command/stdio.ts'
+import { DemoProcess } from './demo-process.ts'
 
-/** Where the demo is played: a home, a temp root and a workspace of its own, which are gone when it ends. */
+/** The surroundings of the demo: a home, a temp root and a workspace in its scratch, and the output for a person. */
 export class Stage {
   readonly workspace: string
   readonly home: string
-  readonly tmp: string
+  readonly #tmp: string
   readonly #context: CommandContext
   readonly #paint: Paint
 
@@ -20,19 +20,19 @@ export class Stage {
     this.#paint = paint
     this.workspace = join(base, 'workspace')
     this.home = join(base, 'home')
-    this.tmp = join(base, 'tmp')
-    for (const directory of [this.workspace, this.home, this.tmp]) makePrivateDirectory(directory)
+    this.#tmp = join(base, 'tmp')
+    for (const directory of [this.workspace, this.home, this.#tmp]) makePrivateDirectory(directory)
   }
 
   title(text: string): void {
     this.#context.say(`\n${this.#paint.bold(text)}\n`)
   }
 
-  tell(text: string): void {
+  say(text: string): void {
     this.#context.say(`  ${text}\n`)
   }
 
-  /** A command line, as somebody would type it. */
+  /** Prints a command line as a user would type it. */
   command(text: string): void {
     this.#context.say(`  ${this.#paint.dim('$')} ${this.#paint.bold(text)}\n`)
   }
@@ -50,33 +50,33 @@ export class Stage {
     writeFileSync(join(this.workspace, name), content)
   }
 
-  /** Shows a command line of stint, and starts just that, as in a terminal of its own. */
-  async stint(...args: readonly string[]): Promise<Player> {
+  /** Prints a command line of stint, and starts exactly that. */
+  async stint(...args: readonly string[]): Promise<DemoProcess> {
     this.command(['stint', ...args].map(shellWord).join(' '))
     return await this.#start([...args])
   }
 
-  /** Starts a simulated agent: this program, playing a part. */
-  async agent(part: string): Promise<Player> {
+  /** Starts a simulated agent: this program in another role. */
+  async agent(part: string): Promise<DemoProcess> {
     return await this.#start(['demo'], { STINT_DEMO_PART: part })
   }
 
-  /** A script that becomes a simulated agent. */
+  /** A shell script that starts a simulated agent. */
   agentScript(part: string): string {
     const program = [process.execPath, process.argv[1] ?? '', 'demo'].map(shellWord).join(' ')
     return `STINT_DEMO_PART=${shellWord(part)} exec ${program}\n`
   }
 
-  async #start(args: readonly string[], variables: NodeJS.ProcessEnv = {}): Promise<Player> {
+  async #start(args: readonly string[], variables: NodeJS.ProcessEnv = {}): Promise<DemoProcess> {
     const child = await this.#context.spawn(process.execPath, [process.argv[1] ?? '', ...args], {
       cwd: this.workspace,
       stdio: ['pipe', 'pipe', 'pipe'],
       env: { ...this.#environment(), ...variables },
     })
-    return new Player(child)
+    return new DemoProcess(child)
   }
 
-  /** Nothing of the run that plays the demo: those it starts stand for themselves. */
+  /** Without the variables of the demo's own run: its processes stand for unrelated ones. */
   #environment(): NodeJS.ProcessEnv {
     const inherited = Object.entries(process.env).filter(
       ([name]) => !/^(?:STINT_|TMPDIR$|TEMP$|TMP$)/.test(name),
@@ -84,9 +84,9 @@ export class Stage {
     return {
       ...Object.fromEntries(inherited),
       STINT_HOME: this.home,
-      STINT_TMP_ROOT: this.tmp,
+      STINT_TMP_ROOT: this.#tmp,
       NO_COLOR: '1',
-      // What a program says of a full disk is understood in one language.
+      // `demoError` recognises a full disk by its English message.
       LC_ALL: 'C',
     }
   }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { isRunning, type Running, stintBin, until, World } from '../../../test/support/world.ts'
 
-/** A child with a grandchild and a daemon, all of which write down their pids; `stubborn` ones ignore SIGTERM. */
+/** A child with a grandchild and a daemon. Each writes its pid to a file; `stubborn` ones ignore SIGTERM. */
 function family(world: World, stubborn: boolean): string[] {
   const ignore = stubborn ? `trap '' TERM INT HUP;` : ''
   const member = `${ignore} echo $$ >> "$0"; while :; do sleep 0.05; done`
@@ -22,7 +22,7 @@ const familyPids = (world: World): number[] => {
 
 async function startFamily(world: World, flags: string[], stubborn = false): Promise<Running> {
   const running = world.startStint(['run', ...flags, '--', ...family(world, stubborn)])
-  await until('the whole family is up', () => familyPids(world).length === 3)
+  await until('all three processes are up', () => familyPids(world).length === 3)
   return running
 }
 
@@ -61,12 +61,12 @@ test('a timeout ends the run with exit 10, one envelope, no process and no scrat
   expect(world.leftovers()).toEqual([])
 })
 
-test('a timeout longer than a timer can count does not fire at once', async () => {
+test('a timeout that is too long for a timer does not fire at once', async () => {
   await using world = new World()
   expect((await world.stint(['run', '--timeout', '90d', '--', 'sleep', '0.1'])).code).toBe(0)
 })
 
-test('a family that ignores SIGTERM is killed after the grace', async () => {
+test('processes that ignore SIGTERM are killed after the grace', async () => {
   await using world = new World()
   const running = await startFamily(world, ['--json', '--grace', '300ms'], true)
   running.child.kill('SIGTERM')
@@ -77,7 +77,7 @@ test('a family that ignores SIGTERM is killed after the grace', async () => {
   expect(world.leftovers()).toEqual([])
 })
 
-test('a stopped child is woken to hear that it must end', async () => {
+test('a stopped child is continued, so that it handles the signal that ends it', async () => {
   await using world = new World()
   const running = await startFamily(world, ['--json', '--grace', '60s'])
   for (const pid of familyPids(world)) process.kill(pid, 'SIGSTOP')
@@ -86,13 +86,13 @@ test('a stopped child is woken to hear that it must end', async () => {
   expect(survivors(world)).toEqual([])
 })
 
-test('a second SIGTERM changes nothing: still one envelope', async () => {
+test('a second SIGTERM changes nothing, and there is still one envelope', async () => {
   await using world = new World()
   const script = `trap 'echo heard >&2' TERM; echo up >&2; while :; do sleep 0.01; done`
   const running = world.startStint(['run', '--json', '--grace', '700ms', '--', 'sh', '-c', script])
   await until('it is up', () => running.output().stderr.includes('up'))
   running.child.kill('SIGTERM')
-  await until('the first is being handled', () => running.output().stderr.includes('heard'))
+  await until('the first signal is being handled', () => running.output().stderr.includes('heard'))
   running.child.kill('SIGTERM')
   running.child.kill('SIGHUP')
   const result = await running.finished
@@ -101,7 +101,7 @@ test('a second SIGTERM changes nothing: still one envelope', async () => {
   expect(result.stderr.match(/heard/g)).toHaveLength(1)
 })
 
-test('a second SIGINT ends it at once, with one envelope, the scratch out of the root', async () => {
+test('a second SIGINT ends the run at once, with one envelope and no scratch in the root', async () => {
   await using world = new World()
   const running = await startFamily(world, ['--json', '--grace', '10m'], true)
   const twice = setInterval(() => running.child.kill('SIGINT'), 50)
@@ -110,10 +110,10 @@ test('a second SIGINT ends it at once, with one envelope, the scratch out of the
   expect(result.code).toBe(130)
   expect(result.envelope().error).toMatchObject({ code: 'CANCELLED', signal: 'SIGINT' })
   expect(world.leftovers()).toEqual([])
-  await until('the family is gone', () => survivors(world).length === 0)
+  await until('all processes are gone', () => survivors(world).length === 0)
 })
 
-test('without a terminal SIGQUIT, SIGUSR1 and SIGUSR2 are passed on to the program', async () => {
+test('without a terminal, SIGQUIT, SIGUSR1 and SIGUSR2 are passed on to the program', async () => {
   await using world = new World()
   const script = `trap 'echo quit' QUIT; trap 'echo one' USR1; trap 'echo two; exit 5' USR2; echo up; while :; do sleep 0.01; done`
   const running = world.startStint(['run', '--', 'sh', '-c', script])
@@ -127,7 +127,7 @@ test('without a terminal SIGQUIT, SIGUSR1 and SIGUSR2 are passed on to the progr
   expect((await running.finished).code).toBe(5)
 })
 
-test('SIGKILL of stint: the guard ends the whole family and removes the scratch', async () => {
+test('after SIGKILL of stint, the guard ends all its processes and removes the scratch', async () => {
   await using world = new World()
   const running = await startFamily(world, [])
   expect(world.leftovers()).toHaveLength(1)
@@ -142,7 +142,7 @@ test('SIGKILL of stint: the guard ends the whole family and removes the scratch'
   )
 })
 
-test('SIGKILL of stint: a family that ignores SIGTERM does not outlive it either', async () => {
+test('after SIGKILL of stint, the guard kills processes that ignore SIGTERM', async () => {
   await using world = new World()
   const running = await startFamily(world, [], true)
   running.child.kill('SIGKILL')
@@ -152,7 +152,7 @@ test('SIGKILL of stint: a family that ignores SIGTERM does not outlive it either
   )
 })
 
-test('SIGKILL of an outer run ends the inner run, and both scratches go', async () => {
+test('SIGKILL of an outer run ends the inner run, and both scratches are removed', async () => {
   await using world = new World()
   const running = world.startStint([
     'run',
@@ -163,13 +163,13 @@ test('SIGKILL of an outer run ends the inner run, and both scratches go', async 
     '--',
     ...family(world, false),
   ])
-  await until('the whole family is up', () => familyPids(world).length === 3)
+  await until('all three processes are up', () => familyPids(world).length === 3)
   expect(world.leftovers()).toHaveLength(2)
   running.child.kill('SIGKILL')
   await until('everything is gone', () => survivors(world).length === 0 && world.leftovers().length === 0)
 })
 
-test('the guard holds nothing of the caller: a pipe to the run ends when its program ends', async () => {
+test('the guard inherits nothing from the caller: a pipe from the run closes when the program ends', async () => {
   await using world = new World()
   const pipeline = `"$0" "$1" run -- sh -c 'echo done' | cat; echo pipe closed`
   const { stdout } = await world.start('sh', ['-c', pipeline, process.execPath, stintBin]).finished
@@ -196,12 +196,12 @@ test('SIGKILL with --keep on-failure keeps the scratch', async () => {
   await using world = new World()
   const running = await startFamily(world, ['--keep', 'on-failure'])
   running.child.kill('SIGKILL')
-  await until('the family is gone', () => survivors(world).length === 0)
+  await until('all processes are gone', () => survivors(world).length === 0)
   await world.stint(['sweep'])
   expect(world.leftovers()).toHaveLength(1)
 })
 
-test('SIGKILL with --no-guard: children are not signalled, and the scratch goes when all of them are dead', async () => {
+test('after SIGKILL with --no-guard, the children go on, and a sweep removes the scratch when they are dead', async () => {
   await using world = new World()
   const running = await startFamily(world, ['--no-guard'])
   running.child.kill('SIGKILL')

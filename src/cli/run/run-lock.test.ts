@@ -5,7 +5,7 @@ import { validEnvelope } from '../../../test/support/envelope.ts'
 import { dataOf, errorOf, LockWorld } from '../../../test/support/lock-world.ts'
 import { isRunning, stintBin, until } from '../../../test/support/world.ts'
 
-test('run --lock holds the workspace for the program, exports the fence and gives it back at the end', async () => {
+test('run --lock holds the workspace for the program, exports the fence, and releases the lease at the end', async () => {
   await using world = new LockWorld()
   const script = `echo "$STINT_FENCE $STINT_SESSION_ID $STINT_WORKSPACE"; "$0" "$1" lock acquire --session other --json; "$0" "$1" lock status --json`
   const result = await world.stint(
@@ -23,7 +23,7 @@ test('run --lock holds the workspace for the program, exports the fence and give
   expect(dataOf(await world.lock(['status']))).toMatchObject({ claims: [] })
 })
 
-test('run --lock: refused at once, or after --wait; SIGTERM gives it back; SIGKILL frees it through the guard', async () => {
+test('run --lock is refused at once or after --wait; SIGTERM releases the lease, and after SIGKILL the guard frees it', async () => {
   await using world = new LockWorld()
   const start = (...flags: string[]) =>
     world.startStint(['run', '--lock', ...flags, '--', 'sh', '-c', 'echo up; exec sleep 300'], {
@@ -36,14 +36,14 @@ test('run --lock: refused at once, or after --wait; SIGTERM gives it back; SIGKI
   const second = start('--session', 'b', '--wait', '60s')
   first.child.kill('SIGTERM')
   expect((await first.finished).code).toBe(143)
-  await until('the second has it', () => second.output().stdout === 'up\n')
+  await until('the second run has the lease', () => second.output().stdout === 'up\n')
   second.child.kill('SIGKILL')
-  await until('it is free', () => !isRunning(second.pid))
+  await until('the second run is gone', () => !isRunning(second.pid))
   const third = await world.stint(['run', '--lock', '--wait', '30s', '--', 'true'], { cwd: world.workspace })
   expect(third.code).toBe(0)
 })
 
-test('run --lock without a guard: killing stint does not free the workspace while its program still writes', async () => {
+test('without a guard, SIGKILL of stint does not free the workspace while the program lives', async () => {
   await using world = new LockWorld()
   const run = world.startStint(
     ['run', '--lock', '--no-guard', '--session', 'a', '--', 'sh', '-c', 'echo $$; exec sleep 300'],
@@ -51,7 +51,7 @@ test('run --lock without a guard: killing stint does not free the workspace whil
       cwd: world.workspace,
     },
   )
-  await until('the program has said its pid', () => run.output().stdout.endsWith('\n'))
+  await until('the program has printed its pid', () => run.output().stdout.endsWith('\n'))
   const program = Number(run.output().stdout)
   await until('it is a holder, too', async () => {
     const [claim] = dataOf(await world.lock(['status'])).claims as { holders: unknown[] }[]
@@ -65,7 +65,7 @@ test('run --lock without a guard: killing stint does not free the workspace whil
   expect((await world.lock(['acquire', '--session', 'b'])).code).toBe(0)
 })
 
-test('run --lock inside a session that holds the workspace already joins its claim, and leaves it as it was', async () => {
+test('run --lock in a session that already holds the workspace joins its claim, and leaves it as it was', async () => {
   await using world = new LockWorld()
   await world.lock(['acquire', '--session', 'agent', '--pid', String(process.pid)])
   const inside = await world.stint(
@@ -81,7 +81,7 @@ test('run --lock inside a session that holds the workspace already joins its cla
 })
 
 test.each(['kill', 'warn', undefined])(
-  'a lease that is lost while the program runs: --on-lost %s',
+  '--on-lost %s decides what happens if the lease is lost while the program runs',
   async (what) => {
     await using world = new LockWorld()
     const script = 'echo up; until [ -e done ]; do sleep 0.01; done'
@@ -89,7 +89,7 @@ test.each(['kill', 'warn', undefined])(
     const run = world.startStint(['run', ...flags, '--', 'sh', '-c', script], { cwd: world.workspace })
     await until('it is up', () => run.output().stdout === 'up\n')
     await world.lock(['break', '--session', 'a', '--yes'])
-    await until('it says so', () => run.output().stderr.includes('LOCK_LOST'))
+    await until('it reports the loss', () => run.output().stderr.includes('LOCK_LOST'))
     if (what === 'warn') writeFileSync(join(world.workspace, 'done'), '')
     expect((await run.finished).code).toBe(what === 'warn' ? 0 : 4)
   },
@@ -105,7 +105,7 @@ const everythingIn = (directory: string): string =>
     })
     .join('\n')
 
-test('no secret of the environment and no token reaches the disk through a purpose or the reason of a break', async () => {
+test('no secret of the environment and no token reaches the disk in a purpose or in the reason for a break', async () => {
   await using world = new LockWorld()
   world.env.DEPLOY_TOKEN = 'correct-horse-battery'
   const text = `deploy correct-horse-battery AKIA${'ABCD'.repeat(4)}`
@@ -122,7 +122,7 @@ test('no secret of the environment and no token reaches the disk through a purpo
   expect(everythingIn(world.home)).not.toMatch(/correct-horse|AKIAABCD/)
 })
 
-test('run --lock: --path, --purpose and --ttl are those of its claim', async () => {
+test('--path, --purpose and --ttl appear in the claim of run --lock', async () => {
   await using world = new LockWorld()
   const flags = ['--path', 'src', '--path', 'docs', '--purpose', 'why', '--ttl', '20s']
   const status = [process.execPath, stintBin, 'lock', 'status', '--json']
@@ -134,7 +134,7 @@ test('run --lock: --path, --purpose and --ttl are those of its claim', async () 
   expect(claims[0]?.expires_in_ms).toBeLessThanOrEqual(20_001)
 })
 
-test('run --lock: the lease is given back only when everything the program started is gone', async () => {
+test('run --lock releases the lease only when every process of the program is gone', async () => {
   await using world = new LockWorld()
   const straggler = `trap '"$0" "$1" lock status --json > seen; exit' TERM; : > up; while :; do sleep 0.01; done`
   writeFileSync(join(world.workspace, 'straggler.sh'), straggler)
@@ -157,7 +157,7 @@ test.each([
   ['--on-lost', 'warn'],
   ['--lock', '--ttl', '31d'],
   ['--lock', '--ttl', '0'],
-])('run %s %s %s: exit 2 and nothing has happened', async (...flags) => {
+])('run %s %s %s: exit 2, and nothing has happened', async (...flags) => {
   await using world = new LockWorld()
   const result = await world.stint(['run', '--json', ...flags.filter(Boolean), '--', 'touch', 'ran'], {
     cwd: world.workspace,

@@ -8,7 +8,7 @@ import { isRunning, isStopped, until, World } from '../../../test/support/world.
 const write = (world: World, name: string, ...lines: string[]): void =>
   writeFileSync(join(world.tmp, name), `${lines.join('\n')}\n`)
 
-/** The pids that a program wrote to this file, as one line, once it was under way. */
+/** The pids that a program has written to this file in one line. */
 async function pidsIn(world: World, name: string): Promise<number[]> {
   let line = ''
   await until(`there are pids in ${name}`, () => (line = readIfThere(join(world.tmp, name))).endsWith('\n'))
@@ -21,7 +21,7 @@ const isClean = (world: World): boolean =>
 const processGroup = (pid: number): number =>
   Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[2])
 
-test('a full-screen program draws, answers keys, follows the window and gives the terminal back', async () => {
+test('a full-screen program draws, reads keys, follows the window size and restores the terminal', async () => {
   await using world = new World()
   await using terminal = await Terminal.open(world)
   write(
@@ -42,7 +42,7 @@ test('a full-screen program draws, answers keys, follows the window and gives th
   const modes = terminal.modes()
   terminal.enter('stint run -- python3 draw.py')
   await terminal.shows(/^ {4}nothing was pressed in 80x24$/m)
-  expect(terminal.isLent()).toBe(true)
+  expect(terminal.isAlternate()).toBe(true)
   expect(terminal.modes()).not.toBe(modes)
   terminal.press('x')
   await terminal.shows(/^ {4}x was pressed in 80x24$/m)
@@ -50,12 +50,12 @@ test('a full-screen program draws, answers keys, follows the window and gives th
   await terminal.shows(/^ {4}KEY_RESIZE was pressed in 100x30$/m)
   terminal.press('q')
   await terminal.shows(/\[0\] ready> stint run -- python3 draw\.py\n\[4\] ready>$/)
-  expect(terminal.isLent()).toBe(false)
+  expect(terminal.isAlternate()).toBe(false)
   expect(terminal.modes()).toBe(modes)
   expect(world.leftovers()).toEqual([])
 })
 
-test('a Python prompt survives Ctrl-C, at rest and at work, and ends with a code of its own', async () => {
+test('a Python prompt survives Ctrl-C, idle and busy, and ends with its own exit code', async () => {
   await using world = new World()
   await using terminal = await Terminal.open(world)
   terminal.enter('stint run -- python3 -q -i')
@@ -68,18 +68,18 @@ test('a Python prompt survives Ctrl-C, at rest and at work, and ends with a code
   await terminal.shows(/busy\n[^]*KeyboardInterrupt\n>>>$/)
   terminal.enter('print(6*7)')
   await terminal.shows(/^42\n>>>$/m)
-  // Not exit(5): Python 3.13.0 answers 1 to that, with or without us.
+  // Not exit(5): Python 3.13.0 exits with 1 then, with or without stint.
   terminal.enter('import os; os._exit(5)')
   await terminal.shows(/^\[5\] ready>$/m)
   expect(world.leftovers()).toEqual([])
 })
 
-test('a pager at the end of a pipeline takes its keys from the terminal', async () => {
+test('a pager at the end of a pipeline reads its keys from the terminal', async () => {
   await using world = new World()
   await using terminal = await Terminal.open(world)
   mkdirSync(join(world.tmp, 'many'))
   for (let n = 100; n < 200; n++) write(world, `many/file-${n}`)
-  // Where it cannot open /dev/tty, less would read keys from stderr.
+  // If it could not open /dev/tty, less would read keys from stderr.
   terminal.enter('ls many | stint run -- less 2> errors')
   await terminal.shows(/^file-100\nfile-101\n[^]*\n:$/)
   terminal.press('G')
@@ -90,7 +90,7 @@ test('a pager at the end of a pipeline takes its keys from the terminal', async 
   expect(world.leftovers()).toEqual([])
 })
 
-/** A script with other work in the background, in the foreground a run whose program has a child of its own. */
+/** A script with a background job, and in the foreground a run whose program has a child. */
 async function startScript(world: World, terminal: Terminal) {
   write(
     world,
@@ -111,7 +111,7 @@ async function startScript(world: World, terminal: Terminal) {
   return { stint, program, other }
 }
 
-test('SIGKILL of stint leaves the script around it alive, and nothing of the run', async () => {
+test('after SIGKILL of stint, the script that called it lives on, and nothing of the run is left', async () => {
   await using world = new World()
   await using terminal = await Terminal.open(world)
   const { stint, program, other } = await startScript(world, terminal)
@@ -124,7 +124,7 @@ test('SIGKILL of stint leaves the script around it alive, and nothing of the run
   await terminal.shows(/^\[6\] ready>$/m)
 })
 
-test('SIGTERM to stint ends its program, and not the script that shares its process group', async () => {
+test('SIGTERM to stint ends its program, but not the script in the same process group', async () => {
   await using world = new World()
   await using terminal = await Terminal.open(world)
   const { stint, program, other } = await startScript(world, terminal)
@@ -138,7 +138,7 @@ test('SIGTERM to stint ends its program, and not the script that shares its proc
 })
 
 test.each(['sh -i', 'bash --norc -i'])(
-  'under `%s` Ctrl-Z stops a run, fg goes on with it, and it ends as if nothing had been',
+  'under `%s`, Ctrl-Z stops a run, fg continues it, and it ends as usual',
   async (shell) => {
     await using world = new World()
     await using terminal = await Terminal.open(world, shell.split(' '))
@@ -158,7 +158,7 @@ test.each(['sh -i', 'bash --norc -i'])(
     await terminal.shows(/Stopped.*\n\[148\] ready>$/)
     await until('stint and its program are stopped', () => run.every(isStopped))
     terminal.enter('fg')
-    await until('both go on', () => !run.some(isStopped))
+    await until('both continue', () => !run.some(isStopped))
     terminal.enter('Ada')
     await terminal.shows(/^hello, Ada\n\[3\] ready>$/m)
     expect(world.leftovers()).toEqual([])
@@ -180,7 +180,7 @@ test.each([
   expect(world.leftovers()).toEqual([])
 })
 
-test('closing the window ends the run, even of a program that does not care', async () => {
+test('closing the window ends the run, even if its program ignores the signal', async () => {
   await using world = new World()
   await using terminal = await Terminal.open(world)
   terminal.enter(`stint run --grace 100ms -- sh -c 'trap "" HUP; echo $PPID $$ > run; exec sleep 300'`)
@@ -191,7 +191,7 @@ test('closing the window ends the run, even of a program that does not care', as
   await until('the scratch is gone, from the trash too', () => isClean(world))
 })
 
-test('closing the window ends a run that is stopped, too', async () => {
+test('closing the window ends a stopped run, too', async () => {
   await using world = new World()
   await using terminal = await Terminal.open(world)
   terminal.enter(`stint run -- sh -c 'echo $PPID $$ > run; exec sleep 300'`)
@@ -204,7 +204,7 @@ test('closing the window ends a run that is stopped, too', async () => {
   await until('the scratch is gone, from the trash too', () => isClean(world))
 })
 
-test('what a program sets the terminal to outlasts the run', async () => {
+test('terminal modes that a program sets outlast the run', async () => {
   await using world = new World()
   await using terminal = await Terminal.open(world)
   const modes = terminal.modes()
@@ -213,7 +213,7 @@ test('what a program sets the terminal to outlasts the run', async () => {
   expect(terminal.modes()).not.toBe(modes)
 })
 
-test('a run that ends in the background leaves the terminal to the program in front', async () => {
+test('a run that ends in the background does not touch the terminal of the foreground program', async () => {
   await using world = new World()
   await using terminal = await Terminal.open(world)
   terminal.enter(`stint run -- sh -c 'echo $PPID > run; until [ -e go ]; do sleep 0.01; done' &`)
@@ -228,7 +228,7 @@ test('a run that ends in the background leaves the terminal to the program in fr
   await terminal.shows(/\[0\] ready>$/)
 })
 
-test('Ctrl-Z gives the shell its terminal back only when the program has put it in order', async () => {
+test('after Ctrl-Z the shell gets the terminal only when the program has restored its modes', async () => {
   await using world = new World()
   await using terminal = await Terminal.open(world)
   write(
@@ -274,7 +274,7 @@ test.each(['sh', 'bash'])('Ctrl-C ends a %s script whose program died of it', as
   await until('the run is over', () => isClean(world))
 })
 
-test('SIGUSR1 and SIGUSR2 go to the program in a terminal, too, and not to a debugger', async () => {
+test('on a terminal, too, SIGUSR1 and SIGUSR2 go to the program, and SIGUSR1 opens no debugger', async () => {
   await using world = new World()
   await using terminal = await Terminal.open(world)
   for (const signal of ['USR1', 'USR2']) {

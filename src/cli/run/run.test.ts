@@ -14,7 +14,7 @@ import { isRoot, isRunning, stintBin, until, World } from '../../../test/support
 
 const pidsIn = (path: string): number[] => readFileSync(path, 'utf8').trim().split(/\s+/).map(Number)
 
-test('the program finds its scratch in TMPDIR, and it is gone afterwards', async () => {
+test('the program finds its scratch in TMPDIR, and the scratch is gone afterwards', async () => {
   await using world = new World()
   const script = 'echo "$TMPDIR $TEMP $TMP $STINT_TMP_DIR $STINT_REQUEST_ID"; echo x > "$TMPDIR/file"'
   const { code, stdout } = await world.stint(['run', '--', 'sh', '-c', script])
@@ -35,7 +35,7 @@ test('40 runs, 8 at a time, get 40 directories named after their request ids, an
   )
 })
 
-test('with --json stdout is exactly the envelope and the program talks on stderr', async () => {
+test('with --json, stdout is exactly the envelope, and the program prints to stderr', async () => {
   await using world = new World({ STINT_TRACE_ID: 'trace-7' })
   const result = await world.stint([
     'run',
@@ -62,7 +62,7 @@ test('with --json stdout is exactly the envelope and the program talks on stderr
 test.each([
   ['exit 7', 7, { code: 'CHILD_FAILED', exit_code: 7, signal: null, retryable: false }],
   ['kill -9 $$', 137, { code: 'CHILD_FAILED', exit_code: 137, signal: 'SIGKILL', retryable: false }],
-])('a program that ends with `%s` gives its own code and says so', async (script, code, error) => {
+])('the exit code of `%s` passes through and is in the envelope', async (script, code, error) => {
   await using world = new World()
   const result = await world.stint(['run', '--json', '--', 'sh', '-c', script])
   expect(result.code).toBe(code)
@@ -72,7 +72,7 @@ test.each([
   expect(plain).toMatchObject({ code, stdout: '', stderr: '' })
 })
 
-test('a program that does not exist is 127, one that cannot be executed 126', async () => {
+test('a missing program is exit 127, and one that cannot be executed is exit 126', async () => {
   await using world = new World()
   const missing = await world.stint(['run', '--json', '--', 'no-such-program-here'])
   expect(missing.code).toBe(127)
@@ -90,7 +90,7 @@ test.each([
   ['./loop', 126],
   [`./${'n'.repeat(300)}`, 126],
   ['./missing', 127],
-])('what cannot be run, %s, is %i and not our fault', async (program, code) => {
+])('a program that cannot be run, %s, is exit %i, not an unexpected error', async (program, code) => {
   await using world = new World()
   symlinkSync('loop', join(world.tmp, 'loop'))
   const result = await world.stint(['run', '--json', '--', program], { cwd: world.tmp })
@@ -98,7 +98,7 @@ test.each([
   expect(result.envelope().error?.code).toMatch(/^COMMAND_NOT_/)
 })
 
-test('a program that closes or removes its scratch, its record or the trash does not leave anything behind', async () => {
+test('a program that locks or removes its scratch, its record or the trash leaves nothing behind', async () => {
   await using world = new World()
   chmodSync(world.tmp, 0o777)
   const mischief = [
@@ -125,7 +125,7 @@ test('a program that closes or removes its scratch, its record or the trash does
   }
 })
 
-test('stdin passes through, and 50 MB through the pipe are intact', async () => {
+test('stdin passes through: 50 MB through a pipe arrive intact', async () => {
   await using world = new World()
   expect((await world.stint(['run', '--', 'cat'], { input: 'hi\n' })).stdout).toBe('hi\n')
   const script = `head -c 52428800 /dev/urandom > "$0/in"; "$1" "$2" run -- cat < "$0/in" | cmp - "$0/in" && echo same`
@@ -133,7 +133,7 @@ test('stdin passes through, and 50 MB through the pipe are intact', async () => 
   expect(stdout).toBe('same\n')
 })
 
-test('a reader that goes away does not crash it', async () => {
+test('a reader that closes the pipe does not crash the run', async () => {
   await using world = new World()
   const pipeline = `"$0" "$1" run -- yes | head -n 1; "$0" "$1" run --json -- true | true; "$0" "$1" sweep | true`
   const { stdout, stderr } = await world.start('sh', ['-c', pipeline, process.execPath, stintBin]).finished
@@ -142,7 +142,7 @@ test('a reader that goes away does not crash it', async () => {
   await until('nothing is left', () => world.leftovers().length === 0)
 })
 
-test.each(['000', '077', '277'])('under umask %s directories are 0700 and files 0600', async (umask) => {
+test.each(['000', '077', '277'])('under umask %s, directories are 0700 and files 0600', async (umask) => {
   await using world = new World()
   const recorded = 'until [ -s "$TMPDIR/.stint/children.pids" ]; do :; done'
   const report = `${recorded}; stat -c %a "$TMPDIR" "$TMPDIR/.stint" "$TMPDIR"/.stint/*`
@@ -155,7 +155,7 @@ test.each(['000', '077', '277'])('under umask %s directories are 0700 and files 
   expect(world.leftovers()).toEqual([])
 })
 
-test('what the program left running is ended with the run, daemons too', async () => {
+test('processes that the program leaves behind, daemons included, end with the run', async () => {
   await using world = new World()
   const pids = join(world.tmp, 'pids')
   const script = `sleep 300 & echo $! > "$0"; setsid sh -c 'echo $$ >> "$0"; exec sleep 300' "$0" & sleep 0.2; while [ "$(wc -l < "$0")" -lt 2 ]; do :; done`
@@ -165,7 +165,7 @@ test('what the program left running is ended with the run, daemons too', async (
   expect(pidsIn(pids).filter(isRunning)).toEqual([])
 })
 
-test('a run inside a run is its sibling, and its path is no longer', async () => {
+test('a run inside a run gets a sibling scratch, and its path is no longer', async () => {
   await using world = new World()
   const inner = `echo "$TMPDIR"; "$0" "$1" run -- sh -c 'echo "$TMPDIR"; cat "$TMPDIR/.stint/owner.json"'`
   const { stdout } = await world.stint(['run', '--', 'sh', '-c', inner, process.execPath, stintBin])
@@ -181,7 +181,7 @@ test.each([
   ['on-failure', 'true', false],
   ['on-failure', 'false', true],
   ['always', 'true', true],
-])('--keep %s after `%s`: kept is %s', async (keep, program, kept) => {
+])('--keep %s after `%s`: is the scratch kept? %s', async (keep, program, kept) => {
   await using world = new World()
   const { stderr } = await world.stint(['run', '--keep', keep, '--', program])
   expect(world.leftovers()).toHaveLength(kept ? 1 : 0)
@@ -190,7 +190,7 @@ test.each([
   expect(world.leftovers()).toHaveLength(kept ? 1 : 0)
 })
 
-test('of the scratches kept on purpose a sweep leaves the newest ten', async () => {
+test('a sweep leaves the newest ten of the kept scratches', async () => {
   await using world = new World()
   const kept: string[] = []
   for (let i = 0; i < 12; i++) {
@@ -199,12 +199,12 @@ test('of the scratches kept on purpose a sweep leaves the newest ten', async () 
   }
   const { data } = (await world.stint(['sweep', '--json'])).envelope()
   expect(world.leftovers().sort()).toEqual(kept.slice(2))
-  // A run that started more than a minute after the first has swept, too.
+  // A run that started more than a minute after the first one has swept as well.
   const { removed } = data as { removed: { reason: string }[] }
   expect(removed.filter(({ reason }) => reason !== 'superseded')).toEqual([])
 })
 
-test('a symlink inside the scratch is removed as a link, its target untouched', async () => {
+test('a symlink in the scratch is removed as a link, and its target stays', async () => {
   await using world = new World()
   const outside = join(world.tmp, 'outside')
   const script =
@@ -228,7 +228,7 @@ test.each([
   [['sweep', 'everything'], 'unexpected argument'],
   [['rnu'], 'unknown command'],
   [[], 'no command given'],
-])('bad arguments %j: exit 2, a sentence, and nothing has happened', async (args, message) => {
+])('bad arguments %j: exit 2, a message, and nothing has happened', async (args, message) => {
   await using world = new World()
   const { code, stderr, stdout } = await world.stint(args)
   expect(code).toBe(2)
@@ -237,7 +237,7 @@ test.each([
   expect(readdirSync(world.tmp)).toEqual([])
 })
 
-test('--json behind the program is the program’s own', async () => {
+test('a --json after the program belongs to the program', async () => {
   await using world = new World()
   expect(await world.stint(['run', 'echo', '--json'])).toMatchObject({
     code: 0,

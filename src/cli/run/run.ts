@@ -16,7 +16,7 @@ const options = {
   path: {
     type: 'strings',
     value: 'P',
-    help: 'with --lock: claim only this file, or this directory with all below it; may be repeated',
+    help: 'with --lock: claim only this file or directory tree; may be repeated',
   },
   ttl: {
     type: 'duration',
@@ -31,7 +31,7 @@ const options = {
   purpose: {
     type: 'string',
     value: 'TEXT',
-    help: 'with --lock: what for; shown to sessions that are refused',
+    help: 'with --lock: what it is for; shown to sessions that are refused',
   },
   resource: {
     type: 'string',
@@ -41,7 +41,7 @@ const options = {
   store: {
     type: 'string',
     value: 'URL',
-    help: 'with --lock or --record: where it is kept, postgres://… or files (STINT_STORE, files)',
+    help: 'with --lock or --record: where to keep it, postgres://… or files (STINT_STORE, files)',
   },
   'on-lost': {
     type: 'string',
@@ -50,7 +50,7 @@ const options = {
   },
   record: {
     type: 'boolean',
-    help: 'record the run in its session: the command line before, how it ended after (a new session if none is named)',
+    help: 'record the command line and how it ended in the session (a new one if none is named)',
   },
   'max-bytes': { type: 'size', value: 'SIZE', help: 'end the program when its scratch holds more than this' },
   'max-files': {
@@ -60,8 +60,8 @@ const options = {
   },
 } as const satisfies OptionTable
 
-/** What says how to hold a lease, and nothing else. */
-const withLock = ['path', 'ttl', 'wait', 'purpose', 'resource', 'on-lost'] as const
+/** Options that only say how to hold a lease. */
+const lockOptions = ['path', 'ttl', 'wait', 'purpose', 'resource', 'on-lost'] as const
 
 const isGiven = (value: unknown): boolean =>
   value !== undefined && !(Array.isArray(value) && value.length === 0)
@@ -80,7 +80,7 @@ export const run = defineCommand({
     ['stint run --keep on-failure -- ./import.sh', 'keep the scratch of a failed run, to look at it'],
     ['stint run --max-bytes 2GiB --max-files 10000 -- make', 'a scratch that cannot fill the disk'],
     ['stint run --record --session mine -- ./deploy.sh', 'then: stint audit show mine'],
-    ['stint run --lock --wait 1m -- npm run codegen', 'nobody else edits the workspace meanwhile'],
+    ['stint run --lock --wait 1m -- npm run codegen', 'no other session edits the workspace meanwhile'],
     ['stint run --lock --resource deploy:prod -- ./deploy.sh', 'one deploy at a time'],
   ],
   settings: ({ options, positionals }) => {
@@ -89,7 +89,7 @@ export const run = defineCommand({
         hint: 'Write it after --, as in: stint run -- npm test',
       })
     }
-    const stray = withLock.find((name) => isGiven(options[name]))
+    const stray = lockOptions.find((name) => isGiven(options[name]))
     const { ttl } = options
     if (!options.lock && stray !== undefined) throw new StintError('ARG_ERROR', `--${stray} goes with --lock`)
     if (!options.lock && !options.record && options.store !== undefined)

@@ -4,7 +4,7 @@ import { StintError } from '../../base/errors/stint-error.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { damageFound, type DriverStore, type Health, idsOf } from '../../session/index.ts'
 import { plural } from '../text/format.ts'
-import { openProgressBar } from '../terminal/progress-bar.ts'
+import { openProgressBar } from '../terminal/progress.ts'
 import { openStore, storeOption } from '../store.ts'
 import { findId, idArgument } from './which-session.ts'
 

@@ -10,13 +10,13 @@ import { formatAge, maxLineChars, plural, shortPath } from '../text/format.ts'
 import { renderOwner } from '../temp/render-entries.ts'
 import type { StatusData } from './gather.ts'
 
-/** What a person reads: how things are, and what is to be done about it. */
+/** The status as lines for a person. */
 export interface StatusText {
   body: string[]
   todo: string[]
 }
 
-/** More rows of one kind are a list, and there are commands for lists. */
+/** Longer lists are cut: there are commands for lists. */
 const shownRows = 8
 
 export function renderStatus(data: StatusData, paint: Paint): StatusText {
@@ -56,7 +56,7 @@ const pathOf = (path: string | null): string =>
 const orphansText = ({ orphans }: StatusData): string =>
   `${plural(orphans.count, 'orphan')} (${orphans.partial ? '≥ ' : ''}${formatBytes(orphans.bytes)})`
 
-/** Both are often on one disk. */
+/** Home and temp directory are often on one disk. */
 function diskText(disk: StatusData['disk']): string {
   const texts = disk.map(({ name, free_bytes: free, total_bytes: total }) => ({
     name,
@@ -81,7 +81,7 @@ function capped(lines: readonly string[], command: string): string[] {
   return rest <= 1 ? [...lines] : [...lines.slice(0, shownRows), `… ${rest} more lines: ${command}`]
 }
 
-/** A table that is not too long, its titles not counted. */
+/** A table of at most this many rows. */
 function cappedTable(
   titles: readonly string[],
   rows: readonly (readonly string[])[],
@@ -93,7 +93,7 @@ function cappedTable(
   return [...table(titles, shown), ...(rest <= 1 ? [] : [`… ${rest} more: ${command}`])]
 }
 
-/** The largest first. */
+/** The runs, the largest first. */
 const runRows = ({ runs, root }: StatusData): string[] =>
   cappedTable(
     ['>SIZE', '>FILES', '>AGE', 'OWNER', 'SESSION', 'SCRATCH'],

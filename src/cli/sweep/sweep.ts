@@ -5,7 +5,7 @@ import { defineBareCommand } from '../../command/define-command.ts'
 import type { OptionTable } from '../../command/option.ts'
 import { sweepStagedSessions } from '../../session/index.ts'
 import { addToReport, recordSweep, type SweepReport, sweep, sweepScopes } from '../../sweep/index.ts'
-import { openProgressBar } from '../terminal/progress-bar.ts'
+import { openProgressBar } from '../terminal/progress.ts'
 import { manageTimer, renderTimer, type TimerData } from './timer.ts'
 
 const options = {

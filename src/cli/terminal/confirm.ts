@@ -1,11 +1,24 @@
+import { createInterface } from 'node:readline'
 import { StintError } from '../../base/errors/stint-error.ts'
-import { askYesOrNo } from './ask.ts'
 
-/** Asks a person, unless `--yes` has answered. Without a terminal to ask on, `--yes` is needed. */
+/** Asks the user to confirm, unless `--yes` was given. Without a terminal to ask on, `--yes` is required. */
 export async function confirm(yes: boolean, doing: string, question: string): Promise<void> {
   if (yes) return
   if (!process.stdin.isTTY)
     throw new StintError('ARG_ERROR', `${doing} needs --yes where there is no terminal to ask on`)
   if (await askYesOrNo(question)) return
   throw new StintError('CANCELLED', 'you answered no', { exit: 1, hint: 'Nothing was changed.' })
+}
+
+/** Asks on the terminal. Ctrl-D means no; Ctrl-C ends the command as usual. */
+async function askYesOrNo(question: string): Promise<boolean> {
+  const prompt = createInterface({ input: process.stdin, output: process.stderr })
+  // Readline sets the terminal to raw mode, in which Ctrl-C sends no signal.
+  prompt.on('SIGINT', () => process.kill(process.pid, 'SIGINT'))
+  const answer = await new Promise<string>((resolve) => {
+    prompt.on('close', () => resolve(''))
+    prompt.question(`${question} [y/N] `, resolve)
+  })
+  prompt.close()
+  return /^y(es)?$/i.test(answer.trim())
 }

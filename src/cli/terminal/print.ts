@@ -1,27 +1,27 @@
-import { deliver } from '../../base/process/write-output.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
+import { deliver } from '../../base/process/write-output.ts'
 
-/** Prints to stdout. False if its reader is gone: then a stream ends. */
+/** Prints to stdout. Returns false if the reader is gone: then a stream should end. */
 export function print(content: string | Uint8Array): boolean {
   const written = deliver(1, content)
   if (written === 'full') throw new StintError('DISK_FULL', 'cannot write to stdout: no space left')
   return written === 'written'
 }
 
-const batchBytes = 64 << 10
+const batchChars = 64 << 10
 
 /**
- * Prints lines as they come, many in one write; false if their reader is gone. With `atOnce` no line waits for others.
- * Between two writes the process hears signals.
+ * Prints lines as they come, many in one write, or each at once if `atOnce` is set. Returns false if the reader is
+ * gone. Signals are handled between two writes.
  */
 export async function printLines(lines: AsyncIterable<string>, { atOnce = false } = {}): Promise<boolean> {
-  let held = ''
+  let batch = ''
   for await (const line of lines) {
-    held += `${line}\n`
-    if (!atOnce && held.length < batchBytes) continue
-    if (!print(held)) return false
-    held = ''
+    batch += `${line}\n`
+    if (!atOnce && batch.length < batchChars) continue
+    if (!print(batch)) return false
+    batch = ''
     await new Promise((resolve) => setImmediate(resolve))
   }
-  return print(held)
+  return print(batch)
 }

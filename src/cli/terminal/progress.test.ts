@@ -4,7 +4,7 @@ import { ProgressBar, progressLine, wantsProgress } from './progress.ts'
 const count = { done: 250, total: 1000 }
 const progress = { label: 'sweeping', count, bytes: 3 << 20, elapsedMs: 4200 }
 
-test('the line says how far it is, and is never as wide as the terminal', () => {
+test('the line shows the progress, and is always narrower than the terminal', () => {
   expect(progressLine(progress, 80)).toBe('sweeping [======                  ]  25%  250/1000  3.0 MiB  4s')
   const at = (done: number, total: number) => progressLine({ ...progress, count: { done, total } }, 80)
   expect(at(1000, 1000)).toContain(`[${'='.repeat(24)}] 100%`)
@@ -14,14 +14,14 @@ test('the line says how far it is, and is never as wide as the terminal', () => 
     expect(progressLine(progress, columns).length).toBeLessThanOrEqual(columns)
 })
 
-test('only a person at a terminal that can draw is shown one', () => {
+test('a progress bar is shown only on a terminal that can be redrawn', () => {
   expect(wantsProgress(true, {})).toBe(true)
   expect(wantsProgress(false, {})).toBe(false)
   expect(wantsProgress(true, { CI: 'true' })).toBe(false)
   expect(wantsProgress(true, { TERM: 'dumb' })).toBe(false)
 })
 
-test('what is quick draws nothing; what takes long draws now and then, over itself, and clears the line', () => {
+test('a quick operation draws nothing; a long one redraws its line now and then, and clears it at the end', () => {
   let time = 0
   const written: string[] = []
   const bar = new ProgressBar({
@@ -43,7 +43,7 @@ test('what is quick draws nothing; what takes long draws now and then, over itse
   expect(written.slice(5)).toEqual(['\r\x1b[K'])
 })
 
-test('a bar that was never drawn has nothing to clear', () => {
+test('a bar that was never drawn clears nothing', () => {
   const written: string[] = []
   const bar = new ProgressBar({ label: '', columns: 80, write: (text) => written.push(text), now: () => 0 })
   bar.update(progress)

@@ -1,9 +1,13 @@
+import { systemClock } from '../../base/process/clock.ts'
+import { writeOut } from '../../base/process/write-output.ts'
 import { formatBytes } from '../../base/text/size.ts'
+import type { BareContext } from '../../command/context.ts'
+import { isTerminal } from '../../command/stdio.ts'
 
-/** How far something is that takes long. */
+/** The state of a long operation. */
 export interface Progress {
   label: string
-  /** How many are done of how many; left out where nobody knows how much there is. */
+  /** Missing if the total is not known. */
   count?: { done: number; total: number }
   bytes: number
   elapsedMs: number
@@ -11,29 +15,42 @@ export interface Progress {
 
 const barWidth = 24
 
-/** One line without colours, never as wide as the terminal: a full line would wrap, and could not be drawn over. */
+/** One line, always narrower than the terminal: a full line would wrap, and could not be redrawn. */
 export function progressLine({ label, count, bytes, elapsedMs }: Progress, columns: number): string {
   const seconds = `${Math.floor(elapsedMs / 1000)}s`
-  const bar = count === undefined ? '' : ` ${barOf(count)}`
+  const bar = count === undefined ? '' : ` ${renderBar(count)}`
   return `${label}${bar}  ${formatBytes(bytes)}  ${seconds}`.slice(0, Math.max(0, columns - 1))
 }
 
-function barOf({ done, total }: NonNullable<Progress['count']>): string {
+function renderBar({ done, total }: NonNullable<Progress['count']>): string {
   const share = total === 0 ? 1 : Math.min(1, done / total)
   const filled = Math.round(share * barWidth)
   const percent = `${Math.floor(share * 100)}%`.padStart(4)
   return `[${'='.repeat(filled)}${' '.repeat(barWidth - filled)}] ${percent}  ${done}/${total}`
 }
 
-/** Is there somebody who looks at stderr, on something that can draw a line over? */
+/** Is the output a terminal that can be redrawn, with a person in front of it? */
 export const wantsProgress = (isTerminal: boolean, env: NodeJS.ProcessEnv): boolean =>
   isTerminal && !env.CI && env.TERM !== 'dumb'
+
+/** Opens a progress bar on stderr, if that is a terminal. An interruption clears it. */
+export async function openProgressBar(
+  label: string,
+  { signal, quiet }: Pick<BareContext, 'signal' | 'quiet'>,
+): Promise<ProgressBar | undefined> {
+  if (quiet || !wantsProgress(await isTerminal(2), process.env)) return undefined
+  const write = (text: string): void => void writeOut(2, text)
+  const bar = new ProgressBar({ label, columns: process.stderr.columns || 80, write, now: systemClock.mono })
+  // Otherwise the message about the interruption would follow the bar on the same line.
+  signal.addEventListener('abort', () => bar.clear(), { once: true })
+  return bar
+}
 
 export interface ProgressBarOptions {
   label: string
   columns: number
   write: (text: string) => void
-  /** Milliseconds, of any origin. */
+  /** A clock in milliseconds, with any origin. */
   now: () => number
 }
 
@@ -41,7 +58,7 @@ const quietMs = 500
 const redrawMs = 100
 const clearLine = '\r\x1b[K'
 
-/** Draws only if it takes long, over itself, and leaves nothing behind. */
+/** A line that is redrawn in place. A short operation shows none, and nothing is left of it at the end. */
 export class ProgressBar {
   readonly #options: ProgressBarOptions
   readonly #startedAt: number
@@ -61,7 +78,7 @@ export class ProgressBar {
     write(`${clearLine}${progressLine({ label, ...progress, elapsedMs }, columns)}`)
   }
 
-  /** For good: what comes after it is drawn no more. */
+  /** Removes the line for good: later updates draw nothing. */
   clear(): void {
     if (!this.#cleared && this.#drawnAt >= 0) this.#options.write(clearLine)
     this.#cleared = true

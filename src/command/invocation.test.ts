@@ -15,7 +15,7 @@ beforeEach(() => {
 })
 afterEach(() => world[Symbol.asyncDispose]())
 
-test('--quiet leaves nothing but the error and the exit code, also in a pipe', async () => {
+test('--quiet leaves only the error and the exit code, also in a pipe', async () => {
   expect(await world.stint(['sweep', '--quiet'])).toMatchObject({ code: 0, stdout: '', stderr: '' })
   plant(world, { ...ownIdentity(), pid: deadPid })
   const { code, stdout, stderr } = await world.stint(['temp', 'check', '--wait', '0s', '--quiet'])
@@ -23,19 +23,19 @@ test('--quiet leaves nothing but the error and the exit code, also in a pipe', a
   expect(stderr).toMatch(/^stint temp check: dead runs have left 1 entry.*\(ORPHANS_FOUND\)\n.*sweep/)
 })
 
-test('--quiet takes the warnings, too, and nothing of what the program itself says', async () => {
+test('--quiet hides stint’s warnings, but not the output of the program', async () => {
   const line = 'echo out; echo err >&2; exit 3'
   const { code, stdout, stderr } = await world.stint(['run', '--quiet', '--', 'sh', '-c', line])
   expect({ code, stdout, stderr }).toEqual({ code: 3, stdout: 'out\n', stderr: 'err\n' })
 })
 
-test('--json is asked for: --quiet does not take it', async () => {
+test('--quiet does not hide an envelope that was requested with --json', async () => {
   const { stdout, envelope } = await world.stint(['sweep', '--quiet', '--json'])
   expect(stdout).not.toBe('')
   expect(envelope()).toMatchObject({ ok: true })
 })
 
-test('--verbose says on stderr which places are used, which scratch, and how it ended', async () => {
+test('--verbose prints to stderr the directories, the scratch, and how the run ended', async () => {
   const { stdout, stderr } = await world.stint(['run', '--verbose', '--', 'sh', '-c', 'echo $TMPDIR'])
   expect(stderr).toContain(`home ${world.env.STINT_HOME} (STINT_HOME)\n`)
   expect(stderr).toContain(`temp directory ${world.tmp} (STINT_TMP_ROOT)\n`)
@@ -43,14 +43,14 @@ test('--verbose says on stderr which places are used, which scratch, and how it 
   expect(stderr).toMatch(/^stint run: \d+ ms: done, exit 0$/m)
 })
 
-test('--verbose keeps the envelope whole, and says where a home is missing', async () => {
+test('--verbose leaves the envelope intact, and reports an invalid home', async () => {
   const env = { STINT_HOME: 'relative' }
   const { stderr, envelope } = await world.stint(['sweep', '--dry-run', '--verbose'], { env })
   expect(stderr).toContain('home none: STINT_HOME must be an absolute path')
   expect(envelope()).toMatchObject({ ok: true })
 })
 
-test('on a terminal --quiet says nothing, and --verbose more than the answer', async () => {
+test('on a terminal, --quiet prints nothing, and --verbose more than the answer', async () => {
   await using terminal = await Terminal.open(world)
   terminal.enter('stint sweep --quiet; stint sweep --verbose')
   await terminal.shows(/done, exit 0\n\[0\] ready>$/)
@@ -63,7 +63,7 @@ test('--quiet and --verbose exclude each other', () => {
   expect(() => readInvocation(command, ['--quiet', '--verbose'])).toThrow(/exclude each other/)
 })
 
-test('an option of its own by that name is the tool’s, and so is whatever its own parser is given', () => {
+test('a tool’s own --verbose, or its own parser, takes precedence', () => {
   const own = defineCommand({
     name: 'tool',
     options: { verbose: { type: 'count', help: 'how much' } },
@@ -77,7 +77,7 @@ test('an option of its own by that name is the tool’s, and so is whatever its 
   expect(readInvocation(parsing, ['--verbose', '--json', '-q']).args).toEqual(['--verbose', '-q'])
 })
 
-test('the page about commands names every option that comes with it', () => {
+test('the page about commands names every common option', () => {
   const page = readFileSync(join(projectRoot, 'docs/command.md'), 'utf8')
   for (const name of Object.keys(optionsOf(command))) expect(page).toContain(`\`--${name}`)
 })

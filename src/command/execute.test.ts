@@ -33,7 +33,7 @@ test.each([
     42,
     { code: 'CHILD_FAILED', message: 'the compiler failed', retryable: false, exit_code: 42 },
   ],
-])('a handler that does %s: exit %i, its error, no stack trace, no scratch', async (how, exit, error) => {
+])('a handler with %s: exit %i, its error, no stack trace, no scratch', async (how, exit, error) => {
   await using world = new World()
   const result = await handle(world, how).finished
   expect(result).toMatchObject({ code: exit, stderr: '' })
@@ -49,7 +49,7 @@ test('a handler that returns nothing has an empty answer', async () => {
   expect(result.envelope()).toMatchObject({ ok: true, data: {}, error: null, warnings: [] })
 })
 
-test('what a handler and its children print goes to stderr, and stdout is the envelope alone', async () => {
+test('output of a handler and its children goes to stderr, and stdout is the envelope alone', async () => {
   await using world = new World()
   const result = await handle(world, 'print', '--json').finished
   expect(result.envelope().data).toEqual({ printed: true })
@@ -60,7 +60,7 @@ test('what a handler and its children print goes to stderr, and stdout is the en
   ])
 })
 
-test('cleanup hooks run newest first with the scratch still there, and one that throws is a warning', async () => {
+test('cleanup hooks run newest first, before the scratch is removed, and one that throws is a warning', async () => {
   await using world = new World()
   const result = await handle(world, 'hooks').finished
   expect(result.code).toBe(0)
@@ -79,7 +79,7 @@ test.each([
   ['never-settle', 'can never finish'],
   ['exit-in-hook', 'broken on purpose'],
   ['uncaught-no-text', 'cannot be written as text'],
-])('%s: one envelope that says so, exit 1, no scratch', async (how, message) => {
+])('%s: one envelope with the error, exit 1, no scratch', async (how, message) => {
   await using world = new World()
   const result = await handle(world, how).finished
   expect(result).toMatchObject({ code: 1, stderr: '' })
@@ -90,38 +90,38 @@ test.each([
   expect(world.leftovers()).toEqual([])
 })
 
-test.each(['function', 'nan'])('%s is nothing in JSON: an empty answer', async (how) => {
+test.each(['function', 'nan'])('JSON has no %s: the answer is empty', async (how) => {
   await using world = new World()
   expect((await handle(world, how).finished).envelope()).toMatchObject({ ok: true, data: {} })
 })
 
-test('a stream taken before the run began does not reach stdout either', async () => {
+test('a stream kept from before the run does not reach stdout either', async () => {
   await using world = new World()
   const result = await handle(world, 'captured-stdout').finished
   expect(result.envelope().ok).toBe(true)
   expect(result.stderr).toBe('from a captured stream\n')
 })
 
-test('a warning that is no text becomes text', async () => {
+test('a warning that is not a string becomes one', async () => {
   await using world = new World()
   expect((await handle(world, 'warn-error').finished).envelope().warnings).toEqual(['not text'])
 })
 
-test('a tool may bring a code of its own', async () => {
+test('a tool may use its own error code', async () => {
   await using world = new World()
   const result = await handle(world, 'own-code').finished
   expect(result.code).toBe(9)
   expect(result.envelope().error).toMatchObject({ code: 'QUOTA_EXCEEDED', suggestion: 'Come back tomorrow.' })
 })
 
-test('an error without a message is still valid', async () => {
+test('an error without a message still gives a valid envelope', async () => {
   await using world = new World()
   const result = await handle(world, 'empty-message').finished
   expect(result.code).toBe(5)
   expect(result.envelope().error?.code).toBe('NOT_FOUND')
 })
 
-test('a sweep leaves the output of a living run alone, however late it is', async () => {
+test('a sweep leaves an expired output alone while its run lives', async () => {
   await using world = new World()
   const running = handle(world, 'expired-output', world.tmp)
   await until('the output is there', () => existsSync(join(world.tmp, 'ready')))
