@@ -22,69 +22,48 @@ export type InstallScope = 'user' | 'project' | 'local'
 export const allScopes: readonly InstallScope[] = ['user', 'project', 'local']
 
 interface AgentLocation {
-  /** The variable that overrides the agent's own directory, if it has one. */
-  variable: string
   /** The agent's own directory, below the home directory. */
   directory: string
-  /** The settings file below that directory. */
+  /** The variable that overrides that directory. */
+  variable?: string
+  /** The settings file in that directory. */
   user: string
-  /** The settings files below a project. */
-  project: string
+  /** The settings files below a project; by default in a directory of the same name. */
+  project?: string
   local?: string
-  programs: readonly string[]
+  /** By default a program of the agent's name. */
+  programs?: readonly string[]
 }
 
 const locations: Readonly<Record<Agent, AgentLocation>> = {
   claude: {
-    variable: 'CLAUDE_CONFIG_DIR',
     directory: '.claude',
+    variable: 'CLAUDE_CONFIG_DIR',
     user: 'settings.json',
-    project: '.claude/settings.json',
     local: '.claude/settings.local.json',
-    programs: ['claude'],
   },
-  codex: {
-    variable: 'CODEX_HOME',
-    directory: '.codex',
-    user: 'hooks.json',
-    project: '.codex/hooks.json',
-    programs: ['codex'],
-  },
-  cursor: {
-    variable: '',
-    directory: '.cursor',
-    user: 'hooks.json',
-    project: '.cursor/hooks.json',
-    programs: ['cursor', 'cursor-agent'],
-  },
+  codex: { directory: '.codex', variable: 'CODEX_HOME', user: 'hooks.json' },
+  cursor: { directory: '.cursor', user: 'hooks.json', programs: ['cursor', 'cursor-agent'] },
+  // Copilot reads every file in its hooks directory, so stint has one of its own.
   copilot: {
-    variable: 'COPILOT_HOME',
     directory: '.copilot',
-    // Copilot reads every file in this directory, so stint has one of its own.
+    variable: 'COPILOT_HOME',
     user: 'hooks/stint.json',
     project: '.github/hooks/stint.json',
-    programs: ['copilot'],
   },
-  gemini: {
-    variable: '',
-    directory: '.gemini',
-    user: 'settings.json',
-    project: '.gemini/settings.json',
-    programs: ['gemini'],
-  },
+  gemini: { directory: '.gemini', user: 'settings.json' },
   opencode: {
-    variable: 'OPENCODE_CONFIG_DIR',
     directory: '.config/opencode',
+    variable: 'OPENCODE_CONFIG_DIR',
     user: 'plugins/stint.js',
     project: '.opencode/plugins/stint.js',
-    programs: ['opencode'],
   },
 }
 
 /** The directory in which an agent keeps its user's settings. */
 export function agentHome(agent: Agent): string {
   const { variable, directory } = locations[agent]
-  const given = variable === '' ? undefined : process.env[variable]
+  const given = variable && process.env[variable]
   if (given && isAbsolute(given)) return given
   const config = process.env.XDG_CONFIG_HOME
   if (agent === 'opencode' && config && isAbsolute(config)) return join(config, 'opencode')
@@ -93,9 +72,9 @@ export function agentHome(agent: Agent): string {
 
 /** The file from which an agent reads its hooks; undefined if the agent has none for this scope. */
 export function settingsPath(agent: Agent, place: InstallScope, workspace: string): string | undefined {
-  const location = locations[agent]
-  if (place === 'user') return join(agentHome(agent), location.user)
-  const file = location[place]
+  const { directory, user, project = join(directory, user), local } = locations[agent]
+  if (place === 'user') return join(agentHome(agent), user)
+  const file = place === 'project' ? project : local
   if (file === undefined) return undefined
   return join(agent === 'codex' ? mainCheckout(workspace) : workspace, file)
 }
@@ -113,7 +92,7 @@ export function requiredPath(agent: Agent, place: InstallScope, workspace: strin
 
 /** True if the user has this agent: its program is on PATH, or its directory exists. */
 export const hasAgent = (agent: Agent): boolean =>
-  existsSync(agentHome(agent)) || locations[agent].programs.some((name) => findOnPath(name))
+  existsSync(agentHome(agent)) || (locations[agent].programs ?? [agent]).some((name) => findOnPath(name))
 
 /** The checkout that a linked worktree was made from: Codex reads a worktree's hooks there. */
 function mainCheckout(workspace: string): string {

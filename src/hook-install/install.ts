@@ -4,9 +4,8 @@ import type { Change } from './change.ts'
 import { installGuard, uninstallGuard } from './git/guard.ts'
 import { hookProgram } from './hook-program.ts'
 import { installPlugin, uninstallPlugin } from './opencode-plugin.ts'
-import { installSettings } from './settings/install-settings.ts'
+import { installSettings, uninstallSettings } from './settings/settings-hooks.ts'
 import { unreadableBy } from './settings/settings-text.ts'
-import { uninstallSettings } from './settings/uninstall-settings.ts'
 import type { HookTarget } from './target.ts'
 
 export interface InstallOptions extends HookChoices {

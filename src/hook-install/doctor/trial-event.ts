@@ -5,30 +5,27 @@ export function trialEvent(agent: SettingsAgent, cwd: string, session: string): 
   return JSON.stringify(events[agent](cwd, session))
 }
 
-const command = { command: 'true' }
+const tool_input = { command: 'true' }
+
+/** The event in the format of Claude Code, which Codex shares. */
+const preToolUse = (cwd: string, session_id: string) => ({
+  session_id,
+  transcript_path: `${cwd}/transcript.jsonl`,
+  cwd,
+  permission_mode: 'default',
+  hook_event_name: 'PreToolUse',
+  tool_name: 'Bash',
+  tool_input,
+  tool_use_id: 'toolu_doctor',
+})
 
 const events: Readonly<Record<SettingsAgent, (cwd: string, session: string) => object>> = {
-  claude: (cwd, session_id) => ({
-    session_id,
-    transcript_path: `${cwd}/transcript.jsonl`,
-    cwd,
-    permission_mode: 'default',
-    hook_event_name: 'PreToolUse',
-    tool_name: 'Bash',
-    tool_input: command,
-    tool_use_id: 'toolu_doctor',
-  }),
-  codex: (cwd, session_id) => ({
-    session_id,
-    turn_id: 'turn-doctor',
+  claude: preToolUse,
+  codex: (cwd, session) => ({
+    ...preToolUse(cwd, session),
     transcript_path: null,
-    cwd,
+    turn_id: 'turn-doctor',
     model: 'doctor',
-    permission_mode: 'default',
-    hook_event_name: 'PreToolUse',
-    tool_name: 'Bash',
-    tool_input: command,
-    tool_use_id: 'call_doctor',
   }),
   cursor: (cwd, conversation_id) => ({
     conversation_id,
@@ -40,7 +37,7 @@ const events: Readonly<Record<SettingsAgent, (cwd: string, session: string) => o
     user_email: null,
     transcript_path: null,
     tool_name: 'Shell',
-    tool_input: command,
+    tool_input,
     tool_use_id: 'tool_doctor',
     cwd,
   }),
@@ -49,7 +46,7 @@ const events: Readonly<Record<SettingsAgent, (cwd: string, session: string) => o
     timestamp: Date.now(),
     cwd,
     toolName: 'bash',
-    toolArgs: command,
+    toolArgs: tool_input,
   }),
   gemini: (cwd, session_id) => ({
     session_id,
@@ -58,6 +55,6 @@ const events: Readonly<Record<SettingsAgent, (cwd: string, session: string) => o
     hook_event_name: 'BeforeTool',
     timestamp: new Date().toISOString(),
     tool_name: 'run_shell_command',
-    tool_input: command,
+    tool_input,
   }),
 }

@@ -9,47 +9,30 @@ import type { HookEntry, SettingsShape } from './entry.ts'
 /** A handler of stint's in a settings file. */
 export interface InstalledHandler {
   event: string
+  /** What goes with the handler: its group, unless the user has added handlers to that. */
   path: JsonPath
-  /** The path to remove with the handler: its group, unless the user added handlers to it. */
-  whole: JsonPath
+  value: unknown
+  sharesGroup: boolean
   text: string
   command: HookCommand
-  /** The value at `whole`. */
-  value: unknown
 }
 
-/**
- * Finds stint's handlers by their commands, since a host may drop any other mark; in the order of the file.
- */
+/** Finds stint's handlers by their commands, as a host may drop any other mark; in the order of the file. */
 export function findHandlers(text: string, agent: string, shape: SettingsShape): InstalledHandler[] {
-  const root = parseJson(text)
-  return eventsOf(root).flatMap(([event, list]) =>
+  return eventsOf(parseJson(text)).flatMap(([event, list]) =>
     (list.children ?? []).flatMap((item, index) => {
-      const whole = ['hooks', event, index]
-      if (shape.kind === 'flat') return foundAt(item, whole, whole, event, agent, shape, item)
-      const handlers = propertyOf(item, 'hooks')?.children ?? []
+      const handlers = shape.kind === 'flat' ? [item] : (propertyOf(item, 'hooks')?.children ?? [])
+      const sharesGroup = handlers.length > 1
       return handlers.flatMap((handler, inner) => {
-        const path = [...whole, 'hooks', inner]
-        const alone = handlers.length === 1
-        return foundAt(handler, path, alone ? whole : path, event, agent, shape, alone ? item : handler)
+        const text: unknown = propertyOf(handler, shape.command)?.value
+        const command = typeof text === 'string' ? readCommand(text) : undefined
+        if (command?.agent !== agent) return []
+        const path = ['hooks', event, index, ...(sharesGroup ? ['hooks', inner] : [])]
+        const value: unknown = getNodeValue(sharesGroup ? handler : item)
+        return [{ event, path, value, sharesGroup, text: text as string, command }]
       })
     }),
   )
-}
-
-function foundAt(
-  handler: Node,
-  path: JsonPath,
-  whole: JsonPath,
-  event: string,
-  agent: string,
-  shape: SettingsShape,
-  node: Node,
-): InstalledHandler[] {
-  const text: unknown = propertyOf(handler, shape.command)?.value
-  const command = typeof text === 'string' ? readCommand(text) : undefined
-  if (command?.agent !== agent) return []
-  return [{ event, path, whole, text: text as string, command, value: getNodeValue(node) }]
 }
 
 /** The events of a settings file and their lists; throws if `hooks` is not an object. */
@@ -107,20 +90,20 @@ function dropped(
 ): string {
   let text = before
   // From last to first, so that the remaining paths stay valid.
-  for (const { event, whole } of found.toReversed()) {
-    text = removeAt(text, whole)
+  for (const { event, path } of found.toReversed()) {
+    text = removeAt(text, path)
     const isEmpty = (path: JsonPath): boolean => nodeAt(parseJson(text), path)?.children?.length === 0
-    if (whole.length > 3 && isEmpty(whole.slice(0, 4))) text = removeAt(text, whole.slice(0, 3))
-    for (const path of [['hooks', event], ['hooks']])
-      if (isEmpty(path) && !existed(path)) text = removeAt(text, path)
+    if (path.length > 3 && isEmpty(path.slice(0, 4))) text = removeAt(text, path.slice(0, 3))
+    for (const outer of [['hooks', event], ['hooks']])
+      if (isEmpty(outer) && !existed(outer)) text = removeAt(text, outer)
   }
   return text
 }
 
 /** Updates a handler in place. In a group with handlers of the user's, the group's matcher stays. */
 function updated(text: string, found: InstalledHandler, entry: HookEntry, shape: SettingsShape): string {
-  const item = found.whole === found.path && shape.kind === 'groups' ? entry.handler : itemOf(entry, shape)
-  return isDeepStrictEqual(found.value, item) ? text : replaceAt(text, found.whole, item)
+  const item = found.sharesGroup ? entry.handler : itemOf(entry, shape)
+  return isDeepStrictEqual(found.value, item) ? text : replaceAt(text, found.path, item)
 }
 
 function itemOf({ matcher, handler }: HookEntry, { kind }: SettingsShape): Record<string, unknown> {
