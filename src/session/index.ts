@@ -66,6 +66,7 @@ export {
   damageFound,
   logDamaged,
   logUnreadable,
+  sessionClosed,
   sessionExists,
   sessionFenced,
   sessionLocked,

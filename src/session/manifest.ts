@@ -1,4 +1,4 @@
-import { type AuditCheckpoint, furthestCheckpoint } from './log/audit-checkpoint.ts'
+import { type AuditCheckpoint, furthestCheckpoint } from './log/record.ts'
 import { isCount, isOptional, isString } from '../base/text/fields.ts'
 import type { SecretRef } from '../secrets/index.ts'
 import type { SessionSummary } from './store.ts'

@@ -28,6 +28,10 @@ export const sessionExists = (id: string, cause?: unknown): StintError =>
     cause,
   })
 
+/** `SESSION_CLOSED`. */
+export const sessionClosed = (): StintError =>
+  new StintError('SESSION_CLOSED', 'the session is closed: nothing more can be written to it')
+
 /** `RESUME_MISMATCH` if a session was written by another kind of store. */
 export function assertWrittenBy(expected: string, id: string, store: string): void {
   if (store === expected) return

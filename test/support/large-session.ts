@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { encodeBody, encodeLine, journalCodec } from '../../src/session/log/codec.ts'
-import { laterSegment } from '../../src/session/log/segment.ts'
+import { laterSegment } from '../../src/session/log/log-files.ts'
 import { type Disk, nodeDisk } from '../../src/base/fs/disk.ts'
 import { createStore } from '../../src/session/create-store.ts'
 import { FilesystemDriver } from '../../src/session/files/driver.ts'

@@ -11,12 +11,13 @@ import {
   type Recovery,
   type Revision,
   revised,
+  sessionClosed,
   sessionFenced,
   type SpoolEntry,
   type StoredReceipt,
   type WriteGuard,
 } from '../../session/index.ts'
-import { attestEnds, type LogName, type LogRecord, sessionClosed } from '../../session/log/index.ts'
+import { attestEnds, type LogName, type LogRecord } from '../../session/log/index.ts'
 import type { Database } from '../database.ts'
 import { readJournalBackwards, readLogRecords } from './log-rows.ts'
 import { releaseSession } from './session-hold.ts'

@@ -1,7 +1,7 @@
 import { lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { ifExists } from '../../base/fs/exists.ts'
-import { parseSegmentName } from '../log/segment.ts'
+import { parseSegmentName } from '../log/log-files.ts'
 
 export const useKinds = ['journal', 'audit', 'blobs', 'snapshots', 'quarantine', 'other'] as const
 export type UseKind = (typeof useKinds)[number]

@@ -1,5 +1,5 @@
 import { basename, join } from 'node:path'
-import type { AuditCheckpoint } from '../log/audit-checkpoint.ts'
+import type { AuditCheckpoint } from '../log/record.ts'
 import { positionAfter, readBackwards } from '../log/read.ts'
 import { type LogFiles, listSegments } from '../log/log-files.ts'
 import { replaceFile } from '../../base/fs/atomic-file.ts'

@@ -1,4 +1,4 @@
-import { parsePosition } from '../log/position.ts'
+import { parsePosition } from '../log/log-end.ts'
 import { ulid } from '../../base/text/id.ts'
 import type { Liveness } from '../../base/process/liveness.ts'
 import { holderStanding, type LockStanding, parseHolder } from '../holder.ts'

@@ -1,8 +1,6 @@
 import { auditCodec, journalCodec } from '../log/codec.ts'
-import type { LogEnds } from '../log/log-end.ts'
-import type { LogFiles } from '../log/log-files.ts'
-import type { Position } from '../log/position.ts'
-import { parseSegmentName } from '../log/segment.ts'
+import type { LogEnds, Position } from '../log/log-end.ts'
+import { type LogFiles, parseSegmentName } from '../log/log-files.ts'
 import { type Disk, listIfExists } from '../../base/fs/disk.ts'
 import type { SessionPaths } from './paths.ts'
 

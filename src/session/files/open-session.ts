@@ -1,7 +1,7 @@
 import type { Snapshot } from '../log/snapshot-codec.ts'
 import { join } from 'node:path'
 import { cutTornTail, syncAccepted } from '../log/cut-torn-tail.ts'
-import { logStart, type Position } from '../log/position.ts'
+import { logStart, type Position } from '../log/log-end.ts'
 import { hasPosition, endsAt, readLines } from '../log/read.ts'
 import { parseLogRecord } from '../log/record.ts'
 import { isStaged } from '../../base/fs/atomic-file.ts'

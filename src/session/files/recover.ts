@@ -1,10 +1,16 @@
 import type { Snapshot } from '../log/snapshot-codec.ts'
 import { auditRecordOf } from '../audit-record.ts'
-import { type AuditCheckpoint, checkpointOn, furthestCheckpoint } from '../log/audit-checkpoint.ts'
+import {
+  type AuditCheckpoint,
+  checkpointOn,
+  furthestCheckpoint,
+  hasTypePrefix,
+  type LogRecord,
+  parseLogRecord,
+} from '../log/record.ts'
 import { Blobs } from '../log/blobs.ts'
-import { logStart, type Position } from '../log/position.ts'
+import { logStart, type Position } from '../log/log-end.ts'
 import { locatePosition } from '../log/read.ts'
-import { hasPrefix, type LogRecord, parseLogRecord } from '../log/record.ts'
 import { scanLog, type Scanned } from '../log/scan.ts'
 import type { Disk } from '../../base/fs/disk.ts'
 import { attestedBy, type Manifest } from '../manifest.ts'
@@ -70,7 +76,7 @@ export function recoverSession({
     attestedSeq: Math.max(attested.seq, released?.journal.seq ?? 0),
     take(line, header) {
       anchor = checkpointOn(line) ?? anchor
-      if (hasPrefix(line, header, ownMark)) foldRecord(state, parseLogRecord(line.bytes), blobs)
+      if (hasTypePrefix(line, header, ownMark)) foldRecord(state, parseLogRecord(line.bytes), blobs)
     },
   })
   const audit = scanLog(logs.audit, {

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { Blobs } from '../log/blobs.ts'
-import { parsePosition, type Position } from '../log/position.ts'
+import { parsePosition, type Position } from '../log/log-end.ts'
 import {
   encodeSnapshot,
   keptSnapshots,

@@ -1,9 +1,15 @@
-import { checkpointOn, furthestCheckpoint } from '../log/audit-checkpoint.ts'
+import {
+  type BlobName,
+  type CheckedHeader,
+  checkpointOn,
+  furthestCheckpoint,
+  hasBlob,
+  parseLogRecord,
+} from '../log/record.ts'
 import type { Blobs } from '../log/blobs.ts'
 import type { Line } from '../log/lines.ts'
 import type { LogFiles } from '../log/log-files.ts'
-import { logStart } from '../log/position.ts'
-import { type BlobName, type CheckedHeader, hasBlob, parseLogRecord } from '../log/record.ts'
+import { logStart } from '../log/log-end.ts'
 import { type Scanned, type ScanOptions, scanSteps } from '../log/scan.ts'
 import { runToEnd } from '../../base/process/run-generator.ts'
 import { errorCode } from '../../base/errors/stint-error.ts'

@@ -14,12 +14,12 @@ export const nameBlob = (content: Buffer): BlobName => ({
 export const blobMissing = ({ sha256 }: BlobName): StintError =>
   new StintError('BLOB_MISSING', `blob ${String(sha256).slice(0, 64)} is missing or changed`)
 
-/** Contents in files named by their hash: the same content is kept once, and costs nothing when it is put again. */
+/** Content in files that are named by its hash. The same content is stored once. */
 export class Blobs {
   readonly #disk: Disk
   readonly #directory: string
   readonly #suffix: string
-  /** What this process has put on disk, or has found there. */
+  /** The blobs that this process has stored, or has found on disk. */
   readonly #known = new Set<string>()
   #ensured = false
 
@@ -29,7 +29,7 @@ export class Blobs {
     this.#suffix = suffix
   }
 
-  /** On return it is on disk, and may be named. */
+  /** Stores content. On return it is on disk, and a record may name it. */
   put(content: string): BlobName {
     const bytes = Buffer.from(content)
     const name = nameBlob(bytes)
@@ -37,20 +37,20 @@ export class Blobs {
     if (!this.#ensured) ensureDirectory(this.#disk, this.#directory)
     this.#ensured = true
     if (this.#read(name) === undefined) replaceFile(this.#path(name), bytes, this.#disk)
-    // It was renamed there when its content was on disk; that its name is, too, nobody has said yet.
+    // Another process may have written the file and not yet synced its name.
     else this.#disk.syncDirectory(this.#directory)
     this.#known.add(name.sha256)
     return name
   }
 
-  /** `BLOB_MISSING` if it is not there, or not what its name says. */
+  /** Reads content. `BLOB_MISSING` if the file is missing or does not match its name. */
   get(name: BlobName): string {
     const bytes = this.#read(name)
     if (bytes !== undefined) return bytes.toString()
     throw blobMissing(name)
   }
 
-  /** Removes all but these. */
+  /** Removes all blobs but these. */
   keepOnly(names: ReadonlySet<string>): void {
     for (const file of listIfExists(this.#disk, this.#directory)) {
       const name = file.slice(0, 64)

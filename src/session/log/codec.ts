@@ -4,15 +4,18 @@ import { checksumBytes, withChecksum } from './line-checksum.ts'
 import type { LogEnd, LogEnds, LogName } from './log-end.ts'
 import type { BlobName, RecordHeader } from './record.ts'
 
-/** How the lines of a log hang together. `tail` is what a line leaves for the next: what proves that nothing was exchanged between them. */
+/**
+ * How the lines of a log are written and chained. The `tail` of a line is what the next line builds on: it proves that
+ * no line between them was exchanged.
+ */
 export interface Codec {
   /** The tail before the first line. */
   readonly genesis: string
-  /** A line without its seal. */
+  /** Encodes a line, without its checksum. */
   text(header: RecordHeader, body: string, tail: string): string
-  /** The tail of a line whose sum is right. */
+  /** The tail of a line whose checksum is right. */
   tailOf(line: Buffer): string
-  /** Does such a line follow this tail? Without it, any line follows any other. */
+  /** Is the line chained to this tail? Undefined if the lines of the log are not chained. */
   follows?: (line: Buffer, tail: string) => boolean
 }
 
@@ -20,8 +23,8 @@ const opening = ({ seq, at, group, epoch }: RecordHeader, body: string): string 
   `{"seq":${seq},"at":${at},"group":${group},"epoch":${epoch},${body}`
 
 /**
- * A JSON object on a line of its own, with its checksum last. Nobody else's line is accepted: the header's fields come first, in this
- * order, so that a line can be checked without being parsed. Its tail is its sum.
+ * A journal line is a JSON object with its checksum last. The fields of the header come first and in this order, so that
+ * a line can be checked without parsing it; other JSON is not accepted. The tail is the checksum.
  */
 export const journalCodec: Codec = {
   genesis: '',
@@ -30,8 +33,8 @@ export const journalCodec: Codec = {
 }
 
 /**
- * The same for an audit log: each line has the hash of the one before it, and its own, of every byte before that. What is changed, removed, put
- * elsewhere or put in between breaks the chain.
+ * An audit line also has the hash of the line before it, and the hash of all its own bytes up to there. A line that is
+ * changed, removed, moved or inserted breaks the chain. The tail is the hash.
  */
 export const auditCodec: Codec = {
   genesis: '0'.repeat(64),
@@ -53,7 +56,7 @@ export const auditCodec: Codec = {
 const hashBytes = `,"hash":"${'0'.repeat(64)}"`.length
 const prevBytes = `,"prev":"${'0'.repeat(64)}"`.length
 
-/** How each log is written. */
+/** The codec of each log. */
 export const codecs: Readonly<Record<LogName, Codec>> = { journal: journalCodec, audit: auditCodec }
 
 /** The end of a log that has no records. */
@@ -61,7 +64,7 @@ export const emptyLogEnd = (log: LogName): LogEnd => ({ seq: 0, tail: codecs[log
 
 export const emptyLogEnds: LogEnds = { journal: emptyLogEnd('journal'), audit: emptyLogEnd('audit') }
 
-/** A line without its newline, and the tail it leaves. */
+/** Encodes a line with its checksum and without a newline. */
 export function encodeLine(
   codec: Codec,
   header: RecordHeader,
@@ -101,11 +104,11 @@ export const encodeBody = (type: string, json: string): string =>
 const encodeBlobBody = (type: string, { sha256, bytes }: BlobName): string =>
   oneLine(`"type":${JSON.stringify(type)},"blob":{"sha256":"${sha256}","bytes":${bytes}}`)
 
-/** A field that follows the data. */
+/** Encodes a field that follows the data. */
 const encodeField = (name: 'slot' | 'spool' | 'audit', value: unknown): string =>
   oneLine(`,"${name}":${JSON.stringify(value)}`)
 
-/** Some readers take these two characters for line ends. */
+/** Escapes the two characters that JSON allows in a line and some readers take for line ends. */
 const oneLine = (text: string): string =>
   /[\u2028\u2029]/.test(text)
     ? text.replaceAll('\u2028', String.raw`\u2028`).replaceAll('\u2029', String.raw`\u2029`)

@@ -5,15 +5,15 @@ import { ensureDirectory, readFully } from '../../base/fs/disk.ts'
 import type { LogFiles } from './log-files.ts'
 import type { Leftover, Scanned } from './scan.ts'
 
-/** A piece that was cut off a log, and where it was kept. */
+/** A torn tail that was cut off a log, and the file with its copy. */
 export interface CutTail extends Leftover {
   log: string
   kept: string
 }
 
-/** Cuts off what a tear has left, after it was copied to `quarantine`. Only the holder of the session's lock may do so. */
-export function cutTornTail(place: LogFiles, scanned: Scanned, quarantine: string): CutTail[] {
-  const { disk, directory, log } = place
+/** Copies the torn tail of a log to `quarantine` and cuts it off. Only the holder of the session's lock may do so. */
+export function cutTornTail(files: LogFiles, scanned: Scanned, quarantine: string): CutTail[] {
+  const { disk, directory, log } = files
   const cuts: CutTail[] = []
   for (const leftover of scanned.torn) {
     ensureDirectory(disk, quarantine)
@@ -32,9 +32,9 @@ export function cutTornTail(place: LogFiles, scanned: Scanned, quarantine: strin
   return cuts
 }
 
-/** Puts on disk what a scan has read and accepted: when its writer died, it may have been in memory only. */
-export function syncAccepted(place: LogFiles, { end }: Scanned): void {
-  const { disk, directory } = place
+/** Syncs the records that a scan has accepted: when their writer died, they may have been in memory only. */
+export function syncAccepted(files: LogFiles, { end }: Scanned): void {
+  const { disk, directory } = files
   if (end.seq === 0) return
   const file = disk.open(join(directory, end.segment))
   try {

@@ -9,7 +9,6 @@ export {
   encodeLine,
   maxInlineBytes,
 } from './codec.ts'
-export { LazyCommit } from './lazy-commit.ts'
 export {
   attestEnds,
   forkPoint,
@@ -20,7 +19,6 @@ export {
   parseLogEnd,
 } from './log-end.ts'
 export { type BlobName, checkRecord, type LogRecord, parseLogRecord } from './record.ts'
-export { sessionClosed } from './session-closed.ts'
 export {
   encodeSnapshot,
   keptSnapshots,
@@ -29,3 +27,4 @@ export {
   type Snapshot,
   type StoredSnapshot,
 } from './snapshot-codec.ts'
+export { LazyCommit } from './writer.ts'

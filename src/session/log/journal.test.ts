@@ -3,10 +3,10 @@ import { expect, test } from 'vitest'
 import { anyCharacter } from '../../../test/support/any-character.ts'
 import { decodeRecord } from '../../../test/support/decode-record.ts'
 import { encodeBody, encodeLine, journalCodec } from './codec.ts'
-import { LineBuffer } from './line-buffer.ts'
+import { LineBuffer } from './line-checksum.ts'
 import { type Line, linesBackwards, linesFrom, type ReadAt } from './lines.ts'
 import { checkRecord, type LogRecord } from './record.ts'
-import { TailClassifier, type LogState } from './classify-tail.ts'
+import { TailClassifier, type LogState } from './scan.ts'
 
 const record = (seq: number, more: Partial<LogRecord> = {}): LogRecord => ({
   seq,
@@ -124,7 +124,7 @@ function judge(
 ): { state: LogState; lastSeq: number } {
   const judging = new TailClassifier()
   for (const line of lines) judging.take(line === 0 ? undefined : line)
-  return { state: judging.verdict(attestedSeq), lastSeq: judging.lastSeq }
+  return { state: judging.classify(attestedSeq), lastSeq: judging.lastSeq }
 }
 
 /** Records 1.. in groups of these sizes. */

@@ -1,14 +1,14 @@
-/** Reads up to `into.length` bytes at a position; 0 at the end. */
+/** Reads up to `into.length` bytes at a position; returns how many, 0 at the end. */
 export type ReadAt = (into: Buffer, position: number) => number
 
-/** A line of a file, without its newline: a part of a chunk, valid until the next line is asked for. */
+/** A line of a file, without its newline. It is a part of a chunk, and valid until the next line is read. */
 export class Line {
   readonly chunk: Buffer
   readonly start: number
   readonly end: number
-  /** Where it begins in the file. */
+  /** Where the line begins in the file. */
   readonly offset: number
-  /** False for what comes after the last newline. */
+  /** False for the bytes after the last newline. */
   readonly ended: boolean
 
   constructor(chunk: Buffer, start: number, end: number, offset: number, ended: boolean) {
@@ -23,23 +23,26 @@ export class Line {
     return this.chunk.subarray(this.start, this.end)
   }
 
-  /** Where the next one begins. */
+  /** Where the next line begins in the file. */
   get next(): number {
     return this.offset + this.end - this.start + (this.ended ? 1 : 0)
   }
 }
 
 const chunkBytes = 1 << 20
-/** Most files end within this much, and a large buffer is not for nothing. */
+/** Most files are smaller than this, and allocating a large buffer takes time. */
 const firstChunkBytes = 16 << 10
 const newline = 0x0a
 
-/** The lines of a file from a position on; empty ones, which fill the end of a file, are left out. Memory grows with the longest line only. */
+/**
+ * Reads the lines of a file from a position on, and skips empty ones, which fill the end of a segment. Its memory grows
+ * with the longest line only.
+ */
 export function* linesFrom(read: ReadAt, from = 0): Generator<Line> {
   let buffer: Buffer = Buffer.allocUnsafe(firstChunkBytes)
   let [start, filled, base] = [0, 0, from]
   for (;;) {
-    // Filling: a call for each of its bytes would take longer than all the rest.
+    // Filling: an `indexOf` for each of its newlines would take longer than reading all lines.
     while (start < filled && buffer[start] === newline) start += 1
     const end = buffer.indexOf(newline, start)
     if (end >= 0 && end < filled) {
@@ -64,7 +67,7 @@ function larger(bytes: Buffer, length: number): Buffer {
   return buffer
 }
 
-/** The same from the end backwards: what a tail shows. */
+/** Reads the lines of a file of this size from the last to the first, and skips empty ones. */
 export function* linesBackwards(read: ReadAt, size: number): Generator<Line> {
   let end = size
   let held = Buffer.alloc(0)
@@ -76,7 +79,7 @@ export function* linesBackwards(read: ReadAt, size: number): Generator<Line> {
     held = Buffer.concat([chunk, held])
     let stop = held.length
     for (;;) {
-      // Filling, as above.
+      // Filling.
       for (; stop > 0 && held[stop - 1] === newline; stop--) ended = true
       const at = stop === 0 ? -1 : held.lastIndexOf(newline, stop - 1)
       if (at < 0) break
@@ -92,7 +95,7 @@ export function* linesBackwards(read: ReadAt, size: number): Generator<Line> {
 function readFully(read: ReadAt, into: Buffer, position: number): void {
   for (let done = 0; done < into.length;) {
     const got = read(into.subarray(done), position + done)
-    // It became shorter under our eyes: what is missing reads as nothing.
+    // Another process has cut the file since its size was read: the missing bytes read as filling.
     if (got === 0) {
       into.fill(newline, done)
       return

@@ -3,9 +3,13 @@ import { type Disk, listIfExists } from '../../base/fs/disk.ts'
 import type { Codec } from './codec.ts'
 import type { ReadAt } from './lines.ts'
 import type { LogName } from './log-end.ts'
-import { effectiveSegments, type Segment } from './segment.ts'
 
-/** Where a log is, and how its lines are made. */
+/**
+ * The files of a log. A log is a row of segments: the first is `<log>.log`, later ones are `<log>-<firstSeq>-<epoch>.log`.
+ * No name is used twice, so a writer that has lost its lock without noticing cannot spoil the segments of the next
+ * writer. Where two segments overlap, the one with the higher epoch counts: the records of the other from there on were
+ * never acknowledged by a writer that held the lock.
+ */
 export interface LogFiles {
   disk: Disk
   directory: string
@@ -13,14 +17,56 @@ export interface LogFiles {
   codec: Codec
 }
 
-/** The segments of a log that count, in order; none if there is no log. */
+export interface SegmentName {
+  name: string
+  /** The number of its first record. */
+  firstSeq: number
+  /** The epoch of the writer's lock; 0 for the first segment. */
+  epoch: number
+}
+
+/** A segment that counts. */
+export interface Segment extends SegmentName {
+  /** The first record of the next segment: records of this one from there on do not count. */
+  until: number
+}
+
+export const firstSegment = (log: LogName): string => `${log}.log`
+
+export const laterSegment = (log: LogName, firstSeq: number, epoch: number): string =>
+  `${log}-${firstSeq}-${epoch}.log`
+
+export function parseSegmentName(log: LogName, name: string): SegmentName | undefined {
+  if (name === firstSegment(log)) return { name, firstSeq: 1, epoch: 0 }
+  const match = /^([a-z]+)-([1-9]\d{0,14})-([1-9]\d{0,14})\.log$/.exec(name)
+  if (match?.[1] !== log) return undefined
+  return { name, firstSeq: Number(match[2]), epoch: Number(match[3]) }
+}
+
+/** The segments that count among these files, in order. */
+export function effectiveSegments(log: LogName, names: readonly string[]): Segment[] {
+  const all = names
+    .flatMap((name) => parseSegmentName(log, name) ?? [])
+    .sort((a, b) => a.firstSeq - b.firstSeq || a.epoch - b.epoch)
+  const counting = all.filter((each, i) => !all.some((other, j) => overrules(other, each, j > i)))
+  return counting.map((each, i) => ({
+    ...each,
+    until: counting[i + 1]?.firstSeq ?? Number.POSITIVE_INFINITY,
+  }))
+}
+
+/** A segment replaces every segment of a lower epoch that begins at the same record or later. */
+const overrules = (other: SegmentName, one: SegmentName, later: boolean): boolean =>
+  other.epoch > one.epoch && (other.firstSeq < one.firstSeq || (other.firstSeq === one.firstSeq && later))
+
+/** The segments of a log that count, in order; none if the log does not exist. */
 export const listSegments = ({ disk, directory, log }: LogFiles): Segment[] =>
   effectiveSegments(log, listIfExists(disk, directory))
 
-/** A segment, open to be read. */
+/** A segment that is open for reading. */
 export interface OpenSegment extends Disposable {
   read: ReadAt
-  /** As it is now: somebody may be writing to it. */
+  /** The size now, in bytes: another process may be writing. */
   size(): number
 }
 

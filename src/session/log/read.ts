@@ -1,16 +1,16 @@
 import { type Line, linesBackwards, linesFrom, type ReadAt } from './lines.ts'
-import { type LogFiles, openSegment, listSegments } from './log-files.ts'
-import { logStart, type Position } from './position.ts'
+import { logStart, type Position } from './log-end.ts'
+import { listSegments, type LogFiles, openSegment } from './log-files.ts'
 import { checkRecord, type CheckedHeader, type LogRecord, parseLogRecord } from './record.ts'
 
 export interface ReadOptions {
-  /** The first record; 1 by default. */
+  /** The first record to read; 1 by default. */
   from?: number
-  /** The last one. */
+  /** The last record to read. */
   to?: number
 }
 
-/** A line that counts. */
+/** A line that counts, with its checked header. */
 export interface RecordLine {
   line: Line
   header: CheckedHeader
@@ -18,19 +18,19 @@ export interface RecordLine {
 }
 
 /**
- * The lines of a log, in order, as far as they are whole: it ends before the first that is bad or missing. Safe while somebody
- * else writes. Its memory does not grow with the log.
+ * Reads the lines of a log in order, up to the first that is damaged or missing. Another process may write meanwhile.
+ * Its memory does not grow with the log.
  */
 export function* readLines(
-  place: LogFiles,
+  files: LogFiles,
   { from = 1, to = Number.POSITIVE_INFINITY }: ReadOptions = {},
 ): Generator<RecordLine> {
   let wanted: number | undefined
-  for (const segment of listSegments(place)) {
+  for (const segment of listSegments(files)) {
     if (segment.until <= from) continue
     if (wanted === undefined ? segment.firstSeq > from : segment.firstSeq !== wanted) return
     wanted ??= from
-    using file = openSegment(place, segment.name)
+    using file = openSegment(files, segment.name)
     for (const line of linesFrom(file.read, seek(file.read, file.size(), from))) {
       const header = line.ended ? checkRecord(line.chunk, line.start, line.end) : undefined
       if (header === undefined || header.seq > wanted || header.seq >= segment.until) break
@@ -43,25 +43,25 @@ export function* readLines(
   }
 }
 
-/** The records of those lines. */
-export function* readRecords(place: LogFiles, options?: ReadOptions): Generator<LogRecord> {
-  for (const { line } of readLines(place, options)) yield parseLogRecord(line.bytes)
+/** Reads the records of a log in order, up to the first that is damaged or missing. */
+export function* readRecords(files: LogFiles, options?: ReadOptions): Generator<LogRecord> {
+  for (const { line } of readLines(files, options)) yield parseLogRecord(line.bytes)
 }
 
-/** Just after a record; undefined if there is no such record. */
-export function positionAfter(place: LogFiles, seq: number): Position | undefined {
-  if (seq === 0) return logStart(place.log)
-  for (const { line, segment } of readLines(place, { from: seq, to: seq }))
-    return { seq, tail: place.codec.tailOf(line.bytes), segment, offset: line.next }
+/** The position just after a record; undefined if there is no such record. */
+export function positionAfter(files: LogFiles, seq: number): Position | undefined {
+  if (seq === 0) return logStart(files.log)
+  for (const { line, segment } of readLines(files, { from: seq, to: seq }))
+    return { seq, tail: files.codec.tailOf(line.bytes), segment, offset: line.next }
   return undefined
 }
 
-/** The same from the end backwards, from the last record that is whole; `before` leaves out what comes from there on. */
-export function* readBackwards(place: LogFiles, before = Number.POSITIVE_INFINITY): Generator<LogRecord> {
+/** Reads the records of a log from the last intact one backwards, without the records from `before` on. */
+export function* readBackwards(files: LogFiles, before = Number.POSITIVE_INFINITY): Generator<LogRecord> {
   let next: number | undefined
-  for (const segment of listSegments(place).toReversed()) {
+  for (const segment of listSegments(files).toReversed()) {
     if (segment.firstSeq >= before) continue
-    using file = openSegment(place, segment.name)
+    using file = openSegment(files, segment.name)
     for (const { bytes, ended } of linesBackwards(file.read, file.size())) {
       const header = ended ? checkRecord(bytes) : undefined
       if (header === undefined || header.seq >= Math.min(segment.until, before)) continue
@@ -72,43 +72,43 @@ export function* readBackwards(place: LogFiles, before = Number.POSITIVE_INFINIT
   }
 }
 
-/** Does the log have, just before this position, the record that it says? */
-export function hasPosition(place: LogFiles, { seq, tail, segment: name, offset }: Position): boolean {
-  const segment = listSegments(place).find((each) => each.name === name)
+/** Does the record just before this position have the number and the tail that the position says? */
+export function hasPosition(files: LogFiles, { seq, tail, segment: name, offset }: Position): boolean {
+  const segment = listSegments(files).find((each) => each.name === name)
   if (seq === 0) return offset === 0
   if (segment === undefined || seq >= segment.until) return false
-  using file = openSegment(place, segment.name)
+  using file = openSegment(files, segment.name)
   if (offset > file.size()) return false
   const line = linesBackwards(file.read, offset).next().value
   if (line === undefined || !line.ended || checkRecord(line.bytes)?.seq !== seq) return false
-  return place.codec.tailOf(line.bytes) === tail
+  return files.codec.tailOf(line.bytes) === tail
 }
 
 /**
- * The position as it is now, if the log has it: whoever takes a session over from a writer that may still live goes on in a copy of its last segment, where everything is at
- * the same place.
+ * Finds the segment in which a position is now; undefined if the log does not have it. A process that takes a session
+ * over from a writer that may still be alive goes on in a copy of its last segment, with the same offsets.
  */
-export function locatePosition(place: LogFiles, position: Position): Position | undefined {
-  if (hasPosition(place, position)) return position
+export function locatePosition(files: LogFiles, position: Position): Position | undefined {
+  if (hasPosition(files, position)) return position
   const { seq } = position
-  const copy = listSegments(place).find(({ firstSeq, until }) => firstSeq <= seq && seq < until)
+  const copy = listSegments(files).find(({ firstSeq, until }) => firstSeq <= seq && seq < until)
   const moved = { ...position, segment: copy?.name ?? '' }
-  return copy !== undefined && hasPosition(place, moved) ? moved : undefined
+  return copy !== undefined && hasPosition(files, moved) ? moved : undefined
 }
 
-/** Does the log end at this position: no bytes and no segment after it? */
-export function endsAt(place: LogFiles, { seq, segment: name, offset }: Position): boolean {
-  const last = listSegments(place).at(-1)
+/** Is the position the end of the log, with no bytes and no segment after it? */
+export function endsAt(files: LogFiles, { seq, segment: name, offset }: Position): boolean {
+  const last = listSegments(files).at(-1)
   if (last === undefined) return seq === 0
   if (last.name !== name) return false
-  using file = openSegment(place, last.name)
+  using file = openSegment(files, last.name)
   return file.size() === offset
 }
 
-/** Below this, a file is simply read. */
+/** A smaller file is read from its beginning. */
 const seekWorthBytes = 1 << 20
 
-/** Where to begin reading so as to meet this record soon: at its line or before it. */
+/** Finds an offset from which a reader meets this record soon: its line, or a line before it. */
 function seek(read: ReadAt, size: number, seq: number): number {
   let [low, high] = [0, size]
   while (high - low > seekWorthBytes) {
@@ -130,7 +130,7 @@ function firstRecordAfter(
     if (offset >= before) return undefined
     const header = ended && !first ? checkRecord(bytes) : undefined
     if (header !== undefined) return { seq: header.seq, offset }
-    // Where it begins, it begins in the middle of a line.
+    // The first line may be the end of a longer one.
     first = false
   }
   return undefined

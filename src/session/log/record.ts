@@ -1,49 +1,55 @@
-import type { AuditCheckpoint } from './audit-checkpoint.ts'
+import { checksumAt, checksumBytes, checksumOf, hasBytesAt } from './line-checksum.ts'
 import type { Line } from './lines.ts'
-import { hasBytesAt, checksumBytes, checksumAt, checksumOf } from './line-checksum.ts'
 
-/** One line of a journal, or of an audit log. */
+/** One line of a journal or an audit log. */
 export interface LogRecord extends RecordHeader {
   type: string
   data: unknown
-  /** In place of data that is too large for a line. */
+  /** Set instead of data that is too large for a line. */
   blob?: BlobName
-  /** A slot's record: which slot was set; its data is the value. */
+  /** Which slot the record sets; its data is the value. */
   slot?: { ext: string; version: string }
-  /** How far the audit log had come: on the first record of a group, when it has changed. */
+  /** On the first record of a group of the journal, if the audit log has grown since the last. */
   audit?: AuditCheckpoint
-  /** The entry of a spool file that this came from. */
+  /** The spooled entry that the record was made of. */
   spool?: string
-  /** Audit: the hash of the line before, and its own. */
+  /** Audit log only: the hash of the line before, and of this one. */
   prev?: string
   hash?: string
 }
 
-/** What recovery needs to know of a line. */
+/** The fields that every line begins with. */
 export interface RecordHeader {
-  /** From 1 on, without a hole. */
+  /** The number of the record, from 1 on and without gaps. */
   seq: number
   /** Milliseconds since the epoch. */
   at: number
   /** The `seq` of the first record that was synced together with this one. */
   group: number
-  /** The writer's epoch of the session's lock. */
+  /** The epoch of the writer's lock. */
   epoch: number
 }
 
-/** The header of a line that is, to the byte, what was written. */
+/** The header of a line whose checksum is right. */
 export interface CheckedHeader extends RecordHeader {
-  /** Its sum. */
   crc: number
-  /** Where in the line the text of its type begins, and where its data, or what stands for it, does. */
+  /** Where the text of the type begins in the line, and where the data, or the blob in its place, does. */
   typeAt: number
   dataAt: number
 }
 
-/** Content that is kept in a file of its own, named by its hash. */
+/** The name of content that is stored in a file of its own: its hash. */
 export interface BlobName {
   sha256: string
   bytes: number
+}
+
+/** How far the audit log had come, attested outside of it: by the journal, a snapshot or the manifest. */
+export interface AuditCheckpoint {
+  /** The number of lines. */
+  count: number
+  /** The hash of the last one. */
+  head: string
 }
 
 const [seqLabel, atLabel, groupLabel, epochLabel, typeLabel] = [
@@ -56,8 +62,8 @@ const [seqLabel, atLabel, groupLabel, epochLabel, typeLabel] = [
 const maxDigits = 15
 
 /**
- * Checks a line (without its newline), which is a part of a chunk, and reads its header; undefined if it is not, to the byte, what was written. Byte by
- * byte: a recovery does this a million times.
+ * Checks a line, which is a part of a chunk and excludes the newline, and reads its header; undefined if any byte is not
+ * as it was written. It goes byte by byte, because a recovery calls it a million times.
  */
 export function checkRecord(chunk: Buffer, start = 0, end = chunk.length): CheckedHeader | undefined {
   const textEnd = end - checksumBytes
@@ -70,14 +76,14 @@ export function checkRecord(chunk: Buffer, start = 0, end = chunk.length): Check
   const epoch = numberAfter(chunk, epochLabel)
   if (seq < 0 || at < 0 || group < 0 || epoch < 0 || !hasBytesAt(chunk, cursor, typeLabel)) return undefined
   const typeAt = cursor + typeLabel.length
-  const dataAt = endOfText(chunk, typeAt, textEnd)
+  const dataAt = endOfString(chunk, typeAt, textEnd)
   return { seq, at, group, epoch, crc, typeAt: typeAt - start, dataAt: dataAt - start }
 }
 
-/** How far `numberAfter` has come: a result of two values would cost as much as its work. */
+/** How far `numberAfter` has read. Returning it together with the number would cost as much as reading the number. */
 let cursor = 0
 
-/** The number that follows a label at the cursor; -1 if there is none. */
+/** Reads the number that follows a label at the cursor; -1 if there is none. */
 function numberAfter(bytes: Buffer, label: Buffer): number {
   if (!hasBytesAt(bytes, cursor, label)) return -1
   const from = cursor + label.length
@@ -91,22 +97,46 @@ function numberAfter(bytes: Buffer, label: Buffer): number {
   return at === from || at - from > maxDigits ? -1 : value
 }
 
-/** Just after the quote that ends a text. */
-function endOfText(bytes: Buffer, from: number, until: number): number {
+/** Returns the offset just after the quote that ends a JSON string. */
+function endOfString(bytes: Buffer, from: number, until: number): number {
   let at = from
   while (at < until && bytes[at] !== 0x22) at += bytes[at] === 0x5c ? 2 : 1
   return at + 1
 }
 
-/** Told by the first bytes, so that all other lines need not be parsed. */
-export const hasPrefix = (line: Line, { typeAt }: CheckedHeader, prefix: Buffer): boolean =>
+/** Does the type begin with this prefix? Tells from a few bytes, so that other lines need not be parsed. */
+export const hasTypePrefix = (line: Line, { typeAt }: CheckedHeader, prefix: Buffer): boolean =>
   hasBytesAt(line.chunk, line.start + typeAt, prefix)
 
-/** Does its data lie in a blob? */
+/** Is the data in a blob? */
 export const hasBlob = (line: Line, { dataAt }: CheckedHeader): boolean =>
   hasBytesAt(line.chunk, line.start + dataAt, blobField)
 
 const blobField = Buffer.from(',"blob":')
 
-/** The record of a line that was checked. */
+/** Parses a line that was checked. */
 export const parseLogRecord = (line: Buffer): LogRecord => JSON.parse(line.toString()) as LogRecord
+
+const checkpoint = /,"audit":\{"count":(\d{1,15}),"head":"([0-9a-f]{64})"\},"crc":"[0-9a-f]{8}"\}$/
+const checkpointEndBytes = `":"${'0'.repeat(64)}"},"crc":"00000000"}`.length
+
+/**
+ * Reads the audit checkpoint at the end of a journal line, without parsing the line; undefined if it has none. Data
+ * cannot be mistaken for a checkpoint, because another brace follows the data.
+ */
+export function checkpointOn({ chunk, start, end }: Line): AuditCheckpoint | undefined {
+  // Most lines have no checkpoint, and three bytes tell: `":"` before the place of the hash.
+  const at = end - checkpointEndBytes
+  if (at < start || chunk[at] !== 0x22 || chunk[at + 1] !== 0x3a || chunk[at + 2] !== 0x22) return undefined
+  const match = checkpoint.exec(chunk.toString('latin1', Math.max(start, end - 160), end))
+  return match === null ? undefined : { count: Number(match[1]), head: match[2] as string }
+}
+
+/** The checkpoint that attests the most lines. */
+export const furthestCheckpoint = (
+  checkpoints: readonly (AuditCheckpoint | undefined)[],
+): AuditCheckpoint | undefined =>
+  checkpoints.reduce<AuditCheckpoint | undefined>(
+    (most, each) => (each !== undefined && each.count > (most?.count ?? 0) ? each : most),
+    undefined,
+  )

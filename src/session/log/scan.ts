@@ -1,77 +1,82 @@
 import { runToEnd } from '../../base/process/run-generator.ts'
 import type { Codec } from './codec.ts'
-import { type Line, linesFrom } from './lines.ts'
-import { type LogFiles, openSegment, type OpenSegment, listSegments } from './log-files.ts'
-import type { Position } from './position.ts'
-import { type CheckedHeader, checkRecord } from './record.ts'
 import { formatChecksum } from './line-checksum.ts'
-import type { Segment } from './segment.ts'
-import { TailClassifier, type LogState } from './classify-tail.ts'
+import { type Line, linesFrom } from './lines.ts'
+import type { Position } from './log-end.ts'
+import { listSegments, type LogFiles, openSegment, type OpenSegment, type Segment } from './log-files.ts'
+import { type CheckedHeader, checkRecord, type RecordHeader } from './record.ts'
 
-/** Bytes of a file that do not count. */
+/**
+ * - `torn`: the bytes after the last record that counts were never acknowledged, or are part of the last group, where
+ *   that cannot be told.
+ * - `damaged`: a record is missing or changed that was once on disk.
+ */
+export type LogState = 'whole' | 'torn' | 'damaged'
+
+/** Bytes of a segment that do not count. */
 export interface Leftover {
   segment: string
   offset: number
   bytes: number
 }
 
-/** What a look at every line of a log has shown. */
+/** What a scan has found in a log. */
 export interface Scanned {
   state: LogState
-  /** After the last record that counts. */
+  /** The position after the last record that counts. */
   end: Position
-  /** Records and bytes that were read. */
+  /** How many records and bytes were read. */
   records: number
   bytes: number
-  /** Torn: what follows was never acknowledged, or, in the last group, cannot be told from that. */
+  /** In a torn log: the bytes to cut off. */
   torn: Leftover[]
-  /** What a writer left that had lost its lock, or whose write had failed. */
+  /** Bytes of a writer that had lost its lock, or whose write had failed. */
   ignored: Leftover[]
-  /** Damaged: the first record that is missing or changed. */
+  /** In a damaged log: the first record that is missing or changed. */
   bad?: { seq: number; segment: string; offset: number }
 }
 
 export interface ScanOptions {
-  /** Begin here; what comes before is attested. */
+  /** Where to begin; the records before it are attested. */
   from: Position
-  /** The highest record that is known, from elsewhere, to have been on disk. */
+  /** The last record that is known from outside of the log to have been on disk. */
   attestedSeq?: number
-  /** Every record that counts, in order, as long as all is whole. */
+  /** Called for every record that counts, in order, up to the first that is missing or damaged. */
   take?: (line: Line, header: CheckedHeader) => void
 }
 
-/** So much is read in one step: a few hundredths of a second. */
+/** How much one step reads: a few hundredths of a second. */
 const stepBytes = 16 << 20
 
-/** Reads a log from a position to its end, and judges what it finds. Its memory does not grow with the log. */
-export const scanLog = (place: LogFiles, options: ScanOptions): Scanned => runToEnd(scanSteps(place, options))
+/** Reads a log from a position to its end and classifies its tail. Its memory does not grow with the log. */
+export const scanLog = (files: LogFiles, options: ScanOptions): Scanned => runToEnd(scanSteps(files, options))
 
-/** The same in steps, for those who must give way to others meanwhile. */
+/** Scans a log in steps, so that the caller can let the event loop run between them. */
 export function* scanSteps(
-  place: LogFiles,
+  files: LogFiles,
   { from, attestedSeq = 0, take }: ScanOptions,
 ): Generator<void, Scanned> {
-  const segments = listSegments(place)
+  const segments = listSegments(files)
   const start = segments.findIndex(({ name }) => name === from.segment)
-  const scan = new Scan(place.codec, from, take)
+  const scan = new Scan(files.codec, from, take)
   for (const [i, segment] of segments.slice(Math.max(0, start)).entries()) {
-    using file = openSegment(place, segment.name)
+    using file = openSegment(files, segment.name)
     let at = i === 0 && start >= 0 ? from.offset : 0
     for (;;) {
-      // Each step reads anew: what was in memory before others had their turn may be filled in by now.
+      // Each step reads anew: another process may have written to the bytes that were in memory before.
       const next = scan.readOn(file, segment, at, at + stepBytes)
       if (next === undefined) break
       at = next
       yield
     }
   }
-  return scan.judge(Math.max(attestedSeq, from.seq, namedSeq(segments)))
+  return scan.finish(Math.max(attestedSeq, from.seq, namedSeq(segments)))
 }
 
 class Scan {
   readonly #codec: Codec
   readonly #take: ScanOptions['take']
-  readonly #judge: TailClassifier
+  readonly #tail: TailClassifier
   readonly #scanned: Scanned
   #rest: Leftover[] = []
   #bad: Scanned['bad']
@@ -80,17 +85,17 @@ class Scan {
   constructor(codec: Codec, from: Position, take: ScanOptions['take']) {
     this.#codec = codec
     this.#take = take
-    this.#judge = new TailClassifier(from)
+    this.#tail = new TailClassifier(from)
     this.#scanned = { state: 'whole', end: { ...from }, records: 0, bytes: 0, torn: [], ignored: [] }
   }
 
-  /** Takes the lines of a segment from one place on, up to another. Returns where to go on; undefined if there is nothing more in it that matters. */
+  /** Reads the lines of a segment between two offsets. Returns where to go on; undefined at the end of the segment. */
   readOn(file: OpenSegment, segment: Segment, from: number, to: number): number | undefined {
     const { name, until } = segment
-    const judge = this.#judge
+    const tail = this.#tail
     for (const line of linesFrom(file.read, from)) {
       if (line.offset >= to) return line.offset
-      if (this.#bad === undefined && judge.lastSeq >= until - 1) {
+      if (this.#bad === undefined && tail.lastSeq >= until - 1) {
         this.#scanned.ignored.push(leftover(file, name, line))
         return undefined
       }
@@ -104,29 +109,29 @@ class Scan {
     const { follows } = this.#codec
     const header = line.ended ? checkRecord(line.chunk, line.start, line.end) : undefined
     const intact = header !== undefined && (follows === undefined || follows(line.bytes, end.tail))
-    if (this.#judge.take(intact || this.#bad !== undefined ? header : undefined) && header !== undefined) {
+    if (this.#tail.take(intact || this.#bad !== undefined ? header : undefined) && header !== undefined) {
       end.seq = header.seq
       end.segment = segment
       end.offset = line.next
-      // Where lines need not follow each other, only the last one's is asked for.
+      // In a log without a chain, only the tail of the last line is needed.
       if (follows === undefined) this.#lastCrc = header.crc
       else end.tail = this.#codec.tailOf(line.bytes)
       this.#scanned.records += 1
       this.#scanned.bytes += line.next - line.offset
       this.#take?.(line, header)
     } else if (this.#bad === undefined) {
-      this.#bad = { seq: this.#judge.lastSeq + 1, segment, offset: line.offset }
+      this.#bad = { seq: this.#tail.lastSeq + 1, segment, offset: line.offset }
       this.#rest = [leftover(file, segment, line)]
     } else if (this.#rest.at(-1)?.segment !== segment) {
       this.#rest.push(leftover(file, segment, line))
     }
   }
 
-  judge(attestedSeq: number): Scanned {
+  finish(attestedSeq: number): Scanned {
     const scanned = this.#scanned
     const { end } = scanned
     if (this.#lastCrc !== undefined) end.tail = formatChecksum(this.#lastCrc)
-    scanned.state = this.#judge.verdict(attestedSeq)
+    scanned.state = this.#tail.classify(attestedSeq)
     if (scanned.state === 'torn') scanned.torn = this.#rest
     if (scanned.state === 'damaged')
       scanned.bad = this.#bad ?? { seq: end.seq + 1, segment: end.segment, offset: end.offset }
@@ -134,16 +139,53 @@ class Scan {
   }
 }
 
-/** A file from a line on. */
+/** The rest of a segment, from a line on. */
 const leftover = (file: OpenSegment, segment: string, { offset }: Line): Leftover => ({
   segment,
   offset,
   bytes: file.size() - offset,
 })
 
-/** A segment is begun only when everything before it is on disk. */
+/** The last record that the names of the segments attest: a segment is begun when everything before it is on disk. */
 const namedSeq = (segments: readonly Segment[]): number => {
   let highest = 0
   for (const { firstSeq } of segments) highest = Math.max(highest, firstSeq - 1)
   return highest
+}
+
+/**
+ * Tells a torn tail from damage, line by line. The writer syncs each group before it writes the next, so all groups
+ * before the last one were on disk. Let L be the largest `group` of the intact records: a record below L that is missing
+ * or changed was acknowledged, and its loss is damage; from L on it may never have been acknowledged, and the tail is
+ * torn. A record that is attested elsewhere, by a snapshot for example, was on disk as well.
+ */
+export class TailClassifier {
+  #lastSeq: number
+  #largestGroup = 0
+  #isBroken = false
+
+  constructor(after: { seq: number } = { seq: 0 }) {
+    this.#lastSeq = after.seq
+  }
+
+  /** The last record that counts. */
+  get lastSeq(): number {
+    return this.#lastSeq
+  }
+
+  /** Takes the next line; undefined for one that is not intact. Returns whether it continues the records that count. */
+  take(header: Pick<RecordHeader, 'seq' | 'group'> | undefined): boolean {
+    if (header !== undefined) this.#largestGroup = Math.max(this.#largestGroup, header.group)
+    if (header?.seq !== this.#lastSeq + 1 || header.group > header.seq) this.#isBroken = true
+    if (this.#isBroken) return false
+    this.#lastSeq += 1
+    return true
+  }
+
+  /** `attestedSeq`: the last record that is known from elsewhere to have been on disk. */
+  classify(attestedSeq = 0): LogState {
+    const missing = this.#lastSeq + 1
+    if (missing <= attestedSeq || (this.#isBroken && missing < this.#largestGroup)) return 'damaged'
+    return this.#isBroken ? 'torn' : 'whole'
+  }
 }

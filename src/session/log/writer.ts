@@ -2,15 +2,12 @@ import { join } from 'node:path'
 import { codedError, errorCode } from '../../base/errors/stint-error.ts'
 import type { Clock } from '../../base/process/clock.ts'
 import type { RecordOptions } from '../driver.ts'
+import { sessionClosed } from '../session-errors.ts'
 import type { Receipt } from '../store.ts'
-import { LazyCommit } from './lazy-commit.ts'
-import { LineBuffer } from './line-buffer.ts'
-import type { LogName } from './log-end.ts'
-import type { LogFiles } from './log-files.ts'
-import type { AppendPoint, Position } from './position.ts'
-import { effectiveSegments, firstSegment, laterSegment } from './segment.ts'
+import { LineBuffer } from './line-checksum.ts'
+import type { AppendPoint, LogName, Position } from './log-end.ts'
+import { effectiveSegments, firstSegment, laterSegment, type LogFiles } from './log-files.ts'
 import { SegmentFile, type SegmentSizes } from './segment-file.ts'
-import { sessionClosed } from './session-closed.ts'
 
 /** What a commit asks of the session it writes for. One object serves both logs of the session. */
 export interface CommitPolicy {
@@ -41,7 +38,7 @@ interface Pending {
   applied: RecordOptions['applied']
 }
 
-/** Records that go to the disk together. They share a promise: one each would cost more than its line. */
+/** Records that are written and synced together. They share a promise: one for each would cost more than its line. */
 class Group {
   readonly records: Pending[] = []
   readonly written: Promise<void>
@@ -57,10 +54,12 @@ class Group {
 }
 
 /**
- * Appends records so that each is on disk when its promise resolves. Whatever gathers while one commit is under way goes into the next, with one write and one sync.
+ * Appends records so that each is on disk when its promise resolves. The records that gather during a turn of the event
+ * loop are one group, with one write and one sync.
  *
- * A write or sync that fails poisons the segment: what was in it is rejected, the file is cut back to what was acknowledged, and the next record begins a new
- * one. A sync is never tried again: after a failed one, nobody knows what the disk has.
+ * A write or sync that fails poisons the segment: its group is rejected, the file is cut back to the last acknowledged
+ * record, and the next record begins a new segment. A sync is never retried: after a failed one, the kernel may have
+ * dropped the data and report success.
  */
 export class LogWriter {
   readonly #options: LogWriterOptions
@@ -82,12 +81,12 @@ export class LogWriter {
     this.#segment = segment
   }
 
-  /** After the last record that was acknowledged. */
+  /** The position after the last acknowledged record. */
   get position(): Position {
     return this.#position
   }
 
-  /** Resolves when the record is on disk. With `durable: false` it may wait for others, but no longer than a moment. */
+  /** Resolves when the record is on disk. With `durable: false` it may wait up to 50 ms for other records. */
   append(body: string, { durable = true, applied }: RecordOptions = {}): Promise<Receipt> {
     if (this.#broken !== undefined) return Promise.reject(this.#broken)
     const group = (this.#gathering ??= new Group())
@@ -98,7 +97,7 @@ export class LogWriter {
     return group.written.then(() => receipt)
   }
 
-  /** Writes and syncs what has gathered, now. */
+  /** Writes and syncs the gathered records now. */
   commit(): void {
     this.#lazy.cancel()
     this.#scheduled = false
@@ -116,7 +115,7 @@ export class LogWriter {
     group.resolve()
   }
 
-  /** Commits, cuts the filling off and closes; returns where the log ends. */
+  /** Commits, cuts the filling off and closes the segment; returns where the log ends. */
   close(): Position {
     this.commit()
     this.#broken ??= sessionClosed()
@@ -124,7 +123,7 @@ export class LogWriter {
     return this.#position
   }
 
-  /** Gives up a log to which nothing was written: nobody will close it. */
+  /** Closes the segment as it is. For a writer whose session could not be opened, or has lost its lock. */
   abandon(): void {
     this.#segment?.close()
     this.#segment = undefined
@@ -159,7 +158,7 @@ export class LogWriter {
     this.#position = { seq: group + records.length - 1, tail, segment: segment.name, offset: segment.end }
   }
 
-  /** Numbers the records, makes their lines, and returns the tail of the last. */
+  /** Numbers the records, encodes their lines, and returns the tail of the last. */
   #encode(records: readonly Pending[], group: number, checkpoint: string): string {
     const { files, epoch } = this.#options
     const { codec } = files
@@ -242,7 +241,7 @@ export class LogWriter {
     segment?.truncateAndClose()
   }
 
-  /** Cuts it back to what was acknowledged; if even that fails, nothing can be written any more. */
+  /** Cuts a segment back to its last acknowledged record. If that fails, nothing more can be written to the log. */
   #poison(segment: SegmentFile): void {
     this.#segment = undefined
     try {
@@ -256,12 +255,36 @@ export class LogWriter {
   }
 }
 
-/** Does something with a segment that was just opened. If that fails, nobody else knows that it is open. */
+/** Acts on a segment that was just opened, and closes it if that fails: no other code knows that it is open. */
 function orClose(segment: SegmentFile, act: () => void): void {
   try {
     act()
   } catch (error) {
     segment.close()
     throw error
+  }
+}
+
+/** How long a record that was appended with `durable: false` waits for others before it is committed, in milliseconds. */
+const lazyMs = 50
+
+/** The timer that commits records appended with `durable: false`, unless a durable append or a flush does so first. */
+export class LazyCommit {
+  readonly #commit: () => void
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(commit: () => void) {
+    this.#commit = commit
+  }
+
+  /** Starts the timer if it is not running. It is not unref'd: a program may wait for this append and nothing else. */
+  schedule(): void {
+    this.#timer ??= setTimeout(this.#commit, lazyMs)
+  }
+
+  /** Stops the timer, because a commit begins now. */
+  cancel(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
   }
 }

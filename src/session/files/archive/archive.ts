@@ -1,4 +1,4 @@
-import { parseSegmentName } from '../../log/segment.ts'
+import { parseSegmentName } from '../../log/log-files.ts'
 import { isSessionId } from '../../../base/text/id.ts'
 import { invalidArchive } from './tar.ts'
 

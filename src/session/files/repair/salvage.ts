@@ -1,9 +1,8 @@
 import type { Codec } from '../../log/codec.ts'
 import { linesFrom } from '../../log/lines.ts'
-import { type LogFiles, openSegment, listSegments } from '../../log/log-files.ts'
+import { listSegments, type LogFiles, openSegment, type Segment } from '../../log/log-files.ts'
 import { checkRecord } from '../../log/record.ts'
 import type { Scanned } from '../../log/scan.ts'
-import type { Segment } from '../../log/segment.ts'
 
 /** Where an intact line is. */
 export interface IntactLine {
