@@ -101,9 +101,10 @@ export class ListCache {
 
   constructor(sessions: string) {
     this.#directory = cacheIn(sessions)
-    const stat = lstatIfExists(this.#directory)
-    if (this.#boot === '' || stat === undefined || ownDirectoryProblem(stat) !== undefined) return
+    if (this.#boot === '') return
     try {
+      const stat = lstatIfExists(this.#directory)
+      if (stat === undefined || ownDirectoryProblem(stat) !== undefined) return
       // The marks first: a summary that is read after a mark cannot be older than the mark.
       this.#readMarks()
       this.#rows = this.#readRows()
