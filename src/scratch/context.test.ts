@@ -19,7 +19,7 @@ test('cleaning one context leaves another and its files', () => {
   expect(readFileSync(stays[0] ?? '', 'utf8')).toBe('of b')
 })
 
-test('two contexts of one name are two contexts', () => {
+test('two contexts of the same name are separate', () => {
   const { scratch } = here
   const [one, two] = [scratch.context('same'), scratch.context('same')]
   const file = two.file('f')
@@ -28,7 +28,7 @@ test('two contexts of one name are two contexts', () => {
   expect(existsSync(file)).toBe(true)
 })
 
-test('inner contexts go with their outer one, and what they track, too; never the other way round', () => {
+test('cleaning an outer context cleans its inner ones and their tracked paths, never the reverse', () => {
   const { scratch, outside } = here
   const outer = scratch.context('describe')
   const inner = outer.context('it')
@@ -42,7 +42,7 @@ test('inner contexts go with their outer one, and what they track, too; never th
   expect([own, ...again].filter(existsSync)).toEqual([])
 })
 
-test('after cleaning, a context and those within it can be used again', () => {
+test('a cleaned context and its inner contexts can be used again', () => {
   const { scratch } = here
   const outer = scratch.context('outer')
   const inner = outer.context('inner')
@@ -54,7 +54,7 @@ test('after cleaning, a context and those within it can be used again', () => {
   expect(existsSync(file)).toBe(false)
 })
 
-test('a context within one that was kept can be used again', () => {
+test('an inner context of a kept context can be used again', () => {
   const { scratch } = here
   const outer = scratch.context('outer')
   const inner = outer.context('inner')
@@ -66,7 +66,7 @@ test('a context within one that was kept can be used again', () => {
   expect([existsSync(file), existsSync(kept)]).toEqual([false, true])
 })
 
-test('what a context tracks after it was cleaned still goes with the outer one', () => {
+test('a path tracked by a cleaned context is removed with the outer context', () => {
   const { scratch, outside } = here
   const outer = scratch.context('outer')
   const inner = outer.context('middle').context('inner')
@@ -76,13 +76,13 @@ test('what a context tracks after it was cleaned still goes with the outer one',
   expect(existsSync(tracked)).toBe(false)
 })
 
-test('a context that was never used costs no directory', () => {
+test('a context that is never used makes no directory', () => {
   const { scratch } = here
   scratch.context('idle').clean()
   expect(readdirSync(scratch.path)).toEqual(['.stint'])
 })
 
-test('tracked files go before directories, deeper directories before those around them', () => {
+test('tracked files are removed before directories, and deeper directories before outer ones', () => {
   const { world, scratch, outside } = here
   const context = scratch.context('order')
   const removed: string[] = []
@@ -103,14 +103,14 @@ test('tracked files go before directories, deeper directories before those aroun
   expect(removed).toEqual(['a/b/file', 'z', 'a/b/c', 'a/b', 'a'])
 })
 
-test('what is already gone counts as removed', () => {
+test('a path that is already gone counts as removed', () => {
   const { world, scratch } = here
   const context = scratch.context('gone')
   context.track(join(world.tmp, 'never-there'))
   expect(context.clean()).toEqual({ removed: 1, bytes: 0, failures: [], complete: true })
 })
 
-test('bytes are counted where one asks', () => {
+test('clean counts bytes if asked to', () => {
   const { scratch } = here
   const context = scratch.context('size')
   context.file('a', 'x'.repeat(1000))
@@ -119,7 +119,7 @@ test('bytes are counted where one asks', () => {
   expect(context.clean({ measure: true })).toMatchObject({ bytes: 1500 })
 })
 
-test('a file that cannot be deleted is reported and told of, and everything else is gone', async () => {
+test('a file that cannot be deleted is reported and announced, and everything else is removed', async () => {
   const { world } = here
   const program = `
     import { createScratch, resourceChannel } from ${JSON.stringify(join(import.meta.dirname, '../../dist/index.js'))}
@@ -150,7 +150,7 @@ test('a file that cannot be deleted is reported and told of, and everything else
   })
 })
 
-test('withFile and withDir clean up after success and after an error, which is kept', async () => {
+test('withFile and withDir clean up after success and after an error, which they pass on', async () => {
   const { scratch } = here
   const seen: string[] = []
   const result = await scratch.withFile(
@@ -172,7 +172,7 @@ test('withFile and withDir clean up after success and after an error, which is k
   expect(seen.filter(existsSync)).toEqual([])
 })
 
-test('withDir gives the result of what used it, also if the directory is gone by then', async () => {
+test('withDir returns the result of its callback, even if the directory is already gone', async () => {
   const { scratch } = here
   const use = (path: string): string => {
     rmdirSync(path)
@@ -181,7 +181,7 @@ test('withDir gives the result of what used it, also if the directory is gone by
   await expect(scratch.withDir(use)).resolves.toBe('result')
 })
 
-test('each resource is told of: created, tracked, removed', () => {
+test('the channel announces each resource: created, tracked, removed', () => {
   const { scratch, outside } = here
   const events: ResourceEvent[] = []
   const listen = (event: unknown): void => void events.push(event as ResourceEvent)
@@ -209,7 +209,7 @@ test('each resource is told of: created, tracked, removed', () => {
   }
 })
 
-test('what is kept outlives the scratch, and a sweep knows when it expires', () => {
+test('a kept context outlives the scratch until a sweep removes it after its expiry', () => {
   const { scratch } = here
   const context = scratch.context('failing test')
   context.file('evidence', 'here')
@@ -222,7 +222,7 @@ test('what is kept outlives the scratch, and a sweep knows when it expires', () 
   expect(JSON.parse(log)).toEqual({ dir: basename(kept), name: 'failing test', file: null })
 })
 
-test('the log says which directory belongs to which context', () => {
+test('the log names the context of each directory', () => {
   const { scratch } = here
   const inner = scratch
     .context('describe', { file: 'a.test.ts' })
@@ -242,7 +242,7 @@ test('the log says which directory belongs to which context', () => {
   expect(statSync(join(scratch.path, '.stint/contexts.log')).mode & 0o777).toBe(0o600)
 })
 
-test('any name makes a context: its directory is short, safe and its own', () => {
+test('a context can have any name; its directory has a short, safe and unique one', () => {
   const { scratch } = here
   fc.assert(
     fc.property(fc.string({ maxLength: 400, unit: anyCharacter }), (name) => {
@@ -255,7 +255,7 @@ test('any name makes a context: its directory is short, safe and its own', () =>
   )
 })
 
-test('contexts cleaned in any order take only what is their own', () => {
+test('contexts cleaned in any order remove only their own files', () => {
   const { scratch } = here
   const count = 12
   fc.assert(

@@ -5,7 +5,7 @@
  */
 export { ChildrenRecord, childrenPath } from './children.ts'
 export { type ContextOptions, ScratchContext } from './context.ts'
-export { joinScratch } from './join.ts'
+export { joinScratch } from './join-scratch.ts'
 export { cleanupCommand, type OutputDirectory } from './output.ts'
 export { type Keep, keepPolicies, metaDirectory, shouldKeep } from './owner.ts'
 export { type ResourceEvent, resourceChannel } from './resource-event.ts'

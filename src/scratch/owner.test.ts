@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { parseOwner } from './owner.ts'
 
-test('owner records: what is not one is none, whatever the bytes', () => {
+test('parseOwner returns undefined for any bytes that are not an owner record', () => {
   for (const text of [
     '',
     'null',

@@ -13,11 +13,11 @@ import { expect, test } from 'vitest'
 import { validEnvelope } from '../../test/support/envelope.ts'
 import { isRoot, stintBin, World } from '../../test/support/world.ts'
 
-/** Runs a script where mounts are its own, with stint as "$0" "$1". */
+/** Runs a script in its own mount namespace, with stint as "$0" "$1". */
 const inOwnMounts = (world: World, script: string) =>
   world.unshare(['--mount'], 'sh', ['-c', script, process.execPath, stintBin])
 
-test("a root that is a symlink, a file or another user's is refused: exit 4, nothing made, nothing followed", async () => {
+test("a root that is a symlink, a file or another user's is refused with exit 4, and not followed", async () => {
   const plants: [string, (root: string, elsewhere: string) => void][] = [
     ['is a symbolic link', (root, elsewhere) => symlinkSync(elsewhere, root)],
     ['is a symbolic link', (root) => symlinkSync(join(dirname(root), 'nowhere'), root)],
@@ -56,7 +56,7 @@ test('a trash that is a symlink is refused like the root', async () => {
   expect(readdirSync(elsewhere)).toEqual([])
 })
 
-test('a root of ours that others can read is closed again', async () => {
+test('an own root that other users can read is made private again', async () => {
   await using world = new World()
   mkdirSync(world.root)
   chmodSync(world.root, 0o755)
@@ -64,7 +64,7 @@ test('a root of ours that others can read is closed again', async () => {
   expect(statSync(world.root).mode & 0o777).toBe(0o700)
 })
 
-test('a temp directory that is not there, or is a file: exit 4 with what to do', async () => {
+test('a temp directory that is missing or a file is exit 4 with a hint', async () => {
   await using world = new World()
   const file = join(world.tmp, 'file')
   writeFileSync(file, '')
@@ -78,7 +78,7 @@ test('a temp directory that is not there, or is a file: exit 4 with what to do',
   }
 })
 
-test('a full disk: exit 12, DISK_FULL, retryable, a hint, no stack trace, and a sweep still works', async () => {
+test('a full disk is exit 12, DISK_FULL, retryable, with a hint; a sweep still works', async () => {
   await using world = new World()
   const script = `
     mount -t tmpfs -o size=64k,mode=1777 tmpfs "$STINT_TMP_ROOT" &&
@@ -95,7 +95,7 @@ test('a full disk: exit 12, DISK_FULL, retryable, a hint, no stack trace, and a 
   expect(stdout + stderr).not.toMatch(/\n\s+at /)
 })
 
-test('a full disk under stdout: exit 12, said on stderr', async () => {
+test('a full disk under stdout is exit 12, with a message on stderr', async () => {
   await using world = new World()
   const { stdout, stderr } = await world.start('sh', [
     '-c',
@@ -107,7 +107,7 @@ test('a full disk under stdout: exit 12, said on stderr', async () => {
   expect(stderr).toContain('DISK_FULL')
 })
 
-test('a read-only file system: exit 4, READ_ONLY', async () => {
+test('a read-only file system is exit 4, READ_ONLY', async () => {
   await using world = new World()
   const script = `mount -t tmpfs -o ro tmpfs "$STINT_TMP_ROOT" && "$0" "$1" run --json -- true; echo "exit $?"`
   const [envelope, exit] = (await inOwnMounts(world, script)).stdout.trim().split('\n')
@@ -117,10 +117,10 @@ test('a read-only file system: exit 4, READ_ONLY', async () => {
   expect(exit).toBe('exit 4')
 })
 
-test('no permission: exit 7, PERMISSION_DENIED', async () => {
+test('a missing permission is exit 7, PERMISSION_DENIED', async () => {
   await using world = new World()
   chmodSync(world.tmp, 0o555)
-  // Root is never refused, so it steps down to a user who is.
+  // Root has every permission, so run as an ordinary user.
   const result = await world.stint(
     ['run', '--json', '--', 'true'],
     isRoot ? { uid: 65534, gid: 65534, cwd: '/' } : {},
@@ -130,7 +130,7 @@ test('no permission: exit 7, PERMISSION_DENIED', async () => {
   chmodSync(world.tmp, 0o700)
 })
 
-test('a bind mount inside a scratch: its files survive the run and the sweep, and the failure is named', async () => {
+test('the files of a bind mount inside a scratch survive the run and the sweep, which report it', async () => {
   await using world = new World()
   const precious = join(world.tmp, 'precious')
   mkdirSync(precious)
@@ -162,7 +162,7 @@ test('a bind mount inside a scratch: its files survive the run and the sweep, an
   }
 })
 
-test('SIGKILL with a bind mount inside the scratch: the guard leaves it alone', async () => {
+test('after SIGKILL, the guard leaves a bind mount inside the scratch alone', async () => {
   await using world = new World()
   const precious = join(world.tmp, 'pre cious')
   mkdirSync(precious)

@@ -22,7 +22,7 @@ import { identifyForTracking } from './tracked.ts'
 const here = useScratchWorld()
 const mode = (path: string): number => statSync(path).mode & 0o777
 
-test('files are 0600 with their content, directories 0700, nested names made on the way', () => {
+test('files are 0600 and directories 0700; the directories of nested names are created', () => {
   const { scratch } = here
   const file = scratch.file('a/b/c.txt', 'text')
   expect(file).toBe(join(scratch.path, 'a/b/c.txt'))
@@ -31,7 +31,7 @@ test('files are 0600 with their content, directories 0700, nested names made on 
   expect(readFileSync(scratch.file('bytes', Buffer.from([1, 2, 3])))).toEqual(Buffer.from([1, 2, 3]))
 })
 
-test('without a name each file and directory gets one of its own', () => {
+test('files and directories without a given name get unique ones', () => {
   const { scratch } = here
   const paths = [scratch.file(), scratch.file(), scratch.dir(), scratch.dir()]
   expect(new Set(paths).size).toBe(4)
@@ -58,7 +58,7 @@ test.each([
   expect(codeOf(() => scratch.output(name))).toBe('NAME_INVALID')
 })
 
-test('a name that is taken is refused, not overwritten', () => {
+test('an existing name is refused, not overwritten', () => {
   const { scratch } = here
   scratch.file('x', 'first')
   expect(codeOf(() => scratch.file('x', 'second'))).toBe('NAME_TAKEN')
@@ -66,7 +66,7 @@ test('a name that is taken is refused, not overwritten', () => {
   expect(readFileSync(join(scratch.path, 'x'), 'utf8')).toBe('first')
 })
 
-test('a link inside the scratch does not lead a new file out', () => {
+test('a link inside the scratch cannot lead a new file out', () => {
   const { world, scratch } = here
   symlinkSync(world.tmp, join(scratch.path, 'out'))
   expect(codeOf(() => scratch.file('out/file'))).toBe('NAME_TAKEN')
@@ -90,7 +90,7 @@ test('an output outlives the scratch, and its command removes it', async () => {
   expect(codeOf(() => scratch.output('x', { keepSeconds: -1 }))).toBe('ARG_ERROR')
 })
 
-test('the time to keep an output counts from the end of the scratch, not from when it was made', () => {
+test('the time to keep an output counts from the end of the scratch', () => {
   const { root } = here.scratch
   let now = Date.now()
   const clock = { now: () => now, mono: () => 0 }
@@ -112,7 +112,7 @@ test('the cleanup command is safe in a shell, whatever the path', () => {
   )
 })
 
-test('what is tracked elsewhere goes too; what would be too much is refused', () => {
+test('tracked paths are removed with the scratch; protected directories are refused', () => {
   const { world, scratch } = here
   const file = join(world.tmp, 'elsewhere')
   writeFileSync(file, '')
@@ -126,7 +126,7 @@ test('what is tracked elsewhere goes too; what would be too much is refused', ()
       path,
     ).toBe('NAME_INVALID')
   vi.unstubAllEnvs()
-  // Only identified, never tracked: if the refusal failed, the end of the test would delete these.
+  // These are only identified: if `track` accepted them by mistake, the end of the test would delete them.
   for (const path of ['/', homedir(), dirname(homedir()), process.cwd()])
     expect(
       codeOf(() => identifyForTracking(path, scratch.root)),
@@ -136,7 +136,7 @@ test('what is tracked elsewhere goes too; what would be too much is refused', ()
   expect([existsSync(file), existsSync(scratch.path)]).toEqual([false, false])
 })
 
-test('a request id that is none is refused, and so is one that is taken', () => {
+test('an invalid request id and an existing one are refused', () => {
   const { scratch } = here
   const make = (requestId: string) => codeOf(() => createScratch({ root: scratch.root, requestId }))
   for (const id of ['', '../../outside', 'req_x', `${newRequestId()}/..`]) expect(make(id)).toBe('ARG_ERROR')
@@ -144,7 +144,7 @@ test('a request id that is none is refused, and so is one that is taken', () => 
   expect(readdirSync(scratch.root.path).sort()).toEqual([scratch.requestId, 'trash'].sort())
 })
 
-test('a scratch that somebody else has removed is no error at its end, and one when it is used', () => {
+test('a scratch removed by another process is an error when it is used, but not when it is removed', () => {
   const { scratch, world } = here
   rmSync(world.root, { recursive: true })
   expect(codeOf(() => scratch.file('x'))).toBe('NOT_FOUND')
@@ -154,7 +154,7 @@ test('a scratch that somebody else has removed is no error at its end, and one w
   for (const each of [scratch, unused]) expect(each.remove()).toMatchObject({ failures: [] })
 })
 
-test('removing twice is fine; a disposed scratch is gone', async () => {
+test('a scratch can be removed twice; a disposed one is gone', async () => {
   const { scratch } = here
   let path: string
   {
@@ -172,7 +172,7 @@ test('removing twice is fine; a disposed scratch is gone', async () => {
   expect(scratch.remove()).toEqual({ removed: 0, bytes: 0, failures: [], complete: true })
 })
 
-test('a process that forgets to remove its scratch leaves none when it exits', async () => {
+test('the exit of a process removes the scratches it forgot', async () => {
   const { world, scratch } = here
   const program = `
     import { createScratch } from ${JSON.stringify(join(import.meta.dirname, '../../dist/index.js'))}
@@ -185,7 +185,7 @@ test('a process that forgets to remove its scratch leaves none when it exits', a
   expect(world.leftovers()).toEqual([scratch.requestId])
 })
 
-test('the owner record says whose it is', () => {
+test('the owner record names the run and its process', () => {
   const { scratch } = here
   const owner = JSON.parse(readFileSync(join(scratch.path, '.stint/owner.json'), 'utf8')) as Record<
     string,

@@ -115,6 +115,6 @@ export function deleteTrackedRecord(root: ScratchRoot, name: string): void {
     unlinkSync(recordPath(root, name))
     rmdirSync(root.tracked)
   } catch {
-    // There was no record, or other runs have theirs.
+    // There was no record, or the directory has the records of other runs.
   }
 }

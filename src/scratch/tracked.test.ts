@@ -18,7 +18,7 @@ import { parseTrackedRecord } from './tracked-record.ts'
 
 const here = useScratchWorld()
 
-/** Runs a program with these variables that tracks each path given, and says which were accepted. */
+/** Runs a program with these variables that tracks the given paths; returns those that were accepted. */
 async function accepted(env: Record<string, string>, cwd: string, paths: string[]): Promise<string[]> {
   const { world } = here
   const library = JSON.stringify(join(import.meta.dirname, '../../dist/index.js'))
@@ -38,7 +38,7 @@ async function accepted(env: Record<string, string>, cwd: string, paths: string[
   return stdout.split('\n').filter(Boolean)
 }
 
-test('a home, the root, where we work, and what holds them are refused, however they are spelt', async () => {
+test('homes, the root, the current directory and their parents are refused, however they are spelled', async () => {
   const { world, scratch } = here
   const [home, stintHome, project] = ['place/home', 'place/stint-home', 'place/project/src'].map((name) => {
     mkdirSync(join(world.tmp, name), { recursive: true })
@@ -67,7 +67,7 @@ test('a home, the root, where we work, and what holds them are refused, however 
   expect(await accepted(env, project, fine)).toEqual(fine)
 })
 
-test('what was tracked through a link is found by its real place', () => {
+test('a path tracked through a link is removed by its real path', () => {
   const { world, scratch, outside } = here
   mkdirSync(join(world.tmp, 'real'))
   symlinkSync(join(world.tmp, 'real'), join(world.tmp, 'link'))
@@ -77,7 +77,7 @@ test('what was tracked through a link is found by its real place', () => {
   expect(existsSync(file)).toBe(false)
 })
 
-test('a link is tracked as a link: what it leads to stays', () => {
+test('a link is tracked as a link: its target stays', () => {
   const { world, scratch, outside } = here
   const target = outside('target/file')
   symlinkSync(join(world.tmp, 'target'), join(world.tmp, 'link'))
@@ -86,7 +86,7 @@ test('a link is tracked as a link: what it leads to stays', () => {
   expect([existsSync(join(world.tmp, 'link')), existsSync(target)]).toEqual([false, true])
 })
 
-test('when another directory is where its parent was, nothing there is touched', () => {
+test('if another directory has replaced the parent, nothing in it is touched', () => {
   const { world, scratch, outside } = here
   const context = scratch.context('c')
   context.track(outside('parent/x/f').replace(/\/f$/, ''))
@@ -97,7 +97,7 @@ test('when another directory is where its parent was, nothing there is touched',
   expect(readFileSync(victim, 'utf8')).toBe('precious')
 })
 
-test('a parent that became a file, or is gone, is no error: what was tracked is not there any more', () => {
+test('a parent that is gone or became a file is no error: the tracked path is gone', () => {
   const { world, scratch, outside } = here
   const context = scratch.context('c')
   context.track(outside('a/b'))
@@ -108,7 +108,7 @@ test('a parent that became a file, or is gone, is no error: what was tracked is 
   expect(context.clean()).toMatchObject({ removed: 2, failures: [] })
 })
 
-test('a mount beneath is never walked through, also when it was tracked through a link', async () => {
+test('a removal never goes through a mount, even if the path was tracked through a link', async () => {
   const { world, outside } = here
   const victim = outside('victim/precious')
   mkdirSync(join(world.tmp, 'real/dir/m'), { recursive: true })
@@ -132,7 +132,7 @@ test('a mount beneath is never walked through, also when it was tracked through 
   expect(existsSync(victim)).toBe(true)
 })
 
-test('the directory that a tracked path was in keeps its mode, also if it cannot be listed', async () => {
+test('the parent of a tracked path keeps its mode, even if it cannot be listed', async () => {
   const { world } = here
   const program = `
     import { createScratch } from ${JSON.stringify(join(import.meta.dirname, '../../dist/index.js'))}
@@ -144,7 +144,7 @@ test('the directory that a tracked path was in keeps its mode, also if it cannot
     chmodSync('parent', 0o311)
     const { failures } = scratch.remove()
     console.log(JSON.stringify([failures, existsSync('parent/file'), statSync('parent').mode & 0o777]))`
-  // As a user who can be refused: root never is.
+  // As an ordinary user, because root has every permission.
   const as = isRoot ? { uid: 65534, gid: 65534 } : {}
   chmodSync(world.tmp, 0o777)
   const { stdout } = await world.start(process.execPath, ['--input-type=module', '-e', program], {
@@ -154,7 +154,7 @@ test('the directory that a tracked path was in keeps its mode, also if it cannot
   expect(JSON.parse(stdout)).toEqual([[], false, 0o311])
 })
 
-test('what is tracked after a line was cut off by a full disk is on record', () => {
+test('a path tracked after a full disk has torn a line is on record', () => {
   const { world, scratch, outside } = here
   const [one, two] = [outside('one'), outside('two')]
   const record = join(world.root, 'tracked', scratch.requestId)
@@ -166,14 +166,14 @@ test('what is tracked after a line was cut off by a full disk is on record', () 
   expect([owners.length, tracked.map(({ path }) => path)]).toEqual([1, [one, two]])
 })
 
-test('a scratch that is gone tracks nothing more', () => {
+test('a removed scratch refuses to track paths', () => {
   const { world, scratch, outside } = here
   scratch.remove()
   expect(() => scratch.context('late').track(outside('late'))).toThrow('gone')
   expect(readdirSync(world.root)).not.toContain('tracked')
 })
 
-test('no text breaks the reader of a record, and only whole, absolute paths come out', () => {
+test('any record can be parsed, and yields only whole, absolute paths', () => {
   const line = fc.oneof(
     fc.string(),
     fc.json(),

@@ -1,7 +1,7 @@
 import { lstatSync, readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { keptScratches } from '../scratch/owner.ts'
-import { gatherFacts } from './entry-facts.ts'
+import { gatherFacts } from './gather-facts.ts'
 import type { SweptDirectory } from './swept-directories.ts'
 import { decideFate, type EntryFacts, type KeepReason, type SweepVerdict, unprovenAgeMs } from './verdict.ts'
 

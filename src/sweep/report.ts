@@ -5,7 +5,7 @@ import type { EntryFacts, KeepReason, RemoveReason } from './verdict.ts'
 export const sweepScopes = ['scratch', 'outputs', 'trash', 'sessions', 'all'] as const
 export type SweepScope = (typeof sweepScopes)[number]
 
-/** What a sweep removed, and what it left. */
+/** The result of a sweep: removed and kept entries, and failures. */
 export interface SweepReport {
   removed: { path: string; type: EntryFacts['type']; bytes: number; reason: RemoveReason }[]
   kept: { path: string; reason: KeepReason }[]

@@ -80,7 +80,7 @@ test('an owner is alive while any of its threads runs; killed, it is dead before
   const parent = world.start('sh', ['-c', 'sleep 300 & echo $!; exec sleep 301'])
   await until('the child has a pid', () => parent.output().stdout.endsWith('\n'))
   const childPid = Number(parent.output().stdout)
-  await until('nobody is left who would wait', () =>
+  await until('the shell has become a sleep, which never waits for children', () =>
     readFileSync(`/proc/${parent.pid}/comm`, 'utf8').startsWith('sleep'),
   )
   const unreaped = plant(world, identify(childPid))

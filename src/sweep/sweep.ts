@@ -12,7 +12,7 @@ import { keepIfTooYoung } from './verdict.ts'
 
 export interface SweepOptions {
   root?: ScratchRoot
-  /** What to sweep: everything that dead runs leave (`all`), or a part of it. */
+  /** The part to sweep. By default everything that dead runs leave (`all`). */
   scope?: SweepScope
   /** Removes only what has not changed for this many milliseconds. Never makes anything else removable. */
   olderThanMs?: number

@@ -1,12 +1,12 @@
 import type { Liveness } from '../base/process/liveness.ts'
 import type { Keep } from '../scratch/owner.ts'
 
-/** What the sweep knows about one entry. `gatherFacts` collects it, `decideFate` decides on it. */
+/** The facts about one entry. `gatherFacts` collects them, `decideFate` decides on them. */
 export interface EntryFacts {
   kind: 'scratch' | 'staging' | 'output' | 'trash' | 'tracked' | 'session' | 'other'
   /** The file type, from lstat. */
   type: 'directory' | 'symlink' | 'file'
-  /** Whether the entry belongs to the user who sweeps. */
+  /** Whether the entry belongs to the sweeping user. */
   sameUser: boolean
   /** Last change of the entry itself, in milliseconds since the epoch. */
   changedAt: number

@@ -48,7 +48,7 @@ export class TestProject extends World {
     return { code, printed: `${stdout}\n${stderr}` }
   }
 
-  /** What runs have left, except kept files. */
+  /** The files that runs have left, except kept ones. */
   remains(): string[] {
     return [...this.leftovers(), ...readdirSync(this.#tmpdir)]
   }

@@ -2,7 +2,7 @@ import type { Sample } from './sample.ts'
 
 const dayMs = 86_400_000
 
-/** What was created and removed over a stretch of the history. */
+/** Scratches created and removed, and bytes freed, over a stretch of the history. */
 export interface Activity {
   samples: number
   /** Times of the first and the last sample, in milliseconds since the epoch. */

@@ -87,7 +87,7 @@ export function readHistory(since: number, now: number, points: number): History
   }
 }
 
-/** Keeps the history small however often somebody watches, or sweeps an empty root. */
+/** Keeps the history small, however often a user watches, or sweeps an empty root. */
 const atMostEveryMs = 60_000
 
 /**

@@ -1,7 +1,7 @@
 import { isCount, parseObject } from '../../base/text/fields.ts'
 import { type EntryTotals, type MeasuredEntry, sumEntries } from './entry.ts'
 
-/** One line of the history: what was there at one moment, and what was removed since the line before. */
+/** One line of the history: the counts at one moment, and what a sweep removed just before. */
 export interface Sample extends Omit<EntryTotals, 'entries'> {
   schema_version: 1
   /** Milliseconds since the epoch. */
@@ -20,7 +20,7 @@ export interface Sample extends Omit<EntryTotals, 'entries'> {
 
 export type Sampler = 'sweep' | 'watch'
 
-/** What a sweep did just before its sample. */
+/** The result of a sweep just before its sample. */
 export interface Swept {
   /** Scratches removed. */
   swept: number

@@ -1,6 +1,6 @@
 import { StintError } from '../../base/errors/stint-error.ts'
 
-/** What a timer starts, and how often. */
+/** The command that a timer starts, and its interval in milliseconds. */
 export interface TimerJob {
   /** An absolute path: cron and systemd search another PATH. */
   program: string

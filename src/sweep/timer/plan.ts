@@ -11,7 +11,7 @@ import {
   timerUnit,
 } from './systemd-units.ts'
 
-/** What the system offers, and what of it stint has already set up. */
+/** The tools of the system, and the timer that stint has set up with them. */
 export interface TimerState {
   /** Whether `systemctl --user` works. */
   systemd: boolean

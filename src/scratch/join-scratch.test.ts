@@ -10,11 +10,11 @@ import {
 import { basename, dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { World } from '../../test/support/world.ts'
-import { joinScratch } from './join.ts'
+import { joinScratch } from './join-scratch.ts'
 import { openRoot } from './root.ts'
 import { createScratch } from './scratch.ts'
 
-test('many parts of one scratch have names, files and kept files of their own', async () => {
+test('processes that join one scratch have separate contexts, files and kept files', async () => {
   await using world = new World()
   const root = openRoot(world.env)
   using scratch = createScratch({ root })
@@ -30,7 +30,7 @@ test('many parts of one scratch have names, files and kept files of their own', 
   expect(kept.every((path) => readdirSync(path).includes('x') && path.startsWith(root.out))).toBe(true)
 })
 
-test('cleaning one part leaves the others and the scratch; the scratch takes all along', async () => {
+test('cleaning one part leaves the others; removing the scratch removes all', async () => {
   await using world = new World()
   const scratch = createScratch({ root: openRoot(world.env) })
   const [one, two] = [joinScratch(scratch.path), joinScratch(scratch.path)]
@@ -41,14 +41,14 @@ test('cleaning one part leaves the others and the scratch; the scratch takes all
   expect(world.leftovers()).toEqual([])
 })
 
-test('a part that nobody uses makes nothing', async () => {
+test('an unused part makes no directory', async () => {
   await using world = new World()
   using scratch = createScratch({ root: openRoot(world.env) })
   joinScratch(scratch.path)?.context('unused').clean()
   expect(readdirSync(scratch.path)).toEqual(['.stint'])
 })
 
-test('what is no scratch of a living owner is not joined', async () => {
+test('only a scratch with a living owner can be joined', async () => {
   await using world = new World()
   const root = openRoot(world.env)
   const dead = await world.start(process.execPath, [
