@@ -4,12 +4,20 @@
  * @module stint
  */
 export type { AuditRecord, UnsettledAct } from './session/audit-record.ts'
-export { acquireLease, acquireLeaseSync, type Lease } from './lease/lease.ts'
-export type { LeaseOptions } from './lease/lease-request.ts'
-export type { ClaimMode } from './lease/claim.ts'
-export { memoryRegister } from './lease/memory-register.ts'
-export type { RegisterEntry, Now, Register, Steps } from './lease/register.ts'
-export { findWorkspace, type Workspace } from './lease/workspace.ts'
+export {
+  acquireLease,
+  acquireLeaseSync,
+  type ClaimMode,
+  findWorkspace,
+  type Lease,
+  type LeaseOptions,
+  memoryRegister,
+  type Now,
+  type Register,
+  type RegisterEntry,
+  type Steps,
+  type Workspace,
+} from './lease/index.ts'
 export { type Clock, systemClock } from './base/process/clock.ts'
 export { formatDuration, parseDuration } from './base/text/duration.ts'
 export { type ErrorCode, type ErrorEntry, errorTable } from './base/errors/error-table.ts'

@@ -11,7 +11,7 @@ import {
   isInForce,
   type Observation,
   remainingMs,
-  sameProcess,
+  isSameProcess,
   withCall,
 } from '../lease/index.ts'
 import type { Identity } from '../base/process/liveness.ts'
@@ -90,7 +90,7 @@ export function endCall(
 }
 
 const own = (holders: readonly ClaimHolder[], agent: Identity | null): ClaimHolder | undefined =>
-  holders.find((holder) => agent !== null && sameProcess(holder, agent))
+  holders.find((holder) => agent !== null && isSameProcess(holder, agent))
 
 /** The id of the call that stands for background work. */
 const backgroundCall = 'background'
@@ -120,7 +120,7 @@ export function leaveClaim(
 ): Decision<{ released: boolean }> {
   const holders = claims.claims.find((claim) => claim.session_id === sessionId)?.holders ?? []
   const ours = holders.filter(
-    (holder) => holder.calls.length > 0 || (agent !== null && sameProcess(holder, agent)),
+    (holder) => holder.calls.length > 0 || (agent !== null && isSameProcess(holder, agent)),
   )
   return decideRelease(claims, { sessionId, holders: holders.length === 0 ? undefined : ours })
 }
@@ -174,6 +174,6 @@ export function takeOverRenamed(
 function renamed({ claims }: ClaimsRecord, { sessionId, agent }: Party): Claim | undefined {
   if (agent === null || claims.some((claim) => claim.session_id === sessionId)) return undefined
   return claims.find(
-    (claim) => isBeingRenamed(claim) && claim.holders.some((holder) => sameProcess(holder, agent)),
+    (claim) => isBeingRenamed(claim) && claim.holders.some((holder) => isSameProcess(holder, agent)),
   )
 }

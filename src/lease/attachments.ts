@@ -8,7 +8,7 @@ import type { Now } from './register.ts'
 
 /** A file beside the links that holds everything after the first line of a text. */
 export interface Attachment {
-  /** `<where>-<pid>-<start>-<token>-<count>`, after its writer. Only its writer links to it, and it never changes. */
+  /** `<where>-<pid>-<start>-<token>-<count>`: only its writer links to it, and it never changes. */
   name: string
   rest: string
   /** The target of a link to it: `@<name> <first line>`. */
@@ -27,7 +27,7 @@ export interface KeyFiles {
 /** The largest file that the reader accepts. */
 const maxBytes = 1 << 20
 
-/** ext4 keeps a link target of up to this many bytes in the inode, without a block; XFS and btrfs take more. */
+/** ext4 keeps a target of up to this many bytes in the inode, without a block; XFS and btrfs take more. */
 const inodeBytes = 59
 
 /** An attachment whose writer cannot be seen from here is removed when it is this old. */
@@ -51,13 +51,13 @@ export function splitText(text: string): { firstLine: string; rest: string } {
 }
 
 /**
- * The attachments of one register. They serve texts that are too long for a link, and texts of which only the first line
- * changes: then the new link is short enough for the inode. On ext4 without a journal, where a block costs most, that
- * makes repeated leases four times as fast.
+ * The attachments of one register. They serve texts that are too long for a link, and texts of which only the
+ * first line changes: then the new link is short enough for the inode. On ext4 without a journal, where a
+ * block costs most, that makes repeated leases four times as fast.
  */
 export class Attachments {
   readonly #files: KeyFiles
-  /** Worker threads and other copies of this library have the same pid: the token tells their registers apart. */
+  /** Tells registers of one process apart: those of worker threads and other copies of this library. */
   readonly #token = ulid().slice(-4).toLowerCase()
   /** The attachment that this register last wrote for each key. */
   readonly #current = new Map<string, { name: string; rest: string }>()
@@ -105,7 +105,7 @@ export class Attachments {
     return rest === undefined ? '' : firstLine + rest
   }
 
-  /** Writes an attachment again if a user has deleted it, perhaps with its directory, since it was linked to. */
+  /** Writes an attachment again if a user deleted it, perhaps with its directory, before it was linked to. */
   *restore(key: string, { name, rest }: Attachment, names: readonly string[]): FileSteps<void> {
     if (names.includes(name)) return
     try {
@@ -117,8 +117,8 @@ export class Attachments {
   }
 
   /**
-   * Removes the attachments that no link names and no writer will name any more. `isAlone`: no other swap of this
-   * register is under way, which could be about to link to one.
+   * Removes the attachments that no link names and no writer will name any more. `isAlone`: no other swap of
+   * this register is under way, which could be about to link to one.
    */
   *removeUnused(key: string, names: readonly string[], isAlone: boolean): FileSteps<void> {
     const abandoned: string[] = []

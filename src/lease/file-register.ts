@@ -17,20 +17,21 @@ export type FileStep =
 
 export type FileSteps<Result> = Steps<FileStep, Result>
 
-/** The longest text that is tried as the target of a link. A file system that takes less answers ENAMETOOLONG. */
+/** The longest text that is tried as a link's target. A file system that takes less says ENAMETOOLONG. */
 const maxLinkBytes = 4000
 
 /** Unused attachments are removed at every epoch that this number divides. */
 const removeAttachmentsEvery = 8
 
 /**
- * A register in plain files. Epoch N of a key is a symlink `<directory>/<key>/<N>` whose target is the text. One
- * exclusive create publishes it whole, and `ls -l` shows it. A text that is too long, or of which only the first line
- * changes, may keep its rest in a file beside the link: see `Attachments`.
+ * A register in plain files. Epoch N of a key is a symlink `<directory>/<key>/<N>` whose target is the text.
+ * One exclusive create publishes it whole, and `ls -l` shows it. A text that is too long, or of which only
+ * the first line changes, may keep its rest in a file beside the link: see `Attachments`.
  *
- * The highest epoch is the current one, and is never deleted. Older ones are (`compact`), so a slow writer can create a
- * number again that has come and gone. Therefore a swap has won only if a listing after the create shows its epoch on
- * top, and a read lists again after reading: it could otherwise return such a late epoch.
+ * The highest epoch is the current one, and is never deleted. Older ones are (`compact`), so a slow writer
+ * can create a number again that has come and gone. Therefore a swap has won only if a listing after the
+ * create shows its epoch on top, and a read lists again after reading: it could otherwise return such a late
+ * epoch.
  *
  * @param keptEpochs how many epochs of a key remain when a new one is written
  */
@@ -44,17 +45,7 @@ export function fileRegister(directory: string, keptEpochs = 4): Register<FileSt
   const useAttachments = (): Attachments =>
     (attachments ??= new Attachments({ pathOf, readTargets, create, unlink }))
 
-  /** The names in the directory of a key; none if it does not exist. */
   const list = (key: string): FileSteps<string[]> => listDirectory(`${directory}/${key}`)
-
-  function* listDirectory(path: string): FileSteps<string[]> {
-    try {
-      return (yield { call: 'list', path }) as string[]
-    } catch (error) {
-      if (errorCode(error) === 'ENOENT') return []
-      throw error
-    }
-  }
 
   function* read(key: string, known?: RegisterEntry): FileSteps<RegisterEntry> {
     if (known !== undefined && known.epoch > 0 && (yield* isCurrent(key, known))) return known
@@ -67,16 +58,16 @@ export function fileRegister(directory: string, keptEpochs = 4): Register<FileSt
   }
 
   /**
-   * Whether a known entry is still the newest, without a listing. Epochs are deleted oldest first and no text is written
-   * twice: while the known epoch exists, its successor cannot have come and gone. So if the successor is missing, and
-   * the known epoch is there after that look, it was on top at that moment.
+   * Whether a known entry is still the newest, without a listing. Epochs are deleted oldest first and no text
+   * is written twice: while the known epoch exists, its successor cannot have come and gone. So if the
+   * successor is missing, and the known epoch is there after that look, it was on top at that moment.
    */
   function* isCurrent(key: string, { epoch, text }: RegisterEntry): FileSteps<boolean> {
     if ((yield { call: 'exists', path: pathOf(key, epoch + 1) }) as boolean) return false
     return (yield* readEpoch(key, epoch)) === text
   }
 
-  /** Undefined if the epoch was deleted; an empty text if it is not a symlink or its attachment is missing. */
+  /** Undefined if the epoch was deleted; empty if it is not a symlink or its attachment is missing. */
   function* readEpoch(key: string, epoch: number): FileSteps<string | undefined> {
     const target = yield* readTarget(key, epoch)
     return target?.startsWith('@') ? yield* useAttachments().read(key, target) : target
@@ -84,7 +75,7 @@ export function fileRegister(directory: string, keptEpochs = 4): Register<FileSt
 
   function* swap(key: string, expectedEpoch: number, text: string): FileSteps<number | undefined> {
     const epoch = expectedEpoch + 1
-    // A name with more digits is not taken for an epoch: no read would find it, and the swap would repeat for ever.
+    // No read takes a name with more digits for an epoch, so the swap would be repeated for ever.
     if (epochOf(String(epoch)) !== epoch)
       throw new StintError('HOME_UNSAFE', `${directory}/${key}/${expectedEpoch} was not written by stint`, {
         hint: 'Remove it.',
@@ -107,8 +98,7 @@ export function fileRegister(directory: string, keptEpochs = 4): Register<FileSt
     epoch: number,
     text: string,
   ): FileSteps<{ created: boolean; attachment?: Attachment }> {
-    const end = text.indexOf('\n')
-    const rest = end < 0 ? undefined : text.slice(end)
+    const [rest] = /\n.*/s.exec(text) ?? []
     const isRepeated = rest !== undefined && lastRests.get(key) === rest
     if (rest !== undefined) lastRests.set(key, rest)
     if (fitsLink(text) && !(isRepeated && useAttachments().isWorthwhile(text))) {
@@ -143,7 +133,7 @@ export function fileRegister(directory: string, keptEpochs = 4): Register<FileSt
     }
   }
 
-  /** Deletes what is no longer needed. A failure must not fail the swap, which has happened: the next writer retries. */
+  /** Deletes old files. A failure must not fail the swap, which has happened: the next writer retries. */
   function* tidyUp(key: string, names: string[], epoch: number): FileSteps<void> {
     try {
       yield* compact(key, names)
@@ -160,15 +150,8 @@ export function fileRegister(directory: string, keptEpochs = 4): Register<FileSt
   }
 
   /** The target of a link; undefined if it is missing, empty if the path is not a symlink. */
-  function* readTarget(key: string, name: number | string): FileSteps<string | undefined> {
-    try {
-      return (yield { call: 'readlink', path: pathOf(key, name) }) as string
-    } catch (error) {
-      if (errorCode(error) === 'ENOENT') return undefined
-      if (errorCode(error) === 'EINVAL') return ''
-      throw error
-    }
-  }
+  const readTarget = (key: string, name: number | string): FileSteps<string | undefined> =>
+    tryStep({ call: 'readlink', path: pathOf(key, name) }, { ENOENT: undefined, EINVAL: '' })
 
   /** The targets of all epochs of a key. */
   function* readTargets(key: string): FileSteps<string[]> {
@@ -180,14 +163,9 @@ export function fileRegister(directory: string, keptEpochs = 4): Register<FileSt
     return targets
   }
 
-  function* unlink(key: string, name: number | string): FileSteps<void> {
-    try {
-      yield { call: 'unlink', path: pathOf(key, name) }
-    } catch (error) {
-      // A directory with the name of an epoch is not stint's: it stays.
-      if (!['ENOENT', 'EISDIR'].includes(errorCode(error) ?? '')) throw error
-    }
-  }
+  /** Deletes a name; a directory is not stint's, and stays. */
+  const unlink = (key: string, name: number | string): FileSteps<void> =>
+    tryStep({ call: 'unlink', path: pathOf(key, name) }, { ENOENT: undefined, EISDIR: undefined })
 
   return {
     read,
@@ -210,6 +188,20 @@ export function fileRegister(directory: string, keptEpochs = 4): Register<FileSt
     },
   }
 }
+
+/** Yields a step; an error with one of these codes becomes the result that stands beside it. */
+function* tryStep<Result>(step: FileStep, results: Record<string, Result>): FileSteps<Result> {
+  try {
+    return (yield step) as Result
+  } catch (error) {
+    const code = errorCode(error) ?? ''
+    if (code in results) return results[code] as Result
+    throw error
+  }
+}
+
+/** The names in a directory; none if it does not exist. */
+const listDirectory = (path: string): FileSteps<string[]> => tryStep({ call: 'list', path }, { ENOENT: [] })
 
 /** An empty target is invalid, and a leading `@` marks an attachment. */
 const fitsLink = (text: string): boolean =>
@@ -278,7 +270,7 @@ function readClocks(): Now {
 
 const homeRegisters = new Map<string, Register<FileStep>>()
 
-/** The register of this user's leases, `$STINT_HOME/locks`: one per home and process, as it caches what it has read. */
+/** The register of this user's leases, `$STINT_HOME/locks`: one per home and process, as it has caches. */
 export function homeRegister(env: NodeJS.ProcessEnv = process.env): Register<FileStep> {
   const given = env.STINT_HOME || ''
   const register = homeRegisters.get(given) ?? openHomeRegister(stintHome(env))

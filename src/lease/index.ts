@@ -1,6 +1,4 @@
-/**
- * The door of leases: claims on workspaces and resources, kept in a register.
- */
+/** The door of leases: claims on workspaces and resources, kept in a register. */
 export { type AllClaims, allClaims, type ClaimedTarget, forEachClaimedSync } from './all-claims.ts'
 export {
   type Claim,
@@ -8,19 +6,33 @@ export {
   type ClaimMode,
   type ClaimsRecord,
   defaultTtlMs,
+  isSameProcess,
   maxTtlMs,
-  sameProcess,
   wholeWorkspace,
-} from './claim.ts'
+} from './claim-record.ts'
+export {
+  ageOf,
+  claimLiveness,
+  claimStatus,
+  isInForce,
+  type Observation,
+  remainingMs,
+} from './claim-status.ts'
 export { fileRegister, homeRegister } from './file-register.ts'
-export { blockReason } from './injected-io-lock.ts'
 export { acquireLease, acquireLeaseSync, type Lease } from './lease.ts'
-export type { LeaseOptions } from './lease-request.ts'
-export { type LeaseTarget, targetKind } from './lease-target.ts'
-export { claimLiveness } from './lock-held-error.ts'
-export { memoryRegister } from './memory-register.ts'
+export type { LeaseOptions } from './lease-options.ts'
+export {
+  claimPaths,
+  computeWorkspaceHash,
+  findWorkspace,
+  type LeaseTarget,
+  targetKind,
+  type Workspace,
+} from './lease-target.ts'
+export { blockReason } from './lock-held-error.ts'
 export {
   asyncRegister,
+  memoryRegister,
   type Now,
   type Register,
   type RegisterEntry,
@@ -37,7 +49,4 @@ export {
   decideRelease,
   withCall,
 } from './rules.ts'
-export { ageOf, claimStatus, isInForce, type Observation, remainingMs } from './staleness.ts'
-export type { Decide } from './stored-claims.ts'
-export { claimPaths, computeWorkspaceHash, findWorkspace, type Workspace } from './workspace.ts'
 export { WorkspaceClaims } from './workspace-claims.ts'

@@ -1,24 +1,21 @@
 /**
- * A lock of one record and one holder: pure functions with the I/O injected. They decide by the same rules as
- * leases do. But reading and writing are two steps, so two callers that read before either writes both get the lock.
+ * A lock of one record and one holder, as pure functions with injected I/O. They decide by the rules of
+ * leases, but read and write in two steps: two callers that both read before either writes both get the lock.
  * Use `acquireLease` wherever you can.
  *
  * @module stint/lock
  */
-import { type ClaimsRecord, defaultTtlMs, noClaims } from './claim.ts'
-import { parseClaims } from './claims-text.ts'
-import {
-  decideAcquire as acquireClaim,
-  decideRefresh as refreshClaim,
-  decideRelease as releaseClaim,
-} from './rules.ts'
-import type { Observation } from './staleness.ts'
+import { type ClaimsRecord, defaultTtlMs, noClaims, parseClaimsRecord } from './claim-record.ts'
+import type { Observation } from './claim-status.ts'
+import { blockReason } from './lock-held-error.ts'
+import { decideAcquire, decideRefresh, decideRelease } from './rules.ts'
 
-export { computeWorkspaceHash } from './workspace.ts'
+export { computeWorkspaceHash } from './lease-target.ts'
+export { blockReason } from './lock-held-error.ts'
 
 /** The version of the lock record. */
 export const LOCK_SCHEMA_VERSION = 1
-/** How long a lock lasts without a refresh: 5 minutes. */
+/** How long a lock lasts without a refresh: 5 minutes, in milliseconds. */
 export const LOCK_DEFAULT_TTL_MS = defaultTtlMs
 
 export interface LockRecord {
@@ -42,45 +39,40 @@ interface Reads {
   readLock: () => LockRecord | null | undefined
 }
 
-/** Takes a free, stale or own lock; refuses a fresh one of another session. */
+/** Takes a lock that is free, stale or the session's own; refuses a fresh lock of another session. */
 export function acquire(
   args: Reads & { pid: number; now: number; writeLock: (record: LockRecord) => void; ttlMs?: number },
 ): AcquireResult {
   const { sessionId, pid, now, ttlMs = LOCK_DEFAULT_TTL_MS } = args
   const existing = args.readLock()
   const request = { sessionId, holder: null, paths: ['**'], mode: 'exclusive' as const, ttlMs }
-  const { answer } = acquireClaim(claimsOf(existing), request, witnessAt(now), 1)
-  if (!answer.granted) return { acquired: false, holder: holderOf(existing) }
-  const record = {
-    schema_version: LOCK_SCHEMA_VERSION,
-    session_id: sessionId,
-    pid,
-    acquired_at: now,
-    ttl_ms: ttlMs,
-  }
+  const { answer } = decideAcquire(toClaims(existing), request, observationAt(now), 1)
+  if (!answer.granted) return { acquired: false, holder: existing ? holderOf(existing) : undefined }
+  const schema_version = LOCK_SCHEMA_VERSION
+  const record = { schema_version, session_id: sessionId, pid, acquired_at: now, ttl_ms: ttlMs }
   args.writeLock(record)
-  return { acquired: true, holder: { session_id: sessionId, pid, acquired_at: now } }
+  return { acquired: true, holder: holderOf(record) }
 }
 
-/** Makes our lock last its time again; another's is left alone. */
+/** Restarts the time of the session's own lock; leaves the lock of another session alone. */
 export function refresh(
   args: Reads & { now: number; writeLock: (record: LockRecord) => void; ttlMs?: number },
 ): { refreshed: boolean } {
   const existing = args.readLock()
-  const { answer } = refreshClaim(claimsOf(existing), { sessionId: args.sessionId }, witnessAt(args.now))
+  const { answer } = decideRefresh(toClaims(existing), { sessionId: args.sessionId }, observationAt(args.now))
   if (answer.claim === undefined || !existing) return { refreshed: false }
   const { ttlMs: ttl_ms = LOCK_DEFAULT_TTL_MS, now: acquired_at } = args
   args.writeLock({ ...existing, schema_version: LOCK_SCHEMA_VERSION, acquired_at, ttl_ms })
   return { refreshed: true }
 }
 
-/** Deletes our lock; another's is left alone. */
+/** Deletes the session's own lock; leaves the lock of another session alone. */
 export function release(args: Reads & { deleteLock: () => void }): void {
-  if (releaseClaim(claimsOf(args.readLock()), { sessionId: args.sessionId }).answer.released)
-    args.deleteLock()
+  const { answer } = decideRelease(toClaims(args.readLock()), { sessionId: args.sessionId })
+  if (answer.released) args.deleteLock()
 }
 
-/** What a hook makes of it: blocks only what another session holds, never because something of ours is missing. */
+/** Decides for a hook: blocks only while another session holds the lock, never for want of a result. */
 export function decide(
   result: AcquireResult | null | undefined,
   sessionId: string,
@@ -91,21 +83,18 @@ export function decide(
   return { block: true, reason: blockReason(holder.session_id, holder.pid) }
 }
 
-/** What a session that is blocked reads first. */
-export const blockReason = (sessionId: string, pid: number | null): string =>
-  `parallel session lock held by ${sessionId} (pid ${pid ?? '-'}) — wait or close that session first`
-
-/** A lock record as the claims of a workspace: none if it makes no sense. */
-function claimsOf(record: LockRecord | null | undefined): ClaimsRecord {
+/** A lock record as the claims of a workspace; without claims if it is invalid. */
+function toClaims(record: LockRecord | null | undefined): ClaimsRecord {
   const claims = [{ ...record, pid: null, detached: true, paths: ['**'] }]
-  return parseClaims(JSON.stringify({ ...noClaims(''), claims }), '') ?? noClaims('')
+  return parseClaimsRecord(JSON.stringify({ ...noClaims(''), claims }), '') ?? noClaims('')
 }
 
-const holderOf = (record: LockRecord | null | undefined): LockHolder | undefined =>
-  record ? { session_id: record.session_id, pid: record.pid, acquired_at: record.acquired_at } : undefined
+const holderOf = ({ session_id, pid, acquired_at }: LockRecord): LockHolder => {
+  return { session_id, pid, acquired_at }
+}
 
-/** Its records know the wall clock and no process. */
-const witnessAt = (now: number): Observation => ({
+/** Lock records contain a wall time only, and no process whose liveness could be checked. */
+const observationAt = (now: number): Observation => ({
   now: { wall: now, mono: 0, clock: 'wall' },
   liveness: () => 'unknown',
 })

@@ -1,18 +1,40 @@
-import { StintError } from '../base/errors/stint-error.ts'
+import { lstatSync, realpathSync, type Stats, statSync } from 'node:fs'
+import { basename, dirname, join, relative, resolve, sep } from 'node:path'
+import { errorCode, StintError } from '../base/errors/stint-error.ts'
+import { readSmallFile } from '../base/fs/regular-file.ts'
+import { md5 } from '../base/text/md5.ts'
 import type { Register } from './register.ts'
-import { claimPaths, computeWorkspaceHash, findWorkspace, plainPath, type Workspace } from './workspace.ts'
 
-/** What a lease is on: a workspace, or anything else that has a name. */
-export interface LeaseTarget {
-  /** By which a register knows it. */
+/** The tree being edited: the git top level if there is one, else the directory; always its real path. */
+export interface Workspace {
+  path: string
+  /** First 12 hex digits of the MD5 of the path. */
   key: string
-  /** What the key stands for: a path, a repository, a resource's name. */
+}
+
+/** What a lease is on: a workspace, or a resource, which is anything else that has a name. */
+export interface LeaseTarget {
+  /** Names the target in a register. */
+  key: string
+  /** A workspace's path, or its repository where machines share it; or the name of a resource. */
   name: string
-  /** Where it is on this machine; a resource is nowhere. */
+  /** The workspace on this machine; a resource has no path. */
   path?: string
 }
 
-/** A resource's name: what all who use it agree on. It cannot be taken for a path. */
+/** Finds the workspace around a directory. */
+export function findWorkspace(directory: string = currentDirectory()): Workspace {
+  const path = gitTopLevel(realDirectory(directory))
+  return { path, key: computeWorkspaceHash(path) }
+}
+
+/** Whether a name is the key of a workspace or resource: the directory of locks may contain other files. */
+export const isWorkspaceKey = (name: string): boolean => /^[0-9a-f]{12}$/.test(name)
+
+/** First 12 hex digits of the MD5 of the path, which is not resolved. */
+export const computeWorkspaceHash = (path: string): string => md5(String(path || '')).slice(0, 12)
+
+/** The name of a resource cannot be mistaken for a path. */
 const resourcePattern = /^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,199}$/
 
 export function resourceTarget(name: string, { shared }: Pick<Register, 'shared'>): LeaseTarget {
@@ -22,11 +44,11 @@ export function resourceTarget(name: string, { shared }: Pick<Register, 'shared'
     })
   }
   const key = `resource:${name}`
-  // Where files keep it, a key is the name of a directory.
+  // In files, a key is the name of a directory.
   return { key: shared ? key : computeWorkspaceHash(key), name }
 }
 
-/** Kept where other machines see it, a workspace is what it is a clone of. */
+/** A register that machines share names a workspace after the repository that it is a clone of. */
 export function workspaceTarget(
   workspace: string | Workspace | undefined,
   { shared }: Pick<Register, 'shared'>,
@@ -35,7 +57,14 @@ export function workspaceTarget(
   return shared ? { path, ...shared.nameWorkspace(path) } : { path, key, name: path }
 }
 
-/** Paths in it, as claims name them. Between machines no case is told apart: to some of them it makes no difference. */
+/** Tells from a record whether its claims are on a workspace or a resource. */
+export const targetKind = ({ key, name }: Pick<LeaseTarget, 'key' | 'name'>): 'workspace' | 'resource' =>
+  key.startsWith('resource:') || key === computeWorkspaceHash(`resource:${name}`) ? 'resource' : 'workspace'
+
+/**
+ * Paths as a user gives them, in the form of claims. In a register that machines share they are in lower
+ * case, as some of the machines may not tell cases apart.
+ */
 export function pathsInTarget(
   { path, name }: LeaseTarget,
   { shared }: Pick<Register, 'shared'>,
@@ -44,9 +73,123 @@ export function pathsInTarget(
 ): string[] {
   if (path === undefined)
     throw new StintError('ARG_ERROR', `${name} is a resource: it has no paths`, { hint: 'Claim all of it.' })
-  return claimPaths(path, paths.map(plainPath), from, shared === undefined ? undefined : true)
+  return claimPaths(path, paths.map(withoutPattern), from, shared === undefined ? undefined : true)
 }
 
-/** Which of the two a record is about, from what a register has. */
-export const targetKind = (key: string, name: string): 'workspace' | 'resource' =>
-  key.startsWith('resource:') || key === computeWorkspaceHash(`resource:${name}`) ? 'resource' : 'workspace'
+/**
+ * Turns `src/**` into the directory `src`, which claims everything below it. Refuses other patterns: they
+ * would claim a file of that very name, and nothing else.
+ */
+function withoutPattern(path: string): string {
+  const plain = path.replace(/\/+$/, '').replace(/\/\*\*$/, '')
+  if (plain === '**' || !plain.includes('*')) return plain === '' ? path : plain
+  throw new StintError('NAME_INVALID', `${path} is a pattern: a claim is on files and directories`, {
+    hint: 'Claim the directory; everything below it is claimed with it.',
+  })
+}
+
+/**
+ * Paths in the form of claims: real, relative to the workspace, and in lower case if `fold` is set, by
+ * default where the file system does not tell cases apart. Relative paths start at `from`.
+ */
+export function claimPaths(
+  workspace: string,
+  paths: readonly string[],
+  from: string = currentDirectory(),
+  fold: boolean = paths.length > 0 && ignoresCase(workspace),
+): string[] {
+  return paths.map((path) => {
+    if (path === '**' || path === '') return '**'
+    const inside = relative(workspace, realAncestor(resolve(from, path)))
+    if (inside === '') return '**'
+    if (inside === '..' || inside.startsWith(`..${sep}`) || inside.includes('\0')) {
+      throw new StintError('NAME_INVALID', `${path} is not in the workspace ${workspace}`)
+    }
+    const name = inside.split(sep).join('/')
+    return fold ? name.toLowerCase() : name
+  })
+}
+
+function currentDirectory(): string {
+  try {
+    return process.cwd()
+  } catch (error) {
+    throw new StintError('NOT_FOUND', 'the current directory does not exist any more', {
+      cause: error,
+      hint: 'Change to a directory that exists, or name one with --workspace.',
+    })
+  }
+}
+
+function realDirectory(directory: string): string {
+  let path: string
+  try {
+    path = realpathSync.native(directory)
+  } catch (error) {
+    const reason = errorCode(error) ?? String(error)
+    throw new StintError('NOT_FOUND', `there is no directory ${directory}: ${reason}`, { cause: error })
+  }
+  if (lstatSync(path).isDirectory()) return path
+  throw new StintError('NOT_FOUND', `${directory} is not a directory`)
+}
+
+/** Looks for `.git` in the directory and those above it, without running git. */
+function gitTopLevel(start: string): string {
+  let submodule: string | undefined
+  for (let at = start; ; at = dirname(at)) {
+    const kind = gitKind(join(at, '.git'))
+    if (kind === 'alone') return at
+    if (kind === 'submodule') submodule ??= at
+    // A submodule outside its superproject is its own top level.
+    if (at === dirname(at)) return submodule ?? start
+  }
+}
+
+/** A submodule belongs to its superproject; a linked worktree, or any other `.git` file, stands alone. */
+function gitKind(git: string): 'alone' | 'submodule' | undefined {
+  const stat = statOf(git)
+  if (stat === undefined || stat.isDirectory()) return stat && 'alone'
+  const gitDirectory = /^gitdir: (.*)$/m.exec(readSmallFile(git) ?? '')?.[1]
+  if (gitDirectory === undefined) return undefined
+  return isOfSubmodule(gitDirectory.replaceAll('\\', '/')) ? 'submodule' : 'alone'
+}
+
+/**
+ * Git keeps a submodule in `modules` of its superproject, which may itself be a worktree; the directory of a
+ * worktree of a submodule has `worktrees` after `modules`.
+ */
+const isOfSubmodule = (gitDirectory: string): boolean =>
+  gitDirectory.includes('/modules/') &&
+  gitDirectory.lastIndexOf('/worktrees/') < gitDirectory.lastIndexOf('/modules/')
+
+/** Follows links, as `.git` may be one; undefined for a loop, and where this user may not look. */
+function statOf(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false })
+  } catch {
+    return undefined
+  }
+}
+
+/** The real path of the deepest ancestor that exists, with the rest appended: a file may not exist yet. */
+function realAncestor(path: string): string {
+  try {
+    return realpathSync.native(path)
+  } catch (error) {
+    const parent = dirname(path)
+    const errno = errorCode(error)
+    if (parent === path || (errno !== 'ENOENT' && errno !== 'ENOTDIR')) return path
+    return join(realAncestor(parent), basename(path))
+  }
+}
+
+/** Whether the directory is also found under its name in the other case. */
+function ignoresCase(directory: string): boolean {
+  const name = basename(directory)
+  const other = name === name.toLowerCase() ? name.toUpperCase() : name.toLowerCase()
+  if (other === name) return false
+  const [one, two] = [name, other].map((each) =>
+    lstatSync(join(dirname(directory), each), { throwIfNoEntry: false }),
+  )
+  return one !== undefined && one.ino === two?.ino && one.dev === two.dev
+}

@@ -1,9 +1,9 @@
-import { systemClock } from '../base/process/clock.ts'
-import { timerMs } from '../base/text/duration.ts'
-import type { Identity } from '../base/process/liveness.ts'
 import { StintError } from '../base/errors/stint-error.ts'
-import type { Claim, ClaimHolder } from './claim.ts'
-import { type LeaseOptions, prepareLease } from './lease-request.ts'
+import { systemClock } from '../base/process/clock.ts'
+import type { Identity } from '../base/process/liveness.ts'
+import { timerMs } from '../base/text/duration.ts'
+import type { Claim, ClaimHolder } from './claim-record.ts'
+import { type LeaseOptions, prepareLease } from './lease-options.ts'
 import { type AcquireRequest, type RefreshRequest, type ReleaseRequest, withHolder } from './rules.ts'
 import type { Changed } from './stored-claims.ts'
 import type { Granted, WorkspaceClaims } from './workspace-claims.ts'
@@ -12,7 +12,7 @@ import type { Granted, WorkspaceClaims } from './workspace-claims.ts'
  * Claims a workspace, or paths in it, and keeps the claim fresh until it is released.
  *
  * @example
- * await using lease = await acquireLease({ sessionId: 'ses_1', purpose: 'refactoring', wait: 10_000 })
+ * await using lease = await acquireLease({ sessionId: 'ses_1', purpose: 'refactoring', wait: '10s' })
  * lease.signal.addEventListener('abort', stopWriting)
  */
 export async function acquireLease(options: LeaseOptions): Promise<Lease> {
@@ -20,32 +20,34 @@ export async function acquireLease(options: LeaseOptions): Promise<Lease> {
   return new Lease(claims, request, await claims.acquire(request, { waitMs, signal: options.signal }))
 }
 
-/** Claims synchronously, blocking the process while it waits. */
+/** Claims a workspace, or paths in it, synchronously: `wait` blocks the process. */
 export function acquireLeaseSync(options: Omit<LeaseOptions, 'signal'>): Lease {
   const { claims, request, waitMs } = prepareLease(options)
   return new Lease(claims, request, claims.acquireSync(request, waitMs))
 }
 
-/** A claim that is held: see `acquireLease`. */
+/** A claim that this process holds: see `acquireLease`. */
 export class Lease {
   readonly sessionId: string
-  /** What is claimed: the path of a workspace, or its repository where machines share it; or the name of a resource. */
+  /** The path of the workspace, its repository where machines share it, or the name of the resource. */
   readonly workspace: string
   readonly workspaceKey: string
   readonly #claims: WorkspaceClaims
   readonly #holders: Identity[]
-  /** Made when somebody asks for the signal. */
-  #stop: AbortController | undefined
   readonly #timer: NodeJS.Timeout
   #claim: Claim
   #epoch: number
-  #refreshedAt: number
-  /** When it must be taken for lost, if no refresh succeeds before. */
+  /** When the last successful refresh began, on the monotonic clock. */
+  #refreshedAtMs: number
+  /** Declares the lease lost if no refresh succeeds in time. */
   #deadline: NodeJS.Timeout | undefined
-  #over = false
+  #isOver = false
   #lost: StintError | undefined
+  /** Exists once the signal was asked for. */
+  #controller: AbortController | undefined
   #unwatch: (() => void) | undefined
-  #turn: Promise<unknown> = Promise.resolve()
+  /** The last operation in the queue of `#inTurn`. */
+  #queue: Promise<unknown> = Promise.resolve()
 
   /** @internal */
   constructor(
@@ -60,11 +62,12 @@ export class Lease {
     this.#holders = request.holder === null ? [] : [request.holder]
     this.#claim = answer.claim
     this.#epoch = epoch
-    this.#refreshedAt = startedAtMs
-    this.#timer = this.#startTimer()
+    this.#refreshedAtMs = startedAtMs
+    // Unreferenced: the timer does not keep a process alive that has nothing else to do.
+    this.#timer = setInterval(() => void this.#keepFresh(), this.#refreshIntervalMs).unref()
   }
 
-  /** Higher than that of any earlier grant: what you write to can refuse a lower one. */
+  /** Higher than that of any earlier grant: the place you write to can refuse a lower one. */
   get fence(): number {
     return this.#claim.fence
   }
@@ -73,53 +76,59 @@ export class Lease {
     return this.#epoch
   }
 
-  /** Until when it lasts without a refresh. */
+  /** When the claim expires without another refresh, in milliseconds since the epoch. */
   get expiresAt(): number {
     return this.#claim.refreshed_at + this.#claim.ttl_ms
   }
 
-  /** Aborts when the lease is lost: stop writing then. Once asked for, it aborts as soon as the loss can be known. */
+  /** Aborts when the lease is lost: stop writing then. The first access starts to watch the register. */
   get signal(): AbortSignal {
-    if (!this.#over) this.#unwatch ??= this.#claims.watch(() => void this.#lookAgain())
-    this.#stop ??= new AbortController()
-    if (this.#lost !== undefined) this.#stop.abort(this.#lost)
-    return this.#stop.signal
+    if (!this.#isOver) this.#unwatch ??= this.#claims.watch(() => void this.#checkQuietly())
+    this.#controller ??= new AbortController()
+    if (this.#lost !== undefined) this.#controller.abort(this.#lost)
+    return this.#controller.signal
   }
 
-  /** False if the claim was lost. Never takes it back. */
+  /** Restarts the time to live; false if the claim was lost, which a refresh never takes back. */
   refresh(): Promise<boolean> {
-    return this.#inTurn(async () => this.#settle(await this.#claims.refresh(this.#refreshRequest())))
+    return this.#inTurn(async () => this.#update(await this.#claims.refresh(this.#refreshRequest())))
   }
 
   refreshSync(): boolean {
-    return !this.#over && this.#settle(this.#claims.refreshSync(this.#refreshRequest()))
+    return !this.#isOver && this.#update(this.#claims.refreshSync(this.#refreshRequest()))
   }
 
-  /** Is the claim still ours? Changes nothing. */
+  /** Whether this process still holds the claim. Changes nothing. */
   check(): Promise<boolean> {
-    return this.#inTurn(async () => this.#judge(await this.#claims.check(this.sessionId, this.fence)))
+    return this.#inTurn(
+      async () => (await this.#claims.check(this.sessionId, this.fence)) !== undefined || this.#lose(),
+    )
   }
 
   checkSync(): boolean {
-    return !this.#over && this.#judge(this.#claims.checkSync(this.sessionId, this.fence))
+    if (this.#isOver) return false
+    return this.#claims.checkSync(this.sessionId, this.fence) !== undefined || this.#lose()
   }
 
-  /** Lets another process hold this claim, too: it then stands while either of them lives. `release` gives it up for both. */
+  /** Adds a process as a holder: the claim stands while either lives. `release` gives it up for both. */
   join(holder: Identity): Promise<boolean> {
     return this.#inTurn(async () => {
-      const joined = this.#settle(await this.#claims.refresh(this.#refreshRequest(holder)))
+      const joined = this.#update(await this.#claims.refresh(this.#refreshRequest(holder)))
       if (joined) this.#holders.push(holder)
       return joined
     })
   }
 
-  /** Gives it up; false if there was nothing left to give up. If it fails, it can be tried again; it is not refreshed any more. */
+  /**
+   * Gives the claim up; false if there was nothing left to give up. After a failure it can be called again;
+   * meanwhile the claim is not refreshed.
+   */
   async release(): Promise<boolean> {
     if (!this.#end()) return false
     try {
       return (await this.#claims.release(this.#releaseRequest())).released
     } catch (error) {
-      this.#remain()
+      this.#isOver = false
       throw error
     }
   }
@@ -129,7 +138,7 @@ export class Lease {
     try {
       return this.#claims.releaseSync(this.#releaseRequest()).released
     } catch (error) {
-      this.#remain()
+      this.#isOver = false
       throw error
     }
   }
@@ -148,87 +157,70 @@ export class Lease {
     return { sessionId: this.sessionId, firstFence: this.#claim.first_fence, holders }
   }
 
-  /** One at a time: a refresh under way must not bring back what a check has just found lost. */
+  /** Runs one operation at a time: a refresh must not revive a lease that a check has just found lost. */
   #inTurn(operation: () => Promise<boolean>): Promise<boolean> {
-    const turn = this.#turn.then(() => !this.#over && operation())
-    this.#turn = turn.catch(() => {})
-    return turn
+    const result = this.#queue.then(() => !this.#isOver && operation())
+    this.#queue = result.catch(() => {})
+    return result
   }
 
-  #settle({ answer, epoch, startedAtMs }: Changed<{ claim?: Claim }>): boolean {
-    if (this.#over && answer.claim !== undefined) return this.#undo()
-    return answer.claim === undefined ? this.#lose() : this.#keep(answer.claim, epoch, startedAtMs)
-  }
-
-  /** It was given up while a refresh was under way. */
-  #undo(): false {
-    this.#claims.release(this.#releaseRequest()).catch(() => {})
-    return false
-  }
-
-  #keep(claim: Claim, epoch: number, at: number): true {
+  #update({ answer: { claim }, epoch, startedAtMs }: Changed<{ claim?: Claim }>): boolean {
+    if (claim === undefined) return this.#lose()
+    if (this.#isOver) {
+      // The lease was released while this refresh was under way, which wrote the claim again.
+      this.#claims.release(this.#releaseRequest()).catch(() => {})
+      return false
+    }
     this.#claim = claim
     this.#epoch = epoch
-    this.#refreshedAt = at
+    this.#refreshedAtMs = startedAtMs
     clearTimeout(this.#deadline)
     this.#deadline = undefined
     return true
-  }
-
-  #judge(claim: Claim | undefined): boolean {
-    return claim !== undefined || this.#lose()
   }
 
   #lose(): false {
     if (this.#end()) {
       const message = `the lease on ${this.workspace} was lost`
       this.#lost = new StintError('LOCK_LOST', message, { facts: { fence: this.fence } })
-      this.#stop?.abort(this.#lost)
+      this.#controller?.abort(this.#lost)
     }
     return false
   }
 
+  /** Stops refreshing and watching; false if that has happened before. */
   #end(): boolean {
-    const first = !this.#over
-    this.#over = true
+    const isFirst = !this.#isOver
+    this.#isOver = true
     clearInterval(this.#timer)
     clearTimeout(this.#deadline)
     this.#unwatch?.()
-    return first
+    return isFirst
   }
 
-  /** It could not be given up: whoever wants to can try again; else it ends by its time, as nobody refreshes it any more. */
-  #remain(): void {
-    this.#over = false
-  }
-
-  /** Three tries within its time; a process that has nothing else to do may end. */
-  #startTimer(): NodeJS.Timeout {
-    return setInterval(() => void this.#keepFresh(), this.#everyMs()).unref()
-  }
-
-  #everyMs(): number {
+  /** A third of the time to live. */
+  get #refreshIntervalMs(): number {
     return timerMs(Math.max(10, this.#claim.ttl_ms / 3))
   }
 
-  async #lookAgain(): Promise<void> {
+  async #checkQuietly(): Promise<void> {
     try {
       await this.check()
     } catch {
-      // The refresh will tell whether it matters.
+      // The next refresh reports a lasting failure.
     }
   }
 
-  /** A full disk, say, or a server that is away or does not answer. The claim lasts a while; then it must be taken for lost. */
+  /** A failed refresh (full disk, unreachable server) loses the lease only when its time is over. */
   async #keepFresh(): Promise<void> {
-    const left = (): number => this.#refreshedAt + this.#claim.ttl_ms - systemClock.mono()
-    // Who wakes up past its time may find that nobody has come.
-    const patienceMs = Math.max(left(), this.#everyMs())
+    const leftMs = (): number => this.#refreshedAtMs + this.#claim.ttl_ms - systemClock.mono()
+    // After a suspend the time may be over although no other session took the claim: still try one refresh.
+    const patienceMs = Math.max(leftMs(), this.#refreshIntervalMs)
     this.#deadline ??= setTimeout(() => this.#lose(), timerMs(patienceMs)).unref()
     try {
       await this.refresh()
     } catch {
-      if (left() < 0) this.#lose()
+      if (leftMs() < 0) this.#lose()
     }
   }
 }

@@ -1,40 +1,43 @@
+import { systemClock } from '../base/process/clock.ts'
+
 /**
- * A compare-and-swap register: the one thing a lease needs from whatever keeps it. Each key has one text, and each change
- * of it a higher number, its epoch.
+ * A compare-and-swap register: all that leases need from the medium that keeps them. Each key has one text,
+ * and each change gives it a higher number, its epoch.
  *
- * A driver writes its operations as generators that yield steps (file-system calls, queries) and carries each step out in `perform`, and, if
- * it can do so without waiting, in `performSync`. The same code then runs synchronously (hooks, exit handlers), asynchronously, and
- * under the test suite's explorer, which decides itself in which order the steps of several writers happen.
+ * A driver writes its operations as generators that yield steps (file-system calls, queries), and carries
+ * each step out in `perform` and, if it can without waiting, in `performSync`. The same code then runs
+ * synchronously (in hooks and exit handlers), asynchronously, and under the test suite's explorer, which
+ * orders the steps of several writers itself.
  */
 export interface Register<Step = unknown> {
-  /** If it is kept where other machines see it, too: as what all of them know a workspace, which has another path on each. */
+  /** Set if other machines share this register: names a workspace independently of its local path. */
   readonly shared?: { nameWorkspace: (path: string) => { key: string; name: string } }
   /**
-   * What the key holds now. It is the truth at some moment during the call. `known` is what an earlier read or swap has shown: if it is
-   * still that, a driver may save itself the trouble of making sure.
+   * Returns what the key holds at some moment during the call. `known` is the result of an earlier read or
+   * swap: a driver that can tell cheaply that it is still current may return it.
    */
   read(key: string, known?: RegisterEntry): Steps<Step, RegisterEntry>
   /**
-   * Replaces the text if the epoch is still the expected one; returns the new epoch. `undefined` means: lost, or won and already
-   * overtaken. Read again: what is found there is true, and a transition that is idempotent can simply be tried again. No two swaps may write
-   * the same text: by its text an epoch is known again.
+   * Replaces the text if the epoch is still the expected one; returns the new epoch. Undefined means that the
+   * swap was lost, or that it won and was overtaken: the caller reads again, and can repeat a change that is
+   * idempotent. No two swaps may write the same text, as a driver recognises an epoch by its text.
    */
   swap(key: string, expectedEpoch: number, text: string): Steps<Step, number | undefined>
-  /** When the newest text was written, in milliseconds since the epoch. Asked only for texts that make no sense. */
+  /** When the newest text was written, in milliseconds since the epoch. Asked if it cannot be parsed. */
   writtenAt(key: string): Steps<Step, number | undefined>
   /** All keys that were ever written. */
   keys(): Steps<Step, string[]>
-  /** The register's own clock: it decides expiry. `key`: what for; a driver may know it from a read of that key just now. */
+  /** The register's clock, which decides expiry. A driver may answer for `key` from a read just before. */
   now(key?: string): Steps<Step, Now>
   perform(step: Step): Promise<unknown>
   performSync?(step: Step): unknown
-  /** Where a person finds it. */
+  /** Where a person finds the entry: a path, or a table and key. */
   locate?(key: string, epoch: number): string
-  /** Calls back when the key may have changed; returns how to stop. Only ever a hint. */
+  /** Calls back when the key may have changed, but may miss changes; returns a function that stops it. */
   watch?(key: string, onChange: () => void): () => void
 }
 
-/** What a register holds for a key. Epoch 0 and no text: nothing was ever written. */
+/** What a register holds for a key. Epoch 0 without a text: nothing was ever written. */
 export interface RegisterEntry {
   epoch: number
   text: string | undefined
@@ -47,13 +50,13 @@ export interface Now {
   mono: number
   /** Names the monotonic clock: one boot of one machine. */
   clock: string
-  /** While this stays the same, nothing that was written can have been lost. By default this machine's boot. */
+  /** While this stays the same, nothing written can have been lost. By default this machine's boot. */
   era?: string
 }
 
 export type Steps<Step, Result> = Generator<Step, Result, unknown>
 
-/** Runs steps to their end without giving way. */
+/** Runs steps to their end without yielding to the event loop. */
 export function runSync<Step, Result>(register: Register<Step>, steps: Steps<Step, Result>): Result {
   if (register.performSync === undefined) throw new TypeError('this register has no synchronous form')
   let at = steps.next()
@@ -89,7 +92,7 @@ export async function runAsync<Step, Result>(
   return at.value
 }
 
-/** The operations of a register as synchronous functions. Throws a `TypeError` if the driver has no `performSync`. */
+/** The operations of a register as synchronous functions. Each throws if the driver has no `performSync`. */
 export const syncRegister = <Step>(register: Register<Step>) => ({
   read: (key: string, known?: RegisterEntry) => runSync(register, register.read(key, known)),
   swap: (key: string, expectedEpoch: number, text: string) =>
@@ -107,4 +110,40 @@ export const asyncRegister = <Step>(register: Register<Step>) => ({
   writtenAt: (key: string) => runAsync(register, register.writtenAt(key)),
   keys: () => runAsync(register, register.keys()),
   now: (key?: string) => runAsync(register, register.now(key)),
+})
+
+type MemoryStep = () => unknown
+
+/** A register in memory: for tests, and for leases between the parts of one program. */
+export function memoryRegister(now: () => Now = processNow): Register<MemoryStep> {
+  const entries = new Map<string, RegisterEntry & { writtenAt: number }>()
+
+  function* once<Result>(step: () => Result): Steps<MemoryStep, Result> {
+    return (yield step) as Result
+  }
+  const read = (key: string): RegisterEntry => {
+    const { epoch, text } = entries.get(key) ?? { epoch: 0, text: undefined }
+    return { epoch, text }
+  }
+
+  return {
+    read: (key) => once(() => read(key)),
+    swap: (key, expectedEpoch, text) =>
+      once(() => {
+        if (read(key).epoch !== expectedEpoch) return undefined
+        entries.set(key, { epoch: expectedEpoch + 1, text, writtenAt: now().wall })
+        return expectedEpoch + 1
+      }),
+    writtenAt: (key) => once(() => entries.get(key)?.writtenAt),
+    keys: () => once(() => [...entries.keys()]),
+    now: () => once(now),
+    perform: async (step) => step(),
+    performSync: (step) => step(),
+  }
+}
+
+const processNow = (): Now => ({
+  wall: systemClock.now(),
+  mono: systemClock.mono(),
+  clock: `process ${process.pid}`,
 })

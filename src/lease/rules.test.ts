@@ -13,10 +13,17 @@ import {
   wants,
 } from '../../test/support/claim-samples.ts'
 import type { Liveness } from '../base/process/liveness.ts'
-import { type ClaimsRecord, defaultBusyTtlMs } from './claim.ts'
-import { conflict } from './overlap.ts'
-import { decideAcquire, decideBreak, checkClaim, decideRefresh, decideRelease, withHolder } from './rules.ts'
-import { isInForce, type Observation } from './staleness.ts'
+import { type ClaimsRecord, defaultBusyTtlMs } from './claim-record.ts'
+import {
+  areInConflict,
+  decideAcquire,
+  decideBreak,
+  checkClaim,
+  decideRefresh,
+  decideRelease,
+  withHolder,
+} from './rules.ts'
+import { isInForce, type Observation } from './claim-status.ts'
 
 test('free: granted, with a fence', () => {
   expect(only(granted(empty, wants('a'), at(0), 7))).toMatchObject({
@@ -278,7 +285,7 @@ test("whatever happens, two standing claims never conflict, and nobody changes o
         }
         const standingNow = claims.claims.filter((claim) => isInForce(claim, observation()))
         for (const [i, one] of standingNow.entries()) {
-          for (const two of standingNow.slice(i + 1)) expect(conflict(one, two)).toBe(false)
+          for (const two of standingNow.slice(i + 1)) expect(areInConflict(one, two)).toBe(false)
         }
         expect(new Set(claims.claims.map(({ session_id }) => session_id)).size).toBe(claims.claims.length)
       }

@@ -1,36 +1,35 @@
 import type { Identity } from '../base/process/liveness.ts'
 import {
   type BrokenClaim,
-  type Call,
   type Claim,
+  type ClaimHolder,
   type ClaimMode,
   type ClaimsRecord,
   defaultBusyTtlMs,
-  type ClaimHolder,
-  sameProcess,
-} from './claim.ts'
-import { conflict, covers, union } from './overlap.ts'
-import { remainingMs, claimStatus, isInForce, type Observation } from './staleness.ts'
+  type HolderCall,
+  isSameProcess,
+} from './claim-record.ts'
+import { claimStatus, isInForce, type Observation, remainingMs } from './claim-status.ts'
 
-/** What a rule decides. The rules are pure functions over the claims, a request, the time and which processes live. */
+/** The outcome of a rule. The rules are pure functions of the record, a request and an observation. */
 export interface Decision<Answer> {
-  /** What is to be written; absent if nothing changes. */
+  /** The record to write; absent if nothing changes. */
   next?: ClaimsRecord
   answer: Answer
 }
 
 export interface AcquireRequest {
   sessionId: string
-  /** The process it lives by; null: none, only its time ends it. */
+  /** The process that the claim belongs to; null: none, only its time ends it. */
   holder: Identity | null
   paths: readonly string[]
   mode: ClaimMode
   ttlMs: number
   busyTtlMs?: number
   purpose?: string | null
-  /** A call the holder starts with this. */
+  /** The id of a call that the holder begins. */
   call?: string
-  /** The host says that this session was renamed: its claim moves along if the process is the same. */
+  /** The session's previous id, if its host reports one: a claim of the same process moves along. */
   renamedFrom?: string
 }
 
@@ -38,78 +37,78 @@ export type AcquireAnswer =
   | { granted: true; claim: Claim; tookOver: Claim[] }
   | { granted: false; by: Claim; retryAfterMs: number }
 
-/** Free, stale or the same session: granted. A standing claim of another session that conflicts: refused. */
+/** Grants what is free, stale or the session's own; refuses what conflicts with another claim in force. */
 export function decideAcquire(
-  claims: ClaimsRecord,
+  record: ClaimsRecord,
   request: AcquireRequest,
   observation: Observation,
   nextFence: number,
 ): Decision<AcquireAnswer> {
-  const own = ownClaim(claims, request)
-  // What a dead process of ours has left is not taken up again.
+  const own = ownClaim(record, request)
+  // A claim that only dead processes hold is granted anew, with a new fence.
   const mine = own !== undefined && claimStatus(own, observation) === 'dead' ? undefined : own
-  const others = claims.claims.filter((claim) => claim !== mine)
+  const others = record.claims.filter((claim) => claim !== mine)
   const remaining = others.filter((claim) => isInForce(claim, observation))
   const wanted = {
-    paths: mine === undefined ? union(request.paths, []) : union(mine.paths, request.paths),
+    paths: mine === undefined ? unionOf(request.paths, []) : unionOf(mine.paths, request.paths),
     mode: mine?.mode === 'exclusive' ? mine.mode : request.mode,
   }
-  const by = remaining.find((claim) => conflict(claim, wanted))
+  const by = remaining.find((claim) => areInConflict(claim, wanted))
   if (by !== undefined)
     return { answer: { granted: false, by, retryAfterMs: Math.ceil(remainingMs(by, observation)) } }
 
-  // The same again keeps its fence; wanting more is a new grant.
-  const widened = mine === undefined || wanted.mode !== mine.mode || !sameList(wanted.paths, mine.paths)
-  const fence = widened ? nextFence : mine.fence
+  // A request for nothing new keeps its fence; one for more is a new grant.
+  const isWider = mine === undefined || wanted.mode !== mine.mode || !isSameList(wanted.paths, mine.paths)
+  const fence = isWider ? nextFence : mine.fence
   const holders = joinHolders(mine?.holders ?? [], request, observation)
   const isJoint = mine !== undefined && (mine.detached || holders.length > 1)
   const claim: Claim = {
     session_id: request.sessionId,
     pid: holders[0]?.pid ?? null,
     acquired_at: mine?.acquired_at ?? Math.round(observation.now.wall),
-    // Those who hold it with us go on refreshing it by their own time.
+    // The other holders keep refreshing at the pace of their own time to live.
     ttl_ms: isJoint ? Math.max(mine.ttl_ms, request.ttlMs) : request.ttlMs,
     busy_ttl_ms: request.busyTtlMs ?? mine?.busy_ttl_ms ?? defaultBusyTtlMs,
-    ...touched(observation),
+    ...refreshedAt(observation),
     ...wanted,
     fence,
-    first_fence: mine === undefined || (widened && mine.narrowed) ? fence : mine.first_fence,
+    first_fence: mine === undefined || (isWider && mine.narrowed) ? fence : mine.first_fence,
     purpose: request.purpose ?? mine?.purpose ?? null,
-    narrowed: !widened && mine.narrowed,
+    narrowed: !isWider && mine.narrowed,
     detached: request.holder === null || (mine?.detached ?? false),
     holders,
   }
   const tookOver = others.filter((other) => !remaining.includes(other))
-  return { next: { ...claims, claims: [...remaining, claim] }, answer: { granted: true, claim, tookOver } }
+  return { next: { ...record, claims: [...remaining, claim] }, answer: { granted: true, claim, tookOver } }
 }
 
 export interface RefreshRequest {
   sessionId: string
-  /** Only if it is still the claim that began with this fence. */
+  /** Refresh only the claim that began with this fence. */
   firstFence?: number
-  /** What its holders become. Applied twice, it must give the same as once. */
+  /** Returns the new holders. Applied twice, it must give the same result as once. */
   holders?: (before: readonly ClaimHolder[]) => ClaimHolder[]
 }
 
-/** Only for the owner; never steals. */
+/** Refreshes the session's own claim; never takes back one that was lost. */
 export function decideRefresh(
-  claims: ClaimsRecord,
+  record: ClaimsRecord,
   request: RefreshRequest,
   observation: Observation,
 ): Decision<{ claim?: Claim }> {
-  const mine = claims.claims.find((claim) => isOwn(claim, request))
+  const mine = record.claims.find((claim) => isOwn(claim, request))
   if (mine === undefined) return { answer: {} }
   const holders = request.holders?.(mine.holders) ?? mine.holders
-  const claim: Claim = { ...mine, ...touched(observation), holders }
-  return { next: replaceClaim(claims, mine, claim), answer: { claim } }
+  const claim: Claim = { ...mine, ...refreshedAt(observation), holders }
+  return { next: replaceClaim(record, mine, claim), answer: { claim } }
 }
 
 export interface ReleaseRequest {
   sessionId: string
   firstFence?: number
-  /** Take only these processes out of it; the claim ends with its last holder. */
+  /** Remove only these processes; the claim ends with its last holder. */
   holders?: readonly Identity[]
-  /** Give up only these paths. */
+  /** Release only these paths. */
   paths?: readonly string[]
 }
 
@@ -120,32 +119,32 @@ export interface ReleaseAnswer {
 }
 
 /**
- * Only for the owner; never touches another's claim. `tried`: the answer of an earlier attempt, whose swap may have won
- * and been overtaken. If the claim is gone now, that attempt released it.
+ * Releases the session's own claim, and no other. `tried` is the answer of an earlier attempt, whose swap may
+ * have won and been overtaken: if there is nothing left to release, that attempt has released it.
  */
 export function decideRelease(
-  claims: ClaimsRecord,
+  record: ClaimsRecord,
   request: ReleaseRequest,
   tried?: ReleaseAnswer,
 ): Decision<ReleaseAnswer> {
-  const mine = claims.claims.find((claim) => isOwn(claim, request))
-  const before = tried?.released ?? false
-  if (mine === undefined) return { answer: { released: before } }
+  const mine = record.claims.find((claim) => isOwn(claim, request))
+  const released = tried?.released ?? false
+  if (mine === undefined) return { answer: { released } }
   const { holders: leaving, paths } = request
   if (paths !== undefined) {
     const left = mine.paths.filter((path) => !paths.some((given) => covers(given, path)))
-    if (left.length === mine.paths.length) return { answer: { released: before, claim: mine } }
+    if (left.length === mine.paths.length) return { answer: { released, claim: mine } }
     const claim = left.length === 0 ? undefined : { ...mine, paths: left, narrowed: true }
-    return { next: replaceClaim(claims, mine, claim), answer: { released: true, claim } }
+    return { next: replaceClaim(record, mine, claim), answer: { released: true, claim } }
   }
-  const holders = mine.holders.filter((each) => !(leaving ?? []).some((other) => sameProcess(each, other)))
+  const holders = mine.holders.filter((each) => !(leaving ?? []).some((other) => isSameProcess(each, other)))
   const goesOn = leaving !== undefined && (holders.length > 0 || mine.detached)
   const claim = goesOn ? { ...mine, holders } : undefined
-  return { next: replaceClaim(claims, mine, claim), answer: { released: true, claim } }
+  return { next: replaceClaim(record, mine, claim), answer: { released: true, claim } }
 }
 
-/** How many broken claims are remembered. */
-const rememberedBreaks = 5
+/** How many broken claims a record keeps. */
+const keptBreaks = 5
 
 export interface BreakAnswer {
   broken: boolean
@@ -153,34 +152,34 @@ export interface BreakAnswer {
   newer?: Claim
 }
 
-/** Removes a claim against the will of its owner, and records who did it and why. A claim with another fence stays. */
+/** Removes a claim against its owner's will, and records who did it and why; keeps one with another fence. */
 export function decideBreak(
-  claims: ClaimsRecord,
+  record: ClaimsRecord,
   { session_id, fence }: Pick<Claim, 'session_id' | 'fence'>,
   { by, reason, at }: Omit<BrokenClaim, 'session_id' | 'fence'>,
 ): Decision<BreakAnswer> {
-  // The record shows it if an earlier attempt's swap won and was overtaken.
-  if (claims.breaks.some((each) => each.session_id === session_id && each.fence === fence && each.at === at))
+  // An earlier attempt, whose swap won and was overtaken, has left its entry.
+  if (record.breaks.some((each) => each.session_id === session_id && each.fence === fence && each.at === at))
     return { answer: { broken: true } }
-  const claim = claims.claims.find((each) => each.session_id === session_id)
+  const claim = record.claims.find((each) => each.session_id === session_id)
   if (claim?.fence !== fence) return { answer: { broken: false, newer: claim } }
-  const breaks = [...claims.breaks, { session_id, fence, by, reason, at }].slice(-rememberedBreaks)
-  return { next: { ...replaceClaim(claims, claim, undefined), breaks }, answer: { broken: true } }
+  const breaks = [...record.breaks, { session_id, fence, by, reason, at }].slice(-keptBreaks)
+  return { next: { ...replaceClaim(record, claim, undefined), breaks }, answer: { broken: true } }
 }
 
-/** The session's claim, if it stands and, where a fence is given, was never lost since that. */
+/** The session's claim, if it is in force and, where a fence is given, was never lost since that fence. */
 export function checkClaim(
-  claims: ClaimsRecord,
+  record: ClaimsRecord,
   sessionId: string,
   fence: number | undefined,
   observation: Observation,
 ): Claim | undefined {
-  const mine = claims.claims.find((claim) => claim.session_id === sessionId)
+  const mine = record.claims.find((claim) => claim.session_id === sessionId)
   if (mine === undefined || !isInForce(mine, observation)) return undefined
   return fence === undefined || (mine.first_fence <= fence && fence <= mine.fence) ? mine : undefined
 }
 
-/** An equal pid proves nothing (one process can host many sessions): a claim moves only if its host says so. */
+/** One process can host many sessions, so an equal pid proves nothing: a claim moves if its host says so. */
 function ownClaim(
   { claims }: ClaimsRecord,
   { sessionId, renamedFrom, holder }: AcquireRequest,
@@ -188,7 +187,7 @@ function ownClaim(
   const own = claims.find((claim) => claim.session_id === sessionId)
   if (own !== undefined || renamedFrom === undefined || holder === null) return own
   return claims.find(
-    (claim) => claim.session_id === renamedFrom && claim.holders.some((each) => sameProcess(each, holder)),
+    (claim) => claim.session_id === renamedFrom && claim.holders.some((each) => isSameProcess(each, holder)),
   )
 }
 
@@ -197,7 +196,7 @@ const isOwn = (
   { sessionId, firstFence }: { sessionId: string; firstFence?: number },
 ): boolean => claim.session_id === sessionId && (firstFence === undefined || claim.first_fence === firstFence)
 
-/** The holders that may still live, and the one that asks. */
+/** The holders that are not known to be dead, and the one that asks. */
 function joinHolders(
   holders: readonly ClaimHolder[],
   { holder, call }: AcquireRequest,
@@ -208,31 +207,51 @@ function joinHolders(
   const joined = withHolder(living, holder)
   if (call === undefined) return joined
   return joined.map((each) =>
-    sameProcess(each, holder) ? { ...each, calls: withCall(each.calls, call, observation) } : each,
+    isSameProcess(each, holder) ? { ...each, calls: withCall(each.calls, call, observation) } : each,
   )
 }
 
 /** The holders with this process as the last of them. */
 export function withHolder(holders: readonly ClaimHolder[], holder: Identity): ClaimHolder[] {
-  const before = holders.find((each) => sameProcess(each, holder))
+  const before = holders.find((each) => isSameProcess(each, holder))
   return [...holders.filter((each) => each !== before), { ...holder, calls: before?.calls ?? [] }]
 }
 
 /** The calls with this one as the last of them. */
-export const withCall = (calls: readonly Call[], id: string, { now }: Observation): Call[] => [
+export const withCall = (calls: readonly HolderCall[], id: string, { now }: Observation): HolderCall[] => [
   ...calls.filter((each) => each.id !== id),
   { id, since: Math.round(now.wall) },
 ]
 
-const touched = ({ now }: Observation): Pick<Claim, 'refreshed_at' | 'mono' | 'clock'> => ({
+const refreshedAt = ({ now }: Observation): Pick<Claim, 'refreshed_at' | 'mono' | 'clock'> => ({
   refreshed_at: Math.round(now.wall),
   mono: Math.round(now.mono),
   clock: now.clock,
 })
 
-const replaceClaim = (claims: ClaimsRecord, old: Claim, next: Claim | undefined): ClaimsRecord => ({
-  ...claims,
-  claims: claims.claims.flatMap((claim) => (claim === old ? (next ?? []) : claim)),
+const replaceClaim = (record: ClaimsRecord, old: Claim, next: Claim | undefined): ClaimsRecord => ({
+  ...record,
+  claims: record.claims.flatMap((claim) => (claim === old ? (next ?? []) : claim)),
 })
 
-const sameList = (a: readonly string[], b: readonly string[]): boolean => a.join('\0') === b.join('\0')
+const isSameList = (a: readonly string[], b: readonly string[]): boolean => a.join('\0') === b.join('\0')
+
+/** Whether a claim on `outer` includes `inner`: a directory includes everything below it. */
+export const covers = (outer: string, inner: string): boolean =>
+  outer === '**' || outer === inner || inner.startsWith(`${outer}/`)
+
+interface ClaimedPaths {
+  paths: readonly string[]
+  mode: ClaimMode
+}
+
+/** Two claims conflict if their paths overlap and at least one is exclusive. */
+export const areInConflict = (a: ClaimedPaths, b: ClaimedPaths): boolean =>
+  (a.mode === 'exclusive' || b.mode === 'exclusive') &&
+  a.paths.some((one) => b.paths.some((other) => covers(one, other) || covers(other, one)))
+
+/** The paths of both lists, without those that another path covers. */
+export function unionOf(a: readonly string[], b: readonly string[]): string[] {
+  const all = [...new Set([...a, ...b])]
+  return all.filter((path) => !all.some((other) => other !== path && covers(other, path))).sort()
+}

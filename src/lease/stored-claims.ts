@@ -3,12 +3,17 @@ import { systemClock } from '../base/process/clock.ts'
 import { type Identity, type Liveness, ownIdentity } from '../base/process/liveness.ts'
 import { thisMachine } from '../base/process/platform.ts'
 import { ulid } from '../base/text/id.ts'
-import { type ClaimsRecord, noClaims } from './claim.ts'
-import { parseClaims, unreadableClaims, writeClaims } from './claims-text.ts'
+import {
+  type ClaimsRecord,
+  formatClaimsRecord,
+  noClaims,
+  parseClaimsRecord,
+  replaceUnreadable,
+} from './claim-record.ts'
+import type { Observation } from './claim-status.ts'
 import type { LeaseTarget } from './lease-target.ts'
 import type { Now, Register, Steps } from './register.ts'
 import type { Decision } from './rules.ts'
-import type { Observation } from './staleness.ts'
 
 /** The claims on a workspace or resource at one moment. */
 export interface ClaimsView {
@@ -25,8 +30,8 @@ export interface Changed<Answer> extends ClaimsView {
 }
 
 /**
- * Decides about claims. `tried` is the answer of an earlier attempt whose swap did not report a win: the swap was
- * lost, or it won and was overtaken, and then `record` contains its result. A decision must be idempotent.
+ * Decides about claims. `tried` is the answer of an earlier attempt whose swap did not report a win: the swap
+ * was lost, or it won and was overtaken, and `record` contains its result. A decision must be idempotent.
  */
 export type Decide<Answer> = (
   record: ClaimsRecord,
@@ -35,7 +40,6 @@ export type Decide<Answer> = (
   tried: Answer | undefined,
 ) => Decision<Answer>
 
-/** A record as last read or written by this process. */
 interface KnownRecord {
   epoch: number
   /** The string in the register; undefined if none was ever written. */
@@ -48,9 +52,10 @@ interface KnownRecord {
 /** How far a fence jumps where epochs may have been lost. */
 const generationStep = 2 ** 20
 
-/** Within this time after its own change, a process decides on the record it wrote: the swap detects a conflict. */
+/** For this long a process decides on the record that it wrote itself: a swap detects every conflict. */
 const justWrittenMs = 2
 
+/** What this process last read or wrote, by register and key. */
 const knownRecords = new WeakMap<Register, Map<string, KnownRecord>>()
 
 /**
@@ -75,16 +80,13 @@ export class StoredClaims {
   }
 
   /** Reads the record, decides, and swaps the result in; again until no other writer came in between. */
-  *change<Answer>(
-    decide: Decide<Answer>,
-    isOutlasted?: Observation['outlasted'],
-  ): Steps<unknown, Changed<Answer>> {
-    let remembered = this.#justWritten()
+  *change<Answer>(decide: Decide<Answer>): Steps<unknown, Changed<Answer>> {
+    let remembered = ifJustWritten(this.#known())
     let tried: Answer | undefined
     for (;;) {
       const startedAtMs = systemClock.mono()
       const before = remembered ?? (yield* this.#readRecord())
-      const observation = yield* this.#observe(isOutlasted)
+      const observation = yield* this.#observe()
       const record = inThisBoot(before, observation.now)
       const fence = record.generation * generationStep + before.epoch + 1
       const { next, answer } = decide(record, observation, fence, tried)
@@ -92,7 +94,7 @@ export class StoredClaims {
         // A refusal based on a remembered record could be out of date: read, and decide again.
         if (remembered === undefined) return { answer, epoch: before.epoch, record, observation, startedAtMs }
       } else {
-        const text = writeClaims(next, nextWriteId())
+        const text = formatClaimsRecord(next, nextWriteId())
         const epoch = yield* this.#register.swap(this.#target.key, before.epoch, text)
         if (epoch !== undefined) {
           this.#remember({ epoch, text, record: next, writtenAtMs: systemClock.mono() })
@@ -104,9 +106,8 @@ export class StoredClaims {
     }
   }
 
-  *#observe(outlasted?: Observation['outlasted']): Steps<unknown, Observation> {
-    const now = yield* this.#register.now(this.#target.key)
-    return { now, liveness: this.#liveness, outlasted }
+  *#observe(): Steps<unknown, Observation> {
+    return { now: yield* this.#register.now(this.#target.key), liveness: this.#liveness }
   }
 
   *#readRecord(): Steps<unknown, KnownRecord> {
@@ -116,11 +117,11 @@ export class StoredClaims {
     const { epoch, text } = yield* register.read(key, known)
     if (known !== undefined && epoch === known.epoch && text === known.text) return known
     if (text === undefined) return { epoch, text, record: noClaims(name) }
-    const record = parseClaims(text, name)
+    const record = parseClaimsRecord(text, name)
     if (record === undefined) {
       const now = yield* register.now(key)
       const writtenAt = yield* register.writtenAt(key)
-      return { epoch, text, record: unreadableClaims(name, bootOf(now), now, writtenAt) }
+      return { epoch, text, record: replaceUnreadable(name, bootOf(now), now, writtenAt) }
     }
     if (record.workspace === name) return this.#remember({ epoch, text, record })
     throw new StintError('LOCK_KEY_COLLISION', `${name} and ${record.workspace} have the same key ${key}`, {
@@ -133,13 +134,6 @@ export class StoredClaims {
     return known?.record.workspace === this.#target.name ? known : undefined
   }
 
-  #justWritten(): KnownRecord | undefined {
-    const known = this.#known()
-    return known?.writtenAtMs !== undefined && systemClock.mono() - known.writtenAtMs < justWrittenMs
-      ? known
-      : undefined
-  }
-
   #remember(known: KnownRecord): KnownRecord {
     const records = knownRecords.get(this.#register) ?? new Map<string, KnownRecord>()
     knownRecords.set(this.#register, records)
@@ -147,6 +141,11 @@ export class StoredClaims {
     return known
   }
 }
+
+const ifJustWritten = (known: KnownRecord | undefined): KnownRecord | undefined =>
+  known?.writtenAtMs !== undefined && systemClock.mono() - known.writtenAtMs < justWrittenMs
+    ? known
+    : undefined
 
 let writes = 0
 /** Worker threads and other copies of this library have the same pid: the token tells them apart. */
@@ -163,8 +162,8 @@ function nextWriteId(): { writer: string; count: number } {
 const bootOf = ({ era }: Now): string => era ?? thisMachine().boot.slice(0, 8)
 
 /**
- * The record with this boot's generation. A reboot may lose unsynced epochs, and fences must not repeat, so the first
- * change after it jumps ahead: to the current minute, as the previous jump may be among what was lost.
+ * The record with this boot's generation. A reboot may lose unsynced epochs, and fences must not repeat, so
+ * the first change after it jumps ahead: to the current minute, as the last jump may be lost, too.
  */
 function inThisBoot({ text, record }: KnownRecord, now: Now): ClaimsRecord {
   const boot = bootOf(now)

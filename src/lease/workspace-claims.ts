@@ -1,10 +1,17 @@
 import { sleep, systemClock } from '../base/process/clock.ts'
 import { type Identity, type Liveness, liveness } from '../base/process/liveness.ts'
 import { thisMachine } from '../base/process/platform.ts'
-import { type BrokenClaim, type Claim, wholeWorkspace } from './claim.ts'
-import { type LeaseTarget, pathsInTarget, resourceTarget, workspaceTarget } from './lease-target.ts'
+import { type BrokenClaim, type Claim, wholeWorkspace } from './claim-record.ts'
+import type { Observation } from './claim-status.ts'
+import {
+  type LeaseTarget,
+  pathsInTarget,
+  resourceTarget,
+  type Workspace,
+  workspaceTarget,
+} from './lease-target.ts'
 import { heldError } from './lock-held-error.ts'
-import { type Now, type Register, runAsync, runSync, type Steps } from './register.ts'
+import { type Now, type Register, runAsync, runSync } from './register.ts'
 import {
   type AcquireAnswer,
   type AcquireRequest,
@@ -18,9 +25,7 @@ import {
   type ReleaseAnswer,
   type ReleaseRequest,
 } from './rules.ts'
-import type { Observation } from './staleness.ts'
 import { type Changed, type ClaimsView, type Decide, StoredClaims } from './stored-claims.ts'
-import type { Workspace } from './workspace.ts'
 
 export type Granted = Extract<AcquireAnswer, { granted: true }>
 export type Refused = Extract<AcquireAnswer, { granted: false }>
@@ -31,9 +36,9 @@ export interface WaitOptions {
 }
 
 /**
- * The claims on one workspace or resource. Every method reads the record from the register; a change is decided on it
- * and swapped in, and decided again if another writer came in between. The methods in `-Sync` run the same generators
- * without yielding to the event loop; they need a register with `performSync`.
+ * The claims on one workspace or resource. Every method reads the record from the register; a change is
+ * decided on it and swapped in, and decided again if another writer came in between. The methods in `-Sync`
+ * run the same generators without yielding to the event loop; they need a register with `performSync`.
  */
 export class WorkspaceClaims {
   readonly register: Register
@@ -52,7 +57,7 @@ export class WorkspaceClaims {
   constructor(register: Register, target: LeaseTarget) {
     this.register = register
     this.target = target
-    this.#stored = new StoredClaims(register, target, register.shared ? livenessInThisBoot : liveness)
+    this.#stored = new StoredClaims(register, target, livenessFor(register))
   }
 
   get key(): string {
@@ -64,27 +69,27 @@ export class WorkspaceClaims {
     return this.target.name
   }
 
-  /** Paths as claims spell them, resolved from the directory `from`; the whole workspace if there are none. */
+  /** Paths in the form of claims, relative ones from the directory `from`; the whole workspace by default. */
   pathsOf(paths: readonly string[], from?: string): readonly string[] {
     return paths.length === 0 ? wholeWorkspace : pathsInTarget(this.target, this.register, paths, from)
   }
 
   /** The claims now. */
   read(): Promise<ClaimsView> {
-    return this.#run(this.#stored.read())
+    return runAsync(this.register, this.#stored.read())
   }
 
   readSync(): ClaimsView {
-    return this.#runSync(this.#stored.read())
+    return runSync(this.register, this.#stored.read())
   }
 
   /** Changes the claims as a pure function decides. */
   change<Answer>(decide: Decide<Answer>): Promise<Changed<Answer>> {
-    return this.#run(this.#stored.change(decide))
+    return runAsync(this.register, this.#stored.change(decide))
   }
 
   changeSync<Answer>(decide: Decide<Answer>): Changed<Answer> {
-    return this.#runSync(this.#stored.change(decide))
+    return runSync(this.register, this.#stored.change(decide))
   }
 
   /** Claims what the request asks for; retries for `waitMs` while it is refused, then throws `LOCK_HELD`. */
@@ -93,10 +98,10 @@ export class WorkspaceClaims {
     { waitMs = 0, signal }: WaitOptions = {},
   ): Promise<Changed<Granted>> {
     const startedAtMs = systemClock.mono()
-    const isOutlasted = outlastedWhileWaiting()
+    const decide = acquiring(request)
     for (let tries = 0; ; tries++) {
       signal?.throwIfAborted()
-      const { answer, ...view } = await this.#run(this.#acquiring(request, isOutlasted))
+      const { answer, ...view } = await this.change(decide)
       if (answer.granted) return { answer, ...view }
       const waited = systemClock.mono() - startedAtMs
       if (waited >= waitMs) throw heldError(this, answer, view, Math.round(waitMs))
@@ -106,9 +111,9 @@ export class WorkspaceClaims {
 
   acquireSync(request: AcquireRequest, waitMs = 0): Changed<Granted> {
     const startedAtMs = systemClock.mono()
-    const isOutlasted = outlastedWhileWaiting()
+    const decide = acquiring(request)
     for (let tries = 0; ; tries++) {
-      const { answer, ...view } = this.#runSync(this.#acquiring(request, isOutlasted))
+      const { answer, ...view } = this.changeSync(decide)
       if (answer.granted) return { answer, ...view }
       const waited = systemClock.mono() - startedAtMs
       if (waited >= waitMs) throw heldError(this, answer, view, Math.round(waitMs))
@@ -118,29 +123,31 @@ export class WorkspaceClaims {
 
   /** Extends a session's own claim; the answer has no claim if it was lost. */
   refresh(request: RefreshRequest): Promise<Changed<{ claim?: Claim }>> {
-    return this.#run(this.#refreshing(request))
+    return this.change(refreshing(request))
   }
 
   refreshSync(request: RefreshRequest): Changed<{ claim?: Claim }> {
-    return this.#runSync(this.#refreshing(request))
+    return this.changeSync(refreshing(request))
   }
 
   /** Gives up a session's own claim, or some of its paths or holders. */
   async release(request: ReleaseRequest): Promise<ReleaseAnswer> {
-    return (await this.#run(this.#releasing(request))).answer
+    return (await this.change(releasing(request))).answer
   }
 
   releaseSync(request: ReleaseRequest): ReleaseAnswer {
-    return this.#runSync(this.#releasing(request)).answer
+    return this.changeSync(releasing(request)).answer
   }
 
   /** The session's claim, if it is in force and, where a fence is given, was never lost since that fence. */
-  check(sessionId: string, fence?: number): Promise<Claim | undefined> {
-    return this.#run(this.#checking(sessionId, fence))
+  async check(sessionId: string, fence?: number): Promise<Claim | undefined> {
+    const { record, observation } = await this.read()
+    return checkClaim(record, sessionId, fence, observation)
   }
 
   checkSync(sessionId: string, fence?: number): Claim | undefined {
-    return this.#runSync(this.#checking(sessionId, fence))
+    const { record, observation } = this.readSync()
+    return checkClaim(record, sessionId, fence, observation)
   }
 
   /** Removes another session's claim, and records who did it and why. */
@@ -169,42 +176,10 @@ export class WorkspaceClaims {
 
   /** The register's clock, which dates claims and decides when they expire. */
   now(): Promise<Now> {
-    return this.#run(this.register.now(this.key))
+    return runAsync(this.register, this.register.now(this.key))
   }
 
-  #acquiring(request: AcquireRequest, isOutlasted: (claim: Claim) => boolean) {
-    return this.#stored.change<AcquireAnswer>(
-      (record, observation, fence) => decideAcquire(record, request, observation, fence),
-      isOutlasted,
-    )
-  }
-
-  #refreshing(request: RefreshRequest) {
-    return this.#stored.change<{ claim?: Claim }>((record, observation) =>
-      decideRefresh(record, request, observation),
-    )
-  }
-
-  #releasing(request: ReleaseRequest) {
-    return this.#stored.change<ReleaseAnswer>((record, _observation, _fence, tried) =>
-      decideRelease(record, request, tried),
-    )
-  }
-
-  *#checking(sessionId: string, fence: number | undefined): Steps<unknown, Claim | undefined> {
-    const { record, observation } = yield* this.#stored.read()
-    return checkClaim(record, sessionId, fence, observation)
-  }
-
-  #run<Result>(steps: Steps<unknown, Result>): Promise<Result> {
-    return runAsync(this.register, steps)
-  }
-
-  #runSync<Result>(steps: Steps<unknown, Result>): Result {
-    return runSync(this.register, steps)
-  }
-
-  /** Resolves when the claims may have changed, and at the latest after `ms`: a holder's death changes no record. */
+  /** Resolves when the claims may have changed, or after `ms`, as the death of a holder changes no record. */
   #changeOrTimeout(ms: number, signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve) => {
       const done = (): void => {
@@ -217,34 +192,46 @@ export class WorkspaceClaims {
       const timer = setTimeout(done, ms)
       signal?.addEventListener('abort', done)
       if (signal?.aborted) return done()
-      // A watcher costs more than a short pause, and a shared register's watcher only polls, as this loop does.
+      // A watcher costs more than a short pause, and that of a shared register only polls, as this loop does.
       if (ms > 10 && !this.register.shared) stopWatching = this.watch(done)
     })
   }
 }
 
-/**
- * Liveness for a register that other machines share. Machines cloned from one image have the same machine id, so only a
- * process of this very boot can be found dead.
- */
+/** A claim that has stayed unchanged before the eyes of this waiter for longer than it lasts has expired. */
+function acquiring(request: AcquireRequest): Decide<AcquireAnswer> {
+  const firstSeenMs = new Map<string, number>()
+  const outlasted = (claim: Claim): boolean => {
+    const version = `${claim.session_id} ${claim.fence} ${claim.refreshed_at}`
+    const now = systemClock.mono()
+    const since = firstSeenMs.get(version) ?? now
+    firstSeenMs.set(version, since)
+    const isBusy = claim.holders.some(({ calls }) => calls.length > 0)
+    return now - since > (isBusy ? claim.busy_ttl_ms : claim.ttl_ms)
+  }
+  return (record, observation, fence) => decideAcquire(record, request, { ...observation, outlasted }, fence)
+}
+
+const refreshing =
+  (request: RefreshRequest): Decide<{ claim?: Claim }> =>
+  (record, observation) =>
+    decideRefresh(record, request, observation)
+
+const releasing =
+  (request: ReleaseRequest): Decide<ReleaseAnswer> =>
+  (record, _observation, _fence, tried) =>
+    decideRelease(record, request, tried)
+
+/** How liveness is judged for the holders in a register. */
+export const livenessFor = ({ shared }: Register): ((process: Identity) => Liveness) =>
+  shared ? livenessInThisBoot : liveness
+
+/** For a shared register. Clones of one image have one machine id, so only this boot's dead are known. */
 function livenessInThisBoot(process: Identity): Liveness {
   const { boot } = thisMachine()
   return boot !== '' && process.boot === boot ? liveness(process) : 'unknown'
 }
 
-/** Starts at a quarter of a millisecond and grows to a fifth of a second; random, so that waiters spread out. */
+/** A quarter of a millisecond at first, up to a fifth of a second; random, so that waiters spread out. */
 const pauseMs = (tries: number): number =>
   Math.min(200, 0.25 * 1.3 ** Math.min(tries, 30)) * (0.5 + Math.random())
-
-/** For a waiter: tells whether a claim has stayed unchanged in front of its eyes for longer than it lasts. */
-function outlastedWhileWaiting(): (claim: Claim) => boolean {
-  const firstSeenMs = new Map<string, number>()
-  return (claim) => {
-    const version = `${claim.session_id} ${claim.fence} ${claim.refreshed_at}`
-    const now = systemClock.mono()
-    const since = firstSeenMs.get(version) ?? now
-    firstSeenMs.set(version, since)
-    const busy = claim.holders.some(({ calls }) => calls.length > 0)
-    return now - since > (busy ? claim.busy_ttl_ms : claim.ttl_ms)
-  }
-}

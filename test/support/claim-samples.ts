@@ -1,7 +1,7 @@
 import fc from 'fast-check'
-import type { Claim, ClaimsRecord } from '../../src/lease/claim.ts'
+import type { Claim, ClaimsRecord } from '../../src/lease/claim-record.ts'
 import { decideAcquire, type AcquireRequest } from '../../src/lease/rules.ts'
-import type { Observation } from '../../src/lease/staleness.ts'
+import type { Observation } from '../../src/lease/claim-status.ts'
 import type { Identity, Liveness } from '../../src/base/process/liveness.ts'
 
 /** A process that nobody started: the rules know processes by their numbers. */

@@ -1,4 +1,4 @@
-import { parseClaims, writeClaims } from '../../src/lease/claims-text.ts'
+import { parseClaimsRecord, formatClaimsRecord } from '../../src/lease/claim-record.ts'
 import type { FileStep } from '../../src/lease/file-register.ts'
 import type { RegisterEntry, Register, Steps } from '../../src/lease/register.ts'
 import { type Answer, nameOf } from './explorer-directory.ts'
@@ -51,9 +51,9 @@ export class Aliases {
   }
 
   #alias(text: string, count: number): string {
-    const claims = parseClaims(text, this.#workspace)
+    const claims = parseClaimsRecord(text, this.#workspace)
     if (claims === undefined) throw new Error(`a text that makes no sense: ${text}`)
-    const alias = writeClaims(claims, { writer: this.#session, count })
+    const alias = formatClaimsRecord(claims, { writer: this.#session, count })
     this.#aliasOf.set(text, alias)
     this.#ownOf.set(alias, text)
     return alias

@@ -1,4 +1,4 @@
-import type { Claim } from '../../src/lease/claim.ts'
+import type { Claim } from '../../src/lease/claim-record.ts'
 import { decideRefresh } from '../../src/lease/rules.ts'
 import { type Clock, describeClock, nowOn, timesFrom } from './explorer-clock.ts'
 import { carryOut, type Directory, type Effect, emptyDirectory } from './explorer-directory.ts'

@@ -1,4 +1,4 @@
-import type { Claim } from '../../src/lease/claim.ts'
+import type { Claim } from '../../src/lease/claim-record.ts'
 import { fileRegister } from '../../src/lease/file-register.ts'
 import type { FileStep } from '../../src/lease/file-register.ts'
 import type { Now, Steps } from '../../src/lease/register.ts'

@@ -1,6 +1,6 @@
 import { parseLinkTarget } from '../../src/lease/attachments.ts'
-import type { Claim } from '../../src/lease/claim.ts'
-import { parseClaims } from '../../src/lease/claims-text.ts'
+import type { Claim } from '../../src/lease/claim-record.ts'
+import { parseClaimsRecord } from '../../src/lease/claim-record.ts'
 import type { Directory } from './explorer-directory.ts'
 import { type Outcome, ttlMs, workspace } from './explorer-session.ts'
 
@@ -19,7 +19,7 @@ export function claimsIn({ files, top }: Directory): Claim[] {
   const target = textOf(String(top))
   const attached = parseLinkTarget(target)
   const text = attached === undefined ? target : attached.firstLine + textOf(attached.name)
-  return parseClaims(text, workspace)?.claims ?? []
+  return parseClaimsRecord(text, workspace)?.claims ?? []
 }
 
 export const holds = (id: string, truth: readonly Claim[]): boolean =>

@@ -5,7 +5,7 @@ import type { HookChoices } from '../../src/hook/options.ts'
 import { commandLine } from '../../src/hook-install/settings/command-text.ts'
 import { type EventKind, type HostEvent, hosts } from '../../src/hook/hosts.ts'
 import { type Claim, claimStatus, fileRegister, WorkspaceClaims } from '../../src/lease/index.ts'
-import type { ClaimStatus } from '../../src/lease/staleness.ts'
+import type { ClaimStatus } from '../../src/lease/claim-status.ts'
 import { LockWorld } from './lock-world.ts'
 import { type Finished, projectRoot, type Running } from './world.ts'
 

@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { computeWorkspaceHash } from '../../src/lease/workspace.ts'
+import { computeWorkspaceHash } from '../../src/lease/lease-target.ts'
 import { ownIdentity } from '../../src/base/process/liveness.ts'
 import { type Finished, stintBin, World } from './world.ts'
 

@@ -1,5 +1,5 @@
 import type { OptionTable } from '../../command/option.ts'
-import { targetKind, WorkspaceClaims } from '../../lease/index.ts'
+import { type LeaseTarget, targetKind, WorkspaceClaims } from '../../lease/index.ts'
 import { isSessionId } from '../../base/text/id.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { openRegister, storeOption } from '../store.ts'
@@ -35,8 +35,8 @@ export async function openClaims(
 }
 
 /** What a lease is on, as answers show it. */
-export const describeTarget = ({ key, name }: { key: string; name: string }) =>
-  targetKind(key, name) === 'resource'
+export const describeTarget = ({ key, name }: Pick<LeaseTarget, 'key' | 'name'>) =>
+  targetKind({ key, name }) === 'resource'
     ? { resource: name, workspace_key: key }
     : { workspace: name, workspace_key: key }
 

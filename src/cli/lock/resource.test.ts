@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { dataOf, errorOf, LockWorld } from '../../../test/support/lock-world.ts'
 import { acquireLeaseSync } from '../../lease/lease.ts'
-import { memoryRegister } from '../../lease/memory-register.ts'
+import { memoryRegister } from '../../lease/register.ts'
 
 test('a resource is claimed like a workspace, from anywhere, and apart from every workspace', async () => {
   await using world = new LockWorld()

@@ -1,32 +1,33 @@
+import { StintError } from '../base/errors/stint-error.ts'
+import { type Identity, identify, ownIdentity } from '../base/process/liveness.ts'
 import { durationMs } from '../base/text/duration.ts'
 import { isSessionId } from '../base/text/id.ts'
-import { type Identity, identify, ownIdentity } from '../base/process/liveness.ts'
-import { StintError } from '../base/errors/stint-error.ts'
-import { type ClaimMode, defaultTtlMs, maxTtlMs } from './claim.ts'
+import { type ClaimMode, defaultTtlMs, maxTtlMs } from './claim-record.ts'
 import { homeRegister } from './file-register.ts'
+import type { Workspace } from './lease-target.ts'
 import type { Register } from './register.ts'
 import type { AcquireRequest } from './rules.ts'
-import type { Workspace } from './workspace.ts'
 import { WorkspaceClaims } from './workspace-claims.ts'
 
 export interface LeaseOptions {
   sessionId: string
-  /** Any directory in the workspace (the current one), or what `findWorkspace` made of it. */
+  /** Any directory in the workspace (by default the current one), or a result of `findWorkspace`. */
   workspace?: string | Workspace
-  /** A resource instead of a workspace: any name that everybody uses, such as `deploy:prod`. */
+  /** A resource instead of a workspace: any name that all its users agree on, such as `deploy:prod`. */
   resource?: string
   /** Files or directories to claim, relative to the current directory; by default the whole workspace. */
   paths?: readonly string[]
   mode?: ClaimMode
-  /** How long the claim lasts without a refresh; 5 minutes by default. */
+  /** How long the claim lasts without a refresh, in milliseconds; 5 minutes by default. */
   ttlMs?: number
+  /** How long it lasts while a holder works on a call, in milliseconds; 2 hours by default. */
   busyTtlMs?: number
-  /** How long to wait while another session holds it: milliseconds, or a string like `10s`; by default not at all. */
+  /** How long to wait for another session: milliseconds, or a string like `10s`; by default not at all. */
   wait?: string | number
   signal?: AbortSignal
   /** What you are doing; shown to sessions that are refused. */
   purpose?: string
-  /** The process that the claim belongs to; by default this one. `null`: none, so that only its time ends it. */
+  /** The process that the claim belongs to, by default this one; `null`: none, only its time ends it. */
   pid?: number | null
   /** Where leases are kept; by default the files in `STINT_HOME`. */
   register?: Register
@@ -60,27 +61,28 @@ export function prepareLease(options: LeaseOptions): {
   }
 }
 
-/** At most: a record must stay small enough to be read again. */
+/** Limits that keep a record small enough to be read again. */
 const maxPaths = 1000
 const maxPurposeLength = 10_000
 
-/** Whoever writes no TypeScript can give anything. */
+/** Plain JavaScript callers are not type-checked. */
 function assertOptions(options: Omit<LeaseOptions, 'sessionId'> & { ttlMs: number }): void {
   const { ttlMs, busyTtlMs = ttlMs, mode = 'exclusive', pid = null, paths = [], purpose = '' } = options
   const list = Array.isArray(paths) ? (paths as unknown[]) : undefined
+  const isTtl = (ms: number): boolean => ms > 0 && ms <= maxTtlMs
   const problems: [boolean, string][] = [
-    [!(ttlMs > 0 && ttlMs <= maxTtlMs), `ttlMs must be more than 0 and at most 30 days, not ${ttlMs}`],
-    [
-      !(busyTtlMs > 0 && busyTtlMs <= maxTtlMs),
-      `busyTtlMs must be more than 0 and at most 30 days, not ${busyTtlMs}`,
-    ],
+    [!isTtl(ttlMs), `ttlMs must be more than 0 and at most 30 days, not ${ttlMs}`],
+    [!isTtl(busyTtlMs), `busyTtlMs must be more than 0 and at most 30 days, not ${busyTtlMs}`],
     [mode !== 'exclusive' && mode !== 'shared', `mode must be exclusive or shared, not ${String(mode)}`],
     [pid !== null && !(Number.isSafeInteger(pid) && pid > 0), `pid must be that of a process, not ${pid}`],
     [list?.every((path) => typeof path === 'string') !== true, 'paths must be a list of paths'],
     [(list?.length ?? 0) > maxPaths, `at most ${maxPaths} paths can be claimed; claim their directory`],
-    [typeof purpose !== 'string' || purpose.length > maxPurposeLength, 'purpose must be a short text'],
+    [
+      typeof purpose !== 'string' || purpose.length > maxPurposeLength,
+      `purpose must be a string of at most ${maxPurposeLength} characters`,
+    ],
   ]
-  const problem = problems.find(([wrong]) => wrong)
+  const problem = problems.find(([isWrong]) => isWrong)
   if (problem !== undefined) throw new StintError('ARG_ERROR', problem[1])
 }
 

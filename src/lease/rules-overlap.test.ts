@@ -1,14 +1,16 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { anyPath, anyPaths } from '../../test/support/claim-samples.ts'
-import { covers, pathsOverlap, union } from './overlap.ts'
+import { areInConflict, covers, unionOf } from './rules.ts'
 
 test('overlap is symmetric, a path covers itself and what is below it, and a union says the same in fewer words', () => {
   fc.assert(
     fc.property(anyPaths, anyPaths, anyPath, (one, two, probe) => {
-      expect(pathsOverlap(one, two)).toBe(pathsOverlap(two, one))
+      const a = { paths: one, mode: 'exclusive' } as const
+      const b = { paths: two, mode: 'shared' } as const
+      expect(areInConflict(a, b)).toBe(areInConflict(b, a))
       expect(covers(probe, `${probe}/x`) && covers(probe, probe) && covers('**', probe)).toBe(true)
-      const both = union(one, two)
+      const both = unionOf(one, two)
       expect(both.some((each) => covers(each, probe))).toBe(
         [...one, ...two].some((each) => covers(each, probe)),
       )

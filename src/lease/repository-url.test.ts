@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { repositoryName } from './remote-url.ts'
+import { repositoryName } from './repository.ts'
 
 test.each([
   'git@github.com:Org/Repo.git',

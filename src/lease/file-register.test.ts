@@ -7,7 +7,7 @@ import { registerConformance } from '../testing/register-conformance.ts'
 import { isAttachmentName } from './attachments.ts'
 import { fileRegister } from './file-register.ts'
 import type { FileStep } from './file-register.ts'
-import { memoryRegister } from './memory-register.ts'
+import { memoryRegister } from './register.ts'
 import { type Register, runSync } from './register.ts'
 
 let world: World

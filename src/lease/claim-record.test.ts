@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { at, empty, granted, minute, wants } from '../../test/support/claim-samples.ts'
-import { parseClaims, writeClaims } from './claims-text.ts'
-import { isInForce } from './staleness.ts'
+import { parseClaimsRecord, formatClaimsRecord } from './claim-record.ts'
+import { isInForce } from './claim-status.ts'
 
 test('claims are read back as they were written, and no text breaks the reader', () => {
   const by = { writer: '2i8g0.zzzzz', count: 1295 }
@@ -11,16 +11,16 @@ test('claims are read back as they were written, and no text breaks the reader',
     wants('b', { paths: ['x'], mode: 'shared', holder: null }),
     at(6 * minute),
   )
-  expect(parseClaims(writeClaims(held, by), '/other')).toEqual(held)
+  expect(parseClaimsRecord(formatClaimsRecord(held, by), '/other')).toEqual(held)
   const one = granted(empty, wants('a', { paths: ['y'] }), at(0))
   const refreshed = granted(one, wants('a', { paths: ['z'] }), at(2 * minute))
   for (const claims of [one, refreshed]) {
-    const text = writeClaims(claims, by)
-    expect(parseClaims(text, '/other')).toEqual(claims)
+    const text = formatClaimsRecord(claims, by)
+    expect(parseClaimsRecord(text, '/other')).toEqual(claims)
     expect(text.indexOf('\n')).toBeLessThan(37)
   }
-  expect(parseClaims(writeClaims(empty, by), '/w')).toEqual(empty)
-  expect(writeClaims({ ...empty, generation: 12, boot: '01234567' }, by).length).toBeLessThan(60)
+  expect(parseClaimsRecord(formatClaimsRecord(empty, by), '/w')).toEqual(empty)
+  expect(formatClaimsRecord({ ...empty, generation: 12, boot: '01234567' }, by).length).toBeLessThan(60)
   fc.assert(
     fc.property(
       fc.oneof(
@@ -34,7 +34,7 @@ test('claims are read back as they were written, and no text breaks the reader',
           .map(([line, value]) => `${line}\n${JSON.stringify({ schema_version: 1, claims: [value] }) ?? ''}`),
       ),
       (text) => {
-        const claims = parseClaims(text, '/w')
+        const claims = parseClaimsRecord(text, '/w')
         for (const claim of claims?.claims ?? [])
           expect(isInForce(claim, at(Number.MAX_SAFE_INTEGER))).toBe(false)
       },

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { at, empty, granted, minute, only, wants } from '../../test/support/claim-samples.ts'
-import { ageOf, claimStatus } from './staleness.ts'
+import { ageOf, claimStatus } from './claim-status.ts'
 
 test('age: on the monotonic clock within one boot, on the wall across boots; the future locks nobody out for good', () => {
   const claim = only(granted(empty, wants('a'), at(1000)))

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { World } from '../../test/support/world.ts'
-import { findWorkspace } from './workspace.ts'
+import { findWorkspace } from './lease-target.ts'
 
 /** Repositories as git itself makes them. */
 class GitWorld extends World {

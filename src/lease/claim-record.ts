@@ -1,0 +1,211 @@
+import { type Identity, parseIdentity } from '../base/process/liveness.ts'
+import { isCount, isNumber, isRecord, isString, parseObject } from '../base/text/fields.ts'
+import type { Now } from './register.ts'
+
+/** The record of a workspace or resource in a register: all claims on it. */
+export interface ClaimsRecord {
+  schema_version: 1
+  /** The path or name behind the key: two paths with the same key must not share claims. */
+  workspace: string
+  /** Grows with every reboot that may have lost epochs; `fence = generation * 2^20 + epoch`. */
+  generation: number
+  /** The boot that wrote this record, so that the next boot notices. */
+  boot: string
+  claims: Claim[]
+  /** The last claims that were broken. */
+  breaks: BrokenClaim[]
+}
+
+/** A claim that was removed against the will of its holder. */
+export interface BrokenClaim {
+  session_id: string
+  fence: number
+  by: string
+  reason: string | null
+  /** Milliseconds since the epoch. */
+  at: number
+}
+
+/** A session's claim. Times are in milliseconds since the epoch. */
+export interface Claim {
+  session_id: string
+  /** The first holder's pid; null if the claim belongs to no process. */
+  pid: number | null
+  acquired_at: number
+  ttl_ms: number
+  /** The time to live while a holder works on a call. */
+  busy_ttl_ms: number
+  refreshed_at: number
+  /** `refreshed_at` on the monotonic clock that `clock` names. */
+  mono: number
+  clock: string
+  /** Relative to the workspace; `**` is all of it. */
+  paths: string[]
+  mode: ClaimMode
+  /** The number of the grant, higher than that of any earlier grant. */
+  fence: number
+  /** The fence of the first grant: the claim was never lost between the two. */
+  first_fence: number
+  purpose: string | null
+  /** Whether some of its paths were released: a claim that then adds paths begins anew. */
+  narrowed: boolean
+  /** Whether it was taken without a process: it then outlives its holders until its time is over. */
+  detached: boolean
+  holders: ClaimHolder[]
+}
+
+export type ClaimMode = 'exclusive' | 'shared'
+
+/** A process that a claim belongs to. */
+export interface ClaimHolder extends Identity {
+  /** The tool calls in flight: they keep the claim busy while the process lives. */
+  calls: HolderCall[]
+}
+
+export interface HolderCall {
+  id: string
+  /** Milliseconds since the epoch. */
+  since: number
+}
+
+export const wholeWorkspace: readonly string[] = ['**']
+export const defaultTtlMs = 5 * 60_000
+export const defaultBusyTtlMs = 2 * 3_600_000
+/** No claim lasts longer without a refresh, whatever its record says. */
+export const maxTtlMs = 30 * 24 * 3_600_000
+
+export const noClaims = (workspace: string): ClaimsRecord => {
+  return { schema_version: 1, workspace, generation: 0, boot: '', claims: [], breaks: [] }
+}
+
+export const isSameProcess = (a: Identity, b: Identity): boolean =>
+  a.pid === b.pid && a.started === b.started && a.boot === b.boot && a.pidns === b.pidns && a.host === b.host
+
+/**
+ * Formats a record for a register. A record with one claim, the usual case, starts with a line of the numbers
+ * that change, so that the register can keep the rest in a file; one without claims is a single line. Any
+ * other is JSON. `id`, a writer and how many records it has written, makes every text unique.
+ */
+export function formatClaimsRecord(record: ClaimsRecord, id: { writer: string; count: number }): string {
+  const [claim, second] = record.claims
+  const count = id.count.toString(36)
+  if (second !== undefined || record.breaks.length > 0) return JSON.stringify({ ...record, ...id })
+  if (claim === undefined) return `free ${record.generation} ${record.boot} ${id.writer} ${count}`
+  const { refreshed_at, mono, acquired_at, fence, first_fence, ...constant } = claim
+  const numbers = [refreshed_at, mono, refreshed_at - acquired_at, fence, fence - first_fence]
+  if (!numbers.every(isCount)) return JSON.stringify({ ...record, ...id })
+  const line = numbers.map((number) => number.toString(36)).join(' ')
+  return `${line} ${count}\n${JSON.stringify({ ...record, claims: [constant], writer: id.writer })}`
+}
+
+/**
+ * Parses a record; undefined if it is damaged or of a later version. `workspace` completes a record without
+ * claims, which does not contain it.
+ */
+export function parseClaimsRecord(text: string, workspace: string): ClaimsRecord | undefined {
+  if (text.startsWith('free ')) return parseFree(text, workspace)
+  const value = text.startsWith('{') ? parseObject(text) : parseOneClaim(text)
+  if (value?.schema_version !== 1) return undefined
+  return {
+    schema_version: 1,
+    workspace: stringOr(value.workspace, workspace),
+    generation: generationOr0(value.generation),
+    boot: stringOr(value.boot, ''),
+    claims: listOf(value.claims, parseClaim),
+    breaks: listOf(value.breaks, parseBreak),
+  }
+}
+
+function parseFree(text: string, workspace: string): ClaimsRecord | undefined {
+  const [, generation, boot] = /^free (\d{1,15}) (\S*) /.exec(text) ?? []
+  if (boot === undefined) return undefined
+  return { ...noClaims(workspace), generation: Number(generation), boot }
+}
+
+/** Puts the numbers of the first line into the claim of the second. */
+function parseOneClaim(text: string): Record<string, unknown> | undefined {
+  const end = text.indexOf('\n')
+  const value = end < 0 ? undefined : parseObject(text.slice(end + 1))
+  if (value === undefined || !Array.isArray(value.claims) || !isRecord(value.claims[0])) return undefined
+  const [refreshed = 0, mono, since = 0, fence = 0, widened = 0] = text
+    .slice(0, end)
+    .split(' ')
+    .map((number) => Number.parseInt(number, 36))
+  const times = { refreshed_at: refreshed, mono, acquired_at: refreshed - since }
+  return { ...value, claims: [{ ...value.claims[0], ...times, fence, first_fence: fence - widened }] }
+}
+
+/** A generation becomes part of every fence: one that is too large to count with is discarded. */
+const generationOr0 = (value: unknown): number => (isCount(value) && value < 2 ** 32 ? value : 0)
+
+const listOf = <Item>(value: unknown, parse: (item: unknown) => Item | undefined): Item[] =>
+  Array.isArray(value) ? value.flatMap((item) => parse(item) ?? []) : []
+
+/** Undefined for an invalid claim: it must not lock the workspace for ever. */
+function parseClaim(value: unknown): Claim | undefined {
+  if (!isRecord(value) || !isString(value.session_id) || !isNumber(value.acquired_at)) return undefined
+  const paths = listOf(value.paths, (path) => (isString(path) ? path : undefined))
+  const fence = numberOr(value.fence, 0)
+  return {
+    session_id: value.session_id,
+    pid: isNumber(value.pid) ? value.pid : null,
+    acquired_at: value.acquired_at,
+    ttl_ms: Math.min(maxTtlMs, numberOr(value.ttl_ms, defaultTtlMs)),
+    busy_ttl_ms: Math.min(maxTtlMs, numberOr(value.busy_ttl_ms, defaultBusyTtlMs)),
+    refreshed_at: numberOr(value.refreshed_at, value.acquired_at),
+    mono: numberOr(value.mono, 0),
+    clock: stringOr(value.clock, ''),
+    paths: paths.length === 0 ? [...wholeWorkspace] : paths,
+    mode: value.mode === 'shared' ? 'shared' : 'exclusive',
+    fence,
+    first_fence: numberOr(value.first_fence, fence),
+    purpose: isString(value.purpose) ? value.purpose : null,
+    narrowed: value.narrowed === true,
+    detached: value.detached === true,
+    holders: listOf(value.holders, parseHolder),
+  }
+}
+
+function parseBreak(value: unknown): BrokenClaim | undefined {
+  if (!isRecord(value) || !isString(value.session_id)) return undefined
+  return {
+    session_id: value.session_id,
+    fence: numberOr(value.fence, 0),
+    by: stringOr(value.by, ''),
+    reason: isString(value.reason) ? value.reason : null,
+    at: numberOr(value.at, 0),
+  }
+}
+
+function parseHolder(value: unknown): ClaimHolder | undefined {
+  const identity = parseIdentity(value)
+  if (identity === undefined || !isRecord(value)) return undefined
+  return { ...identity, calls: listOf(value.calls, parseCall) }
+}
+
+function parseCall(value: unknown): HolderCall | undefined {
+  if (!isRecord(value) || !isString(value.id)) return undefined
+  return { id: value.id, since: numberOr(value.since, 0) }
+}
+
+const numberOr = (value: unknown, other: number): number => (isNumber(value) ? value : other)
+const stringOr = (value: unknown, other: string): string => (isString(value) ? value : other)
+
+/**
+ * Replaces a record that this version cannot parse. A record from before this boot is what a power loss left,
+ * and holds nothing. Any other may be a later version's: it blocks for as long as a claim written at that
+ * time would. The generation is unknown, and the wall clock gives a higher one.
+ */
+export function replaceUnreadable(
+  workspace: string,
+  boot: string,
+  now: Now,
+  writtenAt: number | undefined,
+): ClaimsRecord {
+  const empty = { ...noClaims(workspace), boot, generation: Math.floor(now.wall / 60_000) }
+  // The monotonic clock counts from the boot, without a laptop's sleep: this is too late, never too early.
+  const bootedAt = now.wall - now.mono
+  if (writtenAt === undefined || writtenAt < bootedAt) return empty
+  const claim = { session_id: '(a record this version cannot read)', acquired_at: writtenAt, detached: true }
+  return { ...empty, claims: listOf([claim], parseClaim) }
+}
