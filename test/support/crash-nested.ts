@@ -89,9 +89,9 @@ async function watched(simulation: Simulation, workload: Workload, options: Sear
  * Takes the session over, from a writer that only seems to be gone, before each change it makes: it is stopped there, another takes over and writes, it wakes
  * and goes on until it notices, and the other writes again. Or the other has only taken the lock by then, and opens the session after that.
  */
-export async function searchTakeovers(workload: Workload, opensLate: boolean): Promise<Found> {
+export async function searchTakeovers(workload: Workload, opensLate: boolean, every = 1): Promise<Found> {
   const found: Found = { points: 0, states: 0, violations: [] }
-  for (let stop = 0; ; stop++) {
+  for (let stop = 0; ; stop += every) {
     const simulation = new Simulation({ sizes: workload.sizes })
     const { disk, locks, sizes } = simulation
     const driver = new SimulatedDriver(disk, locks, sizes)

@@ -116,10 +116,8 @@ export class World implements AsyncDisposable {
     const pids = readdirSync('/proc').map(Number).filter(Number.isInteger)
     return pids.filter((pid) => {
       try {
-        return (
-          isRunning(pid) &&
-          readFileSync(`/proc/${pid}/environ`, 'utf8').includes(`STINT_TMP_ROOT=${this.tmp}\0`)
-        )
+        // That of a zombie is empty.
+        return readFileSync(`/proc/${pid}/environ`, 'utf8').includes(`STINT_TMP_ROOT=${this.tmp}\0`)
       } catch {
         return false
       }
