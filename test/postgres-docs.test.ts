@@ -16,12 +16,12 @@ let world: LockWorld
 let database: string
 let followed: Record<'setUp' | 'use' | 'useSessions', Finished>
 
-/** The team of the page does what the page says, in its order; the tests look at what came of it. */
+/** A world in which the commands of docs/postgres.md run in their order; the tests check their effects. */
 beforeAll(async () => {
   server = await PostgresServer.start()
   database = await server.createDatabase()
   world = new LockWorld()
-  // As a user has it: `stint` and `pg` are installed, and there is something to deploy.
+  // As for a user: `stint` and `pg` are installed, and there is a program to deploy.
   const modules = join(world.workspace, 'node_modules')
   mkdirSync(join(modules, '.bin'), { recursive: true })
   symlinkSync(projectRoot, join(modules, 'stint'))
@@ -49,7 +49,7 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]()
 })
 
-/** The page's server is ours. */
+/** Replaces the server of the page by the one of this test. */
 const here = (code: string): string =>
   code
     .replaceAll('postgres://admin@db.example/team', `'${server.url({ database })}'`)
@@ -74,7 +74,7 @@ function runProgram(name: string, source: string): Promise<Finished> {
   return run(process.execPath, [name], asTeam())
 }
 
-test('the page can be followed: migrate, make a role that may do only this, and use it', async () => {
+test('the commands of the page work: migrate, create a role, and use leases as that role', async () => {
   expect(followed.setUp).toMatchObject({ code: 0, stderr: '' })
   expect(followed.use).toMatchObject({ code: 0, stderr: '' })
   expect(followed.use.stdout).toContain('"resource":"deploy:prod"')
@@ -85,7 +85,7 @@ test('the page can be followed: migrate, make a role that may do only this, and 
   })
 })
 
-test('the role of the page may do everything with leases, and nothing else', async () => {
+test('the role of the page can use leases, but not delete them or create tables', async () => {
   const pool = server.pool(team())
   await expect(pool.query('DELETE FROM stint.register')).rejects.toThrow('permission denied')
   await expect(pool.query('CREATE TABLE stint.other ()')).rejects.toThrow('permission denied')
@@ -100,7 +100,7 @@ test('the role of the page may do everything with leases, and nothing else', asy
     expect((await stint(`lock ${line}`, asTeam())).code, line).toBe(0)
 })
 
-test('the part about sessions can be followed, as the role that may do only this', async () => {
+test('the commands of the page about sessions work as the role of the page', async () => {
   expect(followed.useSessions).toMatchObject({ code: 0, stderr: '' })
   expect(followed.useSessions.stdout).toContain('"store":"filesystem"')
   expect(await server.admin(look, database)).toMatchObject([
@@ -116,7 +116,7 @@ test('the part about sessions can be followed, as the role that may do only this
   expect((await stint('postgres purge --older-than 0s --yes', asTeam())).code).toBe(7)
 })
 
-test('a role that may only read can look', async () => {
+test('a role that may only read can run the commands that the page lists for it', async () => {
   await server.admin(
     `CREATE ROLE onlooker LOGIN PASSWORD 'look'; GRANT USAGE ON SCHEMA stint TO onlooker; GRANT SELECT ON ALL TABLES IN SCHEMA stint TO onlooker`,
     database,

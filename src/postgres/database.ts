@@ -22,8 +22,8 @@ const longTimeoutMs = 10 * 60_000
 export type Query = (sql: string, ...values: unknown[]) => Promise<SqlRow[]>
 
 /**
- * A database with the schema `stint`. Each query has a time limit, and each failure says what to do. The version of the
- * schema is checked before the first query.
+ * A database with the schema `stint`. Each query has a time limit, and each failure says what to do. The
+ * version of the schema is checked before the first query.
  */
 export class Database {
   readonly #pool: PostgresPool
@@ -60,8 +60,9 @@ export class Database {
   }
 
   /**
-   * Retries `act` while the server restarts or is short of resources. `act` must do no harm when it is carried out twice. A
-   * timeout is not retried: the first statement still waits in the server, and each further one would occupy a connection.
+   * Retries `act` while the server restarts or is short of resources. `act` must do no harm when it is
+   * carried out twice. A timeout is not retried: the first statement still waits in the server, and each
+   * further one would occupy a connection.
    */
   async retry<Result>(act: () => Promise<Result>): Promise<Result> {
     const end = systemClock.mono() + this.#patienceMs
@@ -103,9 +104,9 @@ const mayPass = (error: unknown): boolean =>
   !isTimeout(error) && (isUncertain(error) || shortages.has(sqlState(error)))
 
 /**
- * Waits at most `ms` milliseconds for the server, and turns an error of `pg` into one that says what to do. The limit is
- * needed because another transaction may hold the row, and because the network may lose an answer without closing the
- * connection.
+ * Waits at most `ms` milliseconds for the server, and turns an error of `pg` into one that says what to do.
+ * The limit is needed because another transaction may hold the row, and because the network may lose an
+ * answer without closing the connection.
  */
 export async function askWithin<Answer>(ms: number, ask: () => Promise<Answer>): Promise<Answer> {
   let timer: NodeJS.Timeout | undefined

@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => server[Symbol.asyncDispose]())
 
-/** Everything in the schema, as the catalog has it. */
+/** Every column of the schema. */
 const catalog = async (database: string) =>
   await server.admin(
     `SELECT table_name, column_name, data_type, is_nullable, column_default FROM information_schema.columns
@@ -20,7 +20,7 @@ const catalog = async (database: string) =>
     database,
   )
 
-test('a first migration makes the schema, a second finds nothing to do', async () => {
+test('the first migration creates the schema, and the second has nothing to do', async () => {
   const pool = server.pool({ database: await server.createDatabase() })
   expect(await migrate({ pool })).toEqual({ from: 0, to: knownVersion })
   expect(await migrate({ pool })).toEqual({ from: knownVersion, to: knownVersion })
@@ -28,7 +28,7 @@ test('a first migration makes the schema, a second finds nothing to do', async (
   expect(rows).toEqual(migrations.map(({ version, needs }) => ({ version, needs })))
 })
 
-test('of twenty at once one does it, and nobody fails', async () => {
+test('of twenty migrations at once, one makes the changes and none fails', async () => {
   const database = await server.createDatabase()
   const pools = Array.from({ length: 20 }, () => server.pool({ database, max: 1 }))
   const reports = await Promise.all(pools.map((pool) => migrate({ pool })))
@@ -36,7 +36,7 @@ test('of twenty at once one does it, and nobody fails', async () => {
   expect(reports.every(({ to }) => to === knownVersion)).toBe(true)
 })
 
-test('the script makes the same schema as the migration, and again changes nothing', async () => {
+test('the SQL script creates the same schema as the migration, and changes nothing the second time', async () => {
   const [migrated, scripted] = [await server.createDatabase(), await server.createDatabase()]
   await migrate({ pool: server.pool({ database: migrated }) })
   await server.admin(migrationScript(), scripted)
@@ -48,7 +48,7 @@ test('the script makes the same schema as the migration, and again changes nothi
   expect(await migrate({ pool })).toEqual({ from: knownVersion, to: knownVersion })
 })
 
-test('what one step could not finish is not there, and the next try starts over', async () => {
+test('a migration that fails leaves nothing behind, and the next one starts over', async () => {
   const database = await server.createDatabase()
   const real = server.pool({ database })
   const broken = {
@@ -71,7 +71,7 @@ const use = (pool: pg.Pool) => {
   return runAsync(register, register.read('k'))
 }
 
-test('without a schema, or with one that is older, everybody is told to migrate', async () => {
+test('a missing or older schema is an error that says how to migrate', async () => {
   const pool = server.pool({ database: await server.createDatabase() })
   const hint = expect.stringContaining('stint postgres migrate') as string
   await expect(use(pool)).rejects.toMatchObject({ code: 'POSTGRES_SCHEMA', exit: 4, hint })
@@ -82,7 +82,7 @@ test('without a schema, or with one that is older, everybody is told to migrate'
   await expect(use(pool)).resolves.toEqual({ epoch: 0, text: undefined })
 })
 
-test('a newer schema is used as long as it says that we may', async () => {
+test('a newer schema is used unless it needs a newer stint', async () => {
   const pool = server.pool({ database: await server.createDatabase() })
   await migrate({ pool })
   await pool.query('INSERT INTO stint.migration (version, needs) VALUES ($1, 1)', [knownVersion + 1])
@@ -95,7 +95,7 @@ test('a newer schema is used as long as it says that we may', async () => {
   await expect(migrate({ pool })).rejects.toMatchObject(newer)
 })
 
-test('who may not create a schema is told so, and who has nothing to do needs no right to do it', async () => {
+test('a role that may not create a schema is denied, but can learn that there is nothing to do', async () => {
   const database = await server.createDatabase()
   await server.admin(`CREATE ROLE visitor LOGIN PASSWORD 'visitor-password'`)
   const visitor = server.pool({ database, user: 'visitor', password: 'visitor-password' })

@@ -16,8 +16,8 @@ export interface MigrateReport {
 }
 
 /**
- * Creates the schema `stint`, or updates it to the newest version. Of several processes that do so at once, one makes the
- * changes.
+ * Creates the schema `stint`, or updates it to the newest version. Of several processes that do so at once,
+ * one makes the changes.
  *
  * @example
  * await migrate({ pool: new pg.Pool({ connectionString }) })
@@ -27,7 +27,7 @@ export async function migrate({ pool }: { pool: PostgresPool }): Promise<Migrate
     const schema = await readSchemaVersion(pool)
     assertSchemaKnown(schema)
     const { version: from } = schema
-    // Without a transaction that writes: a role that may not change the schema can still learn that it is up to date.
+    // Before any write: a role that may only read can learn that the schema is up to date.
     if (from >= knownVersion) return { from, to: from }
     return await retryConflicts(() => inTransaction(pool, applyMigrations))
   } catch (error) {
@@ -50,8 +50,8 @@ async function applyMigrations(client: PostgresClient): Promise<MigrateReport> {
 }
 
 /**
- * The states of a conflict between two migrations. `IF NOT EXISTS` checks before it creates: if two transactions check at
- * the same time, both create, and the server refuses the second.
+ * The states of a conflict between two migrations. `IF NOT EXISTS` checks before it creates: if two
+ * transactions check at the same time, both create, and the server refuses the second.
  */
 const conflictStates = new Set(['23505', '42P06', '42P07', '42710', '40P01', '40001', 'XX000'])
 

@@ -1,6 +1,7 @@
 /**
- * The part of a `pg.Pool` that stint uses; nothing here imports `pg`. Each statement stands alone or in one transaction,
- * is not prepared, and relies on no connection state, so PgBouncer in transaction mode may stand in between.
+ * The part of a `pg.Pool` that stint uses; nothing here imports `pg`. Each statement stands alone or in one
+ * transaction, is not prepared, and relies on no connection state, so PgBouncer in transaction mode may stand
+ * in between.
  */
 export interface PostgresPool {
   query(sql: string, values?: unknown[]): Promise<{ rows: SqlRow[] }>
@@ -23,7 +24,7 @@ export async function inTransaction<Result>(
   act: (client: PostgresClient) => Promise<Result>,
 ): Promise<Result> {
   const client = await pool.connect()
-  // A connection that breaks rejects the query under way. Without a listener its 'error' event would end the process, too.
+  // A broken connection rejects its query, and emits 'error', which would end a process without a listener.
   const ignore = (): void => {}
   client.on?.('error', ignore)
   let broken: Error | undefined

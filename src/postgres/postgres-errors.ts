@@ -4,22 +4,24 @@ import { errorCode, StintError } from '../base/errors/stint-error.ts'
 /** The server did not answer in time. It may still carry out what it was asked. */
 export class TimedOut extends Error {}
 
-/** The five characters by which the server names an error (`42P01`). Undefined if the error did not come from the server. */
+/** The five characters by which the server names an error, such as `42P01`; undefined for other errors. */
 export function sqlState(error: unknown): string | undefined {
   const code = errorCode(pgError(error))
   // `EPIPE` has five characters as well, but no digit.
   return code !== undefined && /^(?=.*\d)[0-9A-Z]{5}$/.test(code) ? code : undefined
 }
 
-/** The error that `pg` threw, behind the one we made of it. Undefined for a decision of ours, which has no cause. */
+/** The error of `pg` behind a StintError; undefined for a StintError that has no cause. */
 const pgError = (error: unknown): unknown => (error instanceof StintError ? error.cause : error)
 
 export const isTimeout = (error: unknown): boolean => pgError(error) instanceof TimedOut
 
-/** True if the server has refused the statement because of a concurrent one: nothing was done, and a retry may succeed. */
+/** True if a concurrent statement was in the way: nothing was done, and a retry may succeed. */
 export const isConflict = (error: unknown): boolean => ['40001', '40P01'].includes(sqlState(error) ?? '')
 
-/** True if no answer came, or the connection was lost: the server may have carried out the statement or not. */
+/**
+ * True if no answer came, or the connection was lost: the server may have carried out the statement or not.
+ */
 export function isUncertain(error: unknown): boolean {
   const state = sqlState(error)
   if (state === undefined) return !isProgramError(pgError(error))
@@ -61,8 +63,8 @@ const explanations: Readonly<Record<string, Explanation>> = {
 }
 
 /**
- * Turns an error of `pg` into one that says what to do. It quotes the server, but never the connection string: no message
- * contains a password.
+ * Turns an error of `pg` into one that says what to do. It quotes the server, but never the connection
+ * string: no message contains a password.
  */
 export function explainPostgres(error: unknown): unknown {
   if (isInvalidUrl(error)) return invalidUrl()
@@ -108,7 +110,7 @@ function explainConnection(error: unknown): StintError {
   return new StintError('POSTGRES_UNAVAILABLE', `cannot reach PostgreSQL: ${why}`, { cause: error, detail })
 }
 
-/** If a host has several addresses, node reports an AggregateError without a message, with one error for each address. */
+/** For a host with several addresses, Node reports an error without a message, with one error an address. */
 function reason(error: unknown): string {
   const { message = '', errors } = error as { message?: string; errors?: readonly Error[] }
   return message || errors?.[0]?.message || errorCode(error) || 'no reason given'

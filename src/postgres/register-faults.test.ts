@@ -36,19 +36,16 @@ const lease = (register: Register<PostgresStep>, sessionId: string, more: object
 test.each([
   ['INSERT', 0],
   ['UPDATE', 3],
-])(
-  'an %s that was carried out and whose answer was lost is known to have won, once',
-  async (statement, epoch) => {
-    const register = postgresRegister({ pool: proxied })
-    for (let at = 0; at < epoch; at++) await swap(register, at, `text ${at}`)
-    proxy.strike(statement, 'cut after')
-    expect(await swap(register, epoch, 'ours')).toBe(epoch + 1)
-    expect(proxy.faults).toBe(1)
-    expect(await read(register)).toEqual({ epoch: epoch + 1, text: 'ours' })
-  },
-)
+])('an %s whose answer was lost is found to have won', async (statement, epoch) => {
+  const register = postgresRegister({ pool: proxied })
+  for (let at = 0; at < epoch; at++) await swap(register, at, `text ${at}`)
+  proxy.strike(statement, 'cut after')
+  expect(await swap(register, epoch, 'ours')).toBe(epoch + 1)
+  expect(proxy.faults).toBe(1)
+  expect(await read(register)).toEqual({ epoch: epoch + 1, text: 'ours' })
+})
 
-test('a swap that never reached the server is lost; whoever tries again wins', async () => {
+test('a swap that never reached the server is lost, and the next one wins', async () => {
   const register = postgresRegister({ pool: proxied })
   await swap(register, 0, 'first')
   proxy.strike('UPDATE', 'cut before')
@@ -56,7 +53,7 @@ test('a swap that never reached the server is lost; whoever tries again wins', a
   expect(await swap(register, 1, 'ours again')).toBe(2)
 })
 
-test('a swap whose answer was lost, and which somebody has overtaken, is not called won', async () => {
+test('a swap that never reached the server and was overtaken is not reported as won', async () => {
   const register = postgresRegister({ pool: proxied })
   const other = postgresRegister({ pool })
   await swap(register, 0, 'first')
@@ -68,7 +65,7 @@ test('a swap whose answer was lost, and which somebody has overtaken, is not cal
 })
 
 test.each(['cut before', 'cut after'] as const)(
-  'a lease is acquired, refreshed and released although each way is cut once (%s)',
+  'a lease is acquired, refreshed and released although the connection breaks each time (%s)',
   async (kind) => {
     const register = postgresRegister({ pool: proxied })
     proxy.strike('INSERT', kind)
@@ -83,7 +80,7 @@ test.each(['cut before', 'cut after'] as const)(
   },
 )
 
-test('a server that does not answer is unavailable, after a while', async () => {
+test('a server that does not answer in time is POSTGRES_UNAVAILABLE', async () => {
   const register = postgresRegister({ pool: proxied, timeoutMs: 300 })
   proxy.strike('AS now', 'silence')
   await expect(read(register)).rejects.toMatchObject({
@@ -94,7 +91,7 @@ test('a server that does not answer is unavailable, after a while', async () => 
   })
 })
 
-test('a holder that hears nothing from the server any more knows that its lease is lost when its time is over', async () => {
+test('a holder that gets no more answers learns that its lease is lost when the TTL is over', async () => {
   const register = postgresRegister({ pool: proxied, timeoutMs: 600_000 })
   const mine = await lease(register, 'a', { ttlMs: 300 })
   const aborted = new Promise((resolve) => mine.signal.addEventListener('abort', resolve))
@@ -102,11 +99,11 @@ test('a holder that hears nothing from the server any more knows that its lease 
   await aborted
   expect(proxy.faults).toBe(1)
   expect(mine.signal.reason).toMatchObject({ code: 'LOCK_LOST' })
-  // By the server's clock, too: the next one has it.
+  // The lease has expired by the server's clock as well: the next session gets it.
   expect((await lease(postgresRegister({ pool }), 'b', { wait: 60_000 })).fence).toBeGreaterThan(mine.fence)
 })
 
-test('a lease that could not be released can be released later, and ends by its time if it is not', async () => {
+test('a lease whose release failed can be released later, and expires if it is not', async () => {
   const register = postgresRegister({ pool: proxied })
   const mine = await lease(register, 'a', { ttlMs: 500 })
   proxy.strike('AS now', 'cut before')
@@ -119,7 +116,7 @@ test('a lease that could not be released can be released later, and ends by its 
   expect(last.fence).toBeGreaterThan(next.fence)
 })
 
-test('while another transaction holds the row nobody waits without end, and what comes late harms nobody', async () => {
+test('while another transaction holds the row, an acquire times out, and its late grant can be released', async () => {
   const register = postgresRegister({ pool })
   await (await lease(register, 'first')).release()
   const blocker = await pool.connect()
@@ -129,13 +126,13 @@ test('while another transaction holds the row nobody waits without end, and what
   await expect(blocked).rejects.toMatchObject({ code: 'POSTGRES_UNAVAILABLE' })
   await blocker.query('ROLLBACK')
   blocker.release()
-  // What it had asked for happens after all: it has a claim, which it may ask for again and give back.
+  // The server carries the swap out after all: the session has a claim, and can release it.
   while ((await read(register, 'resource:r')).epoch < 3);
   await expect(lease(register, 'b')).rejects.toMatchObject({ code: 'LOCK_HELD' })
   expect(await (await lease(register, 'a')).release()).toBe(true)
 })
 
-test('a pool that has no connection left is unavailable', async () => {
+test('a pool without a free connection is POSTGRES_UNAVAILABLE', async () => {
   const small = server.pool({ database, max: 1, connectionTimeoutMillis: 500 })
   const register = postgresRegister({ pool: small })
   const taken = await small.connect()
@@ -144,7 +141,7 @@ test('a pool that has no connection left is unavailable', async () => {
   await expect(read(register)).resolves.toEqual({ epoch: 0, text: undefined })
 })
 
-test('connections that are ended again and again lose and double no swap', async () => {
+test('no swap is lost or carried out twice while connections are terminated', async () => {
   const won: number[] = []
   const stop = new AbortController()
   const count = async (name: string): Promise<void> => {
@@ -168,33 +165,33 @@ test('connections that are ended again and again lose and double no swap', async
     )
     ended += rows.length
     const before = won.length
-    await until('somebody wins', () => won.length > before)
+    await until('a swap wins', () => won.length > before)
   }
   stop.abort()
   await Promise.all(counting)
   const { epoch } = await read(postgresRegister({ pool }))
-  // Each was won by one, and every one is known to whoever won it.
+  // Each epoch was won by one swap, and each winner knows that it has won.
   expect(new Set(won).size).toBe(won.length)
   expect(won.length).toBe(epoch)
 })
 
-test('where the clock of the server was set back, time stands still for a key until it has caught up', async () => {
+test('after the clock of the server was set back, time stands still for a key until the clock has caught up', async () => {
   const register = postgresRegister({ pool })
   const mine = await lease(register, 'a', { ttlMs: 60_000 })
-  // As if all this had been written an hour from now.
+  // As if the clock had been set back by an hour since the last write.
   await pool.query(`UPDATE stint.register SET written_at = written_at + interval '1 hour'`)
   const before = (await runAsync(register, register.now('resource:r'))).wall
   expect(before).toBeGreaterThan(Date.now() + 3_500_000)
   expect(await mine.refresh()).toBe(true)
   const first = mine.expiresAt
   expect(await mine.refresh()).toBe(true)
-  // Each refresh is seen as one, by whoever watches.
+  // Each refresh still extends the lease.
   expect(mine.expiresAt).toBeGreaterThan(first)
   await expect(lease(register, 'b')).rejects.toMatchObject({ code: 'LOCK_HELD' })
   expect((await runAsync(register, register.now('another'))).wall).toBeLessThan(before)
 })
 
-test('a text that this version cannot read stands for five minutes by the clock of the server', async () => {
+test('a claims record that this version cannot read is respected for five minutes by the clock of the server', async () => {
   const register = postgresRegister({ pool })
   await (await lease(register, 'a')).release()
   await pool.query(`UPDATE stint.register SET text = 'from the future', epoch = epoch + 1`)
@@ -204,18 +201,18 @@ test('a text that this version cannot read stands for five minutes by the clock 
   expect(next.fence).toBeGreaterThan(2 ** 20)
 })
 
-test('a server without a log to ask about works, too', async () => {
-  const poor = {
+test('a server without a timeline works, too', async () => {
+  const withoutTimeline = {
     query: (sql: string, values?: unknown[]) =>
       pool.query(sql.replace('pg_walfile_name', 'no_such_function'), values),
     connect: () => pool.connect(),
   }
-  const mine = await lease(postgresRegister({ pool: poor }), 'a')
+  const mine = await lease(postgresRegister({ pool: withoutTimeline }), 'a')
   expect(await mine.refresh()).toBe(true)
   expect(mine.fence).toBe(1)
 })
 
-test('a replica lets everybody look and nobody write; when it takes over, fences jump ahead of what may be lost', async () => {
+test('a replica can be read but not written; after it takes over, fences jump past any that may be lost', async () => {
   const register = postgresRegister({ pool })
   const before = await lease(register, 'a')
   await server.becomeReplica()

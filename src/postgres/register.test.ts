@@ -17,7 +17,7 @@ afterAll(() => server[Symbol.asyncDispose]())
 
 const pools = new Map<string, pg.Pool>()
 
-/** A pool on the database, emptied. */
+/** Empties the register and returns a pool for it. */
 async function open(config: pg.PoolConfig = {}): Promise<pg.Pool> {
   const name = JSON.stringify(config)
   const pool = pools.get(name) ?? server.pool({ database, ...config })
@@ -26,13 +26,13 @@ async function open(config: pg.PoolConfig = {}): Promise<pg.Pool> {
   return pool
 }
 
-/** As a pooler in transaction mode: each statement may meet another connection. */
-const neverTheSame = { maxUses: 1 }
+/** Like a pooler in transaction mode: each statement uses another connection. */
+const oneUse = { maxUses: 1 }
 const serializable = { options: '-c default_transaction_isolation=serializable' }
 
 describe.each<[string, pg.PoolConfig]>([
   ['PostgreSQL', {}],
-  ['PostgreSQL, with another connection for each statement', neverTheSame],
+  ['PostgreSQL, with another connection for each statement', oneUse],
   ['PostgreSQL, with one connection for all', { max: 1 }],
   ['PostgreSQL, where transactions are serializable', serializable],
 ])('a register in %s', (_, config) => {

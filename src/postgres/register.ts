@@ -18,12 +18,13 @@ type Queries<Result> = Steps<PostgresStep, Result>
 /** For this long after a read, the time that it returned counts as the present, in milliseconds. */
 const recentMs = 50
 
-/** How long to look up a swap whose answer was lost, in milliseconds: a server that was killed is back by then, or stays away. */
+/** How long to try to look up a swap whose answer was lost, in milliseconds: a restart takes less. */
 const lookUpMs = 5000
 
 /**
- * A register in PostgreSQL: one row a key, and a swap is one conditional statement. The server's clock decides expiry. For a
- * key it never runs backwards, even if the clock is set back: each change is at least a millisecond after the last one.
+ * A register in PostgreSQL: one row a key, and a swap is one conditional statement. The server's clock
+ * decides expiry. For a key it never runs backwards, even if the clock is set back: each change is at least a
+ * millisecond after the last one.
  *
  * @example
  * const register = postgresRegister({ pool: new pg.Pool({ connectionString }) })
@@ -45,7 +46,7 @@ export function postgresRegister(options: PostgresRegisterOptions): Register<Pos
       try {
         return (yield* query(sql(timelineSql), key))[0]
       } catch (error) {
-        // Other servers that speak the protocol of PostgreSQL may have no timeline, or not show it to this role.
+        // Other servers with this protocol may have no timeline, or not show it to this role.
         if (timelineSql === noTimeline || !timelineRefused.has(sqlState(error))) throw error
         timelineSql = noTimeline
       }
@@ -71,8 +72,9 @@ export function postgresRegister(options: PostgresRegisterOptions): Register<Pos
   }
 
   /**
-   * Reads what became of a swap whose answer was lost. No two swaps write the same text: if the key has this one, the swap
-   * has won. Otherwise it has lost, or the server carries it out later; in both cases the caller reads again and retries.
+   * Reads what became of a swap whose answer was lost. No two swaps write the same text: if the key has this
+   * one, the swap has won. Otherwise it has lost, or the server carries it out later; in both cases the
+   * caller reads again and retries.
    */
   function* lookUpSwap(
     key: string,
@@ -91,7 +93,7 @@ export function postgresRegister(options: PostgresRegisterOptions): Register<Pos
         yield { pause }
         continue
       }
-      // The swap still waits in the server for another transaction. A retry would wait behind it and occupy a connection.
+      // The swap still waits for another transaction. A retry would only occupy one more connection.
       throw lost
     }
   }
@@ -134,7 +136,7 @@ function nowOf({ now, timeline }: SqlRow): Now {
   return { wall, mono: wall, clock: 'postgres', era: `pg${String(timeline)}` }
 }
 
-/** Polls the epoch of a key and reports each change; returns a function that stops it. Does not keep the process alive. */
+/** Reports changes of a key's epoch, by polling; returns a stop function. Does not keep the process alive. */
 function pollEpoch(pool: PostgresPool, key: string, everyMs: number, onChange: () => void): () => void {
   let last: string | undefined
   let asking = false
@@ -148,7 +150,7 @@ function pollEpoch(pool: PostgresPool, key: string, everyMs: number, onChange: (
       if (last !== undefined && last !== epoch) onChange()
       last = epoch
     } catch {
-      // A watch is only a hint. The holder of a lease learns about an unreachable server from its next refresh.
+      // A watch is only a hint; the holder of a lease notices an unreachable server by its refresh.
     } finally {
       asking = false
     }
@@ -159,8 +161,8 @@ function pollEpoch(pool: PostgresPool, key: string, everyMs: number, onChange: (
 }
 
 /**
- * SQL for the timeline of the server's write-ahead log. A replica that takes over begins a new timeline, and may lack the
- * last writes of the old primary.
+ * SQL for the timeline of the server's write-ahead log. A replica that takes over begins a new timeline, and
+ * may lack the last writes of the old primary.
  */
 const serverTimeline = `CASE WHEN pg_is_in_recovery() THEN '' ELSE substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) END`
 const noTimeline = `''`
@@ -179,7 +181,7 @@ const readSql = (timeline: string): string =>
 const nowSql = (timeline: string): string =>
   `SELECT ${timeSince('(SELECT written_at FROM stint.register WHERE key = $1)', timeline)}`
 
-/** The whole swap. Of several writers that expect the same epoch, the first changes a row and the others change none. */
+/** The whole swap: of several writers that expect the same epoch, only the first changes a row. */
 const swapStatement = (key: string, expected: number, text: string): [string, ...unknown[]] =>
   expected === 0
     ? [

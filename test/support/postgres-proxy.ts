@@ -3,22 +3,22 @@ import { createConnection, createServer, type Server, type Socket } from 'node:n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** What becomes of the next statement that a fault is set for. */
-type Fault =
-  /** It never reaches the server: the connection is cut before. */
-  | 'cut before'
-  /** The server carries it out, its answer never comes: the connection is cut. */
-  | 'cut after'
-  /** The server carries it out, its answer never comes, and nobody hears anything any more. */
-  | 'silence'
+/**
+ * A fault that strikes one statement.
+ *
+ * - `cut before`: the connection is cut before the statement reaches the server.
+ * - `cut after`: the server carries out the statement, and the connection is cut before its answer arrives.
+ * - `silence`: the server carries out the statement, and the connection stays open without an answer.
+ */
+type Fault = 'cut before' | 'cut after' | 'silence'
 
-/** A way to the server that can be bad: a client connects to `directory` instead. */
+/** A proxy that injects faults. Clients connect to `directory` instead of the server's. */
 export class PostgresProxy implements AsyncDisposable {
   readonly directory = realpathSync(mkdtempSync(join(tmpdir(), 'stint-proxy-')))
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
   #fault: { statement: string; kind: Fault } | undefined
-  /** How many faults have happened. */
+  /** How many faults have struck. */
   faults = 0
 
   private constructor(serverDirectory: string) {
@@ -33,7 +33,7 @@ export class PostgresProxy implements AsyncDisposable {
     return proxy
   }
 
-  /** Strikes the next statement that has this in it, once. */
+  /** Strikes the next statement that contains this string, once. */
   strike(statement: string, kind: Fault): void {
     this.#fault = { statement, kind }
   }
@@ -60,7 +60,7 @@ export class PostgresProxy implements AsyncDisposable {
     })
     server.on('data', (data) => {
       if (answers === 'pass') client.write(data)
-      // `Z`: the server is done with it, and ready for the next.
+      // `Z` (ReadyForQuery): the server has carried out the statement.
       else if (answers === 'cut' && data.includes('Z\0\0\0\x05')) client.destroy()
     })
   }

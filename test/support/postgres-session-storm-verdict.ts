@@ -1,56 +1,59 @@
-/** What writers have written down. */
-export interface Claims {
-  /** What each session was asked to take, whatever came of it. */
+/** What the writers have logged. */
+export interface WriterLogs {
+  /** The values that each session was asked to append, with or without success. */
   tried: Map<string, Set<string>>
-  /** Where each value that was acknowledged is said to be; 0 if that is not known. */
+  /** The `seq` of each acknowledged value; 0 if the writer does not know it. */
   acknowledged: Map<string, Map<string, number>>
   fenced: number
 }
 
-/** What a session has. */
-export interface Found {
+/** The content of a session. */
+export interface SessionContent {
   id: string
   values: string[]
   epochs: number[]
 }
 
-/** A process that was killed may have been in the middle of a line. */
-export function readClaims(logs: readonly string[]): Claims {
-  const claims: Claims = { tried: new Map(), acknowledged: new Map(), fenced: 0 }
+/** Reads the logs of all writers, except for incomplete last lines: a writer may have been killed. */
+export function readWriterLogs(logs: readonly string[]): WriterLogs {
+  const read: WriterLogs = { tried: new Map(), acknowledged: new Map(), fenced: 0 }
   for (const line of logs.flatMap((text) => text.slice(0, text.lastIndexOf('\n') + 1).split('\n'))) {
     const [what, id = '', value = '', seq = '0'] = line.split(' ')
-    if (what === 'fenced') claims.fenced += 1
-    if (what === 'try') claims.tried.set(id, (claims.tried.get(id) ?? new Set()).add(value))
+    if (what === 'fenced') read.fenced += 1
+    if (what === 'try') read.tried.set(id, (read.tried.get(id) ?? new Set()).add(value))
     if (what === 'ack')
-      claims.acknowledged.set(
+      read.acknowledged.set(
         id,
-        (claims.acknowledged.get(id) ?? new Map<string, number>()).set(value, Number(seq)),
+        (read.acknowledged.get(id) ?? new Map<string, number>()).set(value, Number(seq)),
       )
   }
-  return claims
+  return read
 }
 
-/** Everything that is not as it should be. */
-export function judge({ tried, acknowledged }: Claims, { id, values, epochs }: Found): string[] {
+/** Everything that is wrong with a session. */
+export function findFaults(
+  { tried, acknowledged }: WriterLogs,
+  { id, values, epochs }: SessionContent,
+): string[] {
   const faults: string[] = []
   const places = new Map<string, number>()
   values.forEach((value, i) => {
     if (places.has(value)) faults.push(`${id}: ${value} is there twice`)
-    if (!tried.get(id)?.has(value)) faults.push(`${id}: ${value} comes from nowhere`)
+    if (!tried.get(id)?.has(value)) faults.push(`${id}: ${value} was never appended`)
     places.set(value, i + 1)
     if ((epochs[i] ?? 0) < (epochs[i - 1] ?? 0))
-      faults.push(`${id}: ${value} was written by one who had lost it`)
+      faults.push(`${id}: ${value} was written by a writer that had lost the session`)
   })
   for (const [value, seq] of acknowledged.get(id) ?? []) {
     const place = places.get(value)
     if (place === undefined) faults.push(`${id}: ${value} was acknowledged and is not there`)
     else if (seq !== 0 && seq !== place) faults.push(`${id}: ${value} is ${place}, not ${seq}`)
   }
-  return [...faults, ...disorder(id, values)]
+  return [...faults, ...findDisorder(id, values)]
 }
 
-/** What one caller writes, one after the other, comes in that order. */
-function disorder(id: string, values: readonly string[]): string[] {
+/** Checks that the values of one caller, which it appends one after the other, are in that order. */
+function findDisorder(id: string, values: readonly string[]): string[] {
   const last = new Map<string, number>()
   return values.flatMap((value) => {
     const [pid, caller, n] = value.split('.')

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { judge, readClaims } from './postgres-session-storm-verdict.ts'
+import { findFaults, readWriterLogs } from './postgres-session-storm-verdict.ts'
 import type { PostgresSessions } from './postgres-sessions.ts'
 import type { PostgresServer } from './postgres.ts'
 import { type StormProcess, StormProcesses } from './storm-processes.ts'
@@ -11,9 +11,9 @@ export interface SessionStormOptions {
   processes: number
   /** How often each of the five faults strikes. */
   strikes: number
-  /** It goes on until so many appends were acknowledged. */
+  /** The storm lasts until this many appends were acknowledged. */
   appends: number
-  /** Writers that guess what became of an append whose answer was lost: the storm must see that. */
+  /** Writers that retry an append whose answer was lost, without looking it up: the storm must find that. */
   naive?: boolean
 }
 
@@ -31,15 +31,16 @@ const shared = 'shared'
 const answersLost = 5
 
 /**
- * Processes write to sessions of their own and visit a common one, without pause, while the server is killed and started again, connections are cut, answers
- * are lost, and writers are killed, or stopped until somebody else has their session.
+ * Processes write to sessions of their own and visit a shared one, without pause. Meanwhile the server is
+ * killed and restarted, connections are cut, answers are lost, and writers are killed or suspended until
+ * another one has their session.
  */
 export async function sessionStorm(options: SessionStormOptions): Promise<SessionStormReport> {
-  await using field = new Field(options)
-  return await field.rage()
+  await using storm = new Storm(options)
+  return await storm.run()
 }
 
-class Field implements AsyncDisposable {
+class Storm implements AsyncDisposable {
   readonly #options: SessionStormOptions
   readonly #writers: StormProcesses
   #lostAnswers = 0
@@ -50,7 +51,7 @@ class Field implements AsyncDisposable {
     this.#writers = new StormProcesses('postgres-session-writer.mjs', server, sessions.database)
   }
 
-  async rage(): Promise<SessionStormReport> {
+  async run(): Promise<SessionStormReport> {
     const { processes, strikes, appends } = this.#options
     const ids = Array.from({ length: processes }, (_, i) => `session-${i}`)
     await Promise.all(ids.map((id) => this.#start(id)))
@@ -58,7 +59,7 @@ class Field implements AsyncDisposable {
       for (const strike of [
         () => this.#loseAnswers(),
         () => this.#writers.cut(),
-        () => this.#stop(),
+        () => this.#suspend(),
         () => this.#kill(),
         () => this.#writers.killServer(),
       ]) {
@@ -66,7 +67,7 @@ class Field implements AsyncDisposable {
         await strike()
       }
     }
-    await until('all is acknowledged', () => this.#hasAcknowledged(appends), 600_000)
+    await until('all appends are acknowledged', () => this.#hasAcknowledged(appends), 600_000)
     await this.#writers.end()
     return {
       acknowledged: this.#acknowledged(),
@@ -86,17 +87,17 @@ class Field implements AsyncDisposable {
     await this.#writers.start(id, { url, id, shared, callers: 4, naive })
   }
 
-  #anybody(): StormProcess {
+  #anyWriter(): StormProcess {
     const living = this.#writers.living()
     return living[Math.floor(Math.random() * living.length)] as StormProcess
   }
 
   async #moreAcknowledged(more: number): Promise<void> {
     const goal = this.#acknowledged() + more
-    await until('more is acknowledged', () => this.#hasAcknowledged(goal))
+    await until('more appends are acknowledged', () => this.#hasAcknowledged(goal))
   }
 
-  /** The server carries it out, and nobody hears of it. */
+  /** The server carries out an append, and the writer gets no answer. */
   async #loseAnswers(): Promise<void> {
     const { proxy } = this.#options.sessions
     for (let n = 0; n < answersLost; n++) {
@@ -107,9 +108,9 @@ class Field implements AsyncDisposable {
     }
   }
 
-  /** Until somebody else has its session: when it wakes up, it must write nothing more. */
-  async #stop(): Promise<void> {
-    const { name, child } = this.#anybody()
+  /** Suspends a writer until another one has its session. After that it must not write. */
+  async #suspend(): Promise<void> {
+    const { name, child } = this.#anyWriter()
     child.kill('SIGSTOP')
     await this.#options.sessions.store.unlock(name)
     await this.#start(name)
@@ -119,7 +120,7 @@ class Field implements AsyncDisposable {
   }
 
   async #kill(): Promise<void> {
-    const victim = this.#anybody()
+    const victim = this.#anyWriter()
     await this.#writers.kill(victim)
     await this.#start(victim.name)
   }
@@ -134,9 +135,9 @@ class Field implements AsyncDisposable {
 
   async #verdict(ids: readonly string[]): Promise<Pick<SessionStormReport, 'fenced' | 'faults'>> {
     const { sessions } = this.#options
-    const claims = readClaims(this.#writers.logs().map(({ text }) => text))
+    const logs = readWriterLogs(this.#writers.logs().map(({ text }) => text))
     const faults: string[] = []
-    // What is still in the spool comes in.
+    // Takes in what is still in the spool.
     await (await sessions.store.resume(shared)).close()
     for (const id of ids) {
       if (!(await sessions.isWhole(id))) faults.push(`${id} is damaged`)
@@ -146,9 +147,9 @@ class Field implements AsyncDisposable {
         id,
       )
       const values = (await sessions.data(id)) as string[]
-      faults.push(...judge(claims, { id, values, epochs: lines.map(({ epoch }) => Number(epoch)) }))
+      faults.push(...findFaults(logs, { id, values, epochs: lines.map(({ epoch }) => Number(epoch)) }))
     }
-    return { fenced: claims.fenced, faults }
+    return { fenced: logs.fenced, faults }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -5,7 +5,7 @@ import type { SessionStore } from '../../src/session/store.ts'
 import { PostgresProxy } from './postgres-proxy.ts'
 import type { PostgresServer } from './postgres.ts'
 
-/** A database of its own for sessions, with a good way to it and one that can be bad. */
+/** A database for sessions, which can be reached directly and through a proxy that injects faults. */
 export class PostgresSessions implements AsyncDisposable {
   readonly database: string
   readonly pool: pg.Pool
@@ -28,14 +28,14 @@ export class PostgresSessions implements AsyncDisposable {
     return new PostgresSessions(server, database, pool, await PostgresProxy.to(server.directory))
   }
 
-  /** As if it were new, which takes longer. */
+  /** Deletes all sessions: faster than another database. */
   async clear(): Promise<void> {
     const tables = ['session', 'journal', 'audit', 'revision', 'blob', 'snapshot', 'state', 'spool']
     await this.pool.query(tables.map((table) => `DELETE FROM stint.${table};`).join(''))
     this.proxy.faults = 0
   }
 
-  /** A store whose way can be bad. */
+  /** A store that connects through the proxy. */
   storeOver(options: Partial<PostgresStoreOptions> = {}): SessionStore {
     return postgresStore({ pool: this.proxied, ...options })
   }
@@ -51,7 +51,7 @@ export class PostgresSessions implements AsyncDisposable {
     return data
   }
 
-  /** Everything is there, and fits. */
+  /** True if verification finds no damage. */
   async isWhole(id: string): Promise<boolean> {
     return (await (await this.store.inspect(id)).health()).ok
   }

@@ -1,8 +1,8 @@
-import type { Lodging } from './postgres-binaries.ts'
+import type { PostgresPrograms } from './postgres-binaries.ts'
 import { isRoot } from './world.ts'
 
-/** A program and how it is started. */
-export interface Start {
+/** A program with its arguments, and the user that runs it. */
+export interface StartCommand {
   command: string
   args: string[]
   uid?: number
@@ -10,14 +10,19 @@ export interface Start {
 }
 
 export interface SmallDisk {
-  /** Where it is mounted, seen by the server alone; `space` in it is for a tablespace. */
+  /** The mount point, which only the server sees. `space` in it is for a tablespace. */
   path: string
+  /** As `mount` takes it. */
   size: string
-  /** When this file is there, some room is made. */
+  /** When this file exists, some space is freed. */
   signal: string
 }
 
-/** Ballast is thrown out when the signal comes: a server on a full disk cannot even free what it has. It is more than the server has in its memory. */
+/**
+ * Mounts the disk and starts the server. A file of ballast is removed when the signal file appears: a server
+ * on a full disk cannot free space itself. The ballast is larger than the buffers that the server still has
+ * to write.
+ */
 const script = (owner: string): string => `
 mount -t tmpfs -o "size=$SIZE,mode=0700${owner}" tmpfs "$DISK" && mkdir -m 0700 "$DISK/space" || exit
 head -c 20971520 /dev/zero > "$DISK/ballast"
@@ -25,14 +30,15 @@ head -c 20971520 /dev/zero > "$DISK/ballast"
 exec "$@"`
 
 /**
- * The server with a small disk, which goes with it. Root can mount, and then becomes who may run the server; anybody else is root in a namespace of their own, where the
- * server runs in another one, in which they are not.
+ * The command that starts a server with a small disk, which vanishes with it. Root mounts the disk and then
+ * switches to the server's user. Any other user mounts it as root of a user namespace and starts the server
+ * in a nested one, where it is not root.
  */
 export function onSmallDisk(
   { path, size, signal }: SmallDisk,
   args: readonly string[],
-  { postgres, uid, gid }: Lodging,
-): Start {
+  { postgres, uid, gid }: PostgresPrograms,
+): StartCommand {
   const become = isRoot
     ? ['setpriv', `--reuid=${uid}`, `--regid=${gid}`, '--clear-groups', '--']
     : ['unshare', '--user', '--map-user=1000', '--map-group=1000']

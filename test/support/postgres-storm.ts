@@ -10,19 +10,19 @@ export interface PostgresStormOptions {
   processes: number
   /** How often each of the four faults strikes. */
   strikes: number
-  /** A lock without its condition: the storm must see that. */
+  /** A swap without its condition: the storm must find that. */
   broken?: boolean
   enough?: (verdict: StormVerdict) => boolean
 }
 
-/** What a storm has shown. */
+/** What a storm has found. */
 export interface StormVerdict {
   grants: number
-  /** Leases that ran out, and whose holder learned it. */
+  /** Leases that expired, and whose holder noticed. */
   lapses: number
-  /** Pairs of holders at one time. */
+  /** Pairs of sessions that held the lease at the same time. */
   overlaps: string[]
-  /** Fences that do not grow, and leases that were called lost before their time. */
+  /** Fences that do not grow, and leases that were reported lost before they expired. */
   faults: string[]
 }
 
@@ -35,22 +35,23 @@ export interface PostgresStormReport extends StormVerdict {
 
 const ttlMs = 400
 
-/** An hour ahead, an hour behind, right. */
+/** How far the clocks of the processes are ahead or behind, in milliseconds. */
 const skews = [0, 3_600_000, -3_600_000, 90_000]
 
-/** A timer may be that early. */
+/** How early a timer may fire, in nanoseconds. */
 const slack = 2_000_000n
 
 /**
- * Processes with clocks that disagree contend for one lease, without pause, while the server is killed and started again, their connections are
- * cut, and they are killed and stopped for longer than a lease lasts.
+ * Processes with clocks that disagree contend for one lease, without pause. Meanwhile the server is killed
+ * and restarted, their connections are cut, and they are killed, or suspended for longer than the lease
+ * lasts.
  */
 export async function postgresStorm(options: PostgresStormOptions): Promise<PostgresStormReport> {
-  await using field = new Field(options)
-  return await field.rage()
+  await using storm = new Storm(options)
+  return await storm.run()
 }
 
-class Field implements AsyncDisposable {
+class Storm implements AsyncDisposable {
   readonly #options: PostgresStormOptions
   readonly #contenders: StormProcesses
   #stops = 0
@@ -60,20 +61,20 @@ class Field implements AsyncDisposable {
     this.#contenders = new StormProcesses('postgres-contender.mjs', options.server, options.database)
   }
 
-  async rage(): Promise<PostgresStormReport> {
+  async run(): Promise<PostgresStormReport> {
     const { processes, strikes, enough } = this.#options
     await Promise.all(Array.from({ length: processes }, () => this.#start()))
-    await this.#somebodyGetsIt(processes)
+    await this.#waitForGrants(processes)
     const isEnough = (): boolean => enough?.(this.#verdict()) === true
     for (let round = 0; round < strikes && !isEnough(); round++) {
       for (const strike of [
         () => this.#contenders.cut(),
-        () => this.#stop(),
+        () => this.#suspend(),
         () => this.#kill(),
         () => this.#contenders.killServer(),
       ]) {
         await strike()
-        await this.#somebodyGetsIt(3)
+        await this.#waitForGrants(3)
         if (isEnough()) break
       }
     }
@@ -87,30 +88,33 @@ class Field implements AsyncDisposable {
     await this.#contenders.start('a contender', { url: server.url({ database }), ttlMs, skewMs, broken })
   }
 
-  /** Who holds it, by what it has written last; a moment later it may have let go. */
+  /** The process that holds the lease according to its log; it may release it any moment. */
   async #holder(): Promise<StormProcess> {
     let holder: StormProcess | undefined
-    await until('somebody holds it', () => {
+    await until('a process holds the lease', () => {
       holder = this.#contenders.living().find(({ log }) => /(?:enter|fresh) [^\n]*\n$/.test(readIfThere(log)))
       return holder
     })
-    if (holder === undefined) throw new Error('somebody does')
+    if (holder === undefined) throw new Error('no process holds the lease')
     return holder
   }
 
-  async #somebodyGetsIt(times: number): Promise<void> {
+  async #waitForGrants(times: number): Promise<void> {
     const before = this.#grants()
-    await until('the lease is had again', () => this.#contenders.living() && this.#grants() >= before + times)
+    await until(
+      'the lease is granted again',
+      () => this.#contenders.living() && this.#grants() >= before + times,
+    )
   }
 
-  /** For longer than its lease lasts, if it has one: by then somebody else does. */
-  async #stop(): Promise<void> {
+  /** Suspends the holder for longer than its lease lasts, until another process has the lease. */
+  async #suspend(): Promise<void> {
     const { child } = await this.#holder()
     child.kill('SIGSTOP')
     this.#stops += 1
     const end = Date.now() + ttlMs * 1.5
-    await until('its lease is over', () => Date.now() > end)
-    await this.#somebodyGetsIt(1)
+    await until('its lease has expired', () => Date.now() > end)
+    await this.#waitForGrants(1)
     child.kill('SIGCONT')
   }
 

@@ -3,11 +3,11 @@ import { LockWorld } from './lock-world.ts'
 import type { PostgresServer } from './postgres.ts'
 import { migrate } from '../../src/postgres/migrate.ts'
 
-/** Everything that the role of a team needs: what docs/postgres.md says. */
+/** The grants that a role needs, as docs/postgres.md lists them. */
 export const grants = (role: string): string =>
   (readPage('docs/postgres.md').match(/^GRANT .*;$/gm) ?? []).join('\n').replaceAll('stint_team', role)
 
-/** A world whose leases are kept on a server, in a database of its own with the schema in it. */
+/** A world with STINT_STORE set to a new database that has the schema. */
 export async function postgresWorld(server: PostgresServer): Promise<LockWorld & { database: string }> {
   const database = await server.createDatabase()
   const pool = server.pool({ database })

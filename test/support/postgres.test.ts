@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { PostgresServer } from './postgres.ts'
 import { isRunning, until } from './world.ts'
 
-test('a server that is killed can be started again, with what was committed', async () => {
+test('a server that was killed can be started again, and has what was committed', async () => {
   await using server = await PostgresServer.start()
   await server.admin('CREATE TABLE kept AS SELECT 1 AS one')
   const { pid } = server
@@ -13,10 +13,10 @@ test('a server that is killed can be started again, with what was committed', as
   expect(await server.admin('SELECT one FROM kept')).toEqual([{ one: 1 }])
 })
 
-test('the server and its files go when whoever started it is gone without a word', async () => {
+test('the server and its files are gone after the process that started it was killed', async () => {
   const server = await PostgresServer.start()
   const { pid, directory } = server
   expect(isRunning(pid)).toBe(true)
   server.abandon()
-  await until('it is gone', () => !isRunning(pid) && !existsSync(directory))
+  await until('the server is gone', () => !isRunning(pid) && !existsSync(directory))
 })

@@ -4,47 +4,48 @@ import { chmodSync, chownSync, mkdirSync, mkdtempSync, realpathSync, rmSync, wri
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import pg from 'pg'
-import { lodging, type Lodging, serverRoom } from './postgres-binaries.ts'
+import { findPrograms, type PostgresPrograms, serverParent } from './postgres-binaries.ts'
 import { onSmallDisk } from './postgres-small-disk.ts'
 
-export interface ServerOptions {
-  /** The size of a small disk beside the one that has its files, as `mount` takes it. */
+export interface TestServerOptions {
+  /** The size of a small second disk, as `mount` takes it. */
   smallDisk?: string
 }
 
 /**
- * A PostgreSQL server of its own, on a Unix socket in a directory of its own. It ends with whoever started it, however that ends: a small
- * shell that holds a pipe to us kills it and removes its files when the pipe closes.
+ * A PostgreSQL server for tests, on a Unix socket in its own directory. It ends with the test process, even
+ * if that is killed: a shell at the other end of a pipe kills the server and removes its files when the pipe
+ * closes.
  */
 export class PostgresServer implements AsyncDisposable {
   readonly directory: string
   readonly #data: string
-  readonly #lodging: Lodging
+  readonly #programs: PostgresPrograms
   readonly #keeper: ChildProcess
   readonly #pools: pg.Pool[] = []
-  readonly #options: ServerOptions
+  readonly #options: TestServerOptions
   #postmaster: ChildProcess | undefined
   #databases = 0
   #log = ''
 
-  private constructor(directory: string, options: ServerOptions) {
+  private constructor(directory: string, options: TestServerOptions) {
     this.directory = directory
     this.#options = options
     this.#data = join(directory, 'data')
     this.#keeper = spawn('sh', ['-c', keeperScript, 'sh', directory], {
       stdio: ['pipe', 'ignore', 'ignore'],
-      // Ctrl-C is for those who run the tests; the keeper sees their end.
+      // A group of its own, so that Ctrl-C reaches only the tests; the keeper notices when they end.
       detached: true,
     })
-    this.#lodging = lodging(directory)
+    this.#programs = findPrograms(directory)
   }
 
-  /** `settings` are lines of its configuration. */
+  /** Starts a server. `settings` go into its configuration file. */
   static async start(
     settings: Record<string, string> = {},
-    options: ServerOptions = {},
+    options: TestServerOptions = {},
   ): Promise<PostgresServer> {
-    const directory = realpathSync(mkdtempSync(join(serverRoom(), 'stint-pg-')))
+    const directory = realpathSync(mkdtempSync(join(serverParent(), 'stint-pg-')))
     const server = new PostgresServer(directory, options)
     try {
       await server.#initialise(settings)
@@ -56,7 +57,7 @@ export class PostgresServer implements AsyncDisposable {
     }
   }
 
-  /** Where its small disk is, for a tablespace. */
+  /** The directory on the small disk, for a tablespace. */
   get smallDisk(): string {
     return join(this.directory, 'small/space')
   }
@@ -65,7 +66,7 @@ export class PostgresServer implements AsyncDisposable {
     return join(this.directory, 'make-room')
   }
 
-  /** In a moment the small disk has some room again. */
+  /** Frees some space on the small disk, within a moment. */
   makeRoom(): void {
     writeFileSync(this.#roomSignal, '')
   }
@@ -74,29 +75,29 @@ export class PostgresServer implements AsyncDisposable {
     return this.#postmaster?.pid ?? 0
   }
 
-  /** Where a client finds it; without a password it comes in as `postgres`, who needs none. */
+  /** The URL for a client. The superuser `postgres` needs no password. */
   url({ user = 'postgres', password = '', database = 'postgres' } = {}): string {
     const who = password === '' ? user : `${user}:${encodeURIComponent(password)}`
     return `postgresql://${who}@/${database}?host=${encodeURIComponent(this.directory)}`
   }
 
-  /** A new, empty database. */
+  /** Creates an empty database and returns its name. */
   async createDatabase(): Promise<string> {
     const name = `db${++this.#databases}`
     await this.admin(`CREATE DATABASE ${name}`)
     return name
   }
 
-  /** Ended with the server. */
+  /** A pool that ends with the server. */
   pool(config: pg.PoolConfig & { user?: string; database?: string } = {}): pg.Pool {
     const pool = new pg.Pool({ host: this.directory, user: 'postgres', database: 'postgres', ...config })
-    // The server is killed under it, on purpose: the next query tells.
+    // Tests kill the server on purpose; the next query reports it.
     pool.on('error', () => {})
     this.#pools.push(pool)
     return pool
   }
 
-  /** One statement (or several) by the superuser, on a connection of its own. */
+  /** Runs SQL as the superuser, on a connection of its own. */
   async admin(sql: string, database = 'postgres'): Promise<Record<string, unknown>[]> {
     const client = new pg.Client({ host: this.directory, user: 'postgres', database })
     client.on('error', () => {})
@@ -108,9 +109,9 @@ export class PostgresServer implements AsyncDisposable {
     }
   }
 
-  /** Starts it, again if it was killed. */
+  /** Starts the server, also after it was killed. */
   async start(): Promise<void> {
-    // What a killed server leaves running keeps its memory for a moment: then the new one ends at once.
+    // A new server exits at once while processes of the killed one still have its shared memory.
     const end = Date.now() + 60_000
     while (!(await this.#tryStart())) {
       if (Date.now() > end) throw new Error(`PostgreSQL does not start:\n${this.#log}`)
@@ -118,7 +119,7 @@ export class PostgresServer implements AsyncDisposable {
     }
   }
 
-  /** As if its machine had lost power, but for the disk. */
+  /** Kills the server, as a power cut would, except that the disk keeps what was written. */
   async kill(): Promise<void> {
     const postmaster = this.#postmaster
     if (postmaster === undefined || postmaster.exitCode !== null) return
@@ -127,26 +128,26 @@ export class PostgresServer implements AsyncDisposable {
     await ended
   }
 
-  /** Starts it anew as a replica, which takes in what others write and writes nothing itself. */
+  /** Restarts the server as a replica, which accepts no writes. */
   async becomeReplica(): Promise<void> {
     await this.kill()
     writeFileSync(join(this.#data, 'standby.signal'), '')
     await this.start()
   }
 
-  /** The replica takes over, as when its primary is lost. */
+  /** Promotes the replica, as if its primary were lost. */
   async promote(): Promise<void> {
     await this.admin('SELECT pg_promote()')
   }
 
-  /** What the system does for us when we are killed: the keeper's pipe closes. */
+  /** Closes the pipe to the keeper, as the kernel does when this process is killed. */
   abandon(): void {
     this.#keeper.stdin?.destroy()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     const ended = Promise.allSettled(this.#pools.map((pool) => pool.end()))
-    // A pool waits for its connections: those under way end with the server.
+    // A pool waits for its connections; those in use end with the server.
     await Promise.race([ended, this.#down()])
     const kept = once(this.#keeper, 'exit')
     this.#keeper.stdin?.end()
@@ -154,7 +155,7 @@ export class PostgresServer implements AsyncDisposable {
     rmSync(this.directory, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 })
   }
 
-  /** Immediately: nobody needs the data any more. */
+  /** Stops at once (SIGQUIT): the data is not needed any more. */
   async #down(): Promise<void> {
     const postmaster = this.#postmaster
     if (postmaster === undefined || postmaster.exitCode !== null || postmaster.signalCode !== null) return
@@ -164,12 +165,12 @@ export class PostgresServer implements AsyncDisposable {
   }
 
   async #initialise(settings: Record<string, string>): Promise<void> {
-    const { initdb, env, uid, gid } = this.#lodging
+    const { initdb, env, uid, gid } = this.#programs
     mkdirSync(this.#data, { mode: 0o700 })
     if (uid !== undefined && gid !== undefined)
       for (const path of [this.directory, this.#data]) chownSync(path, uid, gid)
     if (this.#options.smallDisk !== undefined) mkdirSync(join(this.directory, 'small'))
-    // Clients of other users come in by their password.
+    // Clients may run as other users; they need a password.
     chmodSync(this.directory, 0o755)
     const flags = ['--auth=trust', '--username=postgres', '--encoding=UTF8', '--no-locale', '--no-sync']
     const args = ['-D', this.#data, ...flags, '--wal-segsize=1', '--no-instructions']
@@ -181,14 +182,14 @@ export class PostgresServer implements AsyncDisposable {
     writeFileSync(join(this.#data, 'postgresql.auto.conf'), `${lines.join('\n')}\n`)
   }
 
-  /** False if it ended before it was ready. */
+  /** Returns false if the server exits before it is ready. */
   async #tryStart(): Promise<boolean> {
-    const { postgres, env, uid, gid } = this.#lodging
+    const { postgres, env, uid, gid } = this.#programs
     const { smallDisk } = this.#options
     const args = ['-D', this.#data, '-k', this.directory]
     const plain = { command: postgres, args, uid, gid }
     const disk = { path: join(this.directory, 'small'), size: smallDisk ?? '', signal: this.#roomSignal }
-    const start = smallDisk === undefined ? plain : onSmallDisk(disk, args, this.#lodging)
+    const start = smallDisk === undefined ? plain : onSmallDisk(disk, args, this.#programs)
     const postmaster = spawn(start.command, start.args, {
       env,
       uid: start.uid,
@@ -209,7 +210,7 @@ export class PostgresServer implements AsyncDisposable {
   }
 }
 
-/** Waits for the end of its input: that is the end of the tests. A number that was left behind may be somebody else's by now. */
+/** Waits until its input ends, with the tests. Checks the directory of the process: the pid may be reused. */
 const keeperScript = `
 cat > /dev/null
 if read -r pid 2> /dev/null < "$1/data/postmaster.pid" && [ "$(readlink "/proc/$pid/cwd")" = "$1/data" ]; then
@@ -221,12 +222,12 @@ fi
 rm -rf "$1"
 `
 
-/** The superuser is whoever can reach the socket; everybody else has a password. */
+/** The superuser needs no password; every other role does. */
 const hostRules = `local all postgres trust
 local all all scram-sha-256
 `
 
-/** What is killed here is the process, not the machine: nothing has to reach the disk. */
+/** Tests kill the server, not the machine, so nothing has to be synced. */
 const defaultSettings = {
   fsync: 'off',
   listen_addresses: `''`,

@@ -3,7 +3,7 @@ import { migrate } from '../../src/postgres/migrate.ts'
 import { PostgresServer } from '../support/postgres.ts'
 import { postgresStorm } from '../support/postgres-storm.ts'
 
-test('16 processes on a server that is killed 100 times, each as often killed, stopped and cut off: never two holders', async () => {
+test('16 processes are killed, suspended and disconnected 100 times each on a server that is killed 100 times: never two holders', async () => {
   await using server = await PostgresServer.start()
   const database = await server.createDatabase()
   await migrate({ pool: server.pool({ database }) })

@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => server[Symbol.asyncDispose]())
 
-test('migrate makes the schema once; --print-sql is what it does, and needs no server', async () => {
+test('migrate creates the schema once; --print-sql prints the SQL for that, and needs no server', async () => {
   await using world = new LockWorld()
   const [one, two] = [await server.createDatabase(), await server.createDatabase()]
   world.env.STINT_STORE = server.url({ database: one })
@@ -39,16 +39,16 @@ test('migrate makes the schema once; --print-sql is what it does, and needs no s
   })
 })
 
-test('without a store to migrate: exit 2, and what to give', async () => {
+test('without a store, migrate exits with 2 and names STINT_STORE', async () => {
   await using world = new LockWorld()
   const result = await world.stint(['postgres', 'migrate', '--json'])
   expect([result.code, errorOf(result)?.suggestion]).toEqual([2, expect.stringContaining('STINT_STORE')])
 })
 
-test('pg is found beside stint or in the current directory; else everybody is told to install it', async () => {
+test('pg is loaded from beside stint or from the current directory; if it is missing, the error says how to install it', async () => {
   await using world = new LockWorld()
   world.env.STINT_STORE = server.url({ database: await server.createDatabase() })
-  // Installed alone, without anything beside it.
+  // A stint without pg beside it.
   const bin = join(world.tmp, 'alone/node_modules/stint/dist/bin')
   cpSync(dirname(stintBin), bin, { recursive: true })
   const migrate = (cwd: string) =>

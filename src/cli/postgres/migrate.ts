@@ -7,17 +7,17 @@ import { openPool } from './open-pool.ts'
 
 const options = {
   ...storeOption,
-  'print-sql': { type: 'boolean', help: 'print what it would run, for psql; needs no server' },
+  'print-sql': { type: 'boolean', help: 'print the SQL for psql instead of running it; needs no server' },
 } as const satisfies OptionTable
 
 export const migrateCommand = defineBareCommand({
   name: 'migrate',
-  summary: 'Creates the schema "stint", or updates it. Safe to run again, and by many at once.',
+  summary: 'Creates the schema "stint", or updates it. Safe to run again, and on several machines at once.',
   options,
-  // What it prints is for psql, wherever that goes.
+  // The SQL is for psql even if stdout is a pipe, so an envelope is printed only with --json.
   envelope: 'on-request',
   examples: [
-    ['STINT_STORE=postgres://admin@db.example/team stint postgres migrate', 'once, before anybody uses it'],
+    ['STINT_STORE=postgres://admin@db.example/team stint postgres migrate', 'once, before anyone uses it'],
     ['stint postgres migrate --print-sql | psql', 'or run the SQL yourself'],
   ],
   async run({ warn }, { options }) {
@@ -29,7 +29,7 @@ export const migrateCommand = defineBareCommand({
     if (answer.sql !== undefined) return answer.sql
     if (!answer.migrated) return `the schema has version ${answer.to}: nothing to do`
     return answer.from === 0
-      ? `the schema was made, version ${answer.to}`
-      : `the schema went from version ${answer.from} to ${answer.to}`
+      ? `created the schema, version ${answer.to}`
+      : `updated the schema from version ${answer.from} to ${answer.to}`
   },
 })

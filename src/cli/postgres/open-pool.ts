@@ -13,21 +13,21 @@ interface PoolConfig {
   application_name: string
 }
 
-/** What we use of the module `pg`. */
+/** The part of the module `pg` that stint uses. */
 interface PostgresModule {
   Pool: new (config: PoolConfig) => PostgresPool & { on(event: 'error', listener: () => void): unknown }
 }
 
 const pools = new Map<string, PostgresPool>()
 
-/** The connections of this process to a server, the same for everything that asks it. */
+/** The pool for a server; one process has one pool for each URL. */
 export function openPool(url: string): PostgresPool {
   const pool = pools.get(url) ?? connect(url)
   pools.set(url, pool)
   return pool
 }
 
-/** A few: a command asks one thing at a time, and refreshes a lease beside it. */
+/** A few connections are enough: a command sends one query at a time, and refreshes a lease meanwhile. */
 function connect(url: string): PostgresPool {
   const { Pool } = loadPostgres()
   const pool = new Pool({
@@ -38,12 +38,15 @@ function connect(url: string): PostgresPool {
     allowExitOnIdle: true,
     application_name: 'stint',
   })
-  // A connection that breaks while nobody uses it: the next query tells, if there is one.
+  // An idle connection that breaks must not end the process; the next query opens another one.
   pool.on('error', () => {})
   return pool
 }
 
-/** Installed beside stint, or where the command was called: in that order, since what lies about there may be anybody's. */
+/**
+ * Loads `pg` from beside stint or, if it is not installed there, from the current directory. Packages of the
+ * current directory may come from anyone, so they come last.
+ */
 function loadPostgres(): PostgresModule {
   const [, program = ''] = process.argv
   for (const from of [
@@ -55,7 +58,7 @@ function loadPostgres(): PostgresModule {
       const require = createRequire(from())
       return require(require.resolve('pg')) as PostgresModule
     } catch (error) {
-      // Elsewhere, then; a program or a directory that is gone has nothing installed beside it.
+      // Not installed there, or that directory is gone: try the next one.
       if (!['MODULE_NOT_FOUND', 'ENOENT'].includes(errorCode(error) ?? '')) throw error
     }
   }

@@ -6,7 +6,7 @@ import { grants } from '../../../test/support/postgres-world.ts'
 import { type Finished, until } from '../../../test/support/world.ts'
 import { knownVersion, migrationScript } from '../../postgres/schema.ts'
 
-/** One that has to be written otherwise in a URL. */
+/** Contains characters that must be escaped in a URL. */
 const password = 'hunter2/@:%'
 const secrets = ['hunter2', encodeURIComponent(password)]
 
@@ -39,20 +39,20 @@ interface Case {
   url: () => string
   exit: number
   code: string
-  /** A word of what to do. */
+  /** A part of the suggestion. */
   says: string
 }
 
 const cases: Case[] = [
   {
-    what: 'a URL that is none',
+    what: 'an invalid URL',
     url: () => `postgres://member:${secrets[1]}@host:port/team`,
     exit: 2,
     code: 'ARG_ERROR',
     says: 'postgres://user@host',
   },
   {
-    what: 'a password that was not written for a URL',
+    what: 'a password that is not escaped in the URL',
     url: () => `postgres://member:${password}@host/team`,
     exit: 2,
     code: 'ARG_ERROR',
@@ -66,14 +66,14 @@ const cases: Case[] = [
     says: 'postgres://user@host',
   },
   {
-    what: 'a port where nobody listens',
+    what: 'a port on which no server listens',
     url: () => `postgres://member:${secrets[1]}@127.0.0.1:1/team`,
     exit: 12,
     code: 'POSTGRES_UNAVAILABLE',
     says: 'Check the host',
   },
   {
-    what: 'a socket that is not there',
+    what: 'a socket that does not exist',
     url: () => server.url({ user: 'member', password }).replace('stint-pg-', 'no-such-'),
     exit: 12,
     code: 'POSTGRES_UNAVAILABLE',
@@ -94,7 +94,7 @@ const cases: Case[] = [
     says: 'PGPASSWORD',
   },
   {
-    what: 'a role that is not there',
+    what: 'a role that does not exist',
     url: as('nobody'),
     exit: 7,
     code: 'POSTGRES_DENIED',
@@ -108,7 +108,7 @@ const cases: Case[] = [
     says: 'docs/postgres.md',
   },
   {
-    what: 'a database that is not there',
+    what: 'a database that does not exist',
     url: as('member', 'other'),
     exit: 4,
     code: 'POSTGRES_SCHEMA',
@@ -122,14 +122,14 @@ const cases: Case[] = [
     says: 'stint postgres migrate',
   },
   {
-    what: 'a schema that has moved on',
+    what: 'a schema that is too new',
     url: as('member', 'newer'),
     exit: 4,
     code: 'POSTGRES_SCHEMA',
     says: 'newer version of stint',
   },
   {
-    what: 'transactions that are read-only',
+    what: 'a role whose transactions are read-only',
     url: as('reader'),
     exit: 4,
     code: 'POSTGRES_READ_ONLY',
@@ -149,7 +149,7 @@ const saysNoSecret = ({ stdout, stderr }: Finished): void => {
 }
 
 describe.each(cases)('$what', ({ url, exit, code, says }) => {
-  test(`exit ${exit} ${code}, what to do, and no password anywhere`, async () => {
+  test(`exits with ${exit} and ${code}, suggests what to do, and prints no password`, async () => {
     await using world = new LockWorld()
     const env = { STINT_STORE: url(), STINT_DEBUG: '1' }
     const acquire = ['lock', 'acquire', '--session', 'a', '--json', '--store', url()]
@@ -166,14 +166,14 @@ describe.each(cases)('$what', ({ url, exit, code, says }) => {
   })
 })
 
-test('who may only read can still look', async () => {
+test('a role that may only read can run lock status', async () => {
   await using world = new LockWorld()
   const env = { STINT_STORE: as('reader')() }
   const status = await world.stint(['lock', 'status', '--json'], { env, cwd: world.workspace })
   expect(status.envelope()).toMatchObject({ ok: true, data: { claims: [] } })
 })
 
-test('a password in --store is warned of, and gone from the list of processes', async () => {
+test('stint warns of a password in --store and hides it from the process list', async () => {
   await using world = new LockWorld()
   const url = as('member')()
   const flags = ['--store', url, '--resource', 'listed']
@@ -182,7 +182,7 @@ test('a password in --store is warned of, and gone from the list of processes', 
   saysNoSecret(first)
   const waiting = world.startStint(['lock', 'acquire', '--session', 'b', '--wait', '10m', ...flags])
   const commandLine = (): string => readFileSync(`/proc/${waiting.pid}/cmdline`, 'utf8')
-  await until('it hides its arguments', () => commandLine().startsWith('stint'))
+  await until('the arguments are hidden', () => commandLine().startsWith('stint'))
   expect(commandLine()).not.toContain('hunter2')
   waiting.child.kill('SIGTERM')
   saysNoSecret(await waiting.finished)

@@ -20,7 +20,7 @@ function clone(path: string, origin: string): string {
   return path
 }
 
-test('two clones of a repository share a lease, by whatever URL they came; its paths are those in the repository', async () => {
+test('two clones of a repository share a lease, whatever their URLs; its paths are relative to the repository', async () => {
   await using world = await postgresWorld(server)
   const one = clone(join(world.tmp, 'one'), 'git@example.com:team/app.git')
   const two = clone(join(world.tmp, 'two'), 'https://token@example.com/Team/app')
@@ -36,7 +36,7 @@ test('two clones of a repository share a lease, by whatever URL they came; its p
     4,
     { code: 'LOCK_HELD', holder: { session_id: 'a', purpose: 'routes' } },
   ])
-  // In whatever case: on some machines it makes no difference.
+  // Case is ignored, because some file systems ignore it.
   expect((await world.lock(['acquire', '--session', 'b', '--path', 'SRC/api'], two)).code).toBe(4)
   expect((await world.lock(['acquire', '--session', 'b', '--path', 'docs'], two)).code).toBe(0)
   expect(dataOf(await world.lock(['status'], two))).toMatchObject({
@@ -48,7 +48,7 @@ test('two clones of a repository share a lease, by whatever URL they came; its p
   expect(existsSync(world.home)).toBe(false)
 })
 
-test('a resource: acquire, refresh, check, status, list, break, release, on the server', async () => {
+test('every lock command works on a resource on the server', async () => {
   await using world = await postgresWorld(server)
   const on = ['--resource', 'deploy:prod']
   const { fence } = dataOf(await world.lock(['acquire', '--session', 'a', ...on]))
@@ -82,17 +82,17 @@ test('a resource: acquire, refresh, check, status, list, break, release, on the 
   expect(dataOf(await world.lock(['list']))).toMatchObject({ workspaces: [] })
 })
 
-test('lock watch tells of each change', async () => {
+test('lock watch prints each change', async () => {
   await using world = await postgresWorld(server)
   const watch = world.startStint(['lock', 'watch', '--resource', 'db'], { cwd: world.workspace })
-  await until('it says free', () => watch.output().stdout.startsWith('free\n'))
+  await until('it prints free', () => watch.output().stdout.startsWith('free\n'))
   await world.lock(['acquire', '--session', 'a', '--resource', 'db'])
-  await until('it says who', () => /\na fresh fence=1\n/.test(watch.output().stdout))
+  await until('it prints the holder', () => /\na fresh fence=1\n/.test(watch.output().stdout))
   watch.child.kill('SIGTERM')
   expect((await watch.finished).code).toBe(143)
 })
 
-test('run --lock on the server: held while the program runs, which can ask about it; given back at its end', async () => {
+test('run --lock holds the lease on the server while the program runs, which can check it, and releases it at the end', async () => {
   await using world = await postgresWorld(server)
   const check = `"$0" "$1" lock check --json --resource deploy:prod --fence "$STINT_FENCE"; env > seen`
   const flags = ['--lock', '--resource', 'deploy:prod', '--session', 'a']
@@ -106,7 +106,7 @@ test('run --lock on the server: held while the program runs, which can ask about
 })
 
 test.each(['SIGTERM', 'SIGKILL'] as const)(
-  'run --lock: after %s the next session on this machine gets it at once',
+  'run --lock: after %s the next session on this machine gets the lease at once',
   async (signal) => {
     await using world = await postgresWorld(server)
     const run = world.startStint(
@@ -139,7 +139,7 @@ test('run --lock: a lease that is broken on the server ends the program', async 
   expect(stderr).toContain('LOCK_LOST')
 })
 
-test('run --lock: who was stopped for longer than its lease lasts learns that somebody else has it, and ends its program', async () => {
+test('run --lock: a run that was suspended for longer than its TTL finds that another session has the lease, and ends its program', async () => {
   await using world = await postgresWorld(server)
   const on = ['--resource', 'deploy:prod', '--ttl', '1s']
   const program = ['sh', '-c', ': > up; exec sleep 600']
@@ -158,7 +158,7 @@ test('run --lock: who was stopped for longer than its lease lasts learns that so
   })
 })
 
-test('an acquire that is stopped in the moment of its grant holds nothing, also where the local clock is ahead', async () => {
+test('an acquire that is interrupted while it is granted the lease holds nothing, even if the local clock is ahead', async () => {
   await using world = await postgresWorld(server)
   const ahead = join(world.tmp, 'ahead.cjs')
   writeFileSync(ahead, 'const { now } = Date; Date.now = () => now() + 3_600_000')
@@ -178,14 +178,14 @@ test('an acquire that is stopped in the moment of its grant holds nothing, also 
     acquiring.child.kill('SIGTERM')
     await blocker.query('ROLLBACK')
     blocker.release()
-    // It may have its claim before it hears the signal.
+    // The claim may be granted before the signal arrives: then try again.
     stopped = (await acquiring.finished).code === 143
     if (!stopped) await world.lock(release)
   }
   expect(dataOf(await world.lock(['status', '--resource', 'r']))).toMatchObject({ claims: [] })
 })
 
-test('--store goes before STINT_STORE, and the program of run --lock asks the same store', async () => {
+test('--store takes precedence over STINT_STORE, also in the program of run --lock', async () => {
   await using world = await postgresWorld(server)
   const url = world.env.STINT_STORE ?? ''
   world.env.STINT_STORE = 'files'

@@ -21,7 +21,7 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]()
 })
 
-test('every command on sessions works on the server that STINT_STORE names', async () => {
+test('every sessions command works on the server that STINT_STORE names', async () => {
   const run = (command: string, ...args: string[]) => world.run(command, ...args)
   const created = await run(
     'append',
@@ -51,11 +51,11 @@ test('every command on sessions works on the server that STINT_STORE names', asy
   expect(dataOf(await world.audit('verify', 'nightly'))).toMatchObject({ session_id: 'nightly' })
   expect(dataOf(await run('rm', 'copy', '--yes'))).toEqual({ session_id: 'copy', trash: null })
   expect(errorOf(await run('show', 'copy'))).toMatchObject({ code: 'NOT_FOUND' })
-  // Nothing of all this was in files.
+  // None of these commands has touched the files.
   expect(await world.store.list()).toEqual([])
 })
 
-test('what is about files says so, instead of looking at others', async () => {
+test('commands that work only on files refuse to run while STINT_STORE names a server', async () => {
   for (const args of [['du'], ['repair', 'nightly'], ['export', 'nightly'], ['import', 'x.tar']]) {
     const refused = await world.stint(['sessions', ...args, '--json'], { cwd: world.tmp })
     expect(refused.code).toBe(2)
@@ -63,7 +63,7 @@ test('what is about files says so, instead of looking at others', async () => {
   }
 })
 
-test('a run is recorded on the server', async () => {
+test('run --record records on the server', async () => {
   const run = await world.stint(['run', '--record', '--session', 'recorded', '--', 'true'], {
     cwd: world.tmp,
   })
@@ -76,7 +76,7 @@ test('a run is recorded on the server', async () => {
   expect(errorOf(stray)).toMatchObject({ code: 'ARG_ERROR', message: '--store goes with --lock or --record' })
 })
 
-test('a tail follows what others write, until the session is removed', async () => {
+test('tail -f prints the events of another process until the session is removed', async () => {
   const session = await sessions.store.create({ id: 'followed' })
   const tail = world.start(process.execPath, [
     stintBin,
@@ -89,20 +89,20 @@ test('a tail follows what others write, until the session is removed', async () 
     '--json',
   ])
   await session.append({ type: 'note', data: 'one' })
-  await until('it is seen', () => tail.output().stdout.includes('one'))
+  await until('the event is printed', () => tail.output().stdout.includes('one'))
   await session.append({ type: 'note', data: 'two' })
-  await until('the next is seen', () => tail.output().stdout.includes('two'))
+  await until('the next event is printed', () => tail.output().stdout.includes('two'))
   await session.close()
   await sessions.store.remove('followed')
   expect(await tail.finished).toMatchObject({ code: 5 })
 })
 
-test('who holds a session is named, and can be robbed of it', async () => {
+test('the holder of a session is named, and unlock takes the session away from it', async () => {
   const session = await sessions.store.create({ id: 'held', purpose: 'a test' })
   const visited = await world.run('append', 'held', '--type', 'note', '--data', '"left"')
   expect(dataOf(visited)).toMatchObject({ taken_in: false })
   expect(dataOf(await world.run('show', 'held'))).toMatchObject({ holder: { purpose: 'a test' } })
-  await until('the writer has taken it in', async () => (await sessions.data('held')).includes('left'))
+  await until('the writer has taken the entry in', async () => (await sessions.data('held')).includes('left'))
   expect(errorOf(await world.run('rm', 'held', '--yes'))).toMatchObject({
     code: 'SESSION_LOCKED',
     message: expect.stringContaining(`pid ${process.pid}`) as string,
@@ -111,7 +111,7 @@ test('who holds a session is named, and can be robbed of it', async () => {
   await expect(session.append({ type: 'note' })).rejects.toMatchObject({ code: 'FENCED' })
 })
 
-test('a session is copied from one store to the other, verified, under an id of its own', async () => {
+test('copy copies a session between files and the server, verified, under an id of its own', async () => {
   const toFiles = dataOf(await world.run('copy', 'nightly', '--to', 'files'))
   expect(toFiles).toMatchObject({
     session_id: expect.stringMatching(/^ses_/) as string,
@@ -132,7 +132,7 @@ test('a session is copied from one store to the other, verified, under an id of 
   expect(errorOf(await world.run('copy', 'nobody', '--to', 'files'))).toMatchObject({ code: 'NOT_FOUND' })
 })
 
-test('damage on the server names what can be done about it there', async () => {
+test('the error for damage on the server suggests a backup', async () => {
   await using other = await PostgresSessions.on(server)
   const session = await other.store.create({ id: 'mine' })
   await session.append({ type: 'note' })
@@ -150,7 +150,7 @@ test('damage on the server names what can be done about it there', async () => {
   }
 })
 
-test('verify does not pass over a session that the server fails to read', async () => {
+test('verify fails if the server cannot read a session', async () => {
   await using other = await PostgresSessions.on(server)
   const session = await other.store.create({ id: 'mine' })
   await session.append({ type: 'note' })
@@ -165,7 +165,7 @@ test('verify does not pass over a session that the server fails to read', async 
   ])
 })
 
-test('a purge deletes what was removed, if told to', async () => {
+test('purge deletes removed sessions, and needs --yes', async () => {
   const purge = (...args: string[]) => world.stint(['postgres', 'purge', ...args, '--json'])
   expect(errorOf(await purge())).toMatchObject({ code: 'ARG_ERROR' })
   expect(dataOf(await purge('--yes'))).toEqual({ sessions: 0, records: 0 })
@@ -174,7 +174,7 @@ test('a purge deletes what was removed, if told to', async () => {
   expect(await sessions.sql('SELECT FROM stint.session WHERE removed_at IS NOT NULL')).toEqual([])
 })
 
-test('--store goes before STINT_STORE, and a server that is not there is told with what to do', async () => {
+test('--store takes precedence over STINT_STORE, and an unreachable server is POSTGRES_UNAVAILABLE', async () => {
   await filesystemStore({ home: world.home })
     .create({ id: 'in-files' })
     .then((session) => session.close())

@@ -8,7 +8,11 @@ import { needServer, storeOption } from '../store.ts'
 import { openPool } from './open-pool.ts'
 
 const options = {
-  'older-than': { type: 'duration', value: 'D', help: 'only what was removed longer ago than this (30d)' },
+  'older-than': {
+    type: 'duration',
+    value: 'D',
+    help: 'only sessions that were removed longer ago than this (30d)',
+  },
   yes: { type: 'boolean', help: 'do not ask' },
   ...storeOption,
 } as const satisfies OptionTable
@@ -19,8 +23,8 @@ export const purgeCommand = defineBareCommand({
     'Permanently deletes sessions that `stint sessions rm` has removed. Nothing else ever deletes a record; the role must be allowed to.',
   options,
   examples: [
-    ['stint postgres purge --yes', 'what was removed more than 30 days ago'],
-    ['stint postgres purge --older-than 0s --yes', 'everything that was removed'],
+    ['stint postgres purge --yes', 'sessions removed more than 30 days ago'],
+    ['stint postgres purge --older-than 0s --yes', 'all removed sessions'],
   ],
   async run({ warn }, { options }) {
     const url = needServer(options.store, warn)

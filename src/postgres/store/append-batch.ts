@@ -118,8 +118,9 @@ const insertLines = (log: LogName, head: string, lines: string, blobs: string): 
   )`
 
 /**
- * Appends a batch in one statement, which is one transaction. Its first part is the fence: the row of the session changes
- * only if the writer still holds it and knows where it ends, and without that row nothing is inserted.
+ * Appends a batch in one statement, which is one transaction. Its first part is the fence: the row of the
+ * session changes only if the writer still holds it and knows where it ends, and without that row nothing is
+ * inserted.
  */
 const appendSql = `WITH held AS (
     UPDATE stint.session SET head_seq = $5, head_sum = $6, audit_seq = $7, audit_head = $8, turns = turns + $9, bytes = bytes + $10,

@@ -13,30 +13,30 @@ beforeAll(async () => {
 })
 afterAll(() => server[Symbol.asyncDispose]())
 
-test('8 processes, killed, stopped and cut off, on a server that is killed, too: what was acknowledged is there once, in order, without a hole', async () => {
+test('8 processes are killed, suspended and disconnected, and the server is killed: each acknowledged append is there once, in order, without a gap', async () => {
   await using sessions = await PostgresSessions.on(server)
   const report = await sessionStorm({ server, sessions, processes: 8, strikes: 1, appends: 1500 })
   console.log(report)
   expect(report).toMatchObject({ faults: [], serverKills: 1, cuts: 1, kills: 1, fenced: 1, lostAnswers: 5 })
 })
 
-test('the same storm sees what comes of guessing: records that are there twice', async () => {
+test('the storm finds duplicate records if writers retry without looking up lost answers', async () => {
   await using sessions = await PostgresSessions.on(server)
   const report = await sessionStorm({ server, sessions, processes: 2, strikes: 1, appends: 100, naive: true })
   expect(report.faults.filter((fault) => fault.includes('twice')).length).toBeGreaterThan(0)
 })
 
-test('of 8 processes that want one session, one has it, whoever is killed, and the others are told', async () => {
+test('of 8 processes that resume one session, one succeeds and the others get SESSION_LOCKED, also after it was killed', async () => {
   await using sessions = await PostgresSessions.on(server)
   await (await sessions.store.create({ id: 'one' })).close()
   const file = join(projectRoot, 'test/fixtures/postgres-session-rival.mjs')
   const args = [server.url({ database: sessions.database }), 'one']
   let rivals = Array.from({ length: 8 }, () => fork(file, args, { execArgv: [] }))
-  const said = async (rival: ChildProcess) => (await once(rival, 'message'))[0] as { outcome: string }
+  const answer = async (rival: ChildProcess) => (await once(rival, 'message'))[0] as { outcome: string }
   try {
-    await Promise.all(rivals.map(said))
+    await Promise.all(rivals.map(answer))
     for (let round = 1; round <= 3; round++) {
-      const answers = Promise.all(rivals.map(said))
+      const answers = Promise.all(rivals.map(answer))
       for (const rival of rivals) rival.send('go')
       const outcomes = (await answers).map(({ outcome }) => outcome)
       expect(outcomes.toSorted()).toEqual([...Array(rivals.length - 1).fill('SESSION_LOCKED'), 'won'])

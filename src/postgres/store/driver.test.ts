@@ -19,7 +19,7 @@ afterAll(() => server[Symbol.asyncDispose]())
 const pools = new Map<string, PostgresPool>()
 const tables = ['session', 'journal', 'audit', 'revision', 'blob', 'snapshot', 'state', 'spool']
 
-/** The sessions of a database, emptied. */
+/** Deletes all sessions and returns the place for a case. */
 async function makePlace(name: string, make: () => PostgresPool): Promise<StorePlace> {
   const pool = pools.get(name) ?? make()
   pools.set(name, pool)
@@ -38,17 +38,17 @@ async function makePlace(name: string, make: () => PostgresPool): Promise<StoreP
 
 const make = (config: pg.PoolConfig) => (): PostgresPool => server.pool({ database, ...config })
 
-/** As a pooler in transaction mode: each statement meets another connection. */
-function neverTheSame(): PostgresPool {
-  const each = Array.from({ length: 4 }, () => server.pool({ database, max: 1 }))
+/** Like a pooler in transaction mode: each statement uses another connection. */
+function rotatingPool(): PostgresPool {
+  const connections = Array.from({ length: 4 }, () => server.pool({ database, max: 1 }))
   let turn = 0
-  const next = (): pg.Pool => each[(turn += 1) % each.length] as pg.Pool
+  const next = (): pg.Pool => connections[(turn += 1) % connections.length] as pg.Pool
   return { query: (sql, values) => next().query(sql, values), connect: () => next().connect() }
 }
 
 describe.each<[string, () => PostgresPool]>([
   ['PostgreSQL', make({})],
-  ['PostgreSQL, with another connection for each statement', neverTheSame],
+  ['PostgreSQL, with another connection for each statement', rotatingPool],
   [
     'PostgreSQL, with one connection for all, where transactions are serializable',
     make({ max: 1, options: '-c default_transaction_isolation=serializable' }),

@@ -6,8 +6,9 @@ import { recoverRows } from './recover.ts'
 import { createStatement, findSessionRow, manifestColumn, type SessionRow } from './session-row.ts'
 
 /**
- * Copies the rows of a session up to a record into a new session that is not held; neither needs the other afterwards. One
- * transaction does it without a lock: the rows that it copies never change, even while a writer appends.
+ * Copies the rows of a session up to a record into a new session that is not held; neither needs the other
+ * afterwards. One transaction does it without a lock: the rows that it copies never change, even while a
+ * writer appends.
  */
 export async function forkRows(
   database: Database,
@@ -42,7 +43,9 @@ export async function forkRows(
   await database.retry(fork)
 }
 
-/** Accepts a session that an earlier try has made, whose answer was lost. `NAME_TAKEN` if it is another one. */
+/**
+ * Accepts a session that an earlier try has made, whose answer was lost. `NAME_TAKEN` if it is another one.
+ */
 async function assertForked(query: Query, manifest: Manifest): Promise<void> {
   const made = await query(
     `SELECT FROM stint.session AS session JOIN stint.revision AS revision ON revision.session = session.key

@@ -52,7 +52,7 @@ export async function* readLogRows(
   }
 }
 
-/** Reads the records of a log in order, up to the first that is damaged or missing. Safe while another process writes. */
+/** Reads a log in order, up to the first record that is damaged or missing. Safe while a writer appends. */
 export async function* readLogRecords(
   database: Database,
   log: LogName,
@@ -87,7 +87,7 @@ const isIntact = ({ seq, line }: LogRow): boolean => checkRecord(Buffer.from(lin
 /** What the record after this line builds on. */
 export const lineTail = (log: LogName, line: string): string => codecs[log].tailOf(Buffer.from(line))
 
-/** The end of the log after a row. Undefined unless the row is, to the byte, the record that was written after `previous`. */
+/** The end of the log after a row; undefined unless it is exactly the record that follows `previous`. */
 export function nextLogEnd(log: LogName, { seq, line }: LogRow, previous: LogEnd): LogEnd | undefined {
   const bytes = Buffer.from(line)
   const { follows, tailOf } = codecs[log]
@@ -107,8 +107,8 @@ export interface LogRowScan {
 }
 
 /**
- * Reads a log from `from` to `last`, where the row of the session says that it ends. A transaction leaves no torn tail, as a
- * crash does in a file: every row that is missing or changed is damage.
+ * Reads a log from `from` to `last`, where the row of the session says that it ends. A transaction leaves no
+ * torn tail, as a crash does in a file: every row that is missing or changed is damage.
  */
 export async function scanLogRows(
   database: Database,

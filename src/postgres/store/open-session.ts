@@ -21,7 +21,7 @@ export interface PostgresOpenContext {
   guard: WriteGuard
 }
 
-/** Recovers and opens a session that this process has just taken. If that fails, the previous hold is put back. */
+/** Recovers and opens a session that was just taken. If that fails, puts the previous hold back. */
 export async function openTakenRow(
   context: PostgresOpenContext,
   taken: TakenSession,
@@ -73,8 +73,8 @@ async function isSnapshotDue(database: Database, { key, ends }: SessionRow): Pro
 }
 
 /**
- * Refuses a session in which damage was found earlier, until it is gone. The damage may be before the last snapshot, where
- * a recovery does not look, so this reads all of it.
+ * Refuses a session in which damage was found earlier, until it is gone. The damage may be before the last
+ * snapshot, where a recovery does not look, so this reads all of it.
  */
 async function assertRepaired(database: Database, { id, key }: SessionRow, token: string): Promise<void> {
   const damage = damageFound(id, await verifyRows(database, id), damageHint)

@@ -48,7 +48,7 @@ export class ReadableRows implements ReadableSession {
   }
 }
 
-/** A session as lists show it. One with an invalid manifest is listed as damaged, and does not hide the others. */
+/** A session as lists show it. One with an invalid manifest is damaged, and does not hide the others. */
 export function summarizeRow(row: SessionRow): SessionSummary {
   const { id, store, tool, title, workspace, lastAt, turns, bytes, holder, damage } = row
   const { created_at: created } = parseObject(row.manifest) ?? {}

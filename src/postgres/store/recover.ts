@@ -82,7 +82,9 @@ function isEnd(log: LogName, { seq, tail }: LogEnd, line: unknown): boolean {
   return checkRecord(Buffer.from(line))?.seq === seq && lineTail(log, line) === tail
 }
 
-/** Applies one of stint's own records. A missing blob breaks the slot that it belongs to, not the recovery. */
+/**
+ * Applies one of stint's own records. A missing blob breaks the slot that it belongs to, not the recovery.
+ */
 async function applyRecord(
   database: Database,
   key: string,

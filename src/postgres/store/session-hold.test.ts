@@ -3,10 +3,9 @@ import { PostgresServer } from '../../../test/support/postgres.ts'
 import { PostgresSessions } from '../../../test/support/postgres-sessions.ts'
 import { ownIdentity } from '../../base/process/liveness.ts'
 import type { Session } from '../../session/session.ts'
-import { PostgresDriver } from './driver.ts'
+import { PostgresDriver, postgresStore } from './driver.ts'
 import { rowStanding } from './session-hold.ts'
 import type { RemoteHolder } from './session-row.ts'
-import { postgresStore } from './driver.ts'
 
 let server: PostgresServer
 let sessions: PostgresSessions
@@ -29,7 +28,7 @@ const holder: RemoteHolder = {
   epoch: 1,
 }
 
-test('who may take a session: the dead lose it at once, those out of sight when they were silent for five minutes', () => {
+test('a dead holder loses its session at once, one that cannot be seen after five minutes without a heartbeat', () => {
   const standing = (life: 'alive' | 'dead' | 'unknown', now: number) =>
     rowStanding({ token: 't', holder, now }, () => life)
   const limit = 1000 + 5 * 60_000
@@ -41,7 +40,7 @@ test('who may take a session: the dead lose it at once, those out of sight when 
   expect(standing('unknown', limit + 1)).toBe('silent')
 })
 
-/** As if it were held on another machine. */
+/** Makes the holder look like one on another machine. */
 const moveAway = () =>
   sessions.sql(`UPDATE stint.session SET holder = replace(holder, $1, 'another-machine')`, ownIdentity().host)
 const silence = (time: string) =>
@@ -53,7 +52,7 @@ const held = async (): Promise<Session> => {
   return session
 }
 
-test('a holder on another machine is named, and lost when it was silent for five minutes by the clock of the server', async () => {
+test('a holder on another machine is named, and loses the session after five silent minutes by the clock of the server', async () => {
   const session = await held()
   await silence('4 minutes 50 seconds')
   await expect(sessions.store.resume('mine')).rejects.toMatchObject({
@@ -72,7 +71,7 @@ test('a holder on another machine is named, and lost when it was silent for five
   expect(await sessions.data('mine')).toEqual(['mine', 'theirs'])
 })
 
-test('who writes, or says that it lives, is heard', async () => {
+test('an append and a revision count as heartbeats', async () => {
   const session = await held()
   const locked = { code: 'SESSION_LOCKED' }
   await silence('6 minutes')
@@ -84,7 +83,7 @@ test('who writes, or says that it lives, is heard', async () => {
   await session.close()
 })
 
-test('who says that it lives in the very moment in which it is taken keeps the session', async () => {
+test('a silent holder that appends while another process takes its session keeps it', async () => {
   const session = await held()
   await silence('6 minutes')
   const { pool } = sessions
@@ -93,7 +92,7 @@ test('who says that it lives in the very moment in which it is taken keeps the s
     async query(sql: string, values?: unknown[]) {
       if (sql.includes('SET epoch = epoch + 1') && !late) {
         late = true
-        await session.append({ type: 'note', data: 'I live' })
+        await session.append({ type: 'note', data: 'alive' })
       }
       return await pool.query<Record<string, unknown>>(sql, values)
     },
@@ -105,7 +104,7 @@ test('who says that it lives in the very moment in which it is taken keeps the s
   await session.close()
 })
 
-test('a clock that is wrong, of whoever wants a session or of whoever has it, makes no difference', async () => {
+test('wrong clocks of the holder and of other processes make no difference', async () => {
   const wrong = { now: () => Date.now() + 3_600_000, mono: () => 0 }
   const session = await postgresStore({ pool: sessions.pool, clock: wrong }).create({ id: 'mine' })
   await moveAway()
@@ -115,7 +114,7 @@ test('a clock that is wrong, of whoever wants a session or of whoever has it, ma
   await session.close()
 })
 
-test('a removed session is out of sight, its id is free, and its rows are kept until they are purged', async () => {
+test('a removed session is hidden, its id is free, and its rows are kept until they are purged', async () => {
   const session = await sessions.store.create({ id: 'mine' })
   await session.append({ type: 'note', data: 1 })
   await expect(sessions.store.remove('mine')).rejects.toMatchObject({ code: 'SESSION_LOCKED' })
@@ -131,14 +130,14 @@ test('a removed session is out of sight, its id is free, and its rows are kept u
   expect(await sessions.data('mine')).toEqual([2])
 })
 
-test('a writer whose session was removed while it was out of sight is fenced', async () => {
+test('a silent writer whose session was removed is fenced', async () => {
   const session = await held()
   await silence('6 minutes')
   await sessions.store.remove('mine')
   await expect(session.append({ type: 'note' })).rejects.toMatchObject({ code: 'FENCED' })
 })
 
-test('what visitors leave is taken in in the order in which they left it', async () => {
+test('entries of visitors are taken in in the order in which they were left', async () => {
   const session = await sessions.store.create({ id: 'mine' })
   const numbers = Array.from({ length: 50 }, (_, n) => n)
   const entries = numbers.map((n) => ({ log: 'journal' as const, type: 'note', json: String(n) }))
@@ -163,7 +162,7 @@ test('lists are filtered in the database', async () => {
   expect(await ids({ workspace: '/three' })).toEqual([])
 })
 
-test('a role that may do only what the page lists can do all of it, and cannot change what was recorded', async () => {
+test('a role with the documented grants can use sessions, and cannot change records', async () => {
   const { grants } = await import('../../../test/support/postgres-world.ts')
   await server.admin(`CREATE ROLE team LOGIN PASSWORD 'team-password'`)
   await server.admin(grants('team'), sessions.database)

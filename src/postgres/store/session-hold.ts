@@ -44,8 +44,8 @@ const takeSql = (more: string): string => `UPDATE stint.session
   RETURNING epoch`
 
 /**
- * Takes a session. `SESSION_LOCKED` while a living process holds it, unless `force` is set. With `remove`, the same
- * statement removes it.
+ * Takes a session. `SESSION_LOCKED` while a living process holds it, unless `force` is set. With `remove`,
+ * the same statement removes it.
  */
 export async function takeSession(
   database: Database,
@@ -87,7 +87,7 @@ async function ownRow(database: Database, id: string, token: string): Promise<Se
   return row
 }
 
-/** Puts the previous hold back, after a session that was taken could not be opened. `damage` is noted in the row. */
+/** Puts the previous hold back, after the session could not be opened. `damage` is noted in the row. */
 export async function undoTakeSession(
   database: Database,
   { token, before }: TakenSession,

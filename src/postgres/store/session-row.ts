@@ -143,7 +143,7 @@ const createSql = `WITH made AS (
   )
   SELECT key, ${untilOnDisk} FROM made`
 
-/** The statement that creates a session, with its values; it returns the key. Without `hold` the session is not held. */
+/** The statement that creates a session, held if `hold` is given, with its values. It returns the key. */
 export function createStatement(
   manifest: Manifest,
   hold: HoldColumns | undefined,
@@ -173,8 +173,8 @@ export function createStatement(
 }
 
 /**
- * Adds a revision, and updates the columns that lists show. If the statement is sent a second time, it finds the revision
- * of the first: only the holder writes revisions, and no two are equal.
+ * Adds a revision, and updates the columns that lists show. If the statement is sent a second time, it finds
+ * the revision of the first: only the holder writes revisions, and no two are equal.
  */
 const reviseSql = `WITH held AS (
     UPDATE stint.session SET rev = $3, tool = $5, title = $6, workspace = $7, beat = clock_timestamp()
@@ -186,7 +186,7 @@ const reviseSql = `WITH held AS (
   SELECT EXISTS (SELECT FROM held) OR EXISTS (SELECT FROM stint.revision WHERE session = $1 AND rev = $3 AND body = $4) AS revised,
     ${untilOnDisk}`
 
-/** The statement that adds the revision `body`, with its values; `revised` in its row says whether it is there. */
+/** The statement that adds a revision, with its values. It returns whether the revision is there. */
 export const reviseStatement = (
   key: string,
   token: string,

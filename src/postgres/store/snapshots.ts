@@ -38,8 +38,9 @@ export function draftSnapshot(
 }
 
 /**
- * Writes a snapshot and deletes older ones. `FENCED` if another process has taken the session; until the transaction ends,
- * the updated row keeps others from taking it. Payloads that are already stored are not sent again.
+ * Writes a snapshot and deletes older ones. `FENCED` if another process has taken the session; until the
+ * transaction ends, the updated row keeps others from taking it. Payloads that are already stored are not
+ * sent again.
  */
 export async function writeSnapshot(
   database: Database,

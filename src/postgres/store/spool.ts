@@ -2,7 +2,7 @@ import { ulid } from '../../base/text/id.ts'
 import { sessionNotFound, type SpoolEntry } from '../../session/index.ts'
 import { type Database, untilOnDisk } from '../database.ts'
 
-/** How long the mark of an entry is kept after a holder has taken it in: the visitor may still retry its statement. */
+/** How long the mark of an entry outlives it: the visitor may still retry the statement that left it. */
 const markKeptFor = '1 day'
 
 /** Leaves entries for the holder, which takes them in by their marks, in the order of time. */

@@ -52,7 +52,7 @@ async function fill(session: Session): Promise<void> {
   await session.close()
 }
 
-/** What both stores tell of a session in the same words. */
+/** The content of a session, in a form that both stores share. */
 async function contents(store: SessionStore, id: string) {
   const inspection = await store.inspect(id)
   const events: unknown[] = []
@@ -69,7 +69,7 @@ async function contents(store: SessionStore, id: string) {
   }
 }
 
-test('a session goes from files to PostgreSQL and back, the same to the byte, and says where it comes from', async () => {
+test('a session that is copied from files to PostgreSQL and back has the same lines, and names its origin', async () => {
   const session = await files.create({ id: 'here', title: 'T', tool: 'test', workspace: '/w' })
   await fill(session)
   const there = await toRows('here')
@@ -106,7 +106,7 @@ test('a session goes from files to PostgreSQL and back, the same to the byte, an
   }
 })
 
-test('a session without any records can be copied, too', async () => {
+test('a session without records can be copied', async () => {
   await (await files.create({ id: 'empty' })).close()
   await toRows('empty', 'empty-there')
   await toFiles('empty-there', 'empty-back')
@@ -119,7 +119,7 @@ test('a session without any records can be copied, too', async () => {
   }
 })
 
-test('an id that is taken, a session in use, and one that is damaged are refused, and nothing is copied', async () => {
+test('nothing is copied if the id is taken, or the session is held or damaged', async () => {
   const before = [await files.list(), await sessions.store.list()].map((list) => list.length)
   await expect(toRows('here', 'empty-there')).rejects.toMatchObject({ code: 'NAME_TAKEN', exit: 6 })
   await expect(toFiles('empty-there', 'here')).rejects.toMatchObject({ code: 'NAME_TAKEN' })
@@ -135,11 +135,11 @@ test('an id that is taken, a session in use, and one that is damaged are refused
   expect(after).toEqual(before)
 })
 
-test('what changes on the way is noticed, and nothing is copied', async () => {
-  const parcel = readTransferFromFiles(nodeDisk, join(home, 'sessions'), 'here')
-  const lines = parcel.lines.bind(parcel)
+test('nothing is copied if a line changes on the way', async () => {
+  const transfer = readTransferFromFiles(nodeDisk, join(home, 'sessions'), 'here')
+  const lines = transfer.lines.bind(transfer)
   const changing = {
-    ...parcel,
+    ...transfer,
     async *lines(log: 'journal' | 'audit') {
       for await (const line of lines(log)) yield log === 'audit' ? line.replace('make', 'fake') : line
     },
@@ -152,7 +152,7 @@ test('what changes on the way is noticed, and nothing is copied', async () => {
   expect(await sessions.store.list()).toHaveLength(before.length)
 })
 
-test('a purge deletes what was removed, and when, and nothing else', async () => {
+test('purge deletes sessions that were removed long enough ago, and nothing else', async () => {
   await toRows('empty', 'kept')
   const gone = await sessions.store.create({ id: 'gone' })
   await fill(gone)

@@ -17,7 +17,7 @@ import { rowStanding } from './session-hold.ts'
 import { createStatement, findSessionRow, postgresId, readRowManifest } from './session-row.ts'
 import { verifyRows } from './verify.ts'
 
-/** Verifies a session and opens it for copying. `SESSION_LOCKED` while it is held; its damage as an error, if it has any. */
+/** Verifies a session and opens it for copying. `SESSION_LOCKED`; an error for the damage that it has. */
 export async function readTransferFromRows(database: Database, id: string): Promise<SessionTransfer> {
   const row = await findSessionRow(database, id)
   if (rowStanding(row) === 'held') throw sessionLocked(id, row.holder, row.now)
@@ -36,8 +36,8 @@ export async function readTransferFromRows(database: Database, id: string): Prom
 }
 
 /**
- * Creates a session from a transfer; it is not held. One transaction writes it and checks every byte, so it is complete or
- * does not exist.
+ * Creates a session from a transfer; it is not held. One transaction writes it and checks every byte, so it
+ * is complete or does not exist.
  */
 export async function writeTransferToRows(
   database: Database,

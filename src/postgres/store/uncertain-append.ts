@@ -28,7 +28,7 @@ export const sentAppend = (
   waiters: waiters.map(({ log, at, applied, resolve }) => ({ log, at, applied, resolve })),
 })
 
-/** Tells the callers of a committed batch. Where an append was already rejected, only `applied` still has an effect. */
+/** Tells the callers of a committed batch. For those that were rejected before, only `applied` counts. */
 export function acknowledge({ places, waiters }: SentAppend): void {
   waiters.forEach(({ log, at, applied, resolve }, i) => {
     const { seq = 0, tail = '' } = places[i] ?? {}

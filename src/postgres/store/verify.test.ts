@@ -18,8 +18,10 @@ afterAll(async () => {
 
 const big = 'x'.repeat(maxInlineBytes + 1)
 
-/** Five events and five lines of audit, the third event in a blob; closed. */
-async function make(id = 'mine'): Promise<void> {
+/**
+ * Creates a closed session with five events and five audit lines; the data of the third event is in a blob.
+ */
+async function create(id = 'mine'): Promise<void> {
   await using session = await sessions.store.create({ id })
   for (let n = 1; n <= 5; n++) {
     await session.audit({ action: `act ${n}` })
@@ -29,7 +31,7 @@ async function make(id = 'mine'): Promise<void> {
 
 const health = async (id = 'mine') => await (await sessions.store.inspect(id)).health()
 
-/** Exchanges a text in a row for another of the same length. */
+/** Changes a byte of a row. */
 const change = (table: string, seq: number) =>
   sessions.sql(`UPDATE stint.${table} SET line = replace(line, '"type"', '"tyqe"') WHERE seq = $1`, seq)
 
@@ -46,15 +48,15 @@ const damages: [
 ][] = (['journal', 'audit'] as const).flatMap((table) => [
   ['a changed record', table, (table) => change(table, 2), 1],
   ['a changed last record', table, (table) => change(table, 5), 4],
-  ['a record that is gone', table, (table) => sessions.sql(`DELETE FROM stint.${table} WHERE seq = 3`), 2],
+  ['a missing record', table, (table) => sessions.sql(`DELETE FROM stint.${table} WHERE seq = 3`), 2],
   ['a cut at the end', table, (table) => sessions.sql(`DELETE FROM stint.${table} WHERE seq > 3`), 3],
   ['an empty log', table, (table) => sessions.sql(`DELETE FROM stint.${table}`), 0],
-  ['two records in each other’s place', table, reorder, 1],
+  ['two exchanged records', table, reorder, 1],
   [
     'a record of another session',
     table,
     async (table) => {
-      await make('other')
+      await create('other')
       await sessions.sql(
         `UPDATE stint.${table} SET line = (SELECT line FROM stint.${table} WHERE session = (SELECT max(key) FROM stint.session) AND seq = 5)
           WHERE session = (SELECT min(key) FROM stint.session) AND seq = 5`,
@@ -65,10 +67,10 @@ const damages: [
 ])
 
 test.each(damages)(
-  '%s of the %s is found, told, and nothing more is written',
+  '%s of the %s is found and reported, and keeps writers out',
   async (_, table, act, readable) => {
-    await make()
-    // Without its cache a resume reads it all.
+    await create()
+    // Without a snapshot, a resume reads everything.
     await sessions.sql('DELETE FROM stint.snapshot')
     await act(table)
     const found = await health()
@@ -86,7 +88,7 @@ test.each(damages)(
   },
 )
 
-test('a changed byte of a journal or an audit log is found, wherever it is', async () => {
+test('a changed byte anywhere in a journal or an audit log is found', async () => {
   await using session = await sessions.store.create({ id: 'mine' })
   await session.audit({ action: 'act', subject: 'ü' })
   await session.append({ type: 'note', data: { text: 'a "quoted" word' } })
@@ -94,7 +96,7 @@ test('a changed byte of a journal or an audit log is found, wherever it is', asy
   for (const table of ['journal', 'audit'] as const) {
     const [row] = await sessions.sql(`SELECT line FROM stint.${table}`)
     const line = String(row?.line)
-    // Each of them is tried where the codec is tested.
+    // Every fifth byte; the tests of the codec change each of them.
     for (let at = 0; at < line.length; at += 5) {
       const other = line[at] === '0' ? '1' : '0'
       await sessions.sql(
@@ -108,8 +110,8 @@ test('a changed byte of a journal or an audit log is found, wherever it is', asy
   }
 })
 
-test('an audit log that was written anew is shown by what attests the old one: each of these alone', async () => {
-  await make()
+test('a rewritten audit log is found by the journal alone, and by the close alone', async () => {
+  await create()
   await using other = await sessions.store.create({ id: 'other' })
   for (let n = 1; n <= 5; n++) await other.audit({ action: `another act ${n}` })
   await other.close()
@@ -121,12 +123,12 @@ test('an audit log that was written anew is shown by what attests the old one: e
   )
   await sessions.sql(`UPDATE stint.session SET audit_head = $1`, forged?.audit_head)
   const finds = async () => (await health()).audit.state
-  // The journal.
+  // Only the journal attests it.
   await sessions.sql(`DELETE FROM stint.snapshot`)
   await sessions.sql(`CREATE TABLE kept_revisions AS SELECT * FROM stint.revision`)
   await sessions.sql(`DELETE FROM stint.revision WHERE rev > 1`)
   expect(await finds()).toBe('damaged')
-  // The revision that says where it was closed.
+  // Only the close revision attests it.
   await sessions.sql(`DELETE FROM stint.revision`)
   await sessions.sql(`INSERT INTO stint.revision SELECT * FROM kept_revisions`)
   await sessions.sql(`DELETE FROM stint.journal`)
@@ -134,14 +136,14 @@ test('an audit log that was written anew is shown by what attests the old one: e
   expect(await finds()).toBe('damaged')
 })
 
-test('a cut of which the row of the session knows nothing is shown by the close and by the snapshot', async () => {
+test('a log that was cut together with the row of the session is found by the close, and by the snapshot', async () => {
   const cut = async () => {
     await sessions.sql('DELETE FROM stint.journal WHERE seq > 3')
     await sessions.sql(
       `UPDATE stint.session SET head_seq = 3, head_sum = (SELECT left(right(line, 10), 8) FROM stint.journal WHERE seq = 3)`,
     )
   }
-  await make()
+  await create()
   await cut()
   await sessions.sql('CREATE TABLE kept_snapshots AS SELECT * FROM stint.snapshot')
   await sessions.sql('DELETE FROM stint.snapshot')
@@ -151,11 +153,11 @@ test('a cut of which the row of the session knows nothing is shown by the close 
   expect((await health()).journal.findings).toEqual(['it ends at record 3, and 5 is attested'])
 })
 
-test('damage that was found keeps everybody from writing, also before the last snapshot, until it is put right', async () => {
-  await make()
+test('damage that was found keeps writers out until it is gone, even if it is before the last snapshot', async () => {
+  await create()
   const [row] = await sessions.sql('SELECT line FROM stint.journal WHERE seq = 2')
   await change('journal', 2)
-  await new PostgresDriver({ pool: sessions.pool }).noteDamage('mine', 'somebody has looked')
+  await new PostgresDriver({ pool: sessions.pool }).noteDamage('mine', 'found by a test')
   const damaged = { code: 'JOURNAL_CORRUPT' }
   await expect(sessions.store.resume('mine')).rejects.toMatchObject(damaged)
   await expect(sessions.store.visit('mine', (visit) => visit.append({ type: 'note' }))).rejects.toMatchObject(
@@ -166,8 +168,8 @@ test('damage that was found keeps everybody from writing, also before the last s
   expect(await sessions.store.list()).toMatchObject([{ state: 'closed' }])
 })
 
-test('a blob that is gone or changed is named; what does not need it can be read', async () => {
-  await make()
+test('a missing or changed blob is named, and the journal counts as intact', async () => {
+  await create()
   const [row] = await sessions.sql('SELECT sha256 FROM stint.blob')
   await sessions.sql(`UPDATE stint.blob SET content = replace(content, 'xx', 'xy')`)
   expect(await health()).toMatchObject({ ok: false, blobs: [row?.sha256], journal: { state: 'whole' } })
@@ -177,10 +179,10 @@ test('a blob that is gone or changed is named; what does not need it can be read
 })
 
 test.each(['{', '[]', '{"created_at":7}'])(
-  'a session with the manifest %s is listed as damaged, beside the others',
+  'a session with the manifest %s is listed as damaged, and the others are listed, too',
   async (manifest) => {
-    await make()
-    await make('other')
+    await create()
+    await create('other')
     await sessions.sql(`UPDATE stint.session SET manifest = $1 WHERE id = 'mine'`, manifest)
     const list = await sessions.store.list()
     expect(Object.fromEntries(list.map(({ id, state }) => [id, state]))).toEqual({
@@ -191,34 +193,34 @@ test.each(['{', '[]', '{"created_at":7}'])(
   },
 )
 
-test('records beyond the end are found, and not written over', async () => {
-  await make()
+test('records beyond the end are found, and not overwritten', async () => {
+  await create()
   await sessions.sql(`INSERT INTO stint.journal SELECT session, 6, line FROM stint.journal WHERE seq = 5`)
   expect((await health()).journal.findings).toEqual(['there are records beyond its end'])
   const session = await sessions.store.resume('mine')
   await expect(session.append({ type: 'note' })).rejects.toMatchObject({ code: 'JOURNAL_CORRUPT' })
 })
 
-test('of a damaged session a fork has what is whole', async () => {
-  await make()
+test('a fork of a damaged session has its intact part', async () => {
+  await create()
   await change('journal', 5)
-  // It is told how far it is whole, or finds out itself.
+  // With and without the last intact record given.
   await sessions.sql('DELETE FROM stint.snapshot')
   await expect(sessions.store.fork('mine', { at: 4, id: 'copy' })).resolves.toMatchObject({ lastSeq: 4 })
   await expect(sessions.store.fork('mine', { id: 'another' })).resolves.toMatchObject({ lastSeq: 4 })
   await expect(sessions.store.fork('mine', { at: 5 })).rejects.toMatchObject({ code: 'ARG_ERROR' })
   for (const id of ['copy', 'another']) expect(await sessions.isWhole(id)).toBe(true)
-  // A hole before the last snapshot, which a recovery does not read, is found when it is copied.
-  await make('holed')
+  // A recovery does not read before the last snapshot; a record that is missing there is found while copying.
+  await create('gap')
   await sessions.sql(
     'DELETE FROM stint.journal WHERE seq = 3 AND session = (SELECT max(key) FROM stint.session)',
   )
-  await expect(sessions.store.fork('holed')).rejects.toMatchObject({ code: 'JOURNAL_CORRUPT' })
+  await expect(sessions.store.fork('gap')).rejects.toMatchObject({ code: 'JOURNAL_CORRUPT' })
   expect(await sessions.store.list()).toHaveLength(4)
 })
 
-test('a snapshot that does not fit is passed over: it is a cache', async () => {
-  await make()
+test('a snapshot with a changed byte is ignored', async () => {
+  await create()
   await sessions.sql(`UPDATE stint.snapshot SET body = replace(body, '"turns":0', '"turns":7')`)
   await using session = await sessions.store.resume('mine')
   expect(session.report).toMatchObject({ snapshot: undefined, replayed: 5 })

@@ -18,11 +18,12 @@ import { readSnapshotEnds } from './snapshots.ts'
 type Attested = Map<number, string>
 
 /**
- * Reads every line of both logs, and every blob that a line names. A log does not show by itself that its end was cut off,
- * or that an audit log was rewritten. So it is compared with what attests it: the row of the session, each close, each
- * snapshot, and the checkpoints of the audit log in the journal.
+ * Reads every line of both logs, and every blob that a line names. A log does not show by itself that its end
+ * was cut off, or that an audit log was rewritten. So it is compared with what attests it: the row of the
+ * session, each close, each snapshot, and the checkpoints of the audit log in the journal.
  *
- * Those are read before the row of the session: while another process writes, they never attest more than the logs have.
+ * Those are read before the row of the session: while another process writes, they never attest more than the
+ * logs have.
  */
 export async function verifyRows(
   database: Database,
@@ -90,7 +91,7 @@ async function checkLog(
   return { state, records, bytes, lastSeq: end.seq, head: end.tail, findings }
 }
 
-/** Compares in one statement: while another process writes, a record and the end that counts it appear together. */
+/** Compares in one statement: a writer's record and the end that counts it appear together. */
 async function hasRowsBeyondEnd(database: Database, log: LogName, key: string): Promise<boolean> {
   const end = log === 'journal' ? 'head_seq' : 'audit_seq'
   const rows = await database.query(

@@ -23,16 +23,16 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]()
 })
 
-/** A part of the statement that appends. */
+/** A part of the statement that appends, for the proxy. */
 const append = 'head_sum = $6'
 const note = (session: Session, data: unknown) => session.append({ type: 'note', data })
 
 test.each(['cut before', 'cut after'] as const)(
-  'every write of a session is there once, although the way is cut at each (%s)',
+  'every write of a session is carried out once, although the connection breaks at each (%s)',
   async (kind) => {
     const { proxy } = sessions
     const store = sessions.storeOver()
-    // So that the first cut does not meet the look at the schema.
+    // The schema is checked now, so that the first fault strikes the statement that it is meant for.
     await store.list()
     proxy.strike('INSERT INTO stint.session', kind)
     const session = await store.create({ id: 'mine', title: 'before' })
@@ -67,7 +67,7 @@ test.each(['cut before', 'cut after'] as const)(
   },
 )
 
-test('what a visitor leaves is there once, although the way is cut, and also when it was taken in meanwhile', async () => {
+test('an entry of a visitor is taken in once, although the connection breaks, even if it is taken in before the retry', async () => {
   const session = await sessions.store.create({ id: 'mine' })
   const { proxy } = sessions
   const visitor = sessions.storeOver()
@@ -77,7 +77,7 @@ test('what a visitor leaves is there once, although the way is cut, and also whe
     await visitor.visit('mine', (visit) => visit.append({ type: 'note', data: kind }))
   }
   await session.turn()
-  // The answer is lost, the writer takes the entry in, and only then the visitor tries again.
+  // The answer is lost, the writer takes the entry in, and only then the visitor retries.
   const slow = interrupted(sessions.pool, 'INSERT INTO stint.spool', () => session.turn())
   await postgresStore({ pool: slow }).visit('mine', (visit) => visit.append({ type: 'note', data: 'taken' }))
   await session.turn()
@@ -86,7 +86,7 @@ test('what a visitor leaves is there once, although the way is cut, and also whe
   expect(await sessions.isWhole('mine')).toBe(true)
 })
 
-/** A pool on which a statement is carried out, something else happens, and its answer is lost; once. */
+/** A pool that runs `meanwhile` after the first such statement was carried out, and then loses its answer. */
 function interrupted(pool: pg.Pool, statement: string, meanwhile: () => Promise<unknown>) {
   let struck = false
   return {
@@ -101,7 +101,7 @@ function interrupted(pool: pg.Pool, statement: string, meanwhile: () => Promise<
   }
 }
 
-test('an append that was carried out before somebody else took the session is acknowledged, and the next one is not', async () => {
+test('an append that was carried out before another process took the session is acknowledged, and the next one is fenced', async () => {
   const { store } = sessions
   const pool = interrupted(sessions.pool, append, () => store.unlock('mine'))
   const session = await postgresStore({ pool }).create({ id: 'mine' })
@@ -112,7 +112,7 @@ test('an append that was carried out before somebody else took the session is ac
   expect(await sessions.data('mine')).toEqual(['ours', 'theirs'])
 })
 
-test('an append that was given up on before it reached the server is not there, and the session goes on', async () => {
+test('an append that failed before it reached the server is not there, and the session goes on', async () => {
   const { proxy } = sessions
   const session = await sessions.storeOver({ patienceMs: 0 }).create({ id: 'mine' })
   await note(session, 1)
@@ -123,7 +123,7 @@ test('an append that was given up on before it reached the server is not there, 
   expect(await sessions.data('mine')).toEqual([1, 2])
 })
 
-test('of several that were given up on, the one that has happened is found, and the others have not', async () => {
+test('of several appends without an answer, the one that was carried out is found', async () => {
   const { proxy } = sessions
   const session = await sessions.storeOver({ patienceMs: 0 }).create({ id: 'mine' })
   for (const kind of ['cut after', 'cut before'] as const) {
@@ -135,7 +135,7 @@ test('of several that were given up on, the one that has happened is found, and 
   expect(await sessions.data('mine')).toEqual(['cut after', 'next'])
 })
 
-test('what was given up on, and has happened all the same, counts as soon as the server can be asked', async () => {
+test('an append that was rejected but carried out counts as soon as the server answers again', async () => {
   const { proxy } = sessions
   const session = await sessions.storeOver({ timeoutMs: 400 }).create({ id: 'mine' })
   const slot = session.slot('s', { version: '1', initial: 0 })
@@ -152,7 +152,7 @@ test('what was given up on, and has happened all the same, counts as soon as the
   expect(await sessions.isWhole('mine')).toBe(true)
 })
 
-test('an append that still waits in the server when the next one comes does not come twice, and not in between', async () => {
+test('an append that still waits in the server while the next one is sent is carried out once, and before it', async () => {
   const session = await postgresStore({ pool: sessions.pool, timeoutMs: 500 }).create({ id: 'mine' })
   await note(session, 1)
   const other = await sessions.pool.connect()
@@ -160,7 +160,7 @@ test('an append that still waits in the server when the next one comes does not 
   await other.query('SELECT FROM stint.session FOR UPDATE')
   await expect(note(session, 'slow')).rejects.toMatchObject({ code: 'POSTGRES_UNAVAILABLE' })
   const next = note(session, 'next')
-  await until('both wait', async () => {
+  await until('both appends wait', async () => {
     const [row] = await server.admin(
       `SELECT count(*)::int AS count FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = '${sessions.database}'`,
     )
@@ -182,7 +182,7 @@ test('a process that waits only for an append with durable: false does not end b
   expect(await sessions.data('mine')).toEqual(['lazy'])
 })
 
-test('connections that are cut in the middle of a batch lose nothing and repeat nothing', async () => {
+test('no append is lost or repeated when connections break in the middle of a batch', async () => {
   const session = await sessions.store.create({ id: 'mine' })
   let cuts = 0
   const callers = Array.from({ length: 16 }, async (_, caller) => {
@@ -205,7 +205,7 @@ test('connections that are cut in the middle of a batch lose nothing and repeat 
   expect(data).toHaveLength(640)
 })
 
-test('a server that is killed and comes back is waited for; one that stays away is not', async () => {
+test('an append waits for a server that was killed and comes back, but not for longer than patienceMs', async () => {
   const session = await sessions.store.create({ id: 'mine' })
   const brief = await postgresStore({ pool: sessions.pool, patienceMs: 200 }).create({ id: 'brief' })
   await server.kill()
@@ -219,7 +219,7 @@ test('a server that is killed and comes back is waited for; one that stays away 
   await brief.close()
 })
 
-test('what was acknowledged is there after a power cut, also where the server is told not to wait for the disk', async () => {
+test('acknowledged records survive a crash of the server, even with synchronous_commit = off', async () => {
   await server.admin(`ALTER SYSTEM SET synchronous_commit = 'off'`)
   await server.admin(`ALTER SYSTEM SET wal_writer_delay = '10s'`)
   await server.kill()
@@ -230,7 +230,7 @@ test('what was acknowledged is there after a power cut, also where the server is
   await sessions.sql('INSERT INTO other VALUES (1)')
   await server.kill()
   await server.start()
-  // This is what would become of it.
+  // Without our setting, a commit is lost.
   expect(await sessions.sql('SELECT * FROM other')).toEqual([])
   expect(await sessions.data('mine')).toEqual([1])
   for (const name of ['synchronous_commit', 'wal_writer_delay'])
@@ -238,7 +238,7 @@ test('what was acknowledged is there after a power cut, also where the server is
   await server.admin('SELECT pg_reload_conf()')
 })
 
-test('a pool without a free connection is waited for, and after a while is unavailable', async () => {
+test('an append waits for a free connection of the pool, until POSTGRES_UNAVAILABLE', async () => {
   const pool = server.pool({ database: sessions.database, max: 1 })
   const session = await postgresStore({ pool, timeoutMs: 300, patienceMs: 300 }).create({ id: 'mine' })
   const other = await pool.connect()
@@ -248,14 +248,14 @@ test('a pool without a free connection is waited for, and after a while is unava
   await next
   await session.close()
   const data = await sessions.data('mine')
-  // The first stood in the queue of the pool, from where nothing can be taken back.
+  // The first append was in the queue of the pool, from which it cannot be withdrawn.
   expect(data).toEqual(['never sent', 'next'])
 })
 
-test('a server that has lost what was acknowledged is not written to as if it had not', async () => {
+test('a writer stops when the server has lost acknowledged records', async () => {
   const session = await sessions.store.create({ id: 'mine' })
   for (const n of [1, 2, 3]) await note(session, n)
-  // As a replica may take over that has not got everything yet.
+  // As if a replica had taken over that lacked the last records.
   await sessions.sql('DELETE FROM stint.journal WHERE seq > 1')
   await sessions.sql(
     `UPDATE stint.session SET head_seq = 1, head_sum = (SELECT left(right(line, 10), 8) FROM stint.journal)`,
@@ -268,7 +268,7 @@ test('a server that has lost what was acknowledged is not written to as if it ha
   expect(await note(again, 'goes on')).toMatchObject({ seq: 2 })
 })
 
-test('a database that cannot keep every text says so, and nothing is written', async () => {
+test('a database that cannot store every character is an error, and nothing is written', async () => {
   await server.admin(`CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0`)
   const pool = server.pool({ database: 'latin' })
   await migrate({ pool })
@@ -281,8 +281,8 @@ test('a database that cannot keep every text says so, and nothing is written', a
   await session.close()
 })
 
-// The last one: it leaves the server as a replica.
-test('a replica can be looked at, and tells whoever wants to write where to go', async () => {
+// The last test: it leaves the server as a replica.
+test('a replica can be read, and writes fail with POSTGRES_READ_ONLY', async () => {
   await using session = await sessions.store.create({ id: 'mine' })
   await note(session, 1)
   await session.close()

@@ -5,10 +5,10 @@ import { migrate } from '../migrate.ts'
 import { until } from '../../testing/conformance-case.ts'
 import { postgresStore } from './driver.ts'
 
-/** Does not get smaller. */
+/** Data that the server cannot compress. */
 const noise = () => randomBytes(60_000).toString('base64')
 
-test('a full disk of the server is told, loses nothing, and when there is room the session goes on', async () => {
+test('a full disk on the server is DISK_FULL, loses nothing, and the session goes on when there is space again', async () => {
   await using server = await PostgresServer.start({}, { smallDisk: '48m' })
   await server.admin(`CREATE TABLESPACE small LOCATION '${server.smallDisk}'`)
   await server.admin('CREATE DATABASE small TABLESPACE small')
@@ -33,7 +33,7 @@ test('a full disk of the server is told, loses nothing, and when there is room t
   })
   expect(written).toBeGreaterThan(10)
   server.makeRoom()
-  await until('there is room', () =>
+  await until('there is space again', () =>
     session.append({ type: 'note', data: { n: written + 1 } }).then(
       () => true,
       () => false,

@@ -46,9 +46,9 @@ const maxBatch = { records: 4096, bytes: 4 << 20 }
 const maxContradictions = 5
 
 /**
- * Appends to both logs of a session, one transaction at a time; records that arrive meanwhile go into the next one. Each
- * transaction names the record after which it writes. So it can be sent again when its answer was lost: either it is carried
- * out now, or the writer finds that it was carried out before.
+ * Appends to both logs of a session, one transaction at a time; records that arrive meanwhile go into the
+ * next one. Each transaction names the record after which it writes. So it can be sent again when its answer
+ * was lost: either it is carried out now, or the writer finds that it was carried out before.
  */
 export class SessionWriter {
   readonly #options: SessionWriterOptions
@@ -60,8 +60,8 @@ export class SessionWriter {
   /** The checkpoint of the audit log that the journal attested last. */
   #checkpoint = ''
   /**
-   * Appends that failed without an answer. At most one of them was carried out, or still will be: all of them begin after
-   * the same record.
+   * Appends that failed without an answer. At most one of them was carried out, or still will be: all of them
+   * begin after the same record.
    */
   #uncertain: SentAppend[] = []
   /** Why nothing more can be written. */
@@ -155,8 +155,8 @@ export class SessionWriter {
       try {
         const rows = await database.retry(() => database.query(...appendStatement(row.key, token, batch)))
         if (rows.length > 0) return this.#acknowledge(sent)
-        // No row has changed: an earlier try was carried out, or another process has the session, or an append that was
-        // given up on was carried out after all.
+        // No row has changed: an earlier try was carried out, or another process has the session, or an
+        // append that was given up on was carried out after all.
         if (await this.#lookUp(sent)) return
       } catch (error) {
         if (isUncertain(error)) this.#uncertain.push(sent)

@@ -33,10 +33,7 @@ export function parseLogEnd(value: unknown): LogEnd | undefined {
   return isCount(seq) && typeof tail === 'string' ? { seq, tail } : undefined
 }
 
-/**
- * The last record that a fork gets: `at`, or all of the `last` records that are intact. `ARG_ERROR` if there is no such
- * record.
- */
+/** The last record of a fork: `at`, or the `last` intact one. `ARG_ERROR` if there is no such record. */
 export function forkPoint(at: number | undefined, last: number): number {
   const seq = at ?? last
   if (Number.isSafeInteger(seq) && seq >= 0 && seq <= last) return seq

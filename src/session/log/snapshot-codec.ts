@@ -15,7 +15,9 @@ export interface Snapshot<End extends LogEnd = LogEnd> {
   spooled: readonly string[]
 }
 
-/** A snapshot as it is stored. The values of its slots are stored apart, each under the name of its content. */
+/**
+ * A snapshot as it is stored. The values of its slots are stored apart, each under the name of its content.
+ */
 export interface StoredSnapshot<End extends LogEnd = LogEnd> extends Omit<Snapshot<End>, 'state'> {
   turns: number
   unsettled: UnsettledAct[]
@@ -26,8 +28,8 @@ export interface StoredSnapshot<End extends LogEnd = LogEnd> extends Omit<Snapsh
 export const keptSnapshots = 3
 
 /**
- * Encodes a snapshot taken at `at`, in milliseconds since the epoch. `putValue` stores the value of a slot; it is not
- * called for a broken slot.
+ * Encodes a snapshot taken at `at`, in milliseconds since the epoch. `putValue` stores the value of a slot;
+ * it is not called for a broken slot.
  */
 export function encodeSnapshot(
   { ends: { journal, audit }, state, spooled }: Omit<Snapshot, 'seq' | 'spooled'> & { spooled?: string[] },
@@ -52,7 +54,9 @@ export function encodeSnapshot(
   return withChecksum(JSON.stringify(fields).slice(0, -1))
 }
 
-/** Reads what `encodeSnapshot` has written; undefined if it is damaged. `parseEnd` checks a place in a log. */
+/**
+ * Reads what `encodeSnapshot` has written; undefined if it is damaged. `parseEnd` checks a place in a log.
+ */
 export function parseSnapshot<End extends LogEnd>(
   bytes: Buffer,
   parseEnd: (value: unknown) => End | undefined,
@@ -68,7 +72,7 @@ export function parseSnapshot<End extends LogEnd>(
   return stored as StoredSnapshot<End>
 }
 
-/** Puts the values of the slots back. Undefined if one cannot be read: `readValue` returns undefined or throws. */
+/** Puts the values of the slots back. Undefined if `readValue` returns undefined or throws for one. */
 export function restoreSnapshot<End extends LogEnd>(
   { turns, unsettled, slots, ...snapshot }: StoredSnapshot<End>,
   readValue: (name: BlobName) => string | undefined,
