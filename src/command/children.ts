@@ -5,7 +5,7 @@ import { after, sleep, systemClock } from '../base/process/clock.ts'
 import { type Identity, identify, liveness, ownIdentity } from '../base/process/liveness.ts'
 import { type Found, processesOf, signalProcess } from '../base/process/process-tree.ts'
 import { codedError, errorCode, errorMessage, StintError } from '../base/errors/stint-error.ts'
-import { childrenPath, ChildrenRecord } from '../scratch/index.ts'
+import { ChildrenRecord } from '../scratch/index.ts'
 import type { ChildExit, RunChild } from './context.ts'
 
 export interface ChildrenOptions {
@@ -47,7 +47,7 @@ export class Children {
 
   /** The file that lists the children; undefined before the first one. */
   get pidFile(): string | undefined {
-    return this.#identities.length === 0 ? undefined : childrenPath(this.#options.scratchPath)
+    return this.#identities.length === 0 ? undefined : this.#record?.path
   }
 
   async spawn(command: string, args: readonly string[], options: SpawnOptions): Promise<RunChild> {

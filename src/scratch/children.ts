@@ -7,7 +7,7 @@ import { codedError } from '../base/errors/stint-error.ts'
 import { metaDirectory, type Owner } from './owner.ts'
 
 /** `.stint/children.pids`: one line per child of the run, `pid start-time program`. */
-export const childrenPath = (scratch: string): string => join(scratch, metaDirectory, 'children.pids')
+const childrenPath = (scratch: string): string => join(scratch, metaDirectory, 'children.pids')
 
 /**
  * Appends to the record of children. The file is opened before the first child is started, so a child that
@@ -15,14 +15,16 @@ export const childrenPath = (scratch: string): string => join(scratch, metaDirec
  * on.
  */
 export class ChildrenRecord {
+  readonly path: string
   readonly #fd: number
   readonly #scratch: string
   #torn = false
 
   constructor(scratch: string) {
     this.#scratch = scratch
+    this.path = childrenPath(scratch)
     try {
-      this.#fd = openPrivateFile(childrenPath(scratch), 'a')
+      this.#fd = openPrivateFile(this.path, 'a')
     } catch (error) {
       throw codedError(error, `record children in ${scratch}`)
     }

@@ -182,6 +182,7 @@ export class ScratchContext {
     this.#inner.clear()
     const tracked = this.#tracked
     this.#tracked = []
+    if (tracked.length === 0) return totalRemoval(inner)
     return totalRemoval([...inner, this.reported(removeOwnTracked(tracked, this.reporting(options)))])
   }
 

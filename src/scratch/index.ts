@@ -3,7 +3,7 @@
  * it. `sweep/`, which judges and removes what dead runs left of all this, also reads the records behind the
  * door.
  */
-export { ChildrenRecord, childrenPath } from './children.ts'
+export { ChildrenRecord } from './children.ts'
 export { type ContextOptions, ScratchContext } from './context.ts'
 export { joinScratch } from './join-scratch.ts'
 export { cleanupCommand, type OutputDirectory } from './output.ts'

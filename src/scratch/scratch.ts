@@ -1,6 +1,7 @@
 import { lstatSync, renameSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import type { Clock } from '../base/process/clock.ts'
+import { exists } from '../base/fs/exists.ts'
 import { isRequestId, newRequestId } from '../base/text/id.ts'
 import { ownIdentity } from '../base/process/liveness.ts'
 import { displayHostname } from '../base/process/platform.ts'
@@ -112,7 +113,7 @@ export class Scratch extends ScratchContext {
     if (this.#released) return
     this.#released = true
     live.delete(this)
-    startExpiry(this.outputs, this.run.clock.now())
+    if (this.outputs.length > 0) startExpiry(this.outputs, this.run.clock.now())
   }
 
   #end(discardScratch: () => Removal): Removal {
@@ -121,6 +122,7 @@ export class Scratch extends ScratchContext {
     this.run.gone = true
     // Tracked paths first: if this process is killed in between, a sweep finds the scratch and starts again.
     const own = this.cleanTracked()
+    if (!exists(join(this.root.tracked, this.requestId))) return totalRemoval([discardScratch(), own])
     // Then the paths tracked by processes that joined this scratch. The record repeats our own failures.
     const reported = new Set(own.failures.map(({ path }) => path))
     const others = runToEnd(removeDeadTracked(this.root, this.requestId)).map(({ removal }) => ({
