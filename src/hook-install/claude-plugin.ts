@@ -25,7 +25,8 @@ export function claudePlugin(version: string): Record<string, string> {
   }
 }
 
-const description = 'No two sessions change one workspace at once: a tool call asks first who holds it.'
+const description =
+  'Keeps two sessions from changing one workspace at once: each tool call checks for another holder first.'
 const author = { name: 'stint' }
 const keywords = ['lock', 'session', 'workspace', 'worktree']
 

@@ -38,7 +38,7 @@ test.each(commandHosts)(
     expect(second.reason).toContain('is at work right now')
     expect(second.reason).toContain('it is doing "')
     expect(second.reason).toContain('Do not look for a way around it')
-    expect(second.reason).toMatch(/at the latest in (?:2h|1h5\dm)/)
+    expect(second.reason).toMatch(/expires in at most (?:2h|1h5\dm)/)
     expect(hookLog(world)).toBe('')
   },
 )

@@ -15,7 +15,7 @@ export const onFault = (failClosed: boolean, choice: string, fault: string): Ver
   failClosed
     ? {
         block: true,
-        reason: `stint could not find out whether another session holds this workspace (${fault}), and ${choice} says to refuse then. Tell the user: \`stint hook doctor\` shows what is wrong.`,
+        reason: `stint could not check whether another session holds this workspace (${fault}), and ${choice} refuses the call in that case. Tell the user: \`stint hook doctor\` shows what is wrong.`,
       }
     : pass
 
@@ -26,7 +26,7 @@ export const onFault = (failClosed: boolean, choice: string, fault: string): Ver
 export const callRefusal = (workspace: string, by: Claim, observation: Observation): string =>
   [
     holderText(workspace, by, observation),
-    'Nothing was changed. Do not look for a way around it: go on with what changes no files, then try again; or tell the user, who can let that session finish, close it, or start you in another git worktree.',
+    'Nothing was changed. Do not look for a way around it: continue with work that changes no files, then try again; or tell the user, who can let that session finish, close it, or start you in another git worktree.',
     endText(by, observation),
   ].join(' ')
 
@@ -49,7 +49,7 @@ function holderText(workspace: string, by: Claim, observation: Observation): str
 }
 
 const endText = (by: Claim, observation: Observation): string =>
-  `Its claim ends by itself at the latest in ${rounded(remainingMs(by, observation))}; \`stint lock status\` shows it.`
+  `Its claim expires in at most ${rounded(remainingMs(by, observation))}; \`stint lock status\` shows it.`
 
 const listed = (paths: readonly string[]): string => {
   const shown = paths.slice(0, 3).map((path) => visibleText(path, 100))

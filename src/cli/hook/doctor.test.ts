@@ -45,7 +45,7 @@ test('every installed hook is run and measured, and nothing changes', async () =
   await world.git('init')
   await world.change('install', ...hookAgents, 'git', 'opencode')
   // Another session holds this workspace: the trial must neither see nor disturb its claim.
-  await world.stint(['lock', 'acquire', '--session', 'somebody'], { cwd: world.project })
+  await world.stint(['lock', 'acquire', '--session', 'another'], { cwd: world.project })
   const before = [contentOf(world.user), contentOf(world.project), contentOf(world.env.STINT_HOME ?? '')]
   const { code, data } = await doctor(world, '--runs', '2')
   expect(problemsOf({ data })).toBe('')

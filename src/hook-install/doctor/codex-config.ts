@@ -1,15 +1,15 @@
 import { parse, TomlError } from 'smol-toml'
 import { type JsonObject, objectOr } from '../json/parse.ts'
 
-/** What Codex's config.toml says about hooks, or why Codex cannot read it. */
+/** The hook settings in Codex's config.toml, or the reason why it is invalid. */
 export type CodexConfig =
   | { invalid: string }
   | {
       /** Hooks are switched off as a whole. */
       off: boolean
       /**
-       * What Codex recorded about a hook before tool calls: `unknown` hooks do not run until the user trusts
-       * them.
+       * The state that Codex recorded for the hook before tool calls; an `unknown` one does not run until the
+       * user trusts it.
        */
       trust: 'trusted' | 'disabled' | 'unknown'
     }

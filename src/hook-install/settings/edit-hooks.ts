@@ -9,7 +9,7 @@ import type { HookEntry, SettingsShape } from './entry.ts'
 /** A handler of stint's in a settings file. */
 export interface InstalledHandler {
   event: string
-  /** What goes with the handler: its group, unless the user has added handlers to that. */
+  /** The handler's group, or the handler alone if the user has added others to the group. */
   path: JsonPath
   value: unknown
   sharesGroup: boolean

@@ -288,10 +288,10 @@ test('a call with megabytes of small strings is recorded with at least its name 
 const token = `${'Zq9'.repeat(33)}!`
 
 test.each<[where: string, secret: string, (secret: string) => object]>([
-  ['where a text is cut after many of them', token, (secret) => ({ content: `${secret} `.repeat(1000) })],
+  ['where a string is cut after many of them', token, (secret) => ({ content: `${secret} `.repeat(1000) })],
   ['in a name', token, (secret) => ({ [`k${secret.repeat(40)}`]: 1 })],
   [
-    'in a text that has no end',
+    'in a string that is not searched to its end',
     token.repeat(200),
     (secret) => ({ content: `${secret}${'x'.repeat(200_000)}` }),
   ],
