@@ -10,6 +10,8 @@ export {
   type DriverStore,
   type FoldedState,
   type HeldSession,
+  type LogEnd,
+  type LogEnds,
   type LogEntry,
   type LogName,
   newHolder,

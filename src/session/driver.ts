@@ -1,5 +1,5 @@
 import type { SessionFiles } from './files/session-files.ts'
-import type { LogName } from './log/log-end.ts'
+import type { LogEnds, LogName } from './log/log-end.ts'
 import type { Manifest, Revision } from './manifest.ts'
 import type { FoldedState } from './state.ts'
 import type {
@@ -128,7 +128,7 @@ export interface HeldSession extends SessionRecords {
    */
   snapshot?(state: FoldedState, payloadOf: (slot: string) => string): Promise<number>
   /** Optional: where both logs end; the close revision attests it. */
-  ends?(): { seq: number; crc: string; audit: { count: number; head: string } }
+  ends?(): LogEnds
   /** Optional: called every 30 s to show other processes that the holder is alive. */
   beat?(): void | Promise<void>
 }

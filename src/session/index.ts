@@ -47,7 +47,7 @@ export {
   sessionState,
   silenceMs,
 } from './holder.ts'
-export type { LogName } from './log/log-end.ts'
+export type { LogEnd, LogEnds, LogName } from './log/log-end.ts'
 export {
   attestedBy,
   type Facts,

@@ -5,7 +5,7 @@ import { newestFirst } from './driver-defaults.ts'
 import type { HeldSession, LogEntry, Recovery, RecordOptions, StoredReceipt } from './driver.ts'
 import { takeLatest, visibleEvents } from './events.ts'
 import { sessionClosed } from './session-errors.ts'
-import type { LogName } from './log/log-end.ts'
+import { attestEnds, type LogName } from './log/log-end.ts'
 import type { Manifest } from './manifest.ts'
 import { makeEventEntry } from './make-entry.ts'
 import { describeFailure, SessionActs } from './session-acts.ts'
@@ -201,8 +201,9 @@ export class LiveSession implements Session {
       // Records that no caller has awaited count, too: the revision attests where the logs end.
       await held.flush?.()
       if (this.#sinceSnapshot.records > 0) await this.#trySnapshot()
-      const ends = held.ends?.() ?? { seq: held.lastSeq }
-      await held.revise({ kind: 'close', ...ends, turns: this.#state.turns })
+      const ends = held.ends?.()
+      const attested = ends === undefined ? { seq: held.lastSeq } : attestEnds(ends)
+      await held.revise({ kind: 'close', ...attested, turns: this.#state.turns })
     } finally {
       this.#closed = true
       await held.release()

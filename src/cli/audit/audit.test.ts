@@ -14,7 +14,7 @@ async function makeAudited(world: SessionWorld): Promise<void> {
   await session.append({ type: 'message' })
 }
 
-test('show puts intents and outcomes together, and says which acts nobody has settled', async () => {
+test('show joins intents and outcomes, and lists acts without an outcome as unsettled', async () => {
   await using world = new SessionWorld()
   await makeAudited(world)
   const { acts, total } = dataOf(await world.audit('show', 'mine'))
@@ -36,7 +36,7 @@ test('show puts intents and outcomes together, and says which acts nobody has se
   )
 })
 
-test('query gives lines by time, action, type, key and outcome, the newest of them', async () => {
+test('query selects the newest lines by time, action, type, key and outcome', async () => {
   await using world = new SessionWorld()
   await makeAudited(world)
   const seqs = async (...args: string[]): Promise<number[]> =>

@@ -16,7 +16,7 @@ function contents(directory: string): Record<string, string> {
   )
 }
 
-test('damage in the middle: exit 4, everything before it is printed, nothing is deleted, repair saves the rest', async () => {
+test('damage in the middle is exit 4: everything before it is printed, nothing is deleted, and repair saves the rest', async () => {
   await using world = new SessionWorld()
   await world.make('mine', 6)
   world.damage('mine', 3)
@@ -66,7 +66,7 @@ test('damage in the middle: exit 4, everything before it is printed, nothing is 
   expect(dataOf(await world.run('append', 'mine', '--type', 'more'))).toMatchObject({ taken_in: true })
 })
 
-test('a torn tail is no damage: the next writer cuts it off, and what was cut is kept and shown', async () => {
+test('a torn tail is not damage: the next writer cuts it off, and show lists where it is kept', async () => {
   await using world = new SessionWorld()
   const holder = await world.hold('mine')
   await holder.write(3)
@@ -91,7 +91,7 @@ test('a torn tail is no damage: the next writer cuts it off, and what was cut is
   expect(dataOf(await world.run('verify', 'mine')).sessions[0].state).toBe('whole')
 })
 
-test('verify --all names what is damaged among many, whatever it is', async () => {
+test('verify --all names each damaged session, whatever is damaged', async () => {
   await using world = new SessionWorld()
   for (const id of ['good', 'journal', 'audit', 'blob', 'manifest']) {
     await using session = await world.store.create({ id })
@@ -125,7 +125,7 @@ test('verify --all names what is damaged among many, whatever it is', async () =
   expect(errorOf(await world.run('verify', '--all', 'good'))?.code).toBe('ARG_ERROR')
 })
 
-test('on a terminal repair says what it will do before it asks, and no leaves everything as it is', async () => {
+test('on a terminal repair shows its plan before it asks, and changes nothing if the answer is no', async () => {
   await using world = new SessionWorld()
   await world.make('mine', 6)
   world.damage('mine', 3)

@@ -3,7 +3,7 @@ import { SessionHolder } from '../../../test/support/session-holder.ts'
 import { dataOf, errorOf, SessionWorld } from '../../../test/support/session-world.ts'
 import { Terminal } from '../../../test/support/terminal.ts'
 
-test('two processes, one session: the second learns who holds it, and gets it at once when the first is killed', async () => {
+test('a second process is refused with the holder, and gets the session at once when the first is killed', async () => {
   await using world = new SessionWorld()
   const holder = await world.hold('mine', 'the first')
   await holder.write(5)
@@ -25,7 +25,7 @@ test('two processes, one session: the second learns who holds it, and gets it at
   })
 })
 
-test('unlock takes a session from a holder that cannot be seen, and whatever that writes afterwards is not read', async () => {
+test('unlock takes a session from a holder that cannot be seen, and nothing that holder writes later is read', async () => {
   await using world = new SessionWorld()
   await world.make('mine', 1)
   const inside = await SessionHolder.startElsewhere(world, world.home)
@@ -48,7 +48,7 @@ test('unlock takes a session from a holder that cannot be seen, and whatever tha
   expect(dataOf(await world.run('verify', 'mine'))).toMatchObject({ damaged: 0 })
 })
 
-test('many scripts append at once, while a writer comes and goes: nothing is lost, nothing is there twice', async () => {
+test('many scripts append while a writer comes and goes: no event is lost or doubled', async () => {
   await using world = new SessionWorld()
   await world.make('mine', 0)
   const holder = await world.hold('mine')
@@ -69,7 +69,7 @@ test('many scripts append at once, while a writer comes and goes: nothing is los
   expect(numbers.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 24 }, (_, n) => n))
 })
 
-test('unlock takes only the hold it has shown: a process that came meanwhile keeps the session', async () => {
+test('unlock takes only the hold it has shown: a process that took the session meanwhile keeps it', async () => {
   await using world = new SessionWorld()
   const first = await world.hold('mine', 'the first')
   await using terminal = await Terminal.open(world)

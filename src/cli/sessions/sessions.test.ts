@@ -6,7 +6,7 @@ import { type Answer, dataOf, errorOf, jsonLines, SessionWorld } from '../../../
 import { Terminal } from '../../../test/support/terminal.ts'
 import { stintBin, until } from '../../../test/support/world.ts'
 
-test('list shows what a session is and how it was left; the newest first, all on request', async () => {
+test('list shows the newest 20 sessions with their facts and states, and all of them with --all', async () => {
   await using world = new SessionWorld()
   for (let n = 0; n < 25; n++) await world.make(`s-${n}`, 1)
   const { sessions, total } = dataOf(await world.run('list'))
@@ -28,7 +28,7 @@ test('list shows what a session is and how it was left; the newest first, all on
   expect(errorOf(await world.run('list', '--all', '--limit', '3'))?.code).toBe('ARG_ERROR')
 })
 
-test('list tells active, closed, crashed and damaged sessions apart', async () => {
+test('list distinguishes active, closed, crashed and damaged sessions', async () => {
   await using world = new SessionWorld()
   await world.make('closed')
   await world.make('damaged')
@@ -49,7 +49,7 @@ test('list tells active, closed, crashed and damaged sessions apart', async () =
   expect(dataOf(await world.run('list', '--state', 'crashed')).sessions).toHaveLength(1)
 })
 
-test('60 sessions are listed, and only those of this workspace on request', async () => {
+test('list shows many sessions, and filters them by workspace', async () => {
   await using world = new SessionWorld()
   mkdirSync(join(world.tmp, 'here'))
   for (let n = 0; n < 60; n++) {
@@ -63,7 +63,7 @@ test('60 sessions are listed, and only those of this workspace on request', asyn
   expect(dataOf(here).sessions).toHaveLength(6)
 })
 
-test('a terminal shows tables and sentences, and what others have written cannot steer it', async () => {
+test('on a terminal commands print tables and sentences, and escape control characters in stored text', async () => {
   await using world = new SessionWorld()
   await using session = await world.store.create({
     id: 'mine',
@@ -98,7 +98,7 @@ test('a terminal shows tables and sentences, and what others have written cannot
   expect(readdirSync(join(world.home, 'trash'))).toEqual(['mine'])
 })
 
-test('an id may be cut short where no other begins like it; else the candidates are named', async () => {
+test('an id may be shortened while it stays unique; otherwise the candidates are listed', async () => {
   await using world = new SessionWorld()
   for (const id of ['alpha-1', 'alpha-2', 'beta']) await world.make(id, 1)
   await using minted = await world.store.create()
@@ -123,7 +123,7 @@ const commands = [
   ['unlock', '--yes'],
   ['rm', '--yes'],
 ]
-test.each(commands)('a bad id is refused by %s, and nothing happens', async (command = '', ...more) => {
+test.each(commands)('%s refuses an invalid id, and changes nothing', async (command = '', ...more) => {
   await using world = new SessionWorld()
   await world.make('good', 1)
   for (const id of badIds) {
@@ -136,7 +136,7 @@ test.each(commands)('a bad id is refused by %s, and nothing happens', async (com
   expect(stream.stderr).toContain('(SESSION_ID_INVALID)')
 })
 
-test('events prints one JSON object a line and no envelope; from, to, type and all choose', async () => {
+test('events prints one JSON object per line without an envelope, filtered by --from, --to, --type and --all', async () => {
   await using world = new SessionWorld()
   await using session = await world.store.create({ id: 'mine' })
   for (let n = 1; n <= 4; n++) await session.append({ type: n % 2 ? 'odd' : 'even', data: n })
@@ -154,7 +154,7 @@ test('events prints one JSON object a line and no envelope; from, to, type and a
   expect(first).toEqual({ seq: 1, at: expect.any(Number), type: 'odd', data: 1 })
 })
 
-test('tail shows the newest, follows across segments and writers, and ends at SIGINT without a word', async () => {
+test('tail shows the newest events, follows across segments and writers, and ends silently at SIGINT', async () => {
   await using world = new SessionWorld()
   const holder = await world.hold('mine')
   await holder.write(15)
@@ -181,7 +181,7 @@ test('tail shows the newest, follows across segments and writers, and ends at SI
   expect(seen()).toEqual([15, 16, 17, 18, 19])
 })
 
-test('tail -f ends when the session is removed, and says so', async () => {
+test('tail -f ends with NOT_FOUND when the session is removed', async () => {
   await using world = new SessionWorld()
   await world.make('mine', 1)
   const tail = world.startStint(['sessions', 'tail', 'mine', '-f'])
@@ -191,7 +191,7 @@ test('tail -f ends when the session is removed, and says so', async () => {
   expect([code, stderr.includes('(NOT_FOUND)')]).toEqual([5, true])
 })
 
-test('streams end in silence when nobody reads them any more', async () => {
+test('events, tail and export end silently when the reader closes the pipe', async () => {
   await using world = new SessionWorld()
   await using session = await world.store.create({ id: 'mine' })
   const appended = Array.from({ length: 3000 }, () => session.append({ type: 'n', data: 'x'.repeat(200) }))
@@ -205,7 +205,7 @@ test('streams end in silence when nobody reads them any more', async () => {
   }
 })
 
-test('append is for scripts: data from the command line, a pipe or a file; create makes the session', async () => {
+test('append takes data from the command line, a pipe or a file, and --create creates the session', async () => {
   await using world = new SessionWorld()
   const missing = await world.run('append', 'mine', '--type', 'note', '--data', '1')
   expect([missing.code, errorOf(missing)?.code]).toEqual([5, 'NOT_FOUND'])
@@ -258,7 +258,7 @@ test('values of secret variables and tokens do not reach the disk through append
   expect(found.status).toBe(1)
 })
 
-test('fork copies up to a record, also from a session that is in use', async () => {
+test('fork copies a session up to a record, even while it is in use', async () => {
   await using world = new SessionWorld()
   const holder = await world.hold('mine')
   await holder.write(5)
@@ -274,7 +274,7 @@ test('fork copies up to a record, also from a session that is in use', async () 
   expect(errorOf(await world.run('fork', 'mine', '--id', 'copy'))?.code).toBe('NAME_TAKEN')
 })
 
-test('export and import carry a session over; files are private and never overwritten', async () => {
+test('export and import move a session; the archive is private, and no file is overwritten', async () => {
   await using world = new SessionWorld()
   await world.make('mine')
   const file = join(world.tmp, 'mine.tar')
@@ -302,7 +302,7 @@ test('export and import carry a session over; files are private and never overwr
   expect(errorOf(await world.run('import'))?.code).toBe('ARG_ERROR')
 })
 
-test('rm moves a session to the trash, from where the sweep deletes it; without --yes it asks', async () => {
+test('rm moves a session to the trash, which the sweep empties; without --yes it asks', async () => {
   await using world = new SessionWorld()
   await world.make('mine')
   const asked = await world.run('rm', 'mine')
@@ -318,7 +318,7 @@ test('rm moves a session to the trash, from where the sweep deletes it; without 
   expect(readdirSync(join(world.home, 'trash'))).toEqual([])
 })
 
-test('du adds up what sessions take by kind; what forks share counts once', async () => {
+test('du adds up disk use by kind, and counts files that forks share once', async () => {
   await using world = new SessionWorld()
   await using session = await world.store.create({ id: 'big' })
   await session.append({ type: 'blob', data: 'x'.repeat(1_000_000) })
@@ -333,7 +333,7 @@ test('du adds up what sessions take by kind; what forks share counts once', asyn
   expect(total.bytes).toBe(sessions[0].bytes + sessions[1].bytes)
 })
 
-test('journal, audit log and manifest are plain JSON for any reader', async () => {
+test('journal, audit log and manifest are plain JSON', async () => {
   await using world = new SessionWorld()
   const holder = await world.hold('mine')
   await holder.write(3)
@@ -350,12 +350,12 @@ test('journal, audit log and manifest are plain JSON for any reader', async () =
   expect(manifest.revisions[0]).toMatchObject({ rev: 1, kind: 'create' })
 })
 
-test('a command that is misspelt is told which one is meant', async () => {
+test('a misspelt command is answered with the right one', async () => {
   await using world = new SessionWorld()
   expect(errorOf(await world.run('shwo'))?.suggestion).toContain('show')
 })
 
-test('a session that another store has written is exit 6, and stays as it is', async () => {
+test('a session of another store is refused with exit 6, and not changed', async () => {
   await using world = new SessionWorld()
   await world.make('foreign', 1)
   const manifest = join(world.tmp, 'home/sessions/foreign/manifest.json')

@@ -17,7 +17,7 @@ import {
   type StoredReceipt,
   type WriteGuard,
 } from '../../session/index.ts'
-import { attestEnds, type LogName, type LogRecord } from '../../session/log/index.ts'
+import type { LogEnds, LogName, LogRecord } from '../../session/log/index.ts'
 import type { Database } from '../database.ts'
 import { readJournalBackwards, readLogRecords } from './log-rows.ts'
 import { releaseSession } from './session-hold.ts'
@@ -105,8 +105,8 @@ export class PostgresSession implements HeldSession {
     }
   }
 
-  ends(): ReturnType<NonNullable<HeldSession['ends']>> {
-    return attestEnds(this.#writer.ends)
+  ends(): LogEnds {
+    return this.#writer.ends
   }
 
   records(log: LogName, range?: RecordRange): AsyncIterable<LogRecord> {

@@ -3,7 +3,7 @@ import { encodeCheckpoint, encodeEntry, maxInlineBytes } from '../log/codec.ts'
 import { readBackwards, readRecords } from '../log/read.ts'
 import type { BlobName, LogRecord } from '../log/record.ts'
 import { sessionClosed } from '../session-errors.ts'
-import { type AppendPoint, attestEnds, type LogName, type Position } from '../log/log-end.ts'
+import type { AppendPoint, LogName, Position } from '../log/log-end.ts'
 import { defaultSegmentSizes, type SegmentSizes } from '../log/segment-file.ts'
 import { type CommitPolicy, LogWriter } from '../log/writer.ts'
 import { replaceFile } from '../../base/fs/atomic-file.ts'
@@ -86,7 +86,7 @@ export class FilesystemSession implements HeldSession {
     this.#logs = logsOf(disk, paths)
     this.#blobs = new Blobs(disk, paths.blobs)
     this.#snapshots = new Snapshots(disk, paths)
-    this.#policy = new SessionCommitPolicy(options, () => this.#ends().audit)
+    this.#policy = new SessionCommitPolicy(options, () => this.ends().audit)
     this.#journal = this.#writer('journal')
     // Also for one who may never need it: on a full disk the line that says so must fit.
     if (audit.eager || options.hold.kind === 'writer') this.#openAudit()
@@ -162,7 +162,7 @@ export class FilesystemSession implements HeldSession {
       return payload
     }
     this.#explained('write a snapshot', () =>
-      this.#snapshots.write(this.#ends(), state, clock.now(), checked, this.#options.spooled),
+      this.#snapshots.write(this.ends(), state, clock.now(), checked, this.#options.spooled),
     )
     return this.lastSeq
   }
@@ -172,12 +172,8 @@ export class FilesystemSession implements HeldSession {
     await takeSpool(disk, paths, spooled, take)
   }
 
-  ends(): ReturnType<NonNullable<HeldSession['ends']>> {
-    return attestEnds(this.#ends())
-  }
-
   records(log: LogName, range?: RecordRange): AsyncIterable<LogRecord> {
-    const to = this.#ends()[log].seq
+    const to = this.ends()[log].seq
     return this.#each(() => readRecords(this.#logs[log], { to, ...range }))
   }
 
@@ -223,7 +219,7 @@ export class FilesystemSession implements HeldSession {
     if (this.#released) throw sessionClosed()
   }
 
-  #ends(): LogPositions {
+  ends(): LogPositions {
     return { journal: this.#journal.position, audit: this.#audit?.position ?? this.#options.audit.from }
   }
 

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { Blobs } from '../../log/blobs.ts'
 import { encodeBody } from '../../log/codec.ts'
+import { attestEnds } from '../../log/log-end.ts'
 import type { LogFiles } from '../../log/log-files.ts'
 import { cutTornTail } from '../../log/cut-torn-tail.ts'
 import type { Clock } from '../../../base/process/clock.ts'
@@ -159,7 +160,7 @@ async function openAndRecord(
     audit_log: audit,
     restored,
     kept,
-    ...held.ends(),
+    ...attestEnds(held.ends()),
     turns: state.turns,
   })
   // Before it is given back: whoever looks at it then finds it in order.
