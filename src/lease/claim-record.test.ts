@@ -4,7 +4,7 @@ import { at, empty, granted, minute, wants } from '../../test/support/claim-samp
 import { parseClaimsRecord, formatClaimsRecord } from './claim-record.ts'
 import { isInForce } from './claim-status.ts'
 
-test('claims are read back as they were written, and no text breaks the reader', () => {
+test('a record is parsed back as it was formatted, and the parser accepts any string without throwing', () => {
   const by = { writer: '2i8g0.zzzzz', count: 1295 }
   const held = granted(
     granted(empty, wants('a', { call: 'x', paths: ['y'] }), at(0)),

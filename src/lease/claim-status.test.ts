@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { at, empty, granted, minute, only, wants } from '../../test/support/claim-samples.ts'
 import { ageOf, claimStatus } from './claim-status.ts'
 
-test('age: on the monotonic clock within one boot, on the wall across boots; the future locks nobody out for good', () => {
+test('age is monotonic within one boot and wall time across boots; a claim from the future expires', () => {
   const claim = only(granted(empty, wants('a'), at(1000)))
   const wallJumped = { wall: 1e12 + 1e9, mono: 2000, clock: 'boot' }
   expect(ageOf(claim, wallJumped)).toBe(1000)
@@ -12,7 +12,7 @@ test('age: on the monotonic clock within one boot, on the wall across boots; the
   expect(claimStatus({ ...future, refreshed_at: 1e12 + 6 * minute }, at(0))).toBe('expired')
 })
 
-test('where liveness is unknown, a waiter that has outlasted the claim may take it; where a holder it may not', () => {
+test('a claim that a waiter has outlasted expires if no holder is known to be alive', () => {
   const claim = only(granted(empty, wants('a'), at(0)))
   const outlasted = () => true
   expect(claimStatus(claim, at(1, { outlasted, liveness: () => 'unknown' }))).toBe('expired')

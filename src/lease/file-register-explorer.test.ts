@@ -6,12 +6,12 @@ const anytime = { keptEpochs: 16, compactAnytime: true }
 const ways: [string, Pick<Exploration, 'keptEpochs' | 'compactAnytime' | 'remembers'>][] = [
   ['the driver compacts at every swap', { keptEpochs: 1 }],
   ['old epochs vanish at any moment', anytime],
-  ['they remember, and the driver compacts at every swap', { keptEpochs: 1, remembers: true }],
-  ['they remember, and old epochs vanish at any moment', { ...anytime, remembers: true }],
+  ['the writers remember, and the driver compacts at every swap', { keptEpochs: 1, remembers: true }],
+  ['the writers remember, and old epochs vanish at any moment', { ...anytime, remembers: true }],
 ]
 
 test.each(ways)(
-  '3 writers x 2 swaps, one of them may die anywhere, and %s: never a double win',
+  'of 3 writers with 2 swaps each, where one may die anywhere and %s, no two win an epoch',
   (way, options) => {
     const { states, violation, trace } = explore({ writers: 3, swaps: 2, crashes: 1, ...options })
     console.log(`3 x 2, ${way}: ${states} states`)
@@ -20,7 +20,7 @@ test.each(ways)(
   },
 )
 
-test.each(ways)('what the explorer takes for one state is one: 2 writers x 2 swaps, %s', (_way, options) => {
+test.each(ways)('merging states loses none: 2 writers with 2 swaps each, where %s', (_way, options) => {
   const bounds = { writers: 2, swaps: 2, crashes: 1, ...options }
   const whole = explore({ ...bounds, unreduced: true })
   const { states, violation } = explore(bounds)
@@ -36,8 +36,8 @@ test.each<[Mutation, Partial<Exploration>]>([
   ['compaction of the top', {}],
   ['compaction out of order', { remembers: true }],
   ['one text for all', { remembers: true }],
-])('the explorer sees what goes wrong with: %s', (mutation, options) => {
-  // Unbroken, the same finds nothing, with a death on top of it: that is the first test.
+])('the explorer finds the fault of a driver with: %s', (mutation, options) => {
+  // The first test shows that the unbroken driver passes with the same bounds, and a death as well.
   const { states, violation } = explore({ writers: 3, swaps: 2, ...anytime, ...options, mutation })
   console.log(`${mutation}: after ${states} states: ${violation}`)
   expect(violation).toBeDefined()

@@ -7,7 +7,6 @@ import { registerConformance } from '../testing/register-conformance.ts'
 import { isAttachmentName } from './attachments.ts'
 import { fileRegister } from './file-register.ts'
 import type { FileStep } from './file-register.ts'
-import { memoryRegister } from './register.ts'
 import { type Register, runSync } from './register.ts'
 
 let world: World
@@ -22,7 +21,6 @@ const directory = (): string => join(world.tmp, `locks-${(opened += 1)}`)
 describe.each<[string, () => Register]>([
   ['files', () => fileRegister(directory()) as Register],
   ['files that keep one epoch', () => fileRegister(directory(), 1) as Register],
-  ['memory', () => memoryRegister() as Register],
 ])('a register in %s', (_, open) => {
   test.each(registerConformance(open))('$title', async ({ run }) => {
     await expect(run()).resolves.toBeUndefined()
@@ -34,7 +32,7 @@ const attachmentsOf = (path: string): string[] => readdirSync(join(path, 'k')).f
 const swapAll = (register: Register<FileStep>, from: number, texts: readonly string[]): void =>
   texts.forEach((text, i) => expect(runSync(register, register.swap('k', from + i, text))).toBe(from + i + 1))
 
-test('only the newest epochs are kept, and attachments of long texts go with them', () => {
+test('only the newest epochs are kept, and the attachments of deleted long texts are deleted, too', () => {
   const path = directory()
   swapAll(
     fileRegister(path),
@@ -45,7 +43,7 @@ test('only the newest epochs are kept, and attachments of long texts go with the
   expect(attachmentsOf(path)).toHaveLength(2)
 })
 
-test('a rest that stays the same is written once, and what is written anew fits into an inode', () => {
+test('an unchanged rest is written once, and the links to it fit into an inode', () => {
   const path = directory()
   const register = fileRegister(path)
   const rest = `\n${'the same '.repeat(50)}`
@@ -61,7 +59,7 @@ test('a rest that stays the same is written once, and what is written anew fits 
   expect(runSync(another, another.read('k'))).toEqual({ epoch: 100, text: `99${rest}` })
 })
 
-test('an attachment that was taken away under its writer is written again', () => {
+test('an attachment that was deleted while its writer uses it is written again', () => {
   const path = directory()
   const register = fileRegister(path)
   const rest = `\n${'the same '.repeat(50)}`
@@ -71,7 +69,7 @@ test('an attachment that was taken away under its writer is written again', () =
   expect(runSync(fileRegister(path), fileRegister(path).read('k'))).toEqual({ epoch: 1, text: `4${rest}` })
 })
 
-test('an attachment that nobody names goes: when its writer is dead, or has another', () => {
+test('an attachment that no link names is deleted once its writer is dead or has a newer one', () => {
   const path = directory()
   const register = fileRegister(path)
   const rests = [`\n${'one '.repeat(50)}`, `\n${'two '.repeat(50)}`]
@@ -111,7 +109,7 @@ test('an attachment that nobody names goes: when its writer is dead, or has anot
   expect(left).not.toContain(first)
 })
 
-test('what we know to be on top is known again without a listing, and a change is seen', () => {
+test('a known entry is confirmed without a listing, and a newer one is found', () => {
   const path = directory()
   const register = fileRegister(path)
   swapAll(register, 0, ['one', 'two'])
@@ -125,7 +123,7 @@ test('what we know to be on top is known again without a listing, and a change i
   })
 })
 
-test('names that only look like an epoch are passed over, and what cannot be removed fails nobody', () => {
+test('names that only look like an epoch are ignored, and a name that cannot be deleted fails no swap', () => {
   const path = directory()
   const register = fileRegister(path)
   swapAll(register, 0, ['one'])
@@ -142,7 +140,7 @@ test('names that only look like an epoch are passed over, and what cannot be rem
   expect(epochs.sort()).toEqual(['19', '2', '20', '21', '22'])
 })
 
-test('a planted epoch after which no number can come is refused, named, and nothing is changed', () => {
+test('a planted epoch that has no successor is refused by name, and nothing is changed', () => {
   const path = directory()
   const register = fileRegister(path)
   swapAll(register, 0, ['one'])
@@ -179,7 +177,7 @@ test('an attachment that cannot be read is an error, not an empty text', () => {
   expect(readSmallFile(join(path, 'none'), 'insist')).toBeUndefined()
 })
 
-test('what is no link, or leads nowhere, is a text that makes no sense, not an error', () => {
+test('a file in the place of a link, or a missing attachment, reads as an empty text, not as an error', () => {
   const path = directory()
   const register = fileRegister(path)
   runSync(register, register.swap('k', 0, 'text'))

@@ -21,7 +21,7 @@ test('a free lock is taken, with a record of its holder', () => {
   expect(record).toEqual({ schema_version: 1, session_id: 'a', pid: 42, acquired_at: now, ttl_ms: 300_000 })
 })
 
-test("fresh and another's: refused, with the holder; the boundary is fresh; stale: taken over", () => {
+test('the fresh lock of another session is refused with its holder, up to the exact TTL; a stale one is taken', () => {
   acquire('a')
   const holder = { session_id: 'a', pid: 42, acquired_at: now }
   expect(acquire('b', now + 300_000)).toEqual({ acquired: false, holder })
@@ -29,7 +29,7 @@ test("fresh and another's: refused, with the holder; the boundary is fresh; stal
   expect(acquire('b', now + 300_001)).toMatchObject({ acquired: true, holder: { session_id: 'b' } })
 })
 
-test('the same session takes it again', () => {
+test('a session takes its own lock again', () => {
   acquire('a')
   expect(acquire('a', now + 5)).toEqual({
     acquired: true,
@@ -54,7 +54,7 @@ test('refresh and release act only for the owner', () => {
   expect(lock.refresh({ sessionId: 'a', workspaceHash: 'abc', now, ...io })).toEqual({ refreshed: false })
 })
 
-test('a refresh gives the time it is told, or the default', () => {
+test('a refresh sets the given TTL, or the default', () => {
   acquire('a', now, { ttlMs: 1000 })
   lock.refresh({ sessionId: 'a', now: now + 1, ttlMs: 2000, ...io })
   expect(record?.ttl_ms).toBe(2000)
@@ -70,12 +70,12 @@ test.each([
   5,
   'x',
   [],
-])('the record %j locks nobody out', (bad) => {
+])('the invalid record %j blocks no session', (bad) => {
   record = bad as lock.LockRecord
   expect(acquire('b').acquired).toBe(true)
 })
 
-test('decide blocks what another holds, in a sentence that names the holder, and fails open', () => {
+test('decide blocks a lock of another session with a sentence that names it, and otherwise fails open', () => {
   acquire('a')
   expect(lock.decide(acquire('b'), 'b')).toEqual({
     block: true,

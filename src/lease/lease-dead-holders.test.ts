@@ -7,7 +7,7 @@ import { acquireLease, acquireLeaseSync } from './lease.ts'
 
 const fixture = (name: string) => join(projectRoot, 'test/fixtures', name)
 
-test('a stopped holder past its TTL that wakes up learns it', async () => {
+test('a holder that was suspended past its TTL learns of the loss when it wakes up', async () => {
   await using world = new World()
   using ground = lockGround(world.tmp)
   const { env, workspace, register } = ground

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { World } from '../../test/support/world.ts'
 import { findWorkspace } from './lease-target.ts'
 
-/** Repositories as git itself makes them. */
+/** A world with repositories made by git. */
 class GitWorld extends World {
   git(cwd: string, ...args: string[]): void {
     const config = ['user.name=a', 'user.email=a@b', 'protocol.file.allow=always'].flatMap((each) => [
@@ -23,14 +23,14 @@ class GitWorld extends World {
   }
 }
 
-/** The workspaces of a directory and of what is below it: one, if all is well. */
+/** The distinct workspaces of a directory and those below it; a single one is expected. */
 function workspacesIn(directory: string): string[] {
   mkdirSync(join(directory, 'a/b'), { recursive: true })
   const found = ['.', 'a', 'a/b'].map((inner) => findWorkspace(join(directory, inner)).path)
   return [...new Set(found)]
 }
 
-test('a submodule belongs to its superproject, in a linked worktree to that worktree; worktrees stand alone', async () => {
+test('a submodule belongs to its superproject or the worktree around it; a linked worktree stands alone', async () => {
   await using world = new GitWorld()
   const [library, project] = [world.repository('library'), world.repository('project')]
   world.git(project, 'submodule', 'add', '-q', library, 'sub')
@@ -47,7 +47,7 @@ test('a submodule belongs to its superproject, in a linked worktree to that work
   expect(workspacesIn(ofSubmodule)).toEqual([ofSubmodule])
 })
 
-test('a git directory kept elsewhere, by --separate-git-dir or through a link, changes nothing', async () => {
+test('a git directory elsewhere, by --separate-git-dir or through a link, makes no difference', async () => {
   await using world = new GitWorld()
   const library = world.repository('library')
   const separate = world.repository('separate', `--separate-git-dir=${join(world.tmp, 'kept')}`)

@@ -8,8 +8,7 @@ import { identify } from '../base/process/liveness.ts'
 import { fileRegister } from './file-register.ts'
 import { acquireLease, acquireLeaseSync, type Lease } from './lease.ts'
 import type { LeaseOptions } from './lease-options.ts'
-import { memoryRegister } from './register.ts'
-import { asyncRegister, type Register } from './register.ts'
+import { asyncRegister, memoryRegister, type Register } from './register.ts'
 import { WorkspaceClaims } from './workspace-claims.ts'
 
 let world: World
@@ -28,7 +27,7 @@ const options = (sessionId: string, more: Partial<LeaseOptions> = {}): LeaseOpti
   ...more,
 })
 
-test('one holds it, the other is refused, and gets it with a higher fence when it is released', async () => {
+test('a second session is refused until the first releases, and then gets a higher fence', async () => {
   const a = await acquireLease(options('a', { purpose: 'first' }))
   await expect(acquireLease(options('b'))).rejects.toMatchObject({
     code: 'LOCK_HELD',
@@ -51,30 +50,30 @@ test('one holds it, the other is refused, and gets it with a higher fence when i
   ])
 })
 
-test('it keeps itself fresh: long after its TTL it is still held', async () => {
-  // Long enough that a busy machine does not keep us from refreshing in time.
+test('a lease refreshes itself: long after its TTL it is still held', async () => {
+  // Long enough for a busy machine to refresh in time.
   const lease = await acquireLease(options('a', { ttlMs: 1000 }))
   const epoch = lease.epoch
-  await until('it has refreshed itself six times, twice its time', () => lease.epoch >= epoch + 6)
+  await until('it has refreshed itself six times, over twice its TTL', () => lease.epoch >= epoch + 6)
   await expect(acquireLease(options('b'))).rejects.toMatchObject({ code: 'LOCK_HELD' })
   expect(lease.signal.aborted).toBe(false)
   await lease.release()
 })
 
-test('a lease that is lost says so: the signal aborts, refresh and check are false, and nothing is taken back', async () => {
+test('a lost lease aborts its signal, answers false to refresh and check, and takes nothing back', async () => {
   const lease = await acquireLease(options('a', { pid: null, ttlMs: 60_000 }))
   const { signal } = lease
   const thief = await acquireLease(options('a', { pid: null }))
   expect(await thief.release()).toBe(true)
   const next = await acquireLease(options('b'))
-  await until('it is told', () => signal.aborted)
+  await until('the signal aborts', () => signal.aborted)
   expect(signal.reason).toMatchObject({ code: 'LOCK_LOST' })
   expect([await lease.refresh(), await lease.check(), await lease.release()]).toEqual([false, false, false])
   expect(await next.check()).toBe(true)
   await next.release()
 })
 
-test('waiting: it comes when the holder lets go, when the holder dies, and not when it is called off', async () => {
+test('a waiter gets the lease when the holder releases or dies, and rejects when its signal aborts', async () => {
   const a = await acquireLease(options('a'))
   const waiting = acquireLease(options('b', { wait: 60_000 }))
   await a.release()
@@ -88,13 +87,13 @@ test('waiting: it comes when the holder lets go, when the holder dies, and not w
   const d = await afterDeath
 
   const stop = new AbortController()
-  const calledOff = acquireLease(options('e', { wait: 60_000, signal: stop.signal }))
+  const aborted = acquireLease(options('e', { wait: 60_000, signal: stop.signal }))
   stop.abort(new Error('never mind'))
-  await expect(calledOff).rejects.toThrow('never mind')
+  await expect(aborted).rejects.toThrow('never mind')
   await d.release()
 })
 
-test('waiting without giving way works too', async () => {
+test('the synchronous form waits, too', async () => {
   await acquireLease(options('a', { pid: null, ttlMs: 50 }))
   const held = acquireLeaseSync(options('b', { wait: 60_000 }))
   expect(held.releaseSync()).toBe(true)
@@ -109,12 +108,12 @@ test('a process that joins a claim keeps it when the first holder dies', async (
   await first.finished
   await expect(acquireLease(options('b'))).rejects.toMatchObject({ code: 'LOCK_HELD' })
   second.child.kill('SIGKILL')
-  // A process that was seen alive just now counts as alive for a moment.
+  // The kill takes effect a moment later.
   const next = await acquireLease(options('b', { wait: 60_000 }))
   await next.release()
 })
 
-test('release gives a claim up for every process that has joined it', async () => {
+test('release gives the claim up for every process that has joined', async () => {
   const identity = identify(world.start('sleep', ['300']).pid)
   const lease = await acquireLease(options('a'))
   expect(identity && (await lease.join(identity))).toBe(true)
@@ -123,7 +122,7 @@ test('release gives a claim up for every process that has joined it', async () =
   await next.release()
 })
 
-test('a swap that was won and overtaken changes nothing twice, and is not denied', async () => {
+test('a swap that won and was overtaken is not applied twice, and still counts', async () => {
   let overtaken = false
   const files = register
   register = {
@@ -145,7 +144,7 @@ test('a swap that was won and overtaken changes nothing twice, and is not denied
   expect(await lease.release()).toBe(true)
 })
 
-test('a disposed lease is released, in memory as in files', async () => {
+test('disposing a lease releases it, in a register in memory, too', async () => {
   register = memoryRegister() as Register
   {
     await using lease = await acquireLease(options('a'))
@@ -157,7 +156,7 @@ test('a disposed lease is released, in memory as in files', async () => {
 })
 
 test.each(['src/**', 'src/', 'src/**/', './src'])(
-  '%s claims the directory with all below it',
+  '%s claims the directory and everything below it',
   async (path) => {
     await using _ = await acquireLease(options('a', { paths: [inWork(path)] }))
     await expect(acquireLease(options('b', { paths: [inWork('src/a.ts')] }))).rejects.toMatchObject({
@@ -179,7 +178,7 @@ test.each(['src/*.ts', '**/a.ts', 'src/**/x', '*'])(
   },
 )
 
-test('join never takes back what was lost', async () => {
+test('join never takes back a lost lease', async () => {
   const lease = await acquireLease(options('a'))
   const claims = WorkspaceClaims.open(register, { workspace: join(world.tmp, 'work') })
   await claims.break({ session_id: 'a', fence: lease.fence }, { by: 'me', reason: null, at: 0 })
@@ -189,7 +188,7 @@ test('join never takes back what was lost', async () => {
   expect(await lease.check()).toBe(false)
 })
 
-test('a release that fails can be tried again', async () => {
+test('a release that fails can be repeated', async () => {
   let broken = false
   const files = register
   const breakable: Register = {
@@ -223,7 +222,7 @@ test('a record too long to be read again is not written', async () => {
 
 const inWork = (path: string): string => join(world.tmp, 'work', path)
 
-test('threads of one process, and copies of the library, are as apart as processes', async () => {
+test('threads of one process, and copies of the library, exclude each other as processes do', async () => {
   const home = join(world.tmp, 'home')
   const thread = (sessionId: string) =>
     new Worker(join(import.meta.dirname, '../../test/fixtures/lock-thread.mjs'), {
@@ -241,22 +240,22 @@ test('threads of one process, and copies of the library, are as apart as process
 })
 
 test.each<[what: string, bad: object, code?: string]>([
-  ['a session id that is no name', { sessionId: '..' }, 'SESSION_ID_INVALID'],
-  ['a session id that is no text', { sessionId: 42 }, 'SESSION_ID_INVALID'],
-  ['no time at all', { ttlMs: 0 }],
-  ['a time that is no number', { ttlMs: Number.NaN }],
-  ['more than 30 days', { ttlMs: 31 * 24 * 3_600_000 }],
-  ['a busy time below 0', { busyTtlMs: -1 }],
-  ['a wait that is no number', { wait: Number.NaN }],
+  ['an invalid session id', { sessionId: '..' }, 'SESSION_ID_INVALID'],
+  ['a session id that is not a string', { sessionId: 42 }, 'SESSION_ID_INVALID'],
+  ['a TTL of 0', { ttlMs: 0 }],
+  ['a TTL that is not a number', { ttlMs: Number.NaN }],
+  ['a TTL of more than 30 days', { ttlMs: 31 * 24 * 3_600_000 }],
+  ['a negative busy TTL', { busyTtlMs: -1 }],
+  ['a wait that is not a number', { wait: Number.NaN }],
   ['a wait in bare digits', { wait: '60' }],
-  ['a mode that there is not', { mode: 'Exclusive' }],
-  ['a pid below 0', { pid: -1 }],
-  ['half a pid', { pid: 1.5 }],
-  ['paths that are no list', { paths: 'src' }],
+  ['an unknown mode', { mode: 'Exclusive' }],
+  ['a negative pid', { pid: -1 }],
+  ['a fractional pid', { pid: 1.5 }],
+  ['paths that are not a list', { paths: 'src' }],
   ['null as paths', { paths: null }],
-  ['a path that is no text', { paths: [1] }],
+  ['a path that is not a string', { paths: [1] }],
   ['too many paths', { paths: Array.from({ length: 1001 }, (_, i) => `${i}`) }],
-  ['a purpose that is no text', { purpose: 5 }],
+  ['a purpose that is not a string', { purpose: 5 }],
   ['a purpose that is too long', { purpose: 'x'.repeat(10_001) }],
 ])('%s is refused, and nothing is claimed', async (_, bad, code = 'ARG_ERROR') => {
   const given = { ...options('a'), ...bad } as LeaseOptions

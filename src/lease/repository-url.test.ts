@@ -46,7 +46,7 @@ test.each([
   expect(repositoryName(url)).toBeUndefined()
 })
 
-test('no user, password or token is left in any name', () => {
+test('a name contains no user, password or token', () => {
   for (const url of [
     'https://user:hunter2@host/a/b',
     'https://hunter2@host/a/b',

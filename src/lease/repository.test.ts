@@ -42,7 +42,7 @@ function repository(name: string, remotes: Record<string, string> = {}): string 
 
 const keyOf = (path: string): string => repositoryOf(findWorkspace(path).path).key
 
-test('two clones are the same repository, however each was cloned, wherever it lies', () => {
+test('two clones are one repository, whatever URL each was cloned from and wherever it lies', () => {
   const one = repository('one', { origin: 'git@example.com:team/app.git' })
   const two = repository('deep/down/two', { origin: 'https://token@example.com/team/app' })
   mkdirSync(join(two, 'src'))
@@ -50,7 +50,7 @@ test('two clones are the same repository, however each was cloned, wherever it l
   expect(keyOf(join(two, 'src'))).toBe(keyOf(one))
 })
 
-test('a linked worktree is a clone, too, and a submodule belongs to its superproject', () => {
+test('a linked worktree counts as a clone, and a submodule belongs to its superproject', () => {
   const main = repository('main', { origin: 'https://example.com/team/app' })
   git(main, 'worktree', 'add', '-q', '../linked')
   expect(keyOf(join(world.tmp, 'linked'))).toBe('git:example.com/team/app')
@@ -59,12 +59,12 @@ test('a linked worktree is a clone, too, and a submodule belongs to its superpro
   expect(keyOf(join(main, 'vendor'))).toBe('git:example.com/team/app')
 })
 
-test('URLs that a user has rewritten are what they stand for', () => {
+test("a URL that the user's settings rewrite counts as the rewritten one", () => {
   writeFileSync(join(world.tmp, '.gitconfig'), '[url "git@example.com:"]\n\tinsteadOf = work:\n')
   expect(keyOf(repository('rewritten', { origin: 'work:team/app' }))).toBe('git:example.com/team/app')
 })
 
-test('without origin it is the first remote by name', () => {
+test('without origin, the first remote by name counts', () => {
   const remotes = { upstream: 'https://example.com/b', fork: 'https://example.com/a' }
   expect(keyOf(repository('forked', remotes))).toBe('git:example.com/a')
   expect(chooseRemote('origin\thttps://h/x (fetch) [blob:none]\norigin\thttps://h/y (push)\n')).toBe(
@@ -73,7 +73,7 @@ test('without origin it is the first remote by name', () => {
   expect(chooseRemote('')).toBeUndefined()
 })
 
-test('a remote in a directory is known by its real path on this machine', () => {
+test('a remote in a directory is identified by its real path on this machine', () => {
   git(world.tmp, 'init', '-q', '--bare', 'bare.git')
   symlinkSync('bare.git', join(world.tmp, 'link.git'))
   const key = `git:${thisMachine().host}:${join(world.tmp, 'bare')}`
@@ -86,11 +86,11 @@ test.each([
   ['file://host/a/b.git', '/host/a/b'],
   ['file:///a%2Fb', '/a/b'],
   ['file:///a%zz', '/a%zz'],
-])('the remote %s is the directory %s, as it is for git', (url, path) => {
+])('the remote %s is the directory %s, as git reads it', (url, path) => {
   expect(repositoryOf(repository('odd', { origin: url })).key).toBe(`git:${thisMachine().host}:${path}`)
 })
 
-test('without a remote, or without git, it is this directory of this machine', () => {
+test('without a remote, or without git, the repository is the directory on this machine', () => {
   const alone = repository('alone')
   const plain = join(world.tmp, 'plain')
   mkdirSync(plain)
@@ -98,13 +98,13 @@ test('without a remote, or without git, it is this directory of this machine', (
     expect(repositoryOf(path)).toEqual({ key: `dir:${thisMachine().host}:${path}`, name: path })
 })
 
-test('what git has in its environment inside a hook leads nobody astray', () => {
+test('the variables that git sets inside a hook do not mislead the lookup', () => {
   const one = repository('hooked', { origin: 'https://example.com/one' })
   vi.stubEnv('GIT_DIR', join(repository('other', { origin: 'https://example.com/two' }), '.git'))
   expect(keyOf(one)).toBe('git:example.com/one')
 })
 
-test('where git cannot say, nobody guesses: two clones would not know of each other', () => {
+test('where git fails, the lookup fails: a guess could separate two clones', () => {
   const broken = repository('broken', { origin: 'https://example.com/one' })
   rmSync(join(broken, '.git/HEAD'))
   expect(() => repositoryOf(broken)).toThrow(expect.objectContaining({ code: 'PERMISSION_DENIED', exit: 7 }))

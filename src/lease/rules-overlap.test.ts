@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { anyPath, anyPaths } from '../../test/support/claim-samples.ts'
 import { areInConflict, covers, unionOf } from './rules.ts'
 
-test('overlap is symmetric, a path covers itself and what is below it, and a union says the same in fewer words', () => {
+test('conflicts are symmetric, a path covers itself and everything below, and a union covers the same paths', () => {
   fc.assert(
     fc.property(anyPaths, anyPaths, anyPath, (one, two, probe) => {
       const a = { paths: one, mode: 'exclusive' } as const

@@ -25,7 +25,7 @@ import {
 } from './rules.ts'
 import { isInForce, type Observation } from './claim-status.ts'
 
-test('free: granted, with a fence', () => {
+test('a free workspace is granted, with a fence', () => {
   expect(only(granted(empty, wants('a'), at(0), 7))).toMatchObject({
     session_id: 'a',
     pid: 97,
@@ -39,7 +39,7 @@ test('free: granted, with a fence', () => {
   })
 })
 
-test('a fresh claim of another session: refused, with its holder and when to ask again', () => {
+test('a fresh claim of another session refuses, with its holder and when to retry', () => {
   const held = granted(empty, wants('a', { purpose: 'testing' }), at(0))
   const { answer, next } = decideAcquire(held, wants('b'), at(minute), 2)
   expect(next).toBeUndefined()
@@ -50,20 +50,20 @@ test('a fresh claim of another session: refused, with its holder and when to ask
   })
 })
 
-test('the TTL boundary is fresh, one millisecond later it is not', () => {
+test('a claim is fresh at exactly its TTL, and expired a millisecond later', () => {
   const held = granted(empty, wants('a'), at(0))
   expect(isGranted(held, wants('b'), at(5 * minute))).toBe(false)
   expect(isGranted(held, wants('b'), at(5 * minute + 1))).toBe(true)
 })
 
-test('dead at once, however young; unknown only by time', () => {
+test("a dead holder's claim is free at once; one of unknown liveness expires by time alone", () => {
   const held = granted(empty, wants('a'), at(0))
   expect(isGranted(held, wants('b'), at(1, { liveness: lives({ 97: 'dead' }) }))).toBe(true)
   expect(isGranted(held, wants('b'), at(1, { liveness: lives({ 97: 'unknown' }) }))).toBe(false)
   expect(isGranted(held, wants('b'), at(5 * minute + 1, { liveness: lives({ 97: 'unknown' }) }))).toBe(true)
 })
 
-test('the same session again keeps its fence and is refreshed; wanting more takes a new one', () => {
+test('acquiring again refreshes the claim and keeps its fence; asking for more gives a new one', () => {
   const held = granted(empty, wants('a', { paths: ['src'] }), at(0), 1)
   const again = only(granted(held, wants('a', { paths: ['src/api'] }), at(minute), 2))
   expect(again).toMatchObject({ fence: 1, first_fence: 1, paths: ['src'], mono: minute, acquired_at: 1e12 })
@@ -77,7 +77,7 @@ test('the same session again keeps its fence and is refreshed; wanting more take
   })
 })
 
-test('busy is not idle: with a call in flight and a living holder a claim outlasts its TTL, up to the busy TTL', () => {
+test('a claim whose living holder has a call in flight outlasts its TTL, up to the busy TTL', () => {
   const held = granted(empty, wants('a', { call: 'call-1' }), at(0))
   expect(isGranted(held, wants('b'), at(20 * minute))).toBe(false)
   expect(isGranted(held, wants('b'), at(20 * minute, { liveness: lives({ 97: 'dead' }) }))).toBe(true)
@@ -86,7 +86,7 @@ test('busy is not idle: with a call in flight and a living holder a claim outlas
   expect(isGranted(held, wants('b'), at(defaultBusyTtlMs + 1))).toBe(true)
 })
 
-test('a call that begins twice counts once, and a process that joins twice holds once, with its calls', () => {
+test('a call that begins twice counts once, and a process that joins twice is one holder with its calls', () => {
   const calls = (claims: ClaimsRecord) => only(claims).holders.map((each) => each.calls.map(({ id }) => id))
   const begin = (claims: ClaimsRecord, call: string) => granted(claims, wants('a', { call }), at(1))
   const two = ['1', '2', '1'].reduce(begin, empty)
@@ -100,7 +100,7 @@ test('a call that begins twice counts once, and a process that joins twice holds
   expect(again && calls(again)).toEqual([['2', '1']])
 })
 
-test('several holders of which one dies: the claim lives by the others, and ends with the last', () => {
+test('a claim outlives a holder that dies or leaves, and ends with the last one', () => {
   const both = granted(granted(empty, wants('a'), at(0)), wants('a', { holder: identity(200) }), at(0))
   expect(only(both).holders.map(({ pid }) => pid)).toEqual([97, 200])
   expect(isGranted(both, wants('b'), at(1, { liveness: lives({ 97: 'dead' }) }))).toBe(false)
@@ -112,7 +112,7 @@ test('several holders of which one dies: the claim lives by the others, and ends
   )
 })
 
-test('a claim without a process lives by its time alone, also when a process has joined and left it', () => {
+test('a claim without a process ends by its time alone, even after a process has joined and left it', () => {
   const detached = granted(empty, wants('a', { holder: null }), at(0))
   expect(only(detached)).toMatchObject({ pid: null, detached: true, holders: [] })
   const joined = granted(detached, wants('a', { holder: identity(5) }), at(0))
@@ -122,7 +122,7 @@ test('a claim without a process lives by its time alone, also when a process has
   expect(isGranted(left ?? empty, wants('b'), at(5 * minute + 1))).toBe(true)
 })
 
-test('a claim moves to a new session id only if its host says so and the process is the same', () => {
+test('a claim moves to a new session id only if the host says so and the process is the same', () => {
   const held = granted(empty, wants('a'), at(0), 1)
   const renamed = wants('n', { renamedFrom: 'a', holder: identity(97) })
   expect(only(granted(held, renamed, at(1), 2))).toMatchObject({ session_id: 'n', fence: 1 })
@@ -130,7 +130,7 @@ test('a claim moves to a new session id only if its host says so and the process
   expect(isGranted(held, wants('n', { renamedFrom: 'a', holder: identity(98) }), at(1))).toBe(false)
 })
 
-test('refresh and release act only for the owner, and say so', () => {
+test('refresh and release act only for the owner, and report when they do nothing', () => {
   const held = granted(empty, wants('a'), at(0))
   expect(decideRefresh(held, { sessionId: 'b' }, at(1))).toEqual({ answer: {} })
   expect(decideRelease(held, { sessionId: 'b' })).toEqual({ answer: { released: false } })
@@ -143,7 +143,7 @@ test('refresh and release act only for the owner, and say so', () => {
   expect(decideRelease(held, { sessionId: 'a' }).next?.claims).toEqual([])
 })
 
-test('a claim that is broken is recorded with who did it and why, once; one with another fence is left alone', () => {
+test('a broken claim is recorded once, with who did it and why; a claim with another fence is left alone', () => {
   const held = granted(empty, wants('a'), at(0))
   const seen = { session_id: 'a', fence: 1 }
   const record = { by: 'me', reason: 'hung', at: 5 }
@@ -156,7 +156,7 @@ test('a claim that is broken is recorded with who did it and why, once; one with
   expect(decideBreak(held, { session_id: 'b', fence: 1 }, record)).toEqual({ answer: { broken: false } })
 })
 
-test('release of a path narrows the claim, and takes nothing that was not claimed', () => {
+test('releasing a path narrows the claim; a path inside a claimed one cannot be released alone', () => {
   const held = granted(empty, wants('a', { paths: ['src/api', 'src/ui', 'docs'] }), at(0))
   const narrowed = (paths: string[]) => decideRelease(held, { sessionId: 'a', paths }).next?.claims[0]?.paths
   expect(narrowed(['docs'])).toEqual(['src/api', 'src/ui'])
@@ -165,7 +165,7 @@ test('release of a path narrows the claim, and takes nothing that was not claime
   expect(decideRelease(held, { sessionId: 'a', paths: ['src/api/file'] }).answer.released).toBe(false)
 })
 
-test('a path given up and taken again is a new grant: a fence from before does not hold', () => {
+test('a path that is released and claimed again is a new grant, and an earlier fence is lost', () => {
   const both = granted(empty, wants('a', { paths: ['docs', 'src'] }), at(0), 1)
   const narrowed = decideRelease(both, { sessionId: 'a', paths: ['src'] }).next ?? both
   expect(checkClaim(narrowed, 'a', 1, at(1))).toBeDefined()
@@ -176,7 +176,7 @@ test('a path given up and taken again is a new grant: a fence from before does n
   expect(checkClaim(more, 'a', 5, at(5))).toBeDefined()
 })
 
-test('what a dead process of the same session has left is not taken up again', () => {
+test('a claim that dead processes of the same session left is granted anew', () => {
   const before = granted(empty, wants('a', { purpose: 'old' }), at(0), 1)
   const dead = at(1, { liveness: lives({ 97: 'dead' }) })
   const claim = only(
@@ -193,7 +193,7 @@ test('what a dead process of the same session has left is not taken up again', (
   expect(claim.acquired_at).toBe(dead.now.wall)
 })
 
-test('the shorter time of one holder does not take the claim from the others', () => {
+test('a holder with a shorter TTL does not shorten the claim of the others', () => {
   const outer = granted(empty, wants('a', { ttlMs: minute }), at(0))
   const inner = granted(outer, wants('a', { holder: identity(5), ttlMs: 1000 }), at(1))
   expect(only(inner).ttl_ms).toBe(minute)
@@ -203,7 +203,7 @@ test('the shorter time of one holder does not take the claim from the others', (
   expect(only(granted(detached, wants('a', { ttlMs: 1000 }), at(1))).ttl_ms).toBe(minute)
 })
 
-test('check: the claim stands, and was never lost since the given fence', () => {
+test('check finds a claim in force that was never lost since the given fence', () => {
   const held = granted(
     granted(empty, wants('a', { paths: ['x'] }), at(0), 5),
     wants('a', { paths: ['y'] }),
@@ -220,7 +220,7 @@ test('check: the claim stands, and was never lost since the given fence', () => 
   expect(checkClaim(held, 'b', undefined, at(1))).toBeUndefined()
 })
 
-test('paths: src/api and src/ui at once, src refused while either is held; shared with shared, not with exclusive', () => {
+test('src/api and src/ui can be held at once, but not src; shared claims exclude only exclusive ones', () => {
   const api = granted(empty, wants('a', { paths: ['src/api'] }), at(0))
   const both = granted(api, wants('b', { paths: ['src/ui'] }), at(0))
   expect(isGranted(both, wants('c', { paths: ['src'] }), at(0))).toBe(false)
@@ -233,7 +233,7 @@ test('paths: src/api and src/ui at once, src refused while either is held; share
   expect(isGranted(granted(empty, wants('a'), at(0)), wants('b', { mode: 'shared' }), at(0))).toBe(false)
 })
 
-test("whatever happens, two standing claims never conflict, and nobody changes or ends another's claim but by taking it over", () => {
+test('no sequence of requests makes two claims in force conflict, or changes a claim in force of another session', () => {
   const session = fc.constantFrom('a', 'b', 'c')
   const step = fc.oneof(
     fc.record({
@@ -283,9 +283,9 @@ test("whatever happens, two standing claims never conflict, and nobody changes o
             if (isInForce(other, observation())) expect(claims.claims).toContain(other)
           }
         }
-        const standingNow = claims.claims.filter((claim) => isInForce(claim, observation()))
-        for (const [i, one] of standingNow.entries()) {
-          for (const two of standingNow.slice(i + 1)) expect(areInConflict(one, two)).toBe(false)
+        const inForce = claims.claims.filter((claim) => isInForce(claim, observation()))
+        for (const [i, one] of inForce.entries()) {
+          for (const two of inForce.slice(i + 1)) expect(areInConflict(one, two)).toBe(false)
         }
         expect(new Set(claims.claims.map(({ session_id }) => session_id)).size).toBe(claims.claims.length)
       }

@@ -7,15 +7,15 @@ import {
 
 test.each<[string, LeaseExploration]>([
   ['pauses of any length', { operations: [2, 1], ticks: 2, jumps: 0 }],
-  ['the wall clock jumps', { operations: [2, 1], ticks: 1, jumps: 1 }],
-])('two sessions, %s: never two holders, and nobody is told anything wrong', (way, options) => {
+  ['jumps of the wall clock', { operations: [2, 1], ticks: 1, jumps: 1 }],
+])('of two sessions, with %s, no two hold the lease, and none gets a wrong answer', (way, options) => {
   const { states, violation, trace } = exploreLeases(options)
   console.log(`leases, ${way}: ${states} states`)
   expect(violation, trace?.join('\n')).toBeUndefined()
   expect(states).toBeGreaterThan(5000)
 })
 
-test('what the explorer takes for one past of a session is one', () => {
+test('merging pasts of a session loses none', () => {
   const options = { operations: [1, 1], ticks: 2, jumps: 0 }
   const whole = exploreLeases({ ...options, unreduced: true })
   const { states } = exploreLeases(options)
@@ -26,7 +26,7 @@ test('what the explorer takes for one past of a session is one', () => {
 test.each<[LeaseMutation, string, Partial<LeaseExploration>]>([
   ['age on the wall clock', 'ses_b took over the fresh claim of ses_a', { jumps: 1 }],
   ['a refresh that takes back', 'ses_a was robbed, and its refresh took the lease back', { ticks: 2 }],
-])('the explorer sees what goes wrong with: %s', (mutation, expected, options) => {
+])('the explorer finds the fault of leases with: %s', (mutation, expected, options) => {
   const { states, violation } = exploreLeases({
     operations: [2, 1],
     ticks: 0,

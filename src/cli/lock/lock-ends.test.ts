@@ -7,7 +7,7 @@ import { isRunning, stintBin, until } from '../../../test/support/world.ts'
 import { fileRegister, WorkspaceClaims } from '../../lease/index.ts'
 import { ownIdentity } from '../../base/process/liveness.ts'
 
-test('with --pid the claim ends with its process: reaped, unreaped, but not while another of its threads runs', async () => {
+test('with --pid the claim ends with its process, reaped or not, but not while one of its threads still runs', async () => {
   await using world = new LockWorld()
   const take = async (session: string) => (await world.lock(['acquire', '--session', session])).code
   const sleeper = world.start('sleep', ['300'])
@@ -41,7 +41,7 @@ test('with --pid the claim ends with its process: reaped, unreaped, but not whil
   expect(await take('b')).toBe(0)
 })
 
-test('a reused pid is dead; another pid namespace and another host are not provable', async () => {
+test('a holder with a reused pid is dead; one in another pid namespace or on another host is not provably so', async () => {
   await using world = new LockWorld()
   const me = ownIdentity()
   const take = async () => (await world.lock(['acquire', '--session', 'me'])).code
@@ -53,7 +53,7 @@ test('a reused pid is dead; another pid namespace and another host are not prova
   expect(await take()).toBe(0)
 })
 
-test('from inside another pid namespace nobody can tell that our holder is dead: it is not taken over', async () => {
+test("from inside another pid namespace a claim is not taken over, as its holder's liveness is unknown", async () => {
   await using world = new LockWorld()
   const sleeper = world.start('sleep', ['300'])
   await world.lock(['acquire', '--session', 'a', '--pid', String(sleeper.pid)])
@@ -63,7 +63,7 @@ test('from inside another pid namespace nobody can tell that our holder is dead:
   expect(inside.envelope().error).toMatchObject({ code: 'LOCK_HELD', holder: { liveness: 'unknown' } })
 })
 
-test('records that cannot be read, of another version or from the future lock nobody out for good', async () => {
+test('records that are damaged, of another version or from the future block for a limited time', async () => {
   await using world = new LockWorld()
   const take = async (session: string) => (await world.lock(['acquire', '--session', session])).code
   const ages: [string, number, number][] = [
@@ -84,7 +84,7 @@ test('records that cannot be read, of another version or from the future lock no
   expect(await take('a')).toBe(0)
 })
 
-test('what a power loss leaves, an empty file on top from before this boot, holds nothing; from this boot it does', async () => {
+test('an empty newest epoch from before this boot, as a power loss leaves it, holds nothing; a later one blocks', async () => {
   await using world = new LockWorld()
   await world.lock(['acquire', '--session', 'before'])
   const files = fileRegister(join(world.home, 'locks'))
@@ -106,7 +106,7 @@ test('what a power loss leaves, an empty file on top from before this boot, hold
   }
 })
 
-test('fences jump ahead where epochs may have been lost: after a power loss, and after a reboot', async () => {
+test('fences jump ahead after a power loss or a reboot, which may have lost epochs', async () => {
   await using world = new LockWorld()
   await world.lock(['acquire', '--session', 'before'])
   writeFileSync(join(world.locks, '2'), '')

@@ -13,7 +13,7 @@ import { validEnvelope } from '../../../test/support/envelope.ts'
 import { errorOf, LockWorld } from '../../../test/support/lock-world.ts'
 import { isRoot, stintBin } from '../../../test/support/world.ts'
 
-test('modes are 0700 for every directory of the home', async () => {
+test('every directory of the home has mode 0700', async () => {
   await using world = new LockWorld()
   const script = 'umask 000; "$0" "$1" lock acquire --session a --json'
   await world.start('sh', ['-c', script, process.execPath, stintBin], { cwd: world.workspace }).finished
@@ -21,7 +21,7 @@ test('modes are 0700 for every directory of the home', async () => {
     expect(statSync(path).mode & 0o777).toBe(0o700)
 })
 
-test('a home that is there keeps its mode, and what is made in it is private; one that others can write to is refused', async () => {
+test('an existing home keeps its mode and gets private directories; one that others can write to is refused', async () => {
   await using world = new LockWorld()
   mkdirSync(world.home)
   for (const mode of [0o755, 0o775, 0o757]) {
@@ -37,7 +37,7 @@ test('a home that is there keeps its mode, and what is made in it is private; on
   expect(readdirSync(join(world.home, 'locks'))).toHaveLength(1)
 })
 
-test('a home that cannot be: a coded error each, with what to do', async () => {
+test('an impossible home is a coded error with a hint', async () => {
   await using world = new LockWorld()
   const loop = join(world.tmp, 'loop')
   symlinkSync(loop, loop)
@@ -63,7 +63,7 @@ test('a home that cannot be: a coded error each, with what to do', async () => {
 })
 
 test.each(['', 'locks', 'locks/KEY'])(
-  'a file in the place of the directory HOME/%s is named, and nothing is changed',
+  'a file in the place of the directory HOME/%s is named in the error, and nothing is changed',
   async (name) => {
     await using world = new LockWorld()
     const path = join(world.home, name.replace('KEY', world.key))
@@ -82,7 +82,7 @@ test('a user without a name and without HOME is told to set STINT_HOME', async (
   expect([result.code, errorOf(result)?.code]).toEqual([4, 'HOME_MISSING'])
 })
 
-test('a current directory that is gone: NOT_FOUND, unless a workspace is named', async () => {
+test('a deleted current directory is NOT_FOUND, unless a workspace is named', async () => {
   await using world = new LockWorld()
   const script =
     'mkdir gone && cd gone && rmdir ../gone; "$0" "$1" lock status --json; exec "$0" "$1" lock status --workspace "$2" --json'
@@ -97,7 +97,7 @@ test('a current directory that is gone: NOT_FOUND, unless a workspace is named',
   expect(validEnvelope(`${named}\n`)).toMatchObject({ ok: true, data: { workspace: world.workspace } })
 })
 
-test('a home that becomes read-only or full: refresh and release say so, and a full one can still be let go', async () => {
+test('refresh and release report a home that is read-only or full; in a full one a release works', async () => {
   await using world = new LockWorld()
   const inMount = async (size: string, then: string, command: string) => {
     const lock = (what: string) => `"$0" "$1" lock ${what} --session a --workspace / --json`
@@ -117,7 +117,7 @@ test('a home that becomes read-only or full: refresh and release say so, and a f
   expect((await inMount('size=64k', full, 'release')).data).toEqual({ released: true })
 })
 
-test('a read-only, full or foreign home: a coded error, never a hang, never "acquired"', async () => {
+test('a read-only, full or foreign home is a coded error, never a hang or "acquired"', async () => {
   await using world = new LockWorld()
   const acquire = '"$0" "$1" lock acquire --session a --workspace / --json; echo "exit $?"'
   const inMount = async (mount: string, before = ':') => {

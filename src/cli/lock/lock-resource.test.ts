@@ -3,7 +3,7 @@ import { dataOf, errorOf, LockWorld } from '../../../test/support/lock-world.ts'
 import { acquireLeaseSync } from '../../lease/lease.ts'
 import { memoryRegister } from '../../lease/register.ts'
 
-test('a resource is claimed like a workspace, from anywhere, and apart from every workspace', async () => {
+test('a resource is claimed like a workspace, from any directory, and apart from every workspace', async () => {
   await using world = new LockWorld()
   const on = ['--resource', 'deploy:prod']
   const first = await world.lock(['acquire', '--session', 'a', ...on])
@@ -24,7 +24,7 @@ test('a resource is claimed like a workspace, from anywhere, and apart from ever
   expect(dataOf(await world.lock(['release', '--session', 'a', ...on], '/'))).toEqual({ released: true })
 })
 
-test('run --lock --resource: one at a time, and no workspace is named', async () => {
+test('run --lock --resource runs one program at a time, and sets no STINT_WORKSPACE', async () => {
   await using world = new LockWorld()
   const flags = ['run', '--lock', '--resource', 'deploy:prod', '--session', 'a']
   const { stdout } = await world.stint([...flags, '--', 'sh', '-c', 'echo "$STINT_FENCE-$STINT_WORKSPACE"'])
@@ -44,7 +44,7 @@ test.each([
   [['--resource', 'x', '--workspace', '.']],
   [['--resource', 'x', '--path', 'src']],
   [['--store', 'mysql://user:secret@host/db']],
-])('lock acquire %j: exit 2 and nothing is claimed', async (flags) => {
+])('lock acquire %j exits with 2, and nothing is claimed', async (flags) => {
   await using world = new LockWorld()
   const result = await world.lock(['acquire', '--session', 'a', ...flags])
   expect([result.code, errorOf(result)?.code]).toEqual([2, 'ARG_ERROR'])
@@ -52,7 +52,7 @@ test.each([
   expect(dataOf(await world.lock(['list']))).toMatchObject({ workspaces: [] })
 })
 
-test('a program claims a resource as the command does: one at a time, without paths', () => {
+test('acquireLease claims a resource as the command does: for one session, without paths', () => {
   const register = memoryRegister()
   const lease = acquireLeaseSync({ register, resource: 'deploy:prod', sessionId: 'a' })
   expect(lease.workspace).toBe('deploy:prod')

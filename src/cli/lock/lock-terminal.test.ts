@@ -5,7 +5,7 @@ import { Terminal } from '../../../test/support/terminal.ts'
 const holds = async (world: LockWorld): Promise<boolean> =>
   dataOf(await world.lock(['check', '--session', 'theirs'])).held === true
 
-test('break asks: n, Ctrl-D and Ctrl-C change nothing and say so; y breaks', async () => {
+test('break asks: n, Ctrl-D and Ctrl-C change nothing and say so, y breaks', async () => {
   await using world = new LockWorld()
   await using terminal = await Terminal.open(world)
   await world.lock(['acquire', '--session', 'theirs'])
@@ -29,7 +29,7 @@ test('break asks: n, Ctrl-D and Ctrl-C change nothing and say so; y breaks', asy
   expect(await holds(world)).toBe(false)
 })
 
-test('break breaks only the claim it has shown: one that was taken anew meanwhile stays', async () => {
+test('break removes only the claim that it has shown, not a newer one of that session', async () => {
   await using world = new LockWorld()
   await using terminal = await Terminal.open(world)
   await world.lock(['acquire', '--session', 'theirs'])
@@ -42,7 +42,7 @@ test('break breaks only the claim it has shown: one that was taken anew meanwhil
   expect(await holds(world)).toBe(true)
 })
 
-test('run --lock --wait says whom it waits for, and Ctrl-C ends the waiting', async () => {
+test('run --lock --wait names the session that it waits for, and Ctrl-C ends the wait', async () => {
   await using world = new LockWorld()
   await using terminal = await Terminal.open(world)
   await world.lock(['acquire', '--session', 'theirs', '--purpose', 'long work'])
@@ -58,7 +58,7 @@ test('run --lock --wait says whom it waits for, and Ctrl-C ends the waiting', as
   expect(dataOf(await world.lock(['status']))).toMatchObject({ claims: [{ session_id: 'theirs' }] })
 })
 
-test('lock acquire --wait --quiet waits without a word', async () => {
+test('lock acquire --wait --quiet waits silently', async () => {
   await using world = new LockWorld()
   await using terminal = await Terminal.open(world)
   await world.lock(['acquire', '--session', 'theirs', '--ttl', '2s'])

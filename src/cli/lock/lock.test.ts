@@ -13,7 +13,7 @@ import { expect, test } from 'vitest'
 import { dataOf, errorOf, LockWorld } from '../../../test/support/lock-world.ts'
 import { isRunning, stintBin, until } from '../../../test/support/world.ts'
 
-test('acquire, refuse, check, refresh, release: each with its envelope', async () => {
+test('acquire, check, refresh, release and a refusal each have their envelope', async () => {
   await using world = new LockWorld()
   const mine = await world.lock(['acquire', '--session', 'mine', '--purpose', 'testing'])
   expect(mine.code).toBe(0)
@@ -55,7 +55,7 @@ test('acquire, refuse, check, refresh, release: each with its envelope', async (
   expect(dataOf(await world.lock(['acquire', '--session', 'theirs']))).toMatchObject({ fence: 4 })
 })
 
-test('a path, the same with a slash, a link to it and a directory in the same git tree are one workspace', async () => {
+test('a path with or without a slash, a link to it and a directory in its git tree are one workspace', async () => {
   await using world = new LockWorld()
   execFileSync('git', ['init', '-q', world.workspace])
   mkdirSync(join(world.workspace, 'deep/er'), { recursive: true })
@@ -81,14 +81,14 @@ test('a path, the same with a slash, a link to it and a directory in the same gi
   expect(await keyOf(worktree)).toBe(worktree)
 })
 
-test('two workspaces with one key are an error, not one lock', async () => {
+test('two workspaces with the same key are an error, not one lock', async () => {
   await using world = new LockWorld()
   world.plantClaim({}, { workspace: '/somewhere/else' })
   const result = await world.lock(['acquire', '--session', 'a'])
   expect([result.code, errorOf(result)?.code]).toEqual([6, 'LOCK_KEY_COLLISION'])
 })
 
-test('paths: api and ui at once, src refused while either is held; shared with shared, not with exclusive', async () => {
+test('src/api and src/ui can be held at once, but not src; shared claims exclude only exclusive ones', async () => {
   await using world = new LockWorld()
   const take = async (session: string, ...flags: string[]) =>
     (await world.lock(['acquire', '--session', session, ...flags])).code
@@ -106,7 +106,7 @@ test('paths: api and ui at once, src refused while either is held; shared with s
   expect(await take('f', '--path', 'src/api')).toBe(0)
 })
 
-/** Has this process asked the kernel to be told of changes to files? */
+/** Whether a process watches files with inotify. */
 const watchesFiles = (pid: number): boolean =>
   readdirSync(`/proc/${pid}/fd`).some((fd) => {
     try {
@@ -116,7 +116,7 @@ const watchesFiles = (pid: number): boolean =>
     }
   })
 
-test('--wait: waits for a release, and gives up with LOCK_HELD when the time is over', async () => {
+test('--wait waits for a release, and gives up with LOCK_HELD after the given time', async () => {
   await using world = new LockWorld()
   await world.lock(['acquire', '--session', 'a'])
   const late = await world.lock(['acquire', '--session', 'b', '--wait', '100ms'])
@@ -129,13 +129,13 @@ test('--wait: waits for a release, and gives up with LOCK_HELD when the time is 
   expect(dataOf(await waiting.finished)).toMatchObject({ acquired: true, session_id: 'b' })
 })
 
-test('status, list and watch tell who holds what', async () => {
+test('status, list and watch show who holds what', async () => {
   await using world = new LockWorld()
   const watcher = world.startStint(['lock', 'watch'], { cwd: world.workspace })
   const lines = () => watcher.output().stdout.trim().split('\n')
-  await until('it says that it is free', () => lines().at(-1) === 'free')
+  await until('it prints that the workspace is free', () => lines().at(-1) === 'free')
   await world.lock(['acquire', '--session', 'a', '--purpose', 'why not', '--pid', String(process.pid)])
-  await until('it says who came', () => lines().at(-1) === 'a fresh fence=1 "why not"')
+  await until('it prints the new holder', () => lines().at(-1) === 'a fresh fence=1 "why not"')
   expect(dataOf(await world.lock(['status']))).toMatchObject({
     workspace: world.workspace,
     claims: [
@@ -152,12 +152,15 @@ test('status, list and watch tell who holds what', async () => {
     workspaces: [{ workspace: world.workspace, claims: [{}] }],
   })
   await world.lock(['release', '--session', 'a'])
-  await until('it says that it is free again', () => lines().length === 3 && lines().at(-1) === 'free')
+  await until(
+    'it prints that the workspace is free again',
+    () => lines().length === 3 && lines().at(-1) === 'free',
+  )
   watcher.child.kill('SIGINT')
   expect(await watcher.finished).toMatchObject({ code: 130, stderr: '' })
 })
 
-test('break: needs --yes where there is no terminal to ask on; is recorded with who and why; the holder learns it', async () => {
+test('break needs --yes without a terminal, is recorded with who and why, and the holder notices it', async () => {
   await using world = new LockWorld()
   const { fence } = dataOf(await world.lock(['acquire', '--session', 'theirs']))
   const unasked = await world.lock(['break', '--session', 'theirs'])
@@ -190,14 +193,14 @@ test('--path is relative to --workspace if that is given, else to the current di
   expect([linked.code, errorOf(linked)?.code]).toEqual([4, 'LOCK_HELD'])
 })
 
-test('--ttl says how long it lasts: then another gets it, though nobody let go', async () => {
+test('after --ttl another session gets the claim without a release', async () => {
   await using world = new LockWorld()
   await world.lock(['acquire', '--session', 'a', '--ttl', '10ms'])
   expect(dataOf(await world.lock(['status']))).toMatchObject({ claims: [{ session_id: 'a' }] })
   expect((await world.lock(['acquire', '--session', 'b', '--wait', '60s'])).code).toBe(0)
 })
 
-test('a fence of sixteen digits is a fence', async () => {
+test('a fence may have sixteen digits', async () => {
   await using world = new LockWorld()
   world.plantClaim({ fence: 1881979177926658 })
   const held = await world.lock(['check', '--session', 'planted', '--fence', '1881979177926658'])
@@ -206,7 +209,7 @@ test('a fence of sixteen digits is a fence', async () => {
 
 const isLink = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined
 
-test('an acquire that is stopped in the moment of its grant says CANCELLED and holds nothing', async () => {
+test('an acquire that is interrupted while it is granted reports CANCELLED and holds nothing', async () => {
   await using world = new LockWorld()
   await world.lock(['acquire', '--session', 'a'])
   await world.lock(['release', '--session', 'a'])
@@ -215,7 +218,7 @@ test('an acquire that is stopped in the moment of its grant says CANCELLED and h
     const acquiring = world.startStint(['lock', 'acquire', '--session', 'a', '--json'], {
       cwd: world.workspace,
     })
-    // Without giving way: the signal must come before the answer.
+    // A busy loop, so that the signal arrives before the answer.
     while (!isLink(join(world.locks, String(next))) && isRunning(acquiring.pid));
     acquiring.child.kill('SIGTERM')
     const { code, envelope } = await acquiring.finished
@@ -229,7 +232,7 @@ test('an acquire that is stopped in the moment of its grant says CANCELLED and h
   }
 })
 
-test('an acquire that is stopped leaves a claim that its session had before', async () => {
+test('an interrupted acquire leaves the claim that its session had before', async () => {
   await using world = new LockWorld()
   await world.lock(['acquire', '--session', 'a', '--path', 'mine'])
   await world.lock(['acquire', '--session', 'b', '--path', 'theirs'])
@@ -244,7 +247,7 @@ test('an acquire that is stopped leaves a claim that its session had before', as
   })
 })
 
-test('list: what is no key is passed over, what cannot be read is named, the rest is shown', async () => {
+test('list ignores names that are not keys, names unreadable records and shows the rest', async () => {
   await using world = new LockWorld()
   await world.lock(['acquire', '--session', 'a'])
   const locks = join(world.home, 'locks')
@@ -269,22 +272,22 @@ test('list: what is no key is passed over, what cannot be read is named, the res
   expect(unreadable).toHaveLength(3)
 })
 
-test('watch is told of changes by the file system, shows no control characters, and ends with its reader', async () => {
+test('watch reacts to file-system events, escapes control characters, and ends with its reader', async () => {
   await using world = new LockWorld()
   await world.lock(['acquire', '--session', 'a', '--purpose', 'x\nb fresh fence=9\u001b[2J\u009b2J'])
   const pipe = '"$0" "$1" lock watch | tee seen | head -1; : > ended'
   const watcher = world.startStint(['lock', 'watch'], { cwd: world.workspace })
   const line = 'a fresh fence=1 "x\\nb fresh fence=9\\u001b[2J\\u009b2J"\n'
-  await until('it has said who is there', () => watcher.output().stdout === line)
-  await until('it listens', () => watchesFiles(watcher.pid))
+  await until('it has printed the holder', () => watcher.output().stdout === line)
+  await until('it watches', () => watchesFiles(watcher.pid))
   const piped = world.start('sh', ['-c', pipe, process.execPath, stintBin], { cwd: world.workspace })
-  await until('the first line is there', () => piped.output().stdout === line)
+  await until('the first line has arrived', () => piped.output().stdout === line)
   const ended = join(world.workspace, 'ended')
   for (let turn = 0; !existsSync(ended); turn++)
     await world.lock([turn % 2 === 0 ? 'release' : 'acquire', '--session', 'a'])
 })
 
-test('break by a user without a name is recorded with its number', async () => {
+test('a break by a user without a name is recorded with the user id', async () => {
   await using world = new LockWorld()
   await world.lock(['acquire', '--session', 'theirs'])
   const broken = await world.lockUnnamed(['break', '--session', 'theirs', '--yes'])
@@ -306,7 +309,7 @@ test.each([
   [['check', '--session', 'a', '--fence', 'x'], 2],
   [['break'], 2],
   [['frobnicate'], 2],
-])('bad arguments %j: exit %i and nothing has happened', async (args, code) => {
+])('the bad arguments %j exit with %i, and nothing is written', async (args, code) => {
   await using world = new LockWorld()
   const result = await world.lock(args)
   expect(result.code).toBe(code)

@@ -6,7 +6,7 @@ import { acquireLeaseSync } from '../../lease/index.ts'
 import { holdLease } from './hold-lease.ts'
 import { openClaims } from '../lock/lock-options.ts'
 
-test('a program that cannot join the lease has lost it, at once', async () => {
+test('a program that cannot join the lease has lost it at once', async () => {
   await using world = new LockWorld()
   process.env.STINT_HOME = join(world.tmp, 'home')
   const releases: (() => void)[] = []
