@@ -7,8 +7,14 @@ import { type Identity, identify, liveness } from '../../base/process/liveness.t
 import { errorMessage, StintError } from '../../base/errors/stint-error.ts'
 import { registerEnvironmentSecrets } from '../../secrets/index.ts'
 import { announceWait } from './announce-wait.ts'
-import { describeTarget, openClaims, readSession, sessionOption, targetOptions } from './lock-options.ts'
-import { assertTtl } from './ttl.ts'
+import {
+  assertTtl,
+  describeTarget,
+  openClaims,
+  readSession,
+  sessionOption,
+  targetOptions,
+} from './lock-options.ts'
 
 const options = {
   ...targetOptions,
@@ -16,20 +22,24 @@ const options = {
   path: {
     type: 'strings',
     value: 'P',
-    help: 'claim only this file, or this directory with all below it, relative to DIR; may be repeated',
+    help: 'claim only this file, or this directory and everything below it, relative to DIR; may be repeated',
   },
-  shared: { type: 'boolean', help: 'share it with other --shared claims' },
-  ttl: { type: 'duration', value: 'D', help: 'how long it lasts without a refresh (5m)' },
+  shared: { type: 'boolean', help: 'share the claim with other --shared claims' },
+  ttl: { type: 'duration', value: 'D', help: 'how long the claim lasts without a refresh (5m)' },
   wait: {
     type: 'duration',
     value: 'D',
     help: 'how long to wait while another session holds it (not at all)',
   },
-  purpose: { type: 'string', value: 'TEXT', help: 'what for; shown to sessions that are refused' },
+  purpose: {
+    type: 'string',
+    value: 'TEXT',
+    help: 'what the claim is for; shown to sessions that are refused',
+  },
   pid: {
     type: 'string',
     value: 'N',
-    help: 'the process it belongs to; the claim ends when that process does',
+    help: 'the process that the claim belongs to; the claim ends with it',
   },
 } as const satisfies OptionTable
 
@@ -65,7 +75,7 @@ export const lockAcquireCommand = defineBareCommand({
     const acquiring = claims.acquire(request, { waitMs: options.wait, signal })
     const { answer, epoch } = await announceWait(acquiring, quiet, () => claims.findBlocker(request))
     if (signal.aborted) {
-      await takeBack(claims, answer.claim, request.holder, startedAt).catch((error: unknown) =>
+      await undoAcquire(claims, answer.claim, request.holder, startedAt).catch((error: unknown) =>
         warn(`CLEANUP_FAILED: ${sessionId} still holds ${claims.name}: ${errorMessage(error)}`),
       )
       throw signal.reason as Error
@@ -84,18 +94,18 @@ export const lockAcquireCommand = defineBareCommand({
     `${workspace ?? resource} is held by ${session_id} until ${new Date(expires_at).toISOString()} (fence ${fence})`,
 })
 
-/** Without one the claim has no process: the parent of a command substitution is dead at once, so it is no default. */
+/** Null without --pid: the parent process is no default, as that of a command substitution ends at once. */
 function readPid(text: string | undefined): Identity | null {
   if (text === undefined) return null
   if (!/^[1-9]\d{0,9}$/.test(text))
-    throw new StintError('ARG_ERROR', `--pid takes the number of a process, not ${JSON.stringify(text)}`)
+    throw new StintError('ARG_ERROR', `--pid takes a process id, not ${JSON.stringify(text)}`)
   const holder = identify(Number(text))
   if (holder !== undefined && liveness(holder) !== 'dead') return holder
   throw new StintError('NOT_FOUND', `there is no process ${text} for --pid`)
 }
 
-/** A command that says it was cancelled must not hold anything: a claim that was made since `startedAt` goes back. */
-async function takeBack(
+/** Releases a claim that was made since `startedAt`: a command that reports CANCELLED must not hold one. */
+async function undoAcquire(
   claims: WorkspaceClaims,
   claim: Claim,
   holder: Identity | null,
@@ -103,8 +113,8 @@ async function takeBack(
 ): Promise<void> {
   // The register's clock dated the claim; this machine's clock may be an hour off.
   const { wall } = await claims.now()
-  const startedThere = Math.floor(wall - (systemClock.mono() - startedAt))
-  if (claim.acquired_at < startedThere) return
+  const startedAtThere = Math.floor(wall - (systemClock.mono() - startedAt))
+  if (claim.acquired_at < startedAtThere) return
   const holders = holder === null ? undefined : [holder]
   await claims.release({ sessionId: claim.session_id, firstFence: claim.first_fence, holders })
 }

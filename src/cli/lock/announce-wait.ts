@@ -4,19 +4,19 @@ import { writeOut } from '../../base/process/write-output.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { formatAge } from '../text/format.ts'
 
-/** A shorter wait is not worth a word. */
-const momentMs = 1000
+/** A shorter wait is not announced. */
+const announceAfterMs = 1000
 
 type FindBlocker = () => Promise<{ by: Claim; observation: Observation } | undefined>
 
-/** Tells a person at a terminal whom a command waits for, if it still does after a moment. */
+/** Names the session that a command waits for on a terminal, if it still waits after a second. */
 export async function announceWait<Result>(
   waiting: Promise<Result>,
   quiet: boolean,
   findBlocker: FindBlocker,
 ): Promise<Result> {
   if (quiet) return await waiting
-  const timer = setTimeout(() => void announce(findBlocker), momentMs)
+  const timer = setTimeout(() => void announce(findBlocker), announceAfterMs)
   try {
     return await waiting
   } finally {
@@ -35,6 +35,6 @@ async function announce(findBlocker: FindBlocker): Promise<void> {
     const line = `stint: waiting for ${session_id}${what}, refreshed ${age} ago`
     writeOut(2, `${visibleText(line, 500)}\n`)
   } catch {
-    // What is wrong, the waiting itself will tell.
+    // The wait itself reports a failure of the register.
   }
 }

@@ -18,7 +18,7 @@ const options = {
 export const lockBreakCommand = defineBareCommand({
   name: 'break',
   summary:
-    "Removes another session's claim, against its will. Its holder finds out at its next refresh or check.",
+    "Removes another session's claim against its will. The holder notices at its next refresh or check.",
   options,
   examples: [
     ['stint lock break --session theirs --reason "hung since noon" --yes', 'recorded: see stint lock status'],
@@ -42,19 +42,19 @@ export const lockBreakCommand = defineBareCommand({
       throw new StintError(
         'LOCK_HELD',
         `${sessionId} has a new claim since: fence ${newer.fence}, not ${seen.fence}; nothing was broken`,
-        { hint: 'Look at it again with `stint lock status` before you break it.' },
+        { hint: 'Look at the new claim with `stint lock status` before you break it.' },
       )
     return { broken, session_id: sessionId, fence: broken ? seen.fence : null }
   },
   render: ({ broken, session_id }) =>
-    broken ? `the claim of ${session_id} is broken` : `${session_id} had let go already`,
+    broken ? `the claim of ${session_id} is broken` : `${session_id} had released it already`,
 })
 
 function userName(): string {
   try {
     return userInfo().username
   } catch {
-    // Not every user id has a name.
+    // The user id has no entry in the system's user database.
     return `uid ${geteuid()}`
   }
 }

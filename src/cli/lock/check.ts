@@ -38,5 +38,5 @@ export const lockCheckCommand = defineBareCommand({
 function readFence(text: string | undefined): number | undefined {
   if (text === undefined) return undefined
   if (/^\d{1,16}$/.test(text) && Number.isSafeInteger(Number(text))) return Number(text)
-  throw new StintError('ARG_ERROR', `--fence takes a number, not ${JSON.stringify(text)}`)
+  throw new StintError('ARG_ERROR', `--fence takes a whole number, not ${JSON.stringify(text)}`)
 }

@@ -9,7 +9,7 @@ import {
 import { visibleText } from '../../base/text/escape.ts'
 import { formatAge, maxLineChars } from '../text/format.ts'
 
-/** A claim as status, list and watch show it. */
+/** A claim in the form that status, list and watch show. */
 export const describeClaim = (claim: Claim, observation: Observation) => ({
   session_id: claim.session_id,
   pid: claim.pid,

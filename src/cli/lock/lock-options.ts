@@ -1,5 +1,5 @@
 import type { OptionTable } from '../../command/option.ts'
-import { type LeaseTarget, targetKind, WorkspaceClaims } from '../../lease/index.ts'
+import { type LeaseTarget, maxTtlMs, targetKind, WorkspaceClaims } from '../../lease/index.ts'
 import { isSessionId } from '../../base/text/id.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { openRegister, storeOption } from '../store.ts'
@@ -9,7 +9,7 @@ export const targetOptions = {
   resource: {
     type: 'string',
     value: 'NAME',
-    help: 'a resource instead of a workspace: any name that everybody uses, such as deploy:prod',
+    help: 'a resource instead of a workspace: any name that all its users agree on, such as deploy:prod',
   },
   ...storeOption,
 } as const satisfies OptionTable
@@ -24,7 +24,7 @@ export interface TargetChoice {
   store?: string
 }
 
-/** The claims that a command is about. */
+/** Opens the claims on the workspace or resource that a command names. */
 export async function openClaims(
   { workspace, resource, store }: TargetChoice,
   warn: (message: string) => void,
@@ -34,13 +34,13 @@ export async function openClaims(
   return WorkspaceClaims.open(await openRegister(store, warn), { workspace, resource })
 }
 
-/** What a lease is on, as answers show it. */
+/** A workspace or resource in the form that answers show. */
 export const describeTarget = ({ key, name }: Pick<LeaseTarget, 'key' | 'name'>) =>
   targetKind({ key, name }) === 'resource'
     ? { resource: name, workspace_key: key }
     : { workspace: name, workspace_key: key }
 
-/** The session a command acts for: as given, or that of the run it is called in. */
+/** The session that a command acts for: the given one, or that of the run around it. */
 export function readSession(given: string | undefined): string | undefined {
   const session = given ?? (process.env.STINT_SESSION_ID || undefined)
   if (session === undefined || isSessionId(session)) return session
@@ -56,4 +56,10 @@ export function needSession(given: string | undefined): string {
   throw new StintError('ARG_ERROR', 'no session given', {
     hint: 'Give it with --session ID, or in STINT_SESSION_ID.',
   })
+}
+
+/** Refuses a `--ttl`, in milliseconds, that is longer than any claim lasts. */
+export function assertTtl(ttlMs: number | undefined): void {
+  if (ttlMs === undefined || (ttlMs > 0 && ttlMs <= maxTtlMs)) return
+  throw new StintError('ARG_ERROR', '--ttl must be more than 0 and at most 30d')
 }

@@ -2,7 +2,7 @@ import type { CommandGroup } from '../../command/define-command.ts'
 
 export const lock: CommandGroup = {
   name: 'lock',
-  summary: 'Claims on workspaces: who may edit what, for how long.',
+  summary: 'Claims on workspaces: who may edit what, and for how long.',
   commands: {
     acquire: {
       summary: 'claim a workspace or paths in it',

@@ -5,17 +5,17 @@ import { maxLineChars } from '../text/format.ts'
 import { openClaims, targetOptions } from './lock-options.ts'
 import { type ClaimDescription, describeClaim } from './describe.ts'
 
-/** How often to look where nothing tells of a change: a claim can end by time or death alone. */
-const lookEveryMs = 500
+/** How often to read without a hint: a claim can end by its time or by a death, which change no record. */
+const readEveryMs = 500
 
 export const lockWatchCommand = defineBareCommand({
   name: 'watch',
-  summary: 'Prints a line for each change of the claims on this workspace, until it is stopped.',
+  summary: 'Prints a line for each change of the claims on this workspace, until it is interrupted.',
   options: targetOptions,
   envelope: 'on-request',
   examples: [
     ['stint lock watch', 'who comes and goes'],
-    ['stint lock watch --json', 'one JSON object a line'],
+    ['stint lock watch --json', 'one JSON object per line'],
   ],
   stream: true,
   async run({ signal, json, warn }, { options }) {
@@ -25,11 +25,13 @@ export const lockWatchCommand = defineBareCommand({
     let last = ''
     while (!signal.aborted) {
       hints.begin()
-      // There is nothing to watch before the first claim was made.
-      stopWatching ??= claims.watch(() => hints.hear())
+      // There is no directory to watch before the first claim.
+      stopWatching ??= claims.watch(() => hints.note())
       const { epoch, record, observation } = await claims.read()
       const described = record.claims.map((claim) => describeClaim(claim, observation))
-      const line = json ? JSON.stringify({ epoch, claims: described.map(lasting) }) : renderLine(described)
+      const line = json
+        ? JSON.stringify({ epoch, claims: described.map(stableFields) })
+        : renderLine(described)
       if (line !== last && !print(`${line}\n`)) break
       last = line
       await hints.next()
@@ -38,17 +40,17 @@ export const lockWatchCommand = defineBareCommand({
   },
 })
 
-/** When to look again: at a hint that came since the last look began, or after a while. */
+/** Waits for the next read: until a hint, which may have come since the last read began, or for a while. */
 class Hints {
   #came = false
   #wake: () => void = () => {}
 
-  /** Before a look: what comes from here on, it may have missed. */
+  /** Called before a read, which may miss every change from here on. */
   begin(): void {
     this.#came = false
   }
 
-  hear(): void {
+  note(): void {
     this.#came = true
     this.#wake()
   }
@@ -56,7 +58,7 @@ class Hints {
   async next(): Promise<void> {
     if (this.#came) return
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, lookEveryMs)
+      const timer = setTimeout(resolve, readEveryMs)
       this.#wake = () => {
         clearTimeout(timer)
         resolve()
@@ -71,5 +73,5 @@ const renderLine = (claims: ClaimDescription[]): string =>
 const renderShort = ({ session_id, standing, fence, purpose }: ClaimDescription): string =>
   `${session_id} ${standing} fence=${fence}${purpose === null ? '' : ` ${JSON.stringify(purpose)}`}`
 
-/** What does not change by itself with every look. */
-const lasting = ({ age_ms: _age, expires_in_ms: _rest, ...claim }: ClaimDescription) => claim
+/** The fields that do not change by themselves from one read to the next. */
+const stableFields = ({ age_ms: _age, expires_in_ms: _rest, ...claim }: ClaimDescription) => claim

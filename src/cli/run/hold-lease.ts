@@ -1,5 +1,5 @@
 import type { CommandContext } from '../../command/context.ts'
-import { acquireLease, type AcquireRequest, defaultTtlMs, type Lease } from '../../lease/index.ts'
+import { acquireLease, type AcquireRequest, defaultTtlMs } from '../../lease/index.ts'
 import { newSessionId } from '../../base/text/id.ts'
 import { identify } from '../../base/process/liveness.ts'
 import { registerEnvironmentSecrets } from '../../secrets/index.ts'
@@ -17,13 +17,13 @@ export interface HoldOptions {
 }
 
 export interface HeldLease {
-  /** Rejects with `LOCK_LOST` if the program must not go on. */
+  /** Rejects with `LOCK_LOST` if the program must end. */
   lost: Promise<never>
-  /** The program holds it, too: killing stint alone does not free the workspace. */
+  /** Makes the program a holder, too: killing stint alone then does not free the workspace. */
   join(pid: number): Promise<void>
 }
 
-/** Holds a lease as long as the run lasts: it is given back when its children are gone. */
+/** Holds a lease for the run; teardown releases it when the children have ended. */
 export async function holdLease(context: CommandContext, options: HoldOptions): Promise<HeldLease> {
   const sessionId = context.sessionId ?? newSessionId()
   const { resource, store } = options
@@ -40,17 +40,19 @@ export async function holdLease(context: CommandContext, options: HoldOptions): 
     signal: context.signal,
   })
   const lease = await announceWait(acquiring, context.quiet, () =>
-    claims.findBlocker(wanted(sessionId, claims.pathsOf(options.path))),
+    claims.findBlocker(requestFor(sessionId, claims.pathsOf(options.path))),
   )
-  // At a second Ctrl-C only what needs no waiting is done.
+  // After a second Ctrl-C only synchronous hooks run.
   context.onRelease(
-    register.performSync === undefined ? () => giveBack(lease) : () => void lease.releaseSync(),
+    register.performSync === undefined
+      ? async () => void (await lease.release())
+      : () => void lease.releaseSync(),
   )
   Object.assign(process.env, {
     STINT_SESSION_ID: lease.sessionId,
     STINT_FENCE: String(lease.fence),
     ...(target.path === undefined ? {} : { STINT_WORKSPACE: target.path }),
-    // What the program asks about its lease is asked of the same store.
+    // The program's own `stint lock` commands must use the same store.
     ...(store === undefined ? {} : { STINT_STORE: store }),
   })
   const lost = new Promise<never>((_, reject) => {
@@ -65,18 +67,14 @@ export async function holdLease(context: CommandContext, options: HoldOptions): 
     async join(pid) {
       const child = identify(pid)
       if (child === undefined || (await lease.join(child))) return
-      // Whoever may not join holds it no more; a look tells it to everybody who listens.
+      // The lease was lost before the program could join: the check makes the signal abort.
       await lease.check()
     },
   }
 }
 
-async function giveBack(lease: Lease): Promise<void> {
-  await lease.release()
-}
-
-/** What is asked for, as the rules see it: enough to find out who stands in its way. */
-const wanted = (sessionId: string, paths: readonly string[]): AcquireRequest => ({
+/** The request of the lease, complete enough to find the claim that blocks it. */
+const requestFor = (sessionId: string, paths: readonly string[]): AcquireRequest => ({
   sessionId,
   holder: null,
   paths,

@@ -6,7 +6,7 @@ import { newSessionId } from '../../base/text/id.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { keepPolicies } from '../../scratch/index.ts'
 import { readBudget } from '../budget.ts'
-import { assertTtl } from '../lock/ttl.ts'
+import { assertTtl } from '../lock/lock-options.ts'
 
 const options = {
   session: { type: 'string', value: 'ID', help: 'the session this run belongs to' },
