@@ -4,9 +4,9 @@ import { Script } from 'node:vm'
 import { saveCompiled } from '../base/process/compiled-code.ts'
 
 /**
- * Starts the command line from code that V8 compiled in an earlier run, which saves much of the time to start. Each
- * cache lies beside its code, so only a user who may change the code can change the cache, and has the hash of the
- * code in its name. The first command that can write it makes it; no command needs it.
+ * Starts the command line from code that V8 compiled in an earlier run, which saves much of the time to
+ * start. Each cache lies beside its code, so only a user who may change the code can change the cache, and
+ * has the hash of the code in its name. The first command that can write it makes it; no command needs it.
  */
 declare const BUILDS: Readonly<Record<string, string>>
 

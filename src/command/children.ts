@@ -74,7 +74,7 @@ export class Children {
     return { pid: child.pid ?? 0, process: child, exited }
   }
 
-  /** Ends every child and descendant: with the signal, and after the grace with SIGKILL. Starts no new ones. */
+  /** Ends every child and descendant, after the grace with SIGKILL. From then on, `spawn` refuses. */
   async end(signal: NodeJS.Signals, graceMs: number): Promise<void> {
     this.#closed = true
     // A shell starts background jobs with SIGINT ignored, so SIGTERM follows for those that did not react.
@@ -143,7 +143,7 @@ export class Children {
       .map(({ pid, started }) => ({ pid, started: started ?? 0 }))
   }
 
-  /** Polls until no process is left, or the time is over. `repeated` is sent to those that are left at every poll. */
+  /** Polls until no process is left, or the time is over. Sends `repeated` to the rest at every poll. */
   async #waitUntilGone(withinMs: number, repeated?: NodeJS.Signals): Promise<boolean> {
     const end = systemClock.mono() + withinMs
     for (;;) {
@@ -190,9 +190,7 @@ function startError(error: Error, command: string, cwd: SpawnOptions['cwd']): St
   return new StintError(
     'COMMAND_NOT_EXECUTABLE',
     `cannot run ${command}${where}: ${errno ?? error.message}`,
-    {
-      cause: error,
-    },
+    { cause: error },
   )
 }
 

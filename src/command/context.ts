@@ -4,7 +4,7 @@ import type { Scratch } from '../scratch/index.ts'
 /** The context of a bare command, which has no scratch and starts no children. */
 export interface BareContext {
   readonly requestId: string
-  /** Aborts when a signal or the timeout stops the run. A handler that has read it gets the grace to finish. */
+  /** Aborts when the run must stop. A handler that has read it gets the grace to finish. */
   readonly signal: AbortSignal
   /** When the timeout ends the run, in milliseconds since the epoch; undefined without a timeout. */
   readonly deadline: number | undefined
@@ -14,7 +14,7 @@ export interface BareContext {
   readonly quiet: boolean
   /** Adds a line to the envelope's `warnings`, or prints it to stderr for a person. */
   warn(message: string): void
-  /** Prints a string for a person, beside the answer; nothing if the answer is an envelope, or with --quiet. */
+  /** Prints a string for a person, beside the answer; not with an envelope, nor with --quiet. */
   say(text: string): void
   /** Prints a line to stderr, with --verbose only. */
   note(message: string): void
@@ -29,13 +29,13 @@ export interface CommandContext extends BareContext {
   /** Starts a child that is recorded and never outlives the run. Rejects if it cannot be started. */
   spawn(command: string, args?: readonly string[], options?: SpawnOptions): Promise<RunChild>
   /**
-   * Adds a hook that runs when the run ends, newest first. It does not run if the handler calls `process.exit`, or
-   * at a second Ctrl-C.
+   * Adds a hook that runs when the run ends, newest first. It does not run if the handler calls
+   * `process.exit`, or at a second Ctrl-C.
    */
   onCleanup(hook: () => void | Promise<void>): void
   /**
-   * Adds a hook that runs last, when the children and the scratch are gone. It also runs when the process exits at
-   * once; then only its synchronous part happens.
+   * Adds a hook that runs last, when the children and the scratch are gone. It also runs when the process
+   * exits at once; then only its synchronous part happens.
    */
   onRelease(hook: () => void | Promise<void>): void
 }

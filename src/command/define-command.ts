@@ -9,9 +9,9 @@ export interface RunSettings {
   program?: string
   keep?: Keep
   /**
-   * When to start the guard, a small process that ends the children and removes the scratch if this process is
-   * killed: `with-first-child` (the default), `eager` (at once, for the sake of the scratch), or `off`. Without a
-   * guard, the next sweep removes the scratch, once the children have ended by themselves.
+   * When to start the guard, a small process that ends the children and removes the scratch if this process
+   * is killed: `with-first-child` (the default), `eager` (at once, for the sake of the scratch), or `off`.
+   * Without a guard, the next sweep removes the scratch, once the children have ended by themselves.
    */
   guard?: 'with-first-child' | 'eager' | 'off'
 }
@@ -31,8 +31,8 @@ interface CommandBase<Args, Data, Given = CommandContext> {
   /** What Ctrl-C does on a terminal: it ends the run, or the foreground `child` decides. */
   interrupt?: 'teardown' | 'child'
   /**
-   * Whether the handler prints its answer itself, line by line: then there is no envelope, and errors go to stderr.
-   * A function decides by the arguments.
+   * Whether the handler prints its answer itself, line by line: then there is no envelope, and errors go to
+   * stderr. A function decides by the arguments.
    */
   stream?: boolean | ((args: Args) => boolean)
   settings?(args: Args): RunSettings
@@ -56,8 +56,8 @@ export interface TableCommand<Table extends OptionTable, Data, Given = CommandCo
 
 export interface ParserCommand<Args, Data> extends CommandBase<Args, Data> {
   /**
-   * Parses the arguments with another parser. It gets them without stint's own (--json, --timeout, --grace, --help),
-   * but with --quiet and --verbose. If it throws, the exit code is 2.
+   * Parses the arguments with another parser. It gets them without stint's own (--json, --timeout, --grace,
+   * --help), but with --quiet and --verbose. If it throws, the exit code is 2.
    */
   parse(argv: string[]): Args
   options?: undefined
@@ -66,21 +66,12 @@ export interface ParserCommand<Args, Data> extends CommandBase<Args, Data> {
 }
 
 /** A command with any arguments, as `runMain` takes it. */
-export interface Command {
-  readonly name: string
-  readonly version?: string
-  readonly summary?: string
-  readonly examples?: readonly (readonly [command: string, what: string])[]
-  readonly envelope?: 'auto' | 'on-request'
-  readonly interrupt?: 'teardown' | 'child'
-  readonly stream?: boolean | ((args: never) => boolean)
+export interface Command extends Readonly<Omit<CommandBase<never, unknown, never>, 'render'>> {
   readonly options?: OptionTable
   readonly positionals?: string
   readonly stopAtPositional?: boolean
   readonly bare?: boolean
   parse?(argv: string[]): unknown
-  settings?(args: never): RunSettings
-  run(context: never, args: never): unknown
   render?(data: never): string
 }
 
@@ -96,7 +87,8 @@ export interface CommandGroup {
 }
 
 /**
- * Declares a command. With an option table, its arguments are parsed and typed; with `parse`, any parser reads them.
+ * Declares a command. With an option table, its arguments are parsed and typed; with `parse`, any parser
+ * reads them.
  *
  * @example
  * const build = defineCommand({

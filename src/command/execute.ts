@@ -28,15 +28,15 @@ export async function execute(
 
   const run = new Run({ command, settings, graceMs: invocation.graceMs, reply, onTerminal })
   const { scratch, children } = run
-  // A handler may call process.exit itself. Prepended, because the scratch has an exit listener of its own, and
-  // the children must be killed before their scratch is removed.
+  // A handler may call process.exit itself. Prepended, because the scratch has an exit listener of its own,
+  // and the children must be killed before their scratch is removed.
   process.prependListener('exit', (code) => {
     if (!reply.isGiven) process.exitCode = run.endNow(run.outcome ?? outcomeOfExit(code))
   })
   const interruption = interruptions.follow({
     timeoutMs: invocation.timeoutMs,
-    // Before the first child starts, as while the handler waits for a lease, Ctrl-C ends the run. A child that
-    // Ctrl-C has killed still counts: its death decides how the run ends.
+    // Before the first child starts, as while the handler waits for a lease, Ctrl-C ends the run. A child
+    // that Ctrl-C has killed still counts: its death decides how the run ends.
     childHasInterrupts: isBehindChild ? () => children.pids.length > 0 : undefined,
     forward: (signal) => children.forward(signal),
     onSecondInterrupt: (error) => process.exit(run.endNow({ error })),
@@ -94,7 +94,8 @@ function checkedSettings(command: Command, { args }: Invocation): RunSettings {
 
 /** Sends everything a handler prints to stderr: in JSON mode stdout carries the envelope and nothing else. */
 function reserveStdout(): void {
-  // A logger may have kept the stream at import, and `console` keeps it at its first line: both hold this object.
+  // A logger may have kept the stream at import, and `console` keeps it at its first line: both hold this
+  // object.
   process.stdout.write = process.stderr.write.bind(process.stderr)
   Object.defineProperty(process, 'stdout', { configurable: true, get: () => process.stderr })
 }

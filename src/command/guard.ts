@@ -13,7 +13,7 @@ export interface Guard {
   watch(child: Identity): void
   /** Makes the guard leave the scratch where it is. */
   keepScratch(): void
-  /** Tells the guard that all processes have ended and the scratch is in the trash: only the trash is left to empty. */
+  /** Tells the guard that only the trash is left to empty: processes have ended, the scratch is moved. */
   allEnded(): void
 }
 
@@ -57,9 +57,9 @@ function lineWriter({ stdin }: ChildProcess): (line: string) => void {
 }
 
 /**
- * The guard as a POSIX shell script. It reads lines until the pipe closes, as it does however the run dies, then
- * ends the remaining processes of the run and removes its scratch. It signals single processes that it has just
- * listed, never a process group: on a terminal, the script that called stint is in the same group.
+ * The guard as a POSIX shell script. It reads lines until the pipe closes, as it does however the run dies,
+ * then ends the remaining processes of the run and removes its scratch. It signals single processes that it
+ * has just listed, never a process group: on a terminal, the script that called stint is in the same group.
  *
  *   $1 scratch   $2 its path in the trash   $3 the mark in the environment of the run's children
  *   $4 the scratch as /proc/self/mountinfo spells it   $5 the record of paths that the run tracks elsewhere

@@ -57,8 +57,8 @@ function renderSection(section: Section, columns: number): string[] {
 }
 
 /**
- * Breaks a string between words into lines of at most `columns` columns. A longer word stays whole. Lines after
- * the first are indented by `hanging` columns.
+ * Breaks a string between words into lines of at most `columns` columns. A longer word stays whole. Lines
+ * after the first are indented by `hanging` columns.
  */
 export function wrap(text: string, columns: number, hanging = 0): string[] {
   const lines: string[] = []
@@ -80,8 +80,8 @@ const leastIndent = 4
 const leastRightColumns = 30
 
 /**
- * Lays out rows in two columns; the right one is wrapped below itself. Where the left cell leaves it too little
- * room, the right one starts on the next line.
+ * Lays out rows in two columns; the right one is wrapped below itself. Where the left cell leaves it too
+ * little room, the right one starts on the next line.
  */
 export function twoColumns(rows: readonly HelpRow[], columns: number): string[] {
   const lefts = rows.map(([left]) => displayWidth(left) + gap)

@@ -24,8 +24,9 @@ export interface InterruptionPolicy {
 }
 
 /**
- * Listens for everything that can end a run before its handler does: a signal, the timeout, an uncaught error.
- * `runMain` creates it first of all, so a signal that arrives before there is a run ends the run as soon as it starts.
+ * Listens for everything that can end a run before its handler does: a signal, the timeout, an uncaught
+ * error. `runMain` creates it first of all, so a signal that arrives before there is a run ends the run as
+ * soon as it starts.
  */
 export class Interruptions {
   /** Resolves with the first interruption; later ones change nothing. */
@@ -44,7 +45,8 @@ export class Interruptions {
     for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
       process.on(event, (thrown: unknown) => this.#fail(asStintError(thrown)))
     }
-    // The event loop is empty, so the handler can never settle. Without this, the process would end without an answer.
+    // The event loop is empty, so the handler can never settle. Without this, the process would end without
+    // an answer.
     process.once('beforeExit', () => this.#fail(neverFinishes()))
   }
 
@@ -82,8 +84,8 @@ export class Interruptions {
 }
 
 /**
- * Tells a handler to stop. Its `AbortSignal` is made when the handler first reads it: a handler that never does
- * cannot be listening, so the teardown need not wait for it.
+ * Tells a handler to stop. Its `AbortSignal` is made when the handler first reads it: a handler that never
+ * does cannot be listening, so the teardown need not wait for it.
  */
 export class StopSignal {
   #controller: AbortController | undefined
@@ -117,9 +119,7 @@ const neverFinishes = (): StintError =>
   new StintError(
     'UNEXPECTED',
     'the command can never finish: nothing is left that could resolve what it waits for',
-    {
-      phase: 'execution',
-    },
+    { phase: 'execution' },
   )
 
 const timedOut = (ms: number): StintError =>

@@ -3,7 +3,7 @@ import type { OptionTable, OptionValues } from './option.ts'
 import { parseArguments } from './parse-arguments.ts'
 import type { Command } from './define-command.ts'
 
-/** Options that many tools have themselves: a command's own option by that name, or its own parser, takes precedence. */
+/** Options that many tools have themselves: a command's own option or own parser takes precedence. */
 const volumeOptions = {
   quiet: { type: 'boolean', help: 'print nothing but errors' },
   verbose: { type: 'boolean', help: 'print to stderr which directories are used, and how long it takes' },

@@ -14,8 +14,8 @@ export function hasControllingTerminal(): boolean {
 }
 
 /**
- * Stops this process at Ctrl-Z, but only after its children. Ctrl-Z reaches all of them at once: if we stopped
- * first, the shell would take the terminal back while the child is still restoring its modes.
+ * Stops this process at Ctrl-Z, but only after its children. Ctrl-Z reaches all of them at once: if we
+ * stopped first, the shell would take the terminal back while the child is still restoring its modes.
  */
 export function stopWithChildren(children: () => readonly number[]): void {
   let isAsked = false
@@ -53,7 +53,7 @@ export async function leaveTerminalAsItIs(): Promise<void> {
   for (const fd of [0, 1, 2]) if (isatty(fd)) closeSync(fd)
 }
 
-/** Dies of SIGINT: a bash script stops at Ctrl-C only if its child died of the signal. Exit code 130 is not enough. */
+/** Dies of SIGINT: bash stops a script at Ctrl-C only if its child died of the signal, not at exit code 130. */
 export function dieOfInterrupt(): void {
   process.removeAllListeners('SIGINT')
   process.kill(process.pid, 'SIGINT')

@@ -14,8 +14,8 @@ interface ParseStyle {
 }
 
 /**
- * Parses `--name value`, `--name=value`, `-n value`, `-nvalue`, `-fn value` and `--flag`. After `--` every word is
- * positional. A value that looks like an option has to be joined to its own option: `--name=--value`.
+ * Parses `--name value`, `--name=value`, `-n value`, `-nvalue`, `-fn value` and `--flag`. After `--` every
+ * word is positional. A value that looks like an option has to be joined to its own option: `--name=--value`.
  */
 export function parseArguments<Table extends OptionTable>(
   argv: readonly string[],

@@ -93,7 +93,7 @@ export class Reply {
     if (!this.json && !this.quiet) writeOut(1, endLine(text))
   }
 
-  /** Prints the answer, unless one was given before, and returns the exit code. `text` is the answer for a person. */
+  /** Prints the answer, once, and returns the exit code. `text` is the answer for a person. */
   give(outcome: Outcome, text?: string): number {
     if (this.isGiven) return exitCodeOfOutcome(outcome)
     this.isGiven = true
@@ -152,7 +152,7 @@ function buildEnvelope(outcome: Outcome, warnings: string[], meta: EnvelopeMeta)
   return { ok: false, data: options.data ?? null, error, warnings, meta }
 }
 
-/** An outcome that JSON can express: data with a BigInt or a cycle becomes an error, so that there is an envelope. */
+/** Makes an outcome that JSON can express: data with a BigInt or a cycle becomes an error. */
 function asWritable(outcome: Outcome): Outcome {
   try {
     const { data, facts } =

@@ -18,7 +18,8 @@ export interface RunMainOptions {
 }
 
 /**
- * Runs a command as this process: scratch, signals, timeout, teardown, one envelope, exit code. Does not return.
+ * Runs a command as this process: scratch, signals, timeout, teardown, one envelope, exit code. Does not
+ * return.
  *
  * @example
  * await runMain(build)

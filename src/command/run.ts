@@ -112,8 +112,8 @@ export class Run {
   }
 
   /**
-   * Ends the run synchronously, for a process that exits at once: kills the children, moves the scratch out of
-   * sight, starts the release hooks and gives the answer. Returns the exit code.
+   * Ends the run synchronously, for a process that exits at once: kills the children, moves the scratch out
+   * of sight, starts the release hooks and gives the answer. Returns the exit code.
    */
   endNow(outcome: Outcome): number {
     const { scratch } = this

@@ -15,7 +15,7 @@ export interface Selection {
 
 export const isGroup = (target: Command | CommandGroup): target is CommandGroup => 'commands' in target
 
-/** Follows a command line down to a command. `enter` is called at each step, so that errors name where they happen. */
+/** Follows a command line down to a command. Calls `enter` at each step, so that an error can name it. */
 export async function selectCommand(
   target: Command | CommandGroup,
   argv: readonly string[],
@@ -38,12 +38,7 @@ export async function selectCommand(
     }
     const entry = Object.hasOwn(target.commands, name) ? target.commands[name] : undefined
     if (entry === undefined) throw unknownCommand(target, called, name)
-    selected = {
-      target: await entry.load(),
-      called: `${called} ${name}`,
-      argv: [...common, ...others],
-      help,
-    }
+    selected = { target: await entry.load(), called: `${called} ${name}`, argv: [...common, ...others], help }
   }
 }
 

@@ -4,8 +4,8 @@ import { delimiter, join } from 'node:path'
 import { isRunning, stintBin, until, type World } from './world.ts'
 
 /**
- * A real terminal in a tmux server of its own, with an interactive shell that starts in the world's temp directory
- * and has `stint` on its PATH. The prompt shows the exit code of the last command: `[130] ready>`.
+ * A real terminal in a tmux server of its own, with an interactive shell that starts in the world's temp
+ * directory and has `stint` on its PATH. The prompt shows the exit code of the last command: `[130] ready>`.
  */
 export class Terminal implements AsyncDisposable {
   readonly #socket: string

@@ -34,8 +34,9 @@ export interface Running {
 const aboutTheSuite = new Set(['NODE_EXTRA_CA_CERTS', 'VITEST', 'CI', 'NO_COLOR', 'FORCE_COLOR'])
 
 /**
- * A temp directory for one test, as `STINT_TMP_ROOT` of every stint it starts, with a `STINT_HOME` in it, so that
- * tests do not see each other or the user's own runs. Disposing removes it and kills every process in it.
+ * A temp directory for one test, as `STINT_TMP_ROOT` of every stint it starts, with a `STINT_HOME` in it, so
+ * that tests do not see each other or the user's own runs. Disposing removes it and kills every process in
+ * it.
  */
 export class World implements AsyncDisposable {
   readonly tmp = realpathSync(mkdtempSync(join(tmpdir(), 'stint-test-')))

@@ -12,7 +12,7 @@ export interface Candidate {
 /** What can stand at the cursor: candidates, or names that the shell completes itself. */
 export type Completion = { candidates: Candidate[] } | { byShell: 'files' | 'programs' }
 
-/** Returns candidates for a positional or a value, such as the ids of sessions; undefined if only the shell has some. */
+/** Returns candidates for a positional or a value, such as session ids; undefined if the shell has them. */
 export type CandidateSource = (kind: string) => Promise<Candidate[] | undefined>
 
 /** Completes the last word of a command line. */

@@ -55,7 +55,7 @@ async function listCandidates(words: readonly string[]): Promise<string> {
 
 const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ')
 
-/** The candidates for a positional or a value with this placeholder; undefined if it names nothing that we know. */
+/** The candidates for a placeholder of a positional or a value; undefined if the shell completes it. */
 async function candidatesFor(kind: string): Promise<Candidate[] | undefined> {
   if (kind.includes('bash|zsh|fish')) return shells.map((text) => ({ text, help: '' }))
   if (kind === agentPositionals)

@@ -1,6 +1,6 @@
 /**
- * The script for each shell. It asks `stint completion --for` what can stand at the cursor. The answer is one line
- * for each candidate, `text<TAB>help`, or `:files` or `:programs` if the shell is to complete the names.
+ * The script for each shell. It asks `stint completion --for` what can stand at the cursor. The answer is one
+ * line for each candidate, `text<TAB>help`, or `:files` or `:programs` if the shell is to complete the names.
  */
 export const scripts = {
   bash: `# bash completion for stint: eval "$(stint completion bash)"

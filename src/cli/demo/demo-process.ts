@@ -60,7 +60,7 @@ export function assertShown(shown: boolean, claim: string, process?: DemoProcess
   if (!shown) throw demoError(claim, process?.stderr ?? '')
 }
 
-/** The error of a demo that fails: if a process named a code, such as that of a full disk, the demo takes it over. */
+/** The error of a failed demo. A code that a process printed, such as that of a full disk, is taken over. */
 export function demoError(claim: string, stderr: string): StintError {
   const [, message = '', code = ''] = /^stint[^:\n]*: (.*) \(([A-Z_]+)\)$/m.exec(stderr) ?? []
   if (Object.hasOwn(errorTable, code))

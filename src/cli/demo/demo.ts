@@ -52,7 +52,7 @@ async function playPart(part: string): Promise<undefined> {
 
 const printLine = (line: string): boolean => writeOut(1, `${line}\n`)
 
-/** Reads a file, waits for a line on stdin, and writes the file back with one more line, as an agent's edit does. */
+/** Edits a file as an agent does: reads it, waits for a line on stdin, and writes it back with a new line. */
 async function editNotes(agent: string): Promise<void> {
   const before = readFileSync('notes.md', 'utf8')
   printLine('read')

@@ -131,7 +131,7 @@ async function killedSession(stage: Stage): Promise<SceneResult> {
 
 const lastMessage = 'and after the kill'
 
-/** Resumes a session, checks that no message is missing, and appends one more. Returns how many there were. */
+/** Resumes a session, checks that no message is missing, and appends one. Returns how many there were. */
 async function resume(stage: Stage, id: string, acknowledged: number): Promise<number> {
   await using session = await filesystemStore({ home: stage.home }).resume(id)
   const texts = await textsOf(session)

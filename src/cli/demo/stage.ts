@@ -6,7 +6,7 @@ import type { CommandContext } from '../../command/context.ts'
 import type { Paint } from '../../command/stdio.ts'
 import { DemoProcess } from './demo-process.ts'
 
-/** The surroundings of the demo: a home, a temp root and a workspace in its scratch, and the output for a person. */
+/** The demo's home, temp root and workspace, all in its scratch, and its output for a person. */
 export class Stage {
   readonly workspace: string
   readonly home: string

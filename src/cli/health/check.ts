@@ -41,7 +41,7 @@ export class Examination {
     this.checks.push(...checks)
   }
 
-  /** Returns what a look finds; undefined if it throws. `isReported` is false if an earlier check explains a failure. */
+  /** Returns what a look finds; undefined if it throws. A failure is a check, if it `isReported`. */
   async look<Found>(
     name: string,
     find: () => Found | Promise<Found>,

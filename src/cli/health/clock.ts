@@ -15,7 +15,7 @@ export interface ClockFacts {
   fileTime?: number
   /** The newest entry of the home. */
   newest?: { path: string; at: number }
-  /** How far the wall clock was set back since a claim of this boot was made, measured by the monotonic clock. */
+  /** How far the wall clock was set back during this boot, measured by the monotonic clock. */
   setBackMs: number
 }
 
@@ -51,9 +51,9 @@ export function judgeClock({ now, fileTime = now, newest, setBackMs }: ClockFact
 const span = (ms: number): string => formatDuration(Math.round(ms / 1000) * 1000)
 
 /**
- * How far the wall clock was set back since the claims of this boot were made, in milliseconds. A claim has the
- * time of both clocks. The monotonic one stops while the machine is suspended, so the wall clock may gain on it,
- * but loses only if it is set back.
+ * How far the wall clock was set back since the claims of this boot were made, in milliseconds. A claim has
+ * the time of both clocks. The monotonic one stops while the machine is suspended, so the wall clock may gain
+ * on it, but loses only if it is set back.
  */
 export function setBackSince(targets: readonly ClaimedTarget[]): number {
   const lost = targets.flatMap(({ claims, observation: { now } }) =>

@@ -30,7 +30,7 @@ type Ability = 'create' | 'modes' | 'rename' | 'symlink' | 'link' | 'sync'
 /** What went wrong with each ability; those that work are missing. */
 export type FileTrial = Partial<Record<Ability, string>>
 
-/** Tries what the home must be able to do, there or where it would be made. `fileTime` is the file system's clock. */
+/** Tries what the home needs, there or where it would be made. `fileTime` is the file system's clock. */
 export async function tryHome(home: string): Promise<{ checks: Check[]; fileTime: number }> {
   return inTrialDirectory(nearestDirectory(home), async (directory) => {
     const files = judgeFiles('home', tryFiles(directory))

@@ -21,8 +21,8 @@ export interface HooksFound {
 }
 
 /**
- * Finds installed hooks and their problems, without starting any of them. `askGit` says whether to ask git where
- * its hooks are, which takes a while.
+ * Finds installed hooks and their problems, without starting any of them. `askGit` says whether to ask git
+ * where its hooks are, which takes a while.
  */
 export async function findHooks(
   workspace: string,

@@ -13,8 +13,9 @@ export interface ListingTrial {
 }
 
 /**
- * A thread that takes numbers as the register of leases does: each with an exclusive create, and an old one is
- * removed only when newer ones exist. So no reader ever sees a highest number that is lower than one seen before.
+ * A thread that takes numbers as the register of leases does: each with an exclusive create, and an old one
+ * is removed only when newer ones exist. So no reader ever sees a highest number that is lower than one seen
+ * before.
  */
 const writer = `
   const { workerData } = require('node:worker_threads')

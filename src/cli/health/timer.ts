@@ -3,7 +3,7 @@ import type { InstalledTimer } from '../../sweep/index.ts'
 import { maxLineChars } from '../text/format.ts'
 import { type Check, fail, ok, warn } from './check.ts'
 
-/** Judges the timer. None is needed, because every run sweeps at its start; one that is installed should work. */
+/** Judges the timer. None is needed, because every run sweeps; one that is installed should work. */
 export function judgeTimer({ kind, systemd, active, missing }: InstalledTimer): Check {
   const reinstall = 'stint sweep --install-timer'
   if (kind === 'none') return ok('timer', 'none, and none is needed: every run sweeps at its start')

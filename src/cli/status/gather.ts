@@ -25,7 +25,7 @@ const namedSessions = 100
 /** The answer of `stint status`. */
 export type StatusData = Awaited<ReturnType<typeof gatherStatus>>
 
-/** Looks at everything. A part that cannot be looked at becomes a finding, and the rest is shown all the same. */
+/** Looks at everything. A part that cannot be looked at becomes a finding, and the rest is still shown. */
 export async function gatherStatus() {
   const at = Date.now()
   const examination = new Examination()
@@ -95,7 +95,7 @@ async function isHomeUsable(examination: Examination, home: string): Promise<boo
   return check !== undefined && check.level !== 'fail'
 }
 
-/** Undefined if `STINT_STORE` names no server. Hooks keep their claims in files even then, so both are shown. */
+/** Undefined without a server in `STINT_STORE`. Hooks always keep claims in files, so both are shown. */
 async function readServerOfEnvironment(): Promise<ServerContents | undefined> {
   const url = storeOfEnvironment()
   return url === undefined ? undefined : await (await import('../health/postgres.ts')).readServer(url)

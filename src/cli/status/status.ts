@@ -7,10 +7,7 @@ import { gatherStatus, type StatusData } from './gather.ts'
 import { renderStatus } from './render.ts'
 
 const options = {
-  watch: {
-    type: 'boolean',
-    help: 'keep it up to date; in a pipe, print a block for each change',
-  },
+  watch: { type: 'boolean', help: 'keep it up to date; in a pipe, print a block for each change' },
   ...intervalOption,
 } as const satisfies OptionTable
 

@@ -9,8 +9,8 @@ import { gatherStatus, type StatusData } from './gather.ts'
 import { renderStatus } from './render.ts'
 
 /**
- * Shows the status again and again until it is stopped or its reader is gone: on a terminal it redraws one screen,
- * elsewhere it prints a block for each change.
+ * Shows the status again and again until it is stopped or its reader is gone: on a terminal it redraws one
+ * screen, elsewhere it prints a block for each change.
  */
 export async function watchStatus(
   context: Pick<BareContext, 'signal' | 'json'>,

@@ -11,8 +11,8 @@ export function print(content: string | Uint8Array): boolean {
 const batchChars = 64 << 10
 
 /**
- * Prints lines as they come, many in one write, or each at once if `atOnce` is set. Returns false if the reader is
- * gone. Signals are handled between two writes.
+ * Prints lines as they come, many in one write, or each at once if `atOnce` is set. Returns false if the
+ * reader is gone. Signals are handled between two writes.
  */
 export async function printLines(lines: AsyncIterable<string>, { atOnce = false } = {}): Promise<boolean> {
   let batch = ''

@@ -1,7 +1,7 @@
 import { homedir } from 'node:os'
 import { formatDuration } from '../../base/text/duration.ts'
 
-/** The length of the longest line worth showing: other programs may put any amount of text into a name or a title. */
+/** How much of an untrusted name or title is shown: other programs may write any amount of text there. */
 export const maxLineChars = 2000
 
 /** `1 orphan`, `2 orphans`. */
