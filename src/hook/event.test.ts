@@ -6,8 +6,8 @@ import {
   type Moment,
   registered,
 } from '../../test/support/hook-host.ts'
+import { touchedPaths } from './call-target.ts'
 import { detectHost, readEvent } from './event.ts'
-import { purposeOf, touchedPaths } from './call-target.ts'
 import { hosts } from './hosts.ts'
 
 const moments: Moment[] = ['pre', 'edit', 'post', 'failure', 'prompt', 'stop', 'start', 'end']
@@ -73,26 +73,4 @@ test('a blank session id counts as missing; subagents and background tasks are n
     subagent: true,
     background: true,
   })
-})
-
-test('each file of a patch is listed once', () => {
-  const command = `*** Begin Patch
-*** Add File: a.ts
-+*** Update File: not this
-*** Update File: b.ts
-*** Move to: c.ts
-*** Delete File: d.ts
-*** Update File: b.ts
-*** End Patch`
-  expect(touchedPaths({ input: { command } })).toEqual(['a.ts', 'b.ts', 'c.ts', 'd.ts'])
-  expect(touchedPaths({ input: { command: 7 } })).toEqual([])
-})
-
-test.each([
-  [{ command: 'npm test', description: 'Run the\n tests' }, 'Claude Code: Bash (Run the tests)'],
-  [{ command: 'npm test --token x' }, 'Claude Code: Bash npm'],
-  [{ command: 'TOKEN=x deploy' }, 'Claude Code: Bash'],
-  [{}, 'Claude Code: Bash'],
-])('the purpose of a command leaves its arguments out: %j', (input, purpose) => {
-  expect(purposeOf({ host: 'claude', tool: { name: 'Bash', use: 'shell', input } }, String)).toBe(purpose)
 })
