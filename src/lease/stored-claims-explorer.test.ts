@@ -15,7 +15,7 @@ test.each<[string, LeaseExploration]>([
   expect(states).toBeGreaterThan(5000)
 })
 
-test('merging pasts of a session loses none', () => {
+test('merging histories of a session loses none', () => {
   const options = { operations: [1, 1], ticks: 2, jumps: 0 }
   const whole = exploreLeases({ ...options, unreduced: true })
   const { states } = exploreLeases(options)
@@ -25,7 +25,7 @@ test('merging pasts of a session loses none', () => {
 
 test.each<[LeaseMutation, string, Partial<LeaseExploration>]>([
   ['age on the wall clock', 'ses_b took over the fresh claim of ses_a', { jumps: 1 }],
-  ['a refresh that takes back', 'ses_a was robbed, and its refresh took the lease back', { ticks: 2 }],
+  ['a refresh that takes back', 'ses_a had lost its lease, and its refresh took it back', { ticks: 2 }],
 ])('the explorer finds the fault of leases with: %s', (mutation, expected, options) => {
   const { states, violation } = exploreLeases({
     operations: [2, 1],

@@ -4,7 +4,7 @@ import { decideAcquire, type AcquireRequest } from '../../src/lease/rules.ts'
 import type { Observation } from '../../src/lease/claim-status.ts'
 import type { Identity, Liveness } from '../../src/base/process/liveness.ts'
 
-/** A process that nobody started: the rules know processes by their numbers. */
+/** A process that does not exist: for the rules its numbers are enough. */
 export const identity = (pid: number): Identity => ({
   pid,
   started: pid,
@@ -15,11 +15,11 @@ export const identity = (pid: number): Identity => ({
 })
 
 export const minute = 60_000
-/** The time, in milliseconds after some moment; everybody lives, unless others say so. */
-export const at = (ms: number, others: Partial<Observation> = {}): Observation => ({
+/** An observation, in milliseconds after a fixed moment; by default every process is alive. */
+export const at = (ms: number, overrides: Partial<Observation> = {}): Observation => ({
   now: { wall: 1e12 + ms, mono: ms, clock: 'boot' },
   liveness: () => 'alive',
-  ...others,
+  ...overrides,
 })
 
 export const lives =
@@ -35,7 +35,7 @@ export const empty: ClaimsRecord = {
   claims: [],
   breaks: [],
 }
-/** A request for the whole workspace; the process of a session has the number of its first letter. */
+/** A request for the whole workspace; the pid of a session is the code of its first letter. */
 export const wants = (sessionId: string, more: Partial<AcquireRequest> = {}): AcquireRequest => ({
   sessionId,
   holder: identity(sessionId.charCodeAt(0)),
@@ -45,7 +45,7 @@ export const wants = (sessionId: string, more: Partial<AcquireRequest> = {}): Ac
   ...more,
 })
 
-/** The claims after a grant; fails if it is refused. */
+/** The record after a grant; throws if the request is refused. */
 export function granted(
   claims: ClaimsRecord,
   request: AcquireRequest,
@@ -60,7 +60,7 @@ export function granted(
 export const isGranted = (claims: ClaimsRecord, request: AcquireRequest, observation: Observation): boolean =>
   decideAcquire(claims, request, observation, 99).answer.granted
 
-/** The one claim there is. */
+/** The only claim; throws if there are none or several. */
 export const only = ({ claims }: ClaimsRecord): Claim => {
   const [claim, ...more] = claims
   if (claim === undefined || more.length > 0) throw new Error(`${claims.length} claims`)

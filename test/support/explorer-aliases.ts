@@ -4,15 +4,17 @@ import type { RegisterEntry, Register, Steps } from '../../src/lease/register.ts
 import { type Answer, nameOf } from './explorer-directory.ts'
 
 /**
- * A text says who wrote it and how many it has written; so does the name of an attachment. But all processes of the explorer are one, and each run of
- * one writes its texts anew: what goes out is named after its session and its epoch, and what comes back as this run knows it.
+ * Makes texts and the names of attachments the same in every replay. Both contain the pid and a counter of
+ * their writer, but all processes of the explorer run in one, and each replay writes its texts anew. So a
+ * text that goes out is named after its session and epoch (its alias), and one that comes in is translated
+ * back for this replay.
  */
 export class Aliases {
   readonly #session: string
   readonly #workspace: string
   readonly #aliasOf = new Map<string | undefined, string>()
   readonly #ownOf = new Map<string | undefined, string>()
-  /** What the names of attachments begin with. */
+  /** The prefix of this session's attachments, in this replay and in the directory. */
   #prefix = { own: '\0', alias: '\0' }
 
   constructor(session: string, workspace: string) {
@@ -20,8 +22,8 @@ export class Aliases {
     this.#workspace = workspace
   }
 
-  /** A register for the book: the one below it sees aliases only. */
-  over({ read, swap, ...others }: Register<FileStep>): Register<FileStep> {
+  /** Wraps a register, which then sees aliases only. */
+  wrap({ read, swap, ...others }: Register<FileStep>): Register<FileStep> {
     const aliasOf = this.#aliasOf
     const ownOf = this.#ownOf
     return {
@@ -35,7 +37,7 @@ export class Aliases {
     }
   }
 
-  said(step: FileStep): FileStep {
+  outgoing(step: FileStep): FileStep {
     if (!('path' in step)) return step
     if (step.call === 'write') this.#learn(nameOf(step.path))
     const { own, alias } = this.#prefix
@@ -43,7 +45,7 @@ export class Aliases {
     return 'text' in step ? { ...step, path, text: step.text.replace(own, alias) } : { ...step, path }
   }
 
-  heard(answer: Answer): Answer {
+  incoming(answer: Answer): Answer {
     if ('error' in answer) return answer
     const { own, alias } = this.#prefix
     const named = (value: unknown): unknown => (typeof value === 'string' ? value.replace(alias, own) : value)
@@ -52,7 +54,7 @@ export class Aliases {
 
   #alias(text: string, count: number): string {
     const claims = parseClaimsRecord(text, this.#workspace)
-    if (claims === undefined) throw new Error(`a text that makes no sense: ${text}`)
+    if (claims === undefined) throw new Error(`an invalid text: ${text}`)
     const alias = formatClaimsRecord(claims, { writer: this.#session, count })
     this.#aliasOf.set(text, alias)
     this.#ownOf.set(alias, text)

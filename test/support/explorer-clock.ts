@@ -3,7 +3,7 @@ import type { Now } from '../../src/lease/register.ts'
 /** The clocks of the explorer's machine. */
 export interface Clock {
   mono: number
-  /** Of the wall clock, against the monotonic one. */
+  /** Of the wall clock from the monotonic one, in milliseconds. */
   offset: number
   ticksLeft: number
   jumpsLeft: number
@@ -19,8 +19,8 @@ export const nowOn = ({ mono, offset }: Clock, clock: string): Now => ({
 })
 
 /**
- * Every time that it may be when somebody looks next. It is enough that clocks move just before: what a session does meanwhile without
- * a look at them is the same before and after, and a claim does not become fresh by waiting.
+ * All times that a session may find at its next look at the clocks. Clocks need to move only just before a
+ * look: steps without one do not depend on the time, and no claim becomes fresh by waiting.
  */
 export function timesFrom(clock: Clock, tickMs: number): Clock[] {
   const all: Clock[] = []

@@ -1,10 +1,10 @@
 import type { FileStep } from '../../src/lease/file-register.ts'
 import type { Steps } from '../../src/lease/register.ts'
 
-/** The directory of one key, in memory: each call is atomic, as on a local file system. */
+/** The directory of one key, in memory: every call is atomic, as on a local file system. */
 export interface Directory {
   files: readonly File[]
-  /** The highest epoch that was ever there. */
+  /** The highest epoch that ever existed. */
   top: number
 }
 
@@ -15,7 +15,7 @@ export type Answer = { value: unknown } | { error: string }
 export interface Effect {
   answer: Answer
   after: Directory
-  /** A new epoch, higher than any before: it is the truth now. */
+  /** Whether the call created an epoch above all earlier ones, which makes it the current one. */
   onTop: boolean
 }
 
@@ -63,14 +63,14 @@ export const without = ({ files, top }: Directory, name: string): Directory => (
   top,
 })
 
-/** 0 if it is none. */
+/** The number of an epoch's name; 0 for any other name. */
 export const epochOf = (name: string): number => (/^\d+$/.test(name) ? Number(name) : 0)
 
 /** The highest epoch of a listing. */
 export const topOf = (names: readonly unknown[]): number =>
   Math.max(0, ...names.map((name) => epochOf(String(name))))
 
-/** Gives the answer; the step that comes next, or the result. */
+/** Passes the answer to a generator; returns its next step or its result. */
 export function resume<Step, Result>(
   steps: Steps<Step, Result>,
   answer: Answer,

@@ -3,76 +3,87 @@ import { decideRefresh } from '../../src/lease/rules.ts'
 import { type Clock, describeClock, nowOn, timesFrom } from './explorer-clock.ts'
 import { carryOut, type Directory, type Effect, emptyDirectory } from './explorer-directory.ts'
 import { type Explored, type Found, type Model, Numbered, type Row, search } from './explorer-search.ts'
-import { type Lived, type Moment, type Operation, type Outcome, relive, ttlMs } from './explorer-session.ts'
-import { claimsIn, type Fate, holds, newFences, wrong } from './explorer-verdict.ts'
+import {
+  type HistoryEvent,
+  type Operation,
+  type Outcome,
+  replay,
+  type ReplayedSession,
+  ttlMs,
+} from './explorer-session.ts'
+import { claimsIn, findViolation, holds, newFences, type SessionFacts } from './explorer-verdict.ts'
 
 /**
- * Explores leases: sessions acquire, refresh and release one workspace through the shipped rules, book and file driver, in every order of
- * their steps and with any pause between them. Meanwhile the monotonic clock moves on, past a claim's time, and the wall clock jumps by hours.
+ * Explores leases: sessions acquire, refresh and release one workspace through the shipped rules, claims and
+ * file driver, in every order of their steps and with any pause between them. Meanwhile the monotonic clock
+ * advances beyond the time to live of a claim, and the wall clock jumps by hours.
  */
 export interface LeaseExploration {
-  /** How many operations each session makes: it acquires until it has the lease, then refreshes or releases. */
+  /** How many operations each session makes: acquires until it has the lease, then refreshes or releases. */
   operations: readonly number[]
-  /** How often the monotonic clock moves on. */
+  /** How often the monotonic clock advances. */
   ticks: number
-  /** By how much; by default it takes two ticks to outlast a claim. */
+  /** By how many milliseconds it advances; by default a claim expires after two ticks. */
   tickMs?: number
-  /** How often the wall clock jumps, five hours back or ahead. */
+  /** How often the wall clock jumps, by five hours back or ahead. */
   jumps: number
   /** How many processes may die, each at any point. */
   crashes?: number
   mutation?: LeaseMutation
-  /** Tells all pasts of a session apart: `Memory` says which are taken for one otherwise. */
+  /** Keeps all histories of a session apart, which are merged by `Memory` otherwise. */
   unreduced?: boolean
 }
 
-/** Ways to break it, to see the explorer notice. */
+/** Ways to break leases, each of which the explorer must find. */
 export type LeaseMutation = 'age on the wall clock' | 'a refresh that takes back'
 
 export const exploreLeases = (options: LeaseExploration): Explored => search(leasesModel(options))
 
-interface Session extends Lived, Fate {
-  /** Operations begun. */
+interface Session extends ReplayedSession, SessionFacts {
+  /** How many operations it has begun. */
   begun: number
-  /** Until when it may believe to hold the lease, on the monotonic clock; -1 if it does not. */
+  /** Until when it may assume that it holds the lease, on the monotonic clock; -1 if it does not. */
   holdsUntil: number
   isDead: boolean
 }
 
-/** The columns of a state: the directory, the clocks, the highest fence ever granted, who is dead (one bit each), and each session. */
+/**
+ * The columns of a state: directory, clocks, highest fence ever granted, dead sessions (one bit each),
+ * sessions.
+ */
 const firstSession = 4
 
-/** One way for a session to go on; between operations, there may be two. */
+/** One way for a session to continue; between operations there may be two. */
 interface Choice {
   begin: Operation | undefined
   clock: number
 }
 
-/** What becomes of a session by one more moment. */
-interface Life {
+/** A session after one more event. */
+interface NextSession {
   session: number
   outcome: Outcome | undefined
-  asked: boolean
+  hasObserved: boolean
 }
 
-/** Where a choice leads. */
+/** The result of a choice. */
 interface Edge {
   session: number
   directory: number
   /** The fences that it grants. */
   fences: number[]
   violation: string | undefined
-  /** Does it depend on the time? */
-  asked: boolean
+  /** Whether it depends on the time. */
+  hasObserved: boolean
 }
 
-/** Moves are numbered: the choices of each column, and its death. */
+/** Numbers of moves: the choices of each column, and its death. */
 const columns = 8
 const dies = 1000 * columns
 
 function leasesModel(options: LeaseExploration): Model {
   const { operations, crashes = 0, tickMs = ttlMs * 0.6, mutation, unreduced = false } = options
-  const habits = {
+  const behavior = {
     keptEpochs: 1,
     refresh: mutation === 'a refresh that takes back' ? takeBack : decideRefresh,
   }
@@ -88,7 +99,7 @@ function leasesModel(options: LeaseExploration): Model {
     clockNumber({ mono: 0, offset: 0, ticksLeft: options.ticks, jumpsLeft: options.jumps }),
     0,
     0,
-    ...operations.map((_, index) => sessionNumber(newborn(`ses_${'abc'[index]}`))),
+    ...operations.map((_, index) => sessionNumber(newSession(`ses_${'abc'[index]}`))),
   ]
   const next = new Uint32Array(start.length)
 
@@ -101,54 +112,60 @@ function leasesModel(options: LeaseExploration): Model {
     (times[clock] ??= timesFrom(clocks.valueOf(clock), tickMs).map(clockNumber))
 
   function perform({ id, step }: Session, clock: number, directory: Directory): Effect {
-    if (step === undefined) throw new Error('there is nothing to do')
+    if (step === undefined) throw new Error('the session has no step')
     if (step.call !== 'now') return carryOut(step, directory)
     const name = mutation === 'age on the wall clock' ? id : 'boot'
     return { answer: { value: nowOn(clocks.valueOf(clock), name) }, after: directory, onTop: false }
   }
 
-  const lives = new Map<string, Life>()
-  function liveOn(before: number, fate: Partial<Session>, moment: Moment): Life {
-    const key = `${before} ${JSON.stringify([fate, moment])}`
-    let life = lives.get(key)
-    if (life === undefined) {
-      const { moments, ...session } = { ...sessions.valueOf(before), ...fate }
-      const lived = settled({ ...session, ...relive(session.id, [...moments, moment], habits) })
-      const { outcome, asked } = lived
-      life = { session: sessionNumber({ ...lived, outcome: undefined }), outcome, asked }
-      lives.set(key, life)
+  const nextSessions = new Map<string, NextSession>()
+  function nextSession(before: number, facts: Partial<Session>, event: HistoryEvent): NextSession {
+    const key = `${before} ${JSON.stringify([facts, event])}`
+    let next = nextSessions.get(key)
+    if (next === undefined) {
+      const { history, ...session } = { ...sessions.valueOf(before), ...facts }
+      const replayed = settled({ ...session, ...replay(session.id, [...history, event], behavior) })
+      const { outcome, hasObserved } = replayed
+      next = { session: sessionNumber({ ...replayed, outcome: undefined }), outcome, hasObserved }
+      nextSessions.set(key, next)
     }
-    return life
+    return next
   }
 
-  function begin(before: number, directory: number, operation: Operation, now: Omit<Moment, 'what'>): Edge {
+  function begin(
+    before: number,
+    directory: number,
+    operation: Operation,
+    now: Omit<HistoryEvent, 'what'>,
+  ): Edge {
     const session = sessions.valueOf(before)
     const believes = session.holdsUntil >= 0
-    const fate = {
+    const facts = {
       begun: session.begun + 1,
-      wasRobbed: believes && !holds(session.id, truthOf(directory)),
+      hadLostLease: believes && !holds(session.id, truthOf(directory)),
       holdsUntil: operation === 'release' ? -1 : session.holdsUntil,
     }
-    const { session: after } = liveOn(before, fate, { ...now, what: { begin: operation } })
-    return { session: after, directory, fences: [], violation: undefined, asked: true }
+    const { session: after } = nextSession(before, facts, { ...now, what: { begin: operation } })
+    return { session: after, directory, fences: [], violation: undefined, hasObserved: true }
   }
 
-  function goOn(before: number, directory: number, clock: number, now: Omit<Moment, 'what'>): Edge {
+  function goOn(before: number, directory: number, clock: number, now: Omit<HistoryEvent, 'what'>): Edge {
     const session = sessions.valueOf(before)
     const { answer, after, onTop } = perform(session, clock, directories.valueOf(directory))
     const then = directoryNumber(after)
-    const fate = { onTop: session.step?.call === 'symlink' ? onTop : session.onTop }
-    const { session: number, outcome, asked } = liveOn(before, fate, { ...now, what: { answer } })
+    const facts = { onTop: session.step?.call === 'symlink' ? onTop : session.onTop }
+    const { session: number, outcome, hasObserved } = nextSession(before, facts, { ...now, what: { answer } })
     return {
       session: number,
       directory: then,
       fences: onTop ? newFences(truthOf(directory), truthOf(then)) : [],
-      violation: outcome && wrong({ ...session, ...fate }, outcome, truthOf(then), now.dead),
-      asked,
+      violation: outcome && findViolation({ ...session, ...facts }, outcome, truthOf(then), now.dead),
+      hasObserved,
     }
   }
 
-  // Where a choice leads depends on the session, the directory, the clocks and who is dead: it is found out once for all of these.
+  // A choice depends on the session, the directory, the clocks and the dead sessions: each case is computed
+  // once.
   const edges: Map<string, Edge>[] = []
   function edgeOf(state: Row, column: number, choice: Choice): Edge {
     const [directory = 0, , , deadBits = 0] = state
@@ -171,7 +188,7 @@ function leasesModel(options: LeaseExploration): Model {
     const clock = state[1] ?? 0
     const session = sessions.valueOf(state[column] ?? 0)
     return beginnings(session, operations[column - firstSession]).flatMap((begin) => {
-      const looks = session.step?.call === 'now' || edgeOf(state, column, { begin, clock }).asked
+      const looks = session.step?.call === 'now' || edgeOf(state, column, { begin, clock }).hasObserved
       return (looks ? timesAfter(clock) : [clock]).map((clock) => ({ begin, clock }))
     })
   }
@@ -193,7 +210,7 @@ function leasesModel(options: LeaseExploration): Model {
       if (deadIn(deadBits).length === crashes) continue
       next.set(state)
       next[3] = deadBits | (1 << (column - firstSession))
-      next[column] = sessionNumber({ ...newborn(id), isDead: true })
+      next[column] = sessionNumber({ ...newSession(id), isDead: true })
       found(next, dies + column)
     }
   }
@@ -207,7 +224,7 @@ function leasesModel(options: LeaseExploration): Model {
     const holders = ids.filter(
       (_, index) => sessions.valueOf(state[firstSession + index] ?? 0).holdsUntil >= mono,
     )
-    return holders.length > 1 ? `${holders.join(' and ')} hold the lease, both` : undefined
+    return holders.length > 1 ? `${holders.join(' and ')} both hold the lease` : undefined
   }
 
   function describe(state: Row, move: number): string {
@@ -234,7 +251,7 @@ function leasesModel(options: LeaseExploration): Model {
   return { start, moves, describe, classOf: unreduced ? classOf : undefined }
 }
 
-/** Takes whatever claim is there for its own. */
+/** A broken refresh: it takes any claim for the session's own. */
 const takeBack: typeof decideRefresh = (claims, request, observation) => {
   const own = { session_id: request.sessionId, first_fence: request.firstFence ?? 0 }
   return decideRefresh(
@@ -244,34 +261,43 @@ const takeBack: typeof decideRefresh = (claims, request, observation) => {
   )
 }
 
-const newborn = (id: string): Session => ({
+const newSession = (id: string): Session => ({
   id,
-  moments: [],
+  history: [],
   begun: 0,
   holdsUntil: -1,
-  wasRobbed: false,
+  hadLostLease: false,
   onTop: false,
   isDead: false,
   step: undefined,
   outcome: undefined,
-  asked: false,
+  hasObserved: false,
   memory: '',
 })
 
 function keyOf(session: Session, reduced: boolean): string {
-  const { id, moments, begun, holdsUntil, wasRobbed, onTop, isDead, step, memory } = session
-  return JSON.stringify([id, begun, holdsUntil, wasRobbed, onTop, isDead, step, reduced ? memory : moments])
+  const { id, history, begun, holdsUntil, hadLostLease, onTop, isDead, step, memory } = session
+  return JSON.stringify([
+    id,
+    begun,
+    holdsUntil,
+    hadLostLease,
+    onTop,
+    isDead,
+    step,
+    reduced ? memory : history,
+  ])
 }
 
-/** At the end of an operation, what it was told is what it believes. */
+/** At the end of an operation, the session believes the answer. */
 function settled(session: Session): Session {
   if (session.outcome === undefined) return session
   const { granted, refreshed, now } = session.outcome
   const holdsUntil = granted === undefined && refreshed === undefined ? -1 : now.mono + ttlMs
-  return { ...session, holdsUntil, wasRobbed: false, onTop: false }
+  return { ...session, holdsUntil, hadLostLease: false, onTop: false }
 }
 
-/** Undefined: it is in the middle of one. */
+/** The operations that a session can begin; undefined while one is under way. */
 function beginnings({ step, begun, holdsUntil }: Session, operations = 0): (Operation | undefined)[] {
   if (step !== undefined) return [undefined]
   if (begun === operations) return []

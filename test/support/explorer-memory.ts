@@ -5,46 +5,48 @@ import { systemClock } from '../../src/base/process/clock.ts'
 import { type Answer, nameOf, topOf } from './explorer-directory.ts'
 
 /**
- * What a process of the explorer can remember, seen from outside: the page that its book knows, the attachments that its register knows, and what its
- * operation has been told since it last read or lost a swap. Two pasts that leave the same behind are one: what comes next is the same.
+ * All that a process of the explorer can remember, observed from outside: the record that it knows, the
+ * attachments that its register knows, and the answers in its operation since it last read or lost a swap.
+ * Two histories that leave the same memory are merged, as the process continues the same way after both.
  *
- * Whether something is missing here shows where the states of an exploration that tells all pasts apart fall into another number of classes. It shows
- * only within the bounds of that, so think of what a process keeps, too.
+ * An unreduced exploration, which merges nothing, shows whether something is missing here: its states then
+ * fall into another number of classes. It shows only what happens within its bounds, so check what a process
+ * keeps, too.
  */
 export class Memory {
-  #page: unknown[] = []
-  /** What its last text said below the first line and the attachments it has written. */
+  #known: unknown[] = []
+  /** The rest of its last text after the first line, and the attachments that it has written. */
   #rest = ''
   #attached: string[] = []
   #operation = ''
   #hasLost = false
-  /** The text that it is about to swap in. */
+  /** The text that it is swapping in. */
   #swapping = ''
   #since: unknown[] = []
 
-  /** As text. */
+  /** As a string. */
   get all(): string {
     const attachments = [this.#rest, this.#attached]
     const operation = [this.#operation, this.#hasLost, this.#swapping, this.#since]
-    return JSON.stringify([this.#page, attachments, operation])
+    return JSON.stringify([this.#known, attachments, operation])
   }
 
-  begins(operation: string): void {
+  beginOperation(operation: string): void {
     this.#operation = operation
     this.#hasLost = false
     this.#swapping = ''
     this.#since = []
   }
 
-  hears(step: FileStep, answer: Answer): void {
+  addAnswer(step: FileStep, answer: Answer): void {
     if (step.call === 'write') this.#attached.push(nameOf(step.path))
-    // Nobody looks at what an unlink came to, and a read only for the top of a listing.
+    // The driver ignores the answer to an unlink, and a read uses only the highest epoch of a listing.
     if (step.call === 'unlink') return
     const isRead = step.call === 'list' && this.#swapping === '' && 'value' in answer
     this.#since.push(isRead ? topOf(answer.value as string[]) : answer)
   }
 
-  over({ read, swap, ...others }: Register<FileStep>): Register<FileStep> {
+  wrap({ read, swap, ...others }: Register<FileStep>): Register<FileStep> {
     const has = (held: RegisterEntry): RegisterEntry => this.#has(held)
     const begins = (text: string): void => this.#swaps(text)
     const ends = (epoch: number | undefined, text: string): void => this.#swapped(epoch, text)
@@ -63,8 +65,8 @@ export class Memory {
   }
 
   #has(held: RegisterEntry): RegisterEntry {
-    const [epoch, text] = this.#page
-    if (epoch !== held.epoch || text !== held.text) this.#page = [held.epoch, held.text]
+    const [epoch, text] = this.#known
+    if (epoch !== held.epoch || text !== held.text) this.#known = [held.epoch, held.text]
     this.#since = ['read']
     return held
   }
@@ -79,6 +81,6 @@ export class Memory {
     this.#since = []
     this.#swapping = ''
     if (epoch === undefined) this.#hasLost = true
-    else this.#page = [epoch, text, systemClock.mono()]
+    else this.#known = [epoch, text, systemClock.mono()]
   }
 }

@@ -1,24 +1,25 @@
-/** How many writers do how much, and what may happen meanwhile. */
+/** The bounds of an exploration, and what may happen during it. */
 export interface Exploration {
   writers: number
   swaps: number
-  /** Epochs the driver's own compaction leaves: 1 makes it compact at every swap. */
+  /** How many epochs the driver's own compaction keeps; with 1 it compacts at every swap. */
   keptEpochs: number
-  /** May an old epoch vanish at any moment, whoever is where? It stands for any number of slow drivers, each at its own compaction. */
+  /** Whether an old epoch may vanish at any moment, as if slow drivers compacted at any time. */
   compactAnytime?: boolean
   /** How many writers may die, each at any point. */
   crashes?: number
-  /** Does a read say what the writer's last operation has shown? */
+  /** Whether a read passes the result of the writer's last operation as `known`. */
   remembers?: boolean
   mutation?: Mutation
   /**
-   * Keeps states apart that are taken for one otherwise: those that differ only in which writer is where (they are alike, and the driver
-   * does not look into the texts that name them), and what `keyOf` leaves out.
+   * Keeps states apart that are merged otherwise: those that differ only in which writer is where (writers
+   * are alike, and the driver ignores the content of the texts that name them), or in what `keyOf` leaves
+   * out.
    */
   unreduced?: boolean
 }
 
-/** Ways to break the protocol from outside, to see the explorer notice. */
+/** Ways to break the protocol from outside, each of which the explorer must find. */
 export type Mutation =
   | 'no listing after the create'
   | 'no listing after the read'

@@ -1,12 +1,12 @@
 /**
- * What can be explored: a state is a row of small numbers, always as many, and the model knows what may come next.
+ * A model to explore: a state is a row of small numbers of fixed length, and the model knows its successors.
  */
 export interface Model {
   start: readonly number[]
-  /** Hands each next state to `found`, with a number that names the move. The row may be used again after the call. */
+  /** Passes each successor to `found`, with the number of the move. The row may be reused after the call. */
   moves(state: Row, found: Found): void
   describe(state: Row, move: number): string
-  /** What would be left of this state in a model that leaves out what makes no difference: to see whether it makes none. */
+  /** The state of the reduced model that this state is merged into, to check the reduction. */
   classOf?: (state: Row) => Row
 }
 
@@ -16,12 +16,12 @@ export type Found = (next: Row, move: number, violation?: string) => void
 export interface Explored {
   states: number
   classes?: number
-  /** The first thing that must never happen, with the steps that led to it. */
+  /** The first violation found, and the steps that led to it. */
   violation?: string
   trace?: string[]
 }
 
-/** Visits every state once, the nearest first: what it finds wrong, it finds in the fewest steps. */
+/** Visits every state once, the nearest first, so that a violation is found with the fewest steps. */
 export function search(model: Model): Explored {
   const { start, classOf } = model
   const states = new States(start.length)
@@ -44,7 +44,7 @@ export function search(model: Model): Explored {
   return count()
 }
 
-/** Only who came from whom is kept: the moves are found again. */
+/** States store only their predecessor: the moves between them are computed again. */
 function traceTo(model: Model, states: States, index: number): string[] {
   const trace: string[] = []
   const width = model.start.length
@@ -62,13 +62,13 @@ function traceTo(model: Model, states: States, index: number): string[] {
   return trace
 }
 
-/** A set of rows that remembers their order and where each came from: whole rows, no hashes in their place, in 30 bytes or so. */
+/** An ordered set of rows with their predecessors: whole rows, not hashes, of about 30 bytes each. */
 class States {
   count = 0
   readonly #width: number
   #cells: Row
   #parents = new Uint32Array(1024)
-  /** Where a row may be found by its hash: its index + 1, 0 if free. At most half of them are used. */
+  /** A hash table of row indexes plus one; 0 is a free slot. At most half of the slots are used. */
   #slots = new Uint32Array(2048)
 
   constructor(width: number) {
@@ -85,7 +85,7 @@ class States {
     return this.#parents[index] ?? 0
   }
 
-  /** Adds it if it is new. */
+  /** Adds the row; false if it is in the set already. */
   add(row: Row, parent: number): boolean {
     const slot = this.#slotOf(row, 0)
     if (this.#slots[slot] !== 0) return false
@@ -99,7 +99,7 @@ class States {
     return true
   }
 
-  /** The slot that has this row, or the free one where it belongs. */
+  /** The slot of this row, or the free slot where it belongs. */
   #slotOf(cells: Row, from: number): number {
     const mask = this.#slots.length - 1
     let slot = hashOf(cells, from, this.#width) & mask
@@ -142,7 +142,7 @@ function hashOf(cells: Row, from: number, width: number): number {
   return (hash ^ (hash >>> 13)) >>> 0
 }
 
-/** Numbers for values: equal keys, equal numbers. */
+/** Numbers values: equal keys get equal numbers. */
 export class Numbered<Value> {
   readonly #numbers = new Map<string, number>()
   readonly #values: Value[] = []

@@ -22,23 +22,26 @@ export const workspace = '/workspace'
 
 export type Operation = 'acquire' | 'refresh' | 'release'
 
-/** What happened to a session's process: it began an operation, or got the answer to its step. */
-export interface Moment {
+/**
+ * One event in the history of a session's process: it begins an operation, or gets the answer to its step.
+ */
+export interface HistoryEvent {
   what: { begin: Operation } | { answer: Answer }
-  /** What it could ask for just then without a step. */
+  /** The monotonic clock, and the dead sessions, which the process can read without a step. */
   mono: number
   dead: readonly string[]
 }
 
-export interface Lived {
-  moments: readonly Moment[]
-  /** What it does next; undefined between operations. */
+/** A session's process after its history. */
+export interface ReplayedSession {
+  history: readonly HistoryEvent[]
+  /** Its next step; undefined between operations. */
   step: FileStep | undefined
-  /** What an operation has just come to. */
+  /** The result of the operation that has just ended. */
   outcome: Outcome | undefined
-  /** Did it ask, at its last moment, what time it is or who is alive? */
-  asked: boolean
-  /** All that can make a difference to what it does from now on. */
+  /** Whether it looked at the clock or at a process's liveness in the last event. */
+  hasObserved: boolean
+  /** All that its further steps depend on. */
   memory: string
 }
 
@@ -50,81 +53,86 @@ export interface Outcome {
   refreshed?: Claim
 }
 
-export interface Habits {
+/** How the processes of an exploration behave. */
+export interface SessionBehavior {
   keptEpochs: number
   refresh: typeof decideRefresh
 }
 
 /**
- * Runs a session's process through its moments, each time from its birth: a generator cannot be copied, and its book and register remember
- * what they have seen.
+ * Runs a session's process through its whole history: a generator cannot be copied, and the claims and the
+ * register have caches.
  */
-export function relive(session: string, moments: readonly Moment[], habits: Habits): Lived {
-  const process = new Process(session, habits)
+export function replay(
+  session: string,
+  history: readonly HistoryEvent[],
+  behavior: SessionBehavior,
+): ReplayedSession {
+  const process = new Process(session, behavior)
   const { mono } = systemClock
   try {
-    for (const moment of moments) process.live(moment)
+    for (const event of history) process.receive(event)
   } finally {
     systemClock.mono = mono
   }
-  const { step, outcome, asked, firstFence, memory } = process
-  return { moments, step, outcome, asked, memory: `${firstFence} ${memory.all}` }
+  const { step, outcome, hasObserved, firstFence, memory } = process
+  return { history, step, outcome, hasObserved, memory: `${firstFence} ${memory.all}` }
 }
 
 class Process {
   step: FileStep | undefined
   outcome: Outcome | undefined
-  asked = false
-  /** Which lease it has, if it has one. */
+  hasObserved = false
+  /** The first fence of its lease, if it has one. */
   firstFence: number | undefined
   readonly memory = new Memory()
-  readonly #habits: Habits
+  readonly #behavior: SessionBehavior
   readonly #request: AcquireRequest
   readonly #aliases: Aliases
   readonly #claims: StoredClaims
   #dead: readonly string[] = []
   #steps: Steps<unknown, Outcome> | undefined
 
-  constructor(session: string, habits: Habits) {
+  constructor(session: string, behavior: SessionBehavior) {
     const holder = { ...thisMachine(), pid: pidOf(session), started: 1 }
-    this.#habits = habits
+    this.#behavior = behavior
     this.#request = { sessionId: session, holder, paths: ['**'], mode: 'exclusive', ttlMs }
     this.#aliases = new Aliases(session, workspace)
-    const register = this.#aliases.over(this.memory.over(fileRegister('/locks', habits.keptEpochs)))
+    const register = this.#aliases.wrap(this.memory.wrap(fileRegister('/locks', behavior.keptEpochs)))
     this.#claims = new StoredClaims(register, { key: 'key', name: workspace }, ({ pid }) => {
-      this.asked = true
+      this.hasObserved = true
       return this.#dead.some((each) => pidOf(each) === pid) ? 'dead' : 'alive'
     })
   }
 
-  live({ what, mono, dead }: Moment): void {
-    this.asked = false
+  receive({ what, mono, dead }: HistoryEvent): void {
+    this.hasObserved = false
     this.#dead = dead
     systemClock.mono = () => {
-      this.asked = true
+      this.hasObserved = true
       return mono
     }
-    const at = 'begin' in what ? this.#begin(what.begin) : this.#hear(what.answer)
-    this.step = at.done ? undefined : this.#aliases.said(at.value as FileStep)
+    const at = 'begin' in what ? this.#begin(what.begin) : this.#answer(what.answer)
+    this.step = at.done ? undefined : this.#aliases.outgoing(at.value as FileStep)
     this.outcome = at.done ? at.value : undefined
     if (this.outcome === undefined) return
-    this.memory.begins('')
+    this.memory.beginOperation('')
     this.firstFence = (this.outcome.granted?.claim ?? this.outcome.refreshed)?.first_fence
   }
 
   #begin(operation: Operation): IteratorResult<unknown, Outcome> {
-    this.memory.begins(operation)
+    this.memory.beginOperation(operation)
     this.#steps = this.#operation(operation)
     return this.#steps.next()
   }
 
-  #hear(answer: Answer): IteratorResult<unknown, Outcome> {
-    if (this.#steps === undefined || this.step === undefined) throw new Error('an answer to nothing')
-    this.memory.hears(this.step, answer)
-    return resume(this.#steps, this.#aliases.heard(answer))
+  #answer(answer: Answer): IteratorResult<unknown, Outcome> {
+    if (this.#steps === undefined || this.step === undefined) throw new Error('an answer without a step')
+    this.memory.addAnswer(this.step, answer)
+    return resume(this.#steps, this.#aliases.incoming(answer))
   }
 
-  /** As `Lease` does it. */
+  /** Runs an operation as `Lease` does. */
   *#operation(operation: Operation): Steps<unknown, Outcome> {
     const { sessionId, holder } = this.#request
     const request = { sessionId, firstFence: this.firstFence }
@@ -138,7 +146,7 @@ class Process {
       }
       case 'refresh': {
         const { answer, observation } = yield* this.#claims.change((claims, observation) =>
-          this.#habits.refresh(claims, request, observation),
+          this.#behavior.refresh(claims, request, observation),
         )
         return { operation, now: observation.now, refreshed: answer.claim }
       }

@@ -4,16 +4,16 @@ import { parseClaimsRecord } from '../../src/lease/claim-record.ts'
 import type { Directory } from './explorer-directory.ts'
 import { type Outcome, ttlMs, workspace } from './explorer-session.ts'
 
-/** What a session of the explorer should know about itself, and does not. */
-export interface Fate {
+/** Facts about a session that the explorer knows and the session itself may not. */
+export interface SessionFacts {
   id: string
-  /** Had it been robbed already when its operation began? */
-  wasRobbed: boolean
-  /** Was the last epoch that it created on top? */
+  /** Whether another session had taken its lease when its operation began. */
+  hadLostLease: boolean
+  /** Whether the last epoch that it created was on top at that moment. */
   onTop: boolean
 }
 
-/** The truth: what the newest epoch says. */
+/** The claims of the newest epoch. */
 export function claimsIn({ files, top }: Directory): Claim[] {
   const textOf = (name: string): string => files.find((file) => file[0] === name)?.[1] ?? ''
   const target = textOf(String(top))
@@ -28,20 +28,20 @@ export const holds = (id: string, truth: readonly Claim[]): boolean =>
 export const newFences = (before: readonly Claim[], after: readonly Claim[]): number[] =>
   after.map(({ fence }) => fence).filter((fence) => before.every((claim) => claim.fence !== fence))
 
-/** What no session may ever be told. `truth`: at the end of its operation. */
-export function wrong(
-  { id, wasRobbed, onTop }: Fate,
+/** Finds a wrong answer to a session. `truth`: the claims at the end of its operation. */
+export function findViolation(
+  { id, hadLostLease, onTop }: SessionFacts,
   { operation, granted, refusedBy, refreshed, now }: Outcome,
   truth: readonly Claim[],
   dead: readonly string[],
 ): string | undefined {
   const isStale = ({ mono, session_id }: Claim): boolean =>
     now.mono - mono > ttlMs || dead.includes(session_id)
-  const robbed = granted?.tookOver.find((claim) => !isStale(claim))
-  if (robbed !== undefined) return `${id} took over the fresh claim of ${robbed.session_id}`
-  if (granted !== undefined && !onTop) return `${id} was granted what was never the truth`
-  if (refusedBy !== undefined && isStale(refusedBy)) return `${id} was refused for a claim that is stale`
-  if (refreshed !== undefined && wasRobbed) return `${id} was robbed, and its refresh took the lease back`
+  const stolen = granted?.tookOver.find((claim) => !isStale(claim))
+  if (stolen !== undefined) return `${id} took over the fresh claim of ${stolen.session_id}`
+  if (granted !== undefined && !onTop) return `${id} was granted an epoch that was never current`
+  if (refusedBy !== undefined && isStale(refusedBy)) return `${id} was refused because of a stale claim`
+  if (refreshed !== undefined && hadLostLease) return `${id} had lost its lease, and its refresh took it back`
   const isOver = operation !== 'acquire' && refreshed === undefined
   return isOver && holds(id, truth) ? `the claim of ${id} outlives its ${operation}` : undefined
 }

@@ -14,23 +14,23 @@ import {
 import type { Exploration } from './explorer-options.ts'
 
 /**
- * One who reads and swaps, again and again. Its place in the driver's code is given by the answers that its operation has got so far: the
- * generator is made anew and fed with them.
+ * A writer that reads and swaps repeatedly. The answers to its operation so far give its position in the
+ * driver's code: a new generator is fed with them.
  */
 export interface Writer {
   name: string
-  /** Operations done: even numbers are reads, odd ones swaps. */
+  /** Operations done: even ones are reads, odd ones swaps. */
   done: number
-  /** The epoch the last read returned: what a swap expects. */
+  /** The epoch that the last read returned, which a swap expects. */
   held: number
   answers: readonly Answered[]
-  /** How many of the answers no longer matter, since the driver has begun anew. */
+  /** How many of the answers no longer matter, as the driver has started over. */
   forgotten: number
-  /** The top when a read began, or began anew. */
+  /** The highest epoch when a read began or started over. */
   topAtStart: number
-  /** Was what a swap created on top? */
+  /** Whether the epoch that a swap created was on top. */
   onTop: boolean
-  /** What its last operation has shown, if it remembers that. */
+  /** The result of its last operation, if it remembers that. */
   known: RegisterEntry | undefined
 }
 
@@ -49,21 +49,21 @@ export const idle: Writer = {
 
 export const isSwapping = ({ done }: Writer): boolean => done % 2 === 1
 
-/** Stands before a text that was not on top when it was created: it was never the truth. The driver does not look into texts. */
+/** Marks a text that was not on top when it was created, so was never current. The driver ignores content. */
 const stray = 'stray '
 export const isStray = (text: string | undefined): boolean => text?.startsWith(stray) === true
 
 export interface Advance {
   writer: Writer
   directory: Directory
-  /** What must never happen. */
+  /** A result that must never occur. */
   violation: string | undefined
   step: FileStep
   answer: Answer
   result: unknown
 }
 
-/** One more step of one writer. */
+/** Performs the next step of one writer. */
 export function advance(before: Writer, directory: Directory, options: Exploration): Advance {
   const text = `text${before.name && before.name + before.done}`
   const steps = operation(before, text, options)
@@ -81,7 +81,7 @@ export function advance(before: Writer, directory: Directory, options: Explorati
   at = resume(steps, answer)
   const made = { directory: after, step, answer, result: at.value }
   const broken = compactsTooMuch(step, directory)
-  if (!at.done) return { ...made, writer: beginsAnew(now, at.value) ? forget(now) : now, violation: broken }
+  if (!at.done) return { ...made, writer: startsOver(now, at.value) ? forget(now) : now, violation: broken }
   const held = isSwapping(before) ? wonWith(at.value, text) : (at.value as RegisterEntry)
   const writer = {
     ...idle,
@@ -111,7 +111,7 @@ function perform(step: FileStep, directory: Directory, writer: Writer, options: 
   return isBlind ? { ...effect, answer: { value: false } } : effect
 }
 
-/** A listing that is not made is one that shows what the writer knows already. */
+/** Replaces a listing by what the writer knows already, as if it were not made. */
 function missingListing(writer: Writer, { mutation }: Exploration): unknown {
   if (isSwapping(writer))
     return mutation === 'no listing after the create' ? [String(writer.held + 1)] : undefined
@@ -120,8 +120,8 @@ function missingListing(writer: Writer, { mutation }: Exploration): unknown {
   return missing && listed !== undefined && 'value' in listed ? listed.value : undefined
 }
 
-/** A read that lists for another reason than to confirm what it has just read is a read from the start. */
-const beginsAnew = (writer: Writer, { call }: FileStep): boolean =>
+/** Whether a read starts over: it lists, and not to confirm what it has just read. */
+const startsOver = (writer: Writer, { call }: FileStep): boolean =>
   !isSwapping(writer) && call === 'list' && !confirms(writer)
 
 const confirms = ({ answers }: Writer): boolean => {
@@ -131,7 +131,7 @@ const confirms = ({ answers }: Writer): boolean => {
 
 const forget = (writer: Writer): Writer => ({ ...writer, forgotten: writer.answers.length, topAtStart: 0 })
 
-/** The top stays, and the others go in order: a read may rely on it. */
+/** The highest epoch stays and the others are deleted in order: reads rely on both. */
 function compactsTooMuch(step: FileStep, directory: Directory): string | undefined {
   if (step.call !== 'unlink' || mayVanish(directory, nameOf(step.path))) return undefined
   return `${step.path} was compacted too early`
@@ -140,7 +140,7 @@ function compactsTooMuch(step: FileStep, directory: Directory): string | undefin
 export const mayVanish = ({ files, top }: Directory, name: string): boolean =>
   epochOf(name) < top && files.every(([other, text]) => epochOf(other) >= epochOf(name) || isStray(text))
 
-/** What must be true of a result. */
+/** Checks the result of an operation. */
 function judge(writer: Writer, held: RegisterEntry | undefined): string | undefined {
   if (held === undefined) return undefined
   const { epoch, text } = held
@@ -148,15 +148,16 @@ function judge(writer: Writer, held: RegisterEntry | undefined): string | undefi
     return writer.onTop ? undefined : `a swap was won with epoch ${epoch}, which was not on top`
   if (epoch < writer.topAtStart)
     return `a read returned epoch ${epoch}, but ${writer.topAtStart} was there before it began`
-  return isStray(text) ? `a read returned ${text}, which was never the truth of epoch ${epoch}` : undefined
+  return isStray(text) ? `a read returned ${text}, which was never current as epoch ${epoch}` : undefined
 }
 
 /**
- * All that tells one writer from another, as text. Reduced, it leaves out what makes no difference to what the driver does next:
- * - answers from before it began anew, and what it remembered then: that is where a read that remembers nothing begins;
- * - of a listing in a read, all but the top;
- * - of a listing in a swap, what it has compacted since, and what came of that.
- * That it makes none is seen where the states of an unreduced exploration fall into exactly as many classes as the reduced one has states.
+ * The state of a writer as a string. Reduced, it leaves out what does not affect the driver's further steps:
+ * - answers from before it started over, and the entry it knew: it is where a read without one begins;
+ * - all but the highest epoch of a listing in a read;
+ * - the epochs of a listing in a swap that were compacted since, and the answers to those calls.
+ * An unreduced exploration proves it: its states fall into exactly as many classes as the reduced one has
+ * states.
  */
 export function keyOf(writer: Writer, reduced: boolean): string {
   if (!reduced) return JSON.stringify(writer)

@@ -4,15 +4,16 @@ import { type Explored, type Found, type Model, Numbered, type Row, search } fro
 import { type Advance, advance, idle, isSwapping, keyOf, mayVanish, type Writer } from './explorer-writer.ts'
 
 /**
- * Steps the shipped file driver over a directory in memory, in every possible order: several writers each read and swap a few times, any of
- * them may stop for good at any point, and old epochs may be compacted at any point. Every state is visited once.
+ * Runs the shipped file driver over a directory in memory, in every possible order of steps: several writers
+ * read and swap a few times each, any may die at any point, and old epochs may be compacted at any point.
+ * Every state is visited once.
  */
 export const explore = (options: Exploration): Explored => search(writersModel(options))
 
-/** The columns of a state: the directory, how many may still die, and each writer. */
+/** The columns of a state: the directory, how many writers may still die, and the writers. */
 const firstWriter = 2
 
-/** Moves: a step of the writer in this column, its death, or a compaction. */
+/** Numbers of moves: a step of the writer in that column, its death, or a compaction. */
 const dies = 100
 const compacts = 200
 
@@ -26,10 +27,10 @@ function writersModel(options: Exploration): Model {
     const kept = writer.done === swaps * 2 ? finished(writer) : writer
     return writers.numberOf(keyOf(kept, !unreduced), kept)
   }
-  // It will not need what it remembers. One that is dead does as much.
+  // A finished writer needs no memory; a dead one is equal to it.
   const finished = ({ name }: Writer): Writer => ({ ...idle, name, done: swaps * 2 })
 
-  // What a writer does next depends on itself and the directory alone: it is found out once for each two of them.
+  // The next step of a writer depends only on the writer and the directory: each pair is computed once.
   const advances = new Map<number, { writer: number; directory: number; violation: string | undefined }>()
   const advanced = (writer: number, directory: number) => {
     const key = writer * 2 ** 24 + directory
@@ -95,7 +96,7 @@ function writersModel(options: Exploration): Model {
     const writer = writers.valueOf(state[move % dies] ?? 0)
     const what = isSwapping(writer) ? `swap of ${writer.held}` : 'read'
     const who = `${writer.name || 'a writer'}, ${what} (${writer.done >> 1})`
-    return move >= dies ? `${who}: dies` : `${who}: ${told(advance(writer, directory, options))}`
+    return move >= dies ? `${who}: dies` : `${who}: ${describeStep(advance(writer, directory, options))}`
   }
 
   const classes = new Numbered<string>()
@@ -119,7 +120,7 @@ function writersModel(options: Exploration): Model {
 /** Without the names of writers. */
 const nameless = (key: string): string => key.replaceAll(/text[A-Z]\d+/g, 'text').replaceAll(/"[A-Z]"/g, '""')
 
-/** Every directory that one compaction makes of it. */
+/** All directories that one compaction can leave. */
 function vanishing(directory: Directory, { compactAnytime, mutation }: Exploration): Directory[] {
   if (!compactAnytime) return []
   return directory.files
@@ -132,7 +133,7 @@ function vanishing(directory: Directory, { compactAnytime, mutation }: Explorati
     .map((name) => without(directory, name))
 }
 
-/** There are three or four. */
+/** An insertion sort: there are three or four writers. */
 function sortWriters(row: Row): Row {
   for (let end = firstWriter + 1; end < row.length; end++) {
     for (let at = end; at > firstWriter; at--) {
@@ -145,7 +146,7 @@ function sortWriters(row: Row): Row {
   return row
 }
 
-function told({ step, answer, result }: Advance): string {
+function describeStep({ step, answer, result }: Advance): string {
   const call = 'path' in step ? `${step.call} ${step.path.slice('/locks/key'.length)}` : step.call
   const isResult = typeof result !== 'object' || result === null || !('call' in result)
   return `${call} → ${JSON.stringify(answer)}${isResult ? ` ⇒ ${JSON.stringify(result ?? null)}` : ''}`

@@ -1,28 +1,28 @@
-/** A lock that somebody had, from when to when, on the clock that all processes of a machine share. */
+/** One hold of a lock, in nanoseconds of the monotonic clock that all processes of a machine share. */
 export interface Hold {
   session: string
   fence: number
   enter: bigint
   end: bigint
-  /** Until when the lease lasts, at the least. */
+  /** The earliest moment at which the lease can expire. */
   lasts: bigint
 }
 
-/** The account that one contender gives of itself. */
+/** The log that one contender writes about itself. */
 export interface HoldLog {
   holds: Hold[]
-  /** Of these, those whose end it has not written down. */
+  /** The holds among these whose end is not in the log. */
   unfinished: Hold[]
-  /** Leases that ran out, and whose holder learned it. */
+  /** Leases that expired, and whose holder noticed. */
   lapses: number
-  /** Leases that stood, but whose release answered that there was nothing to release. */
+  /** Leases in force whose release answered that there was nothing to release. */
   unheard: number
-  /** Others that it met while it held the lock. */
+  /** Other holders that it met while it held the lock. */
   doubles: string[]
   faults: string[]
 }
 
-/** Each line has what, session, fence, when, and until when the lease lasts. The last line may be half written. */
+/** A line has: event, session, fence, time, and the time at which the lease expires. The last may be torn. */
 export function readHoldLog(
   text: string,
   { killedAt, slack = 0n }: { killedAt?: bigint; slack?: bigint } = {},
@@ -42,21 +42,20 @@ export function readHoldLog(
       bySession.set(session, entered)
       open.add(entered)
     } else if (hold === undefined) throw new Error(`a hold without an entry: ${line}`)
-    // A refresh that succeeds says that nobody had it in between, even if it had run out.
+    // A successful refresh proves that no other session held it meanwhile, even if it had expired.
     else if (what === 'fresh') hold.lasts = BigInt(until)
     else {
       if (open.delete(hold)) hold.end = earlier(at, hold.lasts)
       if (what === 'unreleased' && at < hold.lasts) log.unheard += 1
       if (what === 'lost') log.lapses += 1
-      if (what === 'lost' && at + slack < hold.lasts)
-        log.faults.push(`${session} was told too early that its lease is lost`)
+      if (what === 'lost' && at + slack < hold.lasts) log.faults.push(`${session} lost its lease too early`)
     }
   }
   for (const hold of open) hold.end = death === undefined ? hold.lasts : earlier(death, hold.lasts)
   return { ...log, holds: [...bySession.values()], unfinished: [...open] }
 }
 
-/** Those who had it at one time. A hold that ends when the next begins does not overlap it. */
+/** Pairs of holds at the same time. A hold that ends when the next begins does not overlap it. */
 export function overlapsOf(holds: readonly Hold[]): string[] {
   const found: string[] = []
   let last: Hold | undefined
@@ -69,13 +68,13 @@ export function overlapsOf(holds: readonly Hold[]): string[] {
   return found
 }
 
-/** Fences grow: each is higher than `before` and than those of all who had it earlier. */
+/** Checks that each fence is higher than `before` and than those of all earlier holds. */
 export function fenceFaults(holds: readonly Hold[], before = 0): { faults: string[]; highest: number } {
   const faults: string[] = []
-  if (new Set(holds.map(({ fence }) => fence)).size < holds.length) faults.push('a fence was given twice')
+  if (new Set(holds.map(({ fence }) => fence)).size < holds.length) faults.push('a fence was granted twice')
   let highest = before
   for (const { session, fence, enter, lasts } of byEntry(holds)) {
-    // Stopped between its grant and the next line of its code: the lease was over before it could say so.
+    // Suspended between its grant and the next line of its code: the lease had expired before it was logged.
     if (enter > lasts) continue
     if (fence <= highest) faults.push(`${session} got fence ${fence} after ${highest}`)
     highest = Math.max(highest, fence)

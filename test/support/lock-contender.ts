@@ -6,10 +6,10 @@ import { isStopped, projectRoot } from './world.ts'
 
 const program = join(projectRoot, 'test/fixtures/lock-contender.mjs')
 
-/** How a contender ends, or is held up, in a round. */
-export interface Fate {
+/** How a contender is killed or stopped in a round. */
+export interface Interruption {
   signal: 'SIGKILL' | 'SIGSTOP'
-  /** By its own hand, this many points of its code after it began to ask or to hold; else from outside, after a while. */
+  /** By itself, `points` steps after it began to ask or to hold; or from outside, after a random time. */
   where: 'asking' | 'holding' | 'outside'
   points: number
 }
@@ -20,7 +20,7 @@ export class Contender {
   killedAt: bigint | undefined
   exited = false
   readonly #child: ChildProcess
-  /** The last round it has finished; -1 before it is ready. */
+  /** The last round that it has finished; -1 before it is ready. */
   #done = -1
   #stderr = ''
   readonly #log: string
@@ -46,7 +46,7 @@ export class Contender {
     this.#child.send(round)
   }
 
-  /** It has finished this round, or was killed. */
+  /** Resolves when it has finished this round or was killed. */
   async finished(round: number): Promise<void> {
     await this.#soon(() => this.exited || this.#done >= round)
     const { signalCode, exitCode } = this.#child
@@ -64,18 +64,18 @@ export class Contender {
     this.#child.kill('SIGSTOP')
   }
 
-  /** Is it stopped? The answer comes when it is, or when it has got through the round without that. */
+  /** Resolves when it is stopped, to true, or when it has finished the round without a stop. */
   async isStoppedIn(round: number): Promise<boolean> {
     const pid = this.#child.pid ?? 0
     await this.#soon(() => this.exited || this.#done === round || isStopped(pid))
     return isStopped(pid)
   }
 
-  goOn(): void {
+  resume(): void {
     this.#child.kill('SIGCONT')
   }
 
-  /** The whole lines that it has written since they were last taken. */
+  /** The complete lines that it has logged since the last call. */
   takeLog(): string {
     const text = readIfThere(this.#log)
     const end = text.lastIndexOf('\n') + 1
@@ -84,7 +84,7 @@ export class Contender {
     return lines
   }
 
-  /** Looks more often than `until` does. */
+  /** Polls more often than `until` does. */
   async #soon(condition: () => boolean): Promise<void> {
     const end = Date.now() + 60_000
     while (!condition()) {

@@ -12,14 +12,15 @@ export interface Plant {
   end?: () => void
 }
 
-/** How to leave each kind of lock as a holder that died would. */
+/** Leaves a lock of each kind as a holder that died would. */
 export const plants: Record<LockKind, (directory: string) => Plant> = {
   lease: (directory) => {
     const register = homeRegister({ STINT_HOME: join(directory, 'home') })
     const workspace = join(directory, 'workspace')
     let planted = 0
     let last: Lease | undefined
-    // It comes a round late, so it finds nothing of its own: a slow writer, whose epoch may be long gone.
+    // Releases a round late, like a slow writer whose epoch was deleted long ago: it finds nothing to
+    // release.
     const end = () => void last?.releaseSync()
     return {
       async plant() {
@@ -27,7 +28,7 @@ export const plants: Record<LockKind, (directory: string) => Plant> = {
         const holder = spawn('sleep', ['600'], { stdio: 'ignore' })
         await once(holder, 'spawn')
         try {
-          // Every earlier holder has let go, is dead or knows that it has lost it: nobody waits for that.
+          // No wait is needed: every earlier holder has released, is dead or has lost the lease.
           last = acquireLeaseSync({ sessionId: `dead-${++planted}`, workspace, register, pid: holder.pid })
         } finally {
           holder.kill('SIGKILL')

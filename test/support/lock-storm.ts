@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fenceFaults, type Hold, overlapsOf, readHoldLog } from './hold-log.ts'
-import { Contender, type Fate } from './lock-contender.ts'
+import { Contender, type Interruption } from './lock-contender.ts'
 import { type LockKind, type Plant, plants } from './lock-plants.ts'
 import { seeded } from './random.ts'
 
@@ -10,11 +10,11 @@ export interface StormOptions {
   lock: LockKind
   processes: number
   rounds: number
-  /** Where the lock lies; by default in memory, as disks are slow and the races the same. */
+  /** The directory of the lock; by default in memory, where the races are the same and the calls faster. */
   under?: string
-  /** The same number draws the same rounds (their timing is the machine's). */
+  /** The same seed draws the same rounds; only their timing differs. */
   seed?: number
-  /** Stop after a round when this says so. */
+  /** Ends the storm after a round if it returns true. */
   enough?: (report: StormReport) => boolean
 }
 
@@ -24,42 +24,43 @@ export interface StormReport {
   rounds: number
   grants: number
   kills: number
-  /** Killed while they held it. */
+  /** How many were killed while they held the lock. */
   killedHolders: number
   stops: number
-  /** Leases that ran out while their holder was stopped, and the holder learned it. */
+  /** Leases that expired while their holder was stopped, and whose holder noticed. */
   lapses: number
-  /** Leases that stood, but whose release answered that there was nothing to release. */
+  /** Leases in force whose release answered that there was nothing to release. */
   unheard: number
   /** Pairs of hold intervals that overlap. */
   overlaps: string[]
-  /** What the sentinel saw. */
+  /** Two holders at once, as the sentinel file shows them. */
   doubles: string[]
   /** Fences that do not increase, and leases that were lost before their time. */
   faults: string[]
 }
 
-/** In memory if the machine can. */
+/** A directory in memory, if the machine has one. */
 export const fastDirectory = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
 
 /**
- * Long-lived processes contend for one lock, round after round: a dead lock is planted, all of them are released at the same moment, and
- * some are killed or stopped meanwhile, by themselves between two file-system calls or from outside at any point. Two independent detectors look for
- * two holders at a time: the intervals that the contenders wrote down, and a sentinel file in the critical section.
+ * Long-lived processes contend for one lock, round after round: a dead lock is planted, all start at the same
+ * moment, and some are killed or stopped, by themselves between two file-system calls or from outside at any
+ * point. Two independent detectors look for two holders at once: the intervals that the contenders log, and a
+ * sentinel file in the critical section.
  */
 export async function lockStorm(options: StormOptions): Promise<StormReport> {
-  await using field = new Field(options)
-  for (let round = 0; round < options.rounds && !options.enough?.(field.report); round++) await field.round()
-  return field.report
+  await using storm = new Storm(options)
+  for (let round = 0; round < options.rounds && !options.enough?.(storm.report); round++) await storm.round()
+  return storm.report
 }
 
 export const summary = (report: StormReport): string =>
   `${report.lock}: ${report.rounds} rounds, ${report.grants} grants, ${report.kills} killed ` +
-  `(${report.killedHolders} as holders), ${report.stops} stopped (${report.lapses} leases ran out), ${report.unheard} releases unheard: ` +
+  `(${report.killedHolders} as holders), ${report.stops} stopped (${report.lapses} leases expired), ${report.unheard} releases unheard: ` +
   `${report.overlaps.length} overlaps, ${report.doubles.length} seen by the sentinel, ` +
   `${report.faults.length} faults (seed ${report.seed})`
 
-class Field implements AsyncDisposable {
+class Storm implements AsyncDisposable {
   readonly report: StormReport
   readonly #options: StormOptions
   readonly #directory: string
@@ -94,12 +95,12 @@ class Field implements AsyncDisposable {
 
   async round(): Promise<void> {
     const number = ++this.report.rounds
-    await this.#everybodyReady()
+    await this.#startContenders()
     await this.#plant.plant()
-    // Every tenth round its leases are short, and stops outlast them.
+    // In every tenth round the leases are short, and stops last longer than they do.
     const lapsing = number % 10 === 0
     const ttlMs = lapsing ? 120 : 600_000
-    const fates = this.#drawFates(lapsing)
+    const interruptions = this.#drawInterruptions(lapsing)
     const plan = {
       number,
       at: String(process.hrtime.bigint() + 3_000_000n),
@@ -110,28 +111,31 @@ class Field implements AsyncDisposable {
       refreshes: lapsing || this.#random() < 0.3 ? 0.2 : 0,
       ttlMs,
     }
-    for (const contender of this.#contenders) contender.begin({ ...plan, fate: fates.get(contender) })
+    for (const contender of this.#contenders)
+      contender.begin({ ...plan, interruption: interruptions.get(contender) })
     await Promise.all([
-      ...[...fates].map(([contender, fate]) => this.#strike(contender, fate, number, lapsing ? ttlMs : 0)),
+      ...[...interruptions].map(([contender, each]) =>
+        this.#interrupt(contender, each, number, lapsing ? ttlMs : 0),
+      ),
       ...this.#contenders.map((contender) => contender.finished(number)),
     ])
     this.#judge()
   }
 
-  /** Only the killed are replaced. */
-  async #everybodyReady(): Promise<void> {
+  /** Replaces the contenders that were killed. */
+  async #startContenders(): Promise<void> {
     this.#contenders = this.#contenders.filter(({ exited }) => !exited)
     while (this.#contenders.length < this.#options.processes) {
-      // Not named after its pid: a long storm sees pids again.
+      // The name is not the pid: a long storm meets reused pids.
       const log = join(this.#directory, 'logs', String(++this.#started))
       this.#contenders.push(new Contender(this.#options.lock, this.#directory, log))
     }
     await Promise.all(this.#contenders.map((contender) => contender.finished(0)))
   }
 
-  /** Most who are to be struck as holders never come to hold it. */
-  #drawFates(lapsing: boolean): Map<Contender, Fate> {
-    const fates = new Map<Contender, Fate>()
+  /** Draws more interruptions of holders, as most contenders never hold the lock in a round. */
+  #drawInterruptions(lapsing: boolean): Map<Contender, Interruption> {
+    const drawnFor = new Map<Contender, Interruption>()
     for (const contender of this.#contenders) {
       const drawn = this.#random()
       const where =
@@ -145,24 +149,29 @@ class Field implements AsyncDisposable {
       if (where === undefined) continue
       const signal = this.#random() < (lapsing ? 0.2 : 0.5) ? 'SIGKILL' : 'SIGSTOP'
       const points = 1 + Math.floor(this.#random() * (where === 'asking' ? 24 : 8))
-      fates.set(contender, { signal, where, points })
+      drawnFor.set(contender, { signal, where, points })
     }
-    return fates
+    return drawnFor
   }
 
-  async #strike(contender: Contender, fate: Fate, number: number, outlastMs: number): Promise<void> {
-    if (fate.where === 'outside') {
+  async #interrupt(
+    contender: Contender,
+    interruption: Interruption,
+    number: number,
+    outlastMs: number,
+  ): Promise<void> {
+    if (interruption.where === 'outside') {
       await pause(this.#random() * 15)
-      if (fate.signal === 'SIGKILL') await contender.kill()
+      if (interruption.signal === 'SIGKILL') await contender.kill()
       else contender.stop()
     }
-    if (fate.signal === 'SIGKILL') return
-    // Where its code was shorter than the point drawn, nothing has happened.
+    if (interruption.signal === 'SIGKILL') return
+    // A contender whose code has fewer points than drawn is not stopped.
     if (await contender.isStoppedIn(number)) {
       this.report.stops++
       await pause(outlastMs * 1.5 + this.#random() * 20)
     }
-    contender.goOn()
+    contender.resume()
   }
 
   /** Rounds do not overlap, so each can be judged by itself. */
@@ -175,7 +184,7 @@ class Field implements AsyncDisposable {
     for (const contender of this.#contenders) {
       const log = readHoldLog(contender.takeLog(), { killedAt: contender.killedAt })
       const [open] = log.unfinished
-      if (open !== undefined && !contender.exited) throw new Error(`${open.session} never left`)
+      if (open !== undefined && !contender.exited) throw new Error(`${open.session} never released`)
       holds.push(...log.holds)
       report.killedHolders += log.unfinished.length
       report.lapses += log.lapses

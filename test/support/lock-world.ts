@@ -27,7 +27,7 @@ export class LockWorld extends World {
     return this.stint(['lock', ...args, '--json'], { cwd })
   }
 
-  /** As a user whose number, 54321, has no name, in a user namespace where that user owns our files. */
+  /** Runs as user 54321, who has no name, in a user namespace in which that user owns the test's files. */
   lockUnnamed(args: string[], env: NodeJS.ProcessEnv = {}): Promise<Finished> {
     const user = ['--user', '--map-user=54321', '--map-group=54321']
     const stint = [process.execPath, stintBin, 'lock', ...args, '--json']

@@ -76,7 +76,7 @@ test.each(['', 'locks', 'locks/KEY'])(
   },
 )
 
-test('a user without a name and without HOME is told to set STINT_HOME', async () => {
+test('for a user without a name and without HOME, the hint is to set STINT_HOME', async () => {
   await using world = new LockWorld()
   const result = await world.lockUnnamed(['status'], { STINT_HOME: undefined, HOME: undefined })
   expect([result.code, errorOf(result)?.code]).toEqual([4, 'HOME_MISSING'])
