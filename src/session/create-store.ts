@@ -89,7 +89,7 @@ export function createStore(driver: StoreDriver, clock: Clock = systemClock): Dr
       if (driver.fork === undefined) await forkByCopying(driver, id, at, manifestAt)
       else await driver.fork(id, at, manifestAt)
     } catch (error) {
-      // What looks like damage may be a session that was removed while it was read.
+      // The failure may look like damage because the session was removed while it was read.
       const { created_at: since } = (await driver.read(id)).manifest
       if (since === source.manifest.created_at) throw error
       throw new StintError('NOT_FOUND', `session ${id} was removed meanwhile`, { cause: error })

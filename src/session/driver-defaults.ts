@@ -8,7 +8,7 @@ import { emptyState, nothingToReport, takeAudit, takeRecord } from './state.ts'
 import type { Health, Holder, LogHealth } from './store.ts'
 import { noGuard } from './session-secrets.ts'
 
-// What a store does where a driver leaves out an optional member.
+// The defaults of the optional members of a driver.
 
 /** The ids of sessions that begin with `prefix`, with or without `ses_`, sorted. */
 export async function idsOf(driver: StoreDriver, prefix = ''): Promise<string[]> {

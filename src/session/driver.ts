@@ -50,7 +50,7 @@ export interface StoreDriver {
   /** Optional: the ids that begin with `prefix` or `ses_<prefix>`, sorted; by default those in `list`. */
   ids?(prefix: string): Promise<string[]>
   /**
-   * Optional: copies a session up to record `at` (all of it if undefined) into a new one that nobody holds,
+   * Optional: copies a session up to record `at` (all of it if undefined) into a new one that is not held,
    * at once or not at all. By default the store appends copies of the records to a session that it creates.
    */
   fork?(from: string, at: number | undefined, manifestAt: (seq: number) => Manifest): Promise<void>
@@ -76,7 +76,7 @@ export interface WriteGuard {
   check(bytes: Uint8Array): void
 }
 
-/** What can be read of a session, held or not. */
+/** The readable part of a session, held or not. */
 export interface SessionRecords {
   /** The newest manifest. */
   readonly manifest: Manifest
@@ -133,7 +133,7 @@ export interface HeldSession extends SessionRecords {
   beat?(): void | Promise<void>
 }
 
-/** What recovery found when a driver opened a session. A driver may skip recovery for a visitor. */
+/** The result of the recovery when a driver opened a session. A driver may skip recovery for a visitor. */
 export interface Recovery {
   /** The slots, turns and unsettled acts. The session changes this object from here on. */
   state: FoldedState

@@ -26,7 +26,7 @@ import type {
   SnapshotPolicy,
 } from './store.ts'
 
-/** What a session gets from its store. */
+/** The parts of a session that its store provides. */
 export interface SessionContext {
   held: HeldSession
   recovery: Recovery
@@ -264,7 +264,7 @@ export class LiveSession implements Session {
   #takeSpool(): Promise<void> {
     this.#spooling ??= this.#acts
       .listener()
-      .then((listener) => takeSpool(this.#held, this.secrets, listener))
+      .then((listener) => takeInSpool(this.#held, this.secrets, listener))
       .finally(() => (this.#spooling = undefined))
     return this.#spooling
   }
@@ -280,7 +280,7 @@ export class LiveSession implements Session {
 }
 
 /** Takes in what visitors left, without secrets that they did not know. `onAudit` gets the audit lines. */
-export const takeSpool = (
+export const takeInSpool = (
   held: HeldSession,
   secrets: RegisteredSecrets,
   onAudit: (record: AuditRecord) => void,

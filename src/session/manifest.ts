@@ -10,7 +10,7 @@ export interface Manifest {
   /** The store that wrote it, and the only one that may resume it. */
   store: string
   created_at: string
-  /** What happened to the session as a whole, oldest first. */
+  /** The history of the session as a whole, oldest first. */
   revisions: Revision[]
   [more: string]: unknown
 }
@@ -32,12 +32,12 @@ export interface Revision {
   crc?: string
   audit?: AuditCheckpoint
   turns?: number
-  /** What a fork was forked from; what an imported session was called, and in which store. */
+  /** The original of a fork, up to this record; the original of an imported session, and its store. */
   from?: { session_id: string; seq: number; store?: string }
   [more: string]: unknown
 }
 
-/** What the newest revisions say. */
+/** The facts about a session, each from the newest revision that has it. */
 export interface Facts {
   tool?: string
   title?: string

@@ -8,7 +8,7 @@ import type { RegisteredSecrets } from './session-secrets.ts'
 import { type FoldedState, takeAudit } from './state.ts'
 import type { Act, ActOutcome } from './session.ts'
 
-/** What the audit log says about the act with a key. */
+/** The state of the act with a key, from the audit log. */
 type Fate =
   | { state: 'unsettled'; act: string; at: number; action: string }
   | { state: 'done'; result: unknown }
@@ -38,7 +38,7 @@ export class SessionActs {
     this.#secrets = secrets
   }
 
-  /** Performs an act. With a key it is performed once, whoever asks for it in this session. */
+  /** Performs an act. With a key it is performed once in the life of the session. */
   async act<T>(act: Act, perform: () => Promise<T> | T, again: boolean): Promise<T> {
     const { key } = act
     if (key === undefined) return await this.#perform(act, perform)

@@ -29,7 +29,7 @@ export interface Session extends AsyncDisposable {
   /** The last record that is on disk. */
   readonly lastSeq: number
   readonly turns: number
-  /** What recovery found and did. */
+  /** The report of the recovery that opened the session. */
   readonly report: RecoveryReport
   /** Slots of another version that were taken as they are. */
   readonly warnings: readonly string[]

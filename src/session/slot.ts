@@ -7,7 +7,7 @@ export interface SlotOptions<T> {
   /** Its value until it is set for the first time. */
   initial: T
   /**
-   * What to do with a value of another version: pass it to `migrate` (the default if there is one), take it
+   * How to treat a value of another version: pass it to `migrate` (the default if there is one), take it
    * as it is and warn, or refuse it with `SLOT_DRIFT`.
    */
   drift?: 'migrate' | 'warn' | 'reject'

@@ -3,7 +3,7 @@ import { errorCode } from '../base/errors/stint-error.ts'
 import type { StoredRecord } from './driver.ts'
 import type { RecoveryReport } from './store.ts'
 
-/** What the logs of a session add up to. A snapshot is this state at one position of the logs. */
+/** The state that the logs of a session add up to. A snapshot has it at one position of the logs. */
 export interface FoldedState {
   turns: number
   slots: Map<string, StoredSlot>

@@ -66,7 +66,7 @@ export interface VisitOptions {
   secrets?: readonly { ref: SecretRef; value: string }[]
 }
 
-/** What a visitor may do. Everything is on disk when its promise resolves. */
+/** The operations of a visitor. Everything is on disk when its promise resolves. */
 export interface Visit {
   /** False if another process holds the session: that process takes in what the visitor leaves. */
   readonly direct: boolean
@@ -96,7 +96,7 @@ export interface NewEvent {
 }
 
 export interface AppendOptions {
-  /** False: the record may wait up to 50 ms for others. Durable all the same when the promise resolves. */
+  /** False: the record may wait up to 50 ms for others. It is durable when the promise resolves. */
   durable?: boolean
 }
 
@@ -119,7 +119,7 @@ export interface SessionEvent {
 export interface NewAudit {
   /** The kind of act: `shell`, `approve`, … */
   action: string
-  /** What it acts on: a command, a path, … */
+  /** The object of the act: a command, a path, … */
   subject?: string
   /** Identifies the act: an act with a settled key is not performed again. */
   key?: string
@@ -210,7 +210,7 @@ export interface SlotValue {
   value: unknown
 }
 
-/** What a verification found. */
+/** The result of a verification. */
 export interface Health {
   journal: LogHealth
   audit: LogHealth
@@ -230,7 +230,7 @@ export interface LogHealth {
   findings: string[]
 }
 
-/** What recovery found and did when a session was opened. */
+/** The report of a recovery. */
 export interface RecoveryReport {
   /** The last record in the snapshot that recovery began with, and how many records it replayed. */
   snapshot?: number

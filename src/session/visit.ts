@@ -5,7 +5,7 @@ import { durationMs } from '../base/text/duration.ts'
 import { createManifest } from './create-manifest.ts'
 import { hasSpool, holderOf } from './driver-defaults.ts'
 import type { HeldSession, LogEntry, SpoolEntry, StoreDriver } from './driver.ts'
-import { takeSnapshot, takeSpool } from './live-session.ts'
+import { takeInSpool, takeSnapshot } from './live-session.ts'
 import { factsOf } from './manifest.ts'
 import { makeAuditEntry, makeEventEntry } from './make-entry.ts'
 import { assertWrittenBy, checkSessionId } from './session-errors.ts'
@@ -59,7 +59,7 @@ export async function takeInLeftovers(
       const hold = secrets.holdFor('visitor', 'take in what visitors left')
       const held = await driver.open(id, hold, secrets.guard)
       try {
-        await takeSpool(held, secrets, () => {})
+        await takeInSpool(held, secrets, () => {})
       } finally {
         await held.release()
       }
@@ -75,7 +75,7 @@ export async function takeInLeftovers(
 /** A session that only visitors write to is never closed: now and then one of them takes a snapshot. */
 async function takeSpoolAndSnapshot(held: HeldSession, secrets: RegisteredSecrets): Promise<void> {
   const { recovered } = held
-  await takeSpool(held, secrets, (record) => {
+  await takeInSpool(held, secrets, (record) => {
     if (recovered !== undefined) takeAudit(recovered.state, record)
   })
   if (!recovered?.snapshotDue) return

@@ -2,7 +2,7 @@ import type { Disk } from '../../src/base/fs/disk.ts'
 import { readFile } from '../../src/base/fs/disk.ts'
 import type { Recovery, SessionHold } from '../../src/session/driver.ts'
 import type { FilesystemSession } from '../../src/session/files/held-session.ts'
-import { takeSpool } from '../../src/session/live-session.ts'
+import { takeInSpool } from '../../src/session/live-session.ts'
 import { RegisteredSecrets } from '../../src/session/session-secrets.ts'
 import type { SessionLimits } from '../../src/session/files/held-session.ts'
 import { listSpoolFiles } from '../../src/session/files/spool.ts'
@@ -140,7 +140,7 @@ class Check {
 }
 
 async function writeALittle(held: FilesystemSession, disk: Disk, id: string): Promise<void> {
-  if (listSpoolFiles(disk, pathsOf(id)).length > 0) await takeSpool(held, new RegisteredSecrets(), () => {})
+  if (listSpoolFiles(disk, pathsOf(id)).length > 0) await takeInSpool(held, new RegisteredSecrets(), () => {})
   const appended = held.append('journal', { type: 'probe', json: '{"n":"probe"}' })
   const audited = held.append('audit', { type: 'note', json: '{"action":"probe"}' })
   await held.release()

@@ -8,7 +8,7 @@ import { type NamedSession, openNamed } from './which-session.ts'
 
 export const showCommand = defineBareCommand({
   name: 'show',
-  summary: 'One session: what it is, who holds it, its slots, acts without an outcome, and its history.',
+  summary: 'One session: its facts, holder, slots, acts without an outcome, and history.',
   options: storeOption,
   positionals: 'ID',
   examples: [

@@ -57,11 +57,11 @@ export const lockCases: StoreCase[] = [
       const other = await place.open()
       const session = await store.create()
       const slot = session.slot('s', { version: '1', initial: 0 })
-      await session.append({ type: 'mine' })
+      await session.append({ type: 'first' })
       equal((await other.unlock(session.id))?.process.pid, process.pid)
       equal(await other.unlock(session.id), undefined)
       await using again = await other.resume(session.id)
-      await again.append({ type: 'theirs' })
+      await again.append({ type: 'second' })
       await rejects(
         'FENCED',
         session.append({ type: 'late' }),
@@ -76,13 +76,13 @@ export const lockCases: StoreCase[] = [
         session.turn(),
         session.close(),
       )
-      await again.append({ type: 'theirs' })
+      await again.append({ type: 'second' })
       deepEqual(
         (await collect(again.events())).map(({ seq, type }) => [seq, type]),
         [
-          [1, 'mine'],
-          [2, 'theirs'],
-          [3, 'theirs'],
+          [1, 'first'],
+          [2, 'second'],
+          [3, 'second'],
         ],
       )
       const read = await store.inspect(session.id)
