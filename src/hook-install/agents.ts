@@ -14,9 +14,7 @@ export type SettingsAgent = Exclude<Agent, 'opencode'>
 
 export const allAgents = Object.keys(hosts).filter((name): name is Agent => name !== 'git')
 
-/**
- * The reach of an installation: this user everywhere, everyone in this project, or this user in this project.
- */
+/** The reach of an installation: one user everywhere, everyone in a project, or one user in a project. */
 export type InstallScope = 'user' | 'project' | 'local'
 
 export const allScopes: readonly InstallScope[] = ['user', 'project', 'local']

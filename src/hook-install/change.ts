@@ -27,9 +27,7 @@ export function namingFile<Result>(path: string, act: () => Result): Result {
   }
 }
 
-/**
- * Reads and writes a file under a lease, so that two stint processes do not overwrite each other's changes.
- */
+/** Reads and writes a file under a lease: two stint processes must not overwrite each other's changes. */
 export async function exclusively<Result>(path: string, act: () => Result): Promise<Result> {
   const lease = await acquireLease({
     workspace: { path, key: computeWorkspaceHash(path) },

@@ -38,9 +38,7 @@ export function hookProgram(shared: boolean): HookProgram {
 export const ownHook = (): string =>
   join(dirname(realpathSync.native(process.argv[1] ?? '')), 'stint-hook.cjs')
 
-/**
- * Prefers the link to node on PATH: a package manager names directories by version, and removes them with it.
- */
+/** Prefers the link to node on PATH: the directory behind it may be named by version, and go with it. */
 function stableNode(): string {
   const link = findOnPath('node')
   const temporary = /fnm_multishells|[/\\]node_modules[/\\]/

@@ -27,9 +27,7 @@ export const isUnmodifiedPlugin = (text: string): boolean =>
     text.slice(mark.length),
   )
 
-/**
- * OpenCode loads every file in its plugin directory; this one imports the plugin from stint's installation.
- */
+/** OpenCode loads every file in its plugin directory; this one imports the plugin from where stint is. */
 function pluginText(program: readonly string[], choices: HookChoices): string {
   const chosen = Object.fromEntries(Object.entries(choices).filter(([, value]) => value))
   const plugin = pathToFileURL(join(dirname(program.at(-1) ?? ''), 'opencode-plugin.mjs')).href

@@ -39,10 +39,7 @@ export function targetsToInstall(
 
 const defaultScope = (agent: AgentName): InstallScope => (agent === 'git' ? 'project' : 'user')
 
-/**
- * Every possible target of the named agents, or of all agents and git, in one scope or in each; each file
- * once.
- */
+/** Every possible target of the named agents, or of all, in one scope or in each; each file once. */
 export function targetsToInspect(
   agents: readonly AgentName[],
   place: InstallScope | undefined,

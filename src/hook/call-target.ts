@@ -56,9 +56,7 @@ const pathFields = ['file_path', 'notebook_path', 'path', 'filePath', 'absolute_
 /** The fields in which tools take a patch. */
 const patchFields = ['command', 'input', 'patch', 'patchText']
 
-/**
- * The files that an edit names, as it names them: one, or every file of its patch. Empty if it names none.
- */
+/** The files that an edit names: one, or every file of its patch. Empty if it names none. */
 export function touchedPaths({ input }: Pick<Tool, 'input'>): string[] {
   for (const field of pathFields) {
     const value = input[field]

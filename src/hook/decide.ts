@@ -16,9 +16,7 @@ import {
 } from '../lease/index.ts'
 import type { Identity } from '../base/process/liveness.ts'
 
-/**
- * Decides how an event changes the claims of a workspace: pure functions on top of the rules of leases.
- */
+// Decides how an event changes the claims of a workspace: pure functions on top of the rules of leases.
 
 /** The session of an event, and its agent's process. */
 export interface Party {

@@ -56,9 +56,8 @@ export function readEvent(json: Readonly<Record<string, unknown>>, source: Event
 }
 
 /**
- * The host that sent an event. Cursor and Copilot also run the hooks in Claude Code's settings, with events
- * of their own, and do not understand responses for Claude Code. Each host is recognized by a field that only
- * it sends.
+ * The host that sent an event, recognized by a field that only it sends. Cursor and Copilot also run the
+ * hooks in Claude Code's settings, with events of their own, and do not understand its responses.
  */
 export function detectHost(
   json: Readonly<Record<string, unknown>>,
@@ -69,8 +68,7 @@ export function detectHost(
   if (isGemini(json, env)) return 'gemini'
   // Only Codex numbers its turns.
   if ('turn_id' in json) return 'codex'
-  // For an event named as in Claude Code, Copilot sends a time and no transcript; Claude Code does the
-  // opposite.
+  // For an event of Claude Code's name, Copilot sends a time and no transcript; Claude Code the opposite.
   if ('timestamp' in json && !('transcript_path' in json)) return 'copilot'
   return configured
 }

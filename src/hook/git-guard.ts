@@ -47,10 +47,7 @@ export function changesBranch({ hook, state, lines }: GitCall): boolean {
 /** Variables in which agents pass their session to their children. */
 const sessionVariables = ['STINT_SESSION_ID', 'CLAUDE_CODE_SESSION_ID', 'GEMINI_SESSION_ID']
 
-/**
- * True if a variable names the claim's session, or a holder is an ancestor. A person at a terminal has
- * neither.
- */
+/** True if a variable names the claim's session, or a holder is an ancestor of git. */
 function belongsTo(claim: Claim, { env, ancestors }: Pick<GitCaller, 'env' | 'ancestors'>): boolean {
   if (sessionVariables.some((name) => env[name] === claim.session_id)) return true
   return claim.holders.some((holder) =>

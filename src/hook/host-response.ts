@@ -79,9 +79,7 @@ const gemini: RefusalFormat = (reason) => ({
   codeIfUnread: 2,
 })
 
-/**
- * Plain text for a person at a terminal. Exit code 2 means a refusal: no failure on the way has that code.
- */
+/** Plain text for a person at a terminal. Exit code 2 is a refusal: no failure on the way has that code. */
 const git: RefusalFormat = (reason) => ({ stdout: '', stderr: `${reason}\n`, code: 2, codeIfUnread: 2 })
 
 const refusalFormats: Readonly<Record<AgentName, RefusalFormat>> = {

@@ -41,10 +41,7 @@ export interface Host {
    * tool, so the command line must turn such codes into 0 (see `commandLine`).
    */
   readonly onCrash: 'open' | 'closed'
-  /**
-   * Added to an entry of kind `pre`, makes the host block when the hook fails; absent if it has no such
-   * setting.
-   */
+  /** Added to an entry of kind `pre`, makes the host block when the hook fails; absent if it cannot. */
   readonly failClosed?: Readonly<Record<string, string | boolean>>
   /** Tools that change files named in their input. */
   readonly edits: readonly string[]
@@ -98,9 +95,7 @@ const codex: Host = {
   ],
 }
 
-/**
- * Not an agent, but used by every agent's shell. Only the state `prepared` of `reference-transaction` counts.
- */
+/** Not an agent, but every agent's shell uses it. Only `prepared` of `reference-transaction` counts. */
 const git: Host = {
   name: 'git',
   title: 'git',

@@ -6,8 +6,7 @@ import { saveCompiled } from '../base/process/compiled-code.ts'
 /**
  * Starts the hook from a V8 code cache: an agent waits for the hook at every tool call, and compiling takes
  * longer than running it. The cache lies beside the code, where only a user who may change the code may
- * write, and is named after its hash. The first tool call that may write there makes it; without it, the hook
- * works as well.
+ * write, and is named after its hash. The first tool call that may write there makes it.
  */
 declare const BUILDS: Readonly<Record<string, string>>
 

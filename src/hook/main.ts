@@ -22,9 +22,7 @@ process.exitCode = code === codeIfUnread || (delivered && !isNullDevice(1)) ? co
 /** Tells the launcher that the functions compiled by now are those that a tool call needs. */
 export const worthKeeping = event?.kind === 'pre' && event.tool !== undefined
 
-/**
- * Handles one event: arguments, stdin, verdict, response. A fault of stint's becomes a warning in the log.
- */
+/** Handles one event: arguments, stdin, verdict, response. A fault of stint's becomes a logged warning. */
 function runHook(
   args: readonly string[],
   env: NodeJS.ProcessEnv,

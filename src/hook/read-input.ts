@@ -19,10 +19,7 @@ export function readText(): string {
   return joined(chunks, length)
 }
 
-/**
- * Reads a JSON object from stdin, without waiting for its end: not every host closes it. Undefined if it is
- * none.
- */
+/** Reads a JSON object from stdin, without waiting for its end: not every host closes it. */
 export function readObject(): Record<string, unknown> | undefined {
   const chunks: Buffer[] = []
   let length = 0

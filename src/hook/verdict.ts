@@ -19,10 +19,7 @@ export const onFault = (failClosed: boolean, choice: string, fault: string): Ver
       }
     : pass
 
-/**
- * The reason for refusing a tool call, for a model to act on: the holder, since when, doing what, and what to
- * do now.
- */
+/** The reason for refusing a tool call, for a model to act on: the holder, its work, and what to do now. */
 export const callRefusal = (workspace: string, by: Claim, observation: Observation): string =>
   [
     holderText(workspace, by, observation),

@@ -8,8 +8,7 @@ const number = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 
 /**
  * Rewrites every string, key and number in the output of `JSON.stringify`; a number that changes becomes a
- * string. Works on the JSON and not on the value: the JSON is what would be written, and its depth does not
- * matter here.
+ * string. Works on the JSON, since that is what would be written, and at any depth.
  */
 export function rewriteJson(json: string, rewrite: (text: string) => string): string {
   const keys: Set<string>[] = []

@@ -34,10 +34,7 @@ export function startSession(world: HookWorld, session: string, calls: number, h
   ])
 }
 
-/**
- * Runs two sessions at once in one workspace; returns their reports, and the calls in the order they
- * happened.
- */
+/** Runs two sessions at once in one workspace; returns their reports, and the calls in their order. */
 export async function twoSessions(
   world: HookWorld,
   calls: number,

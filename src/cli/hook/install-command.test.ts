@@ -54,9 +54,7 @@ class AgentWorld extends HookUser {
     return handler?.bash ?? handler?.command ?? ''
   }
 
-  /**
-   * Copilot running a hook from Claude Code's settings: it sends that event's name, a time and no transcript.
-   */
+  /** Copilot running a hook of Claude Code: it sends that event's name, a time and no transcript. */
   callByCopilot(line: string): Promise<Finished> {
     const { transcript_path: _, ...event } = hookEvent('claude', 'pre', { cwd: this.project })
     return this.line(line, { ...event, timestamp: '2026-11-01T12:00:00.000Z' })

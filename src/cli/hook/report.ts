@@ -29,10 +29,7 @@ interface Failure {
   error: string
 }
 
-/**
- * Changes the targets one by one: a broken file does not keep the others from changing, and is reported at
- * the end.
- */
+/** Changes the targets one by one: a broken file is reported at the end, after all others have changed. */
 export async function changeEach(
   targets: readonly HookTarget[],
   { dryRun, say }: { dryRun: boolean; say: (text: string) => void },

@@ -7,10 +7,7 @@ export type CodexConfig =
   | {
       /** Hooks are switched off as a whole. */
       off: boolean
-      /**
-       * The state that Codex recorded for the hook before tool calls; an `unknown` one does not run until the
-       * user trusts it.
-       */
+      /** The recorded state of the hook before tool calls; an `unknown` one waits for the user's trust. */
       trust: 'trusted' | 'disabled' | 'unknown'
     }
 

@@ -47,9 +47,8 @@ export function guardText(
 }
 
 /**
- * The command of a git hook. It refuses when stint-hook exits with code 2, and not when stint-hook cannot be
- * started. git runs `reference-transaction` three times for each change; only `prepared` can refuse, so only
- * that starts a process.
+ * The command of a git hook. It refuses if stint-hook exits with 2, and not if stint-hook cannot be started.
+ * git runs `reference-transaction` three times for a change; only `prepared`, which can refuse, starts Node.
  */
 export function gitCheckLine(
   event: HostEvent,
@@ -85,10 +84,7 @@ export function commandIn(guard: string): HookCommand | undefined {
   return line === undefined ? undefined : readCommand(line)
 }
 
-/**
- * True if the guard can be written into it: a script for a POSIX shell, or without a shebang, which git runs
- * with sh.
- */
+/** True if the guard can be written into it: a POSIX shell script, or one that git runs with sh itself. */
 export const isShellScript = (script: string): boolean =>
   !script.includes('\0') &&
   (!script.startsWith('#!') || /^#!\s*\S*(?:\/|\benv (?:-S )?)(?:ba|da|k|z|a)?sh\b/.test(script))

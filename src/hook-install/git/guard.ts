@@ -93,9 +93,7 @@ function planInstall({ directory, place }: GuardTarget, event: HostEvent, option
   }
 }
 
-/**
- * True if removing the guard restores the script. An empty script would be taken for one that stint created.
- */
+/** True if removing the guard restores the script. An empty script would look like one that stint made. */
 const canRestore = (script: string, guard: string): boolean =>
   script !== newScript('') && withoutGuard(withGuard(script, guard)) === script
 

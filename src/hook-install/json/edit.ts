@@ -3,8 +3,7 @@ import { type JsonPath, nodeAt, parseJson } from './parse.ts'
 
 /**
  * Edits of JSON with comments that keep every other byte: comments, order, blanks, line ends. Removing an
- * appended value restores the file to the byte. (`modify` of jsonc-parser does not: it reformats what it
- * touches.)
+ * appended value restores the file. (jsonc-parser's own `modify` does not: it reformats.)
  */
 
 /** Appends a value to the array at `path`, and creates the missing part of the path. */

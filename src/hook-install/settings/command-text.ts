@@ -32,9 +32,7 @@ export function commandText(
   return host.name === 'claude' && place !== 'user' ? `${line}${onlyRefusals}` : line
 }
 
-/**
- * The words after `stint-hook`, in a fixed order: hosts recognize and trust an entry by its exact command.
- */
+/** The words after `stint-hook`, in a fixed order: hosts recognize and trust a command by its text. */
 const hookArguments = (host: Host, event: HostEvent, choices: HookChoices = {}): string[] => [
   host.name,
   ...(host.namesEvent || host.name === 'git' ? [] : ['--event', event.name]),
@@ -45,9 +43,8 @@ const hookArguments = (host: Host, event: HostEvent, choices: HookChoices = {}):
 ]
 
 /**
- * The shell command that runs stint-hook. `program` is how it is started: `['/usr/bin/node',
- * '/…/stint-hook.cjs']`. If the host blocks on other exit codes as well (127: no such command), only exit
- * code 2 passes.
+ * The shell command that runs stint-hook; `program` is `['/usr/bin/node', '/…/stint-hook.cjs']` or the like.
+ * If the host blocks on other exit codes as well (127: no such command), only exit code 2 passes.
  */
 export function commandLine(
   host: Host,
@@ -97,10 +94,7 @@ export function choicesOf({ flags }: HookCommand): HookChoices {
   }
 }
 
-/**
- * Splits plain and single-quoted words, as stint writes them; undefined if a shell would do more with the
- * line.
- */
+/** Splits plain and single-quoted words, as stint writes them; undefined if a shell would do more. */
 function shellWords(line: string): string[] | undefined {
   const word = /(?:[\w@%+=:,./-]|'[^']*'|\\')+/y
   const words: string[] = []

@@ -58,9 +58,8 @@ export function readSettingsFile(path: string): SettingsFile {
 }
 
 /**
- * The path behind all links, the last one included, even if it leads to a file that does not exist yet: the
- * path must be the same before and after the file is created. (`realParentPath` of base does not follow the
- * last link.)
+ * The path behind all links, even behind a last link to a file that does not exist yet: the path must be the
+ * same before and after the file is created. (`realParentPath` of base does not follow the last link.)
  */
 function realTargetPath(path: string): string {
   try {

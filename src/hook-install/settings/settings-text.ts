@@ -10,10 +10,7 @@ export interface SettingsText {
 
 const mark = '\uFEFF'
 
-/**
- * Decodes UTF-8; throws if encoding the text would not restore the bytes. An empty file becomes an empty
- * object.
- */
+/** Decodes UTF-8; throws if encoding would not restore the bytes. An empty file becomes an empty object. */
 export function decode(bytes: Buffer | undefined): SettingsText {
   let text: string
   try {

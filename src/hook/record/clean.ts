@@ -6,10 +6,7 @@ const keptLength = 4000
 const leastMargin = 8000
 /** The largest factor by which an encoding lengthens a secret. */
 const widestForm = 6
-/**
- * Characters kept of all strings together. Their JSON may be six times as long, and is read back as a small
- * file.
- */
+/** Characters kept of all strings together. Their JSON may be six times as long. */
 const keptInAll = 128 << 10
 
 export interface Cleaning {

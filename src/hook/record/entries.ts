@@ -11,10 +11,7 @@ export interface CallRecords {
   event: NewEvent
 }
 
-/**
- * The records of a tool call before it runs (intent or refusal) or after (outcome); undefined for other
- * events.
- */
+/** The records of a call before it runs (intent, refusal) or after (outcome); undefined for other events. */
 export function callRecords(
   event: HookEvent,
   verdict: Verdict,

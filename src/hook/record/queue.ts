@@ -19,10 +19,7 @@ export interface QueuedCall extends CallRecords {
 
 const queueOf = (home: string): string => join(home, 'hook-queue')
 
-/**
- * Makes names ascend in a process that lives on, such as OpenCode, within a millisecond or after the clock is
- * set back.
- */
+/** Makes names ascend in a process that lives on, within a millisecond or after the clock is set back. */
 let lastAt = 0
 
 /** Adds a call to the queue; with `durable`, it is on disk before the tool runs. */
@@ -67,9 +64,7 @@ export interface QueueEntry {
   done: () => void
 }
 
-/**
- * Reads a queued file, for the holder of the queue's lease; removes an invalid one, and returns undefined.
- */
+/** Reads a queued file, for the holder of the queue's lease; removes an invalid one. */
 export function readQueued(home: string, name: string): QueueEntry | undefined {
   const path = join(queueOf(home), name)
   const again = name.endsWith('.taken')

@@ -26,8 +26,7 @@ export function recordCall({ event, verdict, json, agent, env }: RecordRequest):
   const home = stintHome(env)
   if (event.tool !== undefined && event.tool.use !== 'none') {
     const cleaning = cleaningFor(env)
-    // Clean the input first: a call without an id is named by a hash of it, and a hash allows guessing
-    // secrets.
+    // Clean the input first: a call without an id is named by its hash, which allows guessing secrets.
     const tool = { ...event.tool, input: cleaned(event.tool.input, cleaning) }
     const records = callRecords({ ...event, tool }, verdict, json, new Date())
     const session = sessionName(event.sessionId, event.host, agent)

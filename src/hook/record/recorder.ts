@@ -8,15 +8,12 @@ import { noteWarning } from '../hook-log.ts'
 import type { CallRecords } from './entries.ts'
 import { type QueueEntry, queuedFiles, queueIdOf, readQueued, removeAbandonedFiles } from './queue.ts'
 
-/**
- * Writes the queued calls into their sessions, each once, and creates missing sessions. Returns their number.
- */
+/** Writes the queued calls into their sessions, each once, and creates missing ones. Returns the number. */
 export async function drainQueue(env: NodeJS.ProcessEnv = process.env): Promise<number> {
   const home = stintHome(env)
   const tried = new Set<string>()
   let written = 0
-  // A recorder that starts while this one holds the lease exits at once, so check the queue again after
-  // draining it.
+  // A recorder that starts while this one holds the lease exits at once, so check the queue again.
   while (queuedFiles(home).some((name) => !tried.has(queueIdOf(name)))) {
     const lease = await tryLease(env)
     if (lease === undefined) return written
