@@ -39,7 +39,7 @@ export {
 } from './scratch/index.ts'
 export type { SecretRef } from './secrets/index.ts'
 export type { FilesystemOptions } from './session/files/driver.ts'
-export { filesystemStore } from './session/files/store.ts'
+export { filesystemStore } from './session/files/driver.ts'
 export type { Manifest, Revision } from './session/manifest.ts'
 export type { SessionSecrets } from './session/session-secrets.ts'
 export type { Act, ActOutcome, Session } from './session/session.ts'

@@ -4,7 +4,7 @@
  */
 import { nodeDisk } from '../base/fs/disk.ts'
 import { hasEntries } from '../base/fs/exists.ts'
-import { sessionsDirectoryIn } from './files/sessions-directory.ts'
+import { sessionsDirectoryIn } from './files/session-directory.ts'
 import type { SessionSummary } from './store.ts'
 
 export { type AuditRecord, auditRecordOf, type UnsettledAct } from './audit-record.ts'
@@ -28,7 +28,7 @@ export type {
 } from './driver.ts'
 export { isVisible } from './events.ts'
 export { type DiskUse, useKinds } from './files/disk-use.ts'
-export { FilesystemDriver, type FilesystemOptions } from './files/driver.ts'
+export { FilesystemDriver, type FilesystemOptions, filesystemStore } from './files/driver.ts'
 export type { Exported } from './files/archive/export.ts'
 export type { RepairPlan } from './files/repair/repair-plan.ts'
 export type { SessionFiles } from './files/session-files.ts'
@@ -37,7 +37,6 @@ export {
   sweepStagedSessions,
   type SweptStagedSession,
 } from './files/staged-session.ts'
-export { filesystemStore } from './files/store.ts'
 export {
   holderStanding,
   type HolderStanding,

@@ -1,14 +1,12 @@
-import type { Disk } from '../../src/base/fs/disk.ts'
-import { readFile } from '../../src/base/fs/disk.ts'
+import { type Disk, readFile } from '../../src/base/fs/disk.ts'
 import type { Recovery, SessionHold } from '../../src/session/driver.ts'
-import type { FilesystemSession } from '../../src/session/files/held-session.ts'
+import type { FilesystemSession, SessionLimits } from '../../src/session/files/held-session.ts'
 import { takeInSpool } from '../../src/session/live-session.ts'
 import { RegisteredSecrets } from '../../src/session/session-secrets.ts'
-import type { SessionLimits } from '../../src/session/files/held-session.ts'
 import { listSpoolFiles } from '../../src/session/files/spool.ts'
 import type { RecoveryReport } from '../../src/session/store.ts'
 import type { CrashDisk } from './crash-disk.ts'
-import { pathsOf, SimulatedDriver } from './crash-driver.ts'
+import { directoryOf, pathsOf, SimulatedDriver } from './crash-driver.ts'
 import { type Facts, factsOf, sicknessOf } from './crash-facts.ts'
 import type { SimulatedLocks } from './crash-locks.ts'
 import type { Oracle } from './crash-oracle.ts'
@@ -140,7 +138,8 @@ class Check {
 }
 
 async function writeALittle(held: FilesystemSession, disk: Disk, id: string): Promise<void> {
-  if (listSpoolFiles(disk, pathsOf(id)).length > 0) await takeInSpool(held, new RegisteredSecrets(), () => {})
+  if (listSpoolFiles(directoryOf(disk, id)).length > 0)
+    await takeInSpool(held, new RegisteredSecrets(), () => {})
   const appended = held.append('journal', { type: 'probe', json: '{"n":"probe"}' })
   const audited = held.append('audit', { type: 'note', json: '{"action":"probe"}' })
   await held.release()

@@ -1,7 +1,6 @@
 import { join } from 'node:path'
-import { replaceFile } from '../../src/base/fs/atomic-file.ts'
 import type { Clock } from '../../src/base/process/clock.ts'
-import { type Disk, readFile } from '../../src/base/fs/disk.ts'
+import type { Disk } from '../../src/base/fs/disk.ts'
 import { codedError, StintError } from '../../src/base/errors/stint-error.ts'
 import type {
   HeldSession,
@@ -11,22 +10,21 @@ import type {
   StoreDriver,
   WriteGuard,
 } from '../../src/session/driver.ts'
-import { attesting, forkFiles } from '../../src/session/files/fork.ts'
-import type { FilesystemSession, SessionLimits } from '../../src/session/files/held-session.ts'
-import { forkPoint } from '../../src/session/log/log-end.ts'
-import { highestEpoch, logsOf } from '../../src/session/files/logs.ts'
+import { forkFiles } from '../../src/session/files/fork.ts'
 import {
+  defaultLimits,
+  type FilesystemSession,
   type OpenContext,
-  openNewSession,
-  openTakenSession,
-  type TakenHold,
-} from '../../src/session/files/open-session.ts'
-import { sessionPathsIn, type SessionPaths } from '../../src/session/files/paths.ts'
+  type SessionLimits,
+} from '../../src/session/files/held-session.ts'
+import { openNewSession, openTakenSession, type TakenHold } from '../../src/session/files/open-session.ts'
 import { ReadableFiles } from '../../src/session/files/readable-session.ts'
-import { recoverSession, sourcesIn } from '../../src/session/files/recover.ts'
+import { recoverSession } from '../../src/session/files/recover.ts'
+import { SessionDirectory, type SessionPaths } from '../../src/session/files/session-directory.ts'
 import { listSpoolFiles, readSpoolFile, writeSpoolFile } from '../../src/session/files/spool.ts'
-import { formatManifest, publishSession, stageSession } from '../../src/session/files/staged-session.ts'
-import { type Manifest, parseManifest } from '../../src/session/manifest.ts'
+import { StagedSession } from '../../src/session/files/staged-session.ts'
+import { forkPoint } from '../../src/session/log/log-end.ts'
+import type { Manifest } from '../../src/session/manifest.ts'
 import type { Holder, SessionSummary } from '../../src/session/store.ts'
 import { noGuard } from '../../src/session/session-secrets.ts'
 import { CrashDisk } from './crash-disk.ts'
@@ -45,35 +43,37 @@ export function emptyDisk(): CrashDisk {
 let ticks = 0
 const clock: Clock = { now: () => 1_700_000_000_000 + ticks++, mono: () => ticks }
 
-export const pathsOf = (id: string): SessionPaths => sessionPathsIn(join(sessions, id))
+export const directoryOf = (disk: Disk, id: string): SessionDirectory =>
+  new SessionDirectory(disk, join(sessions, id))
 
-/** Its summary would look past the simulated disk, at sizes and locks. */
+export const pathsOf = (id: string): SessionPaths => directoryOf(new CrashDisk(), id).paths
+
+/** A summary would read sizes and locks past the simulated disk. */
 class SimulatedReading extends ReadableFiles {
   override get summary(): SessionSummary {
     throw new Error('not simulated')
   }
 }
 
-/** The sessions of a simulated disk: the filesystem store's own code, but for its lock, and for what it asks the kernel past its disk. */
+/** The driver for plain files on a simulated disk. Locks are simulated, too, because they do not use the disk. */
 export class SimulatedDriver implements StoreDriver {
   readonly id = 'filesystem'
   readonly #disk: Disk
   readonly #locks: SimulatedLocks
-  readonly #sizes: Partial<SessionLimits>
+  readonly #limits: SessionLimits
 
-  constructor(disk: Disk, locks: SimulatedLocks, sizes: Partial<SessionLimits>) {
+  constructor(disk: Disk, locks: SimulatedLocks, limits: Partial<SessionLimits>) {
     this.#disk = disk
     this.#locks = locks
-    this.#sizes = sizes
+    this.#limits = { ...defaultLimits, ...limits }
   }
 
   async create(manifest: Manifest, hold: SessionHold, guard: WriteGuard): Promise<HeldSession> {
     return coded(() => {
-      const paths = pathsOf(manifest.session_id)
-      const staged = stageSession(this.#disk, sessions, manifest)
+      using staged = new StagedSession(this.#disk, sessions, manifest)
       const { lock } = this.#locks.take(manifest.session_id, hold.kind, 0)
-      publishSession(this.#disk, staged, paths, manifest)
-      return openNewSession(this.#context(paths, manifest, hold, guard), lock)
+      const directory = staged.publish(manifest)
+      return openNewSession(this.#context(directory, manifest, hold, guard), lock)
     })
   }
 
@@ -87,22 +87,21 @@ export class SimulatedDriver implements StoreDriver {
     guard = noGuard,
     taken: TakenHold = this.take(id, hold),
   ): FilesystemSession {
-    return openTakenSession(this.#context(pathsOf(id), this.manifestOf(id), hold, guard), taken)
+    return openTakenSession(this.#context(this.#directoryOf(id), this.manifestOf(id), hold, guard), taken)
   }
 
   take(id: string, { kind }: SessionHold): TakenHold {
-    return this.#locks.take(id, kind, highestEpoch(logsOf(this.#disk, pathsOf(id))))
+    return this.#locks.take(id, kind, this.#directoryOf(id).highestEpoch())
   }
 
   manifestOf(id: string): Manifest {
-    const text = readFile(this.#disk, pathsOf(id).manifest)?.toString()
-    const manifest = text === undefined ? undefined : parseManifest(text)
+    const manifest = this.#directoryOf(id).readManifest()
     if (manifest === undefined) throw new StintError('NOT_FOUND', `there is no session ${id}`)
     return manifest
   }
 
   async read(id: string): Promise<ReadableSession> {
-    return new SimulatedReading(this.#disk, pathsOf(id), this.manifestOf(id))
+    return new SimulatedReading({ directory: this.#directoryOf(id), manifest: this.manifestOf(id) })
   }
 
   async list(): Promise<SessionSummary[]> {
@@ -111,28 +110,27 @@ export class SimulatedDriver implements StoreDriver {
 
   async fork(from: string, at: number | undefined, manifestAt: (seq: number) => Manifest): Promise<void> {
     coded(() => {
-      const paths = pathsOf(from)
-      const recovered = recoverSession(sourcesIn(this.#disk, paths, this.manifestOf(from)))
+      const source = this.#directoryOf(from)
+      const recovered = recoverSession(source, this.manifestOf(from))
       const seq = forkPoint(at, recovered.journal.end.seq)
       const manifest = manifestAt(seq)
-      const staged = stageSession(this.#disk, sessions, manifest)
-      const audit = forkFiles(this.#disk, { paths, recovered }, seq, staged)
-      replaceFile(staged.manifest, formatManifest(attesting(manifest, audit)), this.#disk)
-      publishSession(this.#disk, staged, pathsOf(manifest.session_id), manifest)
+      using staged = new StagedSession(this.#disk, sessions)
+      forkFiles(source, recovered, seq, staged.directory, manifest)
+      staged.publish(manifest)
     })
   }
 
   async spool(id: string, entries: readonly SpoolEntry[]): Promise<void> {
-    coded(() => writeSpoolFile(this.#disk, pathsOf(id), entries))
+    coded(() => writeSpoolFile(this.#directoryOf(id), entries))
   }
 
   async spooled(id: string): Promise<SpoolEntry[]> {
-    const paths = pathsOf(id)
-    return listSpoolFiles(this.#disk, paths).flatMap((name) => readSpoolFile(this.#disk, paths, name) ?? [])
+    const directory = this.#directoryOf(id)
+    return listSpoolFiles(directory).flatMap((name) => readSpoolFile(directory, name) ?? [])
   }
 
   async hasSpool(id: string): Promise<boolean> {
-    return listSpoolFiles(this.#disk, pathsOf(id)).length > 0
+    return listSpoolFiles(this.#directoryOf(id)).length > 0
   }
 
   async holder(id: string): Promise<Holder | undefined> {
@@ -147,8 +145,17 @@ export class SimulatedDriver implements StoreDriver {
     throw new Error('not simulated')
   }
 
-  #context(paths: SessionPaths, manifest: Manifest, hold: SessionHold, guard: WriteGuard): OpenContext {
-    return { disk: this.#disk, clock, paths, manifest, hold, guard, limits: this.#sizes }
+  #directoryOf(id: string): SessionDirectory {
+    return directoryOf(this.#disk, id)
+  }
+
+  #context(
+    directory: SessionDirectory,
+    manifest: Manifest,
+    hold: SessionHold,
+    guard: WriteGuard,
+  ): OpenContext {
+    return { directory, manifest, hold, guard, clock, limits: this.#limits }
   }
 }
 

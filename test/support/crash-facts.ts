@@ -1,14 +1,12 @@
 import { auditRecordOf } from '../../src/session/audit-record.ts'
-import { Blobs } from '../../src/session/log/blobs.ts'
 import { readRecords } from '../../src/session/log/read.ts'
 import type { LogRecord } from '../../src/session/log/record.ts'
 import type { Disk } from '../../src/base/fs/disk.ts'
-import { logsOf } from '../../src/session/files/logs.ts'
-import { withBlobData, sourcesIn } from '../../src/session/files/recover.ts'
+import { withBlobData } from '../../src/session/files/recover.ts'
 import { verifySession } from '../../src/session/files/verify.ts'
 import type { Manifest } from '../../src/session/manifest.ts'
 import { emptyState, type FoldedState, slotType, takeAudit, turnType } from '../../src/session/state.ts'
-import { pathsOf } from './crash-driver.ts'
+import { directoryOf } from './crash-driver.ts'
 
 /** What a session's files say, in the words of the workloads: each record is known by a name of its own. */
 export interface Facts {
@@ -21,9 +19,7 @@ export interface Facts {
 }
 
 export function factsOf(disk: Disk, id: string, manifest: Manifest, state: FoldedState): Facts {
-  const paths = pathsOf(id)
-  const logs = logsOf(disk, paths)
-  const blobs = new Blobs(disk, paths.blobs)
+  const { logs, blobs } = directoryOf(disk, id)
   const records = [...readRecords(logs.journal)].map((record) => withBlobData(record, blobs))
   const audit = [...readRecords(logs.audit)].map((record) => auditRecordOf(withBlobData(record, blobs)))
   const replayed = emptyState()
@@ -41,7 +37,7 @@ export function factsOf(disk: Disk, id: string, manifest: Manifest, state: Folde
 
 /** What verification has to say against it. */
 export function sicknessOf(disk: Disk, id: string, manifest: Manifest): string[] {
-  const { ok, ...health } = verifySession(sourcesIn(disk, pathsOf(id), manifest))
+  const { ok, ...health } = verifySession(directoryOf(disk, id), { manifest })
   const findings = [...health.journal.findings, ...health.audit.findings, ...health.blobs]
   return ok ? [] : findings.map((what) => `verify: ${what}`)
 }

@@ -1,6 +1,6 @@
 import type { TakenHold } from '../../src/session/files/open-session.ts'
-import { type SessionLockRecord, lockStanding } from '../../src/session/files/lock-record.ts'
-import type { LogPositions } from '../../src/session/files/logs.ts'
+import { lockStanding, type SessionLockRecord } from '../../src/session/files/session-lock.ts'
+import type { LogPositions } from '../../src/session/log/log-end.ts'
 import { sessionLocked } from '../../src/session/session-errors.ts'
 import { StintError } from '../../src/base/errors/stint-error.ts'
 import type { Holder } from '../../src/session/store.ts'
@@ -32,15 +32,15 @@ export class SimulatedLocks {
     const epoch = Math.max(before?.epoch ?? 0, highestEpoch) + 1
     let ours: SessionLockRecord = { holder: { ...anyone, kind, epoch }, epoch, ends: undefined }
     this.#write(id, ours)
-    const assertOurs = (): void => {
+    const assertOwned = (): void => {
       if (this.look(id) !== ours) throw new StintError('FENCED', `session ${id} was taken over`)
     }
     const release = (ends: LogPositions): void => {
-      assertOurs()
+      assertOwned()
       ours = { holder: undefined, epoch, ends }
       this.#write(id, ours)
     }
-    return { lock: { epoch, assertOurs, beat: assertOurs, release }, standing, before }
+    return { lock: { epoch, assertOwned, beat: assertOwned, release }, standing, before }
   }
 
   /** What may be left of it after a crash: the last record, an earlier one that says it was released, none. */

@@ -4,9 +4,7 @@ import { encodeBody, encodeLine, journalCodec } from '../../src/session/log/code
 import { laterSegment } from '../../src/session/log/log-files.ts'
 import { type Disk, nodeDisk } from '../../src/base/fs/disk.ts'
 import { createStore } from '../../src/session/create-store.ts'
-import { FilesystemDriver } from '../../src/session/files/driver.ts'
-import { filesystemStore } from '../../src/session/files/store.ts'
-
+import { FilesystemDriver, filesystemStore } from '../../src/session/files/driver.ts'
 const segmentBytes = 64 << 20
 const groupSize = 50
 

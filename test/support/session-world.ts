@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { filesystemStore } from '../../src/session/files/store.ts'
+import { filesystemStore } from '../../src/session/files/driver.ts'
 import type { SessionStore } from '../../src/session/store.ts'
 import { type Refusal, SessionHolder } from './session-holder.ts'
 import { type Finished, type Running, World } from './world.ts'

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { filesystemStore } from '../../src/session/files/store.ts'
+import { filesystemStore } from '../../src/session/files/driver.ts'
 import { stormSessions } from '../support/killed-sessions.ts'
 import { World } from '../support/world.ts'
 

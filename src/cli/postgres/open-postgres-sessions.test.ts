@@ -4,7 +4,7 @@ import { PostgresServer } from '../../../test/support/postgres.ts'
 import { PostgresSessions } from '../../../test/support/postgres-sessions.ts'
 import { dataOf, errorOf, jsonLines, SessionWorld } from '../../../test/support/session-world.ts'
 import { stintBin, until } from '../../../test/support/world.ts'
-import { filesystemStore } from '../../session/files/store.ts'
+import { filesystemStore } from '../../session/files/driver.ts'
 
 let server: PostgresServer
 let sessions: PostgresSessions

@@ -12,7 +12,7 @@ import {
   type World,
 } from '../../../test/support/world.ts'
 import { ownIdentity } from '../../base/process/liveness.ts'
-import { filesystemStore } from '../../session/files/store.ts'
+import { filesystemStore } from '../../session/files/driver.ts'
 import type { StatusData } from './gather.ts'
 import { stableFields } from './watch.ts'
 

@@ -19,13 +19,11 @@ import {
   HookWorld,
 } from '../../../test/support/hook-host.ts'
 import { until } from '../../../test/support/world.ts'
-import { filesystemStore } from '../../session/files/store.ts'
+import { filesystemStore } from '../../session/files/driver.ts'
 import { readEvent } from '../event.ts'
-import { marked } from './recorder.ts'
+import { drainQueue, marked } from './recorder.ts'
 import type { CallRecords } from './entries.ts'
 import { recordCall } from './record.ts'
-import { drainQueue } from './recorder.ts'
-
 const choices = { record: true } as const
 const recorderBin = join(dirname(hookBin), 'hook-recorder.cjs')
 

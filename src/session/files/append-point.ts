@@ -6,22 +6,22 @@ import { readFully } from '../../base/fs/disk.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import type { LockStanding } from '../holder.ts'
 
-/** Where a writer goes on, so that nobody who came before can spoil it. */
+/** Chooses where a new writer goes on in a log, so that no earlier writer can spoil its records. */
 export function chooseAppendPoint(
-  place: LogFiles,
+  files: LogFiles,
   from: Position,
   standing: LockStanding,
   epoch: number,
 ): AppendPoint {
-  const last = listSegments(place).at(-1)
-  // It was closed: nobody else has it open. What is added to any but the last segment would not count.
+  const last = listSegments(files).at(-1)
+  // The last writer has closed the segment. Records that are added to any segment but the last would not count.
   if (standing === 'released') return { from, continues: last?.name === from.segment, eager: false }
-  // Its writer is dead, or it never had one.
+  // The last writer is dead, or there was none.
   if (standing !== 'silent' && standing !== 'held') return { from, continues: false, eager: true }
-  // Somebody may still write to its last segment, or cut it: the part that counts becomes a segment of ours.
+  // The last writer may still write to its last segment, or truncate it. Copy the part that counts to a new segment.
   if (last === undefined || from.segment !== last.name || from.seq === 0)
     return { from, continues: false, eager: true }
-  const { disk, directory, log } = place
+  const { disk, directory, log } = files
   const segment = laterSegment(log, last.firstSeq, epoch)
   const file = disk.openToRead(join(directory, last.name))
   try {

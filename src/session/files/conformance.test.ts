@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { World } from '../../../test/support/world.ts'
 import { storeConformance } from '../../testing/store-conformance.ts'
 import type { StorePlace } from '../../testing/conformance-case.ts'
-import { filesystemStore } from './store.ts'
+import { filesystemStore } from './driver.ts'
 
 let world: World
 let places = 0

@@ -6,7 +6,7 @@ import { parseSegmentName } from '../log/log-files.ts'
 export const useKinds = ['journal', 'audit', 'blobs', 'snapshots', 'quarantine', 'other'] as const
 export type UseKind = (typeof useKinds)[number]
 
-/** What one session takes, by kind. */
+/** The bytes that the files of a session take, in all and by kind. */
 export interface DiskUse extends Record<UseKind, number> {
   session_id: string
   bytes: number
@@ -22,9 +22,10 @@ const kindOfDirectory: Readonly<Record<string, UseKind>> = {
 }
 
 /**
- * Adds up the files of a session. A file that a fork shares with its original counts once: for the one that is asked about first; `seen` remembers it.
+ * Adds up the files of a session. A file that a fork shares with its original counts once, for the session that is
+ * measured first; `seen` has the shared files that were counted.
  */
-export function diskUseOf(directory: string, id: string, seen: Set<string>): DiskUse {
+export function measureSession(directory: string, id: string, seen: Set<string>): DiskUse {
   const use: DiskUse = {
     session_id: id,
     bytes: 0,
@@ -55,7 +56,7 @@ export function diskUseOf(directory: string, id: string, seen: Set<string>): Dis
       use[kind ?? (parseSegmentName('journal', entry.name) === undefined ? 'other' : 'journal')] += stat.size
     }
   }
-  // A link leads to what is somebody else's.
+  // A link may lead out of the home.
   if (lstatSync(directory, { throwIfNoEntry: false })?.isDirectory()) walk(directory, undefined)
   return use
 }

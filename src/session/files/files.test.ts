@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { projectRoot, World } from '../../../test/support/world.ts'
 import type { Session } from '../session.ts'
 import type { SessionStore } from '../store.ts'
-import { filesystemStore } from './store.ts'
+import { filesystemStore } from './driver.ts'
 
 let world: World
 let home: string

@@ -1,15 +1,11 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { World } from '../../../test/support/world.ts'
 import { nodeDisk } from '../../base/fs/disk.ts'
 import { createStore } from '../create-store.ts'
 import type { SessionStore } from '../store.ts'
-import { noteDamage } from './damage-marker.ts'
-import { FilesystemDriver } from './driver.ts'
-import { sessionPathsIn } from './paths.ts'
-import { filesystemStore } from './store.ts'
-
+import { FilesystemDriver, filesystemStore } from './driver.ts'
 let world: World
 let store: SessionStore
 beforeEach(() => {
@@ -48,7 +44,7 @@ test('damage that was found before the last snapshot keeps writers and visitors 
   await (await store.resume('old')).close()
   const health = await (await store.inspect('old')).health()
   expect(health).toMatchObject({ ok: false, journal: { state: 'damaged' } })
-  noteDamage(nodeDisk, sessionPathsIn(dirname(path)), 'a record was changed', Date.now())
+  await new FilesystemDriver({ home: join(world.tmp, 'home') }).noteDamage('old', 'a record was changed')
   await expect(store.resume('old')).rejects.toMatchObject({ code: 'JOURNAL_CORRUPT' })
   await expect(store.visit('old', (visit) => visit.append({ type: 'note' }))).rejects.toMatchObject({
     code: 'JOURNAL_CORRUPT',

@@ -1,52 +1,48 @@
 import { basename, join } from 'node:path'
-import type { AuditCheckpoint } from '../log/record.ts'
-import { positionAfter, readBackwards } from '../log/read.ts'
-import { type LogFiles, listSegments } from '../log/log-files.ts'
+import { errorCode } from '../../base/errors/stint-error.ts'
 import { replaceFile } from '../../base/fs/atomic-file.ts'
-import { type Disk, listIfExists, readFully } from '../../base/fs/disk.ts'
-import { logUnreadable } from '../session-errors.ts'
+import { type Disk, listIfExists, readFile, readFully } from '../../base/fs/disk.ts'
+import { listSegments, type LogFiles } from '../log/log-files.ts'
+import { positionAfter, readBackwards } from '../log/read.ts'
+import type { AuditCheckpoint } from '../log/record.ts'
 import type { Manifest } from '../manifest.ts'
-import { linkOrCopy } from './link-or-copy.ts'
-import { logsOf } from './logs.ts'
-import type { SessionPaths } from './paths.ts'
+import { logUnreadable } from '../session-errors.ts'
 import type { RecoveredSession } from './recover.ts'
-import { Snapshots } from './snapshots.ts'
-
-export interface ForkSource {
-  paths: SessionPaths
-  /** Where the logs end, as far as they are whole. */
-  recovered: RecoveredSession
-}
+import { formatManifest, type SessionDirectory } from './session-directory.ts'
 
 /**
- * Gives a staged session what another has up to a record. Files that will not change any more are linked, or copied where that fails; of the
- * segment in which it ends, the part that counts is copied. Safe while the other is written to. Gives where its audit log ends.
+ * Gives a staged session the records of another up to `seq`, and its manifest. Files that no longer change are linked, or
+ * copied where a link cannot be made; of the segment in which the fork ends, the part that counts is copied. The other
+ * session may be written to meanwhile.
  */
 export function forkFiles(
-  disk: Disk,
-  { paths: from, recovered }: ForkSource,
+  source: SessionDirectory,
+  recovered: RecoveredSession,
   seq: number,
-  to: SessionPaths,
-): AuditCheckpoint {
-  const [source, target] = [logsOf(disk, from), logsOf(disk, to)]
-  const last = recovered.journal.end.seq
+  staged: SessionDirectory,
+  manifest: Manifest,
+): void {
+  const { disk } = staged
+  const [from, to] = [source.paths, staged.paths]
   const id = basename(from.root)
-  copyLog(id, source.journal, seq, target.journal)
-  const audited = seq === last ? recovered.audit.end.seq : auditedAt(source.journal, seq)
+  copyLog(id, source.logs.journal, seq, staged.logs.journal)
+  const audited =
+    seq === recovered.journal.end.seq ? recovered.audit.end.seq : auditedAt(source.logs.journal, seq)
   if (audited > 0) {
     disk.makeDirectory(to.audit)
-    copyLog(id, source.audit, audited, target.audit)
+    copyLog(id, source.logs.audit, audited, staged.logs.audit)
   }
   for (const name of ['blobs', 'state'] as const) linkAll(disk, from[name], to[name], () => true)
-  // One that tells of more than the fork has would attest what is not there.
-  const fits = new Set(
-    [...new Snapshots(disk, from).newestFirst()]
+  // A snapshot that covers more than the fork has would attest records that are not there.
+  const fitting = new Set(
+    [...source.snapshots.newestFirst()]
       .filter(({ ends }) => ends.journal.seq <= seq && ends.audit.seq <= audited)
       .map((snapshot) => `${snapshot.seq}.json`),
   )
-  linkAll(disk, from.snapshots, to.snapshots, (name) => fits.has(name))
+  linkAll(disk, from.snapshots, to.snapshots, (name) => fitting.has(name))
   disk.syncDirectory(to.root)
-  return { count: audited, head: positionAfter(target.audit, audited)?.tail ?? '' }
+  const head = positionAfter(staged.logs.audit, audited)?.tail ?? ''
+  replaceFile(to.manifest, formatManifest(attesting(manifest, { count: audited, head })), disk)
 }
 
 /** How far the audit log had come when a record was written. */
@@ -81,13 +77,30 @@ function linkAll(disk: Disk, from: string, to: string, wanted: (name: string) =>
   const names = listIfExists(disk, from).filter((name) => !name.startsWith('.') && wanted(name))
   if (names.length === 0) return
   disk.makeDirectory(to)
-  // A snapshot, and the values it names, may be pruned in this moment: then nothing needs them.
+  // The holder may prune a snapshot and its values now: then the fork does not need them either.
   for (const name of names) linkOrCopy(disk, join(from, name), join(to, name))
   disk.syncDirectory(to)
 }
 
-/** A fork of a repaired session may have an audit log that its journal, which is older, does not know: what it began with counts. */
-export const attesting = (manifest: Manifest, audit: AuditCheckpoint): Manifest => ({
+/**
+ * Gives a file that no longer changes a second name; where no link can be made, writes and syncs a copy. False if the
+ * file is missing.
+ */
+export function linkOrCopy(disk: Disk, from: string, to: string): boolean {
+  try {
+    disk.link(from, to)
+    return true
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return false
+  }
+  const bytes = readFile(disk, from)
+  if (bytes === undefined) return false
+  replaceFile(to, bytes, disk)
+  return true
+}
+
+/** Attests the audit log of a fork: in a fork of a repaired session it may have more lines than the journal attests. */
+const attesting = (manifest: Manifest, audit: AuditCheckpoint): Manifest => ({
   ...manifest,
   revisions: manifest.revisions.map((revision) =>
     revision.kind === 'fork' && audit.count > 0 ? { ...revision, audit } : revision,

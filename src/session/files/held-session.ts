@@ -1,14 +1,6 @@
-import { Blobs } from '../log/blobs.ts'
-import { encodeCheckpoint, encodeEntry, maxInlineBytes } from '../log/codec.ts'
-import { readBackwards, readRecords } from '../log/read.ts'
-import type { BlobName, LogRecord } from '../log/record.ts'
-import { sessionClosed } from '../session-errors.ts'
-import type { AppendPoint, LogName, Position } from '../log/log-end.ts'
-import { defaultSegmentSizes, type SegmentSizes } from '../log/segment-file.ts'
-import { type CommitPolicy, LogWriter } from '../log/writer.ts'
 import { replaceFile } from '../../base/fs/atomic-file.ts'
+import { ensureDirectory } from '../../base/fs/disk.ts'
 import type { Clock } from '../../base/process/clock.ts'
-import { type Disk, ensureDirectory } from '../../base/fs/disk.ts'
 import type {
   HeldSession,
   LogEntry,
@@ -20,17 +12,21 @@ import type {
   StoredReceipt,
   WriteGuard,
 } from '../driver.ts'
+import { encodeCheckpoint, encodeEntry, maxInlineBytes } from '../log/codec.ts'
+import type { AppendPoint, LogEnd, LogName, LogPositions } from '../log/log-end.ts'
+import { readBackwards, readRecords } from '../log/read.ts'
+import type { BlobName, LogRecord } from '../log/record.ts'
+import { defaultSegmentSizes, type SegmentSizes } from '../log/segment-file.ts'
+import { type CommitPolicy, LogWriter } from '../log/writer.ts'
 import { type Manifest, revised, type Revision } from '../manifest.ts'
+import { sessionClosed } from '../session-errors.ts'
 import { visitedRecords } from '../snapshot-policy.ts'
 import type { FoldedState } from '../state.ts'
-import { eachRecord } from './each-record.ts'
+import { readWithData } from './recover.ts'
+import { formatManifest, type SessionDirectory } from './session-directory.ts'
 import { withFileErrors } from './session-file-errors.ts'
-import { type LogPositions, type Logs, logsOf } from './logs.ts'
-import type { SessionPaths } from './paths.ts'
 import type { WriterLock } from './session-lock.ts'
-import { Snapshots } from './snapshots.ts'
-import { formatManifest } from './staged-session.ts'
-import { takeSpool } from './take-spool.ts'
+import { takeSpoolFiles } from './spool.ts'
 
 /** The sizes at which a session changes how it stores things. Tests make them small. */
 export interface SessionLimits extends SegmentSizes {
@@ -42,54 +38,54 @@ export interface SessionLimits extends SegmentSizes {
 
 export const defaultLimits: SessionLimits = {
   ...defaultSegmentSizes,
-  inlineBytes: maxInlineBytes,
   /** Of the audit log: the line that reports a full disk must still fit. */
   spareBytes: 8 << 10,
+  inlineBytes: maxInlineBytes,
   visitedRecords,
 }
 
-export interface HeldOptions {
-  disk: Disk
-  clock: Clock
-  paths: SessionPaths
-  lock: WriterLock
+/** A session that is being opened, and why. */
+export interface OpenContext {
+  directory: SessionDirectory
+  manifest: Manifest
   hold: SessionHold
   guard: WriteGuard
-  manifest: Manifest
-  /** Undefined for a visitor that writes on where the last writer closed the logs. */
+  clock: Clock
+  limits: SessionLimits
+}
+
+/** Where a session goes on. */
+export interface OpenedLogs {
+  /** Undefined for a visitor that appends where the last writer closed the logs. */
   recovered: Recovery | undefined
   journal: AppendPoint
   audit: AppendPoint
-  /** The entries of visitors that are in the logs already, and whose files may still be there: their marks. */
+  /** The marks of the spooled entries that the logs have already, and whose files may still exist. */
   spooled: Set<string>
-  limits: SessionLimits
 }
 
 /** A session in plain files, held for writing. */
 export class FilesystemSession implements HeldSession {
   readonly recovered: Recovery | undefined
-  readonly #options: HeldOptions
+  readonly #context: OpenContext
+  readonly #lock: WriterLock
+  readonly #opened: OpenedLogs
   readonly #policy: CommitPolicy
-  readonly #logs: Logs
-  readonly #blobs: Blobs
-  readonly #snapshots: Snapshots
   readonly #journal: LogWriter
   #audit: LogWriter | undefined
   #manifest: Manifest
-  #released = false
+  #isReleased = false
 
-  constructor(options: HeldOptions) {
-    const { disk, paths, recovered, manifest, audit } = options
-    this.#options = options
-    this.recovered = recovered
-    this.#manifest = manifest
-    this.#logs = logsOf(disk, paths)
-    this.#blobs = new Blobs(disk, paths.blobs)
-    this.#snapshots = new Snapshots(disk, paths)
-    this.#policy = new SessionCommitPolicy(options, () => this.ends().audit)
-    this.#journal = this.#writer('journal')
-    // Also for one who may never need it: on a full disk the line that says so must fit.
-    if (audit.eager || options.hold.kind === 'writer') this.#openAudit()
+  constructor(context: OpenContext, lock: WriterLock, opened: OpenedLogs) {
+    this.#context = context
+    this.#lock = lock
+    this.#opened = opened
+    this.recovered = opened.recovered
+    this.#manifest = context.manifest
+    this.#policy = new SessionCommitPolicy(lock, context.guard, () => this.ends().audit)
+    this.#journal = this.#openWriter('journal')
+    // A writer that never audits anything must still be able to record there that the disk is full.
+    if (opened.audit.eager || context.hold.kind === 'writer') this.#openAudit()
   }
 
   get manifest(): Manifest {
@@ -102,7 +98,7 @@ export class FilesystemSession implements HeldSession {
 
   append(log: LogName, entry: LogEntry, options?: RecordOptions): Promise<StoredReceipt> {
     const { spool } = entry
-    const noted = spool === undefined ? options : this.#remembering(spool, options)
+    const noted = spool === undefined ? options : this.#rememberMark(spool, options)
     return log === 'journal'
       ? this.#journal.append(this.#encode(entry), noted)
       : this.#appendAudit(entry, noted)
@@ -112,9 +108,9 @@ export class FilesystemSession implements HeldSession {
    * Keeps the mark of a spooled entry from the moment the record counts until its file is gone: removing the file may
    * fail, and a snapshot that is taken in between must list the mark.
    */
-  #remembering(mark: string, options?: RecordOptions): RecordOptions {
+  #rememberMark(mark: string, options?: RecordOptions): RecordOptions {
     const applied = (receipt: StoredReceipt): void => {
-      this.#options.spooled.add(mark)
+      this.#opened.spooled.add(mark)
       options?.applied?.(receipt)
     }
     return { ...options, applied }
@@ -141,94 +137,93 @@ export class FilesystemSession implements HeldSession {
 
   async revise(revision: Omit<Revision, 'rev' | 'at'>): Promise<void> {
     this.#assertOpen()
-    const { disk, paths, lock, clock, guard } = this.#options
+    const { directory, clock, guard } = this.#context
     const next = revised(this.#manifest, clock.now(), revision)
-    const text = formatManifest(next)
-    // What the others say is on the disk already: a secret that was registered since must not keep the session from being closed.
+    // Only the new revision: the others are on disk already, and a secret that was registered since must not keep the
+    // session from being closed.
     guard.check(Buffer.from(JSON.stringify(next.revisions.at(-1))))
-    lock.assertOurs()
-    this.#explained('write the manifest', () => replaceFile(paths.manifest, text, disk))
+    this.#lock.assertOwned()
+    const { disk, paths } = directory
+    this.#withErrors('write the manifest', () => replaceFile(paths.manifest, formatManifest(next), disk))
     this.#manifest = next
   }
 
   async snapshot(state: FoldedState, payloadOf: (ext: string) => string): Promise<number> {
     this.#assertOpen()
-    const { lock, clock, guard } = this.#options
+    const { directory, clock, guard } = this.#context
     this.#journal.commit()
-    lock.assertOurs()
-    const checked = (ext: string): string => {
+    this.#lock.assertOwned()
+    const checkedPayload = (ext: string): string => {
       const payload = payloadOf(ext)
       guard.check(Buffer.from(payload))
       return payload
     }
-    this.#explained('write a snapshot', () =>
-      this.#snapshots.write(this.ends(), state, clock.now(), checked, this.#options.spooled),
+    const { spooled } = this.#opened
+    this.#withErrors('write a snapshot', () =>
+      directory.snapshots.write(this.ends(), state, clock.now(), checkedPayload, spooled),
     )
     return this.lastSeq
   }
 
   async takeSpool(take: (entry: SpoolEntry) => Promise<void>): Promise<void> {
-    const { disk, paths, spooled } = this.#options
-    await takeSpool(disk, paths, spooled, take)
+    await takeSpoolFiles(this.#context.directory, this.#opened.spooled, take)
   }
 
   records(log: LogName, range?: RecordRange): AsyncIterable<LogRecord> {
     const to = this.ends()[log].seq
-    return this.#each(() => readRecords(this.#logs[log], { to, ...range }))
+    return this.#read(() => readRecords(this.#context.directory.logs[log], { to, ...range }))
   }
 
   newestFirst(): AsyncIterable<LogRecord> {
-    return this.#each(() => readBackwards(this.#logs.journal, this.lastSeq + 1))
+    return this.#read(() => readBackwards(this.#context.directory.logs.journal, this.lastSeq + 1))
   }
 
-  #each(read: () => Iterable<LogRecord>): AsyncIterable<LogRecord> {
-    return eachRecord(this.#options.paths.root, this.#blobs, read)
+  #read(read: () => Iterable<LogRecord>): AsyncIterable<LogRecord> {
+    return readWithData(this.#context.directory, this.#manifest.session_id, read)
   }
 
   beat(): void {
-    const { lock, clock } = this.#options
-    lock.beat(clock.now())
+    this.#lock.beat(this.#context.clock.now())
   }
 
   async release(): Promise<void> {
-    if (this.#released) return
-    this.#released = true
-    this.#explained('close the session', () => {
+    if (this.#isReleased) return
+    this.#isReleased = true
+    this.#withErrors('close the session', () => {
       let ends: LogPositions | undefined
       try {
         ends = this.#closeLogs()
       } finally {
-        // Also when they cannot be closed: then the next one recovers them.
-        this.#options.lock.release(ends)
+        // Even if closing has failed: then the next holder recovers the logs.
+        this.#lock.release(ends)
       }
     })
   }
 
   #closeLogs(): LogPositions {
-    let audit = this.#options.audit.from
     try {
-      audit = this.#audit?.close() ?? audit
+      this.#audit?.close()
     } finally {
       this.#journal.close()
     }
-    return { journal: this.#journal.position, audit }
+    return this.ends()
   }
 
-  /** The lock still looks like ours after it was given back. */
+  /** A released lock cannot tell: until another process takes it, `assertOwned` still passes. */
   #assertOpen(): void {
-    if (this.#released) throw sessionClosed()
+    if (this.#isReleased) throw sessionClosed()
   }
 
   ends(): LogPositions {
-    return { journal: this.#journal.position, audit: this.#audit?.position ?? this.#options.audit.from }
+    return { journal: this.#journal.position, audit: this.#audit?.position ?? this.#opened.audit.from }
   }
 
   #auditWriter(): LogWriter {
     this.#assertOpen()
-    const { disk, paths } = this.#options
     if (this.#audit !== undefined) return this.#audit
-    this.#explained('make the audit log', () => ensureDirectory(disk, paths.audit))
-    this.#audit = this.#explained('open the audit log', () => this.#writer('audit'))
+    const { disk, paths } = this.#context.directory
+    this.#withErrors('make the audit log', () => ensureDirectory(disk, paths.audit))
+    this.#audit = this.#withErrors('open the audit log', () => this.#openWriter('audit'))
     return this.#audit
   }
 
@@ -236,43 +231,41 @@ export class FilesystemSession implements HeldSession {
     try {
       this.#auditWriter()
     } catch (error) {
-      // Nobody gets a session that could close it.
+      // The caller gets no session that it could close.
       this.#journal.abandon()
       throw error
     }
   }
 
-  #writer(log: LogName): LogWriter {
-    const { clock, lock, hold, limits } = this.#options
-    const { segmentBytes, growBytes, spareBytes } = limits
+  #openWriter(log: LogName): LogWriter {
+    const { directory, hold, clock, limits } = this.#context
     return new LogWriter({
-      files: this.#logs[log],
-      start: this.#options[log],
-      epoch: lock.epoch,
+      files: directory.logs[log],
+      start: this.#opened[log],
+      epoch: this.#lock.epoch,
       clock,
       policy: this.#policy,
       sizes: {
-        segmentBytes,
+        segmentBytes: limits.segmentBytes,
         // A visitor closes the file in a moment, which cuts the filling off again.
-        growBytes: hold.kind === 'visitor' ? 0 : growBytes,
-        spareBytes: log === 'audit' ? spareBytes : 0,
+        growBytes: hold.kind === 'visitor' ? 0 : limits.growBytes,
+        spareBytes: log === 'audit' ? limits.spareBytes : 0,
       },
     })
   }
 
   #encode(entry: LogEntry): string {
-    return encodeEntry(entry, this.#putBlob, this.#options.limits.inlineBytes)
+    return encodeEntry(entry, this.#putBlob, this.#context.limits.inlineBytes)
   }
 
-  readonly #putBlob = (json: string): BlobName => this.#explained('write a blob', () => this.#put(json))
-
-  #put(json: string): BlobName {
-    this.#options.guard.check(Buffer.from(json))
-    return this.#blobs.put(json)
+  readonly #putBlob = (json: string): BlobName => {
+    const { directory, guard } = this.#context
+    guard.check(Buffer.from(json))
+    return this.#withErrors('write a blob', () => directory.blobs.put(json))
   }
 
-  #explained<T>(doing: string, act: () => T): T {
-    return withFileErrors(doing, this.#options.paths.root, act)
+  #withErrors<Result>(doing: string, act: () => Result): Result {
+    return withFileErrors(doing, this.#context.directory.paths.root, act)
   }
 }
 
@@ -280,9 +273,9 @@ export class FilesystemSession implements HeldSession {
 class SessionCommitPolicy implements CommitPolicy {
   readonly #lock: WriterLock
   readonly #guard: WriteGuard
-  readonly #auditEnd: () => Position
+  readonly #auditEnd: () => LogEnd
 
-  constructor({ lock, guard }: HeldOptions, auditEnd: () => Position) {
+  constructor(lock: WriterLock, guard: WriteGuard, auditEnd: () => LogEnd) {
     this.#lock = lock
     this.#guard = guard
     this.#auditEnd = auditEnd
@@ -298,6 +291,6 @@ class SessionCommitPolicy implements CommitPolicy {
   }
 
   assertOwned(): void {
-    this.#lock.assertOurs()
+    this.#lock.assertOwned()
   }
 }

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { stormSessions } from '../../../test/support/killed-sessions.ts'
 import { World } from '../../../test/support/world.ts'
-import { filesystemStore } from './store.ts'
+import { filesystemStore } from './driver.ts'
 
 // `npm run torture` kills 500.
 test('5 writers killed at any moment lose nothing that was acknowledged, and every session resumes', async () => {

@@ -20,10 +20,9 @@ import { thisMachine } from '../../base/process/platform.ts'
 import { ulid } from '../../base/text/id.ts'
 import { verifiedText, withChecksum } from '../log/line-checksum.ts'
 import type { SessionStore, SessionSummary } from '../store.ts'
-import { noteDamage } from './damage-marker.ts'
+import { FilesystemDriver } from './driver.ts'
 import { ListCache, markHold } from './list-cache.ts'
 import { listSessions } from './list-sessions.ts'
-import { sessionPathsIn } from './paths.ts'
 
 let world: SessionWorld
 let sessions: string
@@ -196,7 +195,7 @@ test('a summary that was read while another process annotated the session and di
 test('damage that a reader has noted shows in the next list', async () => {
   await make('a')
   await store.list()
-  noteDamage(nodeDisk, sessionPathsIn(world.path('a')), 'record 1 is missing', Date.now())
+  await new FilesystemDriver({ home: world.home }).noteDamage('a', 'record 1 is missing')
   expect(await store.list()).toMatchObject([{ state: 'damaged' }])
   expect(countOpens()).toMatchObject({ opened: 0, listed: [{ state: 'damaged' }] })
 })
@@ -445,7 +444,7 @@ test('whatever sessions do, a list with a cache equals a list without', async ()
             held.delete(each.id)
           }
           if (each.do === 'note damage' && existsSync(world.path(each.id)))
-            noteDamage(nodeDisk, sessionPathsIn(world.path(each.id)), 'a record', Date.now())
+            await new FilesystemDriver({ home: world.home }).noteDamage(each.id, 'a record')
           if (each.do === 'remove the cache') rmSync(cache, { recursive: true, force: true })
           if (each.do === 'damage the cache') flipBit(each.at)
         } catch (error) {

@@ -3,69 +3,64 @@ import { join } from 'node:path'
 import { errorCode } from '../../base/errors/stint-error.ts'
 import type { Disk } from '../../base/fs/disk.ts'
 import { ownDirectoryProblem } from '../../base/fs/own-directory.ts'
-import { isSessionId } from '../../base/text/id.ts'
 import type { SessionSummary } from '../store.ts'
-import { filesystemId, namesIn, readManifestFile } from './find-session.ts'
 import { ListCache } from './list-cache.ts'
-import { type SessionPaths, sessionPathsIn } from './paths.ts'
+import { filesystemId, SessionDirectory, sessionIdsIn } from './session-directory.ts'
 import { observeLock } from './session-lock.ts'
 import { readSummary, rejudge } from './summary.ts'
 
-/** All sessions in a directory, the newest activity first. Sessions that have not changed come from the cache. */
+/** Lists the sessions in a directory, newest activity first. Sessions that have not changed come from the cache. */
 export function listSessions(
   disk: Disk,
   sessions: string,
   cache: ListCache = new ListCache(sessions),
 ): SessionSummary[] {
-  const ids = new Set(namesIn(disk, sessions).filter(isSessionId))
+  const ids = new Set(sessionIdsIn(disk, sessions))
   const summaries = cache.takeUnchanged(ids).map(rejudge)
   for (const id of ids) {
-    const summary = look(disk, sessionPathsIn(join(sessions, id)), id, cache)
+    const summary = summaryOf(new SessionDirectory(disk, join(sessions, id)), id, cache)
     if (summary !== undefined) summaries.push(summary)
   }
-  summaries.sort(newestFirst)
+  summaries.sort((a, b) => b.lastAt - a.lastAt || (a.id < b.id ? -1 : 1))
   cache.save(summaries)
   return summaries
 }
 
-const newestFirst = (a: SessionSummary, b: SessionSummary): number =>
-  b.lastAt - a.lastAt || (a.id < b.id ? -1 : 1)
-
 /** Errors of this process or machine, which say nothing about a session. */
 const temporary = new Set(['EMFILE', 'ENFILE', 'ENOMEM'])
 
-/** The summary of a session, from its own files; undefined if the directory is no session. */
-function look(disk: Disk, paths: SessionPaths, id: string, cache: ListCache): SessionSummary | undefined {
-  const stat = lstatSync(paths.root, { throwIfNoEntry: false })
+/** Reads the summary of a session; undefined if the directory is not a session. */
+function summaryOf(directory: SessionDirectory, id: string, cache: ListCache): SessionSummary | undefined {
+  const { root } = directory.paths
+  const stat = lstatSync(root, { throwIfNoEntry: false })
   if (stat === undefined || ownDirectoryProblem(stat) !== undefined) return undefined
   try {
-    // The lock first: if no process holds it now, everything that is read after it is complete.
-    const lock = observeLock(paths.root)
-    const manifest = readManifestFile(disk, paths)
+    // The lock first: if no process holds it now, the writes of every holder so far are complete.
+    const lock = observeLock(root)
+    const manifest = directory.readManifest()
     if (manifest?.session_id === id) {
-      const summary = readSummary(disk, paths, manifest, lock)
+      const summary = readSummary(directory, manifest, lock)
       if (lock.standing !== 'held' && lock.standing !== 'silent') cache.keep(summary, lock.record?.epoch ?? 0)
       return summary
     }
   } catch (error) {
     if (temporary.has(errorCode(error) ?? '')) throw error
   }
-  // A session that cannot be read is listed as damaged. A directory without session files was removed just now, or
-  // never was a session.
-  const names = listIfReadable(disk, paths.root)
-  if (names !== undefined && !names.some((name) => sessionFiles.has(name))) return undefined
+  // A session that cannot be read is listed as damaged. A directory without the files of a session never was one, or
+  // was removed just now.
+  if (!mayHaveSessionFiles(directory)) return undefined
   const at = Math.floor(stat.mtimeMs)
-  const nothing = { turns: 0, records: 0, bytes: 0 }
-  return { id, store: filesystemId, state: 'damaged', createdAt: at, lastAt: at, ...nothing }
+  const counts = { turns: 0, records: 0, bytes: 0 }
+  return { id, store: filesystemId, state: 'damaged', createdAt: at, lastAt: at, ...counts }
 }
 
 const sessionFiles = new Set(['manifest.json', 'journal.log', 'lock', 'audit', 'snapshots'])
 
-/** The names in a directory, none if it is missing; undefined if it cannot be read. */
-function listIfReadable(disk: Disk, directory: string): string[] | undefined {
+/** A directory that cannot be listed may have any files. */
+function mayHaveSessionFiles({ disk, paths }: SessionDirectory): boolean {
   try {
-    return disk.list(directory)
+    return disk.list(paths.root).some((name) => sessionFiles.has(name))
   } catch (error) {
-    return errorCode(error) === 'ENOENT' ? [] : undefined
+    return errorCode(error) !== 'ENOENT'
   }
 }

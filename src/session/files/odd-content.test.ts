@@ -17,11 +17,11 @@ import { systemClock } from '../../base/process/clock.ts'
 import { nodeDisk } from '../../base/fs/disk.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import type { SessionStore } from '../store.ts'
-import { diskUseOf } from './disk-use.ts'
+import { measureSession } from './disk-use.ts'
 import { exportSession } from './archive/export.ts'
 import { readTransferFromFiles } from './transfer.ts'
 import { previewRepair } from './repair/repair.ts'
-import { filesystemStore } from './store.ts'
+import { filesystemStore } from './driver.ts'
 
 let world: World
 let store: SessionStore
@@ -211,5 +211,5 @@ test('a repair says what it cannot read, and a file or a link among the sessions
   writeFileSync(join(sessions, 'stray'), 'x')
   symlinkSync(world.tmp, join(sessions, 'linked'))
   for (const name of ['stray', 'linked'])
-    expect(diskUseOf(join(sessions, name), name, new Set()).bytes).toBe(0)
+    expect(measureSession(join(sessions, name), name, new Set()).bytes).toBe(0)
 })

@@ -6,7 +6,7 @@ import { SessionHolder } from '../../../test/support/session-holder.ts'
 import { until, World } from '../../../test/support/world.ts'
 import { readProcessStat } from '../../base/process/platform.ts'
 import type { SessionStore } from '../store.ts'
-import { filesystemStore } from './store.ts'
+import { filesystemStore } from './driver.ts'
 
 let world: World
 let home: string

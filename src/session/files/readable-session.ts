@@ -1,84 +1,68 @@
-import { Blobs } from '../log/blobs.ts'
-import { readBackwards, readRecords } from '../log/read.ts'
-import type { LogRecord } from '../log/record.ts'
-import type { Disk } from '../../base/fs/disk.ts'
 import { runInTurns } from '../../base/process/run-generator.ts'
 import type { ReadableSession, RecordRange } from '../driver.ts'
 import type { LogName } from '../log/log-end.ts'
+import { readBackwards, readRecords } from '../log/read.ts'
+import type { LogRecord } from '../log/record.ts'
 import type { Manifest } from '../manifest.ts'
 import type { FoldedState } from '../state.ts'
 import type { Health, SessionSummary } from '../store.ts'
-import { eachRecord } from './each-record.ts'
-import { sessionFileError } from './session-file-errors.ts'
-import { type Logs, logsOf } from './logs.ts'
-import type { SessionPaths } from './paths.ts'
-import { recoverSession, sourcesIn } from './recover.ts'
-import { observeLock, SessionLock } from './session-lock.ts'
+import { readWithData, recoverSession } from './recover.ts'
+import type { FoundSession, SessionDirectory } from './session-directory.ts'
+import { sessionFileError, withFileErrors } from './session-file-errors.ts'
+import { observeLock } from './session-lock.ts'
 import { readSummary } from './summary.ts'
 import { verifyInSteps } from './verify.ts'
 
-/** A session in plain files, to read: nothing is locked and nothing is changed. */
+/** A session in plain files, opened for reading. Takes no lock and changes nothing. */
 export class ReadableFiles implements ReadableSession {
   readonly manifest: Manifest
-  readonly #disk: Disk
-  readonly #paths: SessionPaths
-  readonly #logs: Logs
-  readonly #blobs: Blobs
+  readonly #directory: SessionDirectory
+  readonly #doing: string
   #summary: SessionSummary | undefined
 
-  constructor(disk: Disk, paths: SessionPaths, manifest: Manifest) {
+  constructor({ directory, manifest }: FoundSession) {
     this.manifest = manifest
-    this.#disk = disk
-    this.#paths = paths
-    this.#logs = logsOf(disk, paths)
-    this.#blobs = new Blobs(disk, paths.blobs)
+    this.#directory = directory
+    this.#doing = `read session ${manifest.session_id}`
   }
 
-  /** Made when it is asked for: whoever wants the manifest alone need not wait for it. */
+  /** Read on demand: most callers need the manifest alone. */
   get summary(): SessionSummary {
-    this.#summary ??= this.#explained(() =>
-      readSummary(this.#disk, this.#paths, this.manifest, observeLock(this.#paths.root)),
+    this.#summary ??= this.#withErrors(() =>
+      readSummary(this.#directory, this.manifest, observeLock(this.#directory.paths.root)),
     )
     return this.#summary
   }
 
   records(log: LogName, range?: RecordRange): AsyncIterable<LogRecord> {
-    return this.#each(() => readRecords(this.#logs[log], range))
+    return this.#read(() => readRecords(this.#directory.logs[log], range))
   }
 
   newestFirst(): AsyncIterable<LogRecord> {
-    return this.#each(() => readBackwards(this.#logs.journal))
+    return this.#read(() => readBackwards(this.#directory.logs.journal))
   }
 
   async state(): Promise<FoldedState> {
-    return this.#explained(() => recoverSession(sourcesIn(this.#disk, this.#paths, this.manifest)).state)
+    return this.#withErrors(() => recoverSession(this.#directory, this.manifest).state)
   }
 
-  /** Against what the last writer says, too: a visitor attests the end nowhere else. */
   async verify(onBytes?: (done: number) => void): Promise<Health> {
+    const { root } = this.#directory.paths
     try {
-      const released = SessionLock.look(this.#paths.root)?.ends
-      // In turns: a large session takes seconds, and a signal must be heard meanwhile.
-      const sources = sourcesIn(this.#disk, this.#paths, this.manifest, released)
-      return await runInTurns(verifyInSteps({ ...sources, onBytes }))
+      // A visitor attests the end of the logs in the lock only.
+      const released = observeLock(root).record?.ends
+      // In turns, because a large session takes seconds and signals must be handled meanwhile.
+      return await runInTurns(verifyInSteps(this.#directory, { manifest: this.manifest, released, onBytes }))
     } catch (error) {
-      throw this.#explain(error)
+      throw sessionFileError(error, this.#doing, root)
     }
   }
 
-  #each(read: () => Iterable<LogRecord>): AsyncIterable<LogRecord> {
-    return eachRecord(this.#paths.root, this.#blobs, read)
+  #read(read: () => Iterable<LogRecord>): AsyncIterable<LogRecord> {
+    return readWithData(this.#directory, this.manifest.session_id, read)
   }
 
-  #explained<T>(act: () => T): T {
-    try {
-      return act()
-    } catch (error) {
-      throw this.#explain(error)
-    }
-  }
-
-  #explain(error: unknown): unknown {
-    return sessionFileError(error, `read session ${this.manifest.session_id}`, this.#paths.root)
+  #withErrors<Result>(act: () => Result): Result {
+    return withFileErrors(this.#doing, this.#directory.paths.root, act)
   }
 }

@@ -1,5 +1,7 @@
-import type { Snapshot } from '../log/snapshot-codec.ts'
 import { auditRecordOf } from '../audit-record.ts'
+import type { Blobs } from '../log/blobs.ts'
+import { type LogPositions, logStart, type Position } from '../log/log-end.ts'
+import { locatePosition } from '../log/read.ts'
 import {
   type AuditCheckpoint,
   checkpointOn,
@@ -8,112 +10,99 @@ import {
   type LogRecord,
   parseLogRecord,
 } from '../log/record.ts'
-import { Blobs } from '../log/blobs.ts'
-import { logStart, type Position } from '../log/log-end.ts'
-import { locatePosition } from '../log/read.ts'
 import { scanLog, type Scanned } from '../log/scan.ts'
-import type { Disk } from '../../base/fs/disk.ts'
+import type { Snapshot } from '../log/snapshot-codec.ts'
 import { attestedBy, type Manifest } from '../manifest.ts'
 import { emptyState, type FoldedState, ownPrefix, takeAudit, takeRecord } from '../state.ts'
-import { type LogPositions, type Logs, logsOf } from './logs.ts'
-import type { SessionPaths } from './paths.ts'
-import { Snapshots } from './snapshots.ts'
+import type { SessionDirectory } from './session-directory.ts'
+import { sessionFileError } from './session-file-errors.ts'
 
-/** What the files of a session say: its state, and how its logs look. */
+/** The state of a session, and the condition of its logs. */
 export interface RecoveredSession {
   state: FoldedState
+  /** The snapshot that recovery began with. */
   snapshot: Snapshot<Position> | undefined
   journal: Scanned
   audit: Scanned
-  /** The audit log has lost, or changed, what something outside of it attests. */
+  /** Set if the last line of the audit log is not the one that is attested outside of it. */
   auditMismatch: AuditCheckpoint | undefined
 }
 
-export interface SessionSources {
-  logs: Logs
-  snapshots: Snapshots
-  blobs: Blobs
-  manifest: Manifest
-  /** How far a writer that released the lock has come. */
-  released?: LogPositions
-}
-
-/** Where all of that lies in the directory of a session. */
-export const sourcesIn = (
-  disk: Disk,
-  paths: SessionPaths,
+/**
+ * Loads the newest snapshot that fits the logs and replays the records after it; without a snapshot, all records. Changes
+ * nothing. `released`: where the writer that released the lock says that the logs end.
+ */
+export function recoverSession(
+  { logs, snapshots, blobs }: SessionDirectory,
   manifest: Manifest,
   released?: LogPositions,
-): SessionSources => ({
-  logs: logsOf(disk, paths),
-  snapshots: new Snapshots(disk, paths),
-  blobs: new Blobs(disk, paths.blobs),
-  manifest,
-  released,
-})
-
-/**
- * The newest snapshot that fits the logs, and what came after it. Nothing is changed. It costs what came after the snapshot: without one,
- * everything.
- */
-export function recoverSession({
-  logs,
-  snapshots,
-  blobs,
-  manifest,
-  released,
-}: SessionSources): RecoveredSession {
-  const { snapshot, passed } = fitting(logs, snapshots)
+): RecoveredSession {
+  const { snapshot, skipped } = fittingSnapshot(logs, snapshots.newestFirst())
   const state = snapshot?.state ?? emptyState()
   const revised = attestedBy(manifest)
-  const attested = {
-    seq: Math.max(revised.seq, passed?.journal.seq ?? 0),
-    audit: Math.max(revised.audit?.count ?? 0, passed?.audit.seq ?? 0),
-  }
-  let anchor: AuditCheckpoint | undefined
+  let checkpoint: AuditCheckpoint | undefined
   const journal = scanLog(logs.journal, {
     from: snapshot?.ends.journal ?? logStart('journal'),
-    attestedSeq: Math.max(attested.seq, released?.journal.seq ?? 0),
+    attestedSeq: Math.max(revised.seq, skipped?.journal.seq ?? 0, released?.journal.seq ?? 0),
     take(line, header) {
-      anchor = checkpointOn(line) ?? anchor
-      if (hasTypePrefix(line, header, ownMark)) foldRecord(state, parseLogRecord(line.bytes), blobs)
+      checkpoint = checkpointOn(line) ?? checkpoint
+      if (hasTypePrefix(line, header, ownTypes)) foldRecord(state, parseLogRecord(line.bytes), blobs)
     },
   })
   const audit = scanLog(logs.audit, {
     from: snapshot?.ends.audit ?? logStart('audit'),
-    attestedSeq: Math.max(attested.audit, anchor?.count ?? 0, released?.audit.seq ?? 0),
+    attestedSeq: Math.max(
+      revised.audit?.count ?? 0,
+      skipped?.audit.seq ?? 0,
+      checkpoint?.count ?? 0,
+      released?.audit.seq ?? 0,
+    ),
     take: (line) => takeAudit(state, auditRecordOf(withBlobData(parseLogRecord(line.bytes), blobs))),
   })
-  // The manifest first: a fork and a repair attest what the journal, which is older, does not know.
-  const head = furthestCheckpoint([revised.audit, anchor])
-  const auditMismatch = head !== undefined && head.count === audit.end.seq && head.head !== audit.end.tail
-  return { state, snapshot, journal, audit, auditMismatch: auditMismatch ? head : undefined }
+  // The manifest of a fork or a repaired session may attest more of the audit log than its older journal does.
+  const head = furthestCheckpoint([revised.audit, checkpoint])
+  const isMismatch = head !== undefined && head.count === audit.end.seq && head.head !== audit.end.tail
+  return { state, snapshot, journal, audit, auditMismatch: isMismatch ? head : undefined }
 }
 
-/** A snapshot is a cache: one that does not fit what is there is passed over. Still it attests that the logs had come so far. */
-function fitting(logs: Logs, snapshots: Snapshots): { snapshot?: Snapshot<Position>; passed?: LogPositions } {
-  let passed: LogPositions | undefined
-  for (const snapshot of snapshots.newestFirst()) {
-    const [journal, audit] = [
-      locatePosition(logs.journal, snapshot.ends.journal),
-      locatePosition(logs.audit, snapshot.ends.audit),
-    ]
+/** Snapshots are a cache: one that does not fit the logs is skipped. It still attests that the logs had come so far. */
+function fittingSnapshot(
+  logs: SessionDirectory['logs'],
+  snapshots: Iterable<Snapshot<Position>>,
+): { snapshot?: Snapshot<Position>; skipped?: LogPositions } {
+  let skipped: LogPositions | undefined
+  for (const snapshot of snapshots) {
+    const journal = locatePosition(logs.journal, snapshot.ends.journal)
+    const audit = locatePosition(logs.audit, snapshot.ends.audit)
     if (journal !== undefined && audit !== undefined)
-      return { snapshot: { ...snapshot, ends: { journal, audit } }, passed }
-    passed ??= snapshot.ends
+      return { snapshot: { ...snapshot, ends: { journal, audit } }, skipped }
+    skipped ??= snapshot.ends
   }
-  return { passed }
+  return { skipped }
 }
 
-const ownMark = Buffer.from(ownPrefix)
+const ownTypes = Buffer.from(ownPrefix)
 
-/** Takes a record of ours into the state. */
+/** Applies a record of stint's own to the state. */
 export function foldRecord(state: FoldedState, record: LogRecord, blobs: Blobs): void {
   takeRecord(state, record, () => withBlobData(record, blobs).data)
 }
 
-/** The record with its data, wherever that is. Throws `BLOB_MISSING`. */
+/** The record with its data, which may be in a blob. Throws `BLOB_MISSING`. */
 export function withBlobData(record: LogRecord, blobs: Blobs): LogRecord {
   if (record.blob === undefined) return record
   return { ...record, data: JSON.parse(blobs.get(record.blob)) as unknown }
+}
+
+/** Reads records of a session and their data. */
+export async function* readWithData(
+  { blobs, paths: { root } }: SessionDirectory,
+  id: string,
+  read: () => Iterable<LogRecord>,
+): AsyncGenerator<LogRecord> {
+  try {
+    for (const record of read()) yield withBlobData(record, blobs)
+  } catch (error) {
+    throw sessionFileError(error, `read session ${id}`, root)
+  }
 }

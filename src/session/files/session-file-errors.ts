@@ -4,10 +4,10 @@ import { homeError } from '../../base/fs/home.ts'
 import { codedError, errorCode, StintError } from '../../base/errors/stint-error.ts'
 import { sessionNotFound } from '../session-errors.ts'
 
-/** A file where a directory should be, a directory or a link where a file should be, a device. */
+/** The path is a file instead of a directory, a directory or a link instead of a file, or a device. */
 const misplaced = new Set(['ENOTDIR', 'EISDIR', 'ELOOP', 'ENXIO'])
 
-/** Does something with the files of a session; `root` is its directory. Whatever fails becomes an error that somebody can act on. */
+/** Acts on the files of a session, whose directory is `root`. Errors become coded errors that tell what to do. */
 export function withFileErrors<T>(doing: string, root: string | undefined, act: () => T): T {
   try {
     return act()
@@ -16,7 +16,7 @@ export function withFileErrors<T>(doing: string, root: string | undefined, act: 
   }
 }
 
-/** What went wrong with the files of a session, as such an error. */
+/** Turns an error of a file operation into a coded error. `doing` completes "cannot …". */
 export function sessionFileError(error: unknown, doing: string, root?: string): unknown {
   const errno = errorCode(error)
   if (errno === undefined || error instanceof StintError) return error
@@ -33,5 +33,5 @@ export function sessionFileError(error: unknown, doing: string, root?: string): 
   })
 }
 
-/** Somebody may have removed the session in this moment. */
+/** Has the session been removed, just now perhaps? */
 const isGone = (root: string): boolean => lstatSync(root, { throwIfNoEntry: false }) === undefined

@@ -1,20 +1,18 @@
 import { join } from 'node:path'
-import type { Clock } from '../../base/process/clock.ts'
 import { type Disk, listIfExists } from '../../base/fs/disk.ts'
 import { withHomeErrors } from '../../base/fs/home.ts'
 import { measureTree } from '../../base/fs/measure-tree.ts'
+import type { Clock } from '../../base/process/clock.ts'
 import { type Exported, exportSession } from './archive/export.ts'
 import { type Imported, importSession } from './archive/import.ts'
-import { type DiskUse, diskUseOf } from './disk-use.ts'
-import { sessionIdsIn } from './find-session.ts'
-import { sessionPathsIn } from './paths.ts'
+import { type DiskUse, measureSession } from './disk-use.ts'
 import type { RepairPlan } from './repair/repair-plan.ts'
 import { previewRepair, type Repaired, repairSession } from './repair/repair.ts'
-import { sessionsDirectoryIn } from './sessions-directory.ts'
+import { SessionDirectory, sessionIdsIn, sessionsDirectoryIn } from './session-directory.ts'
 
-/** What only a store in plain files can do. */
+/** The operations that only a store in plain files has. */
 export interface SessionFiles {
-  /** The directory where removed sessions lie until the sweep deletes them. */
+  /** The directory of removed sessions, until the sweep deletes them. */
   readonly trash: string
   /** The directory of a session. */
   path(id: string): string
@@ -32,15 +30,15 @@ export interface SessionFiles {
   repair(id: string): Promise<Repaired | RepairPlan>
 }
 
-/** The files of all sessions in a home. */
+/** Operations on the files of all sessions in a home. */
 export function sessionFilesIn(home: string, disk: Disk, clock: Clock): SessionFiles {
   const sessions = sessionsDirectoryIn(home)
   const trash = join(home, 'trash')
   return {
     trash,
-    path: (id) => sessionPathsIn(join(sessions, id)).root,
+    path: (id) => join(sessions, id),
     quarantined(id) {
-      const { root, quarantine } = sessionPathsIn(join(sessions, id))
+      const { root, quarantine } = new SessionDirectory(disk, join(sessions, id)).paths
       return withHomeErrors(home, `look into ${root}`, () =>
         listIfExists(disk, quarantine).map((name) => join(quarantine, name)),
       )
@@ -48,7 +46,7 @@ export function sessionFilesIn(home: string, disk: Disk, clock: Clock): SessionF
     diskUse() {
       const seen = new Set<string>()
       const uses = withHomeErrors(home, `read ${sessions}`, () =>
-        sessionIdsIn(disk, sessions).map((id) => diskUseOf(join(sessions, id), id, seen)),
+        sessionIdsIn(disk, sessions).map((id) => measureSession(join(sessions, id), id, seen)),
       )
       return { sessions: uses, trashBytes: measureTree(trash) }
     },

@@ -1,27 +1,57 @@
-import { fileRegister, type RegisterEntry, syncRegister } from '../../lease/index.ts'
-import { liveness } from '../../base/process/liveness.ts'
 import { codedError, StintError } from '../../base/errors/stint-error.ts'
-import { type LockStanding, newHolder } from '../holder.ts'
+import { type Liveness, liveness } from '../../base/process/liveness.ts'
+import { ulid } from '../../base/text/id.ts'
+import { fileRegister, type RegisterEntry, syncRegister } from '../../lease/index.ts'
+import type { SessionHold } from '../driver.ts'
+import { holderStanding, type LockStanding, newHolder, parseHolder } from '../holder.ts'
+import { type LogPositions, parsePosition } from '../log/log-end.ts'
 import { sessionFenced, sessionLocked } from '../session-errors.ts'
 import type { Holder } from '../store.ts'
-import {
-  isEpoch,
-  type SessionLockRecord,
-  formatLockRecord,
-  parseLockRecord,
-  lockStanding,
-} from './lock-record.ts'
-import type { LogPositions } from './logs.ts'
 
-/** In the directory of its session. */
+/** The name of the lock in the directory of a session. */
 export const lockName = 'lock'
 
-export interface TakeRequest {
-  kind: Holder['kind']
-  purpose?: string
-  /** The highest epoch that the names in the session's directory show. */
+/** The contents of a lock. */
+export interface SessionLockRecord {
+  /** Undefined once it was released. */
+  holder: Holder | undefined
+  /** The epoch of the last hold, which its records carry. */
+  epoch: number
+  /** Where the logs end, if the last holder has released the lock and closed them. */
+  ends: LogPositions | undefined
+}
+
+/** A lock, and whether it can be taken. */
+export interface ObservedLock {
+  /** Undefined if the lock was never taken. */
+  record: SessionLockRecord | undefined
+  standing: LockStanding
+}
+
+/** Reads the lock of the session in a directory, and judges its holder now. */
+export const observeLock = (root: string): ObservedLock => observe(readEntry(lockRegister(root)))
+
+function observe({ text, epoch }: RegisterEntry): ObservedLock {
+  const record = parseLockRecord(text, epoch)
+  return { record, standing: lockStanding(record, Date.now(), ({ process }) => liveness(process)) }
+}
+
+/** Judges a lock from plain data. */
+export function lockStanding(
+  record: SessionLockRecord | undefined,
+  now: number,
+  livenessOf: (holder: Holder) => Liveness,
+): LockStanding {
+  if (record === undefined) return 'never'
+  // A holder that could not close the logs has released the lock without their ends.
+  if (record.holder === undefined) return record.ends === undefined ? 'dead' : 'released'
+  return holderStanding(record.holder, livenessOf(record.holder), now)
+}
+
+export interface TakeRequest extends SessionHold {
+  /** The highest epoch in the names of the session's files. */
   highestEpoch: number
-  /** Take it from whoever holds it. */
+  /** Take the lock from a holder that is alive, too. */
   force?: boolean
 }
 
@@ -32,7 +62,7 @@ export interface TakenLock {
   before: SessionLockRecord | undefined
 }
 
-/** A lock that may be taken, as it was found. */
+/** A lock that can be taken, as it was found. */
 export interface LockAttempt extends Omit<TakenLock, 'lock'> {
   /** The epoch of the hold. */
   epoch: number
@@ -40,136 +70,112 @@ export interface LockAttempt extends Omit<TakenLock, 'lock'> {
   take(): SessionLock | undefined
 }
 
-/** A lock as another process sees it. */
-export interface ObservedLock {
-  record: SessionLockRecord | undefined
-  standing: LockStanding
+/** Prepares to take the lock of the session in a directory. `SESSION_LOCKED`, with the living holder. */
+export function prepareTake(root: string, id: string, request: TakeRequest): LockAttempt {
+  const register = lockRegister(root)
+  const entry = readEntry(register)
+  const { record: before, standing } = observe(entry)
+  if (standing === 'held' && !request.force) throw sessionLocked(id, before?.holder)
+  const epoch = Math.max(entry.epoch, before?.epoch ?? 0, request.highestEpoch) + 1
+  if (!isEpoch(epoch))
+    throw new StintError('HOME_UNSAFE', `session ${id} has a file with an epoch that is too large`)
+  return {
+    epoch,
+    before,
+    standing,
+    take() {
+      const record = { holder: newHolder(request, epoch), epoch, ends: undefined }
+      const won = swapEntry(register, entry.epoch, formatLockRecord(id, record))
+      return won === undefined ? undefined : new SessionLock(root, id, won, record)
+    },
+  }
 }
 
-export function observeLock(directory: string): ObservedLock {
-  const record = SessionLock.look(directory)
-  return { record, standing: standingNow(record) }
-}
-
-const standingNow = (record: SessionLockRecord | undefined): LockStanding =>
-  lockStanding(record, Date.now(), ({ process }) => liveness(process))
-
-/** The single-writer lock of a session: a compare-and-swap register in its directory. */
+/** The single-writer lock of a session, while this process holds it: a compare-and-swap register in its directory. */
 export class SessionLock {
   readonly #register
   readonly #session: string
-  #held: RegisterEntry
+  #entry: RegisterEntry
   #record: SessionLockRecord
 
-  /** What the lock says now; undefined if it was never taken. */
-  static look(directory: string): SessionLockRecord | undefined {
-    const { epoch, text } = readLock(lockRegister(directory))
-    return parseLockRecord(text, epoch)
-  }
-
-  /** Prepares to take the lock, or throws `SESSION_LOCKED` with the living holder. */
-  static attempt(directory: string, session: string, request: TakeRequest): LockAttempt {
-    const register = lockRegister(directory)
-    const held = readLock(register)
-    const before = parseLockRecord(held.text, held.epoch)
-    const standing = standingNow(before)
-    if (standing === 'held' && !request.force) throw sessionLocked(session, before?.holder)
-    const epoch = Math.max(held.epoch, before?.epoch ?? 0, request.highestEpoch) + 1
-    if (!isEpoch(epoch))
-      throw new StintError('HOME_UNSAFE', `session ${session} has a file with an epoch that is too large`)
-    return {
-      epoch,
-      before,
-      standing,
-      take() {
-        const record = { holder: newHolder(request, epoch), epoch, ends: undefined }
-        const won = swapLock(register, held.epoch, formatLockRecord(session, record))
-        return won === undefined ? undefined : new SessionLock(directory, session, won, record)
-      },
-    }
-  }
-
-  /** For a session whose directory has moved since. */
-  constructor(directory: string, session: string, held: RegisterEntry, record: SessionLockRecord) {
-    this.#register = lockRegister(directory)
+  constructor(root: string, session: string, entry: RegisterEntry, record: SessionLockRecord) {
+    this.#register = lockRegister(root)
     this.#session = session
-    this.#held = held
+    this.#entry = entry
     this.#record = record
   }
 
-  /** The same lock in another place. */
-  movedTo(directory: string): SessionLock {
-    return new SessionLock(directory, this.#session, this.#held, this.#record)
+  /** This lock, after the directory of its session was renamed. */
+  movedTo(root: string): SessionLock {
+    return new SessionLock(root, this.#session, this.#entry, this.#record)
   }
 
   get epoch(): number {
     return this.#record.epoch
   }
 
-  get holder(): Holder | undefined {
-    return this.#record.holder
+  /** Throws `FENCED` if another process has taken the lock. */
+  assertOwned(): void {
+    const top = this.#register.read(lockName, this.#entry)
+    if (top.epoch !== this.#entry.epoch || top.text !== this.#entry.text) throw sessionFenced(this.#session)
   }
 
-  /** Throws `FENCED` if somebody else has taken it. */
-  assertOurs(): void {
-    const top = this.#register.read(lockName, this.#held)
-    if (top.epoch !== this.#held.epoch || top.text !== this.#held.text) throw sessionFenced(this.#session)
-  }
-
-  /** Says that the holder lives. */
+  /** Records that the holder is alive. */
   beat(now: number): void {
-    if (this.#record.holder === undefined) return
-    this.#change({ ...this.#record, holder: { ...this.#record.holder, beat: now } })
+    const { holder } = this.#record
+    if (holder === undefined) return
+    if (!this.#replace({ ...this.#record, holder: { ...holder, beat: now } }))
+      throw sessionFenced(this.#session)
   }
 
-  /** Gives it back, with where the logs end: the next one can go on there without reading them. Without, it must recover. */
+  /** Releases the lock. With the ends of the logs, the next holder can go on there; without, it must recover. */
   release(ends: LogPositions | undefined): void {
-    this.#let({ ...this.#record, holder: undefined, ends })
+    this.#release({ ...this.#record, holder: undefined, ends })
   }
 
-  /** As if it had not been taken: what could not be opened stays as it was found. */
-  giveBack(before: SessionLockRecord | undefined): void {
+  /** Releases the lock of a session that could not be opened, so that the session is as it was found. */
+  restore(before: SessionLockRecord | undefined): void {
     const ends = before?.holder === undefined ? before?.ends : undefined
-    // Without its ends it counts as never closed, and the next one recovers it.
-    this.#let({ epoch: this.#record.epoch, holder: ends === undefined ? before?.holder : undefined, ends })
+    // Without the ends the session counts as crashed, and the next holder recovers it.
+    this.#release({
+      epoch: this.#record.epoch,
+      holder: ends === undefined ? before?.holder : undefined,
+      ends,
+    })
   }
 
-  /** Lets go of it. Whoever waits takes it in the same moment: then our own change looks lost, and was not. */
-  #let(record: SessionLockRecord): void {
-    this.assertOurs()
-    this.#try(record)
+  /** A waiting process may take the released lock at once. Then the swap looks lost, although it was not. */
+  #release(record: SessionLockRecord): void {
+    this.assertOwned()
+    this.#replace(record)
   }
 
-  #change(record: SessionLockRecord): void {
-    if (!this.#try(record)) throw sessionFenced(this.#session)
-  }
-
-  #try(record: SessionLockRecord): boolean {
-    const won = swapLock(this.#register, this.#held.epoch, formatLockRecord(this.#session, record))
+  #replace(record: SessionLockRecord): boolean {
+    const won = swapEntry(this.#register, this.#entry.epoch, formatLockRecord(this.#session, record))
     if (won === undefined) return false
-    this.#held = won
+    this.#entry = won
     this.#record = record
     return true
   }
 }
 
-/** After something failed. The caller must hear of that, not of what fails now: the lock was given back, or somebody else has taken it. */
+/** Restores the lock after opening has failed, and does not throw: the caller must report why opening failed. */
 export function undoTake({ lock, before }: TakenLock): void {
   try {
-    lock.giveBack(before)
+    lock.restore(before)
   } catch {
-    // Without it, the lock is free when this process ends.
+    // Another process has taken the lock, or it is free when this process ends.
   }
 }
 
-/** What a writer asks of the lock it holds. */
-export type WriterLock = Pick<SessionLock, 'epoch' | 'assertOurs' | 'beat' | 'release'>
+/** The part of a lock that a held session uses. */
+export type WriterLock = Pick<SessionLock, 'epoch' | 'assertOwned' | 'beat' | 'release'>
 
-const lockRegister = (directory: string) => syncRegister(fileRegister(directory))
+const lockRegister = (root: string) => syncRegister(fileRegister(root))
 
 type LockRegister = ReturnType<typeof lockRegister>
 
-function readLock(register: LockRegister): RegisterEntry {
+function readEntry(register: LockRegister): RegisterEntry {
   try {
     return register.read(lockName)
   } catch (error) {
@@ -177,11 +183,52 @@ function readLock(register: LockRegister): RegisterEntry {
   }
 }
 
-function swapLock(register: LockRegister, expected: number, text: string): RegisterEntry | undefined {
+function swapEntry(register: LockRegister, expected: number, text: string): RegisterEntry | undefined {
   try {
     const epoch = register.swap(lockName, expected, text)
     return epoch === undefined ? undefined : { epoch, text }
   } catch (error) {
     throw codedError(error, 'write the lock of the session')
   }
+}
+
+/** Each text is unique, because the register tells epochs apart by their texts. */
+const formatLockRecord = (session: string, { holder, epoch, ends }: SessionLockRecord): string =>
+  JSON.stringify({ schema_version: 1, session_id: session, nonce: ulid(), epoch, holder, ends })
+
+/** Reads a record. An invalid one was torn by a power cut: its holder is dead, and has not released the lock. */
+function parseLockRecord(text: string | undefined, registerEpoch: number): SessionLockRecord | undefined {
+  if (text === undefined) return undefined
+  const torn: SessionLockRecord = { holder: unknownHolder, epoch: registerEpoch, ends: undefined }
+  let value: Record<string, unknown>
+  try {
+    value = JSON.parse(text) as Record<string, unknown>
+  } catch {
+    return torn
+  }
+  if (typeof value !== 'object' || value === null || !isEpoch(value.epoch)) return torn
+  const { epoch } = value
+  if (value.holder === undefined) return { holder: undefined, epoch, ends: parseEnds(value.ends) }
+  const holder = parseHolder(value.holder, epoch)
+  return holder === undefined ? torn : { holder, epoch, ends: undefined }
+}
+
+/** Can it, and the epoch after it, be part of the name of a segment? */
+const isEpoch = (value: unknown): value is number =>
+  Number.isSafeInteger(value) && (value as number) > 0 && (value as number) < 999_999_999_999_999
+
+function parseEnds(value: unknown): LogPositions | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  const ends = value as Record<string, unknown>
+  const [journal, audit] = [parsePosition(ends.journal), parsePosition(ends.audit)]
+  return journal === undefined || audit === undefined ? undefined : { journal, audit }
+}
+
+/** Stands for a holder whose record is lost: its process cannot be seen, and its last heartbeat is long ago. */
+const unknownHolder: Holder = {
+  process: { pid: 0x7fffffff, started: 0, boot: '', host: '', pidns: '', timens: '' },
+  since: 0,
+  beat: 0,
+  kind: 'writer',
+  epoch: 0,
 }

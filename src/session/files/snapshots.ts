@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { Blobs } from '../log/blobs.ts'
-import { parsePosition, type Position } from '../log/log-end.ts'
+import { type LogPositions, parsePosition, type Position } from '../log/log-end.ts'
 import {
   encodeSnapshot,
   keptSnapshots,
@@ -12,22 +12,21 @@ import {
 import { replaceFile } from '../../base/fs/atomic-file.ts'
 import { type Disk, listIfExists, makeIfMissing, readFile } from '../../base/fs/disk.ts'
 import type { FoldedState } from '../state.ts'
-import type { LogPositions } from './logs.ts'
-import type { SessionPaths } from './paths.ts'
+import type { SessionPaths } from './session-directory.ts'
 
-/** The snapshots of a session: a cache of what its journal says. The payload of a slot is kept once, by its hash. */
+/** The snapshots of a session, a cache of what its journal says. The value of a slot is stored once, by its hash. */
 export class Snapshots {
   readonly #disk: Disk
   readonly #paths: SessionPaths
-  readonly #payloads: Blobs
+  readonly #values: Blobs
 
   constructor(disk: Disk, paths: SessionPaths) {
     this.#disk = disk
     this.#paths = paths
-    this.#payloads = new Blobs(disk, paths.state, '.json')
+    this.#values = new Blobs(disk, paths.state, '.json')
   }
 
-  /** `payloadOf` gives the text of a slot's value; it is not asked for one that is broken. */
+  /** Writes a snapshot. `payloadOf` returns the JSON of a slot's value; it is not called for broken slots. */
   write(
     ends: LogPositions,
     state: FoldedState,
@@ -36,7 +35,7 @@ export class Snapshots {
     spooled: Iterable<string> = [],
   ): void {
     const text = encodeSnapshot({ ends, state, spooled: [...spooled] }, at, (ext) =>
-      this.#payloads.put(payloadOf(ext)),
+      this.#values.put(payloadOf(ext)),
     )
     const { snapshots, root } = this.#paths
     if (makeIfMissing(this.#disk, snapshots)) this.#disk.syncDirectory(root)
@@ -44,7 +43,7 @@ export class Snapshots {
     this.#prune()
   }
 
-  /** From the newest on, those that can be read and are what was written. */
+  /** Reads the snapshots from the newest on, and skips damaged ones. */
   *newestFirst(): Generator<Snapshot<Position>> {
     for (const seq of this.#seqs()) {
       const snapshot = this.#read(seq)
@@ -52,12 +51,12 @@ export class Snapshots {
     }
   }
 
-  /** The last record of the newest one; 0 if there is none. */
+  /** The last record that the newest snapshot covers; 0 if there is none. */
   newestSeq(): number {
     return this.#seqs()[0] ?? 0
   }
 
-  /** The turns that the newest one counts: a list needs nothing else of it. */
+  /** The number of turns in the newest snapshot, without reading the values of its slots. */
   newestTurns(): number {
     for (const seq of this.#seqs()) {
       const stored = this.#parse(seq)
@@ -76,7 +75,7 @@ export class Snapshots {
 
   #read(seq: number): Snapshot<Position> | undefined {
     const stored = this.#parse(seq)
-    return stored && restoreSnapshot(stored, (name) => this.#payloads.get(name))
+    return stored && restoreSnapshot(stored, (name) => this.#values.get(name))
   }
 
   #parse(seq: number): StoredSnapshot<Position> | undefined {
@@ -85,18 +84,18 @@ export class Snapshots {
     return stored?.seq === seq ? stored : undefined
   }
 
-  /** The newest few stay, and the payloads that they name. */
+  /** Keeps the newest snapshots and the values that they name, and removes the others. */
   #prune(): void {
     const seqs = this.#seqs()
     const old = seqs.slice(keptSnapshots)
     if (old.length === 0) return
     for (const seq of old) this.#disk.unlink(join(this.#paths.snapshots, `${seq}.json`))
     const named = seqs.slice(0, keptSnapshots).flatMap((seq) => Object.values(this.#parse(seq)?.slots ?? {}))
-    this.#payloads.keepOnly(new Set(named.flatMap((slot) => ('sha256' in slot ? [slot.sha256] : []))))
+    this.#values.keepOnly(new Set(named.flatMap((slot) => ('sha256' in slot ? [slot.sha256] : []))))
   }
 }
 
-/** The values as they are: what was read from a session is free of secrets. */
+/** The JSON of each slot as it is. For state that was read from a session, which contains no secrets. */
 export const plainPayloads =
   ({ slots }: FoldedState) =>
   (ext: string): string =>

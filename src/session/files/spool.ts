@@ -1,25 +1,27 @@
 import { join } from 'node:path'
 import { publishFile } from '../../base/fs/atomic-file.ts'
-import { type Disk, ensureDirectory, listIfExists, readFile } from '../../base/fs/disk.ts'
-import { ulid } from '../../base/text/id.ts'
+import { ensureDirectory, listIfExists, readFile } from '../../base/fs/disk.ts'
 import { ifExists } from '../../base/fs/exists.ts'
+import { ulid } from '../../base/text/id.ts'
 import type { SpoolEntry } from '../driver.ts'
-import type { SessionPaths } from './paths.ts'
+import type { SessionDirectory } from './session-directory.ts'
+import { withFileErrors } from './session-file-errors.ts'
 
-/** Leaves entries, whole and on disk, for whoever writes next. Files are taken in by the order of their names, which is the order of time. */
-export function writeSpoolFile(disk: Disk, { spool }: SessionPaths, entries: readonly SpoolEntry[]): void {
-  ensureDirectory(disk, spool)
-  publishFile(join(spool, `${ulid()}.json`), JSON.stringify(entries), disk)
+/** Leaves entries for the next holder of a session; on return they are on disk. File names sort by time. */
+export function writeSpoolFile({ disk, paths }: SessionDirectory, entries: readonly SpoolEntry[]): void {
+  ensureDirectory(disk, paths.spool)
+  publishFile(join(paths.spool, `${ulid()}.json`), JSON.stringify(entries), disk)
 }
 
-export const listSpoolFiles = (disk: Disk, { spool }: SessionPaths): string[] =>
-  listIfExists(disk, spool)
+/** The names of the spool files, oldest first. */
+export const listSpoolFiles = ({ disk, paths }: SessionDirectory): string[] =>
+  listIfExists(disk, paths.spool)
     .filter((name) => /^[0-9A-HJKMNP-TV-Z]{26}\.json$/.test(name))
     .sort()
 
-/** What a visitor left at one time; undefined if it makes no sense. */
-export function readSpoolFile(disk: Disk, { spool }: SessionPaths, name: string): SpoolEntry[] | undefined {
-  const text = readFile(disk, join(spool, name))?.toString()
+/** Reads a spool file; undefined if it is missing or invalid. */
+export function readSpoolFile({ disk, paths }: SessionDirectory, name: string): SpoolEntry[] | undefined {
+  const text = readFile(disk, join(paths.spool, name))?.toString()
   if (text === undefined) return undefined
   try {
     const entries = JSON.parse(text) as unknown
@@ -28,26 +30,6 @@ export function readSpoolFile(disk: Disk, { spool }: SessionPaths, name: string)
     return undefined
   }
 }
-
-/** Gone for good on return: a crash must not bring back what was taken in long ago. */
-export function removeSpoolFiles(disk: Disk, { spool }: SessionPaths, names: readonly string[]): void {
-  for (const name of names) ifExists(() => disk.unlink(join(spool, name)))
-  disk.syncDirectory(spool)
-}
-
-/** What makes no sense is kept, but elsewhere: here it would be looked at for ever. */
-export function quarantineSpoolFile(disk: Disk, { spool, quarantine }: SessionPaths, name: string): void {
-  ensureDirectory(disk, quarantine)
-  ifExists(() => disk.rename(join(spool, name), join(quarantine, `spool-${name}`)))
-  disk.syncDirectory(quarantine)
-  disk.syncDirectory(spool)
-}
-
-/** How an entry is known again in the logs. */
-export const spoolMark = (name: string, index: number): string => `${spoolFileId(name)}/${index}`
-
-/** What the name of a file and the marks of its entries have in common. */
-export const spoolFileId = (nameOrMark: string): string => nameOrMark.slice(0, 26)
 
 function isEntry(value: unknown): value is SpoolEntry {
   if (typeof value !== 'object' || value === null) return false
@@ -61,3 +43,49 @@ function isEntry(value: unknown): value is SpoolEntry {
     return false
   }
 }
+
+/**
+ * Passes each spooled entry to `take`, which appends it to a log, and then removes the files. `spooled` has the marks of
+ * the entries that are in the logs already: a crash may have come before their files were removed.
+ */
+export async function takeSpoolFiles(
+  directory: SessionDirectory,
+  spooled: Set<string>,
+  take: (entry: SpoolEntry) => Promise<void>,
+): Promise<void> {
+  const { root } = directory.paths
+  const taken: string[] = []
+  const found: { entry: SpoolEntry; mark: string }[] = []
+  for (const name of listSpoolFiles(directory)) {
+    const entries = readSpoolFile(directory, name)
+    if (entries === undefined) {
+      withFileErrors('set a spool file aside', root, () => quarantine(directory, name))
+      continue
+    }
+    for (const [i, entry] of entries.entries()) found.push({ entry, mark: `${spoolFileId(name)}/${i}` })
+    taken.push(name)
+  }
+  if (taken.length === 0) return
+  // All at once, so that they share a sync.
+  const fresh = found.filter(({ mark }) => !spooled.has(mark))
+  await Promise.all(fresh.map(({ entry, mark }) => take({ ...entry, spool: mark })))
+  withFileErrors('clear the spool', root, () => removeFiles(directory, taken))
+  for (const { mark } of found) spooled.delete(mark)
+}
+
+/** Removes files and syncs: a crash must not bring back entries that were taken in long ago. */
+function removeFiles({ disk, paths: { spool } }: SessionDirectory, names: readonly string[]): void {
+  for (const name of names) ifExists(() => disk.unlink(join(spool, name)))
+  disk.syncDirectory(spool)
+}
+
+/** Moves an invalid file out of the spool, where every holder would read it again. */
+function quarantine({ disk, paths: { spool, quarantine: aside } }: SessionDirectory, name: string): void {
+  ensureDirectory(disk, aside)
+  ifExists(() => disk.rename(join(spool, name), join(aside, `spool-${name}`)))
+  disk.syncDirectory(aside)
+  disk.syncDirectory(spool)
+}
+
+/** The part that the name of a spool file and the marks of its entries share. */
+export const spoolFileId = (nameOrMark: string): string => nameOrMark.slice(0, 26)

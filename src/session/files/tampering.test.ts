@@ -1,14 +1,13 @@
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { CrashDisk } from '../../../test/support/crash-disk.ts'
-import { emptyDisk, pathsOf, SimulatedDriver } from '../../../test/support/crash-driver.ts'
+import { directoryOf, emptyDisk, pathsOf, SimulatedDriver } from '../../../test/support/crash-driver.ts'
 import { SimulatedLocks } from '../../../test/support/crash-locks.ts'
 import { Simulation } from '../../../test/support/crash-simulation.ts'
 import { id } from '../../../test/support/crash-workloads.ts'
 import { decodeRecord } from '../../../test/support/decode-record.ts'
 import { auditCodec, encodeLine, journalCodec } from '../log/codec.ts'
 import { readFile, writeFully } from '../../base/fs/disk.ts'
-import { sourcesIn } from './recover.ts'
 import { verifySession } from './verify.ts'
 import type { Health } from '../store.ts'
 
@@ -37,9 +36,8 @@ const contentOf = (disk: CrashDisk, path: string): Buffer => readFile(disk, path
 function verdict(disk: CrashDisk, path: string, content: Buffer): Health {
   const was = contentOf(disk, path)
   put(disk, path, content)
-  const paths = pathsOf(id)
   const manifest = new SimulatedDriver(disk, new SimulatedLocks(), {}).manifestOf(id)
-  const health = verifySession(sourcesIn(disk, paths, manifest))
+  const health = verifySession(directoryOf(disk, id), { manifest })
   put(disk, path, was)
   return health
 }

@@ -9,65 +9,71 @@ import {
 import type { Blobs } from '../log/blobs.ts'
 import type { Line } from '../log/lines.ts'
 import type { LogFiles } from '../log/log-files.ts'
-import { logStart } from '../log/log-end.ts'
+import { type LogPositions, logStart } from '../log/log-end.ts'
 import { type Scanned, type ScanOptions, scanSteps } from '../log/scan.ts'
 import { runToEnd } from '../../base/process/run-generator.ts'
 import { errorCode } from '../../base/errors/stint-error.ts'
-import { attestedBy } from '../manifest.ts'
+import { attestedBy, type Manifest } from '../manifest.ts'
 import type { Health, LogHealth } from '../store.ts'
-import type { SessionSources } from './recover.ts'
+import type { SessionDirectory } from './session-directory.ts'
 
-export interface VerifyOptions extends SessionSources {
+export interface VerifyOptions {
+  manifest: Manifest
+  /** Where the writer that released the lock says that the logs end. */
+  released?: LogPositions
+  /** Called with the number of bytes that have been read. */
   onBytes?: (done: number) => void
 }
 
 /**
- * Reads every line of both logs and every blob that a line names, in steps. The logs alone do not show a cut at their end, or an audit log that was written anew: what
- * attests them does, that is each close, each snapshot, and the journal, which says how far the audit log had come.
+ * Reads every line of both logs and every blob that a line names, in steps. The logs alone do not show that their end was
+ * cut off, or that the audit log was rewritten. Each close, each snapshot and the journal's checkpoints attest them.
  */
-export function* verifyInSteps(options: VerifyOptions): Generator<void, Health> {
-  const { logs, snapshots, blobs, manifest, released, onBytes } = options
+export function* verifyInSteps(
+  { logs, snapshots, blobs }: SessionDirectory,
+  { manifest, released, onBytes }: VerifyOptions,
+): Generator<void, Health> {
   const attested = attestedBy(manifest)
-  let anchor = attested.audit
+  let checkpoint = attested.audit
   let [seq, done] = [Math.max(attested.seq, released?.journal.seq ?? 0), 0]
   for (const { ends } of snapshots.newestFirst()) {
     seq = Math.max(seq, ends.journal.seq)
-    anchor = furthestCheckpoint([anchor, { count: ends.audit.seq, head: ends.audit.tail }])
+    checkpoint = furthestCheckpoint([checkpoint, { count: ends.audit.seq, head: ends.audit.tail }])
   }
-  const bad: string[] = []
-  const look = (line: Line, header: CheckedHeader): void => {
+  const missing: string[] = []
+  const checkBlob = (line: Line, header: CheckedHeader): void => {
     onBytes?.((done += line.next - line.offset))
     const blob = hasBlob(line, header) ? parseLogRecord(line.bytes).blob : undefined
-    if (blob !== undefined && !isThere(blobs, blob)) bad.push(String(blob.sha256))
+    if (blob !== undefined && !isStored(blobs, blob)) missing.push(String(blob.sha256))
   }
   const journal = yield* scanAll(logs.journal, seq, (line, header) => {
-    const here = checkpointOn(line)
-    if (here !== undefined) anchor = furthestCheckpoint([anchor, here])
-    look(line, header)
+    checkpoint = furthestCheckpoint([checkpoint, checkpointOn(line)])
+    checkBlob(line, header)
   })
-  let headThere: string | undefined
+  let foundHead: string | undefined
   const audit = yield* scanAll(
     logs.audit,
-    Math.max(anchor?.count ?? 0, released?.audit.seq ?? 0),
+    Math.max(checkpoint?.count ?? 0, released?.audit.seq ?? 0),
     (line, header) => {
-      if (header.seq === anchor?.count) headThere = logs.audit.codec.tailOf(line.bytes)
-      look(line, header)
+      if (header.seq === checkpoint?.count) foundHead = logs.audit.codec.tailOf(line.bytes)
+      checkBlob(line, header)
     },
   )
-  const health = { journal: healthOf(journal), audit: healthOf(audit), blobs: bad }
-  if (headThere !== undefined && headThere !== anchor?.head) {
+  const health = { journal: healthOf(journal), audit: healthOf(audit), blobs: missing }
+  if (foundHead !== undefined && foundHead !== checkpoint?.head) {
     health.audit.state = 'damaged'
-    health.audit.findings.push(`line ${anchor?.count} is not the one that was attested`)
+    health.audit.findings.push(`line ${checkpoint?.count} is not the one that was attested`)
   }
-  const whole = health.journal.state === 'whole' && health.audit.state === 'whole'
-  return { ...health, ok: whole && bad.length === 0 }
+  const isWhole = health.journal.state === 'whole' && health.audit.state === 'whole'
+  return { ...health, ok: isWhole && missing.length === 0 }
 }
 
-/** The same at once. */
-export const verifySession = (options: VerifyOptions): Health => runToEnd(verifyInSteps(options))
+/** Verifies a session without letting the event loop run. */
+export const verifySession = (directory: SessionDirectory, options: VerifyOptions): Health =>
+  runToEnd(verifyInSteps(directory, options))
 
-const scanAll = (place: LogFiles, attestedSeq: number, take: ScanOptions['take']): Generator<void, Scanned> =>
-  scanSteps(place, { from: logStart(place.log), attestedSeq, take })
+const scanAll = (files: LogFiles, attestedSeq: number, take: ScanOptions['take']): Generator<void, Scanned> =>
+  scanSteps(files, { from: logStart(files.log), attestedSeq, take })
 
 function healthOf({ state, records, bytes, end, torn, ignored, bad }: Scanned): LogHealth {
   const findings: string[] = []
@@ -84,13 +90,13 @@ function healthOf({ state, records, bytes, end, torn, ignored, bad }: Scanned): 
   return { state, records, bytes, lastSeq: end.seq, head: end.tail, findings }
 }
 
-function isThere(blobs: Blobs, blob: BlobName): boolean {
+function isStored(blobs: Blobs, blob: BlobName): boolean {
   try {
     blobs.get(blob)
     return true
   } catch (error) {
     if (errorCode(error) === 'BLOB_MISSING') return false
-    // One that cannot be opened now, for want of a descriptor for example, need not be damaged.
+    // A blob that cannot be opened now, because descriptors have run out for example, need not be damaged.
     throw error
   }
 }

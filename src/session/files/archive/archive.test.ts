@@ -9,7 +9,7 @@ import { nodeDisk } from '../../../base/fs/disk.ts'
 import type { SessionStore } from '../../store.ts'
 import { type Exported, exportSession } from './export.ts'
 import { type Imported, importSession } from './import.ts'
-import { filesystemStore } from '../store.ts'
+import { filesystemStore } from '../driver.ts'
 import { paddingAfter, tarEnd, tarHeader } from './tar.ts'
 
 let world: World
@@ -258,14 +258,14 @@ async function forged(change: (files: Map<string, string>) => void): Promise<Buf
 test('sums that are right prove nothing: records and manifest must make sense', async () => {
   const changes: [(files: Map<string, string>) => void, RegExp][] = [
     [(files) => files.delete('manifest.json'), /manifest\.json is missing/],
-    [(files) => files.set('manifest.json', '[]'), /its manifest makes no sense/],
+    [(files) => files.set('manifest.json', '[]'), /its manifest is invalid/],
     [
       (files) =>
         files.set(
           'manifest.json',
           (files.get('manifest.json') ?? '').replace('"create"', '"create","title":7'),
         ),
-      /its manifest makes no sense/,
+      /its manifest is invalid/,
     ],
     [
       (files) =>
@@ -275,13 +275,10 @@ test('sums that are right prove nothing: records and manifest must make sense', 
         ),
       /references to secrets/,
     ],
-    [
-      (files) => files.set('journal.log', lineOf(1, '"type":"x",{')),
-      /record 1 of its journal makes no sense/,
-    ],
+    [(files) => files.set('journal.log', lineOf(1, '"type":"x",{')), /record 1 of its journal is invalid/],
     [
       (files) => files.set('journal.log', lineOf(9e14, '"type":"x","data":1')),
-      /record 1 of its journal makes no sense/,
+      /record 1 of its journal is invalid/,
     ],
     [(files) => files.set('journal.log', ''), /journal of forged is damaged/],
     [

@@ -5,17 +5,19 @@ import { invalidArchive } from './tar.ts'
 /**
  * A session as one file: a tar archive with one directory, named after the session.
  *
- * - `stint-session.json`: what this is, first. `SHA256SUMS`: the sums of all other files, last; `sha256sum -c` understands it.
- * - `manifest.json`, the segments of the journal, `audit/` and `blobs/`, as they lie in the session's own directory.
+ * - `stint-session.json` comes first and describes the archive. `SHA256SUMS` comes last and has the sums of all other
+ *   files; `sha256sum -c` reads it.
+ * - Between them are `manifest.json`, the segments of the journal, `audit/` and `blobs/`, as in the session's directory.
  *
- * What can be made anew (snapshots), and what is of one place only (its lock, its spool, its quarantine), is not in it.
+ * Snapshots are left out because they can be made again; the lock, the spool and the quarantine, because they belong to
+ * one place.
  */
 export const archiveFormat = { format: 'stint-session', version: 1 } as const
 
 export const aboutName = 'stint-session.json'
 export const sumsName = 'SHA256SUMS'
 
-/** What an archive says of itself. */
+/** The description of an archive. */
 export interface ArchiveAbout {
   format: string
   version: number
@@ -25,7 +27,7 @@ export interface ArchiveAbout {
   audit_lines: number
 }
 
-/** What a file in an archive is. Nothing else may be in one. */
+/** A file in an archive. An archive has no other kinds. */
 export type ArchiveMember =
   | { kind: 'about' }
   | { kind: 'sums' }
@@ -34,10 +36,10 @@ export type ArchiveMember =
   | { kind: 'audit'; name: string }
   | { kind: 'blob'; sha256: string }
 
-/** Nobody reaches a higher number of a record or of an epoch. Those that follow it must still fit a name. */
+/** No record or epoch has a higher number in practice; the numbers after it still fit the name of a segment. */
 export const largestNumber = 1e12
 
-/** The member with this name in the session's directory; undefined if it is none. Only what is named here ever becomes a part of a path. */
+/** The member with this name in the session's directory; undefined for any other name. Only these become paths. */
 export function parseMemberName(name: string): ArchiveMember | undefined {
   if (name === aboutName) return { kind: 'about' }
   if (name === sumsName) return { kind: 'sums' }
@@ -53,15 +55,15 @@ export function parseMemberName(name: string): ArchiveMember | undefined {
   return { kind: log, name: file }
 }
 
-/** Which session an archive is of, and which member this entry is: `<id>/<member>`. */
+/** Splits the name of an entry, `<id>/<member>`. */
 export function splitEntryName(name: string): { id: string; rest: string } {
   const [id = '', ...rest] = name.replace(/^\.\//, '').replace(/\/$/, '').split('/')
   if (!isSessionId(id))
-    throw invalidArchive(`the name ${JSON.stringify(name.slice(0, 200))} is not of a session`)
+    throw invalidArchive(`the name ${JSON.stringify(name.slice(0, 200))} does not belong to a session`)
   return { id, rest: rest.join('/') }
 }
 
-/** The text of `SHA256SUMS`. */
+/** Formats `SHA256SUMS`. */
 export const formatSums = (sums: ReadonlyMap<string, string>): string =>
   [...sums].map(([name, sha256]) => `${sha256}  ${name}\n`).join('')
 
@@ -69,7 +71,7 @@ export function parseSums(text: string): Map<string, string> {
   const sums = new Map<string, string>()
   for (const line of text.split('\n').filter((each) => each !== '')) {
     const match = /^([0-9a-f]{64}) [ *](.+)$/.exec(line)
-    if (match === null || sums.has(match[2] as string)) throw invalidArchive(`${sumsName} makes no sense`)
+    if (match === null || sums.has(match[2] as string)) throw invalidArchive(`${sumsName} is invalid`)
     sums.set(match[2] as string, match[1] as string)
   }
   return sums
@@ -82,7 +84,7 @@ export function parseAbout(text: string): ArchiveAbout {
   } catch {
     throw invalidArchive(`${aboutName} is not JSON`)
   }
-  if (about?.format !== archiveFormat.format) throw invalidArchive('it is not of a session')
+  if (about?.format !== archiveFormat.format) throw invalidArchive('it is not the archive of a session')
   if (about.version !== archiveFormat.version)
     throw invalidArchive(
       `this version reads version ${archiveFormat.version} of archives, not ${String(about.version)}`,

@@ -6,10 +6,8 @@ import { hasBlob, parseLogRecord } from '../../log/record.ts'
 import { type Disk, readFully } from '../../../base/fs/disk.ts'
 import { StintError } from '../../../base/errors/stint-error.ts'
 import { damageFound } from '../../session-errors.ts'
-import { findSession } from '../find-session.ts'
-import { sourcesIn } from '../recover.ts'
-import { SessionLock } from '../session-lock.ts'
-import { formatManifest } from '../staged-session.ts'
+import { findSession, formatManifest } from '../session-directory.ts'
+import { observeLock } from '../session-lock.ts'
 import { verifySession } from '../verify.ts'
 import { aboutName, archiveFormat, formatSums, sumsName } from './archive.ts'
 import { paddingAfter, tarEnd, tarHeader } from './tar.ts'
@@ -19,8 +17,9 @@ export interface ExportOptions {
   /** The directory of all sessions. */
   sessions: string
   id: string
+  /** In milliseconds since the epoch. */
   now: number
-  /** Takes the archive, piece by piece. */
+  /** Called with the archive, piece by piece. */
   write: (bytes: Uint8Array) => void
 }
 
@@ -32,28 +31,28 @@ export interface Exported {
   bytes: number
 }
 
-/** A file of the archive: a text, or the first bytes of a file on disk. */
+/** The contents of a file in the archive: a string, or the first bytes of a file on disk. */
 type Content = { text: string } | { path: string; bytes: number }
 
 const pieceBytes = 1 << 20
 
 /**
- * Writes a session as an archive, verified on the way; the session may be written to meanwhile. Whatever is read first cannot attest more than what is read
- * later: the manifest and the lock, then the journal, then the audit log, which the journal attests.
+ * Verifies a session and writes it as an archive; the session may be written to meanwhile. What attests a log is read
+ * before the log, so that it cannot attest records that were written later: the manifest and the lock, then the journal,
+ * then the audit log.
  */
 export function exportSession({ disk, sessions, id, now, write }: ExportOptions): Exported {
-  const { paths, manifest } = findSession(disk, sessions, id)
-  const released = SessionLock.look(paths.root)?.ends
-  const sources = sourcesIn(disk, paths, manifest, released)
-  const { logs } = sources
-  const health = verifySession(sources)
+  const { directory, manifest } = findSession(disk, sessions, id)
+  const { paths, logs } = directory
+  const released = observeLock(paths.root).record?.ends
+  const health = verifySession(directory, { manifest, released })
   const damage = damageFound(id, health)
   if (damage !== undefined) throw damage
   const { records } = health.journal
   const audit_lines = health.audit.records
   const names = new Set<string>()
-  const journal = segmentsOf(logs.journal, records, names)
-  const audit = segmentsOf(logs.audit, audit_lines, names)
+  const journal = measureSegments(logs.journal, records, names)
+  const audit = measureSegments(logs.audit, audit_lines, names)
   const about = {
     ...archiveFormat,
     session_id: id,
@@ -102,10 +101,10 @@ export function exportSession({ disk, sessions, id, now, write }: ExportOptions)
   return { session_id: id, records, audit_lines, files: contents.length + 1, bytes: total }
 }
 
-/** How much of each segment counts; the blobs that its lines name are added to `blobs`. */
-function segmentsOf(place: LogFiles, last: number, blobs: Set<string>): [name: string, bytes: number][] {
+/** Finds how many bytes of each segment count, and adds the blobs that its lines name to `blobs`. */
+function measureSegments(files: LogFiles, last: number, blobs: Set<string>): [name: string, bytes: number][] {
   const ends = new Map<string, number>()
-  for (const { line, header, segment } of readLines(place, { to: last })) {
+  for (const { line, header, segment } of readLines(files, { to: last })) {
     ends.set(segment, line.next)
     if (hasBlob(line, header)) blobs.add(parseLogRecord(line.bytes).blob?.sha256 ?? '')
   }

@@ -1,6 +1,6 @@
 import { StintError } from '../../../base/errors/stint-error.ts'
 
-/** The format of `tar` as POSIX has it (ustar): a block with name and size, then the content, in blocks. */
+/** The size of a block in POSIX `tar` (ustar): each entry is a header block and its content in blocks. */
 export const blockBytes = 512
 
 export interface TarEntry {
@@ -9,10 +9,10 @@ export interface TarEntry {
   size: number
 }
 
-/** What fills the last block of a content. */
+/** The number of bytes that fill the last block of a content. */
 export const paddingAfter = (size: number): number => (blockBytes - (size % blockBytes)) % blockBytes
 
-/** After the last entry: two empty blocks. */
+/** The end of an archive: two empty blocks. */
 export const tarEnd = (): Buffer => Buffer.alloc(2 * blockBytes)
 
 const fields = {
@@ -32,7 +32,7 @@ type Field = keyof typeof fields
 
 const largestSize = 0o77777777777
 
-/** The block before a content. Private, like everything of a session: 0600, directories 0700. */
+/** Makes the header of an entry: 0600 for files, 0700 for directories. */
 export function tarHeader({ name, kind, size }: TarEntry, mtimeMs: number): Buffer {
   if (size > largestSize)
     throw new StintError('ARG_ERROR', `${name} is too large for an archive: ${size} bytes`)
@@ -55,7 +55,7 @@ export function tarHeader({ name, kind, size }: TarEntry, mtimeMs: number): Buff
   return header
 }
 
-/** Names of up to 100 bytes fit as they are; longer ones are split at a slash. */
+/** Splits a name of more than 100 bytes at a slash. */
 function splitName(name: string): [prefix: string, last: string] {
   if (name.length <= fields.name[1]) return ['', name]
   const at = name.indexOf('/', name.length - fields.name[1] - 1)
@@ -65,8 +65,8 @@ function splitName(name: string): [prefix: string, last: string] {
 }
 
 /**
- * An entry of somebody's archive; `end` at its end. Throws `ARCHIVE_INVALID` for what is no header, and for every entry that is neither a
- * file nor a directory: links lead elsewhere, and the rest nobody needs.
+ * Parses a header; `end` for the end of the archive. `ARCHIVE_INVALID` for an invalid header, and for every entry that is
+ * neither a file nor a directory: a link leads out of the archive, and a session has no devices.
  */
 export function parseTarHeader(block: Buffer): TarEntry | 'end' {
   if (block.every((byte) => byte === 0)) return 'end'
@@ -79,8 +79,8 @@ export function parseTarHeader(block: Buffer): TarEntry | 'end' {
   if (octalOf(text('checksum')) !== checksumOf(block))
     throw invalidArchive('the checksum of a header is wrong')
   const size = octalOf(text('size'))
-  if (size === undefined) throw invalidArchive('the size of an entry makes no sense')
-  // GNU's own format has something else in that place.
+  if (size === undefined) throw invalidArchive('the size of an entry is invalid')
+  // GNU's format uses the field of the prefix for other data.
   const prefix = magic === 'ustar' ? text('prefix') : ''
   const name = prefix === '' ? text('name') : `${prefix}/${text('name')}`
   const type = text('type')
@@ -89,7 +89,7 @@ export function parseTarHeader(block: Buffer): TarEntry | 'end' {
   return { name, kind: 'file', size }
 }
 
-/** The sum of all bytes, with blanks in place of itself. */
+/** The sum of all bytes of a header, with blanks in the place of the checksum. */
 function checksumOf(block: Buffer): number {
   const [start, length] = fields.checksum
   let sum = 0
@@ -102,3 +102,59 @@ const octalOf = (text: string): number | undefined =>
 
 export const invalidArchive = (why: string): StintError =>
   new StintError('ARCHIVE_INVALID', `the archive cannot be imported: ${why}`)
+
+/** An entry with its content, which must be read before the next entry. */
+export interface ReadEntry extends TarEntry {
+  content: () => AsyncGenerator<Buffer>
+}
+
+/** Reads the entries of an archive. Its memory does not grow with the archive. `ARCHIVE_INVALID` if it is cut off. */
+export async function* readTar(chunks: AsyncIterable<Buffer>): AsyncGenerator<ReadEntry> {
+  const source = new Source(chunks)
+  for (;;) {
+    const entry = parseTarHeader(await source.take(blockBytes))
+    if (entry === 'end') return
+    let read = false
+    yield {
+      ...entry,
+      content() {
+        read = true
+        return source.pieces(entry.size)
+      },
+    }
+    if (!read) for await (const _ of source.pieces(entry.size));
+    await source.take(paddingAfter(entry.size))
+  }
+}
+
+/** Cuts the chunks of a stream into pieces of other sizes. */
+class Source {
+  readonly #chunks: AsyncIterator<Buffer>
+  #held: Buffer = Buffer.alloc(0)
+
+  constructor(chunks: AsyncIterable<Buffer>) {
+    this.#chunks = chunks[Symbol.asyncIterator]()
+  }
+
+  async take(length: number): Promise<Buffer> {
+    const pieces: Buffer[] = []
+    for await (const piece of this.pieces(length)) pieces.push(piece)
+    return Buffer.concat(pieces)
+  }
+
+  async *pieces(length: number): AsyncGenerator<Buffer> {
+    for (let left = length; left > 0;) {
+      if (this.#held.length === 0) await this.#more()
+      const piece = this.#held.subarray(0, left)
+      this.#held = this.#held.subarray(piece.length)
+      left -= piece.length
+      yield piece
+    }
+  }
+
+  async #more(): Promise<void> {
+    const { value, done } = await this.#chunks.next()
+    if (done) throw invalidArchive('it ends in the middle')
+    this.#held = value
+  }
+}

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
-import { type Disk, makeIfMissing, writeFully } from '../../../base/fs/disk.ts'
-import type { SessionPaths } from '../paths.ts'
+import { makeIfMissing, writeFully } from '../../../base/fs/disk.ts'
+import type { SessionDirectory } from '../session-directory.ts'
 import {
   aboutName,
   type ArchiveAbout,
@@ -12,27 +12,26 @@ import {
   splitEntryName,
   sumsName,
 } from './archive.ts'
-import { type ReadEntry, readTar } from './read-tar.ts'
-import { invalidArchive } from './tar.ts'
+import { invalidArchive, type ReadEntry, readTar } from './tar.ts'
 
-/** What an archive says, once all of it is in files and has the sums it names. */
+/** An archive whose files are written and have the sums that it names. */
 export interface Unpacked {
   id: string
   about: ArchiveAbout
   manifest: string
 }
 
-/** No text that we make comes near this. */
+/** A limit that no manifest reaches. */
 const maxTextBytes = 64 << 20
 
 /**
- * Writes the files of an archive into the directory of a staged session. No name of the archive is ever used as a path: each must be one of the few that a session
- * has. Everything is checked against the sums: what is missing, too much, twice there or changed is `ARCHIVE_INVALID`.
+ * Writes the files of an archive into the directory of a staged session. A name in the archive never becomes a path: it
+ * must be one of the few names that a session has. `ARCHIVE_INVALID` for a file that is missing, unknown, duplicated or
+ * does not match its sum.
  */
 export async function unpackArchive(
-  disk: Disk,
   chunks: AsyncIterable<Buffer>,
-  staged: SessionPaths,
+  staged: SessionDirectory,
 ): Promise<Unpacked> {
   const sums = new Map<string, string>()
   const texts = new Map<string, string>()
@@ -51,7 +50,7 @@ export async function unpackArchive(
       const bytes = await readText(entry)
       texts.set(rest, bytes.toString())
       sums.set(rest, createHash('sha256').update(bytes).digest('hex'))
-    } else sums.set(rest, await writeMember(disk, staged, member, entry))
+    } else sums.set(rest, await writeMember(staged, member, entry))
   }
   const text = (name: string): string => texts.get(name) ?? missing(name)
   const about = parseAbout(text(aboutName))
@@ -62,7 +61,7 @@ export async function unpackArchive(
 }
 
 const foreign = ({ name }: ReadEntry) =>
-  invalidArchive(`${JSON.stringify(name.slice(0, 200))} is nothing that a session has`)
+  invalidArchive(`${JSON.stringify(name.slice(0, 200))} is not a file of a session`)
 
 function missing(name: string): never {
   throw invalidArchive(`${name} is missing`)
@@ -72,7 +71,7 @@ function compareSums(found: Map<string, string>, named: Map<string, string>): vo
   found.delete(sumsName)
   for (const [name, sum] of named) {
     if (!found.has(name)) missing(name)
-    if (found.get(name) !== sum) throw invalidArchive(`${name} is not what its sum says`)
+    if (found.get(name) !== sum) throw invalidArchive(`${name} does not match its sum`)
   }
   for (const name of found.keys())
     if (!named.has(name)) throw invalidArchive(`${name} has no sum in ${sumsName}`)
@@ -85,14 +84,13 @@ async function readText(entry: ReadEntry): Promise<Buffer> {
   return Buffer.concat(pieces)
 }
 
-/** On return it is on disk; gives its sum. */
+/** Writes and syncs a file, and returns its sum. */
 async function writeMember(
-  disk: Disk,
-  staged: SessionPaths,
+  { disk, paths }: SessionDirectory,
   member: Extract<ArchiveMember, { kind: 'journal' | 'audit' | 'blob' }>,
   entry: ReadEntry,
 ): Promise<string> {
-  const directory = { journal: staged.root, audit: staged.audit, blob: staged.blobs }[member.kind]
+  const directory = { journal: paths.root, audit: paths.audit, blob: paths.blobs }[member.kind]
   makeIfMissing(disk, directory)
   const hash = createHash('sha256')
   const file = disk.create(join(directory, member.kind === 'blob' ? member.sha256 : member.name))

@@ -1,47 +1,50 @@
 import { checkpointOn, type LogRecord, parseLogRecord } from '../../log/record.ts'
 import type { LogFiles } from '../../log/log-files.ts'
-import { logStart } from '../../log/log-end.ts'
+import type { Blobs } from '../../log/blobs.ts'
+import { encodeBody, encodeEntry } from '../../log/codec.ts'
+import { type LogPositions, logStart } from '../../log/log-end.ts'
 import { readLines } from '../../log/read.ts'
 import { scanLog, type Scanned } from '../../log/scan.ts'
-import { type Disk, readFile } from '../../../base/fs/disk.ts'
+import { readFile } from '../../../base/fs/disk.ts'
 import { StintError } from '../../../base/errors/stint-error.ts'
 import { attestedBy, type Manifest, newManifest, parseManifest } from '../../manifest.ts'
-import { emptyState, slotType } from '../../state.ts'
+import { emptyState, type FoldedState, slotType, turnType } from '../../state.ts'
 import type { Health } from '../../store.ts'
-import { isMarkedDamaged } from '../damage-marker.ts'
-import { assertFilesystemManifest, filesystemId } from '../find-session.ts'
-import { type LogPositions, logsOf } from '../logs.ts'
-import type { SessionPaths } from '../paths.ts'
-import { sourcesIn, foldRecord } from '../recover.ts'
+import { foldRecord } from '../recover.ts'
+import { assertFilesystemManifest, filesystemId, type SessionDirectory } from '../session-directory.ts'
 import { verifySession } from '../verify.ts'
-import { PieceReader } from './piece-reader.ts'
-import { type Restoration, restorationOf } from './restoration.ts'
-import { type Salvage, salvageLog } from './salvage.ts'
+import { IntactLineReader, type Salvage, salvageLog } from './salvage.ts'
 
-/** What is wrong with a session, and what can be saved of it. */
+/** The damage of a session, and what can be saved. */
 export interface Diagnosis {
   manifest: Manifest
-  /** Why the manifest had to be made anew. */
+  /** Why the manifest must be replaced. */
   manifestProblem?: string
   health: Health
   journal: Scanned
   audit: Scanned
-  /** What is written anew; undefined for a log that is as it should be. */
+  /** The logs that must be rewritten; undefined for a log that is intact or torn. */
   rewrite: { journal?: Salvage; audit?: Salvage }
-  /** What a snapshot knows of the records that are lost. */
+  /** What a snapshot tells about the lost records. */
   restoration: Restoration
-  /** There is a note that it was once found damaged. */
-  marked: boolean
+  /** Damage was noted, perhaps earlier. */
+  isDamageNoted: boolean
 }
 
-/** Reads everything a session has. Nothing is changed. */
-export function diagnose(disk: Disk, paths: SessionPaths, id: string, released?: LogPositions): Diagnosis {
-  const { manifest, manifestProblem } = manifestOf(disk, paths, id)
-  const sources = sourcesIn(disk, paths, manifest, released)
-  const { logs, snapshots, blobs } = sources
+/** State that lost records had set, known from a snapshot that was taken after them. */
+export interface Restoration {
+  slots: { ext: string; version: string; json: string }[]
+  /** How many of the lost records were ends of turns. */
+  turns: number
+}
+
+/** Reads all of a session and changes nothing. */
+export function diagnose(directory: SessionDirectory, id: string, released?: LogPositions): Diagnosis {
+  const { manifest, manifestProblem } = manifestOf(directory, id)
+  const { logs, snapshots, blobs } = directory
   const state = emptyState()
   const newest = snapshots.newestFirst().next().value
-  const health = verifySession(sources)
+  const health = verifySession(directory, { manifest, released })
   const attested = attestedBy(manifest)
   const attestedSeq = Math.max(attested.seq, newest?.ends.journal.seq ?? 0, released?.journal.seq ?? 0)
   let audited = Math.max(attested.audit?.count ?? 0, newest?.ends.audit.seq ?? 0, released?.audit.seq ?? 0)
@@ -69,13 +72,15 @@ export function diagnose(disk: Disk, paths: SessionPaths, id: string, released?:
   }
   const audit = scanLog(logs.audit, { from: logStart('audit'), attestedSeq: audited })
   if (audit.state === 'damaged') rewrite.audit = checked(id, salvageLog(logs.audit, audit, audited))
-  const marked = isMarkedDamaged(disk, paths)
-  return { manifest, manifestProblem, health, journal, audit, rewrite, restoration, marked }
+  const isDamageNoted = directory.isDamageNoted()
+  return { manifest, manifestProblem, health, journal, audit, rewrite, restoration, isDamageNoted }
 }
 
-/** A session that has lost so much at once has lost its files, or somebody has written the numbers: that is no case for a repair. */
+/** A session that lacks this many records has lost whole files, or its numbers are forged: a repair does not help. */
+const maxMissing = 1_000_000
+
 function checked(id: string, saved: Salvage): Salvage {
-  if (saved.last - (saved.pieces.at(-1)?.seq ?? saved.from) <= mostMissing) return saved
+  if (saved.last - (saved.lines.at(-1)?.seq ?? saved.from) <= maxMissing) return saved
   throw new StintError(
     'JOURNAL_CORRUPT',
     `${id} should have ${saved.last} records, and far fewer are there: this cannot be repaired`,
@@ -83,24 +88,21 @@ function checked(id: string, saved: Salvage): Salvage {
   )
 }
 
-const mostMissing = 1_000_000
-
-/** The intact records after the damage. There may be millions: none is kept. */
-function* recordsAfter(journal: LogFiles, { pieces, bad }: Salvage): Generator<LogRecord> {
-  using reader = new PieceReader(journal)
-  for (const piece of pieces) if (piece.seq >= bad) yield parseLogRecord(reader.read(piece))
+/** Reads the intact records after the damage. There may be millions, so none is kept in memory. */
+function* recordsAfter(journal: LogFiles, { lines, bad }: Salvage): Generator<LogRecord> {
+  using reader = new IntactLineReader(journal)
+  for (const line of lines) if (line.seq >= bad) yield parseLogRecord(reader.read(line))
 }
 
 function manifestOf(
-  disk: Disk,
-  paths: SessionPaths,
+  { disk, paths, logs }: SessionDirectory,
   id: string,
 ): Pick<Diagnosis, 'manifest' | 'manifestProblem'> {
   const text = readFile(disk, paths.manifest)?.toString()
   const manifest = text === undefined ? undefined : parseManifest(text)
   if (manifest === undefined) {
-    const manifestProblem = text === undefined ? 'the manifest is missing' : 'the manifest makes no sense'
-    return { manifest: newManifest(id, filesystemId, firstAt(logsOf(disk, paths).journal)), manifestProblem }
+    const manifestProblem = text === undefined ? 'the manifest is missing' : 'the manifest is invalid'
+    return { manifest: newManifest(id, filesystemId, firstAt(logs.journal)), manifestProblem }
   }
   assertFilesystemManifest(manifest)
   if (manifest.session_id === id) return { manifest }
@@ -108,8 +110,33 @@ function manifestOf(
   return { manifest: { ...manifest, session_id: id }, manifestProblem }
 }
 
-/** When the first record was written. */
+/** When the first record was written, in milliseconds since the epoch. */
 function firstAt(journal: LogFiles): number {
   for (const { header } of readLines(journal, { to: 1 })) return header.at
   return 0
+}
+
+/**
+ * Compares the state that the remaining records give with a snapshot of the same position. Slots that later records set
+ * again need no restoring.
+ */
+function restorationOf(left: FoldedState, snapshot: FoldedState, setAgain: ReadonlySet<string>): Restoration {
+  const slots: Restoration['slots'] = []
+  for (const [ext, { version, value, broken }] of snapshot.slots) {
+    if (broken !== undefined || setAgain.has(ext)) continue
+    const json = JSON.stringify(value) ?? 'null'
+    const now = left.slots.get(ext)
+    if (now?.version !== version || JSON.stringify(now.value) !== json) slots.push({ ext, version, json })
+  }
+  return { slots, turns: Math.max(0, snapshot.turns - left.turns) }
+}
+
+/** The records that restore the state. They come after all others, so that replaying the log gives the same state. */
+export function restoringBodies({ slots, turns }: Restoration, blobs: Blobs): string[] {
+  return [
+    ...Array.from({ length: turns }, () => encodeBody(turnType, '{"restored":true}')),
+    ...slots.map(({ ext, version, json }) =>
+      encodeEntry({ type: slotType, json, slot: { ext, version } }, (text) => blobs.put(text)),
+    ),
+  ]
 }

@@ -1,15 +1,14 @@
 import type { Diagnosis } from './diagnose.ts'
 import { countRecords, type SeqRange, type Salvage } from './salvage.ts'
 
-/** What a repair does, before it does it. */
+/** What a repair will do. */
 export interface RepairPlan {
   session_id: string
   /** False if there is nothing to repair. */
   needed: boolean
-  /** In words. */
+  /** What is wrong, what the repair does about it, and what it cannot bring back, in words. */
   findings: string[]
   steps: string[]
-  /** What no repair brings back. */
   beyond: string[]
   journal: LogRepair
   audit: LogRepair
@@ -19,14 +18,14 @@ export interface RepairPlan {
 export interface LogRepair {
   /** The first record that is missing or changed. */
   bad: number | null
-  /** Intact records after it, which are kept. */
+  /** How many intact records after it are kept. */
   salvaged: number
   lost: SeqRange[]
 }
 
-/** Over plain data. */
+/** Plans a repair from a diagnosis. */
 export function planRepair(id: string, diagnosis: Diagnosis): RepairPlan {
-  const { health, rewrite, restoration, manifestProblem, marked } = diagnosis
+  const { health, rewrite, restoration, manifestProblem, isDamageNoted } = diagnosis
   const findings = [
     ...(manifestProblem === undefined ? [] : [manifestProblem]),
     ...health.journal.findings.map((each) => `journal: ${each}`),
@@ -35,7 +34,7 @@ export function planRepair(id: string, diagnosis: Diagnosis): RepairPlan {
   const auditDamaged = health.audit.state === 'damaged' || rewrite.audit !== undefined
   const torn = [diagnosis.journal, diagnosis.audit].some(({ state }) => state === 'torn')
   const needed =
-    manifestProblem !== undefined || rewrite.journal !== undefined || auditDamaged || torn || marked
+    manifestProblem !== undefined || rewrite.journal !== undefined || auditDamaged || torn || isDamageNoted
   const steps = [
     ...(rewrite.journal === undefined ? [] : logSteps('journal', 'record', rewrite.journal)),
     ...restoringSteps(diagnosis),
@@ -43,10 +42,10 @@ export function planRepair(id: string, diagnosis: Diagnosis): RepairPlan {
     ...(auditDamaged && rewrite.audit === undefined
       ? ['note in the audit log that it is not the one that was attested']
       : []),
-    ...(torn ? ['cut off the torn end, and keep it'] : []),
+    ...(torn ? ['cut off the torn end, and keep it in quarantine'] : []),
     ...(manifestProblem === undefined ? [] : ['rewrite the manifest from what the journal says']),
-    ...(marked && findings.length === 0
-      ? ['take back the note that it was damaged: nothing is wrong any more']
+    ...(isDamageNoted && findings.length === 0
+      ? ['remove the note of damage: nothing is wrong any more']
       : []),
   ]
   return {
@@ -63,8 +62,8 @@ export function planRepair(id: string, diagnosis: Diagnosis): RepairPlan {
   }
 }
 
-function logSteps(log: string, unit: string, { bad, lost, pieces }: Salvage): string[] {
-  const after = pieces.filter(({ seq }) => seq >= bad).length
+function logSteps(log: string, unit: string, { bad, lost, lines }: Salvage): string[] {
+  const after = lines.filter(({ seq }) => seq >= bad).length
   const steps = [`${log}: keep all before ${unit} ${bad}, and ${after} intact after that`]
   if (lost.length > 0)
     steps.push(
@@ -86,7 +85,7 @@ function restoringSteps({ restoration: { slots, turns } }: Diagnosis): string[] 
 
 const logRepair = (salvage: Salvage | undefined): LogRepair => ({
   bad: salvage?.bad ?? null,
-  salvaged: salvage?.pieces.filter(({ seq }) => seq >= salvage.bad).length ?? 0,
+  salvaged: salvage?.lines.filter(({ seq }) => seq >= salvage.bad).length ?? 0,
   lost: salvage?.lost ?? [],
 })
 

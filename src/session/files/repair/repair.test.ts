@@ -9,7 +9,7 @@ import { systemClock } from '../../../base/process/clock.ts'
 import { type Disk, nodeDisk } from '../../../base/fs/disk.ts'
 import type { SessionEvent, SessionStore } from '../../store.ts'
 import { previewRepair, type RepairOptions, repairSession } from './repair.ts'
-import { filesystemStore } from '../store.ts'
+import { filesystemStore } from '../driver.ts'
 
 let world: World
 let store: SessionStore

@@ -1,26 +1,23 @@
 import { join } from 'node:path'
-import { Blobs } from '../../log/blobs.ts'
+import { type Disk, makeIfMissing } from '../../../base/fs/disk.ts'
+import { ifExists } from '../../../base/fs/exists.ts'
+import type { Clock } from '../../../base/process/clock.ts'
+import { ulid } from '../../../base/text/id.ts'
+import type { Recovery } from '../../driver.ts'
 import { encodeBody } from '../../log/codec.ts'
+import { cutTornTail } from '../../log/cut-torn-tail.ts'
 import { attestEnds } from '../../log/log-end.ts'
 import type { LogFiles } from '../../log/log-files.ts'
-import { cutTornTail } from '../../log/cut-torn-tail.ts'
-import type { Clock } from '../../../base/process/clock.ts'
-import { type Disk, makeIfMissing } from '../../../base/fs/disk.ts'
-import { ulid } from '../../../base/text/id.ts'
-import { ifExists } from '../../../base/fs/exists.ts'
-import { withFileErrors } from '../session-file-errors.ts'
-import type { Recovery } from '../../driver.ts'
 import { noGuard } from '../../session-secrets.ts'
-import { locateSession, readManifestFile } from '../find-session.ts'
-import { linkOrCopy } from '../link-or-copy.ts'
-import { logsOf } from '../logs.ts'
+import { linkOrCopy } from '../fork.ts'
+import { defaultLimits } from '../held-session.ts'
 import { openTakenSession, takeSession } from '../open-session.ts'
-import type { SessionPaths } from '../paths.ts'
-import { undoTake, SessionLock, type TakenLock } from '../session-lock.ts'
+import { locateSession, type SessionDirectory } from '../session-directory.ts'
+import { withFileErrors } from '../session-file-errors.ts'
+import { observeLock, type TakenLock, undoTake } from '../session-lock.ts'
 import { plainPayloads } from '../snapshots.ts'
-import { diagnose, type Diagnosis } from './diagnose.ts'
+import { diagnose, type Diagnosis, restoringBodies } from './diagnose.ts'
 import { planRepair, type RepairPlan } from './repair-plan.ts'
-import { restoringBodies } from './restoration.ts'
 import { rewriteLog } from './rewrite-log.ts'
 import type { Salvage } from './salvage.ts'
 
@@ -33,55 +30,54 @@ export interface RepairOptions {
 }
 
 export interface Repaired extends RepairPlan {
-  /** Where the files lie as they were. */
+  /** The directory with the files as they were. */
   kept: string
 }
 
-/** What a repair would do. Nothing is locked, and nothing is changed. */
+const hold = { kind: 'writer', purpose: 'repair' } as const
+
+/** Says what a repair would do. Takes no lock and changes nothing. */
 export function previewRepair({ disk, sessions, id }: RepairOptions): RepairPlan {
-  const paths = locateSession(sessions, id)
-  return withFileErrors(`examine session ${id}`, paths.root, () =>
-    planRepair(id, diagnose(disk, paths, id, SessionLock.look(paths.root)?.ends)),
+  const directory = locateSession(disk, sessions, id)
+  const { root } = directory.paths
+  return withFileErrors(`examine session ${id}`, root, () =>
+    planRepair(id, diagnose(directory, id, observeLock(root).record?.ends)),
   )
 }
 
 /**
- * Makes a damaged session one that can be resumed: everything before the damage, and what is intact after it. What is lost is marked as lost, in its place. Nothing is deleted: the
- * files as they were are in quarantine, and a revision and a line of the audit log tell of it.
+ * Makes a damaged session resumable: keeps all records before the damage and the intact ones after it, and puts a record
+ * that says so in the place of each lost one. Deletes nothing: the old files go to quarantine, and a revision of the
+ * manifest and a line of the audit log record the repair.
  */
-export async function repairSession(options: RepairOptions): Promise<Repaired | RepairPlan> {
-  const { disk, sessions, id } = options
-  const paths = locateSession(sessions, id)
-  const taken = takeSession(disk, paths, readManifestFile(disk, paths), {
-    id,
-    kind: 'writer',
-    purpose: 'repair',
-  })
+export async function repairSession({
+  disk,
+  clock,
+  sessions,
+  id,
+}: RepairOptions): Promise<Repaired | RepairPlan> {
+  const directory = locateSession(disk, sessions, id)
+  const taken = takeSession(directory, id, directory.readManifest(), hold)
   try {
-    const diagnosis = diagnose(disk, paths, id, taken.before?.ends)
+    const diagnosis = diagnose(directory, id, taken.before?.ends)
     const plan = planRepair(id, diagnosis)
     if (!plan.needed) {
-      taken.lock.giveBack(taken.before)
+      taken.lock.restore(taken.before)
       return plan
     }
-    const kept = join(paths.quarantine, `repair-${ulid()}`)
-    keep(disk, paths, kept, diagnosis)
-    writeLogs(options, paths, diagnosis, taken, { plan, kept })
-    await openAndRecord(options, paths, diagnosis, taken, { plan, kept })
-    return { ...plan, kept }
+    const repaired = { ...plan, kept: join(directory.paths.quarantine, `repair-${ulid()}`) }
+    keepFiles(directory, diagnosis, repaired)
+    writeLogs(directory, diagnosis, repaired, taken.lock.epoch, clock.now())
+    await recordRepair(directory, diagnosis, repaired, taken, clock)
+    return repaired
   } catch (error) {
     undoTake(taken)
     throw error
   }
 }
 
-interface Doing {
-  plan: RepairPlan
-  kept: string
-}
-
-/** A second name for each file that goes or is replaced, before anything is changed. */
-function keep(disk: Disk, paths: SessionPaths, kept: string, { rewrite }: Diagnosis): void {
+/** Gives each file that will be removed or replaced a second name in quarantine, before anything is changed. */
+function keepFiles({ disk, paths }: SessionDirectory, { rewrite }: Diagnosis, { kept }: Repaired): void {
   if (makeIfMissing(disk, paths.quarantine)) disk.syncDirectory(paths.root)
   disk.makeDirectory(kept)
   for (const [directory, salvage] of [
@@ -95,62 +91,55 @@ function keep(disk: Disk, paths: SessionPaths, kept: string, { rewrite }: Diagno
 }
 
 function writeLogs(
-  { disk, clock }: RepairOptions,
-  paths: SessionPaths,
+  { disk, paths, logs, blobs }: SessionDirectory,
   { journal, audit, rewrite, restoration }: Diagnosis,
-  { lock }: TakenLock,
-  { plan, kept }: Doing,
+  repaired: Repaired,
+  epoch: number,
+  now: number,
 ): void {
-  const logs = logsOf(disk, paths)
-  const { epoch } = lock
-  const now = clock.now()
   if (rewrite.journal !== undefined) {
-    const more = restoringBodies(restoration, new Blobs(disk, paths.blobs))
+    const more = restoringBodies(restoration, blobs)
     rewriteLog(logs.journal, { salvage: rewrite.journal, tail: journal.end.tail, more, epoch, now })
-    clearReplaced(logs.journal, rewrite.journal)
+    removeReplaced(logs.journal, rewrite.journal)
   }
   if (makeIfMissing(disk, paths.audit)) disk.syncDirectory(paths.root)
   cutTornTail(logs.audit, audit, paths.quarantine)
-  // Even where only the journal is damaged: its line must be there before the session can be opened.
+  // Even if only the journal is damaged: the audit log must record the repair before the session can be opened.
   const salvage = rewrite.audit ?? nothingLost(audit.end.seq)
-  rewriteLog(logs.audit, { salvage, tail: audit.end.tail, more: [noteOf(plan, kept)], epoch, now })
-  clearReplaced(logs.audit, salvage)
+  rewriteLog(logs.audit, { salvage, tail: audit.end.tail, more: [auditNote(repaired)], epoch, now })
+  removeReplaced(logs.audit, salvage)
 }
 
 const nothingLost = (last: number): Salvage => ({
   from: last + 1,
   bad: last + 1,
-  pieces: [],
+  lines: [],
   lost: [],
   last,
   replaced: [],
 })
 
-function noteOf({ findings, journal, audit, restored }: RepairPlan, kept: string): string {
+function auditNote({ findings, journal, audit, restored, kept }: Repaired): string {
   const detail = { findings, journal, audit, restored, kept }
   return encodeBody('note', JSON.stringify({ action: 'stint.repair', detail }))
 }
 
-/** By its name the new segment counts in their place: they may go at any time, or stay if we are killed here. */
-function clearReplaced({ disk, directory }: LogFiles, { replaced }: Salvage): void {
+/** Removes the old segments. The new one overrules them by its name, so it does not matter if a crash leaves some. */
+function removeReplaced({ disk, directory }: LogFiles, { replaced }: Salvage): void {
   for (const name of replaced) ifExists(() => disk.unlink(join(directory, name)))
   disk.syncDirectory(directory)
 }
 
-async function openAndRecord(
-  { disk, clock }: RepairOptions,
-  paths: SessionPaths,
+async function recordRepair(
+  directory: SessionDirectory,
   { manifest, manifestProblem }: Diagnosis,
+  { journal, audit, restored, kept }: Repaired,
   taken: TakenLock,
-  { plan, kept }: Doing,
+  clock: Clock,
 ): Promise<void> {
-  const hold = { kind: 'writer', purpose: 'repair' } as const
-  const held = openTakenSession(
-    { disk, clock, paths, manifest, hold, guard: noGuard, repairing: true },
-    taken,
-  )
-  const { journal, audit, restored } = plan
-  // A writer recovers the session, whatever its last holder left.
+  const context = { directory, manifest, hold, guard: noGuard, clock, limits: defaultLimits }
+  const held = openTakenSession(context, taken, true)
+  // Opening for a writer always recovers the session.
   const { state } = held.recovered as Recovery
   await held.snapshot(state, plainPayloads(state))
   await held.revise({
@@ -163,7 +152,7 @@ async function openAndRecord(
     ...attestEnds(held.ends()),
     turns: state.turns,
   })
-  // Before it is given back: whoever looks at it then finds it in order.
-  ifExists(() => disk.unlink(paths.damaged))
+  // Before the release, so that the next process finds no note of damage.
+  ifExists(() => directory.disk.unlink(directory.paths.damaged))
   await held.release()
 }

@@ -3,17 +3,16 @@ import { encodeBody, encodeLine } from '../../log/codec.ts'
 import { laterSegment, type LogFiles } from '../../log/log-files.ts'
 import { checkRecord, type RecordHeader } from '../../log/record.ts'
 import { replaceFileBy } from '../../../base/fs/atomic-file.ts'
-import { PieceReader } from './piece-reader.ts'
-import type { Salvage } from './salvage.ts'
+import { IntactLineReader, type Salvage } from './salvage.ts'
 
-/** In place of a record that is lost, so that all others keep their numbers. */
+/** The type of the record in the place of a lost one: the others keep their numbers. */
 export const lostType = 'stint.lost'
 
 export interface Rewrite {
   salvage: Salvage
-  /** What the line before the first that is written anew has left for it: the hash, in an audit log. */
+  /** The tail of the last line before the rewritten ones. */
   tail: string
-  /** What comes after the last line. */
+  /** The bodies of further records, to be added at the end. */
   more: readonly string[]
   epoch: number
   now: number
@@ -22,13 +21,14 @@ export interface Rewrite {
 const bufferBytes = 1 << 20
 
 /**
- * Writes a damaged log anew from the damaged segment on: one new segment, of a higher epoch, which by its name takes the place of all others from there on. It is published by one rename:
- * a crash leaves the log as it was, or repaired. Intact lines of a journal are kept to the byte. Those of an audit log get the hash of the line that is now before them, and
- * name, as `salvaged`, the hash they had.
+ * Rewrites a damaged log from the damaged segment on, into one new segment of a higher epoch. By its name it overrules
+ * all others from there on, and one rename publishes it: a crash leaves the log damaged, or repaired. Intact lines of a
+ * journal are kept byte for byte. Those of an audit log are chained to the lines that are now before them, and carry the
+ * hash they had as `salvaged`.
  */
-export function rewriteLog(place: LogFiles, { salvage, tail: before, more, epoch, now }: Rewrite): void {
-  const { disk, directory, log, codec } = place
-  using reader = new PieceReader(place)
+export function rewriteLog(files: LogFiles, { salvage, tail: before, more, epoch, now }: Rewrite): void {
+  const { disk, directory, log, codec } = files
+  using reader = new IntactLineReader(files)
   let [tail, next, at] = [before, salvage.from, 0]
   replaceFileBy(
     join(directory, laterSegment(log, salvage.from, epoch)),
@@ -42,13 +42,13 @@ export function rewriteLog(place: LogFiles, { salvage, tail: before, more, epoch
       const fillUpTo = (seq: number): void => {
         for (; next < seq; next++) make({ seq: next, at: at || now, group: next, epoch }, lostBody(log))
       }
-      for (const piece of salvage.pieces) {
-        fillUpTo(piece.seq)
-        const line = reader.read(piece)
-        if (codec.follows === undefined || piece.seq < salvage.bad) out.add(Buffer.concat([line, newline]))
+      for (const intact of salvage.lines) {
+        fillUpTo(intact.seq)
+        const line = reader.read(intact)
+        if (codec.follows === undefined || intact.seq < salvage.bad) out.add(Buffer.concat([line, newline]))
         else make(headerOf(line), rechained(line))
-        at = piece.at
-        next = piece.seq + 1
+        at = intact.at
+        next = intact.seq + 1
       }
       fillUpTo(salvage.last + 1)
       const group = next
@@ -73,13 +73,13 @@ function headerOf(line: Buffer): RecordHeader {
 const frame =
   /^\{"seq":\d+,"at":\d+,"group":\d+,"epoch":\d+,(.*),"prev":"[0-9a-f]{64}","hash":"([0-9a-f]{64})","crc":"[0-9a-f]{8}"\}$/s
 
-/** What a line of an audit log says, with the hash it had; that of an earlier repair stays. */
+/** The body of an audit line with the hash it had. The hash that an earlier repair has added stays. */
 function rechained(line: Buffer): string {
   const [, body = '', hash = ''] = frame.exec(line.toString()) ?? []
   return /,"salvaged":"[0-9a-f]{64}"$/.test(body) ? body : `${body},"salvaged":"${hash}"`
 }
 
-/** Many lines in one write. */
+/** Gathers lines for larger writes. */
 class Buffered {
   readonly #put: (bytes: Uint8Array) => void
   #lines: Buffer[] = []

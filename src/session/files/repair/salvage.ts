@@ -1,10 +1,12 @@
+import { join } from 'node:path'
+import { readFully } from '../../../base/fs/disk.ts'
 import type { Codec } from '../../log/codec.ts'
 import { linesFrom } from '../../log/lines.ts'
 import { listSegments, type LogFiles, openSegment, type Segment } from '../../log/log-files.ts'
 import { checkRecord } from '../../log/record.ts'
 import type { Scanned } from '../../log/scan.ts'
 
-/** Where an intact line is. */
+/** An intact line, and where it is. */
 export interface IntactLine {
   seq: number
   at: number
@@ -13,19 +15,19 @@ export interface IntactLine {
   bytes: number
 }
 
-/** What of a damaged log can be shown to be as it was written. */
+/** The lines of a damaged log that are as they were written. */
 export interface Salvage {
-  /** The first record of the segment in which the damage is: everything from there on is written anew, into one segment. */
+  /** The first record of the damaged segment: everything from there on is rewritten, into one segment. */
   from: number
   /** The first record that is missing or changed. */
   bad: number
-  /** The intact lines from there on, by their numbers, each once. */
-  pieces: IntactLine[]
+  /** The intact lines from there on, sorted by number, each once. */
+  lines: IntactLine[]
   /** The records that are lost, in ranges. */
   lost: SeqRange[]
-  /** The last record there will be: the last intact one, or the last that is known to have been there. */
+  /** The last record of the rewritten log: the last intact one, or the last that is attested. */
   last: number
-  /** The segments that the new one takes the place of. */
+  /** The segments that the new one replaces. */
   replaced: string[]
 }
 
@@ -34,49 +36,49 @@ export interface SeqRange {
   to: number
 }
 
-/** A line that says that so many are missing before it was not written by us: what follows it stays in the copy only. */
-const largestHole = 1_000_000
+/** A line that would leave a larger gap than this has a forged number: it stays in the quarantined copy only. */
+const maxGap = 1_000_000
 
-/** Reads everything from the damaged segment on. Nothing is changed. Keeps a few numbers for each line in memory. */
-export function salvageLog(place: LogFiles, { bad, end }: Scanned, attestedSeq: number): Salvage {
+/** Reads everything from the damaged segment on, and changes nothing. Keeps a few numbers for each line in memory. */
+export function salvageLog(files: LogFiles, { bad, end }: Scanned, attestedSeq: number): Salvage {
   const missing = bad?.seq ?? end.seq + 1
-  const segments = listSegments(place)
+  const segments = listSegments(files)
   const damaged = segments.find(({ name }) => name === bad?.segment)
   const from = Math.min(damaged?.firstSeq ?? missing, missing)
   const affected = segments.filter(({ firstSeq }) => firstSeq >= from)
-  const pieces = inSequence(
-    affected.flatMap((segment) => intactLines(place, segment)).filter(({ seq }) => seq >= from),
+  const lines = inSequence(
+    affected.flatMap((segment) => intactLines(files, segment)).filter(({ seq }) => seq >= from),
     from,
   )
-  const last = Math.max(pieces.at(-1)?.seq ?? from - 1, attestedSeq)
+  const last = Math.max(lines.at(-1)?.seq ?? from - 1, attestedSeq)
   return {
     from,
     bad: missing,
-    pieces,
-    lost: holesIn(pieces, from, last),
+    lines,
+    lost: gapsIn(lines, from, last),
     last,
     replaced: affected.map(({ name }) => name),
   }
 }
 
-function intactLines(place: LogFiles, { name, until }: Segment): IntactLine[] {
-  const pieces: IntactLine[] = []
-  using file = openSegment(place, name)
+function intactLines(files: LogFiles, { name, until }: Segment): IntactLine[] {
+  const intact: IntactLine[] = []
+  using file = openSegment(files, name)
   for (const line of linesFrom(file.read)) {
     for (const [start, bytes] of linesWithin(line.bytes)) {
       const header = checkRecord(bytes)
       if (header === undefined || header.seq >= until || header.group > header.seq) continue
-      if (!isOfItself(bytes, place.codec)) continue
+      if (!hasOwnHash(bytes, files.codec)) continue
       const { seq, at } = header
-      pieces.push({ seq, at, segment: name, offset: line.offset + start, bytes: bytes.length })
+      intact.push({ seq, at, segment: name, offset: line.offset + start, bytes: bytes.length })
     }
   }
-  return pieces
+  return intact
 }
 
 const lineStart = '{"seq":'
 
-/** A line, or, if it is none, the lines it may have been made of: the newline between them can be what was damaged. */
+/** A line; or, if it is not intact, the lines it may consist of: the damaged byte may be the newline between them. */
 function* linesWithin(bytes: Buffer): Generator<[start: number, line: Buffer]> {
   if (checkRecord(bytes) !== undefined) {
     yield [0, bytes]
@@ -85,48 +87,69 @@ function* linesWithin(bytes: Buffer): Generator<[start: number, line: Buffer]> {
   const starts: number[] = []
   for (let at = bytes.indexOf(lineStart); at >= 0; at = bytes.indexOf(lineStart, at + 1)) starts.push(at)
   for (const [i, start] of starts.entries()) {
-    // One byte less than up to the next: where the newline was. What looks like a beginning may also be in somebody's data.
+    // Each ends one byte before the next, where the newline was. The start of a line may also occur in its data.
     for (const next of starts.slice(i + 1, i + 9)) yield [start, bytes.subarray(start, next - 1)]
     yield [start, bytes.subarray(start)]
   }
 }
 
-/** Is a line what its own hash says, whatever came before it? */
-function isOfItself(line: Buffer, { follows }: Codec): boolean {
+/** Does a line match its own hash, whatever line came before it? */
+function hasOwnHash(line: Buffer, { follows }: Codec): boolean {
   return follows === undefined || follows(line, prevOf(line))
 }
 
 const prev = /,"prev":"([0-9a-f]{64})","hash":"[0-9a-f]{64}","crc":"[0-9a-f]{8}"\}$/
 
-/** The hash that a line of an audit log names as that of the line before it. */
-export const prevOf = (line: Buffer): string =>
+/** The hash of the line before, as an audit line names it. */
+const prevOf = (line: Buffer): string =>
   prev.exec(line.toString('latin1', Math.max(0, line.length - 240)))?.[1] ?? ''
 
-/** By their numbers, each once, up to a hole that is no hole. */
-function inSequence(pieces: IntactLine[], from: number): IntactLine[] {
-  const sorted = pieces.toSorted((a, b) => a.seq - b.seq)
+/** Sorts lines by number, drops duplicates, and stops before a gap that is too large. */
+function inSequence(lines: IntactLine[], from: number): IntactLine[] {
+  const sorted = lines.toSorted((a, b) => a.seq - b.seq)
   const kept: IntactLine[] = []
   let next = from
-  for (const piece of sorted) {
-    if (piece.seq - next > largestHole) break
-    if (piece.seq < next) continue
-    kept.push(piece)
-    next = piece.seq + 1
+  for (const line of sorted) {
+    if (line.seq - next > maxGap) break
+    if (line.seq < next) continue
+    kept.push(line)
+    next = line.seq + 1
   }
   return kept
 }
 
-function holesIn(pieces: readonly IntactLine[], from: number, last: number): SeqRange[] {
-  const holes: SeqRange[] = []
+function gapsIn(lines: readonly IntactLine[], from: number, last: number): SeqRange[] {
+  const gaps: SeqRange[] = []
   let next = from
-  for (const { seq } of pieces) {
-    if (seq > next) holes.push({ from: next, to: seq - 1 })
+  for (const { seq } of lines) {
+    if (seq > next) gaps.push({ from: next, to: seq - 1 })
     next = seq + 1
   }
-  if (next <= last) holes.push({ from: next, to: last })
-  return holes
+  if (next <= last) gaps.push({ from: next, to: last })
+  return gaps
 }
 
-/** How many records these are. */
+/** The number of records in these ranges. */
 export const countRecords = (ranges: readonly SeqRange[]): number =>
   ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0)
+
+/** Reads intact lines of a damaged log again. Opens each file once. */
+export class IntactLineReader implements Disposable {
+  readonly #files: LogFiles
+  readonly #open = new Map<string, number>()
+
+  constructor(files: LogFiles) {
+    this.#files = files
+  }
+
+  read({ segment, offset, bytes }: IntactLine): Buffer {
+    const { disk, directory } = this.#files
+    const file = this.#open.get(segment) ?? disk.openToRead(join(directory, segment))
+    this.#open.set(segment, file)
+    return readFully(disk, file, offset, bytes)
+  }
+
+  [Symbol.dispose](): void {
+    for (const file of this.#open.values()) this.#files.disk.close(file)
+  }
+}
