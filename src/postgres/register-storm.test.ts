@@ -15,11 +15,12 @@ async function newDatabase() {
   return { server, database }
 }
 
-test('8 processes with clocks that disagree are killed, suspended and disconnected, and the server is killed: never two holders', async () => {
-  const report = await postgresStorm({ ...(await newDatabase()), processes: 8, strikes: 1 })
+// `npm run torture` storms 100 times, with 16 processes.
+test('4 processes with clocks that disagree are killed, suspended and disconnected, and the server is killed: never two holders', async () => {
+  const report = await postgresStorm({ ...(await newDatabase()), processes: 4, strikes: 1 })
   console.log(report)
   expect(report).toMatchObject({ overlaps: [], faults: [], serverKills: 1, cuts: 1, stops: 1, kills: 1 })
-  expect(report.grants).toBeGreaterThan(15)
+  expect(report.grants).toBeGreaterThan(8)
 })
 
 test('the storm finds two holders if a swap does not check the epoch', async () => {

@@ -13,9 +13,10 @@ beforeAll(async () => {
 })
 afterAll(() => server[Symbol.asyncDispose]())
 
-test('8 processes are killed, suspended and disconnected, and the server is killed: each acknowledged append is there once, in order, without a gap', async () => {
+// `npm run torture` storms 40 times, with 8 processes.
+test('4 processes are killed, suspended and disconnected, and the server is killed: each acknowledged append is there once, in order, without a gap', async () => {
   await using sessions = await PostgresSessions.on(server)
-  const report = await sessionStorm({ server, sessions, processes: 8, strikes: 1, appends: 1500 })
+  const report = await sessionStorm({ server, sessions, processes: 4, strikes: 1, appends: 400 })
   console.log(report)
   expect(report).toMatchObject({ faults: [], serverKills: 1, cuts: 1, kills: 1, fenced: 1, lostAnswers: 5 })
 })
@@ -26,16 +27,16 @@ test('the storm finds duplicate records if writers retry without looking up lost
   expect(report.faults.filter((fault) => fault.includes('twice')).length).toBeGreaterThan(0)
 })
 
-test('of 8 processes that resume one session, one succeeds and the others get SESSION_LOCKED, also after it was killed', async () => {
+test('of 4 processes that resume one session, one succeeds and the others get SESSION_LOCKED, also after it was killed', async () => {
   await using sessions = await PostgresSessions.on(server)
   await (await sessions.store.create({ id: 'one' })).close()
   const file = join(projectRoot, 'test/fixtures/postgres-session-rival.mjs')
   const args = [server.url({ database: sessions.database }), 'one']
-  let rivals = Array.from({ length: 8 }, () => fork(file, args, { execArgv: [] }))
+  let rivals = Array.from({ length: 4 }, () => fork(file, args, { execArgv: [] }))
   const answer = async (rival: ChildProcess) => (await once(rival, 'message'))[0] as { outcome: string }
   try {
     await Promise.all(rivals.map(answer))
-    for (let round = 1; round <= 3; round++) {
+    for (let round = 1; round <= 2; round++) {
       const answers = Promise.all(rivals.map(answer))
       for (const rival of rivals) rival.send('go')
       const outcomes = (await answers).map(({ outcome }) => outcome)

@@ -25,7 +25,7 @@ async function forAll(name: string, searchOne: (workload: Workload) => Promise<F
 test.each(workloads)(
   'after a crash at any moment of $name, everything acknowledged is there and nothing is out of order',
   async (workload) => {
-    expect(report(workload.name, await search(workload, { bounds }))).toEqual([])
+    expect(report(workload.name, await search(workload, { bounds, goOnEvery: 3 }))).toEqual([])
   },
 )
 
