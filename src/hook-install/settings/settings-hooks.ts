@@ -53,7 +53,7 @@ export async function uninstallSettings(
   return carryOut(target, plan, (planned) => writeUninstalled(planned, keep))
 }
 
-/** Makes a change under the lease of the file. The agent does not take that lease: plan again if it has written. */
+/** Makes a change under the file's lease. The agent takes no lease: plan again if it has written. */
 const carryOut = (
   { path }: SettingsTarget,
   plan: () => Plan,
