@@ -19,7 +19,7 @@ interface Mistake {
   begun?: boolean
   /** Whether it is run as a user without root's permissions. */
   asNobody?: boolean
-  /** What must be printed to stdout or stderr. */
+  /** A pattern for stdout and stderr. */
   says?: RegExp
 }
 

@@ -19,7 +19,7 @@ type Body = (exports: unknown, require: unknown, module: Loaded) => void
 const loaded = new Map<string, Loaded>()
 const unsaved: { script: Script; cache: string }[] = []
 
-/** Replaces `require` in our files: another file of ours is loaded from its cache, too. */
+/** Replaces `require` in stint's files, so that each file of stint is loaded from its cache. */
 const requireCompiled = Object.assign((id: string): unknown => {
   const name = /^\.\/([\w-]+)\.cjs$/.exec(id)?.[1]
   return name !== undefined && name in BUILDS ? load(name) : require(id)

@@ -22,11 +22,11 @@ export const stintCommands: CommandGroup = {
       load: async () => (await import('./hook/hook.ts')).hook,
     },
     sessions: {
-      summary: 'durable records of what was done: list, tail, fork, verify, repair',
+      summary: 'show and maintain durable sessions: list, tail, fork, verify, repair',
       load: async () => (await import('./sessions/sessions.ts')).sessions,
     },
     audit: {
-      summary: 'what was intended, and how it ended',
+      summary: 'show acts that sessions recorded: intent and outcome',
       load: async () => (await import('./audit/audit.ts')).audit,
     },
     status: {
@@ -46,7 +46,7 @@ export const stintCommands: CommandGroup = {
       load: async () => (await import('./temp/temp.ts')).temp,
     },
     postgres: {
-      summary: 'leases and sessions for more than one machine',
+      summary: 'keep leases and sessions for several machines on a server',
       load: async () => (await import('./postgres/postgres.ts')).postgres,
     },
     demo: {
@@ -54,7 +54,7 @@ export const stintCommands: CommandGroup = {
       load: async () => (await import('./demo/demo.ts')).demoCommand,
     },
     completion: {
-      summary: 'completion for your shell',
+      summary: 'print the completion script for your shell',
       load: async () => (await import('./completion/completion.ts')).completionCommand,
     },
   },

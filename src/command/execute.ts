@@ -81,7 +81,7 @@ export async function execute(
   return exit
 }
 
-/** What the command decides from its arguments, checked before anything is made. */
+/** Asks the command for its settings, and checks them before anything is made. */
 function checkedSettings(command: Command, { args }: Invocation): RunSettings {
   const settings = command.settings?.(args as never) ?? {}
   const sessionId = settings.sessionId ?? (process.env.STINT_SESSION_ID || undefined)

@@ -5,7 +5,7 @@ import type { OptionTable } from './option.ts'
 import { optionsOf } from './invocation.ts'
 import { isGroup } from './select.ts'
 
-/** What --help prints about a command or a group, as wide as the terminal on stdout or stderr. */
+/** The help of a command or a group, as wide as the terminal on stdout or stderr. */
 export async function helpFor(target: Command | CommandGroup, called: string, fd: 1 | 2): Promise<string> {
   const columns = await terminalColumns(fd)
   return isGroup(target) ? groupHelp(target, called, columns) : commandHelp(target, called, columns)

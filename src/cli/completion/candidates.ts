@@ -9,7 +9,7 @@ export interface Candidate {
   help: string
 }
 
-/** What can stand at the cursor: candidates, or names that the shell completes itself. */
+/** The completion at the cursor: candidates, or names that the shell completes itself. */
 export type Completion = { candidates: Candidate[] } | { byShell: 'files' | 'programs' }
 
 /** Returns candidates for a positional or a value, such as session ids; undefined if the shell has them. */

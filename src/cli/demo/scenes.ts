@@ -8,7 +8,7 @@ import { plural } from '../text/format.ts'
 import { assertShown } from './demo-process.ts'
 import type { Stage } from './stage.ts'
 
-/** What a scene has shown, in figures. */
+/** The figures of a scene. */
 export type SceneResult = Record<string, number | string | boolean>
 
 export interface Scene {

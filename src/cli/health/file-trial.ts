@@ -24,10 +24,10 @@ import { type DirectoryRole, directoryVariable } from './directory.ts'
 import { nearestDirectory } from './file-system.ts'
 import { judgeListing, tryListing } from './listing-trial.ts'
 
-/** What stint asks of a file system. */
+/** An ability that stint needs of a file system. */
 type Ability = 'create' | 'modes' | 'rename' | 'symlink' | 'link' | 'sync'
 
-/** What went wrong with each ability; those that work are missing. */
+/** The problem with each ability; those that work are missing. */
 export type FileTrial = Partial<Record<Ability, string>>
 
 /** Tries what the home needs, there or where it would be made. `fileTime` is the file system's clock. */

@@ -45,7 +45,11 @@ export async function gatherStatus() {
   const claims = await lookInHome('leases', claimsIn)
   const sessions = (await lookInHome('sessions', listSessionsIn)) ?? []
   const server = await examination.look('store', readServerOfEnvironment)
-  const entries = (root && (await examination.look('runs', () => measureEntries(at, measureWithinMs)))) ?? []
+  const measured =
+    root?.path === undefined
+      ? undefined
+      : await examination.look('runs', () => measureEntries(at, measureWithinMs))
+  const entries = measured ?? []
   const homeSpace = await lookInHome('home disk', (path) => ({ name: 'home', ...readSpace(path) }))
   const tempSpace =
     tmp === undefined
