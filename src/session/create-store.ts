@@ -14,7 +14,7 @@ import { factsOf, type Manifest, newManifest, revised } from './manifest.ts'
 import { assertWrittenBy, checkSessionId } from './session-errors.ts'
 import { RegisteredSecrets } from './session-secrets.ts'
 import type { Session } from './session.ts'
-import { defaultPolicy } from './snapshot-policy.ts'
+import { defaultPolicy } from './state.ts'
 import type {
   ForkOptions,
   Inspection,

@@ -10,22 +10,7 @@ import type { SessionSummary } from './store.ts'
 export { type AuditRecord, auditRecordOf, type UnsettledAct } from './audit-record.ts'
 export { createStore, type DriverStore } from './create-store.ts'
 export { auditHash, holderOf, idsOf } from './driver-defaults.ts'
-export type {
-  HeldSession,
-  LogEntry,
-  ReadableSession,
-  RecordOptions,
-  RecordRange,
-  Recovery,
-  SessionHold,
-  SessionRecords,
-  SpoolEntry,
-  StoreDriver,
-  StoredReceipt,
-  StoredRecord,
-  TransferDriver,
-  WriteGuard,
-} from './driver.ts'
+export type * from './driver.ts'
 export { isVisible } from './events.ts'
 export { type DiskUse, useKinds } from './files/disk-use.ts'
 export { FilesystemDriver, type FilesystemOptions, filesystemStore } from './files/driver.ts'
@@ -58,23 +43,10 @@ export {
   summarize,
 } from './manifest.ts'
 export { checkEventType } from './make-entry.ts'
-export {
-  assertWrittenBy,
-  auditDamage,
-  checkSessionId,
-  damageFound,
-  logDamaged,
-  logUnreadable,
-  sessionClosed,
-  sessionExists,
-  sessionFenced,
-  sessionLocked,
-  sessionNotFound,
-} from './session-errors.ts'
+export * from './session-errors.ts'
 export type { SessionSecrets } from './session-secrets.ts'
-export type { Act, ActOutcome, Session } from './session.ts'
+export type * from './session.ts'
 export type { Slot, SlotOptions } from './slot.ts'
-export { visitedRecords } from './snapshot-policy.ts'
 export {
   brokenSlots,
   emptyState,
@@ -84,32 +56,9 @@ export {
   takeAudit,
   takeRecord,
   turnType,
+  visitedRecords,
 } from './state.ts'
-export {
-  type AppendOptions,
-  type CreateOptions,
-  type EventOptions,
-  type ForkOptions,
-  type Health,
-  type Holder,
-  type Inspection,
-  type ListOptions,
-  type LogHealth,
-  type NewAudit,
-  type NewEvent,
-  type Receipt,
-  type RecoveryReport,
-  type ResumeOptions,
-  type SessionEvent,
-  type SessionState,
-  sessionStates,
-  type SessionStore,
-  type SessionSummary,
-  type SlotValue,
-  type SnapshotPolicy,
-  type Visit,
-  type VisitOptions,
-} from './store.ts'
+export * from './store.ts'
 export { importedManifest, type SessionTransfer } from './transfer.ts'
 
 /** Lists the sessions in a home, newest activity first. Loads the code for that only if there are any. */

@@ -12,8 +12,7 @@ import { describeFailure, SessionActs } from './session-acts.ts'
 import type { RegisteredSecrets } from './session-secrets.ts'
 import type { Act, ActOutcome, Session } from './session.ts'
 import { checkExtension, openSlot, type Slot, type SlotOptions } from './slot.ts'
-import { isWorthIt } from './snapshot-policy.ts'
-import { type FoldedState, slotType, turnType } from './state.ts'
+import { type FoldedState, isWorthIt, slotType, turnType } from './state.ts'
 import type {
   AppendOptions,
   EventOptions,

@@ -1,7 +1,7 @@
 import type { AuditRecord, UnsettledAct } from './audit-record.ts'
 import { errorCode } from '../base/errors/stint-error.ts'
 import type { StoredRecord } from './driver.ts'
-import type { RecoveryReport } from './store.ts'
+import type { RecoveryReport, SnapshotPolicy } from './store.ts'
 
 /** The state that the logs of a session add up to. A snapshot has it at one position of the logs. */
 export interface FoldedState {
@@ -58,3 +58,14 @@ export function takeAudit(state: FoldedState, record: AuditRecord): void {
   if (type === 'intent') state.unsettled.set(act, { act, seq, at, action, subject, key })
   if (type === 'outcome') state.unsettled.delete(act)
 }
+
+export const defaultPolicy: SnapshotPolicy = { at: 'turn', minBytes: 256 << 10, minRecords: 500 }
+
+/** Visitors never close a session: one of them takes a snapshot after this many records. */
+export const visitedRecords = 5000
+
+/** Has enough been written since the last snapshot? One costs a few syncs; a resume replays the rest. */
+export const isWorthIt = (
+  { minBytes, minRecords }: SnapshotPolicy,
+  { records, bytes }: { records: number; bytes: number },
+): boolean => records > 0 && (bytes >= minBytes || records >= minRecords)
