@@ -3,7 +3,6 @@
  *
  * @module stint
  */
-export type { AuditRecord, UnsettledAct } from './session/audit-record.ts'
 export {
   acquireLease,
   acquireLeaseSync,
@@ -38,36 +37,42 @@ export {
   type ScratchRoot,
 } from './scratch/index.ts'
 export type { SecretRef } from './secrets/index.ts'
-export type { FilesystemOptions } from './session/files/driver.ts'
-export { filesystemStore } from './session/files/driver.ts'
-export type { Manifest, Revision } from './session/manifest.ts'
-export type { SessionSecrets } from './session/session-secrets.ts'
-export type { Act, ActOutcome, Session } from './session/session.ts'
-export type { Slot, SlotOptions } from './session/slot.ts'
-export type {
-  AppendOptions,
-  CreateOptions,
-  EventOptions,
-  ForkOptions,
-  Health,
-  Holder,
-  Inspection,
-  ListOptions,
-  LogHealth,
-  NewAudit,
-  NewEvent,
-  Receipt,
-  RecoveryReport,
-  ResumeOptions,
-  SessionEvent,
-  SessionState,
-  SessionStore,
-  SessionSummary,
-  SlotValue,
-  SnapshotPolicy,
-  Visit,
-  VisitOptions,
-} from './session/store.ts'
+export {
+  type Act,
+  type ActOutcome,
+  type AppendOptions,
+  type AuditRecord,
+  type CreateOptions,
+  type EventOptions,
+  type FilesystemOptions,
+  filesystemStore,
+  type ForkOptions,
+  type Health,
+  type Holder,
+  type Inspection,
+  type ListOptions,
+  type LogHealth,
+  type Manifest,
+  type NewAudit,
+  type NewEvent,
+  type Receipt,
+  type RecoveryReport,
+  type ResumeOptions,
+  type Revision,
+  type Session,
+  type SessionEvent,
+  type SessionSecrets,
+  type SessionState,
+  type SessionStore,
+  type SessionSummary,
+  type Slot,
+  type SlotOptions,
+  type SlotValue,
+  type SnapshotPolicy,
+  type UnsettledAct,
+  type Visit,
+  type VisitOptions,
+} from './session/index.ts'
 export type { SweepReport, SweepScope } from './sweep/report.ts'
 export type { KeepReason, RemoveReason } from './sweep/verdict.ts'
 export { sweep, type SweepOptions, type SweepProgress, sweepSync } from './sweep/sweep.ts'
