@@ -28,7 +28,7 @@ export function isUncertain(error: unknown): boolean {
   return state.startsWith('08') || state.startsWith('57P') || state === '57014'
 }
 
-/** A bug of the caller or of ours, which must not be dressed up as a problem of the server. */
+/** A bug in the program, which must not be reported as a problem of the server. */
 const isProgramError = (error: unknown): boolean =>
   !(error instanceof Error) ||
   ['TypeError', 'RangeError', 'ReferenceError', 'SyntaxError'].includes(error.name)

@@ -20,7 +20,7 @@ import {
 import type { LogEnds, LogName, LogRecord } from '../../session/log/index.ts'
 import type { Database } from '../database.ts'
 import { readJournalBackwards, readLogRecords } from './log-rows.ts'
-import { releaseSession } from './session-hold.ts'
+import { releaseSessionRow } from './session-hold.ts'
 import { reviseStatement, type SessionRow } from './session-row.ts'
 import { draftSnapshot, writeSnapshot } from './snapshots.ts'
 import { deleteOldMarks, readSpoolPage } from './spool.ts'
@@ -31,7 +31,7 @@ export interface PostgresSessionOptions {
   clock: Clock
   guard: WriteGuard
   row: SessionRow
-  /** Of the hold of this process. */
+  /** Identifies the hold of this process. */
   token: string
   manifest: Manifest
   /** Undefined for a visitor, which appends where the row says that the logs end. */
@@ -135,7 +135,7 @@ export class PostgresSession implements HeldSession {
     const { database, row, token } = this.#options
     await this.#writer.flush()
     this.#stop(sessionClosed())
-    await releaseSession(database, row, token)
+    await releaseSessionRow(database, row, token)
   }
 
   #stop(reason: StintError): StintError {

@@ -84,7 +84,7 @@ export async function* readJournalBackwards(
 
 const isIntact = ({ seq, line }: LogRow): boolean => checkRecord(Buffer.from(line))?.seq === seq
 
-/** What the record after this line builds on. */
+/** The tail of a line: its checksum in the journal, its hash in the audit log. */
 export const lineTail = (log: LogName, line: string): string => codecs[log].tailOf(Buffer.from(line))
 
 /** The end of the log after a row; undefined unless it is exactly the record that follows `previous`. */

@@ -10,7 +10,7 @@ import {
 import type { Database } from '../database.ts'
 import { PostgresSession } from './held-session.ts'
 import { damageHint, hasEnds, recoveredDamage, recoverRows } from './recover.ts'
-import { type TakenSession, undoTakeSession } from './session-hold.ts'
+import { type TakenSessionRow, undoTakeSessionRow } from './session-hold.ts'
 import { readRowManifest, type SessionRow } from './session-row.ts'
 import { verifyRows } from './verify.ts'
 
@@ -24,14 +24,14 @@ export interface PostgresOpenContext {
 /** Recovers and opens a session that was just taken. If that fails, puts the previous hold back. */
 export async function openTakenRow(
   context: PostgresOpenContext,
-  taken: TakenSession,
+  taken: TakenSessionRow,
 ): Promise<PostgresSession> {
   const { database } = context
   try {
     return await database.retry(() => openRow(context, taken))
   } catch (error) {
     const isDamage = error instanceof StintError && /_CORRUPT$|^BLOB_MISSING$/.test(error.code)
-    await undoTakeSession(database, taken, isDamage ? error.message : undefined).catch(() => {
+    await undoTakeSessionRow(database, taken, isDamage ? error.message : undefined).catch(() => {
       // The caller must hear the first error. The session counts as held until this process ends.
     })
     throw error
@@ -40,7 +40,7 @@ export async function openTakenRow(
 
 async function openRow(
   { database, clock, hold, guard }: PostgresOpenContext,
-  { row, token, before }: TakenSession,
+  { row, token, before }: TakenSessionRow,
 ): Promise<PostgresSession> {
   const { key, ends } = row
   const common = { database, clock, guard, row, token, manifest: await readRowManifest(database, row) }

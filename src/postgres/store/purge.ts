@@ -18,7 +18,7 @@ export interface PurgeReport {
 const tables = ['journal', 'audit', 'revision', 'blob', 'snapshot', 'state', 'spool'] as const
 
 /**
- * Deletes removed sessions for good. Nothing else deletes records, and the role must be allowed to.
+ * Deletes removed sessions for good; nothing else in stint does. The role must be allowed to delete.
  *
  * @example
  * await purge({ pool, olderThanMs: 7 * 24 * 3_600_000 })

@@ -30,7 +30,7 @@ export function newHold({ kind, purpose }: SessionHold): HoldColumns {
 }
 
 /** A session that this process has just taken. */
-export interface TakenSession {
+export interface TakenSessionRow {
   token: string
   row: SessionRow
   /** The row as it was before. */
@@ -47,12 +47,12 @@ const takeSql = (more: string): string => `UPDATE stint.session
  * Takes a session. `SESSION_LOCKED` while a living process holds it, unless `force` is set. With `remove`,
  * the same statement removes it.
  */
-export async function takeSession(
+export async function takeSessionRow(
   database: Database,
   id: string,
   hold: SessionHold,
   { force = false, remove = false } = {},
-): Promise<TakenSession> {
+): Promise<TakenSessionRow> {
   const { token, holder } = newHold(hold)
   let before = await findSessionRow(database, id)
   for (;;) {
@@ -88,9 +88,9 @@ async function ownRow(database: Database, id: string, token: string): Promise<Se
 }
 
 /** Puts the previous hold back, after the session could not be opened. `damage` is noted in the row. */
-export async function undoTakeSession(
+export async function undoTakeSessionRow(
   database: Database,
-  { token, before }: TakenSession,
+  { token, before }: TakenSessionRow,
   damage?: string,
 ): Promise<void> {
   await database.query(
@@ -108,7 +108,7 @@ export async function undoTakeSession(
 }
 
 /** Ends a hold. `FENCED` if another process has taken the session. */
-export async function releaseSession(
+export async function releaseSessionRow(
   database: Database,
   { id, key }: SessionRow,
   token: string,

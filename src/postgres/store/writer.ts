@@ -32,7 +32,7 @@ export interface SessionWriterOptions {
   database: Database
   clock: Clock
   row: SessionRow
-  /** Of the hold of this process. */
+  /** Identifies the hold of this process. */
   token: string
   guard: WriteGuard
 }
