@@ -8,7 +8,7 @@ import { codedError, errorCode, errorMessage, StintError } from '../base/errors/
 import { ChildrenRecord } from '../scratch/index.ts'
 import type { ChildExit, RunChild } from './context.ts'
 
-export interface ChildrenOptions {
+interface ChildrenOptions {
   scratchPath: string
   /** `STINT_REQUEST_ID=…`: a process that has left its parent is still found by this in its environment. */
   mark: string

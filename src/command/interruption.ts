@@ -4,14 +4,14 @@ import { StintError } from '../base/errors/stint-error.ts'
 import { asStintError } from './reply.ts'
 
 /** Why a run must stop before its handler is done. */
-export interface Interruption {
+interface Interruption {
   error: StintError
   /** The signal that its children get. */
   signal: NodeJS.Signals
 }
 
 /** How a run reacts to signals, to its timeout and to uncaught errors. */
-export interface InterruptionPolicy {
+interface InterruptionPolicy {
   timeoutMs?: number
   /** On a terminal: whether a foreground child gets Ctrl-C and Ctrl-\ and decides what they do. */
   childHasInterrupts?: () => boolean

@@ -15,7 +15,7 @@ import type { Command, RunSettings } from './define-command.ts'
 import { type Guard, startGuard } from './guard.ts'
 import type { Outcome, Reply } from './reply.ts'
 
-export interface RunOptions {
+interface RunOptions {
   command: Command
   settings: RunSettings
   /** Milliseconds that children, the handler and each hook get to finish. */

@@ -4,7 +4,7 @@ import { commonOptions, takeCommonOptions } from './invocation.ts'
 import type { Command, CommandGroup } from './define-command.ts'
 
 /** The command that a command line calls, and its arguments. */
-export interface Selection {
+interface Selection {
   target: Command | CommandGroup
   /** The command as the user would call it: `stint run`. */
   called: string

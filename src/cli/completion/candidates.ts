@@ -13,7 +13,7 @@ export interface Candidate {
 export type Completion = { candidates: Candidate[] } | { byShell: 'files' | 'programs' }
 
 /** Returns candidates for a positional or a value, such as session ids; undefined if the shell has them. */
-export type CandidateSource = (kind: string) => Promise<Candidate[] | undefined>
+type CandidateSource = (kind: string) => Promise<Candidate[] | undefined>
 
 /** Completes the last word of a command line. */
 export async function complete(

@@ -11,7 +11,7 @@ import type { Stage } from './stage.ts'
 /** The figures of a scene. */
 export type SceneResult = Record<string, number | string | boolean>
 
-export interface Scene {
+interface Scene {
   name: string
   title: string
   play: (stage: Stage) => Promise<SceneResult>

@@ -8,7 +8,7 @@ import { maxLineChars } from '../text/format.ts'
 import { type Check, fail, ok, warn } from './check.ts'
 
 /** Times in milliseconds since the epoch. */
-export interface ClockFacts {
+interface ClockFacts {
   /** The wall clock. */
   now: number
   /** The time that the file system gave a file made just now; undefined if none could be made. */

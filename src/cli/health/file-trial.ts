@@ -28,7 +28,7 @@ import { judgeListing, tryListing } from './listing-trial.ts'
 type Ability = 'create' | 'modes' | 'rename' | 'symlink' | 'link' | 'sync'
 
 /** The problem with each ability; those that work are missing. */
-export type FileTrial = Partial<Record<Ability, string>>
+type FileTrial = Partial<Record<Ability, string>>
 
 /** Tries what the home needs, there or where it would be made. `fileTime` is the file system's clock. */
 export async function tryHome(home: string): Promise<{ checks: Check[]; fileTime: number }> {

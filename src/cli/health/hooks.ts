@@ -14,7 +14,7 @@ import { type Check, fail, ok, warn } from './check.ts'
 
 export type HookHealth = Pick<Installation, 'agent' | 'place' | 'path' | 'state'> & Finding
 
-export interface HooksFound {
+interface HooksFound {
   hooks: HookHealth[]
   /** Agents that the user has, and that have no hook. */
   without: string[]

@@ -47,7 +47,7 @@ export interface SlowReason {
   fix: string
 }
 
-export interface Timing {
+interface Timing {
   /** An empty node without the slowing variables. */
   node: Latency
   /** An empty node with each slowing variable that is set. */
@@ -56,7 +56,7 @@ export interface Timing {
 
 /** Variables that can slow down every start of Node. */
 export const slowingVariables = ['NODE_OPTIONS', 'NODE_EXTRA_CA_CERTS'] as const
-export type SlowingVariable = (typeof slowingVariables)[number]
+type SlowingVariable = (typeof slowingVariables)[number]
 
 const remedies: Readonly<Record<SlowingVariable, string>> = {
   NODE_OPTIONS: 'start the agent without it',

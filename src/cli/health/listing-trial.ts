@@ -4,7 +4,7 @@ import { systemClock } from '../../base/process/clock.ts'
 import { type Check, fail, ok, warn } from './check.ts'
 
 /** The result of listing a directory again and again while another thread changes it. */
-export interface ListingTrial {
+interface ListingTrial {
   listings: number
   /** How many listings showed something new; without any, the trial proves nothing. */
   changes: number

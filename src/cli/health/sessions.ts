@@ -2,7 +2,7 @@ import { type SessionState, sessionStates, type SessionSummary } from '../../ses
 import { plural } from '../text/format.ts'
 import { type Check, fail, ok, warn } from './check.ts'
 
-export type StateCounts = Record<SessionState, number>
+type StateCounts = Record<SessionState, number>
 
 export function countStates(sessions: readonly Pick<SessionSummary, 'state'>[]): StateCounts {
   const counts = Object.fromEntries(sessionStates.map((state) => [state, 0])) as StateCounts
@@ -19,7 +19,7 @@ export const judgeHomeSessions = (sessions: readonly SessionSummary[]): Check[] 
   judgeSessions(sessions, { prefix: filesPrefix(), onServer: false })
 
 /** Where sessions are kept. */
-export interface SessionLocation {
+interface SessionLocation {
   /** The prefix with which a command works on them. */
   prefix: string
   onServer: boolean

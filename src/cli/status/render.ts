@@ -11,7 +11,7 @@ import { renderOwner } from '../temp/render-entries.ts'
 import type { StatusData } from './gather.ts'
 
 /** The status as lines for a person. */
-export interface StatusText {
+interface StatusText {
   body: string[]
   todo: string[]
 }

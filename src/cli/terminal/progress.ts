@@ -5,7 +5,7 @@ import type { BareContext } from '../../command/context.ts'
 import { isTerminal } from '../../command/stdio.ts'
 
 /** The state of a long operation. */
-export interface Progress {
+interface Progress {
   label: string
   /** Missing if the total is not known. */
   count?: { done: number; total: number }
@@ -46,7 +46,7 @@ export async function openProgressBar(
   return bar
 }
 
-export interface ProgressBarOptions {
+interface ProgressBarOptions {
   label: string
   columns: number
   write: (text: string) => void
