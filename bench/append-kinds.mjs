@@ -1,11 +1,11 @@
-// Ways to put a record on disk so that it is there when the promise resolves. Each opens a fresh store in a directory.
+// Stores whose append is durable when its promise resolves. Each function opens a new one in a directory.
 import { closeSync, fdatasyncSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 
 const require = createRequire(import.meta.url)
 
-/** `append(object)` resolves when it is on disk; `read()` tells what is there, after `close()`. */
+/** `append(object)` resolves when it is on disk; `read()` returns the stored objects, after `close()`. */
 export const appendKinds = {
   async stint(directory, library) {
     const { filesystemStore } = await import(library)
@@ -22,7 +22,7 @@ export const appendKinds = {
     }
   },
 
-  /** One transaction for whatever gathers until the event loop comes round: the best that can be made of it. */
+  /** One transaction for all appends of an event loop turn: the fastest use of SQLite. */
   async 'better-sqlite3 WAL FULL, grouped'(directory) {
     const Database = require('better-sqlite3')
     const database = new Database(join(directory, 'sessions.db'))
@@ -97,7 +97,7 @@ export const appendKinds = {
     }
   },
 
-  /** The floor: nothing but the bytes, and one sync for whatever gathers. */
+  /** The floor: only the bytes, and one sync for all appends of an event loop turn. */
   async 'raw write + fdatasync, grouped'(directory) {
     const fd = openSync(join(directory, 'raw.log'), 'a')
     const append = grouped((pending) => {

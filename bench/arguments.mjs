@@ -1,16 +1,17 @@
 import { parseArgs } from 'node:util'
 
-const usage = `usage: npm run bench -- [--only PATTERN] [--rounds N] [--quick] [--json]
+const usage = `usage: npm run bench -- [--only PATTERN] [--rounds N] [--quick] [--wait-idle] [--json]
 
-  --only PATTERN   only benches whose name matches this regular expression
-  --rounds N       this many rounds instead of each bench's own number
-  --quick          a third of the rounds: a first look, no more
-  --json           everything, every sample included, as one JSON document
+  --only PATTERN   run only the benches whose name matches this regular expression
+  --rounds N       run N rounds of each bench instead of its own number
+  --quick          run a third of the rounds, for a first impression
+  --wait-idle      before each bench, wait until the machine is idle
+  --json           print one JSON document with every sample
 
-BENCH_TMP=/dev/shm  where the benches put their files (default: the system's temp directory)
+BENCH_TMP=/dev/shm  the directory for the files of the benches (default: the system's temp directory)
 `
 
-/** What the command line asks for; `rounds` says how many of a bench. Ends the process if it cannot be read. */
+/** Parses the command line; `rounds(bench)` is the number of rounds. Exits if the command line is invalid. */
 export function readArguments() {
   try {
     const { values } = parseArgs({
@@ -18,6 +19,7 @@ export function readArguments() {
         only: { type: 'string', default: '' },
         rounds: { type: 'string' },
         quick: { type: 'boolean', default: false },
+        'wait-idle': { type: 'boolean', default: false },
         json: { type: 'boolean', default: false },
         help: { type: 'boolean', short: 'h', default: false },
       },
@@ -26,7 +28,12 @@ export function readArguments() {
       process.stdout.write(usage)
       process.exit(0)
     }
-    return { json: values.json, only: new RegExp(values.only), rounds: roundsOf(values) }
+    return {
+      json: values.json,
+      only: new RegExp(values.only),
+      rounds: roundsOf(values),
+      waitIdle: values['wait-idle'],
+    }
   } catch (error) {
     process.stderr.write(`${error.message}\n\n${usage}`)
     process.exit(2)

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 const directory = join(import.meta.dirname, 'cases')
 
-/** Every bench in cases/ whose name matches, by name. A file's default export is one bench or a list of them. */
+/** Loads the benches in cases/ whose names match. The default export of a file is one bench or a list. */
 export async function loadCases(pattern) {
   const files = readdirSync(directory).filter((name) => name.endsWith('.mjs'))
   const modules = await Promise.all(files.sort().map((name) => import(`./cases/${name}`)))
@@ -12,7 +12,7 @@ export async function loadCases(pattern) {
   return cases.filter(({ name }) => pattern.test(name))
 }
 
-/** A misspelt target would otherwise never be missed. */
+/** Checks the names in a bench: a misspelt target would never be missed. */
 function assertSound({ name, subject, contenders, targets }) {
   const known = new Set(contenders.map((contender) => contender.name))
   if (known.size !== contenders.length) throw new Error(`bench ${name}: two contenders have the same name`)

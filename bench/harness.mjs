@@ -1,11 +1,13 @@
-// Rounds and statistics. A sample is a cost: nanoseconds for one operation, so less is better.
+// Rounds and statistics. A sample is a cost in nanoseconds an operation: less is better.
+import { loadavg } from 'node:os'
 
 /**
- * Runs one bench: set up, check that every contender does the real thing, warm up, measure, judge.
- * One round has one sample of every contender; ratios are taken within a round, where all of them met the
- * same machine.
+ * Runs one bench: sets it up, checks that every contender does the real work, warms up, measures and judges.
+ * A round has one sample of every contender. Ratios are taken within a round, in which the machine was
+ * equally busy for all.
  */
 export async function measure(bench, parts, { rounds, onRound = () => {} }) {
+  const load = loadavg()[0]
   const state = (await bench.setup?.(parts)) ?? parts
   try {
     for (const contender of bench.contenders) await contender.check(state)
@@ -16,13 +18,13 @@ export async function measure(bench, parts, { rounds, onRound = () => {} }) {
       taken.push(await sampleRound(bench, state, round))
     }
     onRound(bench, rounds, rounds)
-    return judge(bench, taken)
+    return { ...judge(bench, taken), load }
   } finally {
     await bench.teardown?.(state)
   }
 }
 
-/** One sample of each contender, by name. */
+/** Takes one sample of each contender; returns them by name. */
 async function sampleRound({ contenders }, state, round) {
   const samples = {}
   for (const index of orderOf(contenders.length, round)) {
@@ -32,13 +34,15 @@ async function sampleRound({ contenders }, state, round) {
   return samples
 }
 
-/** Forwards, then backwards, then the same from the next one on: nobody is always first, or after the same one. */
+/**
+ * Forwards, then backwards, then both from the next contender on: none is always first or after the same one.
+ */
 export function orderOf(count, round) {
   const rotated = Array.from({ length: count }, (_, index) => (index + (round >> 1)) % count)
   return round % 2 === 0 ? rotated : rotated.toReversed()
 }
 
-/** The result of a bench from its rounds, each `{ [contender]: cost }`. */
+/** Computes the result of a bench from its rounds, each `{ [contender]: cost }`. */
 export function judge({ name, about, unit, subject, contenders, targets }, rounds) {
   return {
     name,
@@ -56,7 +60,7 @@ export function judge({ name, about, unit, subject, contenders, targets }, round
   }
 }
 
-/** The subject's cost as a multiple of this contender's, round by round, and whether that is what we want. */
+/** The subject's cost as a multiple of this contender's, round by round, and whether it meets the target. */
 function comparison(name, subject, targets, rounds) {
   if (name === subject) return {}
   const ratio = spread(rounds.map((round) => round[subject] / round[name]))
@@ -64,7 +68,9 @@ function comparison(name, subject, targets, rounds) {
   return target === undefined ? { ratio } : { ratio, target, met: isMet(target, ratio.median) }
 }
 
-/** `atMost: 1.5` the cost of the other, or `faster: 1.3` times as fast (`faster: 1`: faster at all). */
+/**
+ * `atMost: 1.5` times the other's cost, or `faster: 1.3` times as fast (`faster: 1`: faster by any amount).
+ */
 export function isMet({ atMost, faster }, ratio) {
   if (atMost !== undefined) return ratio <= atMost
   return faster === 1 ? ratio < 1 : 1 / ratio >= faster
@@ -75,7 +81,7 @@ export function spread(values) {
   return { median: quantile(sorted, 0.5), p10: quantile(sorted, 0.1), p90: quantile(sorted, 0.9) }
 }
 
-/** Of sorted values, linear between the two nearest. */
+/** A quantile of sorted values, interpolated linearly. */
 export function quantile(sorted, share) {
   const at = (sorted.length - 1) * share
   const below = sorted[Math.floor(at)]
@@ -83,7 +89,7 @@ export function quantile(sorted, share) {
   return below + (above - below) * (at - Math.floor(at))
 }
 
-/** Nanoseconds for one of `count` calls, after one that is not counted: it may have a directory to make. */
+/** Nanoseconds a call over `count` calls, after one that does not count: it may create directories. */
 export function costOf(count, act) {
   act()
   const start = process.hrtime.bigint()
@@ -91,7 +97,7 @@ export function costOf(count, act) {
   return Number(process.hrtime.bigint() - start) / count
 }
 
-/** The same for what returns a promise; one call at a time. */
+/** Nanoseconds a call like `costOf`, for a function that returns a promise; one call at a time. */
 export async function costOfAsync(count, act) {
   await act()
   const start = process.hrtime.bigint()

@@ -1,8 +1,8 @@
-// Lists sessions once and prints how long that took, in nanoseconds: a process that has never done so before.
+// Lists sessions once in a new process, and prints the nanoseconds that it took.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** What one would write without an index: each manifest is read, and no more. */
+/** The floor: reads the manifest of each session, and nothing else. */
 export function readManifests(home) {
   const sessions = join(home, 'sessions')
   let bytes = 0

@@ -1,5 +1,6 @@
-// One of several processes that want the same lock: takes it COUNT times, holding it for a moment each time.
-// argv: kind, directory, library, count, hold in microseconds. Says `ready`, starts at the first byte of its stdin.
+// One of several processes that contend for a lock: takes it COUNT times, and holds it for a moment each
+// time. argv: kind, directory, library, count, microseconds to hold. Prints `ready`; starts at the first byte
+// on stdin.
 import { readSync } from 'node:fs'
 import { lockKinds } from './lock-kinds.mjs'
 
@@ -12,7 +13,7 @@ const cell = new Int32Array(new SharedArrayBuffer(4))
 for (let done = 0; done < Number(count);) {
   const release = take()
   if (release === undefined) {
-    // The same for every kind: a short, random pause, so that nobody is in step with the others.
+    // For every kind of lock the same short, random pause, so that the processes do not run in step.
     Atomics.wait(cell, 0, 0, 0.05 + Math.random() * 0.4)
     continue
   }

@@ -1,6 +1,6 @@
-// The locks that are measured against each other: each opens in a directory and gives `take()`, which returns how to
-// let go, or undefined while another holds it. Ours waits by itself; a sync lock of proper-lockfile and SQLite without its own busy handler
-// cannot, and are tried again by the caller.
+// The locks to compare. Each function opens one in a directory and returns `take()`, which returns a function
+// that releases the lock, or undefined while another process holds it. A lease of stint waits by itself. The
+// sync lock of proper-lockfile, and SQLite without its busy handler, cannot wait: the caller tries again.
 import { writeFileSync } from 'node:fs'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'

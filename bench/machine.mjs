@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { cpus, loadavg, release } from 'node:os'
 import { basename } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 
-/** What a figure depends on, to be kept with it. */
+/** The facts about the machine that a figure depends on. */
 export function describeMachine({ base, parent }) {
   return {
     at: new Date().toISOString(),
@@ -16,7 +17,36 @@ export function describeMachine({ base, parent }) {
   }
 }
 
-/** Its type, and the two traits that make it slow in deleting: without a journal a discard is waited for. */
+/**
+ * The machine counts as idle if its cores are together less busy than this, for this many seconds in a row.
+ */
+const idleShare = 0.05
+const idleSeconds = 3
+
+/**
+ * Waits until the machine is idle; calls `onSecond` with the share of busy time, and with undefined at the
+ * end.
+ */
+export async function untilIdle(onSecond) {
+  for (let quiet = 0; quiet < idleSeconds;) {
+    const before = cpuTimes()
+    await sleep(1000)
+    const after = cpuTimes()
+    const busy = 1 - (after.idle - before.idle) / (after.total - before.total)
+    quiet = busy < idleShare ? quiet + 1 : 0
+    onSecond(busy)
+  }
+  onSecond(undefined)
+}
+
+/** Ticks of all cores since boot. Not the load average, which takes minutes to fall. */
+function cpuTimes() {
+  const times = cpus().map((cpu) => cpu.times)
+  const sum = (values) => values.reduce((total, value) => total + value, 0)
+  return { idle: sum(times.map(({ idle }) => idle)), total: sum(times.flatMap(Object.values)) }
+}
+
+/** The type, and the two traits that make deletion slow: without a journal, each one waits for a discard. */
 function describeFileSystem(path) {
   const mount = mountOf(path)
   if (mount === undefined) return 'unknown file system'
@@ -27,7 +57,7 @@ function describeFileSystem(path) {
   return [mount.type, ...traits.filter(Boolean)].join(', ')
 }
 
-/** The last mount that is an ancestor of `path`, as /proc/self/mountinfo has it. */
+/** The innermost mount in /proc/self/mountinfo that contains `path`. */
 function mountOf(path) {
   let found
   for (const line of read('/proc/self/mountinfo').split('\n')) {

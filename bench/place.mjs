@@ -4,12 +4,11 @@ import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 /**
- * Where the benches put their files: a directory of this run, removed at its end, in `BENCH_TMP` or the
- * system's temp directory.
+ * Makes a directory for the files of this run in `BENCH_TMP` or the system's temp directory; removed at exit.
  *
  * `tmp` in it is the temp directory under test. Its path never changes (a peer reads TMPDIR only once), but
- * `renew()` puts a new, empty directory there. Call it before every sample that makes or deletes many files: ext4
- * without a journal steps over inodes deleted in the last minutes, so in one and the same directory every
+ * `renew()` replaces it with a new, empty directory. Call it before every sample that creates or deletes many
+ * files: ext4 without a journal skips inodes deleted in the last minutes, so that in one directory every
  * repetition is slower than the one before.
  */
 export function openPlace() {
@@ -26,7 +25,7 @@ export function openPlace() {
   const renew = () => {
     used += 1
     renameSync(tmp, join(base, `used-${used}`))
-    // Made under a name of its own: the name decides in which part of the disk its inodes are.
+    // Under a new name: ext4 chooses the part of the disk for a directory's inodes by its name.
     mkdirSync(join(base, `new-${used}`))
     renameSync(join(base, `new-${used}`), tmp)
     return tmp
@@ -35,11 +34,11 @@ export function openPlace() {
   return { parent, base, tmp, renew }
 }
 
-/** On ext4: directories made in this one are put far from each other. Elsewhere it does nothing. */
+/** Makes ext4 place the directories in this one far from each other; no effect on other file systems. */
 function spreadDirectories(path) {
   try {
     execFileSync('chattr', ['+T', path], { stdio: 'ignore' })
   } catch {
-    // No chattr, or another file system.
+    // There is no chattr, or this is another file system.
   }
 }

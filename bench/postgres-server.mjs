@@ -1,10 +1,10 @@
-// A PostgreSQL server for the benches: the one of the tests, whose code is TypeScript.
+// Starts a PostgreSQL server for the benches, with the TypeScript code of the tests.
 import { join } from 'node:path'
 import { build } from 'esbuild'
 
 const file = join(import.meta.dirname, 'bin/postgres-server.mjs')
 
-/** Started, with the schema in its database `postgres`. Its commits reach the disk, as those of a real one do. */
+/** Starts a server with the schema in its database `postgres`. Commits are synced, as on a real server. */
 export async function startPostgres(library) {
   await build({
     entryPoints: [join(import.meta.dirname, '../test/support/postgres.ts')],

@@ -1,4 +1,4 @@
-// What must be there before anything is measured: the peers, a build of stint, the floors written in C.
+// Prepares a run: installs the peers, copies a build of stint, compiles the floors written in C.
 import { execFileSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import { pathToFileURL } from 'node:url'
 const here = import.meta.dirname
 const project = join(here, '..')
 
-/** `npm ci` in bench/, if that has not been done since the lockfile changed. */
+/** Runs `npm ci` in bench/ if the lockfile has changed since the last time. */
 export function installPeers() {
   const installed = join(here, 'node_modules/.package-lock.json')
   if (isNewer(installed, join(here, 'package-lock.json'))) return
@@ -17,13 +17,13 @@ export function installPeers() {
 }
 
 /**
- * A copy of dist/, built if it is not there: a run measures one build, whatever is built meanwhile.
- * `library` is the URL to import, `bin` the file to run.
+ * Copies dist/, which it builds if it is missing: a run measures one build, even if another is made
+ * meanwhile. Returns `library`, the URL to import, and `bin`, the file to run.
  */
 export async function takeStint({ base }) {
   const dist = join(project, 'dist')
   const whole = () => existsSync(join(dist, 'bin/stint.cjs'))
-  // A build puts a new dist in the place of the old one: for a moment there is none.
+  // A build replaces dist, which is missing for a moment.
   for (let tries = 0; tries < 15 && !whole(); tries++) await sleep(200)
   if (!whole()) npm(project, 'run', 'build')
   const copy = join(base, 'stint')
@@ -35,7 +35,7 @@ export async function takeStint({ base }) {
   }
 }
 
-/** The path of the program made from c/<name>.c, compiled if it is not there or the source is newer. */
+/** Compiles c/<name>.c if it has changed; returns the path of the program. */
 export function program(name) {
   const source = join(here, 'c', `${name}.c`)
   const binary = join(here, 'bin', name)
@@ -48,7 +48,7 @@ export function program(name) {
 
 const isNewer = (path, than) => existsSync(path) && statSync(path).mtimeMs >= statSync(than).mtimeMs
 
-/** Its output goes to stderr: stdout may be for JSON. */
+/** Sends the output of npm to stderr: stdout may be JSON. */
 function npm(cwd, ...args) {
   execFileSync('npm', args, { cwd, stdio: ['ignore', 2, 2] })
 }

@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /**
- * The environment of a measured process. Small on purpose: NODE_EXTRA_CA_CERTS alone makes a start of Node 20
- * nearly three times as slow, and npm adds dozens of variables.
+ * The environment of a measured process. Small on purpose: NODE_EXTRA_CA_CERTS alone makes Node 20 start
+ * nearly three times as slowly, and npm adds dozens of variables.
  */
 export const environment = ({ tmp }) => ({
   PATH: process.env.PATH,
@@ -12,7 +12,7 @@ export const environment = ({ tmp }) => ({
   STINT_TMP_ROOT: tmp,
 })
 
-/** Runs a program to its end. Throws if that is not the expected exit code: a failed start is fast. */
+/** Runs a program to its end. Throws on an unexpected exit code: a failed start is fast. */
 export function run([file, ...args], place, stdio = 'ignore', { env = {}, exit = 0 } = {}) {
   const start = process.hrtime.bigint()
   const { status, signal, error, stdout } = spawnSync(file, args, {
@@ -25,5 +25,5 @@ export function run([file, ...args], place, stdio = 'ignore', { env = {}, exit =
   return { start, end, stdout: String(stdout ?? '') }
 }
 
-/** What a process leaves running for a moment after its end (a guard) must not run into the next sample. */
+/** Waits for a guard, which runs on for a moment after its process and would slow down the next sample. */
 export const settle = () => sleep(6)

@@ -1,4 +1,4 @@
-// A result as plain text, aligned.
+// Formats results as aligned plain text.
 
 const perUnit = { ns: 1, us: 1e3, ms: 1e6, s: 1e9 }
 
@@ -6,11 +6,11 @@ export function renderMachine({ node, platform, cpus, cpu, load, tmp, fileSystem
   return `node ${node}, ${platform}, ${cpus} x ${cpu}, load ${load[0].toFixed(1)}, files on ${fileSystem} (${tmp})\n`
 }
 
-/** One bench: a line a contender, with the subject's cost as a multiple of that contender's. */
-export function renderCase({ name, about, unit, subject, rounds, contenders }) {
+/** One bench: a line for each contender, with the subject's cost as a multiple of that contender's. */
+export function renderCase({ name, about, unit, subject, rounds, load, contenders }) {
   const header = ['', `${unit}`, 'p10..p90', `${subject} is`, 'p10..p90', 'target', '']
   const rows = contenders.map((contender) => [...figures(contender, perUnit[unit]), ...verdict(contender)])
-  return `${name}: ${about} (${rounds} rounds)\n${align([header, ...rows])}`
+  return `${name}: ${about} (${rounds} rounds, load ${load.toFixed(1)})\n${align([header, ...rows])}`
 }
 
 function figures({ name, floor, cost, ratio }, scale) {
@@ -23,16 +23,16 @@ const range = ({ p10, p90 }, scale) => `${digits(p10 / scale)}..${digits(p90 / s
 const verdict = ({ target, met }) =>
   target === undefined ? ['', ''] : [renderTarget(target), met ? 'met' : 'missed']
 
-/** Always as a bound on the ratio that stands beside it. */
+/** The target as a bound on the ratio beside it. */
 function renderTarget({ atMost, faster }) {
   if (atMost !== undefined) return `<= ${atMost}x`
   return faster === 1 ? '< 1x' : `<= ${digits(1 / faster)}x (${faster}x faster)`
 }
 
-/** Three significant digits, but never fewer than the whole part. */
+/** Three significant digits, and always the whole integer part. */
 const digits = (value) => (value >= 100 ? value.toFixed(0) : value.toPrecision(3))
 
-/** The first column and the verdicts to the left, figures to the right. */
+/** Aligns the first column and the verdicts to the left, figures to the right. */
 function align(rows) {
   const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)))
   const lines = rows.map((row) =>

@@ -1,5 +1,5 @@
-// Builds the library with tsc (one module a file, so importers load only what they use) and the
-// `stint` binary with esbuild (one CommonJS file: a third of the start-up time of loading modules).
+// Builds the library with tsc (one module a file, so that importers load only what they use) and the `stint`
+// binary with esbuild (one CommonJS file starts in a third of the time of separate modules).
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -8,11 +8,11 @@ import { dirname, join } from 'node:path'
 import { apart, bundle, lazyOs, licensesOf, loadApart, root } from './bundles.mjs'
 import { removeAbandoned, swapIn } from './swap-in.mjs'
 
-// Built beside dist and swapped in whole. The name is our own: two builds at once must not write into each other's files.
+// Built beside dist and swapped in as a whole. The pid in the name keeps concurrent builds apart.
 const next = join(root, `dist.next-${process.pid}`)
 const bin = join(next, 'bin')
 
-// A build that fails leaves nothing; one that is killed is cleaned up by the next.
+// A failed build removes its files; those of a killed build are removed by the next one.
 process.on('exit', () => rmSync(next, { recursive: true, force: true }))
 removeAbandoned(root)
 compileModules()
@@ -31,7 +31,9 @@ function compileModules() {
   })
 }
 
-/** Replaces library modules that use a package by bundles with the package in them: stint has no dependencies. */
+/**
+ * Replaces library modules that use a package by bundles with the package in them: stint has no dependencies.
+ */
 async function inlinePackages() {
   await bundle({
     outdir: join(next, 'base/text'),
@@ -53,7 +55,10 @@ async function bundleCli() {
   await bundleLauncher('stint', 'src/cli/launch.ts', ['main', ...Object.keys(apart)])
 }
 
-/** What the user starts. It knows each file that it may load by its hash, and keeps their compiled code under that. */
+/**
+ * Bundles a launcher, which knows each file it may load by its hash, and caches compiled code under that
+ * hash.
+ */
 async function bundleLauncher(name, source, loads) {
   const fingerprintOf = (file) =>
     createHash('sha256')
@@ -71,7 +76,7 @@ async function bundleLauncher(name, source, loads) {
 }
 
 async function bundleHook() {
-  // With as little in it as it can have. ASCII, so that it can be read without decoding.
+  // As small as possible. ASCII, so that Node reads it without decoding.
   await bundle({
     outdir: bin,
     entryPoints: { 'hook-main': 'src/hook/main.ts' },
@@ -96,7 +101,7 @@ async function bundleHook() {
   })
 }
 
-/** A plugin is copied to where nothing else of ours is: it has the hook with it. */
+/** Makes the plugin for Claude Code, which copies it elsewhere: so it contains the hook. */
 async function makeClaudePlugin() {
   const { claudePlugin } = await import(join(next, 'hook-install/claude-plugin.js'))
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
@@ -110,7 +115,7 @@ async function makeClaudePlugin() {
     copyFileSync(join(bin, file), join(plugin, 'hook', file))
 }
 
-/** Test files in CommonJS require these, and `node --require` loads them: they must be CommonJS, too. */
+/** Bundles as CommonJS what CommonJS test files require and `node --require` loads. */
 async function bundleForTestRunners() {
   const runners = join(next, 'test-runners')
   const entries = ['jest/index', 'node-test/register']

@@ -1,4 +1,4 @@
-// What esbuild makes of the sources, and how. build.mjs says in which order.
+// How esbuild bundles the sources; build.mjs says in which order.
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -6,7 +6,9 @@ import { build } from 'esbuild'
 
 export const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 
-/** Not needed by `stint run`, so files of their own: compiling a bundle is a good part of the time it takes to start. */
+/**
+ * Entry points of separate bundles: `stint run` does not need them, and compiling code slows down its start.
+ */
 export const apart = {
   help: 'src/command/help.ts',
   status: 'src/cli/status/status.ts',
@@ -32,7 +34,7 @@ export const apart = {
   'open-postgres': 'src/cli/postgres/open-postgres.ts',
 }
 
-/** An import() of one of these loads its file. */
+/** Turns an `import()` of one of these into a load of its bundle. */
 export const loadApart = {
   name: 'load-apart',
   setup({ onResolve }) {
@@ -46,7 +48,9 @@ export const loadApart = {
   },
 }
 
-/** Loading node:os takes 1 ms, a quarter of what the hook itself needs; nearly always HOME says what it would. */
+/**
+ * Replaces node:os, which takes 1 ms to load, a quarter of the hook's own time; HOME nearly always suffices.
+ */
 export const lazyOs = {
   name: 'lazy-os',
   setup({ onResolve, onLoad }) {
@@ -60,7 +64,7 @@ export const lazyOs = {
   },
 }
 
-/** One CommonJS file for each entry point. */
+/** Bundles each entry point as one CommonJS file. */
 export const bundle = (options) =>
   build({
     absWorkingDir: root,
@@ -70,16 +74,16 @@ export const bundle = (options) =>
     target: 'node20',
     format: 'cjs',
     minify: true,
-    // Of a package that has both, the ES modules: of those only what is used comes along.
+    // Prefer the ES modules of a package: unused exports of those are dropped.
     mainFields: ['module', 'main'],
-    // In a CommonJS file a real import() would start the ES module loader, 3 ms, to load a builtin.
+    // In CommonJS, a real import() of a builtin would start the ES module loader, for 3 ms.
     supported: { 'dynamic-import': false },
     legalComments: 'none',
     logLevel: 'warning',
     ...options,
   })
 
-/** The licenses of the packages that these files come from. */
+/** The licenses of the packages that these files belong to. */
 export function licensesOf(inputs) {
   const names = inputs.flatMap((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? [])
   const texts = [...new Set(names)].sort().map((name) => {

@@ -1,4 +1,4 @@
-// Runs the real `stint demo` and draws what it prints: docs/demo.svg. `npm run demo-picture`, after a build.
+// Runs `stint demo` and draws its output as docs/demo.svg: `npm run demo-picture`, after a build.
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -13,7 +13,7 @@ const escapeCharacter = '\x1b'
 const codePattern = new RegExp(`(${escapeCharacter}\\[\\d+m)`, 'g')
 const colours = { 31: '#ff7b72', 32: '#7ee787', 33: '#e3b341' }
 
-/** What it prints, without what differs from run to run and says nothing: paths, ids, numbers of processes. */
+/** The output of the demo, without the paths, ids and pids that differ from run to run. */
 function recordDemo() {
   const tmp = mkdtempSync(join(tmpdir(), 'stint-picture-'))
   try {
@@ -28,7 +28,7 @@ function recordDemo() {
   }
 }
 
-/** A line as pieces of text, each with how it looks. */
+/** Splits a line into pieces of text, each with its style. */
 function piecesOf(line) {
   const pieces = []
   let style = {}

@@ -2,19 +2,20 @@ import { readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
- * Puts a directory where another is. A program meets the old one or the new one, never a mixture; for a moment between two
- * renames, it meets none. If another build does the same at that moment, the last one stays.
+ * Replaces the directory `target` with `next`. A program finds the old one or the new one, never a mixture;
+ * between the two renames, for a moment, it finds none. Of two builds that do this at the same time, the last
+ * one wins.
  */
-export function swapIn(next, place) {
-  const last = `${place}.last-${process.pid}`
+export function swapIn(next, target) {
+  const last = `${target}.last-${process.pid}`
   for (;;) {
     try {
-      renameSync(place, last)
+      renameSync(target, last)
     } catch (error) {
       if (error.code !== 'ENOENT') throw error
     }
     try {
-      renameSync(next, place)
+      renameSync(next, target)
       return
     } catch (error) {
       if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error
@@ -24,7 +25,7 @@ export function swapIn(next, place) {
   }
 }
 
-/** What builds that were killed have left. */
+/** Removes the directories that killed builds have left. */
 export function removeAbandoned(directory) {
   for (const name of readdirSync(directory)) {
     const pid = Number(/^dist\.(?:next|last)-(\d+)$/.exec(name)?.[1])

@@ -1,5 +1,5 @@
-// The tests drive real programs. What is missing is installed where that is possible (Debian, as root);
-// elsewhere this says what to install, instead of letting tests fail one by one.
+// The tests drive real programs. Installs the missing ones where it can (Debian, as root); elsewhere it says
+// what to install, before tests fail one by one.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -40,7 +40,7 @@ if (packages().length > 0) {
   process.exit(1)
 }
 
-// Jest is large, and only its own example needs it: it is no dependency of the project.
+// Jest is large, and only its example needs it: it is not a dependency of the project.
 const jest = join(dirname(fileURLToPath(import.meta.url)), '../examples/jest')
 const installed = join(jest, 'node_modules/.package-lock.json')
 const changedAt = (path) => statSync(path).mtimeMs

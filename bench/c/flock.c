@@ -1,4 +1,4 @@
-// Takes and releases an flock on an open file, COUNT times; prints nanoseconds for one.
+// Takes and releases an flock on an open file COUNT times; prints nanoseconds a cycle.
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

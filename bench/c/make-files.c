@@ -1,5 +1,5 @@
-// make-files COUNT NOTE [DIRECTORY]: makes that many small files in DIRECTORY, else in $TMPDIR, then, as its last
-// act, writes the time of the monotonic clock in nanoseconds and how many files it made to NOTE.
+// make-files COUNT NOTE [DIRECTORY]: creates COUNT small files in DIRECTORY (default: $TMPDIR), then writes
+// the monotonic time in nanoseconds and the number of files to NOTE.
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

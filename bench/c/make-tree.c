@@ -1,5 +1,5 @@
-// make-tree DIRECTORY DEPTH WIDTH FILES: makes the directory, FILES small files in it, and, while DEPTH lasts, WIDTH directories of the
-// same kind. Prints how many entries that are, and how many nanoseconds it took.
+// make-tree DIRECTORY DEPTH WIDTH FILES: creates a tree of WIDTH directories in each directory, DEPTH levels
+// deep, with FILES small files in each. Prints the number of entries and the nanoseconds that it took.
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-// read-stat PID STARTED CALLS: the floor of the liveness bench. Reads /proc/PID/stat that often, compares the
-// start time each time, and prints nanoseconds a call. Exit code 1 if it is another process.
+// read-stat PID STARTED CALLS: the floor of the liveness bench. Reads /proc/PID/stat CALLS times, compares
+// the start time each time, and prints nanoseconds a call. Exits with 1 if the start time differs.
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ static long started_of(const char *path) {
   close(fd);
   if (length <= 0) return -1;
   text[length] = 0;
-  // A command name may hold spaces and parentheses: fields are counted after the last one.
+  // A command name may contain spaces and parentheses: count the fields after the last parenthesis.
   char *at = strrchr(text, ')');
   for (int field = 2; at && field < 22; field++) at = strchr(at + 1, ' ');
   return at ? atol(at + 1) : -1;

@@ -1,4 +1,5 @@
-// unlink-tree DIRECTORY: removes it with all that is in it by unlinkat in open directories, and prints how many nanoseconds that took.
+// unlink-tree DIRECTORY: removes a tree with unlinkat in open directories, and prints the nanoseconds that it
+// took.
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -7,7 +7,9 @@ import { prose } from '../prose.mjs'
 const sqlite = 'better-sqlite3 WAL FULL, grouped'
 const floor = 'raw write + fdatasync, grouped'
 
-/** Callers that each wait for their record before they write the next. */
+/**
+ * Nanoseconds a record with concurrent callers, each of which waits for its record before it writes the next.
+ */
 async function costOfAppends({ append }, callers, records, data) {
   const each = Math.ceil(records / callers)
   const started = process.hrtime.bigint()
@@ -30,7 +32,7 @@ function bench(callers, bytes, faster) {
   }
   return {
     name: `append-${callers}-${bytes === 200 ? '200B' : '4KB'}`,
-    about: `durable append of ${bytes} B by ${callers} at once, ${records} records a sample`,
+    about: `durable append of ${bytes} B, ${callers} concurrent callers, ${records} records a sample`,
     unit: 'us',
     rounds: 12,
     subject: 'stint',

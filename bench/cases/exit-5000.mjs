@@ -24,7 +24,9 @@ const stintRun =
 
 const spawnAndRemove = (_, words) => [process.execPath, '-e', spawnThenRemove, ...words]
 
-/** `command(state, words)` is a command line that runs `words`, the child; it makes its files in its TMPDIR. */
+/**
+ * `command(state, words)` is a command line that runs `words`, the child, which creates its files in TMPDIR.
+ */
 const contender = (name, command, { files = many, elsewhere = false } = {}) => ({
   name,
   async check(state) {
@@ -35,8 +37,9 @@ const contender = (name, command, { files = many, elsewhere = false } = {}) => (
 })
 
 /**
- * From the child's last act to the end of the whole command. The child (c/make-files.c) notes the time of the
- * monotonic clock, which process.hrtime reads too, when its files are made: making them does not count.
+ * Measures from the end of the child's work to the end of the whole command. The child (c/make-files.c)
+ * writes down the monotonic time, which process.hrtime reads too, after its last file: creating the files
+ * does not count.
  */
 async function timeExit(command, files, elsewhere, state) {
   const { place, maker, note, outside } = state
@@ -49,11 +52,11 @@ async function timeExit(command, files, elsewhere, state) {
   if (elsewhere) rmSync(outside, { recursive: true })
   const [at, made] = readFileSync(note, 'utf8').trim().split(' ')
   const lastAct = BigInt(at)
-  assert(start < lastAct && lastAct < end, 'the child and we do not share a clock')
+  assert(start < lastAct && lastAct < end, 'the child has another clock than this process')
   return { cost: Number(end - lastAct), made: Number(made) }
 }
 
-/** The guard deletes when the command has ended: not part of the time, but it must happen, and not run on. */
+/** Waits for the guard, which deletes after the command has ended: outside the time, but it must finish. */
 async function untilEmpty(tmp) {
   const end = Date.now() + patienceMs
   while (leftovers(tmp).length > 0) {
@@ -70,7 +73,7 @@ function leftovers(tmp) {
 
 export default {
   name: 'exit-5000',
-  about: 'from the last act of the child, which made 5,000 files, to the end of the command',
+  about: 'from the 5,000th file that the child makes to the end of the command',
   unit: 'ms',
   rounds: 12,
   subject: 'stint run',
@@ -84,8 +87,8 @@ export default {
   }),
   contenders: [
     contender('stint run', stintRun()),
-    // The same work in the same time, but none of it in the scratch: a child that ends at once finds everything
-    // still in the cache of an awake processor.
+    // The child does the same work outside the scratch: after a child that ends at once, everything would
+    // still be in the cache of a busy core.
     { ...contender('stint run, files elsewhere', stintRun(), { elsewhere: true }), floor: true },
     contender('stint run, no files', stintRun(), { files: 0 }),
     contender('stint run --no-guard', stintRun('--no-guard')),

@@ -35,7 +35,7 @@ const elapsed = (act) => {
 const numbers = (...command) =>
   execFileSync(command[0], command.slice(1), { encoding: 'utf8' }).trim().split(' ').map(Number)
 
-/** A scratch in the place under test; whatever is left of it is not counted. */
+/** Runs `act` with a scratch in a new temp directory; its removal does not count. */
 function inScratch({ place, library }, act) {
   place.renew()
   const scratch = library.createScratch()
@@ -48,7 +48,10 @@ function inScratch({ place, library }, act) {
 
 const count = 5000
 
-/** `make(state, count)` makes the files and returns `{ cost, directory }`; then somebody removes them. */
+/**
+ * `make(state, count, inspect)` creates the files, calls `inspect` with their directory, and returns the
+ * cost.
+ */
 const creator = (name, make, extra = {}) => ({
   name,
   check: (state) => make(state, 10, (directory) => assert.equal(readdirSync(directory).length, 10)),
@@ -58,7 +61,7 @@ const creator = (name, make, extra = {}) => ({
 
 const create = {
   name: 'create-5000',
-  about: '5,000 files of 32 bytes, each in its own name; for one',
+  about: 'create 5,000 files of 32 bytes with unique names; time a file',
   unit: 'us',
   rounds: 12,
   subject: 'stint',
@@ -121,7 +124,7 @@ function writeAndClose(fd) {
 
 const cleaner = (name, clean) => ({ name, clean })
 
-/** Each removes a directory and returns what that cost. */
+/** Each removes a directory and returns the cost. */
 const cleaners = [
   {
     name: 'C unlinkat',
@@ -143,12 +146,12 @@ const cleaners = [
   cleaner('rm -rf', (_, directory) => elapsed(() => execFileSync('rm', ['-rf', '--', directory]))),
 ]
 
-/** Fills a directory with a tree and returns how many entries it has. */
+/** Fills a directory with a tree; returns its number of entries. */
 const fill = ({ makeTree }, directory, { depth, width, files }) =>
   numbers(makeTree, directory, String(depth), String(width), String(files))[0]
 
-/** Ours cleans a context of a scratch, whose directory the tree is in. */
-const ours = (name, tree) => ({
+/** stint cleans a context of a scratch that contains the tree. */
+const stintCleaner = (name, tree) => ({
   name,
   check: (state) => clean(state, tree, (directory) => assert(!existsSync(directory))),
   run: (state) => clean(state, tree, () => {}),
@@ -165,7 +168,7 @@ function clean(state, tree, inspect) {
   })
 }
 
-const theirs = ({ clean, ...contender }, tree) => {
+const peerCleaner = ({ clean, ...contender }, tree) => {
   const measure = async (state) => {
     const directory = join(state.place.renew(), 'tree')
     const entries = fill(state, directory, tree)
@@ -178,27 +181,27 @@ const theirs = ({ clean, ...contender }, tree) => {
 
 const cleaning = (name, about, tree, { rounds, targets }) => ({
   name,
-  about: `${about}; for one entry`,
+  about: `remove ${about}; time an entry`,
   unit: 'us',
   rounds,
   subject: 'stint',
   targets,
   setup,
-  contenders: [ours('stint', tree), ...cleaners.map((contender) => theirs(contender, tree))],
+  contenders: [stintCleaner('stint', tree), ...cleaners.map((contender) => peerCleaner(contender, tree))],
 })
 
 const floorTarget = { against: 'C unlinkat', atMost: 1.2 }
 
 const growth = {
   name: 'clean-growth',
-  about: 'a context with 500,000 files is cleaned, against smaller ones; for one entry',
+  about: 'clean a context with 500,000 files, against smaller ones; time an entry',
   unit: 'us',
   rounds: 3,
   subject: '500,000 files',
   targets: [{ against: '5,000 files', atMost: 1.2 }],
   setup,
   contenders: [5000, 50_000, 500_000].map((files) =>
-    ours(`${files.toLocaleString('en')} files`, { depth: 0, width: 0, files }),
+    stintCleaner(`${files.toLocaleString('en')} files`, { depth: 0, width: 0, files }),
   ),
 }
 

@@ -7,7 +7,7 @@ import { run } from '../processes.mjs'
 const tests = 500
 const nodeModules = join(import.meta.dirname, '../../node_modules')
 
-/** Each test writes one small file; what differs is where it gets the place for it, and who cleans up. */
+/** Each test writes one small file. The kinds differ in who provides the directory and who removes it. */
 const kinds = {
   'stint/vitest': {
     imports: `import { test } from 'stint/vitest'`,
@@ -27,7 +27,7 @@ import { tmpdir } from 'node:os'`,
   'no files': { imports: `import { test } from 'vitest'`, test: '() => {}', config: '' },
 }
 
-/** A project of one test file, which finds vitest where we have it and stint in the copy under test. */
+/** Makes a project of one test file with this project's vitest and the copy of stint under test. */
 function makeProject(directory, stint, { imports, test, config }) {
   mkdirSync(join(directory, 'node_modules'), { recursive: true })
   symlinkSync(join(nodeModules, 'vitest'), join(directory, 'node_modules/vitest'))
@@ -59,7 +59,7 @@ const contender = (name) => {
 
 export default {
   name: 'fixture',
-  about: `vitest runs a file of ${tests} tests, each with one temp file; for one test, vitest's own start included`,
+  about: `vitest runs a file of ${tests} tests, each with one temp file; time a test, with the start of vitest`,
   unit: 'us',
   rounds: 8,
   subject: 'stint/vitest',

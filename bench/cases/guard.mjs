@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { environment } from '../processes.mjs'
 
-/** What is promised: a family that is left behind, and its scratch, are gone within this time. */
+/** The promise: orphaned children and their scratch are gone within this time. */
 const promisedMs = 2000
 
-/** Nanoseconds from the signal to stint until its child, its grandchild and its scratch are gone. */
+/** Nanoseconds from the kill of stint until its child, its grandchild and its scratch are gone. */
 async function gone({ place, stint }, signal, deaf) {
   const member = `${deaf ? "trap '' TERM;" : ''} echo $$; while :; do sleep 0.05; done`
   const script = `(${member.replace('$$', "$(exec sh -c 'echo $PPID')")}) & ${member}`
@@ -33,7 +33,7 @@ async function gone({ place, stint }, signal, deaf) {
 
 const scratches = (root) => readdirSync(root).filter((name) => name.startsWith('req_'))
 
-/** A zombie is over: how soon its new parent takes note of it is not ours. */
+/** A zombie has ended: its new parent decides when to reap it. */
 function isRunning(pid) {
   try {
     return !readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ')
@@ -54,15 +54,15 @@ const contender = (name, signal, deaf, floor = false) => ({
 
 export default {
   name: 'guard',
-  about: `from the end of stint to the end of its children and its scratch; each must be within ${promisedMs} ms`,
+  about: `from the kill of stint to the end of its children and its scratch; at most ${promisedMs} ms each`,
   unit: 'ms',
   rounds: 10,
-  subject: 'SIGKILL, deaf to SIGTERM',
+  subject: 'SIGKILL, children ignore SIGTERM',
   targets: [],
   contenders: [
-    contender('SIGKILL, deaf to SIGTERM', 'SIGKILL', true),
+    contender('SIGKILL, children ignore SIGTERM', 'SIGKILL', true),
     contender('SIGKILL', 'SIGKILL', false),
-    contender('SIGTERM, deaf to it', 'SIGTERM', true),
+    contender('SIGTERM, children ignore it', 'SIGTERM', true),
     contender('SIGTERM', 'SIGTERM', false, true),
   ],
 }

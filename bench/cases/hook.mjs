@@ -15,7 +15,7 @@ const event = (session, cwd) =>
     tool_use_id: `call-${session}`,
   })
 
-/** A workspace that `holder` holds, and the event of `caller` before a tool call. */
+/** A workspace held by `holder`, and the event of `caller` before a tool call. */
 function stage({ place, stint }, holder, caller) {
   const [home, workspace] = ['home', 'work'].map((name) =>
     join(place.base, `hook-${holder}-${caller}-${name}`),
@@ -55,7 +55,7 @@ const hook = (state) => [process.execPath, state.hook, 'claude']
 const node = contender('node -e 0', () => [process.execPath, '-e', '0'], { floor: true })
 const shell = contender('sh -c :', () => ['sh', '-c', ':'])
 
-/** The claim is there, and is the caller's. */
+/** Checks that the claim exists and belongs to the caller. */
 function assertGranted({ home }) {
   const [key] = readdirSync(join(home, 'locks'))
   const top = Math.max(
@@ -79,14 +79,14 @@ export default [
   {
     ...bench,
     name: 'hook-free',
-    about: 'wall time of the hook before a tool call, in a workspace that nobody else holds',
+    about: 'wall time of the hook before a tool call, in a free workspace',
     setup: (parts) => stage(parts, 'mine', 'mine'),
     contenders: [contender('stint-hook', hook, { check: assertGranted }), node, shell],
   },
   {
     ...bench,
     name: 'hook-held',
-    about: 'the same in a workspace that another session holds: refused',
+    about: 'wall time of the hook that refuses a tool call, in a workspace that another session holds',
     setup: (parts) => stage(parts, 'theirs', 'mine'),
     contenders: [
       contender('stint-hook', hook, {
@@ -100,7 +100,7 @@ export default [
   {
     ...bench,
     name: 'hook-record',
-    about: 'the same, free, and the call on disk before it is allowed (--record)',
+    about: 'wall time of the hook with --record, which syncs the call to disk before it allows it',
     subject: 'stint-hook --record',
     targets: [],
     setup: (parts) => stage(parts, 'mine', 'mine'),

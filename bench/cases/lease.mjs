@@ -11,7 +11,7 @@ import { run } from '../processes.mjs'
 const cycles = 200
 const contender = join(import.meta.dirname, '../lock-contender.mjs')
 
-/** A fresh directory for a lock of one kind. */
+/** Makes a new directory for a lock of one kind. */
 function directoryFor({ place }, name) {
   const directory = join(place.renew(), name.replaceAll(/\W+/g, '-'))
   mkdirSync(directory, { recursive: true })
@@ -50,7 +50,7 @@ const flock = ({ place, flock }) =>
 
 const uncontended = {
   name: 'lease',
-  about: `acquire + release with nobody else, ${cycles} a sample`,
+  about: `acquire + release without contention, ${cycles} a sample`,
   unit: 'us',
   rounds: 30,
   subject: 'stint',
@@ -82,7 +82,7 @@ function asyncCycle(directory) {
 
 const refresh = {
   name: 'lease-refresh',
-  about: `refresh of a lease that is held, ${cycles} a sample`,
+  about: `refresh of a held lease, ${cycles} a sample`,
   unit: 'us',
   rounds: 30,
   subject: 'stint',
@@ -109,7 +109,7 @@ function held(state) {
   return state.acquireLeaseSync({ workspace: directory, sessionId: 'one' })
 }
 
-/** Nanoseconds from the start to the last release, for one acquisition. */
+/** Nanoseconds from the start to the last release, divided by the number of acquisitions. */
 async function contend(state, name, processes) {
   const directory = directoryFor(state, name)
   const each = Math.ceil(256 / processes)
@@ -130,7 +130,7 @@ async function contend(state, name, processes) {
 
 const contended = [2, 8, 32].map((processes) => ({
   name: `lease-${processes}`,
-  about: `${processes} processes take one lock in turn and hold it for 200 us; time for one turn`,
+  about: `${processes} processes contend for one lock and hold it for 200 us; time an acquisition`,
   unit: 'us',
   rounds: 8,
   subject: 'stint',

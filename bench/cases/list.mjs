@@ -9,10 +9,10 @@ const count = 10_000
 
 let made
 
-/** One for all of these benches. */
+/** Shared by all of these benches. */
 const setup = (parts) => (made ??= make(parts))
 
-/** Made once with the store, the others by copying: a session that is made for good takes a handful of syncs. */
+/** Creates one session with the store and copies it: a durable session costs several syncs. */
 async function make({ place, stint }) {
   const home = join(place.base, 'home')
   const library = await import(stint.library)
@@ -42,7 +42,7 @@ async function make({ place, stint }) {
   return { home, store, stint, place }
 }
 
-/** Directories before what is in them. */
+/** Lists directories before their entries. */
 const contentsOf = (directory) =>
   readdirSync(directory, { recursive: true, withFileTypes: true })
     .map((entry) => {
@@ -60,7 +60,7 @@ const isWhole = async ({ store }) => {
 }
 const readsAll = ({ home }) => assert(readManifests(home) > count * 300)
 
-/** It measures itself: its start is not part of the time. */
+/** The program measures itself: its start does not count. */
 const inProcess =
   (kind) =>
   ({ home, stint, place }) => {
@@ -75,7 +75,7 @@ const inProcess =
   }
 
 const cold = (kind) => (state) => {
-  // Everything that nobody has changed leaves the memory. The program comes back before it is measured.
+  // Drops all clean pages from memory. The program is loaded again before it is measured.
   writeFileSync('/proc/sys/vm/drop_caches', '3')
   run([process.execPath, '-e', `import(${JSON.stringify(state.stint.library)})`], state.place)
   return inProcess(kind)(state)
@@ -116,7 +116,7 @@ export default [
   {
     ...shared,
     name: 'list-start',
-    about: `${about}, the first of a process`,
+    about: `${about}, as the first call of a process`,
     rounds: 10,
     targets: [],
     contenders: contenders(inProcess),
@@ -126,7 +126,7 @@ export default [
         {
           ...shared,
           name: 'list-cold',
-          about: `${about}, none of it in memory`,
+          about: `${about}, with nothing cached in memory`,
           rounds: 5,
           targets: [{ against, faster: 30 }],
           contenders: contenders(cold),

@@ -10,7 +10,7 @@ const calls = 2000
 
 export default {
   name: 'liveness',
-  about: `is this process still the same one? ${calls} calls a sample`,
+  about: `check whether a process is still the same, ${calls} calls a sample`,
   unit: 'us',
   rounds: 40,
   warmUp: 3,
@@ -19,8 +19,8 @@ export default {
   async setup({ place, stint }) {
     const { identify, liveness } = await import(stint.library)
     const reader = program('read-stat')
-    // One thread, so that the kernel's part of the work, the same for all, is as small as it can be. It ends with
-    // us, however we end: its input is a pipe.
+    // A process with one thread keeps the kernel's share of the work small. Its stdin is a pipe from this
+    // process, so that it ends when this process ends.
     const holder = spawn('cat', { stdio: ['pipe', 'ignore', 'ignore'] })
     await once(holder, 'spawn')
     return { place, liveness, reader, holder, identity: identify(holder.pid) }
@@ -56,7 +56,7 @@ export default {
   ],
 }
 
-/** It measures itself: its start is not part of the time. */
+/** The program measures itself: its start does not count. */
 function readInC(place, reader, pid, started) {
   const { stdout } = run([reader, pid, started, calls].map(String), place, ['ignore', 'pipe', 'inherit'])
   return Number(stdout)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { startPostgres } from '../postgres-server.mjs'
 
-/** Connections: as many as callers, but no more than a pool should have. */
+/** As many connections as callers, up to the size of a reasonable pool. */
 const connections = (callers) => Math.min(callers, 16)
 
 const data = { role: 'assistant', text: 'x'.repeat(140), n: 1 }
@@ -18,7 +18,7 @@ async function setup({ stint }, callers) {
   return { callers, server, pool, session, seq: 0 }
 }
 
-/** Callers that each wait for their record before they write the next, all into one session. */
+/** Nanoseconds a record with concurrent callers of one session, each of which waits for its record. */
 async function costOfAppends(state, append) {
   const each = Math.max(8, Math.ceil(256 / state.callers))
   const caller = async () => {
@@ -33,13 +33,16 @@ const ours = ({ session }) => session.append({ type: 'message', data })
 
 const lineOf = (seq) => JSON.stringify({ seq, at: Date.now(), type: 'message', data })
 
-/** What one writes first: a statement a record, on whichever connection is free. */
+/** The obvious code: one statement for each record, on any free connection. */
 async function insert(state) {
   const seq = ++state.seq
   await state.pool.query('INSERT INTO log VALUES (1, $1, $2)', [seq, lineOf(seq)])
 }
 
-/** The least that can be done: one statement for whatever has gathered, without a fence, a sum, or a way to know it again. */
+/**
+ * The floor: one statement for all pending records, without a fence, a checksum or a way to recognize a
+ * retry.
+ */
 function grouped(state) {
   state.pending ??= []
   return new Promise((resolve, reject) => {
@@ -62,7 +65,7 @@ async function flush(state) {
   }
 }
 
-/** The data of every record, as the server has it. */
+/** Reads the data of every record from the server. */
 async function inSession({ session }) {
   const all = []
   for await (const event of session.events()) all.push(event.data)
@@ -87,10 +90,10 @@ const contender = (name, append, records, more = {}) => ({
 
 const names = { insert: 'INSERT with pg', grouped: 'INSERT with pg, grouped' }
 
-/** pgbench would be another floor; the package that brings the server does not bring it. */
+/** pgbench would be another floor, but the package with the server does not contain it. */
 export default [1, 8, 64].map((callers) => ({
   name: `postgres-append-${callers}`,
-  about: `durable append of 200 B to one session on PostgreSQL by ${callers} at once over ${connections(callers)} connections; time for one`,
+  about: `durable append of 200 B on PostgreSQL, ${callers} callers of one session over ${connections(callers)} connections; time a record`,
   unit: 'us',
   rounds: 12,
   subject: 'stint',

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { startPostgres } from '../postgres-server.mjs'
 
-/** How many leases a sample takes and gives back, all callers together. */
+/** Leases acquired and released in a sample, by all callers together. */
 const cycles = 256
 
-/** Connections: as many as callers, but no more than a pool should have. */
+/** As many connections as callers, up to the size of a reasonable pool. */
 const connections = (callers) => Math.min(callers, 16)
 
 async function setup({ stint }, callers) {
@@ -20,7 +20,7 @@ async function setup({ stint }, callers) {
   return { callers, server, pool, acquireLease, register: postgresRegister({ pool }) }
 }
 
-/** Every caller has a resource of its own: what is measured is the way to the server, not the waiting. */
+/** Every caller has its own resource, so that no caller waits for another. */
 async function costOfCycles(state, cycle) {
   const each = Math.ceil(cycles / state.callers)
   const caller = async (number) => {
@@ -39,12 +39,12 @@ async function ours({ acquireLease, register }, resource) {
 const take = `UPDATE lock SET holder = $2, epoch = epoch + 1 WHERE key = $1 AND holder IS NULL RETURNING epoch`
 const give = `UPDATE lock SET holder = NULL, epoch = epoch + 1 WHERE key = $1 AND holder = $2 RETURNING epoch`
 
-/** The least that a lock needs: nobody reads, nothing runs out, nobody learns who has it. */
+/** The floor: a lock without a read, an expiry or the name of its holder. */
 async function conditionalUpdate({ pool }, key) {
   for (const sql of [take, give]) assert.equal((await pool.query(sql, [key, 'me'])).rows.length, 1)
 }
 
-/** What whoever decides by what is there has to do. */
+/** A lock that reads the current state, decides, and writes it if it is unchanged. */
 async function readAndUpdate(state, key) {
   const swap = 'UPDATE lock SET holder = $3, epoch = epoch + 1 WHERE key = $1 AND epoch = $2 RETURNING epoch'
   for (const holder of ['me', null]) {
@@ -65,7 +65,7 @@ const names = { read: 'SELECT + conditional UPDATE', update: 'conditional UPDATE
 
 export default [1, 8, 64].map((callers) => ({
   name: `postgres-lease-${callers}`,
-  about: `acquire + release on PostgreSQL, ${many(callers, 'caller')} over ${many(connections(callers), 'connection')}; time for one`,
+  about: `acquire + release on PostgreSQL, ${many(callers, 'caller')} over ${many(connections(callers), 'connection')}; time a cycle`,
   unit: 'us',
   rounds: 10,
   subject: 'stint',

@@ -8,7 +8,7 @@ const require = createRequire(import.meta.url)
 
 const dataOf = (n) => ({ role: 'assistant', text: prose(140), n })
 
-/** The same records in a session and in a database. */
+/** Writes the same records to a session and to a database. */
 async function fill({ place, stint }, records) {
   const home = join(place.base, `recovery-${records}`)
   mkdirSync(home)
@@ -43,7 +43,7 @@ async function timed(work) {
   return Number(process.hrtime.bigint() - started)
 }
 
-/** Resumes and closes it again; the close is not measured. */
+/** Resumes the session and closes it; the close does not count. */
 async function resume({ store, id, records }) {
   let session
   const cost = await timed(async () => (session = await store.resume(id)))
@@ -97,15 +97,15 @@ function bench(kind, records, rounds, contender, targets) {
 
 const kinds = {
   recover: {
-    about: 'resume without a snapshot: every line checked, the state rebuilt',
+    about: 'resume without a snapshot: check every line and rebuild the state',
     async run(state) {
       dropSnapshots(state)
       return await resume(state)
     },
   },
-  'recover-snapshot': { about: 'resume with a snapshot at its end', run: resume },
-  verify: { about: 'every line of both logs checked', run: (state) => timed(() => verify(state)) },
-  replay: { about: 'every event checked and parsed', run: (state) => timed(() => readAll(state)) },
+  'recover-snapshot': { about: 'resume with a snapshot at the end of the log', run: resume },
+  verify: { about: 'check every line of both logs', run: (state) => timed(() => verify(state)) },
+  replay: { about: 'check and parse every event', run: (state) => timed(() => readAll(state)) },
 }
 
 export default [100_000, 1_000_000].flatMap((records) => {

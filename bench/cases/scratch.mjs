@@ -6,7 +6,7 @@ import { costOf, costOfAsync } from '../harness.mjs'
 
 const batch = 100
 
-/** `cycle(state, inside)` makes a directory, calls `inside` with its path, and removes it. */
+/** `cycle(state, inside)` creates a directory, calls `inside` with its path, and removes it. */
 const sync = (name, cycle) => ({
   name,
   check(state) {
@@ -59,7 +59,7 @@ export default {
     { against: 'tmp', faster: 1 },
     { against: 'tempy', faster: 1 },
   ],
-  // The peers are loaded here, not above: tempy takes TMPDIR as it is at that moment.
+  // The peers are loaded here, not above: tempy reads TMPDIR when it is loaded.
   async setup({ place, stint }) {
     const [{ createScratch }, { default: tmp }, { temporaryDirectoryTask }] = await Promise.all([
       import(stint.library),

@@ -25,14 +25,14 @@ const node = contender(
   true,
 )
 
-/** A user with a home in which something is held, and no agent. */
+/** A user without agents, with one held lease. */
 function setup({ place, stint }) {
   const [home, user] = ['start-home', 'start-user'].map((name) => join(place.base, name))
   mkdirSync(user, { recursive: true })
   const state = { place, stint, env: { STINT_HOME: home, HOME: user } }
   const hold = ['lock', 'acquire', '--session', 'mine', '--resource', 'start', '--ttl', '1h']
   run([process.execPath, stint.bin, ...hold], place, stdout, { env: state.env })
-  // The first run leaves compiled code for those after it.
+  // The first run saves compiled code for the later ones.
   run([process.execPath, stint.bin, 'run', '--', 'true'], place, stdout, { env: state.env })
   return state
 }
@@ -51,7 +51,7 @@ export default [
   {
     ...bench,
     name: 'start-status',
-    about: 'wall time of `stint status`, with a lease and nothing else',
+    about: 'wall time of `stint status`, with one lease',
     subject: 'stint status',
     targets: [{ against: 'node -e 0', atMost: 1.4 }],
     contenders: [

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 const living = 1000
 
-/** A scratch as a run leaves it: two directories, an owner record, one file. */
+/** Makes a scratch as a run leaves it: two directories, an owner record, one file. */
 function plant({ newRequestId }, root, identity) {
   const requestId = newRequestId()
   const path = join(root, requestId)
@@ -14,7 +14,7 @@ function plant({ newRequestId }, root, identity) {
   writeFileSync(join(path, 'work'), 'work')
 }
 
-/** For one of all entries. */
+/** Nanoseconds a scratch, dead or living. */
 function sweepAmong({ place, library }, dead) {
   const tmp = place.renew()
   const scratch = library.createScratch()
@@ -33,7 +33,7 @@ function sweepAmong({ place, library }, dead) {
 
 export default {
   name: 'sweep',
-  about: `one sweep of dead scratches among ${living.toLocaleString('en')} living ones; for one scratch`,
+  about: `sweep dead scratches among ${living.toLocaleString('en')} living ones; time a scratch`,
   unit: 'us',
   rounds: 4,
   subject: '10,000 dead',
