@@ -18,13 +18,13 @@ const blocks = pages.flatMap(blocksOf)
 const ofLanguage = (language: string) =>
   blocks.filter((block) => block.language === language && !block.page.startsWith('bench/'))
 
-/** A directory where `stint` is installed as a user would have it. */
+/** A directory with `stint` installed, as a user has it. */
 class UserWorld extends World {
   constructor() {
     super()
     mkdirSync(join(this.tmp, 'node_modules/.bin'), { recursive: true })
     this.env.STINT_HOME = join(this.tmp, 'home')
-    // What the pages show is done to this user's settings, not to those of whoever runs the tests.
+    // The commands of the pages change the settings of this user, not of the developer who runs the tests.
     this.env.HOME = join(this.tmp, 'user')
     mkdirSync(join(this.env.HOME, '.claude'), { recursive: true })
     symlinkSync(projectRoot, join(this.tmp, 'node_modules/stint'))
@@ -48,7 +48,7 @@ test.concurrent.each(shellLines.filter(([, line = '']) => !repositoryLines.inclu
   async (page = '', line = '') => {
     await using world = new UserWorld()
     const command = line.replace(installAndRun, 'stint')
-    // An example is tried in a clone.
+    // The examples run in a clone.
     const cwd = examples.includes(page) ? projectRoot : world.tmp
     const { code, stderr } = await world.start('sh', ['-c', command], { cwd }).finished
     expect(stderr).not.toMatch(/error|not found/i)
@@ -56,14 +56,14 @@ test.concurrent.each(shellLines.filter(([, line = '']) => !repositoryLines.inclu
   },
 )
 
-test('the README begins with the demo and the tests, and CI runs the second', () => {
+test('the README begins with the demo and the tests, and CI runs the tests', () => {
   const [first, second] = shellLines.filter(([page]) => page === 'README.md').map(([, line]) => line)
   expect(first).toBe(`${installAndRun} demo`)
   expect(second).toBe(repositoryLines[0])
   expect(readPage('.ci/run')).toContain(`\n${second}\n`)
 })
 
-test('every test that the guarantees name is there', () => {
+test('every test that the guarantees page names exists', () => {
   const named = [...readPage('docs/guarantees.md').matchAll(/`((?:src|test)\/[\w./-]+\.ts)`/g)].map(
     ([, path]) => path,
   )
@@ -86,14 +86,14 @@ test.concurrent.each(ofLanguage('js'))('$page: the program works (%#)', async ({
   expect(world.leftovers()).toEqual([])
 })
 
-test('every JSON in the docs is JSON, and envelopes are valid', () => {
+test('every JSON block in the docs parses, and every envelope is valid', () => {
   for (const { code } of ofLanguage('json')) {
     const value = JSON.parse(code) as object
     expect('ok' in value ? validEnvelope(`${JSON.stringify(value)}\n`) : value).toEqual(value)
   }
 })
 
-test('every error code has its section in docs/errors.md, with exit code and hint, and no other has', () => {
+test('docs/errors.md has a section for each error code, with exit code and hint, and no others', () => {
   const sections = new Map(
     readPage('docs/errors.md')
       .split(/^## /m)
@@ -109,7 +109,7 @@ test('every error code has its section in docs/errors.md, with exit code and hin
   }
 })
 
-/** GitHub's anchors: lower case, without punctuation, dashes for spaces. */
+/** GitHub's anchor of a heading: lower case, without punctuation, dashes for spaces. */
 const anchorsOf = (text: string): string[] =>
   [...text.matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>
     title

@@ -11,12 +11,12 @@ const consumer = new PackageConsumer()
 beforeAll(() => consumer.install())
 afterAll(() => consumer[Symbol.asyncDispose]())
 
-test('it has no runtime dependency, so that installing it needs nothing else', () => {
+test('the package has no runtime dependency', () => {
   expect(manifest.dependencies ?? {}).toEqual({})
   expect(consumer.dependencies).toEqual([manifest.name])
 })
 
-test('the installed binary runs, by npx and by its link in .bin', async () => {
+test('the installed binary runs with npx and through its link in .bin', async () => {
   expect(await consumer.run('npx', ['--no-install', 'stint', '--version'])).toMatchObject({
     code: 0,
     stdout: `${version}\n`,
@@ -33,7 +33,7 @@ test('the installed binary runs, by npx and by its link in .bin', async () => {
   expect(consumer.leftovers()).toEqual([])
 })
 
-test('a tool that only has the installed package runs with it', async () => {
+test('a tool runs with only the installed package', async () => {
   const source = `#!/usr/bin/env node
     import { defineCommand, runMain } from 'stint/command'
     await runMain(defineCommand({ name: 'tool', run: (ctx) => ({ dir: ctx.tmpDir }) }))`
@@ -45,13 +45,13 @@ test('a tool that only has the installed package runs with it', async () => {
   expect(dirname(meta.session_tmp_dir ?? '')).toBe(consumer.root)
 })
 
-test('npx finds the binary inside the project itself', async () => {
+test('npx finds the binary in this repository', async () => {
   const args = ['--no-install', 'stint', '--version']
   const { code, stdout } = await consumer.start('npx', args, { cwd: projectRoot }).finished
   expect({ code, stdout }).toEqual({ code: 0, stdout: `${version}\n` })
 })
 
-test('a driver that is written outside compiles, and passes both conformance suites', async () => {
+test('a driver written outside the package compiles and passes both conformance suites', async () => {
   const project = join(consumer.path, 'driver')
   cpSync(join(projectRoot, 'examples/driver'), project, { recursive: true })
   const tools = join(projectRoot, 'node_modules')
@@ -63,7 +63,7 @@ test('a driver that is written outside compiles, and passes both conformance sui
   expect(stdout).toMatch(new RegExp(`^# pass ${cases}$`, 'm'))
 })
 
-test('the code in docs/drivers.md is that of the example, which stays small', () => {
+test('the code in docs/drivers.md is the code of the example, which stays small', () => {
   const names = ['memory-store.ts', 'memory-register.ts', 'conformance.test.ts']
   const source = names
     .map((name) => readFileSync(join(projectRoot, 'examples/driver', name), 'utf8'))

@@ -10,7 +10,7 @@ const tool = (path: string): string => join(projectRoot, 'node_modules', path)
 const consumer = new PackageConsumer()
 beforeAll(async () => {
   await consumer.unpack()
-  // Who tests with Vitest has it.
+  // Users of this subpath have Vitest installed.
   symlinkSync(tool('vitest'), join(consumer.path, 'node_modules/vitest'))
 })
 afterAll(() => consumer[Symbol.asyncDispose]())
@@ -48,7 +48,7 @@ test.each([
   expect(code).toBe(0)
 })
 
-test('arethetypeswrong finds the types of every subpath right', async () => {
+test('arethetypeswrong finds no problem with the types of any subpath', async () => {
   const attw = tool('@arethetypeswrong/cli/dist/index.js')
   const args = [attw, consumer.tarball, '--profile', 'esm-only', '--format', 'json']
   const { stdout } = succeeded(await consumer.run(process.execPath, args))

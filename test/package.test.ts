@@ -17,7 +17,7 @@ test('the version the binary prints is the version of the package', () => {
   expect(version).toBe(manifest.version)
 })
 
-test('the tarball holds what `files` lists, nothing else, and no test', () => {
+test('the tarball contains only what `files` lists, and no tests', () => {
   const always = new Set(['package.json', 'README.md', 'LICENSE'])
   const listed = (path: string): boolean =>
     always.has(path) || manifest.files.some((entry) => path === entry || path.startsWith(`${entry}/`))
@@ -26,7 +26,7 @@ test('the tarball holds what `files` lists, nothing else, and no test', () => {
   expect(paths.filter((path) => /\.test\.|\.tsbuildinfo$|(^|\/)(test|fixtures|src)\//.test(path))).toEqual([])
 })
 
-test('everything `files` lists is in the tarball, and so are the readme and the license', () => {
+test('everything that `files` lists is in the tarball, and the readme and the license', () => {
   const paths = consumer.packed.files.map(({ path }) => path)
   const isThere = (entry: string): boolean =>
     paths.some((path) => path === entry || path.startsWith(`${entry}/`))
@@ -34,11 +34,11 @@ test('everything `files` lists is in the tarball, and so are the readme and the 
   expect([...listed, 'README.md', 'LICENSE'].filter((entry) => !isThere(entry))).toEqual([])
 })
 
-test('the compiled code of this machine stays here', () => {
+test('the tarball contains no compiled code of this machine', () => {
   expect(consumer.packed.files.filter(({ path }) => path.includes('.cache'))).toEqual([])
 })
 
-test('no file in the tarball names this machine, or a source map that is not there', () => {
+test('no file in the tarball contains a path of this machine, or names a missing source map', () => {
   const paths = consumer.packed.files.map(({ path }) => path)
   const suspicious = paths.filter((path) => {
     const text = readFileSync(consumer.installed(path), 'utf8')
@@ -49,7 +49,7 @@ test('no file in the tarball names this machine, or a source map that is not the
   expect(suspicious).toEqual([])
 })
 
-test('every relative import in dist leads to a file in the tarball', () => {
+test('every relative import in dist resolves to a file in the tarball', () => {
   const paths = new Set(consumer.packed.files.map(({ path }) => path))
   const broken = [...paths]
     .filter((path) => /^dist\/.*\.(js|d\.c?ts)$/.test(path))
@@ -59,7 +59,7 @@ test('every relative import in dist leads to a file in the tarball', () => {
         ([, target = '']) => target,
       )
       const targets = imports.map((target) => posix.join(posix.dirname(path), target))
-      // A declaration file names the source it came from; the compiler looks for its declarations.
+      // A declaration file imports source files; the compiler resolves them to their declarations.
       const files = /\.d\.c?ts$/.test(path)
         ? targets.map((target) => target.replace(/\.[jt]s$/, '.d.ts'))
         : targets
@@ -68,7 +68,7 @@ test('every relative import in dist leads to a file in the tarball', () => {
   expect(broken).toEqual([])
 })
 
-test('an entry point needs no other package to be loaded, except its peers', () => {
+test('an entry point imports no other package except its peers', () => {
   const importsIn = (path: string): string[] => {
     const text = readFileSync(consumer.installed(path), 'utf8')
     return [...text.matchAll(/(?:from|import)\s*\(?\s*['"]([^'"]+)['"]/g)].map(([, target = '']) => target)
@@ -99,7 +99,7 @@ test('exports, bin and dist agree', () => {
   }
 })
 
-test('every subpath can be imported, prints nothing, and has the names it promises and no others', async () => {
+test('every subpath can be imported, prints nothing, and exports exactly the documented names', async () => {
   expect(Object.keys(manifest.exports).sort()).toEqual(Object.keys(promised).sort())
   const plain = Object.entries(promised).flatMap(([subpath, names]) =>
     names === 'in its runner' ? [] : [[subpath, names] as const],
@@ -115,14 +115,14 @@ test('every subpath can be imported, prints nothing, and has the names it promis
   expect(JSON.parse(stdout)).toEqual(Object.fromEntries(expected))
 })
 
-test('what test files in CommonJS need can be required', async () => {
+test('the subpaths for CommonJS test files can be required', async () => {
   const source = `console.log(require.resolve('stint/jest'), Object.keys(require('stint/jest')))`
   const { stdout, stderr } = await consumer.node('require.cjs', source)
   expect(stdout).toBe(`${consumer.installed('dist/test-runners/jest/index.cjs')} [ 'scratch' ]\n`)
   expect(stderr).toBe('')
 })
 
-test('what is not exported cannot be imported', async () => {
+test('a file that is not exported cannot be imported', async () => {
   const { code, stderr } = await consumer.node(
     'inside.js',
     `await import('${manifest.name}/dist/scratch/root.js')`,
@@ -131,7 +131,7 @@ test('what is not exported cannot be imported', async () => {
   expect(stderr).toContain('ERR_PACKAGE_PATH_NOT_EXPORTED')
 })
 
-test('publint has nothing to say about the tarball', async () => {
+test('publint finds no problem with the tarball', async () => {
   const bytes = readFileSync(consumer.tarball)
   const archive = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength)
   const { messages, pkg } = await publint({ pack: { tarball: archive }, strict: true })

@@ -16,7 +16,7 @@ for (let n = 0; n < 100; n++) {
   swapIn(next, 'dist')
 }`
 
-test('builds that end at the same moment: one of them stays, whole, and nothing else is left', async () => {
+test('of builds that end at the same moment one stays, complete, and nothing else is left', async () => {
   await using world = new World()
   const place = join(world.tmp, 'project')
   mkdirSync(place)
@@ -32,7 +32,7 @@ test('builds that end at the same moment: one of them stays, whole, and nothing 
   expect(a).toMatch(/ 99$/)
 })
 
-test('the next build removes what a killed one has left, and nothing of one that runs', async () => {
+test('the next build removes the files of a killed build, and none of a running one', async () => {
   await using world = new World()
   const dead = world.start('true', [])
   await dead.finished

@@ -14,8 +14,9 @@ function buildC(directory: string, source: string, ...flags: string[]): string {
 }
 
 /**
- * A program that ends a mounted ext4 as a power cut does: from that moment nothing reaches its device any more, not even what its journal has not written yet.
- * It says when it began, by the clock of `process.hrtime`: the kernel answers a sync that is under way then with success, though its data may be lost.
+ * A program that shuts a mounted ext4 down like a power cut: from then on nothing reaches its device, not
+ * even the unwritten part of its journal. It prints the time of `process.hrtime` before that: the kernel
+ * reports success for a sync that is under way, although its data may be lost.
  */
 export const buildPowerCut = (directory: string): string =>
   buildC(
@@ -37,7 +38,7 @@ export const buildPowerCut = (directory: string): string =>
      }`,
   )
 
-/** A library that, loaded before all others, makes every sync do nothing. */
+/** A library that, when preloaded, turns every sync into a no-op. */
 export const buildNoSync = (directory: string): string =>
   buildC(
     directory,
@@ -47,7 +48,10 @@ export const buildNoSync = (directory: string): string =>
     '-fPIC',
   )
 
-/** A program whose main thread ends at once while another goes on: a zombie to look at, and alive. Says `up`. */
+/**
+ * A program whose main thread ends at once while another goes on: it looks like a zombie, but is alive.
+ * Prints `up`.
+ */
 export const buildHalfDead = (directory: string): string =>
   buildC(
     directory,

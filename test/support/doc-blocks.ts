@@ -11,7 +11,7 @@ export interface Block {
 
 export const readPage = (page: string): string => readFileSync(join(projectRoot, page), 'utf8')
 
-/** The blocks of a page, in its order. */
+/** The code blocks of a page, in order. */
 export const blocksOf = (page: string): Block[] => blocksIn(page, readPage(page))
 
 const blocksIn = (page: string, text: string): Block[] =>
@@ -21,7 +21,7 @@ const blocksIn = (page: string, text: string): Block[] =>
     code,
   }))
 
-/** The files that a section of a page shows: blocks that begin with `// name`. Of a diff, what is there afterwards. */
+/** The files in a section of a page: blocks that begin with `// name`. A diff gives its result. */
 export function filesInSection(page: string, title: string): Record<string, string> {
   const section =
     readPage(page)

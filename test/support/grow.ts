@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 const maxDirectories = 10_000
 
-/** How many directories a tree has that is this deep and wide. */
+/** The number of directories in a tree of this depth and width. */
 export function directoriesOf(depth: number, width: number): number {
   let count = 1
   for (let level = 0; level < depth; level++) count = 1 + width * count
@@ -11,8 +11,8 @@ export function directoriesOf(depth: number, width: number): number {
 }
 
 /**
- * A tree of a given depth and width with a file in each directory; returns how many entries it has. Counted first: a slip in the
- * exponent would fill the disk.
+ * Makes a tree with a file in each directory; returns its number of entries. Counts the directories first: a
+ * wrong exponent would fill the disk.
  */
 export function grow(path: string, depth: number, width: number): number {
   const directories = directoriesOf(depth, width)

@@ -41,8 +41,8 @@ export interface KilledHolders {
 }
 
 /**
- * Kills processes that take and release a lock in a loop, each at a random moment, and takes the lock right after
- * each kill; throws if it is held or its fence has not increased.
+ * Kills processes that take and release a lock in a loop, each at a random moment, and takes the lock right
+ * after each kill; throws if it is held or its fence has not increased.
  */
 export async function killHolders(
   world: World,

@@ -20,20 +20,20 @@ export interface Packed {
 
 export const manifest = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8')) as Manifest
 
-/** Every file that an export or a binary names, as the manifest does: `./dist/…`. */
+/** Every file that `exports` or `bin` in package.json names, as `./dist/…`. */
 export function filesOf(target: Target): string[] {
   return typeof target === 'string' ? [target] : Object.values(target).flatMap(filesOf)
 }
 
-/** `npm test` gives us its own settings in the environment: the npm that we start must not see them. */
+/** Variables that `npm test` sets; an npm started by a test must not see them. */
 const npmSettings = Object.keys(process.env).filter((name) => /^(npm_|INIT_CWD$)/i.test(name))
 
-/** A project with the packed package in it, and nothing of ours around it. */
+/** A project with the packed package installed, outside of this repository. */
 export class PackageConsumer extends World {
   readonly path = join(this.tmp, 'consumer')
   tarball = ''
   packed: Packed = { filename: '', files: [] }
-  /** Everything that `npm install` has put there. */
+  /** The packages that `npm install` has installed. */
   dependencies: string[] = []
 
   constructor() {
@@ -53,7 +53,7 @@ export class PackageConsumer extends World {
     writeFileSync(join(this.path, 'package.json'), '{"name": "consumer", "private": true, "type": "module"}')
   }
 
-  /** Puts the package where npm would put it, without asking npm. */
+  /** Installs the package without npm, where npm would put it. */
   async unpack(): Promise<void> {
     await this.#pack()
     const place = this.installed('.')
@@ -85,7 +85,7 @@ export class PackageConsumer extends World {
     return this.run(process.execPath, ['--no-warnings', file])
   }
 
-  /** A file of the package, where npm has put it. */
+  /** The path of a file in the installed package. */
   installed(path: string): string {
     return join(this.path, 'node_modules', manifest.name, path)
   }

@@ -1,7 +1,7 @@
 import { posix } from 'node:path'
 import { manifest } from './package-consumer.ts'
 
-/** Every value that a user finds under each subpath. Some work in their test runner only. */
+/** Every value that each subpath exports. Some work only in their test runner. */
 export const promised: Record<string, string[] | 'in its runner' | 'JSON'> = {
   '.': [
     'StintError',
@@ -65,5 +65,5 @@ export const promised: Record<string, string[] | 'in its runner' | 'JSON'> = {
   './package.json': 'JSON',
 }
 
-/** How a user names a subpath. */
+/** The import specifier of a subpath. */
 export const specifier = (subpath: string): string => posix.join(manifest.name, subpath)

@@ -1,4 +1,4 @@
-/** Numbers from 0 to 1, the same for the same seed (Mulberry32). */
+/** Pseudo-random numbers from 0 to 1, the same for the same seed (Mulberry32). */
 export function seeded(seed: number): () => number {
   let state = seed
   return () => {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** The text of a file, empty if there is none yet. */
+/** The contents of a file; empty if it does not exist yet. */
 export function readIfThere(path: string): string {
   try {
     return readFileSync(path, 'utf8')

@@ -1,6 +1,6 @@
 import type { Sample } from '../../src/sweep/inventory/sample.ts'
 
-/** A sample with nothing in it, but for what is given. */
+/** A sample of zeros, except for the given fields. */
 export const sample = (at: number, fields: Partial<Sample> = {}): Sample => ({
   schema_version: 1,
   at,

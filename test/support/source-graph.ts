@@ -59,7 +59,9 @@ const namesIn = (braces: string, side: 'inside' | 'outside' = 'inside'): string[
     )
     .filter((name) => name !== '')
 
-/** The files that `file` imports, with the files behind a door for the names that it imports through the door. */
+/**
+ * The files that `file` imports, with the files behind a door for the names that it imports through the door.
+ */
 export function filesImportedBy(file: string, imports: readonly Import[]): Set<string> {
   const found = new Set<string>()
   const follow = (to: string, names: readonly string[] | undefined): void => {
@@ -76,7 +78,9 @@ export function filesImportedBy(file: string, imports: readonly Import[]): Set<s
 const declaration =
   /^export (?:declare )?(?:async )?(?:abstract )?(?:function\*?|const|let|class|interface|type) (\w+)|^export (?:type )?(\{[^}]*\})(?! from)/gm
 
-/** The names that a file declares and exports; those it only re-exports from another file are not among them. */
+/**
+ * The names that a file declares and exports; those it only re-exports from another file are not among them.
+ */
 export const exportsOf = (file: string): string[] => [
   ...new Set(
     [...readSource(file).matchAll(declaration)].flatMap(([, name, braces]) =>

@@ -7,16 +7,16 @@ import type { PostgresServer } from './postgres.ts'
 import { readIfThere } from './read-if-there.ts'
 import { projectRoot } from './world.ts'
 
-/** One process of a storm, and the file in which it writes down what it does. */
+/** One process of a storm, with the file in which it logs its actions. */
 export interface StormProcess {
   name: string
   child: ChildProcess
   log: string
-  /** On the clock that all processes share. */
+  /** On the monotonic clock, which all processes share. */
   killedAt?: bigint
 }
 
-/** Processes that work on a server without pause, and what strikes them and the server. */
+/** Processes that use a server without pause, and the means to kill, suspend and disconnect them. */
 export class StormProcesses implements AsyncDisposable {
   readonly counts = { serverKills: 0, cuts: 0, kills: 0 }
   readonly #program: string
@@ -31,7 +31,7 @@ export class StormProcesses implements AsyncDisposable {
     this.#database = database
   }
 
-  /** Returns when it is ready. */
+  /** Resolves when the process is ready. */
   async start(name: string, plan: object): Promise<void> {
     const log = join(this.#directory, String(this.#all.length))
     const child = fork(this.#program, [JSON.stringify({ ...plan, logPath: log })], {
@@ -43,12 +43,12 @@ export class StormProcesses implements AsyncDisposable {
     await once(child, 'message')
   }
 
-  /** How many were started so far. */
+  /** The number of processes started so far. */
   get started(): number {
     return this.#all.length
   }
 
-  /** One that ended with an error ends the storm. */
+  /** Throws if a process ended with an error. */
   living(): StormProcess[] {
     const failed = this.#all.find(({ child }) => child.exitCode !== null && child.exitCode !== 0)
     if (failed !== undefined) throw new Error(`${failed.name} ended with ${failed.child.exitCode}`)
@@ -63,7 +63,7 @@ export class StormProcesses implements AsyncDisposable {
     this.counts.kills += 1
   }
 
-  /** Cuts most of their connections. */
+  /** Terminates most of the connections on the server. */
   async cut(): Promise<void> {
     await this.#server.admin(
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${this.#database}' AND random() < 0.7`,
@@ -77,7 +77,7 @@ export class StormProcesses implements AsyncDisposable {
     this.counts.serverKills += 1
   }
 
-  /** Everybody finishes what it is at. */
+  /** Lets every process finish its current operation. */
   async end(): Promise<void> {
     const living = this.living()
     const ended = Promise.all(living.map(({ child }) => once(child, 'exit')))
