@@ -53,7 +53,7 @@ export async function leaveTerminalAsItIs(): Promise<void> {
   for (const fd of [0, 1, 2]) if (isatty(fd)) closeSync(fd)
 }
 
-/** Dies of SIGINT: at Ctrl-C, bash stops a script only if its child died of it. Exit code 130 is not enough. */
+/** Dies of SIGINT: bash stops a script at Ctrl-C only if its child died of it. Exit code 130 does not do. */
 export function dieOfInterrupt(): void {
   process.removeAllListeners('SIGINT')
   process.kill(process.pid, 'SIGINT')
