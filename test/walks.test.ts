@@ -55,7 +55,7 @@ const walks: Walk[] = [
   {
     heading: 'From `stint sessions list` to the rows',
     operation: 'sessions list',
-    entry: /name: 'list'/,
+    entry: /\blist: \{/,
     effect: /SessionSummary/,
     domains: ['session/', 'cli/sessions/'],
     maxFiles: 10,
