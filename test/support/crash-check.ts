@@ -7,39 +7,39 @@ import { listSpoolFiles } from '../../src/session/files/spool.ts'
 import type { RecoveryReport } from '../../src/session/store.ts'
 import type { CrashDisk } from './crash-disk.ts'
 import { directoryOf, pathsOf, SimulatedDriver } from './crash-driver.ts'
-import { type Facts, factsOf, sicknessOf } from './crash-facts.ts'
+import { type Facts, factsOf, findingsOf } from './crash-facts.ts'
 import type { SimulatedLocks } from './crash-locks.ts'
 import type { Oracle } from './crash-oracle.ts'
 import type { Wrap } from './crash-simulation.ts'
 import { allLost } from './crash-states.ts'
 
-/** A disk as a crash may have left it, and when that was. */
+/** A disk as a crash may leave it, and the moment of the crash. */
 export interface CrashState {
   disk: CrashDisk
   locks: SimulatedLocks
-  /** The count of changes before the crash: what was heard later was never heard. */
+  /** How many changes the disk had before the crash. Answers that came later never reached the workload. */
   at: number
   sizes: Partial<SessionLimits>
   wrap?: Wrap
-  /** Only what is there is judged, and not what comes after. */
+  /** Judge only what recovery finds, and do not write to the session after that. */
   quick?: boolean
 }
 
-/** What was found, and everything that is wrong with it. */
+/** What recovery found, and what is wrong with it. */
 export interface Verdict {
   facts?: Facts
   violations: string[]
 }
 
 /**
- * Recovers a session as the store does, and asks: does it open, has it what the oracle says, is it the same when power goes again at once, and
- * does it take and keep what is written next?
+ * Recovers a session as the store does, and checks that it opens, that it has the records the oracle expects, that a
+ * second power cut right after the recovery changes nothing, and that it keeps the records that are written next.
  */
 export async function checkState(state: CrashState, id: string, oracle: Oracle): Promise<Verdict> {
   const { disk, locks, at } = state
-  const mustBe = (oracle.created.acknowledged ?? Number.POSITIVE_INFINITY) <= at
+  const mustExist = (oracle.created.acknowledged ?? Number.POSITIVE_INFINITY) <= at
   if (readFile(disk, pathsOf(id).manifest) === undefined)
-    return { violations: mustBe ? ['the session is gone'] : [] }
+    return { violations: mustExist ? ['the session is gone'] : [] }
   const check = new Check(state, id, oracle)
   const wasReleased = locks.look(id)?.ends !== undefined
   const visited = wasReleased && !state.quick ? allLost(disk) : undefined
@@ -50,14 +50,14 @@ export async function checkState(state: CrashState, id: string, oracle: Oracle):
   return { facts, violations: [...new Set(check.violations)] }
 }
 
-/** One state under examination, and what was found wrong so far. */
+/** The check of one state. */
 class Check {
   readonly violations: string[] = []
   held: FilesystemSession | undefined
   readonly #state: CrashState
   readonly #id: string
   readonly #oracle: Oracle
-  /** As they were before the recovery took them. */
+  /** The locks before the recovery took them. */
   readonly #locksOfVisit: SimulatedLocks
 
   constructor(state: CrashState, id: string, oracle: Oracle) {
@@ -67,7 +67,7 @@ class Check {
     this.#oracle = oracle
   }
 
-  /** What is there once it was opened. */
+  /** Opens the session and reads it. */
   async recover(disk: CrashDisk): Promise<Facts | undefined> {
     const newest = newestSnapshot(disk, this.#id)
     const held = await this.#step('it does not open', () => this.#open(disk, 'writer', this.#state.locks))
@@ -75,11 +75,11 @@ class Check {
     if (held === undefined || facts === undefined) return undefined
     this.held = held
     this.violations.push(...this.#oracle.judge(facts, this.#state.at), ...unkept(disk, held))
-    if ((reportOf(held).snapshot ?? 0) < newest) this.violations.push(`snapshot ${newest} is of no use`)
+    if ((reportOf(held).snapshot ?? 0) < newest) this.violations.push(`snapshot ${newest} was not used`)
     return facts
   }
 
-  /** Power goes again at once. */
+  /** Recovers the disk as a power cut right after the first recovery leaves it. */
   async recoverAgain(disk: CrashDisk, facts: Facts): Promise<void> {
     const twice = await this.#step('it does not open a second time', () =>
       this.#look(disk, this.#open(disk, 'writer', this.#state.locks.seenAs('dead'))),
@@ -87,7 +87,7 @@ class Check {
     if (twice !== undefined) this.violations.push(...differences('recovered twice', facts, twice))
   }
 
-  /** By a stale record of its lock it was closed, and a visitor may go on without reading it. */
+  /** A stale lock record may say that the session was closed: then a visitor appends without recovering it. */
   async visit(disk: CrashDisk): Promise<void> {
     const locks = this.#locksOfVisit
     const visitor = await this.#step('it does not open to a visitor', () =>
@@ -96,19 +96,21 @@ class Check {
     await this.goOn(disk, visitor, locks)
   }
 
-  /** Takes in what visitors left, writes a little and closes; then all of it must be there. */
+  /** Takes in the spool, writes a little and closes the session; then all of that must be there. */
   async goOn(disk: CrashDisk, held: FilesystemSession | undefined, locks = this.#state.locks): Promise<void> {
     if (held === undefined) return
-    await this.#step('it does not go on', () => writeALittle(held, disk, this.#id))
+    await this.#step('it cannot be written to', () => writeALittle(held, disk, this.#id))
     const later = await this.#step('it does not open after that', () => {
-      this.violations.push(...sicknessOf(this.#seen(disk), this.#id, held.manifest))
+      this.violations.push(...findingsOf(this.#seen(disk), this.#id, held.manifest))
       return this.#look(disk, this.#open(disk, 'writer', locks))
     })
     if (later === undefined) return
     const { at } = this.#state
     const [journal, audit] = [without(later.journal, 'probe'), without(later.audit, 'note probe')]
-    if (journal.length === later.journal.length) this.violations.push('what was written next is lost')
-    if (audit.length === later.audit.length) this.violations.push('what was audited next is lost')
+    if (journal.length === later.journal.length)
+      this.violations.push('the record that was written next is lost')
+    if (audit.length === later.audit.length)
+      this.violations.push('the audit line that was written next is lost')
     this.violations.push(
       ...this.#oracle.judgeSpool(later, at),
       ...this.#oracle.judge({ ...later, journal, audit }, at),
@@ -146,7 +148,7 @@ async function writeALittle(held: FilesystemSession, disk: Disk, id: string): Pr
   await Promise.all([appended, audited])
 }
 
-/** A snapshot is named only when everything it names is on disk. */
+/** A snapshot gets its name only when everything it refers to is on disk, so recovery must be able to use it. */
 function newestSnapshot(disk: Disk, id: string): number {
   try {
     return Math.max(0, ...disk.list(pathsOf(id).snapshots).map((name) => Number.parseInt(name, 10) || 0))
@@ -155,7 +157,7 @@ function newestSnapshot(disk: Disk, id: string): number {
   }
 }
 
-/** What recovery cut off must be in quarantine. */
+/** Bytes that recovery cut off must be in quarantine. */
 const unkept = (disk: Disk, held: FilesystemSession): string[] =>
   reportOf(held).cut.flatMap(({ kept, bytes }) =>
     readFile(disk, kept)?.length === bytes ? [] : [`${bytes} bytes were cut off and not kept in ${kept}`],

@@ -5,7 +5,7 @@ import { allLost, type Bounds, crashStates, fingerprint } from './crash-states.t
 
 const bounds: Bounds = { allSubsetsOf: 6, tearEvery: 1, combinations: 1000 }
 
-/** Writes a file as a program does. */
+/** Writes to a file, which it creates if needed. */
 function put(disk: CrashDisk, path: string, text: string, { at = 0, sync = false } = {}): void {
   const file = disk.list('/').includes(path.slice(1)) ? disk.open(path) : disk.create(path)
   writeFully(disk, file, Buffer.from(text), at)
@@ -13,7 +13,7 @@ function put(disk: CrashDisk, path: string, text: string, { at = 0, sync = false
   disk.close(file)
 }
 
-/** What a crash may leave of a file: each content once, `undefined` if it may be gone. */
+/** The contents that a crash may leave of a file; `undefined` if the file may be gone. */
 function remains(disk: CrashDisk, path: string): Set<string | undefined> {
   return new Set([...crashStates(disk, bounds)].map((state) => readFile(state, path)?.toString('latin1')))
 }
@@ -25,17 +25,17 @@ function durable(text: string): CrashDisk {
   return disk
 }
 
-test('what was synced, with its name, is all that a crash may leave', () => {
+test('a crash leaves a file that was synced, with its directory, as it is', () => {
   expect(remains(durable('text'), '/a')).toEqual(new Set(['text']))
 })
 
-test('a synced file whose directory was not synced may be gone, and otherwise is whole', () => {
+test('a synced file whose directory was not synced is gone or whole', () => {
   const disk = new CrashDisk()
   put(disk, '/a', 'text', { sync: true })
   expect(remains(disk, '/a')).toEqual(new Set([undefined, 'text']))
 })
 
-test('a write may be lost, torn at any byte from either end, or be zeros, but never anything else', () => {
+test('a write is lost, torn at any byte from either end, or zeros, and never anything else', () => {
   const disk = durable('')
   put(disk, '/a', 'abc')
   expect(remains(disk, '/a')).toEqual(
@@ -43,7 +43,7 @@ test('a write may be lost, torn at any byte from either end, or be zeros, but ne
   )
 })
 
-test('what is written over leaves the old bytes where the new ones are missing', () => {
+test('an overwrite leaves the old bytes where the new ones are missing', () => {
   const disk = durable('xyz')
   put(disk, '/a', 'abc')
   expect(remains(disk, '/a')).toEqual(new Set(['xyz', 'abc', 'ayz', 'abz', 'xbc', 'xyc']))
@@ -62,7 +62,7 @@ test('sectors reach the disk in any order', () => {
     expect(whole).toContain(kind)
 })
 
-test('writes since the last sync may be kept or lost each for itself; a sync settles them', () => {
+test('writes since the last sync are kept or lost independently, until they are synced', () => {
   const disk = durable('....')
   put(disk, '/a', 'A')
   put(disk, '/a', 'B', { at: 3 })
@@ -80,7 +80,7 @@ test('a truncation may be undone until it is synced', () => {
   expect(remains(disk, '/a')).toEqual(new Set(['ab']))
 })
 
-test('a rename is seen or not, and never in halves', () => {
+test('a rename survives or not, and never in part', () => {
   const disk = durable('old')
   put(disk, '/b', 'new', { sync: true })
   disk.rename('/b', '/a')
@@ -90,7 +90,7 @@ test('a rename is seen or not, and never in halves', () => {
   expect(remains(disk, '/b')).toEqual(new Set([undefined]))
 })
 
-test('a rename of what was not synced may leave any part of it under the new name', () => {
+test('a rename of an unsynced file may leave any part of it under the new name', () => {
   const disk = durable('old')
   put(disk, '/b', 'xy')
   disk.rename('/b', '/a')
@@ -98,7 +98,7 @@ test('a rename of what was not synced may leave any part of it under the new nam
   expect(remains(disk, '/a')).toEqual(new Set(['', 'xy', '\0\0', 'x', 'x\0', '\0y']))
 })
 
-test('an unlink may be undone, names are lost and kept each for itself, and a link keeps the same file', () => {
+test('an unlink may be undone, and the names of one file survive independently', () => {
   const disk = durable('a')
   disk.link('/a', '/b')
   disk.unlink('/a')
@@ -106,7 +106,7 @@ test('an unlink may be undone, names are lost and kept each for itself, and a li
   expect(new Set(both)).toEqual(new Set(['', 'a', 'b', 'ab']))
 })
 
-test('what is in a directory is lost with its name', () => {
+test('the contents of a directory are lost with its name', () => {
   const disk = new CrashDisk()
   disk.makeDirectory('/d')
   const file = disk.create('/d/a')
@@ -118,7 +118,7 @@ test('what is in a directory is lost with its name', () => {
   expect(readFile(allLost(disk), '/d/a')).toEqual(Buffer.alloc(0))
 })
 
-test('after a sync that failed nobody knows what is there, and another sync does not help', () => {
+test('after a failed sync the contents are uncertain, and another sync does not help', () => {
   const disk = durable('..')
   const file = disk.open('/a')
   writeFully(disk, file, Buffer.from('A'), 0)
@@ -134,7 +134,7 @@ test('after a sync that failed nobody knows what is there, and another sync does
   expect(remains(disk, '/a')).toEqual(new Set(['']))
 })
 
-test('where there are too many combinations, nothing and everything are among those that are chosen', () => {
+test('of too many combinations, those that lose everything and nothing are tried', () => {
   const disk = new CrashDisk()
   for (let n = 0; n < 12; n++) put(disk, `/${n}`, 'text')
   const counts = [...crashStates(disk, { ...bounds, combinations: 50 })].map(
@@ -144,7 +144,7 @@ test('where there are too many combinations, nothing and everything are among th
   for (const count of [0, 1, 11, 12]) expect(counts).toContain(count)
 })
 
-test('a state stands for itself: writing to one changes no other', () => {
+test('writing to one state changes no other', () => {
   const disk = durable('abc')
   const [one, other] = [allLost(disk), allLost(disk)]
   put(one, '/a', 'X', { sync: true })

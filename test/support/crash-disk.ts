@@ -3,7 +3,7 @@ import type { Disk } from '../../src/base/fs/disk.ts'
 import { fileImages, type Tearing } from './crash-file-images.ts'
 import { DirectoryNode, FileNode, type TreeNode } from './crash-nodes.ts'
 
-/** The calls that change something. */
+/** The calls that change the disk. */
 export const changingCalls = [
   'create',
   'write',
@@ -16,32 +16,32 @@ export const changingCalls = [
   'syncDirectory',
 ] as const satisfies readonly (keyof Disk)[]
 
-/** One of them, before it happens. */
+/** A call that is about to change the disk. */
 export interface DiskCall {
   call: (typeof changingCalls)[number]
   path: string
 }
 
 /**
- * A disk in memory that knows, besides what programs see, what a power cut may leave of it (`crash-states.ts` tells all that). Its assumptions, which are
- * those of POSIX and of what journaling file systems really do:
+ * A disk in memory that also knows what a power cut may leave of it; `crash-states.ts` enumerates that. It assumes what
+ * POSIX promises and journaling file systems do:
  *
- * - What was in a file when its sync returned is there after a crash, unless it was changed since.
- * - Of what was written since, any part may be there: each sector for itself, in any order; the last write also up to any byte. A file may
- *   have grown without its data: that reads as zeros, never as another file's data.
- * - A byte that is written again with the same value does not change, whatever happens.
+ * - The contents of a file when its sync returned survive a crash, except for bytes that were changed since.
+ * - Of the writes since then, any part may survive: each sector independently and in any order, and the last write up to
+ *   any byte. A file may have grown without its data: that reads as zeros, never as the data of another file.
+ * - A byte that is overwritten with the same value stays the same in any case.
  * - A truncation since the last sync may be undone.
- * - A name is as its directory's last sync left it, or means anything that it has meant since, each name for itself. So a rename may be seen or not,
- *   and its old name may be gone or not, but the new name never leads to a half of each.
- * - Syncing a file does not sync its name, and syncing a directory does not sync what is in its files.
- * - After a sync that failed, what should have been synced is there or not for good: syncing again does not help.
- *   A directory whose sync failed stays to be synced: a file system that cannot write its metadata stops altogether.
+ * - A name is as its directory's last sync left it, or as any change since has made it, each name independently. So a
+ *   rename may survive or not, and so may the old name, but the new name never leads to a mixture of two files.
+ * - Syncing a file does not sync its name, and syncing a directory does not sync the contents of its files.
+ * - After a failed sync, the writes are on disk or lost for good: another sync does not help. A directory whose sync
+ *   failed is synced by the next one: a file system that cannot write its metadata stops altogether.
  */
 export class CrashDisk implements Disk {
   readonly root: DirectoryNode
-  /** Heard before each change. It may throw what the call shall throw, and take less of a write than was given. */
+  /** Called before each change. It may throw the error of the call, and return how many bytes a write shall take. */
   before: ((call: DiskCall) => number | undefined | void) | undefined
-  /** Changes so far. */
+  /** The number of changes so far. */
   changes = 0
   readonly #open = new Map<number, { node: FileNode; path: string }>()
   #nextFile = 3
@@ -51,7 +51,7 @@ export class CrashDisk implements Disk {
   }
 
   create(path: string): number {
-    this.#hear('create', path)
+    this.#announce('create', path)
     const parent = this.#directory(dirname(path))
     if (parent.entries.has(basename(path))) throw errno('EEXIST', path)
     const node = new FileNode()
@@ -69,7 +69,7 @@ export class CrashDisk implements Disk {
 
   write(file: number, bytes: Uint8Array, from: number, position: number): number {
     const { node, path } = this.#at(file)
-    const taken = Math.min(this.#hear('write', path) ?? bytes.length - from, bytes.length - from)
+    const taken = Math.min(this.#announce('write', path) ?? bytes.length - from, bytes.length - from)
     node.change({ kind: 'write', at: position, bytes: Buffer.from(bytes.subarray(from, from + taken)) })
     return taken
   }
@@ -85,14 +85,14 @@ export class CrashDisk implements Disk {
 
   truncate(file: number, length: number): void {
     const { node, path } = this.#at(file)
-    this.#hear('truncate', path)
+    this.#announce('truncate', path)
     node.change({ kind: 'truncate', length })
   }
 
   sync(file: number): void {
     const { node, path } = this.#at(file)
     try {
-      this.#hear('sync', path)
+      this.#announce('sync', path)
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'EIO') node.failSync(fileImages(node, failedSync))
       throw error
@@ -105,7 +105,7 @@ export class CrashDisk implements Disk {
   }
 
   rename(from: string, to: string): void {
-    this.#hear('rename', to)
+    this.#announce('rename', to)
     const [source, target] = [this.#directory(dirname(from)), this.#directory(dirname(to))]
     const node = source.entries.get(basename(from))
     if (node === undefined) throw errno('ENOENT', from)
@@ -116,21 +116,21 @@ export class CrashDisk implements Disk {
   }
 
   link(from: string, to: string): void {
-    this.#hear('link', to)
+    this.#announce('link', to)
     const target = this.#directory(dirname(to))
     if (target.entries.has(basename(to))) throw errno('EEXIST', to)
     target.set(basename(to), this.#file(from))
   }
 
   unlink(path: string): void {
-    this.#hear('unlink', path)
+    this.#announce('unlink', path)
     const parent = this.#directory(dirname(path))
     if (!parent.entries.has(basename(path))) throw errno('ENOENT', path)
     parent.set(basename(path), undefined)
   }
 
   makeDirectory(path: string): void {
-    this.#hear('makeDirectory', path)
+    this.#announce('makeDirectory', path)
     const parent = this.#directory(dirname(path))
     if (parent.entries.has(basename(path))) throw errno('EEXIST', path)
     parent.set(basename(path), new DirectoryNode())
@@ -141,11 +141,11 @@ export class CrashDisk implements Disk {
   }
 
   syncDirectory(directory: string): void {
-    this.#hear('syncDirectory', directory)
+    this.#announce('syncDirectory', directory)
     this.#directory(directory).sync()
   }
 
-  #hear(call: DiskCall['call'], path: string): number | undefined {
+  #announce(call: DiskCall['call'], path: string): number | undefined {
     const taken = this.before?.({ call, path }) ?? undefined
     this.changes += 1
     return taken
@@ -183,10 +183,10 @@ export class CrashDisk implements Disk {
   }
 }
 
-/** What a failed sync leaves is told apart by sectors: tears within them are those of a crash. */
+/** A failed sync loses whole sectors; writes are torn within a sector only by a crash. */
 const failedSync: Tearing = { allSubsetsOf: 4, tearEvery: Number.POSITIVE_INFINITY }
 
-/** Without a stack, which would take most of the time of a search. */
+/** An error without a stack: making one would take most of the time of a search. */
 export function errno(code: string, path: string): NodeJS.ErrnoException {
   const { stackTraceLimit } = Error
   Error.stackTraceLimit = 0

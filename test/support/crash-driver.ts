@@ -32,7 +32,7 @@ import type { SimulatedLocks } from './crash-locks.ts'
 
 export const sessions = '/sessions'
 
-/** A disk with nothing on it but the directory of the sessions. */
+/** A disk with an empty directory for sessions. */
 export function emptyDisk(): CrashDisk {
   const disk = new CrashDisk()
   disk.makeDirectory(sessions)

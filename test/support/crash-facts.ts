@@ -8,12 +8,12 @@ import type { Manifest } from '../../src/session/manifest.ts'
 import { emptyState, type FoldedState, slotType, takeAudit, turnType } from '../../src/session/state.ts'
 import { directoryOf } from './crash-driver.ts'
 
-/** What a session's files say, in the words of the workloads: each record is known by a name of its own. */
+/** The contents of a session's files, in terms of the workloads: each record has a name of its own. */
 export interface Facts {
   journal: string[]
   audit: string[]
   closes: number
-  /** As recovered from the newest snapshot, and as it follows from the logs alone. */
+  /** The state as recovered from the newest snapshot, and as replayed from the logs alone. */
   state: string
   replayed: string
 }
@@ -27,7 +27,7 @@ export function factsOf(disk: Disk, id: string, manifest: Manifest, state: Folde
   for (const record of audit) takeAudit(replayed, record)
   return {
     journal: records.map(nameOf),
-    // Lines that tell of a full disk are nobody's in the workload.
+    // The store itself writes lines that report a full disk.
     audit: audit.filter(({ action }) => action !== 'append').map(({ type, action }) => `${type} ${action}`),
     closes: manifest.revisions.filter(({ kind }) => kind === 'close').length,
     state: written(state),
@@ -35,8 +35,8 @@ export function factsOf(disk: Disk, id: string, manifest: Manifest, state: Folde
   }
 }
 
-/** What verification has to say against it. */
-export function sicknessOf(disk: Disk, id: string, manifest: Manifest): string[] {
+/** The findings of a verification. */
+export function findingsOf(disk: Disk, id: string, manifest: Manifest): string[] {
   const { ok, ...health } = verifySession(directoryOf(disk, id), { manifest })
   const findings = [...health.journal.findings, ...health.audit.findings, ...health.blobs]
   return ok ? [] : findings.map((what) => `verify: ${what}`)
@@ -44,7 +44,7 @@ export function sicknessOf(disk: Disk, id: string, manifest: Manifest): string[]
 
 const nameOf = ({ data }: LogRecord): string => String((data as { n?: unknown } | null)?.n)
 
-/** Told here once more, so that what recovery makes of the logs is not compared with itself. */
+/** Written a second time here, so that recovery is not compared with itself. */
 function replay(state: FoldedState, { type, data, slot }: LogRecord): void {
   if (type === turnType) state.turns += 1
   if (type === slotType && slot !== undefined)

@@ -1,17 +1,20 @@
 import { applied, distinct, type FileChange, type FileNode, resized } from './crash-nodes.ts'
 
-/** How closely to look at what may be left of a file. */
+/** How many of the possible contents of a file to try. */
 export interface Tearing {
-  /** Up to so many pieces, every subset of them; of more, each alone, each but one, and all that come before or after each. */
+  /**
+   * With up to this many pieces, every subset of them is tried. With more: each piece alone, all but one, and all before
+   * or after one.
+   */
   allSubsetsOf: number
-  /** The last write is torn at every so many bytes; 1 is every byte. */
+  /** The last write is torn at multiples of this many bytes; 1 for every byte. */
   tearEvery: number
 }
 
 const sectorBytes = 512
 const newline = 0x0a
 
-/** Everything a crash may leave of a file: any part of what was pending, on what was durable. Nothing of it comes first, all of it last. */
+/** The contents that a crash may leave of a file: first without the pending changes, last with all of them. */
 export function fileImages(file: FileNode, tearing: Tearing): Buffer[] {
   return distinct(file.durable.flatMap((content) => imagesOn(content, file.pending, tearing)))
 }
@@ -37,7 +40,7 @@ function imagesOn(durable: Buffer, pending: readonly FileChange[], tearing: Tear
 const grownOrNot = (content: Buffer, length: number): Buffer[] =>
   content.length < length ? [content, resized(content, length)] : [content]
 
-/** The longest that the file has been. */
+/** The largest size that the file has had. */
 function largest(durable: Buffer, pending: readonly FileChange[]): number {
   let [content, length] = [durable, durable.length]
   for (const change of pending) {
@@ -47,7 +50,7 @@ function largest(durable: Buffer, pending: readonly FileChange[]): number {
   return length
 }
 
-/** What reaches the disk whole or not at all, for the subsets: a sector; a run of filling counts as one. */
+/** Splits a change into pieces that reach the disk whole or not at all: sectors, and runs of filling. */
 function piecesOf(change: FileChange): FileChange[] {
   if (change.kind === 'truncate') return [change]
   const { at, bytes } = change
@@ -76,7 +79,7 @@ function subsets<T>(items: readonly T[], allOf: number): T[][] {
   return [[], [...items], ...some]
 }
 
-/** The last write that holds more than filling, up to some byte or from some byte on, with everything before it there. */
+/** The contents with the last write that is more than filling cut off at its end or its start, and all writes before it. */
 function torn(durable: Buffer, pending: readonly FileChange[], length: number, every: number): Buffer[] {
   const last = pending.findLastIndex((change) => change.kind === 'write' && !isFilling(change.bytes))
   const change = pending[last]

@@ -4,8 +4,8 @@ import { buildPowerCut } from './build-c.ts'
 import { isRoot, type Running, until, type World } from './world.ts'
 
 /**
- * A real ext4 in an image, mounted where only those see it who enter its namespace, and gone with that. It can be cut off from its device at any moment. Merely
- * copying the image while it is written would not do: the copy would have some blocks from before and others from after.
+ * A real ext4 file system in an image, mounted in a namespace of its own and gone with it. It can be cut off from its
+ * device at any moment. Copying the image while it is written would not do: the copy would mix blocks of different times.
  */
 export class CrashImage {
   readonly #world: World
@@ -26,7 +26,7 @@ export class CrashImage {
   static async make(world: World, size: string): Promise<CrashImage> {
     if (!isRoot) throw new Error('only root may mount an image')
     const keeper = world.start('unshare', ['--mount', 'sh', '-c', 'echo up; exec sleep infinity'])
-    await until('the namespace is there', () => keeper.output().stdout === 'up\n')
+    await until('the namespace exists', () => keeper.output().stdout === 'up\n')
     const image = new CrashImage(world, keeper)
     await image.#run(
       `truncate -s ${size} "${image.#image}" && mkfs.ext4 -q "${image.#image}" && mkdir "${image.#mounted}"`,
@@ -35,27 +35,27 @@ export class CrashImage {
     return image
   }
 
-  /** The directory, for those within. */
+  /** The path of the home inside the namespace. */
   get home(): string {
     return join(this.#mounted, 'home')
   }
 
-  /** The same for us. */
+  /** The path of the home for this process. */
   get homeFromOutside(): string {
     return `/proc/${this.#keeper.pid}/root${this.home}`
   }
 
-  /** What starts a program within. */
+  /** The command that starts a program inside the namespace. */
   get within(): string[] {
     return ['nsenter', `--mount=/proc/${this.#keeper.pid}/ns/mnt`]
   }
 
-  /** Returns when that began, by the clock of `process.hrtime`: only what was safe before must be there afterwards. */
+  /** Returns when the cut began, in nanoseconds of `process.hrtime`: only earlier acknowledgements must hold. */
   async cutPower(): Promise<bigint> {
     return BigInt((await this.#run(`"${this.#powerCut}" "${this.#mounted}"`)).trim())
   }
 
-  /** Mounts a copy of what the cut has left, once nobody uses the old one any more. */
+  /** Unmounts the image, and mounts a copy of it as the cut has left it. */
   async comeBack(): Promise<void> {
     const last = this.#image
     this.#image = join(this.#world.tmp, `image-${++this.#copies}`)

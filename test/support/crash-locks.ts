@@ -5,12 +5,12 @@ import { sessionLocked } from '../../src/session/session-errors.ts'
 import { StintError } from '../../src/base/errors/stint-error.ts'
 import type { Holder } from '../../src/session/store.ts'
 
-/** How a holder that left its record looks to others. */
+/** How the process of a holder looks to other processes. */
 export type Life = 'alive' | 'dead' | 'silent'
 
 /**
- * Who holds the sessions of a simulated disk. The records are not on that disk: a lock needs no durability, so a power cut may bring back any record of the past, or
- * none at all.
+ * The locks of the sessions on a simulated disk. They are not on that disk: locks are not synced, so a power cut may
+ * bring back any earlier record, or none.
  */
 export class SimulatedLocks {
   readonly #records = new Map<string, SessionLockRecord>()
@@ -30,20 +30,20 @@ export class SimulatedLocks {
     const standing = lockStanding(before, Number.MAX_SAFE_INTEGER, () => lives[this.life])
     if (standing === 'held') throw sessionLocked(id, before?.holder)
     const epoch = Math.max(before?.epoch ?? 0, highestEpoch) + 1
-    let ours: SessionLockRecord = { holder: { ...anyone, kind, epoch }, epoch, ends: undefined }
-    this.#write(id, ours)
+    let current: SessionLockRecord = { holder: { ...anyone, kind, epoch }, epoch, ends: undefined }
+    this.#write(id, current)
     const assertOwned = (): void => {
-      if (this.look(id) !== ours) throw new StintError('FENCED', `session ${id} was taken over`)
+      if (this.look(id) !== current) throw new StintError('FENCED', `session ${id} was taken over`)
     }
     const release = (ends: LogPositions): void => {
       assertOwned()
-      ours = { holder: undefined, epoch, ends }
-      this.#write(id, ours)
+      current = { holder: undefined, epoch, ends }
+      this.#write(id, current)
     }
     return { lock: { epoch, assertOwned, beat: assertOwned, release }, standing, before }
   }
 
-  /** What may be left of it after a crash: the last record, an earlier one that says it was released, none. */
+  /** The locks that a crash may leave: with the last record, with an earlier one that was released, or with none. */
   afterCrash(): SimulatedLocks[] {
     const releases = Math.max(0, ...[...this.#past.values()].map((past) => past.filter(isReleased).length))
     return [
@@ -54,7 +54,7 @@ export class SimulatedLocks {
     ]
   }
 
-  /** The same, in the eyes of somebody who finds its holders so. */
+  /** These locks as another process sees them, to which the holders look like this. */
   seenAs(life: Life): SimulatedLocks {
     const locks = this.#as((past) => past.at(-1))
     locks.life = life

@@ -2,7 +2,7 @@ import type { Disk } from '../../src/base/fs/disk.ts'
 import { changingCalls, type CrashDisk } from './crash-disk.ts'
 import type { Wrap } from './crash-simulation.ts'
 
-/** A process that is killed before one of its changes: it makes no other. The machine, and what its memory holds of the files, goes on. */
+/** A process that is killed before one of its changes to the disk. The machine runs on, with its page cache. */
 export interface MortalLife {
   wrap: Wrap
   isDead: () => boolean
@@ -34,7 +34,7 @@ export function mortal(killAt: number): MortalLife {
   return life
 }
 
-/** A disk that hands every call on, to be changed in parts. */
+/** A copy of a disk that passes every call on, so that single calls can be replaced. */
 export const passThrough = (disk: CrashDisk): Disk => ({
   create: (path) => disk.create(path),
   open: (path) => disk.open(path),

@@ -5,20 +5,20 @@ import type { CrashDisk } from './crash-disk.ts'
 import { passThrough } from './crash-mortal.ts'
 import type { Wrap } from './crash-simulation.ts'
 
-/** A store with one of its precautions taken out, seen from the disk. Each must be noticed. */
+/** A store that lacks one of its precautions, as seen from the disk. The crash search must notice each. */
 export interface Mutation {
   name: string
-  /** While sessions are written. */
+  /** Applied while sessions are written. */
   wrap?: Wrap
-  /** While they are recovered. */
+  /** Applied while sessions are recovered. */
   wrapRecovery?: Wrap
-  /** The workload that it shows in. */
+  /** The workload that shows it. */
   workload: string
-  /** It shows only when a process is killed before the power goes, in the process that comes after it. */
+  /** It shows only if a process is killed, and the power is cut during the next one. */
   killed?: boolean
 }
 
-/** A disk whose calls are handed on, but for some, which also know the paths of open files. */
+/** A disk with some of its calls replaced. The replacements can look up the paths of open files. */
 function changed(change: (real: Disk, pathOf: (file: number) => string) => Partial<Disk>): Wrap {
   return (disk: CrashDisk) => {
     const paths = new Map<number, string>()
@@ -60,7 +60,7 @@ export const mutations: Mutation[] = [
     workload: 'segments that follow each other',
     wrap: changed((real) => {
       let synced = 0
-      // The first ones make the session.
+      // The first two belong to the creation of the session.
       return {
         syncDirectory: (path) =>
           path.endsWith('/one') && ++synced > 2 ? undefined : real.syncDirectory(path),
@@ -117,7 +117,7 @@ export const mutations: Mutation[] = [
     })),
   },
   {
-    name: 'a spool that is cleared before what it held is synced',
+    name: 'a spool that is cleared before its entries are synced',
     workload: 'visitors whose entries are taken in',
     wrap: changed((real, pathOf) => {
       const spooled = new Set<number>()
@@ -137,7 +137,7 @@ export const mutations: Mutation[] = [
     }),
   },
   {
-    name: 'entries of visitors whose marks nobody looks at',
+    name: 'marks of spooled entries that are ignored',
     workload: 'visitors whose entries are taken in',
     wrapRecovery: changed((real, pathOf) => ({
       read: (file, into, position) => {
@@ -155,7 +155,7 @@ export const mutations: Mutation[] = [
     })),
   },
   {
-    name: 'a sync that failed and is tried again',
+    name: 'a failed sync that is retried',
     workload: 'a sync that fails, a write that fails, and going on',
     wrap: changed((real) => ({
       sync: (file) => {
@@ -168,7 +168,7 @@ export const mutations: Mutation[] = [
     })),
   },
   {
-    name: 'a checksum that nobody checks',
+    name: 'a checksum that is not checked',
     workload: 'appends in groups',
     wrapRecovery: changed((real, pathOf) => ({
       read: (file, into, position) => {
@@ -179,7 +179,7 @@ export const mutations: Mutation[] = [
     })),
   },
   {
-    name: 'a tear that is cut off and not kept',
+    name: 'a torn tail that is cut off and not kept',
     workload: 'single appends',
     wrapRecovery: changed((real, pathOf) => ({
       write: (file, bytes, from, position) =>
@@ -187,7 +187,7 @@ export const mutations: Mutation[] = [
     })),
   },
   {
-    name: 'a recovery that does not sync what it has accepted',
+    name: 'a recovery that does not sync the records it has accepted',
     workload: 'single appends',
     killed: true,
     wrap: changed((real, pathOf) => {
@@ -203,7 +203,7 @@ export const mutations: Mutation[] = [
   },
 ]
 
-/** Gives every line, whatever is in it, the sum that it should have. */
+/** Gives every line the right checksum for its contents. */
 function believe(bytes: Buffer): void {
   for (let start = 0; start < bytes.length;) {
     const found = bytes.indexOf(0x0a, start)
@@ -215,7 +215,7 @@ function believe(bytes: Buffer): void {
   }
 }
 
-/** Makes the marks of spooled entries unknown. */
+/** Renames the field with the marks of spooled entries. */
 function relabel(bytes: Buffer): void {
   const field = Buffer.from('"spool":"')
   for (let at = bytes.indexOf(field); at >= 0; at = bytes.indexOf(field, at + 1))

@@ -2,7 +2,7 @@ import type { Recovery } from '../../src/session/driver.ts'
 import type { FilesystemSession } from '../../src/session/files/held-session.ts'
 import { noGuard } from '../../src/session/session-secrets.ts'
 import { SimulatedDriver, pathsOf } from './crash-driver.ts'
-import { factsOf, sicknessOf } from './crash-facts.ts'
+import { factsOf, findingsOf } from './crash-facts.ts'
 import { crashesOf, CrashWatch, type Found, judgeStates, type SearchOptions } from './crash-search.ts'
 import { Simulation } from './crash-simulation.ts'
 import { allLost } from './crash-states.ts'
@@ -10,7 +10,7 @@ import { afterResume, id, type Workload } from './crash-workloads.ts'
 import { readFile } from '../../src/base/fs/disk.ts'
 import { mortal } from './crash-mortal.ts'
 
-/** Some of the crashes of a workload, then all of what comes after it: the recovery, and what is done in a session that was recovered. */
+/** Tries some crashes of a workload, and after each of them every crash of a second workload, its recovery included. */
 export async function searchResumed(
   workload: Workload,
   options: SearchOptions & { picks: number },
@@ -36,8 +36,8 @@ export async function searchResumed(
 }
 
 /**
- * Kills the workload's process at each of its changes, while the machine goes on, and cuts the power at each change of the next one; `wrap` is for that
- * one.
+ * Kills the process of a workload at each of its changes, while the machine runs on, and cuts the power at each change of
+ * the process after it. `wrap` is for the second process.
  */
 export async function searchKilled(
   workload: Workload,
@@ -66,7 +66,7 @@ export async function searchKilled(
   }
 }
 
-/** So many of them, at equal distances. */
+/** Picks this many items at equal distances. */
 const spread = <T>(items: readonly T[], count: number): readonly T[] =>
   count >= items.length
     ? items
@@ -86,8 +86,9 @@ async function watched(simulation: Simulation, workload: Workload, options: Sear
 }
 
 /**
- * Takes the session over, from a writer that only seems to be gone, before each change it makes: it is stopped there, another takes over and writes, it wakes
- * and goes on until it notices, and the other writes again. Or the other has only taken the lock by then, and opens the session after that.
+ * Takes a session over before each change of a writer that only seems to be dead. The writer is suspended there; the heir
+ * takes the lock, opens the session and writes; the writer wakes up and runs until it notices; the heir writes again.
+ * With `opensLate`, the heir opens the session only after the writer has woken up.
  */
 export async function searchTakeovers(workload: Workload, opensLate: boolean, every = 1): Promise<Found> {
   const found: Found = { points: 0, states: 0, violations: [] }
@@ -148,8 +149,8 @@ async function ending(
       ...late.map((name) => `${name} came in after the heir`),
       ...namesHeard(simulation)
         .filter((name) => !names.has(name))
-        .map((name) => `${name}, acknowledged to the robbed, is lost`),
-      ...sicknessOf(disk, id, manifest).filter((what) => !what.includes('ignored:')),
+        .map((name) => `${name}, acknowledged to the old writer, is lost`),
+      ...findingsOf(disk, id, manifest).filter((what) => !what.includes('ignored:')),
     ]
   } catch (error) {
     return [`the heir fails: ${(error as Error).message}`]
@@ -159,7 +160,7 @@ async function ending(
 function write(held: FilesystemSession, n: string): void {
   void held.append('journal', { type: 'message', json: JSON.stringify({ n }) }).catch(() => {})
   void held.append('audit', { type: 'note', json: JSON.stringify({ action: n }) }).catch(() => {})
-  // A snapshot commits what has gathered, at once.
+  // A snapshot commits the gathered records at once.
   void held.snapshot((held.recovered as Recovery).state, () => 'null').catch(() => {})
 }
 

@@ -1,12 +1,12 @@
-/** What a program did to a file since its last sync. */
+/** A change that a program made to a file. */
 export type FileChange = { kind: 'write'; at: number; bytes: Buffer } | { kind: 'truncate'; length: number }
 
-/** A file: what programs see, and what the disk may have. Contents are never changed in place, so that states can share them. */
+/** A file as programs see it, and as the disk may have it. Buffers are never changed in place: states share them. */
 export class FileNode {
   content: Buffer
-  /** What the disk has. More than one only after a sync that failed: then nobody knows. */
+  /** The possible contents on disk: more than one only after a failed sync. */
   durable: Buffer[]
-  /** What came since. */
+  /** The changes since the last sync. */
   pending: FileChange[] = []
 
   constructor(content: Buffer = Buffer.alloc(0), durable: Buffer[] = [Buffer.alloc(0)]) {
@@ -24,14 +24,14 @@ export class FileNode {
     this.pending = []
   }
 
-  /** The kernel forgets what it could not write, says so once, and takes the rest for written. */
+  /** The kernel drops the pages it could not write, reports the error once, and regards the file as synced. */
   failSync(images: Iterable<Buffer>): void {
     this.durable = distinct([...images])
     this.pending = []
   }
 }
 
-/** A directory: its names as programs see them, as they are on the disk, and what each has meant since. */
+/** A directory: its names as programs see them, as they are on disk, and the changes of each name since. */
 export class DirectoryNode {
   readonly entries: Map<string, TreeNode>
   durable: Map<string, TreeNode>
@@ -58,7 +58,7 @@ export class DirectoryNode {
 
 export type TreeNode = FileNode | DirectoryNode
 
-/** A file after a change; what lies beyond its old end and was not written is zeros. */
+/** The contents after a change. A gap behind the old end of the file is filled with zeros. */
 export function applied(content: Buffer, change: FileChange): Buffer {
   if (change.kind === 'truncate') return resized(content, change.length)
   const { at, bytes } = change

@@ -1,22 +1,22 @@
 import type { Facts } from './crash-facts.ts'
 
-/** Something a workload has asked for, and when it heard how that went, by the count of the disk's changes. */
+/** A request of a workload, and after how many changes of the disk the answer came. */
 export interface Submission {
   name: string
   acknowledged?: number
   rejected?: number
 }
 
-/** What is known, outside of the store, of what one session must have. */
+/** Knows, independently of the store, which records a session must have. */
 export class Oracle {
   readonly journal: Submission[] = []
   readonly audit: Submission[] = []
   readonly spooled: Submission[] = []
   readonly closes: Submission[] = []
   readonly created: Submission = { name: 'create' }
-  /** Grows with everything that is heard. */
+  /** Grows with every answer. */
   version = 0
-  /** The workload's process is gone: what it would hear now, nobody hears. */
+  /** The process of the workload is dead: answers no longer reach it. */
   deaf = false
   now: () => number
 
@@ -24,7 +24,7 @@ export class Oracle {
     this.now = now
   }
 
-  /** Notes a request, in the order of asking, and how it ends. */
+  /** Makes a request and notes its answer. */
   async ask<T>(list: Submission[], name: string, asking: () => Promise<T>): Promise<T | undefined> {
     const submission: Submission = { name }
     list.push(submission)
@@ -50,7 +50,7 @@ export class Oracle {
     this.version += 1
   }
 
-  /** A session was resumed with this: from now on it must have it, and what it has not, it must not have again. */
+  /** A session was resumed with these records: from now on it must have them, and must never show the others again. */
   resumed({ journal, audit }: Pick<Facts, 'journal' | 'audit'>): void {
     for (const [list, there] of [
       [this.journal, journal],
@@ -64,7 +64,7 @@ export class Oracle {
     this.version += 1
   }
 
-  /** What it knows of a process that crashed at this moment, for the next one. */
+  /** The oracle of the next process, with what the process that crashed at this moment knew. */
   crashedAt(at: number, now: () => number): Oracle {
     const next = new Oracle(now)
     const known = ({ name, acknowledged, rejected }: Submission): Submission[] => {
@@ -77,7 +77,7 @@ export class Oracle {
     return next
   }
 
-  /** What is wrong with what was found after a crash at this moment. */
+  /** Returns what is wrong with a session after a crash at this moment. */
   judge(facts: Facts, at: number): string[] {
     const spooled = new Set(this.spooled.map(({ name }) => name))
     const own = (names: string[]): string[] => names.filter((name) => !spooled.has(name))
@@ -94,7 +94,7 @@ export class Oracle {
     return wrong
   }
 
-  /** The same once the spool was taken in. */
+  /** Returns what is wrong with the spooled entries, once the spool was taken in. */
   judgeSpool(facts: Facts, at: number): string[] {
     return this.spooled.flatMap(({ name, acknowledged = Infinity }) => {
       const times = countOf(facts, name)
@@ -107,7 +107,7 @@ export class Oracle {
 const countOf = ({ journal, audit }: Facts, name: string): number =>
   [...journal, ...audit].filter((each) => each === name).length
 
-/** What was found must be a prefix of what was asked for, without what was refused, and have all that was acknowledged. */
+/** The records must be a prefix of the requests that were not rejected, and include all acknowledged ones. */
 function prefixFaults(
   log: string,
   asked: readonly Submission[],

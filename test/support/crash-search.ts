@@ -7,35 +7,35 @@ import type { Workload } from './crash-workloads.ts'
 
 export interface SearchOptions {
   bounds: Bounds
-  /** Between the store and the disk, while the workload runs. */
+  /** Put between the store and the disk while the workload runs. */
   wrap?: Wrap
-  /** The same while it recovers. */
+  /** Put between the store and the disk during recovery. */
   wrapRecovery?: Wrap
-  /** For each state every session, with every record that may be left of its lock; otherwise they take turns. */
+  /** Check every session of each state, with every possible lock record; otherwise, one of them in turn. */
   thorough?: boolean
-  /** Only what is there after a crash is judged, and not what comes after it. */
+  /** Judge only what recovery finds, and do not write to the session after that. */
   quick?: boolean
-  /** Without `quick`: what comes after a crash is judged for every nth state only. */
+  /** Without `quick`: write to the session only after every nth state. */
   goOnEvery?: number
-  /** End at the first violation. */
+  /** Stop at the first violation. */
   first?: boolean
 }
 
-/** What a search has seen. */
+/** The result of a search. */
 export interface Found {
-  /** Moments at which power was cut. */
+  /** How many moments power was cut at. */
   points: number
-  /** Disks that were recovered. */
+  /** How many disks were recovered. */
   states: number
   violations: string[]
 }
 
-/** A disk that a crash has left, with what may be left of the locks. */
+/** A disk that a crash may leave, with the lock records that may be left. */
 export interface Crashed extends Omit<CrashState, 'locks'> {
   locks: SimulatedLocks[]
 }
 
-/** Gathers every state that a crash may leave at any moment of a run, each once for all that was heard until then. */
+/** Gathers every state that a crash at any moment of a run may leave, each once for the answers until then. */
 export class CrashWatch {
   readonly states: Crashed[] = []
   points = 0
@@ -67,13 +67,13 @@ export class CrashWatch {
   }
 }
 
-/** Runs a workload, and recovers from a crash at each of its moments. */
+/** Runs a workload, and recovers from a crash at each of its changes. */
 export async function search(workload: Workload, options: SearchOptions): Promise<Found> {
   const { states, points, oracles } = await crashesOf(workload, options)
   return { points, ...(await judgeStates(states, oracles, options)) }
 }
 
-/** Every state that a crash may leave of a workload. */
+/** Runs a workload, and returns every state that a crash may leave. */
 export async function crashesOf(
   workload: Workload,
   { bounds, wrap }: SearchOptions,
@@ -87,7 +87,7 @@ export async function crashesOf(
   return { states: watch.states, points: watch.points, oracles: simulation.oracles }
 }
 
-/** Recovers each state, with what may be left of its locks. */
+/** Recovers each state, with the lock records that may be left. */
 export async function judgeStates(
   states: readonly Crashed[],
   oracles: ReadonlyMap<string, Oracle>,
@@ -116,7 +116,7 @@ export async function judgeStates(
   return found
 }
 
-/** Says how much was searched; returns what is wrong, each once. */
+/** Prints how much was searched; returns up to ten distinct violations. */
 export function report(name: string, ...found: Found[]): string[] {
   const [points, states] = [sum(found, 'points'), sum(found, 'states')]
   const violations = new Set(found.flatMap((each) => each.violations))

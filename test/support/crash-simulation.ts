@@ -10,10 +10,10 @@ import { factsOf } from './crash-facts.ts'
 import { SimulatedLocks } from './crash-locks.ts'
 import { Oracle, type Submission } from './crash-oracle.ts'
 
-/** Puts something between the store and the disk: a fault of the disk, or of the store. */
+/** Puts a fault of the disk or of the store between the two. */
 export type Wrap = (disk: CrashDisk) => Disk
 
-/** The store on a simulated disk, steered by a workload, with an oracle for each session that hears what the workload hears. */
+/** The store on a simulated disk, driven by a workload, with an oracle for each session that notes all answers. */
 export class Simulation {
   readonly disk: CrashDisk
   readonly locks: SimulatedLocks
@@ -59,7 +59,7 @@ export class Simulation {
     return this.#steered(session)
   }
 
-  /** A fork must have what the other had, and then is a session like any other. */
+  /** Forks a session. The fork must have the records of the original, and then is a session like any other. */
   async fork(from: SimulatedSession, id: string, at?: number): Promise<SimulatedSession> {
     const [oracle, origin] = [this.oracle(id), this.oracle(from.session.id)]
     const copy = (list: readonly Submission[], count?: number): Submission[] =>
@@ -75,7 +75,7 @@ export class Simulation {
     return this.#steered(session)
   }
 
-  /** Leaves an entry in a session that somebody else holds. */
+  /** Visits a session, which another process may hold. */
   async visit(id: string, log: 'journal' | 'audit', n: string): Promise<void> {
     const oracle = this.oracle(id)
     const name = log === 'journal' ? n : `note ${n}`
@@ -87,7 +87,7 @@ export class Simulation {
     )
   }
 
-  /** Ends what a workload left open; nobody listens any more. */
+  /** Closes the sessions that a workload has left open, and ignores the answers. */
   async end(): Promise<void> {
     for (const oracle of this.oracles.values()) oracle.deaf = true
     await Promise.allSettled(this.#opened.map((session) => session.close()))
@@ -99,7 +99,7 @@ export class Simulation {
   }
 }
 
-/** A session whose every answer the oracle hears. */
+/** A session whose answers the oracle notes. */
 export class SimulatedSession {
   readonly session: Session
   readonly #oracle: Oracle
@@ -129,14 +129,14 @@ export class SimulatedSession {
     await this.#oracle.ask(this.#oracle.audit, `note ${action}`, () => this.session.audit({ action }))
   }
 
-  /** That the act is being done is the proof that its intent is on disk. */
+  /** The act starts only when its intent is on disk, so its start is the acknowledgement of the intent. */
   async act(action: string, fails = false): Promise<void> {
     const oracle = this.#oracle
     const intent: Submission = { name: `intent ${action}` }
     oracle.audit.push(intent)
     const act = async (): Promise<void> => {
       oracle.acknowledge(intent)
-      if (fails) throw new Error('as it was told to')
+      if (fails) throw new Error('as ordered')
     }
     const outcome: Submission = { name: `outcome ${action}` }
     oracle.audit.push(outcome)
@@ -144,7 +144,7 @@ export class SimulatedSession {
       await this.session.act({ action, key: action }, act)
       oracle.acknowledge(outcome)
     } catch {
-      // Whoever hears why the act itself failed is not told whether that was recorded.
+      // The caller of an act that failed does not learn whether the outcome was recorded.
       if (!fails || intent.acknowledged === undefined)
         for (const each of [intent, outcome]) oracle.reject(each)
     }

@@ -5,28 +5,31 @@ import { DirectoryNode, FileNode, type TreeNode } from './crash-nodes.ts'
 import { seeded } from './random.ts'
 
 export interface Bounds extends Tearing {
-  /** Up to so many combinations of names and contents all of them; of more, each one's, with the others all lost or all kept, and as many at random. */
+  /**
+   * With up to this many combinations of names and contents, all of them are tried. With more: each choice alone, with the
+   * others all lost or all kept, and this many at random.
+   */
   combinations: number
 }
 
-/** Something that a crash decides: which meaning a name has, which content a file. */
+/** A choice that a crash makes: what a name leads to, or what a file contains. */
 interface Choice {
   directory?: DirectoryNode
   name?: string
   file?: FileNode
-  /** From what is durable to what programs saw last. */
+  /** From the durable one to the one that programs saw last. */
   options: readonly (TreeNode | Buffer | undefined)[]
 }
 
 type Decided = Map<Choice, number>
 
-/** Every disk that a crash at this moment may leave, within bounds; on each, everything is durable. */
+/** The disks that a crash at this moment may leave, within bounds. Everything on them is durable. */
 export function* crashStates(disk: CrashDisk, bounds: Bounds): Generator<CrashDisk> {
   const choices = choicesOf(disk.root, bounds)
   for (const decided of decisions(choices, bounds.combinations)) yield after(disk, choices, decided)
 }
 
-/** Nothing that was not synced is there. */
+/** The disk that a crash leaves if every unsynced change is lost. */
 export const allLost = (disk: CrashDisk): CrashDisk => {
   const choices = choicesOf(disk.root, { allSubsetsOf: 0, tearEvery: Number.POSITIVE_INFINITY })
   return after(disk, choices, new Map(choices.map((choice) => [choice, 0])))
@@ -84,7 +87,7 @@ function decide(choices: readonly Choice[], n: number): Decided {
   return decided
 }
 
-/** The disk when power is back: names first, then what is in their files. */
+/** Builds the disk that a crash leaves, given its choices. */
 function after({ root }: CrashDisk, choices: readonly Choice[], decided: Decided): CrashDisk {
   const contents = new Map<FileNode, Buffer>()
   const names = new Map<DirectoryNode, Map<string, TreeNode | undefined>>()
@@ -116,7 +119,7 @@ function after({ root }: CrashDisk, choices: readonly Choice[], decided: Decided
   return new CrashDisk(copy(root) as DirectoryNode)
 }
 
-/** The same for two disks that are alike in every name and byte. */
+/** A hash that is equal for two disks if all their names and bytes are. */
 export function fingerprint({ root }: CrashDisk): string {
   const print = (node: TreeNode): string => {
     if (node instanceof FileNode) return hashOf(node.content)

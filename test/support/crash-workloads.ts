@@ -3,7 +3,7 @@ import type { SessionLimits } from '../../src/session/files/held-session.ts'
 import { errno } from './crash-disk.ts'
 import type { Simulation } from './crash-simulation.ts'
 
-/** Something a program does with sessions, as short as it can be and still meet one part of the store. */
+/** A short program that exercises one part of the store. */
 export interface Workload {
   name: string
   sizes?: Partial<SessionLimits>
@@ -11,7 +11,7 @@ export interface Workload {
 }
 
 export const id = 'one'
-/** Small enough that filling, blobs and segments come into play after a few hundred bytes. */
+/** Filling, blobs and segments come into play after a few hundred bytes. */
 const small: Partial<SessionLimits> = { growBytes: 700, spareBytes: 300, inlineBytes: 400 }
 
 export const workloads: Workload[] = [
@@ -29,7 +29,7 @@ export const workloads: Workload[] = [
     sizes: { growBytes: 700, spareBytes: 300 },
     async run(simulation) {
       const session = await simulation.create(id)
-      // The second lies in four sectors: whole ones in its middle can be missing.
+      // The second one spans four sectors, so whole sectors can be missing in its middle.
       await Promise.all([1, 2, 3].map((n) => session.append(`${n}`, { pad: n === 2 ? 1300 : 100 })))
       await Promise.all([session.append('4', { durable: false }), session.append('5', { pad: 300 })])
       await session.close()
@@ -118,7 +118,7 @@ export const workloads: Workload[] = [
     },
   },
   {
-    name: 'writes that take less than they are given',
+    name: 'short writes',
     sizes: small,
     async run(simulation) {
       const { disk } = simulation
@@ -150,7 +150,7 @@ export const workloads: Workload[] = [
     },
   },
   {
-    name: 'visitors alone, who take snapshots',
+    name: 'visitors alone, which take snapshots',
     sizes: { ...small, visitedRecords: 2 },
     async run(simulation) {
       const session = await simulation.create(id)
@@ -169,7 +169,7 @@ export const workloads: Workload[] = [
       const session = await simulation.create(id, true)
       for (const n of ['s1', 's2', 's3']) await simulation.visit(id, 'journal', n)
       const turn = session.turn('1')
-      // Snapshots come before the turn has taken the entries in, while it does, and before their files are gone.
+      // Snapshots are taken before the turn takes the entries in, meanwhile, and before their files are removed.
       for (let n = 0; n < 3; n++) {
         await setImmediate()
         await session.session.snapshot()
@@ -226,7 +226,7 @@ export function workloadNamed(name: string): Workload {
   return workload
 }
 
-/** What a session that was resumed does, to see that it can. */
+/** Uses a session that was resumed. */
 export const afterResume: Workload = {
   name: 'resumed after a crash',
   async run(simulation) {
@@ -239,7 +239,7 @@ export const afterResume: Workload = {
   },
 }
 
-/** A session that was resumed and in which nothing was done; and then something. */
+/** Resumes a session and closes it at once, then resumes and uses it. */
 export const closedAtOnce: Workload = {
   name: 'resumed after a crash and closed at once',
   async run(simulation) {
@@ -252,7 +252,7 @@ export const closedAtOnce: Workload = {
   },
 }
 
-/** Something that is not to be searched. */
+/** Runs an action without searching for crashes in it. */
 export async function unwatched<T>({ disk }: Simulation, act: () => Promise<T>): Promise<T> {
   const { before } = disk
   disk.before = undefined
@@ -261,7 +261,7 @@ export async function unwatched<T>({ disk }: Simulation, act: () => Promise<T>):
   return done
 }
 
-/** The next call of a kind fails, or the one so many after it; those that follow do not. */
+/** Makes one call of a kind fail during an action: the next, or the `nth`. */
 async function failing(
   { disk }: Simulation,
   call: string,

@@ -6,18 +6,18 @@ import { projectRoot, type Running, until, type World } from './world.ts'
 
 const program = join(projectRoot, 'test/fixtures/killed-session.mjs')
 
-/** A process that will work on a session until it is killed. It is started before it is needed: that takes longer than the rest. */
+/** Starts a process that works on a session until it is killed. Start it early: starting takes longer than the rest. */
 export function startWorker(world: World, home: string, within: readonly string[] = []): Running {
   const [command = '', ...args] = [...within, process.execPath, program, home]
   return world.start(command, args, { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] })
 }
 
-/** What is known, outside of all processes that write to it, of what a session must have. */
+/** Knows, outside of the processes that write to a session, which records it must have. */
 export class StormedSession {
   readonly id: string
-  /** Everything that any worker was told is safe. */
+  /** Everything that was acknowledged to a worker. */
   readonly safe = new Set<string>()
-  /** How far the session had come when it was last looked at. */
+  /** How many records and acts the session had at the last check. */
   #records = 0
   #acts = 0
   #created = false
@@ -30,30 +30,34 @@ export class StormedSession {
     return this.#created
   }
 
-  /** Lets a worker work, up to some moment. Then it is killed, or its disk is, and `endDisk` says when: the worker may die of that by itself. */
+  /**
+   * Lets a worker run for a random time, then kills it; with `endDisk`, cuts its disk off first, of which the worker may
+   * die by itself. `endDisk` returns the moment.
+   */
   async storm(worker: Running, endDisk?: () => Promise<bigint>): Promise<void> {
     const { child, output, finished } = worker
     const order = { id: this.id, resume: this.#created, records: this.#records, acts: this.#acts }
     child.send(order)
-    await until('it is up, or has failed', () => output().stdout !== '' || child.exitCode !== null)
+    await until('the worker is up, or has failed', () => output().stdout !== '' || child.exitCode !== null)
     this.#created ||= output().stdout.startsWith('up ')
     const heard = Math.random() * 20
     await until(
-      'it was told something',
+      'the worker has heard an acknowledgement',
       () => output().stdout.split('\n').length > heard || child.exitCode !== null,
     )
     await delay(Math.random() * 10)
     const endedAt = await endDisk?.()
     child.kill('SIGKILL')
     const { code, stdout, stderr } = await finished
-    if (code !== null && endDisk === undefined) throw new Error(`it ended by itself, with ${code}: ${stderr}`)
+    if (code !== null && endDisk === undefined)
+      throw new Error(`the worker ended by itself, with ${code}: ${stderr}`)
     for (const line of stdout.split('\n').slice(0, -1)) {
       const [, name = '', at = ''] = /^(.*) (\d+)$/.exec(line) ?? []
       if (endedAt === undefined || BigInt(at) < endedAt) this.safe.add(name)
     }
   }
 
-  /** What is wrong with the session, as a reader without a lock finds it, or as one who resumes it. */
+  /** Returns what is wrong with the session, for a reader without a lock or after a resume. */
   async faults(store: SessionStore, resume: boolean): Promise<string[]> {
     if (resume) await (await store.resume(this.id)).close()
     const inspection = await store.inspect(this.id)
@@ -72,7 +76,7 @@ export class StormedSession {
       ...numbers.flatMap((n, i) => (n === i + 1 ? [] : [`record ${n} where ${i + 1} belongs`])),
       ...names.flatMap((name, i) => outOfOrder(name, names.slice(0, i))),
       ...(slot?.value.n === slots.at(-1) ? [] : [`the slot has ${slot?.value.n}, not ${slots.at(-1)}`]),
-      ...(ok || (!resume && journal.state === 'torn') ? [] : ['it is not in order']),
+      ...(ok || (!resume && journal.state === 'torn') ? [] : ['it is damaged']),
     ]
   }
 }
@@ -80,14 +84,14 @@ export class StormedSession {
 const numberOf = ({ type, data }: SessionEvent): number =>
   (type === 'stint.slot' ? (data as { value: { n: number } }).value : (data as { n: number })).n
 
-/** Of an act, the intent comes first; and nothing comes twice. */
+/** An intent comes before its outcome, and no line comes twice. */
 function outOfOrder(name: string, before: readonly string[]): string[] {
   if (before.includes(name)) return [`${name} is there twice`]
   const intent = name.replace(/^outcome/, 'intent')
   return intent === name || before.includes(intent) ? [] : [`${name} without an intent before it`]
 }
 
-/** Kills a worker so many times, each at some moment, and looks after each; returns all that is wrong. */
+/** Kills this many workers at random moments, checks the session after each, and returns all faults. */
 export async function stormSessions(
   world: World,
   store: SessionStore,

@@ -5,10 +5,11 @@ import { laterSegment } from '../../src/session/log/log-files.ts'
 import { type Disk, nodeDisk } from '../../src/base/fs/disk.ts'
 import { createStore } from '../../src/session/create-store.ts'
 import { FilesystemDriver, filesystemStore } from '../../src/session/files/driver.ts'
+
 const segmentBytes = 64 << 20
 const groupSize = 50
 
-/** A closed session with a journal of this size: made by the codec, since a sync for each record would take hours. */
+/** Makes a closed session with a journal of this size. Appending with a sync for each record would take hours. */
 export async function makeLargeSession(
   home: string,
   bytes: number,
@@ -36,7 +37,7 @@ export async function makeLargeSession(
   return { id: session.id, records: seq }
 }
 
-/** A store, and how many bytes it has read through its disk. */
+/** A store that counts the bytes it reads. */
 export function countingStore(home: string): {
   store: ReturnType<typeof createStore>
   bytesRead: () => number

@@ -12,10 +12,10 @@ export interface Refusal {
   exit: number
 }
 
-/** A process that holds a session and does what it is told. */
+/** A process that holds a session and obeys orders. */
 export class SessionHolder {
   readonly running: Running
-  /** Of the process itself, as it sees itself. */
+  /** The pid as this process sees it. */
   readonly pid: number
 
   private constructor(running: Running) {
@@ -27,7 +27,7 @@ export class SessionHolder {
     return await this.#ready(world.start(process.execPath, [program, home], withMessages))
   }
 
-  /** In a process table of its own: from here, nobody can see whether it lives. */
+  /** Starts the holder in a pid namespace of its own: other processes cannot see whether it is alive. */
   static async startElsewhere(world: World, home: string): Promise<SessionHolder> {
     const namespaces = ['--pid', '--fork', '--kill-child', '--mount-proc']
     return await this.#ready(world.startUnshared(namespaces, process.execPath, [program, home], withMessages))
@@ -39,10 +39,10 @@ export class SessionHolder {
     return holder
   }
 
-  /** What it answers next; throws its refusal. */
+  /** Waits for the next answer; throws if it is a refusal. */
   async answer(): Promise<unknown> {
     const gone = this.running.finished.then(({ stderr }) => {
-      throw new Error(`the holder has gone: ${stderr}`)
+      throw new Error(`the holder has ended: ${stderr}`)
     })
     const [message] = (await Promise.race([once(this.running.child, 'message'), gone])) as [
       { answer?: unknown; error?: Refusal },

@@ -5,13 +5,13 @@ import type { SessionStore } from '../../src/session/store.ts'
 import { type Refusal, SessionHolder } from './session-holder.ts'
 import { type Finished, type Running, World } from './world.ts'
 
-/** A world with a store of its own, the same that its commands see. */
+/** A world with a store in the home that its commands use. */
 export class SessionWorld extends World {
   readonly home = join(this.tmp, 'home')
   readonly sessions = join(this.home, 'sessions')
   readonly store: SessionStore = filesystemStore({ home: this.home })
 
-  /** A command on sessions, in JSON; streams take it as it is. */
+  /** Runs a `sessions` command with `--json`. */
   run(command: string, ...args: string[]): Promise<Finished> {
     return this.stint(['sessions', command, '--json', ...args], { cwd: this.tmp })
   }
@@ -24,14 +24,14 @@ export class SessionWorld extends World {
     return join(this.sessions, id, ...names)
   }
 
-  /** A closed session with this many messages. */
+  /** Makes a closed session with this many messages. */
   async make(id: string, messages = 3): Promise<string> {
     await using session = await this.store.create({ id, tool: 'test', title: `about ${id}` })
     for (let n = 1; n <= messages; n++) await session.append({ type: 'message', data: { n } })
     return id
   }
 
-  /** Another process that holds a session, a new one if there is none, and writes as many events as it is told to. */
+  /** Starts a process that holds a session, which it creates if needed, and writes events on demand. */
   async hold(id: string, purpose = 'hold it'): Promise<Holding> {
     const holder = await SessionHolder.start(this, this.home)
     let written = await holder.tell({ do: 'resume', id, options: { purpose } }).then(
@@ -57,7 +57,7 @@ export class SessionWorld extends World {
     }
   }
 
-  /** Changes one record of a journal, somewhere in its data. */
+  /** Changes one record of a journal, and empties the snapshots. */
   damage(id: string, seq: number, file = 'journal.log'): void {
     const path = this.path(id, file)
     const lines = readFileSync(path, 'utf8').split('\n')
@@ -70,9 +70,9 @@ export class SessionWorld extends World {
 }
 
 export interface Holding extends Running {
-  /** So many more events; they are on disk on return. */
+  /** Writes this many more events; on return they are on disk. */
   write(count: number): Promise<void>
-  /** Closes the session, and ends. */
+  /** Closes the session and ends the process. */
   close(): Promise<void>
 }
 

@@ -4,8 +4,8 @@ import { projectRoot } from './world.ts'
 
 /** Test files that take long. They start first: started last, each would run alone at the end. */
 const slow = [
-  'src/session/files/crash.test.ts',
-  'src/session/files/crash-mutations.test.ts',
+  'src/session/files/driver-crash.test.ts',
+  'src/session/files/driver-crash-mutations.test.ts',
   'src/test-runners/vitest/vitest.test.ts',
   'src/test-runners/jest/jest.test.ts',
   'src/lease/lock-storm.test.ts',

@@ -5,7 +5,7 @@ import { CrashImage } from '../support/crash-image.ts'
 import { startWorker, StormedSession } from '../support/killed-sessions.ts'
 import { World } from '../support/world.ts'
 
-/** Cuts the power of a disk under load so many times, and looks at all sessions after each; returns all that is wrong. */
+/** Cuts the power of a disk under load this many times, checks all sessions after each, and returns all faults. */
 async function cutPower(world: World, rounds: number, wrapped: string[] = []): Promise<string[]> {
   const image = await CrashImage.make(world, '192M')
   const sessions = Array.from({ length: 4 }, (_, n) => new StormedSession(`storm-${n}`))
@@ -13,7 +13,7 @@ async function cutPower(world: World, rounds: number, wrapped: string[] = []): P
   for (let round = 0; round < rounds; round++) {
     let cut: Promise<bigint> | undefined
     const cutOnce = (): Promise<bigint> => (cut ??= image.cutPower())
-    // Two at once: what one syncs drags along, or leaves behind, what the other writes.
+    // Two writers at once: the syncs of one affect what is on disk of the other.
     const stormed = sessions.filter((_, n) => n === round % 4 || n === (round + 1) % 4)
     const within = [...image.within, ...wrapped]
     await Promise.all(
@@ -34,12 +34,12 @@ async function cutPower(world: World, rounds: number, wrapped: string[] = []): P
   return faults
 }
 
-test('an ext4 under load loses its power 50 times: nothing that writers were told is safe is lost, and every session resumes', async () => {
+test('50 power cuts of an ext4 under load lose nothing acknowledged, and every session resumes', async () => {
   await using world = new World()
   expect(await cutPower(world, 50)).toEqual([])
 })
 
-test('the same, where syncs do nothing, loses much', async () => {
+test('power cuts of an ext4 whose syncs do nothing lose acknowledged records', async () => {
   await using world = new World()
   expect(await cutPower(world, 10, ['env', `LD_PRELOAD=${buildNoSync(world.tmp)}`])).not.toEqual([])
 })

@@ -8,24 +8,30 @@ const bounds: Bounds = { allSubsetsOf: 5, tearEvery: 5, combinations: 40 }
 const fewer: Bounds = { allSubsetsOf: 2, tearEvery: 301, combinations: 4 }
 
 test.each(workloads)(
-  'every crash of $name, for each of its sessions, with whatever may be left of their locks',
+  'every crash of $name, for each of its sessions and every lock record that may be left',
   async (workload) => {
     expect(report(workload.name, await search(workload, { bounds, thorough: true }))).toEqual([])
   },
 )
 
-test.each(workloads)('every crash of $name, and every crash of what comes after one', async (workload) => {
-  for (const then of [afterResume, closedAtOnce]) {
-    const found = await searchResumed(workload, { bounds: fewer, picks: 40, quick: true }, then)
-    expect(report(`${workload.name}, then ${then.name}`, found)).toEqual([])
-  }
-})
+test.each(workloads)(
+  'every crash of $name, and every crash of the session that is resumed after it',
+  async (workload) => {
+    for (const then of [afterResume, closedAtOnce]) {
+      const found = await searchResumed(workload, { bounds: fewer, picks: 40, quick: true }, then)
+      expect(report(`${workload.name}, then ${then.name}`, found)).toEqual([])
+    }
+  },
+)
 
-test.each(workloads)('$name, killed before each change, and a power cut after that', async (workload) => {
-  expect(
-    report(workload.name, await searchKilled(workload, { bounds: fewer, every: 1, quick: true })),
-  ).toEqual([])
-})
+test.each(workloads)(
+  '$name, killed before each change, with a power cut in the next process',
+  async (workload) => {
+    expect(
+      report(workload.name, await searchKilled(workload, { bounds: fewer, every: 1, quick: true })),
+    ).toEqual([])
+  },
+)
 
 test.each(workloads)('$name, taken over before each change', async (workload) => {
   for (const late of [false, true])

@@ -24,7 +24,7 @@ beforeEach(() => {
 })
 afterEach(() => world[Symbol.asyncDispose]())
 
-/** A writer of the journal, given plain values. */
+/** A journal writer that takes plain values. */
 class JournalWriter extends LogWriter {
   write(type: string, data: unknown, options?: RecordOptions): Promise<Pick<Receipt, 'seq'>> {
     return this.append(encodeBody(type, JSON.stringify(data)), options).then(({ seq }) => ({ seq }))
@@ -53,7 +53,7 @@ function open(opening: Opening = {}): JournalWriter {
   })
 }
 
-/** What a reader finds that believes only what counts. */
+/** Reads the records that count. */
 function records(): LogRecord[] {
   const found: LogRecord[] = []
   for (const { name, until } of effectiveSegments('journal', readdirSync(directory))) {
@@ -67,7 +67,7 @@ function records(): LogRecord[] {
   return found
 }
 
-/** A disk that counts its syncs, and fails when it is told to. */
+/** A disk that counts its syncs, and fails on demand. */
 function faultyDisk(): Disk & { syncs: number; failing?: { call: keyof Disk; code: string; times: number } } {
   const disk: ReturnType<typeof faultyDisk> = { ...nodeDisk, syncs: 0 }
   const guarded = (call: 'write' | 'sync' | 'truncate' | 'create') => {
@@ -92,7 +92,7 @@ function fail(message: string): never {
   throw new Error(message)
 }
 
-test('an append resolves when its record is on disk, with a number that has no hole before it', async () => {
+test('an append resolves when its record is on disk, with the next number', async () => {
   const writer = open()
   for (let n = 1; n <= 3; n++) {
     expect(await writer.write('message', { n })).toEqual({ seq: n })
@@ -100,7 +100,7 @@ test('an append resolves when its record is on disk, with a number that has no h
   }
 })
 
-test('what gathers goes with one write and one sync, in the order it came', async () => {
+test('appends of one turn of the event loop share one sync, in order', async () => {
   const disk = faultyDisk()
   const writer = open({ disk })
   const appended = await Promise.all(Array.from({ length: 512 }, (_, n) => writer.write('m', n)))
@@ -111,7 +111,7 @@ test('what gathers goes with one write and one sync, in the order it came', asyn
   )
 })
 
-test('a record that nobody waits for rides along with the next, or goes by itself in a moment', async () => {
+test('a record with durable: false is committed with the next durable one, or after a moment', async () => {
   const disk = faultyDisk()
   const writer = open({ disk })
   const lazy = writer.write('lazy', 1, { durable: false })
@@ -121,7 +121,7 @@ test('a record that nobody waits for rides along with the next, or goes by itsel
   expect(await writer.write('lazy', 3, { durable: false })).toEqual({ seq: 3 })
 })
 
-test('data is taken as it is at the moment of the append', async () => {
+test('data is encoded at the moment of the append', async () => {
   const writer = open()
   const data = { n: 1 }
   const appended = writer.write('m', data)
@@ -130,7 +130,7 @@ test('data is taken as it is at the moment of the append', async () => {
   expect(records()[0]?.data).toEqual({ n: 1 })
 })
 
-test('the file is filled up with newlines, modes are private, and a close cuts the filling off', async () => {
+test('a segment is private and filled with newlines, which a close cuts off', async () => {
   const writer = open()
   await writer.write('m', 1)
   const path = join(directory, 'journal.log')
@@ -143,7 +143,7 @@ test('the file is filled up with newlines, modes are private, and a close cuts t
   await expect(writer.write('m', 2)).rejects.toMatchObject({ code: 'SESSION_CLOSED' })
 })
 
-test('a writer goes on where another has closed', async () => {
+test('a writer continues the segment that another has closed', async () => {
   const first = open()
   await first.write('m', 1)
   const second = open({ epoch: 2, from: first.close(), continues: true })
@@ -159,7 +159,7 @@ test.each([
   ['write', 'ENOSPC', 'DISK_FULL'],
   ['sync', 'EIO', 'DISK_FAILED'],
 ] as const)(
-  'a %s that fails with %s: rejected, cut back, and on in a new segment',
+  'a %s that fails with %s rejects its group, and the next record begins a new segment',
   async (call, code, expected) => {
     const disk = faultyDisk()
     const writer = open({ disk })
@@ -168,7 +168,7 @@ test.each([
     disk.failing = { call, code, times: 1 }
     const failed = await Promise.allSettled([writer.write('m', 'lost'), writer.write('m', 'lost, too')])
     for (const each of failed) expect(each).toMatchObject({ status: 'rejected', reason: { code: expected } })
-    // One sync for the cut, and, if it was the sync that failed, that one: it is never tried again.
+    // One sync for the cut, and the failed one, which is never retried.
     expect(disk.syncs - syncs).toBe(call === 'sync' ? 2 : 1)
     expect(await writer.write('m', 2)).toEqual({ seq: 2 })
     expect(records().map(({ data }) => data)).toEqual([1, 2])
@@ -177,7 +177,7 @@ test.each([
   },
 )
 
-test('if it cannot even be cut back, nothing is written any more', async () => {
+test('a writer that cannot cut its segment back writes nothing more', async () => {
   const disk = faultyDisk()
   const writer = open({ disk })
   await writer.write('m', 1)
@@ -191,7 +191,7 @@ test('if it cannot even be cut back, nothing is written any more', async () => {
   ).toEqual([1])
 })
 
-test('a segment that cannot be begun is begun again later', async () => {
+test('a segment that could not be created is created for the next record', async () => {
   const disk = faultyDisk()
   const writer = open({ disk })
   disk.failing = { call: 'write', code: 'ENOSPC', times: 1 }
@@ -202,7 +202,7 @@ test('a segment that cannot be begun is begun again later', async () => {
   expect(records().map(({ data }) => data)).toEqual(['at last'])
 })
 
-test('a large segment is followed by another, and the reader sees one journal', async () => {
+test('a large segment is followed by another, and a reader sees one journal', async () => {
   const writer = open({ segmentBytes: 500 })
   for (let n = 1; n <= 20; n++) await writer.write('m', 'x'.repeat(100))
   writer.close()
@@ -210,7 +210,7 @@ test('a large segment is followed by another, and the reader sees one journal', 
   expect(records().map(({ seq }) => seq)).toEqual(Array.from({ length: 20 }, (_, n) => n + 1))
 })
 
-test('where a crash has left a later segment and not the first, the first is not made again behind it', async () => {
+test('the first segment is not created if a crash has left a later one', async () => {
   writeFileSync(join(directory, 'journal-1-2.log'), '')
   const writer = open({ epoch: 3 })
   await writer.write('m', 1)
@@ -218,37 +218,37 @@ test('where a crash has left a later segment and not the first, the first is not
   expect(records()).toHaveLength(1)
 })
 
-test('a robbed writer does not put a segment in front of the one of its heir', async () => {
-  const robbed = { epoch: 1, assertOwned: () => fail('fenced') }
-  await open({ epoch: 2 }).write('m', 'of the heir')
-  expect(() => open(robbed)).toThrow('fenced')
-  // It has looked before the heir came.
-  expect(() => open({ ...robbed, disk: { ...nodeDisk, list: () => [] } })).toThrow('fenced')
-  expect(records().map(({ data }) => data)).toEqual(['of the heir'])
+test('a writer that has lost its lock does not create a segment before that of the new writer', async () => {
+  const fenced = { epoch: 1, assertOwned: () => fail('fenced') }
+  await open({ epoch: 2 }).write('m', 'of the new writer')
+  expect(() => open(fenced)).toThrow('fenced')
+  // As if the old writer had listed the directory before the new writer came.
+  expect(() => open({ ...fenced, disk: { ...nodeDisk, list: () => [] } })).toThrow('fenced')
+  expect(records().map(({ data }) => data)).toEqual(['of the new writer'])
 })
 
-test('what a writer appends that has lost its lock does not count, wherever it puts it', async () => {
-  const robbed = open({ segmentBytes: 200 })
-  await robbed.write('m', 'mine')
-  const heir = open({ epoch: 2, from: robbed.position })
-  await heir.write('m', 'of the heir')
-  for (const data of ['late', 'later', 'x'.repeat(300), 'latest']) await robbed.write('m', data)
-  await heir.write('m', 'again')
-  expect(records().map(({ data }) => data)).toEqual(['mine', 'of the heir', 'again'])
+test('records of a writer that has lost its lock do not count, in any of its segments', async () => {
+  const old = open({ segmentBytes: 200 })
+  await old.write('m', 'first')
+  const next = open({ epoch: 2, from: old.position })
+  await next.write('m', 'of the new writer')
+  for (const data of ['late', 'later', 'x'.repeat(300), 'latest']) await old.write('m', data)
+  await next.write('m', 'again')
+  expect(records().map(({ data }) => data)).toEqual(['first', 'of the new writer', 'again'])
 })
 
-test('what is written after the lock was lost is not acknowledged, the file stays as it is, and nothing follows', async () => {
-  let ours = true
+test('a record that was written after the lock was lost is rejected, and the writer writes nothing more', async () => {
+  let isOwned = true
   const writer = open({
     assertOwned: () => {
-      if (!ours) throw new Error('fenced')
+      if (!isOwned) throw new Error('fenced')
     },
   })
   await writer.write('m', 1)
-  ours = false
+  isOwned = false
   await expect(writer.write('m', 2)).rejects.toThrow('fenced')
   const left = readFileSync(join(directory, 'journal.log'))
-  ours = true
+  isOwned = true
   await expect(writer.write('m', 3)).rejects.toThrow('fenced')
   writer.close()
   expect(readFileSync(join(directory, 'journal.log'))).toEqual(left)

@@ -30,7 +30,7 @@ function exportAs(id: string): { archive: Buffer; exported: Exported } {
   return { archive: Buffer.concat(pieces), exported }
 }
 
-/** In pieces of an odd size: nothing may depend on how an archive comes in. */
+/** Cuts an archive into chunks of an odd size: an import must not depend on the chunks. */
 async function* inPieces(archive: Buffer): AsyncGenerator<Buffer> {
   for (let at = 0; at < archive.length; at += 777) yield archive.subarray(at, at + 777)
 }
@@ -48,7 +48,7 @@ async function makeSession(id = 'traveller'): Promise<string> {
   return id
 }
 
-test('a session comes through whole: events, blobs, slots, turns, acts, audit log', async () => {
+test('an imported session has the events, blobs, slots, turns, acts and audit log of the original', async () => {
   const id = await makeSession()
   const { archive, exported } = exportAs(id)
   expect(exported).toMatchObject({ session_id: id, records: 4, audit_lines: 2, bytes: archive.length })
@@ -72,7 +72,7 @@ test('a session comes through whole: events, blobs, slots, turns, acts, audit lo
   expect((await session.append({ type: 'message' })).seq).toBe(5)
 })
 
-test('where the id is taken it gets a new one; an id that is asked for and taken is refused', async () => {
+test('an import gets a new id if its own is taken; a requested id that is taken is refused', async () => {
   const id = await makeSession()
   const { archive } = exportAs(id)
   const imported = await importFrom(archive)
@@ -86,7 +86,7 @@ test('where the id is taken it gets a new one; an id that is asked for and taken
   expect(readdirSync(join(home, 'sessions')).filter((name) => name.startsWith('.new'))).toEqual([])
 })
 
-test('plain tar and sha256sum read it, and what GNU tar packs again can be imported', async () => {
+test('tar and sha256sum read an archive, and an archive that GNU tar has repacked can be imported', async () => {
   const long = 'l'.repeat(128)
   await makeSession(long)
   writeFileSync(join(world.tmp, 'a.tar'), exportAs(long).archive)
@@ -105,7 +105,7 @@ test('plain tar and sha256sum read it, and what GNU tar packs again can be impor
   expect(await importFrom(readFileSync(join(world.tmp, 'b.tar')), 'again')).toMatchObject({ records: 4 })
 })
 
-test('an export while another writes has a prefix of the session, and can be imported', async () => {
+test('an export of a session that is written to has a prefix of it, and can be imported', async () => {
   const session = await store.create({ id: 'busy' })
   const stop = new AbortController()
   const writing = (async () => {
@@ -138,7 +138,7 @@ test('a damaged session is not exported', async () => {
   expect(() => exportAs(id)).toThrow(expect.objectContaining({ code: 'JOURNAL_CORRUPT' }))
 })
 
-test('an archive that was changed anywhere is refused, unless the change means nothing', async () => {
+test('an archive with a changed byte is refused, unless the byte is padding', async () => {
   await using small = await store.create({ id: 'small' })
   await small.append({ type: 'message', data: 1 })
   await small.audit({ action: 'note' })
@@ -156,7 +156,7 @@ test('an archive that was changed anywhere is refused, unless the change means n
       await expect(target.inspect(id)).rejects.toMatchObject({ code: 'NOT_FOUND' })
       continue
     }
-    // It was in what fills a block.
+    // The byte is padding.
     const events = await allOf((await target.inspect(id)).events())
     expect(events).toMatchObject([{ type: 'message', data: 1 }])
   }
@@ -170,7 +170,7 @@ test('an archive that was changed anywhere is refused, unless the change means n
 const lineOf = (epoch: number, body: string): string =>
   `${encodeLine(journalCodec, { seq: 1, at: 1, group: 1, epoch }, body, '').line}\n`
 
-/** An archive with these entries, as somebody else might make it. */
+/** Makes an archive with these entries, as another program might. */
 function hostile(entries: [name: string, text: string, change?: (header: Buffer) => void][]): Buffer {
   const blocks = entries.flatMap(([name, text, change]) => {
     const header = tarHeader({ name, kind: 'file', size: Buffer.byteLength(text) }, 0)
@@ -180,7 +180,7 @@ function hostile(entries: [name: string, text: string, change?: (header: Buffer)
   return Buffer.concat([...blocks, tarEnd()])
 }
 
-/** As an archiver would have made it: with the right checksum. */
+/** Changes the type of an entry, and its checksum. */
 function as(type: string): (header: Buffer) => void {
   return (header) => {
     header.write(type, 156, 'latin1')
@@ -195,22 +195,22 @@ const hostileArchives: [string, [string, string, ((header: Buffer) => void)?][]]
   ['leads out of its directory', [['s/../../evil', 'x']]],
   ['is absolute', [['/etc/evil', 'x']]],
   ['has an odd session id', [['../manifest.json', '{}']]],
-  ['is a file no session has', [['s/.bashrc', 'x']]],
+  ['is not a file of a session', [['s/.bashrc', 'x']]],
   ['is a lock', [['s/lock/1', 'x']]],
-  ['is a segment of an epoch nobody reaches', [['s/journal-1-999999999999999.log', '']]],
+  ['is a segment with an impossible epoch', [['s/journal-1-999999999999999.log', '']]],
   ['is a symbolic link', [['s/journal.log', '', as('2')]]],
   ['is a hard link', [['s/journal.log', '', as('1')]]],
   ['is a device', [['s/journal.log', '', as('3')]]],
   ['is an extended header', [['s/journal.log', '', as('x')]]],
   [
-    'is there twice',
+    'is a duplicate',
     [
       ['s/journal.log', ''],
       ['s/journal.log', ''],
     ],
   ],
   [
-    'is of two sessions',
+    'belongs to a second session',
     [
       ['s/journal.log', ''],
       ['t/audit/audit.log', ''],
@@ -230,7 +230,7 @@ test.each(hostileArchives)(
   },
 )
 
-/** An archive whose sums are right, whatever is in it. */
+/** Makes an archive with other contents and the right sums. */
 async function forged(change: (files: Map<string, string>) => void): Promise<Buffer> {
   const id = 'forged'
   await using session = await store.create({ id })
@@ -255,7 +255,7 @@ async function forged(change: (files: Map<string, string>) => void): Promise<Buf
   )
 }
 
-test('sums that are right prove nothing: records and manifest must make sense', async () => {
+test('an archive with right sums and an invalid record or manifest is refused', async () => {
   const changes: [(files: Map<string, string>) => void, RegExp][] = [
     [(files) => files.delete('manifest.json'), /manifest\.json is missing/],
     [(files) => files.set('manifest.json', '[]'), /its manifest is invalid/],

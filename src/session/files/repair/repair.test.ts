@@ -42,13 +42,13 @@ async function eventsOf(id: string, all = false): Promise<SessionEvent[]> {
 
 const numbersOf = (events: SessionEvent[]): unknown[] => events.map(({ data }) => (data as { n: number }).n)
 
-/** Changes the lines of a file; a line is what lies between two newlines. */
+/** Changes the lines of a file. */
 function edit(path: string, change: (lines: string[]) => string[]): void {
   const lines = readFileSync(path, 'utf8').trimEnd().split('\n')
   writeFileSync(path, `${change(lines).join('\n')}\n`)
 }
 
-test('damage in the middle: one record is lost, all others keep their numbers and bytes, and the session works again', async () => {
+test('after damage in the middle, one record is lost and all others keep their numbers and bytes', async () => {
   const id = await makeSession()
   const before = readFileSync(journalOf(id), 'utf8')
   edit(journalOf(id), (lines) => lines.map((line, i) => (i === 2 ? line.replace('"n":3', '"n":9') : line)))
@@ -87,7 +87,7 @@ async function rm(path: string): Promise<void> {
   rmSync(path, { recursive: true })
 }
 
-test('what was set in a lost record is restored from a snapshot that was taken after it', async () => {
+test('state that a lost record had set is restored from a later snapshot', async () => {
   const session = await store.create({ id: 'patient' })
   const todo = session.slot<string[]>('todo', { version: '1', initial: [] })
   const done = session.slot<string[]>('done', { version: '2', initial: [] })
@@ -114,7 +114,7 @@ test('what was set in a lost record is restored from a snapshot that was taken a
   }
 })
 
-test('records that were cut off the end, and a whole segment that is gone, are marked as lost', async () => {
+test('records that were cut off the end, or were in a missing segment, are marked as lost', async () => {
   const id = await makeSession()
   edit(journalOf(id), (lines) => lines.slice(0, 4))
   await rm(join(sessions, id, 'snapshots'))
@@ -139,7 +139,7 @@ test('records that were cut off the end, and a whole segment that is gone, are m
   expect((await (await store.inspect(many)).health()).ok).toBe(true)
 })
 
-test('a session with more intact records behind the damage than a call can have arguments is repaired', async () => {
+test('a session with 150,000 intact records after the damage is repaired', async () => {
   const id = await makeSession()
   const more = 150_000
   const body = encodeBody('message', '1')
@@ -154,7 +154,7 @@ test('a session with more intact records behind the damage than a call can have 
   })
 })
 
-test('lines that changed places are all kept', async () => {
+test('lines in the wrong order are all kept', async () => {
   const id = await makeSession()
   edit(journalOf(id), ([a = '', b = '', c = '', d = '', ...rest]) => [a, d, c, b, ...rest])
   await repairSession(optionsFor(id))
@@ -169,15 +169,15 @@ const auditDamages: [string, (lines: string[]) => string[], number[]][] = [
   ],
   ['removed', (lines) => lines.filter((_, i) => i !== 2), [1, 2, 4, 5, 6]],
   ['cut off', (lines) => lines.slice(0, 4), [1, 2, 3, 4]],
-  ['exchanged', ([a = '', b = '', c = '', ...rest]) => [a, c, b, ...rest], [1, 2, 3, 4, 5, 6]],
+  ['swapped', ([a = '', b = '', c = '', ...rest]) => [a, c, b, ...rest], [1, 2, 3, 4, 5, 6]],
   [
-    'forged, with the right sums',
+    'forged, with the right hash',
     (lines) => lines.map((line, i) => (i === 2 ? forged(line) : line)),
     [1, 2, 9, 4, 5, 6],
   ],
 ]
 
-/** The same line with other words, its hash and its sum as they should be. */
+/** A line with other data, and the right hash and checksum for it. */
 function forged(line: string): string {
   const { seq, at, group, epoch, prev } = JSON.parse(line) as Record<
     'seq' | 'at' | 'group' | 'epoch',
@@ -188,7 +188,7 @@ function forged(line: string): string {
 }
 
 test.each(auditDamages)(
-  'a line of the audit log was %s: found, and the others are chained anew',
+  'a line of the audit log that was %s is found, and the others are chained again',
   async (_, damage, left) => {
     const id = await makeSession()
     const before = readFileSync(auditOf(id), 'utf8').split('\n')
@@ -203,7 +203,7 @@ test.each(auditDamages)(
     const said = records.filter(({ action }) => action === 'say')
     expect(said.map(({ subject }) => Number(subject?.slice(5)))).toEqual(left)
     expect(records.at(-1)).toMatchObject({ action: 'stint.repair' })
-    // What was chained anew names the hash it had.
+    // A line that was chained again carries the hash it had.
     const [, hash] = /"hash":"([0-9a-f]{64})"/.exec(before[3] ?? '') ?? []
     const [segment = ''] = readdirSync(join(sessions, id, 'audit'))
     const text = readFileSync(join(sessions, id, 'audit', segment), 'utf8')
@@ -213,7 +213,7 @@ test.each(auditDamages)(
   },
 )
 
-test('an audit log that was written anew from the beginning is kept, with a note', async () => {
+test('an audit log that was rewritten from the beginning is kept, with a note', async () => {
   const id = await makeSession()
   let tail = auditCodec.genesis
   edit(auditOf(id), (lines) =>
@@ -234,7 +234,7 @@ test('an audit log that was written anew from the beginning is kept, with a note
   expect(JSON.stringify(records.at(-1))).toContain('is not the one that was attested')
 })
 
-test('a manifest that makes no sense, is gone, or is of another session is made anew', async () => {
+test('a manifest that is invalid, missing or of another session is replaced', async () => {
   const id = await makeSession()
   const manifest = join(sessions, id, 'manifest.json')
   for (const damage of [() => writeFileSync(manifest, '{"schema":1'), () => rmSync(manifest)]) {
@@ -250,7 +250,7 @@ test('a manifest that makes no sense, is gone, or is of another session is made 
   expect(session.id).toBe('renamed')
 })
 
-test('a session that is in order, or held by somebody who lives, is left as it is', async () => {
+test('a repair changes nothing in a session that is whole or held by a living process', async () => {
   const id = await makeSession()
   const files = () =>
     readdirSync(join(sessions, id)).map((name) => [name, statText(join(sessions, id, name))])
@@ -271,7 +271,7 @@ function statText(path: string): string {
 
 const isNewline = (bytes: Buffer, at: number): boolean => bytes[at] === 0x0a
 
-test('any byte of the journal or the audit log changed: after a repair all is in order, and at most one record is lost', async () => {
+test('after any byte of a log was changed, a repair makes the session whole and loses at most one record', async () => {
   const id = await makeSession()
   const directory = join(sessions, id)
   const pristine = join(world.tmp, 'pristine')
@@ -294,7 +294,7 @@ test('any byte of the journal or the audit log changed: after a repair all is in
   }
 })
 
-/** A disk that fails at its n-th change, and from then on. */
+/** A disk on which every change after the n-th fails. */
 function failingAt(n: number): Disk {
   let changes = 0
   const fail = (): void => {
@@ -313,7 +313,7 @@ function failingAt(n: number): Disk {
   })
 }
 
-test('a repair that is cut off anywhere loses nothing, and can be done again', async () => {
+test('a repair that fails at any step loses nothing, and can be repeated', async () => {
   const id = await makeSession()
   const directory = join(sessions, id)
   edit(journalOf(id), (lines) => lines.filter((_, i) => i !== 2))

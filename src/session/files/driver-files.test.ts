@@ -24,7 +24,7 @@ const pathsUnder = (directory: string): string[] =>
     return lstatSync(path).isDirectory() ? [path, ...pathsUnder(path)] : [path]
   })
 
-/** Something of everything that a session can have. */
+/** Writes one of everything that a session can have. */
 async function fill(session: Session): Promise<void> {
   await session.append({ type: 'note', data: 'ü \u2028 x' })
   await session.append({ type: 'big', data: 'x'.repeat(300_000) })
@@ -34,8 +34,10 @@ async function fill(session: Session): Promise<void> {
   await session.snapshot()
 }
 
-test.each(['000', '777'])('files are for us alone, also with umask %s', async (umask) => {
-  const code = `import { filesystemStore } from ${JSON.stringify(join(projectRoot, 'dist/index.js'))}
+test.each(['000', '777'])(
+  'only the owner can access the files of a session, with umask %s',
+  async (umask) => {
+    const code = `import { filesystemStore } from ${JSON.stringify(join(projectRoot, 'dist/index.js'))}
     process.umask('${umask}')
     const store = filesystemStore()
     const session = await store.create()
@@ -50,18 +52,19 @@ test.each(['000', '777'])('files are for us alone, also with umask %s', async (u
     await (await store.resume(session.id)).close()
     await store.list()
     await store.remove(fork.id)`
-  const { code: exit, stderr } = await world.start(process.execPath, ['--input-type=module', '-e', code])
-    .finished
-  expect([exit, stderr]).toEqual([0, ''])
-  expect(pathsUnder(home).length).toBeGreaterThan(20)
-  for (const path of [home, ...pathsUnder(home)]) {
-    const stat = lstatSync(path)
-    if (stat.isSymbolicLink()) continue
-    expect([path, (stat.mode & 0o777).toString(8)]).toEqual([path, stat.isDirectory() ? '700' : '600'])
-  }
-})
+    const { code: exit, stderr } = await world.start(process.execPath, ['--input-type=module', '-e', code])
+      .finished
+    expect([exit, stderr]).toEqual([0, ''])
+    expect(pathsUnder(home).length).toBeGreaterThan(20)
+    for (const path of [home, ...pathsUnder(home)]) {
+      const stat = lstatSync(path)
+      if (stat.isSymbolicLink()) continue
+      expect([path, (stat.mode & 0o777).toString(8)]).toEqual([path, stat.isDirectory() ? '700' : '600'])
+    }
+  },
+)
 
-test('journal, audit log, manifest and snapshots are JSON that jq and grep can read as they are', async () => {
+test('journal, audit log and manifest are JSON that other programs can read', async () => {
   const session = await store.create()
   await fill(session)
   await session.close()
@@ -101,7 +104,7 @@ test('journal, audit log, manifest and snapshots are JSON that jq and grep can r
   ])
 })
 
-test('a slot whose value cannot be read is told and set apart; all else resumes, and it can be begun anew', async () => {
+test('a session with an unreadable slot value resumes, reports the slot, and can reset it', async () => {
   const session = await store.create({ snapshots: { at: 'never' } })
   await session.slot('fine', { version: '1', initial: 0 }).set(1)
   await session.slot('broken', { version: '1', initial: '' }).set('x'.repeat(300_000))
@@ -118,15 +121,15 @@ test('a slot whose value cannot be read is told and set apart; all else resumes,
   expect(() => again.slot('broken', { version: '1', initial: '' })).toThrow(
     expect.objectContaining({ code: 'SLOT_BROKEN' }) as Error,
   )
-  await again.resetSlot('broken', '1', 'anew')
+  await again.resetSlot('broken', '1', 'new')
   await again.close()
   await using third = await store.resume(session.id)
   expect(third.report.brokenSlots).toEqual([])
-  expect(third.slot('broken', { version: '1', initial: '' }).value).toBe('anew')
+  expect(third.slot('broken', { version: '1', initial: '' }).value).toBe('new')
 })
 
-test('with snapshots or without, whatever was done, a session comes to the same state', async () => {
-  const deed = fc.oneof(
+test('a session resumes with the same state, with and without its snapshots', async () => {
+  const step = fc.oneof(
     fc.record({ do: fc.constant('append' as const), data: fc.jsonValue() }),
     fc.record({ do: fc.constant('slot' as const), ext: fc.constantFrom('a', 'b'), data: fc.jsonValue() }),
     fc.record({ do: fc.constant('turn' as const), data: fc.jsonValue() }),
@@ -135,10 +138,10 @@ test('with snapshots or without, whatever was done, a session comes to the same 
     fc.record({ do: fc.constant('close' as const), data: fc.constant(null) }),
   )
   await fc.assert(
-    fc.asyncProperty(fc.array(deed, { minLength: 1, maxLength: 25 }), async (deeds) => {
+    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 25 }), async (steps) => {
       let session = await store.create({ snapshots: { minBytes: 0, minRecords: 0 } })
       const { id } = session
-      for (const each of deeds) {
+      for (const each of steps) {
         if (each.do === 'append') await session.append({ type: 'note', data: each.data })
         if (each.do === 'slot')
           await session.slot<unknown>(each.ext, { version: '1', initial: 0 }).set(each.data)
@@ -171,7 +174,7 @@ test('with snapshots or without, whatever was done, a session comes to the same 
   )
 })
 
-test('a removed session waits in the trash, and the sweep takes it from there', async () => {
+test('a removed session is in the trash until the sweep deletes it', async () => {
   const session = await store.create({ id: 'a' })
   await fill(session)
   await session.close()

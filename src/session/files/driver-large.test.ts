@@ -3,11 +3,11 @@ import { resumeLarge } from '../../../test/support/large-resume.ts'
 import { makeLargeSession } from '../../../test/support/large-session.ts'
 import { SessionWorld } from '../../../test/support/session-world.ts'
 
-test('a session of 200 MB is recovered in little memory, and resumed by reading its tail', async () => {
+test('a session of 200 MB is recovered in little memory, and later resumes read only its tail', async () => {
   await expect(resumeLarge(200e6)).resolves.toBeUndefined()
 })
 
-test('others have their turn while a large session is verified, so that a signal is heard', async () => {
+test('verifying a large session lets the event loop run, so that signals are handled', async () => {
   await using world = new SessionWorld()
   const { id } = await makeLargeSession(world.home, 64e6)
   const inspection = await world.store.inspect(id)

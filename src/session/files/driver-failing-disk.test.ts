@@ -20,7 +20,7 @@ const storeOn = (disk: Partial<Disk>): SessionStore =>
 
 const fault = (code: string): Error => Object.assign(new Error(code), { code })
 
-/** A disk that cannot open files whose path has this in it, as long as it is told so. */
+/** A disk that, while `failing` is set, cannot open files whose paths contain this. */
 function blindTo(part: string): Partial<Disk> & { failing: boolean } {
   const disk = {
     failing: false,
@@ -34,7 +34,7 @@ function blindTo(part: string): Partial<Disk> & { failing: boolean } {
 
 const openFiles = (): number => readdirSync('/proc/self/fd').length
 
-test('an audit log that once could not be read does not fail the acts after it', async () => {
+test('an audit log that could not be read once does not make later acts fail', async () => {
   const disk = blindTo('audit.log')
   await using session = await storeOn(disk).create()
   await session.act({ action: 'pay', key: 'a' }, () => 1)
@@ -49,7 +49,7 @@ test('an audit log that once could not be read does not fail the acts after it',
   await again.close()
 })
 
-test('a blob that cannot be opened now is not taken for a damaged one', async () => {
+test('a blob that cannot be opened at the moment does not count as damaged', async () => {
   const disk = blindTo('/blobs/')
   const store = storeOn(disk)
   const session = await store.create()
@@ -65,12 +65,12 @@ test('a blob that cannot be opened now is not taken for a damaged one', async ()
   expect(again.slot('large', { version: '1', initial: '' }).value).toHaveLength(300_000)
 })
 
-test('what made a session fail to open is told, also when its lock cannot be given back', async () => {
+test('a failed open reports its cause even if the lock cannot be restored', async () => {
   const id = await world.make('damaged')
   const journal = world.path(id, 'journal.log')
   writeFileSync(journal, readFileSync(journal, 'utf8').replace('"n":1', '"n":7'))
   rmSync(world.path(id, 'snapshots'), { recursive: true })
-  // Somebody else takes the lock while we read.
+  // Another process takes the lock while this one reads.
   const openToRead = (path: string): number => {
     const locks = readdirSync(world.path(id, 'lock')).map(Number)
     if (path === journal) symlinkSync('x', world.path(id, 'lock', String(Math.max(...locks) + 1)))
@@ -94,7 +94,7 @@ test.each(['makeDirectory', 'syncDirectory'] as const)(
   },
 )
 
-test('a session that is removed while it is forked is not forked, rather than in part', async () => {
+test('a session that is removed while it is forked is not forked in part', async () => {
   const session = await world.store.create({ id: 'origin' })
   await session.append({ type: 'big', data: 'x'.repeat(300_000) })
   await session.close()
@@ -106,7 +106,7 @@ test('a session that is removed while it is forked is not forked, rather than in
   expect(await world.store.list()).toEqual([])
 })
 
-test('a visitor who leaves something for a session that is removed meanwhile hears that it is gone', async () => {
+test('a visitor of a session that is removed meanwhile gets NOT_FOUND', async () => {
   const session = await world.store.create({ id: 'gone' })
   const makeDirectory = (path: string): void => {
     if (basename(path) === 'spool') rmSync(world.path('gone'), { recursive: true })
@@ -117,7 +117,7 @@ test('a visitor who leaves something for a session that is removed meanwhile hea
   await expect(session.close()).rejects.toMatchObject({ code: 'FENCED' })
 })
 
-test('where no links can be made, a repair keeps copies that are on disk', async () => {
+test('where links cannot be made, a repair keeps synced copies', async () => {
   const id = await world.make('patient')
   const journal = world.path(id, 'journal.log')
   writeFileSync(journal, readFileSync(journal, 'utf8').replace('"n":2', '"n":7'))
@@ -135,7 +135,7 @@ test('where no links can be made, a repair keeps copies that are on disk', async
   }
   const repaired = await repairSession({ disk, clock: systemClock, sessions: world.sessions, id })
   const kept = 'kept' in repaired ? repaired.kept : ''
-  // By a rename, that is, after it was synced.
+  // The copy was renamed into place, which happens after its sync.
   expect(published).toContain(join(kept, 'journal.log'))
   expect(readFileSync(join(kept, 'journal.log'), 'utf8')).toBe(damaged)
 })

@@ -18,7 +18,7 @@ afterEach(() => world[Symbol.asyncDispose]())
 
 const storeOn = (disk: Disk) => createStore(new FilesystemDriver({ home }, disk))
 
-test('the directories that sessions lie in are on disk before a session is said to be', async () => {
+test('the home and its sessions directory are synced before create resolves', async () => {
   const synced: string[] = []
   const syncDirectory = (path: string): void => {
     synced.push(path)
@@ -29,7 +29,7 @@ test('the directories that sessions lie in are on disk before a session is said 
   expect(synced).toContain(join(home, 'sessions', session.id))
 })
 
-test('so they are before an import is said to be done', async () => {
+test('the home and its sessions directory are synced before an import resolves', async () => {
   const session = await storeOn(nodeDisk).create({ id: 'traveller' })
   await session.append({ type: 'note' })
   await session.close()
@@ -49,7 +49,7 @@ test('so they are before an import is said to be done', async () => {
   expect(synced).toEqual(expect.arrayContaining([world.tmp, elsewhere, join(elsewhere, 'sessions')]))
 })
 
-test('a session whose first file cannot be made is not there, and can be created later', async () => {
+test('a session whose first file cannot be created does not exist, and can be created later', async () => {
   let full = true
   const create = (path: string): number => {
     if (full && path.endsWith('journal.log')) throw Object.assign(new Error('ENOSPC'), { code: 'ENOSPC' })
@@ -63,7 +63,7 @@ test('a session whose first file cannot be made is not there, and can be created
   expect(session.id).toBe('one')
 })
 
-test('logs that cannot be closed do not keep the session from being resumed', async () => {
+test('a session whose logs could not be closed can be resumed', async () => {
   let failing = false
   const truncate = (file: number, length: number): void => {
     if (failing) throw Object.assign(new Error('EIO'), { code: 'EIO' })

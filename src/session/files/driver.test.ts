@@ -6,6 +6,7 @@ import { nodeDisk } from '../../base/fs/disk.ts'
 import { createStore } from '../create-store.ts'
 import type { SessionStore } from '../store.ts'
 import { FilesystemDriver, filesystemStore } from './driver.ts'
+
 let world: World
 let store: SessionStore
 beforeEach(() => {
@@ -14,7 +15,7 @@ beforeEach(() => {
 })
 afterEach(() => world[Symbol.asyncDispose]())
 
-test('a session that was closed resumes with everything it had', async () => {
+test('a closed session resumes with everything it had', async () => {
   const session = await store.create({ tool: 'test', title: 'first' })
   const { id } = session
   const { seq } = await session.append({ type: 'message', data: { text: 'hello' } })
@@ -34,13 +35,13 @@ test('a session that was closed resumes with everything it had', async () => {
   expect((await (await store.inspect(id)).health()).ok).toBe(true)
 })
 
-test('damage that was found before the last snapshot keeps writers and visitors away', async () => {
+test('a session in which damage was noted before the last snapshot cannot be resumed or visited', async () => {
   const session = await store.create({ id: 'old' })
   for (const n of [1, 2, 3]) await session.append({ type: 'message', data: { n } })
   await session.close()
   const path = join(world.tmp, 'home/sessions/old/journal.log')
   writeFileSync(path, readFileSync(path, 'utf8').replace('{"n":1}', '{"n":7}'))
-  // Nobody has looked yet: a resume begins with the snapshot.
+  // Nothing has verified the session yet, and a resume begins with the snapshot.
   await (await store.resume('old')).close()
   const health = await (await store.inspect('old')).health()
   expect(health).toMatchObject({ ok: false, journal: { state: 'damaged' } })
@@ -52,7 +53,7 @@ test('damage that was found before the last snapshot keeps writers and visitors 
   expect(await store.list()).toMatchObject([{ id: 'old', state: 'damaged' }])
 })
 
-test('a session that cannot be made leaves nothing behind', async () => {
+test('a session that cannot be created leaves nothing behind', async () => {
   const home = join(world.tmp, 'home')
   await (await store.create()).close()
   const before = readdirSync(join(home, 'sessions'))
@@ -65,7 +66,7 @@ test('a session that cannot be made leaves nothing behind', async () => {
 })
 
 test.each(['before', 'after'])(
-  'a session that is removed the moment it was given back, %s a look for what visitors left, is closed all the same',
+  'closing a session succeeds if it is removed at once, %s the check for a spool',
   async (when) => {
     const home = join(world.tmp, 'home')
     const driver = new FilesystemDriver({ home })
@@ -83,7 +84,7 @@ test.each(['before', 'after'])(
   },
 )
 
-test('a session that refers to a secret in a file that nobody can read is resumed, and not left locked', async () => {
+test('a session that refers to a secret in an unreadable file resumes, and is not left locked', async () => {
   const session = await store.create({ secrets: [{ kind: 'file', name: `/${'x'.repeat(300)}` }] })
   await session.close()
   for (let i = 0; i < 2; i++) await (await store.resume(session.id)).close()

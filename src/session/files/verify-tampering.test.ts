@@ -11,7 +11,7 @@ import { readFile, writeFully } from '../../base/fs/disk.ts'
 import { verifySession } from './verify.ts'
 import type { Health } from '../store.ts'
 
-/** A session with a bit of everything, in one segment each. */
+/** Writes a session with one of everything, and one segment for each log. */
 async function written(close: boolean): Promise<CrashDisk> {
   const simulation = new Simulation({ disk: emptyDisk(), sizes: { growBytes: 40, inlineBytes: 200 } })
   const session = await simulation.create(id)
@@ -32,8 +32,8 @@ const logs = {
 
 const contentOf = (disk: CrashDisk, path: string): Buffer => readFile(disk, path) ?? Buffer.alloc(0)
 
-/** What verification says of a session in which one file has another content. */
-function verdict(disk: CrashDisk, path: string, content: Buffer): Health {
+/** Verifies a session in which one file has other contents. */
+function verifyWith(disk: CrashDisk, path: string, content: Buffer): Health {
   const was = contentOf(disk, path)
   put(disk, path, content)
   const manifest = new SimulatedDriver(disk, new SimulatedLocks(), {}).manifestOf(id)
@@ -58,7 +58,7 @@ const linesOf = (content: Buffer): string[] =>
 
 const joined = (lines: readonly string[]): Buffer => Buffer.from(lines.map((line) => `${line}\n`).join(''))
 
-/** Every content that differs in one bit of these bytes. */
+/** The contents with each bit of a range flipped. */
 function* flips(content: Buffer, from = 0, end = content.length): Generator<[string, Buffer]> {
   for (let at = from; at < end; at++) {
     for (let bit = 0; bit < 8; bit++) {
@@ -78,26 +78,26 @@ describe.each(['journal', 'audit'] as const)('the %s', (log) => {
     open = await written(false)
   })
 
-  /** Those that verification does not mind. */
+  /** The changes that verification does not notice. */
   const unnoticed = (disk: CrashDisk, changes: Iterable<[string, Buffer]>): string[] =>
-    [...changes].flatMap(([what, content]) => (verdict(disk, path, content).ok ? [what] : []))
+    [...changes].flatMap(([what, content]) => (verifyWith(disk, path, content).ok ? [what] : []))
 
-  test('is in order as it was written', () => {
-    for (const disk of [closed, open]) expect(verdict(disk, path, contentOf(disk, path)).ok).toBe(true)
+  test('is whole as it was written', () => {
+    for (const disk of [closed, open]) expect(verifyWith(disk, path, contentOf(disk, path)).ok).toBe(true)
   })
 
-  test('any bit of any byte of a closed session that flips is noticed', () => {
+  test('of a closed session: any flipped bit is noticed', () => {
     const content = contentOf(closed, path)
     expect(unnoticed(closed, flips(content))).toEqual([])
   })
 
-  test('so is any at the end of one that is still open, in its last line and in its filling', () => {
+  test('of an open session: any flipped bit in the last line and the filling is noticed', () => {
     const content = contentOf(open, path)
     const end = content.toString().trimEnd().length
     expect(unnoticed(open, flips(content, content.lastIndexOf('\n{') + 1, end + 40))).toEqual([])
   })
 
-  test('a closed session cut off at any byte is noticed', () => {
+  test('of a closed session: a cut at any byte is noticed', () => {
     const content = contentOf(closed, path)
     const cuts = Array.from({ length: content.length }, (_, end): [string, Buffer] => [
       `cut at ${end}`,
@@ -106,34 +106,34 @@ describe.each(['journal', 'audit'] as const)('the %s', (log) => {
     expect(unnoticed(closed, cuts)).toEqual([])
   })
 
-  test('an open one may have lost its end only after what is attested elsewhere, and only whole records', () => {
+  test('of an open session: only the loss of whole records that nothing attests goes unnoticed', () => {
     const lines = linesOf(contentOf(open, path))
     const content = joined(lines)
     const cuts = Array.from({ length: content.length }, (_, end): [string, Buffer] => [
       `${linesOf(content.subarray(0, end)).length}`,
       content.subarray(0, end),
     ])
-    // The journal's newest record says that the audit log had three lines; of the journal itself nothing is attested.
+    // The last journal record attests three lines of the audit log; nothing attests the journal.
     const attested = log === 'audit' ? 3 : 0
     const possible = lines.map((_, count) => `${count}`).slice(attested)
-    // A last line without its newline is a tear, whatever it says.
+    // A last line without a newline is torn, whatever its contents.
     expect(unnoticed(open, cuts)).toEqual(possible)
   })
 
-  test('any line that is removed, doubled or exchanged with another is noticed', () => {
+  test('of a closed session: any removed, duplicated or swapped line is noticed', () => {
     const lines = linesOf(contentOf(closed, path))
     const changes = lines.flatMap((line, i): [string, Buffer][] => [
       [`${i} removed`, joined(lines.toSpliced(i, 1))],
-      [`${i} doubled`, joined(lines.toSpliced(i, 0, line))],
+      [`${i} duplicated`, joined(lines.toSpliced(i, 0, line))],
       ...lines.flatMap((other, j): [string, Buffer][] =>
-        j > i ? [[`${i} and ${j} exchanged`, joined(lines.with(i, other).with(j, line))]] : [],
+        j > i ? [[`${i} and ${j} swapped`, joined(lines.with(i, other).with(j, line))]] : [],
       ),
     ])
     expect(unnoticed(closed, changes)).toEqual([])
   })
 })
 
-test('an audit line that is rewritten with sums that fit, alone or with all that follow, is noticed', async () => {
+test('an audit line that is rewritten with the right hash, alone or with all lines after it, is noticed', async () => {
   const disk = await written(true)
   const lines = linesOf(contentOf(disk, logs.audit))
   const forge = (from: number, through: number): Buffer => {
@@ -141,7 +141,7 @@ test('an audit line that is rewritten with sums that fit, alone or with all that
     return joined(
       lines.map((line, i) => {
         const record = decodeRecord(Buffer.from(line))
-        if (record === undefined) throw new Error('the lines are whole')
+        if (record === undefined) throw new Error('a line is damaged')
         const { seq, at, group, epoch, type, data } = record
         const text = JSON.stringify(i === from ? { ...(data as object), forged: true } : data)
         const made = encodeLine(
@@ -157,14 +157,14 @@ test('an audit line that is rewritten with sums that fit, alone or with all that
   }
   for (let from = 0; from < lines.length; from++)
     for (const through of [from, lines.length - 1])
-      expect([from, through, verdict(disk, logs.audit, forge(from, through)).ok]).toEqual([
+      expect([from, through, verifyWith(disk, logs.audit, forge(from, through)).ok]).toEqual([
         from,
         through,
         false,
       ])
 })
 
-test('a journal line that is rewritten with a sum that fits is the one thing that sums cannot show', async () => {
+test('a journal line that is rewritten with the right checksum goes unnoticed', async () => {
   const disk = await written(true)
   const lines = linesOf(contentOf(disk, logs.journal))
   const { seq, at, group, epoch } = decodeRecord(Buffer.from(lines[0] ?? '')) ?? {
@@ -179,10 +179,10 @@ test('a journal line that is rewritten with a sum that fits is the one thing tha
     '"type":"message","data":{"n":"forged"}',
     '',
   )
-  expect(verdict(disk, logs.journal, joined(lines.with(0, line))).ok).toBe(true)
+  expect(verifyWith(disk, logs.journal, joined(lines.with(0, line))).ok).toBe(true)
 })
 
-test('a blob that is changed, cut off or gone is noticed', async () => {
+test('a blob that is changed or cut off is noticed', async () => {
   const disk = await written(true)
   const { blobs } = pathsOf(id)
   const path = join(blobs, disk.list(blobs)[0] ?? '')
@@ -192,5 +192,5 @@ test('a blob that is changed, cut off or gone is noticed', async () => {
     Buffer.concat([content, Buffer.from('x')]),
     Buffer.alloc(content.length),
   ])
-    expect(verdict(disk, path, changed)).toMatchObject({ ok: false, blobs: [expect.any(String)] })
+    expect(verifyWith(disk, path, changed)).toMatchObject({ ok: false, blobs: [expect.any(String)] })
 })

@@ -5,7 +5,7 @@ import { search } from '../../../test/support/crash-search.ts'
 import { workloadNamed } from '../../../test/support/crash-workloads.ts'
 
 const bounds = { allSubsetsOf: 3, tearEvery: 61, combinations: 8 }
-/** A search within a search: the bounds it has in `crash.test.ts`. */
+/** The bounds of nested searches in `driver-crash.test.ts`. */
 const few = { allSubsetsOf: 1, tearEvery: 301, combinations: 1 }
 
 test.each(mutations)('the crash search notices $name', async ({ workload: name, killed, ...wraps }) => {

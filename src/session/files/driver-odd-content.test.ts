@@ -47,7 +47,7 @@ function changeManifest(change: (last: Fields) => void): void {
   writeFileSync(path, JSON.stringify(manifest))
 }
 
-/** With a sum that is right: only what it says is wrong. */
+/** Changes a snapshot and gives it the right checksum. */
 function changeSnapshot(fields: Fields): void {
   const path = join(root, 'snapshots', readdirSync(join(root, 'snapshots'))[0] as string)
   const { crc: _crc, ...snapshot } = JSON.parse(readFileSync(path, 'utf8')) as Fields
@@ -66,7 +66,7 @@ function putFile(name: string): void {
   writeFileSync(join(root, name), '')
 }
 
-/** Everything that reads or writes a session; what each comes to, in a word. */
+/** Calls everything that reads or writes a session; returns the outcome of each. */
 async function tryAll(): Promise<string[]> {
   const calls = [
     () => store.list(),
@@ -102,12 +102,12 @@ const snapshots: Fields[] = [
   { spooled: 5 },
 ]
 
-test.each(snapshots)('a snapshot that says %j is passed over: the journal knows better', async (fields) => {
+test.each(snapshots)('a snapshot with %j is skipped in favour of the journal', async (fields) => {
   changeSnapshot(fields)
   expect(new Set(await tryAll())).toEqual(new Set(['done']))
 })
 
-test('a snapshot whose sum is right and which is no JSON is passed over as well', async () => {
+test('a snapshot with a right checksum that is not JSON is skipped', async () => {
   const path = join(root, 'snapshots', readdirSync(join(root, 'snapshots'))[0] as string)
   const text = '{"schema":1,"seq":2,"unsettled":['
   writeFileSync(path, `${text},"crc":"${crc32(text).toString(16).padStart(8, '0')}"}\n`)
@@ -123,7 +123,7 @@ const revisions: Fields[] = [
   { secrets: 5 },
 ]
 
-test.each(revisions)('a revision that says %j is damage, and told as such', async (fields) => {
+test.each(revisions)('a revision with %j is reported as damage', async (fields) => {
   changeManifest((last) => Object.assign(last, fields))
   expect((await tryAll()).slice(1)).toEqual(Array.from({ length: 5 }, () => 'JOURNAL_CORRUPT'))
 })
@@ -138,10 +138,13 @@ test('a manifest may have any number of revisions', async () => {
   expect(new Set(await tryAll())).toEqual(new Set(['done']))
 })
 
-test.each(['audit', 'lock', 'snapshots', 'spool'])('a file in place of %s is told as such', async (name) => {
-  putFile(name)
-  for (const outcome of await tryAll()) expect(outcome).toMatch(/^(done|JOURNAL_CORRUPT)$/)
-})
+test.each(['audit', 'lock', 'snapshots', 'spool'])(
+  'a file in the place of %s is reported as damage or ignored',
+  async (name) => {
+    putFile(name)
+    for (const outcome of await tryAll()) expect(outcome).toMatch(/^(done|JOURNAL_CORRUPT)$/)
+  },
+)
 
 test.each(['directory', 'link'])('a journal that is a %s is not read', async (kind) => {
   renameSync(join(root, 'journal.log'), join(root, 'elsewhere'))
@@ -150,23 +153,23 @@ test.each(['directory', 'link'])('a journal that is a %s is not read', async (ki
   expect((await tryAll()).slice(1)).toEqual(Array.from({ length: 5 }, () => 'JOURNAL_CORRUPT'))
 })
 
-test('a holder since a time that never was is nobody', async () => {
+test('a holder with an impossible time is ignored', async () => {
   const process = { pid: 1, started: null, boot: 'x', host: 'x', pidns: '', timens: '' }
   changeLock({ holder: { process, since: 1e300, beat: 1e300, kind: 'writer' }, ends: undefined })
   expect(new Set(await tryAll())).toEqual(new Set(['done']))
 })
 
-test('an epoch after which there is no other is refused, rather than tried for ever', async () => {
+test('the highest possible epoch of a lock is refused, not retried forever', async () => {
   symlinkSync('x', join(root, 'lock/999999999999999'))
   expect((await tryAll()).slice(-2)).toEqual(['HOME_UNSAFE', 'HOME_UNSAFE'])
 })
 
-test('a segment of such an epoch is refused as well: what follows it could not be named', async () => {
+test('a segment with the highest possible epoch is refused', async () => {
   writeFileSync(join(root, 'journal-3-999999999999999.log'), '')
   expect((await tryAll()).slice(-2)).toEqual(['HOME_UNSAFE', 'HOME_UNSAFE'])
 })
 
-test('a cut behind what only a visitor has attested shows when the session is verified, exported or copied', async () => {
+test('verify, export and copy notice the loss of records that only the lock attests', async () => {
   const path = join(root, 'journal.log')
   const before = readFileSync(path).length
   await store.visit('odd', (visit) => visit.append({ type: 'note' }))
@@ -181,27 +184,27 @@ test('a cut behind what only a visitor has attested shows when the session is ve
   expect(() => readTransferFromFiles(nodeDisk, sessions, 'odd')).toThrow(damage)
 })
 
-test('a visitor who cannot take in what was left gives the session back all the same', async () => {
+test('a visitor that cannot take the spool in releases the session', async () => {
   putFile('quarantine')
   mkdirSync(join(root, 'spool'))
-  writeFileSync(join(root, 'spool/01ARZ3NDEKTSV4RRFFQ69G5FAV.json'), 'makes no sense')
+  writeFileSync(join(root, 'spool/01ARZ3NDEKTSV4RRFFQ69G5FAV.json'), 'not JSON')
   await expect(store.visit('odd', () => 1)).rejects.toMatchObject({ code: 'JOURNAL_CORRUPT' })
   const session = await store.resume('odd')
   expect(session.lastSeq).toBe(2)
   await session.close().catch(() => {})
 })
 
-test('a session whose manifest makes no sense can be thrown away; one of another store cannot', async () => {
+test('a session with an invalid manifest can be removed; a session of another store cannot', async () => {
   const path = join(root, 'manifest.json')
   writeFileSync(path, readFileSync(path, 'utf8').replace('"filesystem"', '"postgres"'))
   await expect(store.remove('odd')).rejects.toMatchObject({ code: 'RESUME_MISMATCH' })
-  writeFileSync(path, 'makes no sense')
+  writeFileSync(path, 'not JSON')
   await store.remove('odd')
   expect(readdirSync(join(world.tmp, 'home/trash'))).toEqual(['odd'])
   expect(await store.list()).toEqual([])
 })
 
-test('a repair says what it cannot read, and a file or a link among the sessions takes no room', () => {
+test('a repair names what it cannot read, and a file or a link among the sessions has no disk use', () => {
   rmSync(join(root, 'journal.log'))
   mkdirSync(join(root, 'journal.log'))
   const sessions = dirname(root)

@@ -5,7 +5,7 @@ import { World } from '../../../test/support/world.ts'
 import { filesystemStore } from './driver.ts'
 
 // `npm run torture` kills 500.
-test('5 writers killed at any moment lose nothing that was acknowledged, and every session resumes', async () => {
+test('5 writers that are killed at random moments lose nothing acknowledged, and every session resumes', async () => {
   await using world = new World()
   const home = join(world.tmp, 'home')
   const { faults, safe } = await stormSessions(world, filesystemStore({ home }), home, 5)

@@ -24,10 +24,10 @@ const typesOf = async (id: string): Promise<string[]> => {
   return types
 }
 
-test('a session that another process holds is refused with its pid; once that was killed, it is ours at once', async () => {
+test('a session that another process holds is refused with its pid, and resumes as soon as that process is killed', async () => {
   const holder = await SessionHolder.start(world, home)
   const id = (await holder.tell({ do: 'create', options: { purpose: 'work' } })) as string
-  await holder.tell({ do: 'append', type: 'theirs' })
+  await holder.tell({ do: 'append', type: 'first' })
   await expect(store.resume(id)).rejects.toMatchObject({
     code: 'SESSION_LOCKED',
     exit: 4,
@@ -36,17 +36,17 @@ test('a session that another process holds is refused with its pid; once that wa
   })
   await expect(store.remove(id)).rejects.toMatchObject({ code: 'SESSION_LOCKED' })
   expect(await store.list()).toMatchObject([{ state: 'active', holder: { process: { pid: holder.pid } } }])
-  expect(await typesOf(id)).toEqual(['theirs'])
+  expect(await typesOf(id)).toEqual(['first'])
   await holder.signal('SIGKILL')
   expect(await store.list()).toMatchObject([{ state: 'crashed' }])
   const session = await store.resume(id)
   expect(session.report.tookOverFrom?.process.pid).toBe(holder.pid)
-  expect((await session.append({ type: 'ours' })).seq).toBe(2)
+  expect((await session.append({ type: 'second' })).seq).toBe(2)
   await session.close()
   expect(await store.list()).toMatchObject([{ state: 'closed', records: 2 }])
 })
 
-test('who waits for a living holder gets the session when that is killed', async () => {
+test('a process that waits for a living holder gets the session when the holder is killed', async () => {
   const holder = await SessionHolder.start(world, home)
   const id = (await holder.tell({ do: 'create' })) as string
   const waiting = store.resume(id, { wait: '1m' })
@@ -55,13 +55,13 @@ test('who waits for a living holder gets the session when that is killed', async
   expect(session.report.tookOverFrom?.process.pid).toBe(holder.pid)
 })
 
-test('a writer that was stopped, robbed and woken is fenced, and nothing it writes is read', async () => {
+test('a writer that wakes up after a takeover is fenced, and nothing it writes is read', async () => {
   const holder = await SessionHolder.start(world, home)
   const id = (await holder.tell({ do: 'create' })) as string
   await holder.tell({ do: 'append', type: 'first' })
   await holder.signal('SIGSTOP')
-  await until('it is stopped', () => readProcessStat(holder.pid)?.state === 'T')
-  // Told while it sleeps: it writes the moment it wakes.
+  await until('the holder is stopped', () => readProcessStat(holder.pid)?.state === 'T')
+  // The holder gets the order when it wakes up.
   const late = holder.tell({ do: 'append', type: 'late' })
   expect((await store.unlock(id))?.process.pid).toBe(holder.pid)
   const session = await store.resume(id)
@@ -92,12 +92,12 @@ function age(id: string, ms: number): void {
   symlinkSync(JSON.stringify(record), join(lock, String(top + 1)))
 }
 
-test('a holder in another process table keeps its session until it was silent for five minutes', async () => {
+test('a holder in another pid namespace loses its session after five minutes without a heartbeat', async () => {
   const holder = await SessionHolder.startElsewhere(world, home)
   const id = (await holder.tell({ do: 'create' })) as string
-  await holder.tell({ do: 'append', type: 'theirs' })
+  await holder.tell({ do: 'append', type: 'first' })
   expect(await store.list()).toMatchObject([{ state: 'locked' }])
-  // On which machine it is, nobody here can know.
+  // This process cannot know the machine of the holder.
   const facts = { holder: { pid: expect.any(Number) as number, host: undefined } }
   await expect(store.resume(id)).rejects.toMatchObject({ code: 'SESSION_LOCKED', options: { facts } })
   age(id, 4.5 * 60_000)
@@ -105,28 +105,28 @@ test('a holder in another process table keeps its session until it was silent fo
   age(id, 60_000)
   expect(await store.list()).toMatchObject([{ state: 'crashed' }])
   const session = await store.resume(id)
-  await session.append({ type: 'ours' })
+  await session.append({ type: 'second' })
   await expect(holder.tell({ do: 'append', type: 'late' })).rejects.toMatchObject({ code: 'FENCED' })
   await session.close()
-  expect(await typesOf(id)).toEqual(['theirs', 'ours'])
+  expect(await typesOf(id)).toEqual(['first', 'second'])
 })
 
-test('a holder in another process table loses its session at once when somebody unlocks it', async () => {
+test('a holder in another pid namespace loses its session at once by unlock', async () => {
   const holder = await SessionHolder.startElsewhere(world, home)
   const id = (await holder.tell({ do: 'create' })) as string
-  await holder.tell({ do: 'append', type: 'theirs' })
+  await holder.tell({ do: 'append', type: 'first' })
   expect((await store.unlock(id))?.process.pidns).not.toBe('')
   await using session = await store.resume(id)
   await expect(holder.tell({ do: 'append', type: 'late' })).rejects.toMatchObject({ code: 'FENCED' })
   expect(session.lastSeq).toBe(1)
 })
 
-test('what was left for a holder that is killed comes in with the next one, once', async () => {
+test('an entry that was left for a killed holder is taken in by the next one, once', async () => {
   const holder = await SessionHolder.start(world, home)
   const id = (await holder.tell({ do: 'create' })) as string
-  // Stopped, so that it does not take it in itself.
+  // Stopped, so that it does not take the entry in.
   await holder.signal('SIGSTOP')
-  await until('it is stopped', () => readProcessStat(holder.pid)?.state === 'T')
+  await until('the holder is stopped', () => readProcessStat(holder.pid)?.state === 'T')
   const direct = await store.visit(id, async (visit) => {
     await visit.append({ type: 'left' })
     return visit.direct
@@ -140,7 +140,7 @@ test('what was left for a holder that is killed comes in with the next one, once
   expect(await typesOf(id)).toEqual(['left', 'then'])
 })
 
-test('an act during which its process is killed is uncertain afterwards, and not done again in silence', async () => {
+test('an act whose process was killed is uncertain, and is not repeated silently', async () => {
   const holder = await SessionHolder.start(world, home)
   const id = (await holder.tell({ do: 'create' })) as string
   expect(await holder.tell({ do: 'act', key: 'k', forever: true })).toBe('acting')
@@ -152,16 +152,16 @@ test('an act during which its process is killed is uncertain afterwards, and not
   })
 })
 
-test('several processes visit a session that one of them holds, and everything is there once', async () => {
+test('the entries of several visitors of a held session are each there once', async () => {
   const holders = await Promise.all([1, 2, 3].map(() => SessionHolder.start(world, home)))
   const [writer, ...visitors] = holders as [SessionHolder, ...SessionHolder[]]
   const id = (await writer.tell({ do: 'create' })) as string
-  const told: string[] = []
+  const left: string[] = []
   for (let round = 0; round < 10; round++) {
     await Promise.all(
       visitors.map(async (visitor, i) => {
         const type = `v${i}-${round}`
-        told.push(type)
+        left.push(type)
         await visitor.tell({ do: 'visit', id, type })
       }),
     )
@@ -170,7 +170,7 @@ test('several processes visit a session that one of them holds, and everything i
   const session = await store.resume(id)
   await session.turn()
   await session.close()
-  expect((await typesOf(id)).toSorted()).toEqual(told.toSorted())
+  expect((await typesOf(id)).toSorted()).toEqual(left.toSorted())
   expect((await (await store.inspect(id)).health()).ok).toBe(true)
   expect(readFileSync(join(home, 'sessions', id, 'manifest.json'), 'utf8')).toContain('"close"')
 })

@@ -20,7 +20,7 @@ afterEach(async () => {
   await world[Symbol.asyncDispose]()
 })
 
-/** Everything under a directory, as one text: names, targets of links, and what is in the files. */
+/** Everything under a directory as one string: names, targets of links, and contents of files. */
 function everythingIn(directory: string): string {
   return readdirSync(directory)
     .map((entry) => {
@@ -32,7 +32,7 @@ function everythingIn(directory: string): string {
     .join('\n')
 }
 
-/** The secret in each form in which it could turn up, by what makes it. */
+/** The secret in each form that it could have. */
 const forms: [string, string][] = [
   ['as it is', value],
   ['in a URL', encodeURIComponent(value)],
@@ -47,7 +47,7 @@ const forms: [string, string][] = [
   ['in JSON in JSON', JSON.stringify(JSON.stringify({ value }))],
 ]
 
-/** Pieces of each form that are long enough to give it away, and free of what its place does to its ends. */
+/** A part of each form that is long enough to reveal it, without its ends, which depend on the context. */
 const telltales = [
   value,
   'pl4nted/S3cret',
@@ -61,7 +61,7 @@ const telltales = [
   ),
 ]
 
-test('a secret that a session has resolved is in no file of the home, whatever the form and wherever it was put', async () => {
+test('a secret that a session has resolved is in no file of the home, in any form', async () => {
   const session = await store.create({
     secrets: [{ kind: 'env', name }],
     purpose: `use ${value}`,
@@ -99,7 +99,7 @@ test('a secret that a session has resolved is in no file of the home, whatever t
   expect(all.length).toBeGreaterThan(600_000)
 })
 
-test('a secret from a file is kept out as well, line by line', async () => {
+test('the lines of a secret from a file are in no file of the home', async () => {
   const path = join(world.tmp, 'key.pem')
   const lines = [
     '-----BEGIN TEST KEY-----',
@@ -117,7 +117,7 @@ test('a secret from a file is kept out as well, line by line', async () => {
   expect(all).not.toContain(lines[2])
 })
 
-test('an event whose type becomes too long by the name of a secret is written all the same', async () => {
+test('an event whose type becomes too long by the name of a secret is written', async () => {
   await using session = await store.create()
   session.secrets.resolve({ kind: 'env', name })
   const { seq } = await session.append({ type: `${value}${'x'.repeat(200 - value.length)}` })
@@ -127,7 +127,7 @@ test('an event whose type becomes too long by the name of a secret is written al
   })
 })
 
-test('a visitor keeps out what the manifest refers to, whoever holds the session, and so do purposes', async () => {
+test('visitors and purposes do not write the secrets that the manifest refers to', async () => {
   const session = await store.create({ secrets: [{ kind: 'env', name }] })
   const visit = (): Promise<void> =>
     store.visit(session.id, (visit) => visit.append({ type: 'left', data: value }), { purpose: value })
@@ -143,7 +143,7 @@ test('a visitor keeps out what the manifest refers to, whoever holds the session
   expect(everythingIn(home)).not.toContain(value)
 })
 
-test('what a visitor has left who did not know a secret is taken in without it, and nothing else is kept up', async () => {
+test('an entry of a visitor that did not know a secret is taken in without the secret', async () => {
   const session = await store.create()
   session.secrets.resolve({ kind: 'env', name })
   await store.visit(session.id, async (visit) => {
@@ -157,7 +157,7 @@ test('what a visitor has left who did not know a secret is taken in without it, 
   expect(everythingIn(home)).not.toContain(value)
 })
 
-test('a fork that a session makes keeps out what the session has resolved', async () => {
+test('a fork does not write the secrets that its session has resolved', async () => {
   await using session = await store.create()
   session.secrets.resolve({ kind: 'env', name })
   await using fork = await session.fork({ title: value, purpose: value })
@@ -165,7 +165,7 @@ test('a fork that a session makes keeps out what the session has resolved', asyn
   expect(everythingIn(home)).not.toContain(value)
 })
 
-test('a secret handed over in place of a reference is refused, and written nowhere', async () => {
+test('a secret that is passed in the place of a reference is refused, and not written', async () => {
   for (const secrets of [[value], value, [{ kind: value, name: value }]]) {
     await expect(store.create({ secrets: secrets as never })).rejects.toMatchObject({
       code: expect.stringMatching(/^(NAME_INVALID|ARG_ERROR)$/) as string,
@@ -179,7 +179,7 @@ test('a secret handed over in place of a reference is refused, and written nowhe
   expect(everythingIn(home)).not.toContain(value)
 })
 
-test('what a title said before the secret was known does not keep a session from being closed', async () => {
+test('a session whose title contained a secret before the secret was known can be closed', async () => {
   const session = await store.create({ title: value })
   session.secrets.resolve({ kind: 'env', name })
   await session.annotate({ title: `not ${value}` })

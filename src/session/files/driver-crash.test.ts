@@ -11,11 +11,11 @@ import {
   workloads,
 } from '../../../test/support/crash-workloads.ts'
 
-// What is simulated here, and what it assumes of a disk, is told in test/support/crash-disk.ts. `npm run torture` searches wider.
+// test/support/crash-disk.ts describes the simulated disk and its assumptions. `npm run torture` searches wider.
 const bounds: Bounds = { allSubsetsOf: 2, tearEvery: 151, combinations: 2 }
 const few: Bounds = { allSubsetsOf: 1, tearEvery: 301, combinations: 1 }
 
-/** The same for each workload. */
+/** Searches all workloads. */
 async function forAll(name: string, searchOne: (workload: Workload) => Promise<Found>): Promise<string[]> {
   const found: Found[] = []
   for (const workload of workloads) found.push(await searchOne(workload))
@@ -23,13 +23,13 @@ async function forAll(name: string, searchOne: (workload: Workload) => Promise<F
 }
 
 test.each(workloads)(
-  'after a crash at any moment of $name, everything acknowledged is there and nothing is out of order',
+  'after a crash at any moment of $name, all acknowledged records exist, in order',
   async (workload) => {
     expect(report(workload.name, await search(workload, { bounds, goOnEvery: 3 }))).toEqual([])
   },
 )
 
-test('a write may be torn at any byte', async () => {
+test('a write that is torn at any byte loses nothing acknowledged', async () => {
   const bytewise: Workload = {
     name: 'torn at any byte',
     sizes: { growBytes: 700, spareBytes: 300 },
@@ -44,7 +44,7 @@ test('a write may be torn at any byte', async () => {
 })
 
 test.each([afterResume, closedAtOnce])(
-  'a crash during recovery, or when $name, loses nothing that was recovered or acknowledged since',
+  'a crash during recovery, or when $name, loses nothing recovered or acknowledged',
   async (then) => {
     const searchOne = (workload: Workload) =>
       searchResumed(workload, { bounds: few, picks: 1, quick: true }, then)
@@ -52,17 +52,14 @@ test.each([afterResume, closedAtOnce])(
   },
 )
 
-test('a process that is killed, and a power cut in the life of the next, lose nothing', async () => {
+test('a killed process and a power cut during the next one lose nothing', async () => {
   const searchOne = (workload: Workload) => searchKilled(workload, { bounds: few, every: 97, quick: true })
   expect(await forAll('killed', searchOne)).toEqual([])
 })
 
 test.each([
-  ['stopped, robbed and woken', false],
-  ['robbed before the other has looked', true],
-])(
-  'a writer that is %s at any moment loses nothing it was told is safe, and spoils nothing',
-  async (name, late) => {
-    expect(await forAll(name, (workload) => searchTakeovers(workload, late, 5))).toEqual([])
-  },
-)
+  ['wakes up after a takeover', false],
+  ['wakes up before the new writer opens the session', true],
+])('a suspended writer that %s loses nothing acknowledged, and spoils nothing', async (name, late) => {
+  expect(await forAll(name, (workload) => searchTakeovers(workload, late, 5))).toEqual([])
+})

@@ -14,7 +14,7 @@ interface Report {
 const program = join(projectRoot, 'test/fixtures/full-disk.mjs')
 
 test.each(['append', 'slot', 'large'])(
-  'when the disk is full, %s is refused and that is audited; nothing acknowledged is lost, and with room it goes on',
+  'on a full disk, %s is refused and audited, nothing acknowledged is lost, and writing goes on once there is room',
   async (what) => {
     await using world = new World()
     const disk = join(world.tmp, 'disk')
