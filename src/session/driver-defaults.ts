@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
-import { StintError } from '../base/errors/stint-error.ts'
 import { auditRecordOf } from './audit-record.ts'
 import { forkPoint, type LogName } from './log/log-end.ts'
 import type { ReadableSession, Recovery, SessionRecords, StoreDriver, StoredRecord } from './driver.ts'
 import { attestedBy, type Manifest } from './manifest.ts'
 import { emptyState, nothingToReport, takeAudit, takeRecord } from './state.ts'
 import type { Health, Holder, LogHealth } from './store.ts'
+import { logDamaged } from './session-errors.ts'
 import { noGuard } from './session-secrets.ts'
 
 // The defaults of the optional members of a driver.
@@ -46,11 +46,7 @@ export async function replay(session: SessionRecords): Promise<Recovery> {
   for await (const record of session.records('audit')) takeAudit(state, auditRecordOf(record))
   const { session_id: id } = session.manifest
   const { seq } = attestedBy(session.manifest)
-  if (report.replayed < seq)
-    throw new StintError(
-      'JOURNAL_CORRUPT',
-      `the journal of ${id} is damaged: ${endsEarly(report.replayed, seq)}`,
-    )
+  if (report.replayed < seq) throw logDamaged(id, 'journal', endsEarly(report.replayed, seq), {})
   return { state, report, bytes: 0, snapshotDue: false }
 }
 
