@@ -80,7 +80,9 @@ function stepsOf({ heading }: Walk): Step[] {
   }))
 }
 
-/** Can a reader get from the earlier files to this one? By an import, or by a contract that both sides import. */
+/**
+ * Can a reader get from the earlier files to this one? By an import, or by a contract that both sides import.
+ */
 function isReached({ file, contract }: Step, earlier: readonly string[]): boolean {
   const importedBy = (from: string): Set<string> => filesImportedBy(from, imports)
   if (contract === undefined) return earlier.some((from) => importedBy(from).has(file))

@@ -78,13 +78,11 @@ export function filesImportedBy(file: string, imports: readonly Import[]): Set<s
 const declaration =
   /^export (?:declare )?(?:async )?(?:abstract )?(?:function\*?|const|let|class|interface|type) (\w+)|^export (?:type )?(\{[^}]*\})(?! from)/gm
 
-/**
- * The names that a file declares and exports; those it only re-exports from another file are not among them.
- */
-export const exportsOf = (file: string): string[] => [
-  ...new Set(
-    [...readSource(file).matchAll(declaration)].flatMap(([, name, braces]) =>
-      name === undefined ? namesIn(braces ?? '', 'outside') : [name],
-    ),
-  ),
-]
+/** The names that a file declares and exports; those it imports and passes on are not among them. */
+export function exportsOf(file: string): string[] {
+  const imported = new Set(importsOf(file).flatMap(({ names }) => names ?? []))
+  const exported = [...readSource(file).matchAll(declaration)].flatMap(([, name, braces]) =>
+    name === undefined ? namesIn(braces ?? '', 'outside').filter((each) => !imported.has(each)) : [name],
+  )
+  return [...new Set(exported)]
+}

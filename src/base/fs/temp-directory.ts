@@ -15,7 +15,9 @@ export function findTmp(env: NodeJS.ProcessEnv = process.env): string {
   }
 }
 
-/** Explains a failed use of the temp directory or of a path in it; `TEMP_DIR_MISSING` if it does not exist. */
+/**
+ * Explains a failed use of the temp directory or of a path in it; `TEMP_DIR_MISSING` if it does not exist.
+ */
 export function tempDirectoryError(error: unknown, path: string): unknown {
   const errno = errorCode(error) ?? ''
   if (!['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG'].includes(errno)) return codedError(error, `use ${path}`)
