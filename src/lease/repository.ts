@@ -1,8 +1,9 @@
 import { existsSync, realpathSync } from 'node:fs'
+import { hostname } from 'node:os'
 import { join, resolve } from 'node:path'
 import { StintError } from '../base/errors/stint-error.ts'
 import { askGit } from '../base/process/ask-git.ts'
-import { displayHostname, thisMachine } from '../base/process/platform.ts'
+import { thisMachine } from '../base/process/platform.ts'
 
 /** A workspace as every machine knows it. */
 export interface Repository {
@@ -32,7 +33,7 @@ function findRepository(workspace: string): Repository {
 }
 
 const onThisMachine = (kind: string, path: string): Repository => {
-  const host = thisMachine().host || displayHostname()
+  const host = thisMachine().host || hostname()
   return { key: `${kind}:${host}:${path}`, name: path }
 }
 

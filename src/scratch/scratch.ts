@@ -1,10 +1,10 @@
 import { lstatSync, renameSync } from 'node:fs'
+import { hostname } from 'node:os'
 import { basename, join } from 'node:path'
 import type { Clock } from '../base/process/clock.ts'
 import { exists } from '../base/fs/exists.ts'
 import { isRequestId, newRequestId } from '../base/text/id.ts'
 import { ownIdentity } from '../base/process/liveness.ts'
-import { displayHostname } from '../base/process/platform.ts'
 import { makePrivateDirectory } from '../base/fs/private-file.ts'
 import { nothingRemoved, removeTree, type Removal, totalRemoval } from '../base/fs/remove-tree.ts'
 import { runToEnd } from '../base/process/run-generator.ts'
@@ -155,7 +155,7 @@ export function createScratch(options: ScratchOptions = {}): Scratch {
       session_id: options.sessionId ?? null,
       parent_request_id: options.parentRequestId ?? null,
       identity,
-      hostname: displayHostname(),
+      hostname: hostname(),
       created_at: run.clock.now(),
       command: options.command ?? null,
       keep: options.keep ?? 'never',

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { errorCode } from '../base/errors/stint-error.ts'
-import { readable } from '../base/fs/byte-path.ts'
+import { utf8Of } from '../base/fs/paths.ts'
 import { type Clock, systemClock } from '../base/process/clock.ts'
 import { runInTurns, runToEnd } from '../base/process/run-generator.ts'
 import type { ScratchRoot } from '../scratch/root.ts'
@@ -108,7 +108,7 @@ function* sweepDirectories(
 function reportUndecodable(listings: readonly SweptListing[], report: SweepReport): void {
   for (const { directory, undecodable } of listings)
     for (const name of undecodable)
-      report.kept.push({ path: join(directory.path, readable(name)), reason: 'not-stint' })
+      report.kept.push({ path: join(directory.path, utf8Of(name)), reason: 'not-stint' })
 }
 
 /** Removes an entry, or reports why it stays. */

@@ -3,7 +3,7 @@ import { lstatSync, readdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { homeUnsafe, stintHome, withHomeErrors } from '../base/fs/home.ts'
 import { codedError, errorCode, StintError } from '../base/errors/stint-error.ts'
-import { bytePath, latin1Of, readable } from '../base/fs/byte-path.ts'
+import { bytePath, latin1Of, utf8Of } from '../base/fs/paths.ts'
 import { ownDirectoryProblem } from '../base/fs/own-directory.ts'
 import { geteuid } from '../base/process/platform.ts'
 import { ulid } from '../base/text/id.ts'
@@ -116,7 +116,7 @@ function splitByEncoding(latin1: readonly string[]): Pick<SweptListing, 'names' 
   const names: string[] = []
   const undecodable: string[] = []
   for (const name of latin1)
-    if (isUtf8(Buffer.from(name, 'latin1'))) names.push(readable(name))
+    if (isUtf8(Buffer.from(name, 'latin1'))) names.push(utf8Of(name))
     else undecodable.push(name)
   return { names, undecodable }
 }

@@ -1,5 +1,5 @@
 import { type Dirent, lstatSync, readdirSync, type Stats } from 'node:fs'
-import { bytePath, latin1Of } from './byte-path.ts'
+import { bytePath, latin1Of } from './paths.ts'
 import { openDirectory } from './open-directory.ts'
 import { runToEnd } from '../process/run-generator.ts'
 import { errorCode } from '../errors/stint-error.ts'

@@ -1,5 +1,5 @@
 import { lstatSync, readdirSync, renameSync, rmdirSync, unlinkSync } from 'node:fs'
-import { bytePath, latin1Of, readable } from './byte-path.ts'
+import { bytePath, latin1Of, utf8Of } from './paths.ts'
 import { type OpenDirectory, openDirectory } from './open-directory.ts'
 import { isRealDirectory } from './exists.ts'
 import { runToEnd } from '../process/run-generator.ts'
@@ -135,7 +135,7 @@ export function* removalSteps(path: string, options: RemovalOptions): Generator<
         return
       }
       const path = bytePath(`${latin1Of(directory.base)}/${entry.name}`)
-      const name = `${shown}/${readable(entry.name)}`
+      const name = `${shown}/${utf8Of(entry.name)}`
       if (entry.isDirectory() || unlinkUnlessDirectory(path, name, directory)) {
         yield* removeDirectory(path, name, depth + 1, directory)
         if (!removal.complete) return

@@ -1,5 +1,4 @@
 import { closeSync, openSync, readFileSync, readlinkSync, readSync } from 'node:fs'
-import { hostname } from 'node:os'
 
 /**
  * What the operating system reports about processes. All platform differences of liveness are in this file:
@@ -99,8 +98,6 @@ export function thisMachine(): Machine {
 
 /** The effective user id; 0 on Windows, which has none: `lstat` reports 0 for every file there. */
 export const geteuid = (): number => process.geteuid?.() ?? 0
-
-export const displayHostname = (): string => hostname()
 
 function readLine(path: string): string {
   try {

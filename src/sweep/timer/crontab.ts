@@ -1,5 +1,5 @@
 import { StintError } from '../../base/errors/stint-error.ts'
-import { latin1Of } from '../../base/fs/byte-path.ts'
+import { latin1Of } from '../../base/fs/paths.ts'
 import { formatDuration } from '../../base/text/duration.ts'
 import { shellWord } from '../../base/text/escape.ts'
 import { dayMs, hourMs, minuteMs, type TimerJob } from './job.ts'
