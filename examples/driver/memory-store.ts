@@ -171,10 +171,10 @@ class HeldMemory extends MemoryRecords implements HeldSession {
     this.session.manifest = revised(this.session.manifest, Date.now(), revision)
   }
 
-  async takeSpool(take: (entry: SpoolEntry) => Promise<void>): Promise<void> {
+  async drainSpool(append: (entry: SpoolEntry) => Promise<void>): Promise<void> {
     const { spool } = this.session
     for (let entry = spool[0]; entry !== undefined; entry = spool[0]) {
-      await take(entry)
+      await append(entry)
       spool.shift()
     }
   }

@@ -8,7 +8,7 @@ import { auditRecordOf } from './audit-record.ts'
 import { checkStrings, createManifest } from './create-manifest.ts'
 import { forkByCopying, newestFirst, replay, verifyByReading } from './driver-defaults.ts'
 import type { HeldSession, ReadableSession, StoreDriver } from './driver.ts'
-import { takeLatest, visibleEvents } from './events.ts'
+import { readLatest, visibleEvents } from './events.ts'
 import { LiveSession } from './live-session.ts'
 import { factsOf, type Manifest, newManifest, revised } from './manifest.ts'
 import { assertWrittenBy, checkSessionId } from './session-errors.ts'
@@ -24,7 +24,7 @@ import type {
   SessionSummary,
   SnapshotPolicy,
 } from './store.ts'
-import { takeInLeftovers, visitSession } from './visit.ts'
+import { drainLeftovers, visitSession } from './visit.ts'
 
 /** How often to try again while another process holds the session, in milliseconds. */
 const retryMs = 50
@@ -50,7 +50,7 @@ export function createStore(driver: StoreDriver, clock: Clock = systemClock): Dr
         secrets,
         snapshots: { ...defaultPolicy, ...snapshots },
         fork: (options) => fork(id, options, secrets),
-        onReleased: () => takeInLeftovers(driver, id, secrets),
+        onReleased: () => drainLeftovers(driver, id, secrets),
       })
     } catch (error) {
       await held.release().catch(() => {})
@@ -175,7 +175,7 @@ function inspectionOf(session: ReadableSession): Inspection {
     manifest: session.manifest,
     health: (onBytes) => session.verify?.(onBytes) ?? verifyByReading(session, onBytes),
     events: (options = {}) => visibleEvents(session, options),
-    tail: (count, options) => takeLatest(newestFirst(session), count, options),
+    tail: (count, options) => readLatest(newestFirst(session), count, options),
     async *audit() {
       for await (const record of session.records('audit')) yield auditRecordOf(record)
     },

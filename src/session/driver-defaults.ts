@@ -3,7 +3,7 @@ import { auditRecordOf } from './audit-record.ts'
 import { forkPoint, type LogName } from './log/log-end.ts'
 import type { ReadableSession, Recovery, SessionRecords, StoreDriver, StoredRecord } from './driver.ts'
 import { attestedBy, type Manifest } from './manifest.ts'
-import { emptyState, nothingToReport, takeAudit, takeRecord } from './state.ts'
+import { applyAuditRecord, applyJournalRecord, emptyState, nothingToReport } from './state.ts'
 import type { Health, Holder, LogHealth } from './store.ts'
 import { logDamaged } from './session-errors.ts'
 import { noGuard } from './session-secrets.ts'
@@ -40,10 +40,10 @@ export async function replay(session: SessionRecords): Promise<Recovery> {
   const state = emptyState()
   const report = nothingToReport()
   for await (const record of session.records('journal')) {
-    takeRecord(state, record, () => record.data)
+    applyJournalRecord(state, record, () => record.data)
     report.replayed += 1
   }
-  for await (const record of session.records('audit')) takeAudit(state, auditRecordOf(record))
+  for await (const record of session.records('audit')) applyAuditRecord(state, auditRecordOf(record))
   const { session_id: id } = session.manifest
   const { seq } = attestedBy(session.manifest)
   if (report.replayed < seq) throw logDamaged(id, 'journal', endsEarly(report.replayed, seq), {})

@@ -110,11 +110,10 @@ export interface HeldSession extends SessionRecords {
   /** Adds a revision to the manifest (`revised` makes the new manifest). */
   revise(revision: Omit<Revision, 'rev' | 'at'>): Promise<void>
   /**
-   * Calls `take`, which appends a record, for each spooled entry, oldest first, and removes the entry when
-   * `take` has resolved. If a crash in between could bring the entry back, set its `spool`: the record
-   * carries it.
+   * Calls `append` with each spooled entry, oldest first, and removes the entry when `append` has resolved.
+   * If a crash in between could bring the entry back, set its `spool`: the record carries it.
    */
-  takeSpool(take: (entry: SpoolEntry) => Promise<void>): Promise<void>
+  drainSpool(append: (entry: SpoolEntry) => Promise<void>): Promise<void>
   /** Gives the session back. Called once, last. */
   release(): Promise<void>
 

@@ -13,7 +13,7 @@ export async function* visibleEvents(
 }
 
 /** The newest matching events, oldest first. */
-export async function takeLatest(
+export async function readLatest(
   newest: AsyncIterable<StoredRecord>,
   count: number,
   { type, all = false }: EventOptions = {},

@@ -53,8 +53,8 @@ export {
   type FoldedState,
   nothingToReport,
   ownPrefix,
-  takeAudit,
-  takeRecord,
+  applyAuditRecord,
+  applyJournalRecord,
   turnType,
   visitedRecords,
 } from './state.ts'

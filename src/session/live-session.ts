@@ -3,7 +3,7 @@ import { type AuditRecord, auditRecordFrom, type UnsettledAct } from './audit-re
 import { checkStrings } from './create-manifest.ts'
 import { newestFirst } from './driver-defaults.ts'
 import type { HeldSession, LogEntry, Recovery, RecordOptions, StoredReceipt } from './driver.ts'
-import { takeLatest, visibleEvents } from './events.ts'
+import { readLatest, visibleEvents } from './events.ts'
 import { sessionClosed } from './session-errors.ts'
 import { attestEnds, type LogName } from './log/log-end.ts'
 import type { Manifest } from './manifest.ts'
@@ -77,7 +77,7 @@ export class LiveSession implements Session {
     )
     this.#timers = [
       setInterval(() => this.#quietly(() => held.beat?.()), beatMs).unref(),
-      setInterval(() => this.#quietly(() => this.#takeSpool()), spoolMs).unref(),
+      setInterval(() => this.#quietly(() => this.#drainSpool()), spoolMs).unref(),
     ]
   }
 
@@ -106,7 +106,7 @@ export class LiveSession implements Session {
   }
 
   async turn(data?: unknown): Promise<{ turn: number; seq: number; snapshot: boolean }> {
-    await this.#takeSpool()
+    await this.#drainSpool()
     let turn = 0
     const entry = (): LogEntry => ({ type: turnType, json: this.secrets.gate.stringify(data) })
     const { seq } = await this.#put(entry, { applied: () => (turn = ++this.#state.turns) })
@@ -180,7 +180,7 @@ export class LiveSession implements Session {
   }
 
   async tail(count: number): Promise<SessionEvent[]> {
-    return await takeLatest(newestFirst(this.#held), count)
+    return await readLatest(newestFirst(this.#held), count)
   }
 
   async fork(options: ForkOptions = {}): Promise<Session> {
@@ -196,7 +196,7 @@ export class LiveSession implements Session {
     for (const timer of this.#timers) clearInterval(timer)
     const held = this.#held
     try {
-      await this.#takeSpool()
+      await this.#drainSpool()
       // Records that no caller has awaited count, too: the revision attests where the logs end.
       await held.flush?.()
       if (this.#sinceSnapshot.records > 0) await this.#trySnapshot()
@@ -260,10 +260,10 @@ export class LiveSession implements Session {
     throw error
   }
 
-  #takeSpool(): Promise<void> {
+  #drainSpool(): Promise<void> {
     this.#spooling ??= this.#acts
       .listener()
-      .then((listener) => takeInSpool(this.#held, this.secrets, listener))
+      .then((listener) => drainSpool(this.#held, this.secrets, listener))
       .finally(() => (this.#spooling = undefined))
     return this.#spooling
   }
@@ -279,12 +279,12 @@ export class LiveSession implements Session {
 }
 
 /** Takes in what visitors left, without secrets that they did not know. `onAudit` gets the audit lines. */
-export const takeInSpool = (
+export const drainSpool = (
   held: HeldSession,
   secrets: RegisteredSecrets,
   onAudit: (record: AuditRecord) => void,
 ): Promise<void> =>
-  held.takeSpool(async (entry) => {
+  held.drainSpool(async (entry) => {
     const clean = secrets.redact(entry)
     const applied = (receipt: StoredReceipt): void => {
       if (clean.log === 'audit') onAudit(auditRecordFrom(clean, receipt))

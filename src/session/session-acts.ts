@@ -5,7 +5,7 @@ import { type AuditRecord, auditRecordFrom, auditRecordOf } from './audit-record
 import type { HeldSession, StoredReceipt } from './driver.ts'
 import { type AuditFields, makeAuditEntry } from './make-entry.ts'
 import type { RegisteredSecrets } from './session-secrets.ts'
-import { type FoldedState, takeAudit } from './state.ts'
+import { type FoldedState, applyAuditRecord } from './state.ts'
 import type { Act, ActOutcome } from './session.ts'
 
 /** The state of the act with a key, from the audit log. */
@@ -80,8 +80,8 @@ export class SessionActs {
   async listener(): Promise<(record: AuditRecord) => void> {
     const known = await this.#knownByNow()
     return (record) => {
-      takeAudit(this.#state, record)
-      known?.take(record)
+      applyAuditRecord(this.#state, record)
+      known?.apply(record)
     }
   }
 
@@ -138,7 +138,7 @@ class KeyedActs {
     return this.#fates.get(key)
   }
 
-  take({ type, act, key, at, action, ok, result, error }: AuditRecord): void {
+  apply({ type, act, key, at, action, ok, result, error }: AuditRecord): void {
     if (act === undefined) return
     if (type === 'intent' && key !== undefined) {
       this.#keys.set(act, key)
@@ -156,7 +156,7 @@ class KeyedActs {
 
 async function readActs(log: AuditLog): Promise<KeyedActs> {
   const acts = new KeyedActs()
-  for await (const record of log.records('audit')) acts.take(auditRecordOf(record))
+  for await (const record of log.records('audit')) acts.apply(auditRecordOf(record))
   return acts
 }
 

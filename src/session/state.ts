@@ -34,7 +34,7 @@ export const slotType = 'stint.slot'
 export const turnType = 'stint.turn'
 
 /** Applies a journal record to the state. `read` returns its data, which may be in a blob and unreadable. */
-export function takeRecord(
+export function applyJournalRecord(
   state: FoldedState,
   { type, slot }: Pick<StoredRecord, 'type' | 'slot'>,
   read: () => unknown,
@@ -52,7 +52,7 @@ export function takeRecord(
 }
 
 /** Applies a line of the audit log to the state. */
-export function takeAudit(state: FoldedState, record: AuditRecord): void {
+export function applyAuditRecord(state: FoldedState, record: AuditRecord): void {
   const { type, act, seq, at, action, subject, key } = record
   if (act === undefined) return
   if (type === 'intent') state.unsettled.set(act, { act, seq, at, action, subject, key })

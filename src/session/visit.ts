@@ -5,12 +5,12 @@ import { durationMs } from '../base/text/duration.ts'
 import { createManifest } from './create-manifest.ts'
 import { hasSpool, holderOf } from './driver-defaults.ts'
 import type { HeldSession, LogEntry, SpoolEntry, StoreDriver } from './driver.ts'
-import { takeInSpool, takeSnapshot } from './live-session.ts'
+import { drainSpool, takeSnapshot } from './live-session.ts'
 import { factsOf } from './manifest.ts'
 import { makeAuditEntry, makeEventEntry } from './make-entry.ts'
 import { assertWrittenBy, checkSessionId } from './session-errors.ts'
 import { RegisteredSecrets } from './session-secrets.ts'
-import { takeAudit } from './state.ts'
+import { applyAuditRecord } from './state.ts'
 import type { Visit, VisitOptions } from './store.ts'
 
 const defaultWaitMs = 2000
@@ -37,19 +37,19 @@ export async function visitSession<T>(
     }
     assertWrittenBy(driver.id, id, held.manifest.store)
     secrets.resolveAll(factsOf(held.manifest).secrets)
-    await takeSpoolAndSnapshot(held, secrets)
+    await drainSpoolAndSnapshot(held, secrets)
     return await fn(directVisit(held, secrets))
   } finally {
     await held?.release()
-    await takeInLeftovers(driver, id, secrets)
+    await drainLeftovers(driver, id, secrets)
   }
 }
 
 /**
- * Takes in what a visitor left while the holder was leaving. Both check the spool again at their end, so that
+ * Drains entries that a visitor left while the holder was releasing the session. Both check the spool again at their end, so that
  * one of them sees it.
  */
-export async function takeInLeftovers(
+export async function drainLeftovers(
   driver: StoreDriver,
   id: string,
   secrets: RegisteredSecrets,
@@ -59,7 +59,7 @@ export async function takeInLeftovers(
       const hold = secrets.holdFor('visitor', 'take in what visitors left')
       const held = await driver.open(id, hold, secrets.guard)
       try {
-        await takeInSpool(held, secrets, () => {})
+        await drainSpool(held, secrets, () => {})
       } finally {
         await held.release()
       }
@@ -73,10 +73,10 @@ export async function takeInLeftovers(
 }
 
 /** A session that only visitors write to is never closed: now and then one of them takes a snapshot. */
-async function takeSpoolAndSnapshot(held: HeldSession, secrets: RegisteredSecrets): Promise<void> {
+async function drainSpoolAndSnapshot(held: HeldSession, secrets: RegisteredSecrets): Promise<void> {
   const { recovered } = held
-  await takeInSpool(held, secrets, (record) => {
-    if (recovered !== undefined) takeAudit(recovered.state, record)
+  await drainSpool(held, secrets, (record) => {
+    if (recovered !== undefined) applyAuditRecord(recovered.state, record)
   })
   if (!recovered?.snapshotDue) return
   try {

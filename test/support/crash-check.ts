@@ -1,7 +1,7 @@
 import { type Disk, readFile } from '../../src/base/fs/disk.ts'
 import type { Recovery, SessionHold } from '../../src/session/driver.ts'
 import type { FilesystemSession, SessionLimits } from '../../src/session/files/held-session.ts'
-import { takeInSpool } from '../../src/session/live-session.ts'
+import { drainSpool } from '../../src/session/live-session.ts'
 import { RegisteredSecrets } from '../../src/session/session-secrets.ts'
 import { listSpoolFiles } from '../../src/session/files/spool.ts'
 import type { RecoveryReport } from '../../src/session/store.ts'
@@ -141,7 +141,7 @@ class Check {
 
 async function writeALittle(held: FilesystemSession, disk: Disk, id: string): Promise<void> {
   if (listSpoolFiles(directoryOf(disk, id)).length > 0)
-    await takeInSpool(held, new RegisteredSecrets(), () => {})
+    await drainSpool(held, new RegisteredSecrets(), () => {})
   const appended = held.append('journal', { type: 'probe', json: '{"n":"probe"}' })
   const audited = held.append('audit', { type: 'note', json: '{"action":"probe"}' })
   await held.release()

@@ -17,10 +17,11 @@ import {
   type OpenContext,
   type SessionLimits,
 } from '../../src/session/files/held-session.ts'
-import { openNewSession, openTakenSession, type TakenHold } from '../../src/session/files/open-session.ts'
+import { openAcquiredSession, openNewSession } from '../../src/session/files/open-session.ts'
 import { ReadableFiles } from '../../src/session/files/readable-session.ts'
 import { recoverSession } from '../../src/session/files/recover.ts'
 import { SessionDirectory, type SessionPaths } from '../../src/session/files/session-directory.ts'
+import type { AcquiredLock } from '../../src/session/files/session-lock.ts'
 import { listSpoolFiles, readSpoolFile, writeSpoolFile } from '../../src/session/files/spool.ts'
 import { StagedSession } from '../../src/session/files/staged-session.ts'
 import { forkPoint } from '../../src/session/log/log-end.ts'
@@ -71,7 +72,7 @@ export class SimulatedDriver implements StoreDriver {
   async create(manifest: Manifest, hold: SessionHold, guard: WriteGuard): Promise<HeldSession> {
     return coded(() => {
       using staged = new StagedSession(this.#disk, sessions, manifest)
-      const { lock } = this.#locks.take(manifest.session_id, hold.kind, 0)
+      const { lock } = this.#locks.acquire(manifest.session_id, hold.kind, 0)
       const directory = staged.publish(manifest)
       return openNewSession(this.#context(directory, manifest, hold, guard), lock)
     })
@@ -85,13 +86,16 @@ export class SimulatedDriver implements StoreDriver {
     id: string,
     hold: SessionHold,
     guard = noGuard,
-    taken: TakenHold = this.take(id, hold),
+    acquired: AcquiredLock = this.acquire(id, hold),
   ): FilesystemSession {
-    return openTakenSession(this.#context(this.#directoryOf(id), this.manifestOf(id), hold, guard), taken)
+    return openAcquiredSession(
+      this.#context(this.#directoryOf(id), this.manifestOf(id), hold, guard),
+      acquired,
+    )
   }
 
-  take(id: string, { kind }: SessionHold): TakenHold {
-    return this.#locks.take(id, kind, this.#directoryOf(id).highestEpoch())
+  acquire(id: string, { kind }: SessionHold): AcquiredLock {
+    return this.#locks.acquire(id, kind, this.#directoryOf(id).highestHoldEpoch())
   }
 
   manifestOf(id: string): Manifest {

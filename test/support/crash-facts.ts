@@ -5,7 +5,13 @@ import type { Disk } from '../../src/base/fs/disk.ts'
 import { withBlobData } from '../../src/session/files/recover.ts'
 import { verifySession } from '../../src/session/files/verify.ts'
 import type { Manifest } from '../../src/session/manifest.ts'
-import { emptyState, type FoldedState, slotType, takeAudit, turnType } from '../../src/session/state.ts'
+import {
+  emptyState,
+  type FoldedState,
+  slotType,
+  applyAuditRecord,
+  turnType,
+} from '../../src/session/state.ts'
 import { directoryOf } from './crash-driver.ts'
 
 /** The contents of a session's files, in terms of the workloads: each record has a name of its own. */
@@ -24,7 +30,7 @@ export function factsOf(disk: Disk, id: string, manifest: Manifest, state: Folde
   const audit = [...readRecords(logs.audit)].map((record) => auditRecordOf(withBlobData(record, blobs)))
   const replayed = emptyState()
   for (const record of records) replay(replayed, record)
-  for (const record of audit) takeAudit(replayed, record)
+  for (const record of audit) applyAuditRecord(replayed, record)
   return {
     journal: records.map(nameOf),
     // The store itself writes lines that report a full disk.

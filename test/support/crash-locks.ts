@@ -1,5 +1,9 @@
-import type { TakenHold } from '../../src/session/files/open-session.ts'
-import { lockStanding, type SessionLockRecord } from '../../src/session/files/session-lock.ts'
+import {
+  type AcquiredLock,
+  lockStanding,
+  type SessionLock,
+  type SessionLockRecord,
+} from '../../src/session/files/session-lock.ts'
 import type { LogPositions } from '../../src/session/log/log-end.ts'
 import { sessionLocked } from '../../src/session/session-errors.ts'
 import { StintError } from '../../src/base/errors/stint-error.ts'
@@ -25,22 +29,28 @@ export class SimulatedLocks {
     return this.#records.get(id)
   }
 
-  take(id: string, kind: Holder['kind'], highestEpoch: number): TakenHold {
+  acquire(id: string, kind: Holder['kind'], highestHoldEpoch: number): AcquiredLock {
     const before = this.look(id)
     const standing = lockStanding(before, Number.MAX_SAFE_INTEGER, () => lives[this.life])
     if (standing === 'held') throw sessionLocked(id, before?.holder)
-    const epoch = Math.max(before?.epoch ?? 0, highestEpoch) + 1
-    let current: SessionLockRecord = { holder: { ...anyone, kind, epoch }, epoch, ends: undefined }
+    const holdEpoch = Math.max(before?.holdEpoch ?? 0, highestHoldEpoch) + 1
+    let current: SessionLockRecord = {
+      holder: { ...anyone, kind, epoch: holdEpoch },
+      holdEpoch,
+      ends: undefined,
+    }
     this.#write(id, current)
     const assertOwned = (): void => {
       if (this.look(id) !== current) throw new StintError('FENCED', `session ${id} was taken over`)
     }
-    const release = (ends: LogPositions): void => {
+    const release = (ends: LogPositions | undefined): void => {
       assertOwned()
-      current = { holder: undefined, epoch, ends }
+      current = { holder: undefined, holdEpoch, ends }
       this.#write(id, current)
     }
-    return { lock: { epoch, assertOwned, beat: assertOwned, release }, standing, before }
+    // The part of a lock that a held session uses.
+    const lock = { holdEpoch, assertOwned, beat: assertOwned, release } as Partial<SessionLock> as SessionLock
+    return { lock, standing, before }
   }
 
   /** The locks that a crash may leave: with the last record, with an earlier one that was released, or with none. */

@@ -104,8 +104,8 @@ export async function searchTakeovers(workload: Workload, opensLate: boolean, ev
       if (readFile(disk, pathsOf(id).manifest) === undefined) return
       locks.life = 'silent'
       acknowledged = namesHeard(simulation)
-      const taken = driver.take(id, hold)
-      const open = (): FilesystemSession => driver.openNow(id, hold, noGuard, taken)
+      const acquired = driver.acquire(id, hold)
+      const open = (): FilesystemSession => driver.openNow(id, hold, noGuard, acquired)
       let held: FilesystemSession | undefined
       heir = () => (held ??= open())
       if (!opensLate) write(heir(), 'heir 1')

@@ -25,7 +25,7 @@ import { PostgresSession } from './held-session.ts'
 import { openTakenRow } from './open-session.ts'
 import { ReadableRows, summarizeRow } from './readable-session.ts'
 import { damageHint } from './recover.ts'
-import { newHold, releaseSessionRow, takeSessionRow } from './session-hold.ts'
+import { newHold, releaseSessionRow, acquireSessionRow } from './session-hold.ts'
 import {
   createStatement,
   findSessionRow,
@@ -89,7 +89,7 @@ export class PostgresDriver implements StoreDriver {
 
   async open(id: string, hold: SessionHold, guard: WriteGuard): Promise<HeldSession> {
     const context = { database: this.#database, clock: this.#clock, hold, guard }
-    return await openTakenRow(context, await takeSessionRow(this.#database, id, hold))
+    return await openTakenRow(context, await acquireSessionRow(this.#database, id, hold))
   }
 
   async read(id: string): Promise<ReadableSession> {
@@ -131,15 +131,15 @@ export class PostgresDriver implements StoreDriver {
   async unlock(id: string): Promise<Holder | undefined> {
     if ((await findSessionRow(this.#database, id)).token === undefined) return undefined
     const hold: SessionHold = { kind: 'writer', purpose: 'unlock' }
-    const taken = await takeSessionRow(this.#database, id, hold, { force: true })
-    await releaseSessionRow(this.#database, taken.row, taken.token)
+    const acquired = await acquireSessionRow(this.#database, id, hold, { force: true })
+    await releaseSessionRow(this.#database, acquired.row, acquired.token)
     // The holder that lost the session: another one may have taken it since the first look.
-    return taken.before.holder
+    return acquired.before.holder
   }
 
   /** Hides the session and frees its id; `purge` deletes its rows. */
   async remove(id: string): Promise<void> {
-    await takeSessionRow(this.#database, id, { kind: 'writer', purpose: 'remove' }, { remove: true })
+    await acquireSessionRow(this.#database, id, { kind: 'writer', purpose: 'remove' }, { remove: true })
   }
 
   async ids(prefix: string): Promise<string[]> {

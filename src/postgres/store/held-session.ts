@@ -95,12 +95,12 @@ export class PostgresSession implements HeldSession {
     })
   }
 
-  async takeSpool(take: (entry: SpoolEntry) => Promise<void>): Promise<void> {
+  async drainSpool(append: (entry: SpoolEntry) => Promise<void>): Promise<void> {
     const { database, row } = this.#options
     for (;;) {
       const entries = await readSpoolPage(database, row.key)
       if (entries.length === 0) return
-      await Promise.all(entries.map(take))
+      await Promise.all(entries.map(append))
       await deleteOldMarks(database, row.key)
     }
   }

@@ -116,7 +116,7 @@ export async function scanLogRows(
   key: string,
   from: LogEnd,
   last: LogEnd,
-  take?: (record: LogRecord, end: LogEnd, bytes: number) => void | Promise<void>,
+  onRecord?: (record: LogRecord, end: LogEnd, bytes: number) => void | Promise<void>,
 ): Promise<LogRowScan> {
   const scan: LogRowScan = { end: from, records: 0, bytes: 0 }
   for await (const row of readLogRows(database, log, key, { from: from.seq + 1, to: last.seq })) {
@@ -126,7 +126,7 @@ export async function scanLogRows(
     scan.end = end
     scan.records += 1
     scan.bytes += line.length
-    await take?.(parseLogRecord(line), end, line.length)
+    await onRecord?.(parseLogRecord(line), end, line.length)
   }
   if (scan.end.seq !== last.seq) return { ...scan, bad: scan.end.seq + 1 }
   return scan.end.tail === last.tail ? scan : { ...scan, bad: last.seq }

@@ -10,7 +10,7 @@ import {
 import type { Database } from '../database.ts'
 import { PostgresSession } from './held-session.ts'
 import { damageHint, hasEnds, recoveredDamage, recoverRows } from './recover.ts'
-import { type TakenSessionRow, undoTakeSessionRow } from './session-hold.ts'
+import { type AcquiredSessionRow, undoAcquireSessionRow } from './session-hold.ts'
 import { readRowManifest, type SessionRow } from './session-row.ts'
 import { verifyRows } from './verify.ts'
 
@@ -21,17 +21,17 @@ export interface PostgresOpenContext {
   guard: WriteGuard
 }
 
-/** Recovers and opens a session that was just taken. If that fails, puts the previous hold back. */
+/** Recovers and opens a session that was just acquired. If that fails, puts the previous hold back. */
 export async function openTakenRow(
   context: PostgresOpenContext,
-  taken: TakenSessionRow,
+  acquired: AcquiredSessionRow,
 ): Promise<PostgresSession> {
   const { database } = context
   try {
-    return await database.retry(() => openRow(context, taken))
+    return await database.retry(() => openRow(context, acquired))
   } catch (error) {
     const isDamage = error instanceof StintError && /_CORRUPT$|^BLOB_MISSING$/.test(error.code)
-    await undoTakeSessionRow(database, taken, isDamage ? error.message : undefined).catch(() => {
+    await undoAcquireSessionRow(database, acquired, isDamage ? error.message : undefined).catch(() => {
       // The caller must hear the first error. The session counts as held until this process ends.
     })
     throw error
@@ -40,7 +40,7 @@ export async function openTakenRow(
 
 async function openRow(
   { database, clock, hold, guard }: PostgresOpenContext,
-  { row, token, before }: TakenSessionRow,
+  { row, token, before }: AcquiredSessionRow,
 ): Promise<PostgresSession> {
   const { key, ends } = row
   const common = { database, clock, guard, row, token, manifest: await readRowManifest(database, row) }

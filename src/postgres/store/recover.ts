@@ -5,8 +5,8 @@ import {
   type FoldedState,
   logDamaged,
   ownPrefix,
-  takeAudit,
-  takeRecord,
+  applyAuditRecord,
+  applyJournalRecord,
 } from '../../session/index.ts'
 import {
   checkRecord,
@@ -39,11 +39,11 @@ export async function recoverRows(
 ): Promise<RecoveredRows> {
   const snapshot = await fittingSnapshot(database, key, ends)
   const state = snapshot?.state ?? emptyState()
-  const scan = (log: LogName, take: (record: LogRecord) => Promise<void>): Promise<LogRowScan> =>
-    scanLogRows(database, log, key, snapshot?.ends[log] ?? emptyLogEnd(log), ends[log], take)
+  const scan = (log: LogName, onRecord: (record: LogRecord) => Promise<void>): Promise<LogRowScan> =>
+    scanLogRows(database, log, key, snapshot?.ends[log] ?? emptyLogEnd(log), ends[log], onRecord)
   const journal = await scan('journal', (record) => applyRecord(database, key, state, record))
   const audit = await scan('audit', async (record) =>
-    takeAudit(state, auditRecordOf(await readRecordData(database, key, record))),
+    applyAuditRecord(state, auditRecordOf(await readRecordData(database, key, record))),
   )
   return { state, snapshot, journal, audit }
 }
@@ -102,7 +102,7 @@ async function applyRecord(
       throw error
     }
   }
-  takeRecord(state, record, read)
+  applyJournalRecord(state, record, read)
 }
 
 /** Advice for a damaged session: `stint sessions repair` works on files only. */

@@ -30,14 +30,14 @@ export function newHold({ kind, purpose }: SessionHold): HoldColumns {
 }
 
 /** A session that this process has just taken. */
-export interface TakenSessionRow {
+export interface AcquiredSessionRow {
   token: string
   row: SessionRow
   /** The row as it was before. */
   before: SessionRow
 }
 
-const takeSql = (more: string): string => `UPDATE stint.session
+const acquireSql = (more: string): string => `UPDATE stint.session
   SET epoch = epoch + 1, token = $3, holder = $4, since = clock_timestamp(), beat = clock_timestamp()${more}
   WHERE key = $1 AND token IS NOT DISTINCT FROM $2 AND epoch = $5 AND removed_at IS NULL AND ($6::float8 IS NULL OR
     beat < clock_timestamp() - $6::float8 * interval '1 millisecond')
@@ -47,12 +47,12 @@ const takeSql = (more: string): string => `UPDATE stint.session
  * Takes a session. `SESSION_LOCKED` while a living process holds it, unless `force` is set. With `remove`,
  * the same statement removes it.
  */
-export async function takeSessionRow(
+export async function acquireSessionRow(
   database: Database,
   id: string,
   hold: SessionHold,
   { force = false, remove = false } = {},
-): Promise<TakenSessionRow> {
+): Promise<AcquiredSessionRow> {
   const { token, holder } = newHold(hold)
   let before = await findSessionRow(database, id)
   for (;;) {
@@ -60,7 +60,7 @@ export async function takeSessionRow(
     if (standing === 'held' && !force) throw sessionLocked(id, before.holder, before.now)
     // The statement checks the silence again: the holder may send a heartbeat in between.
     const minSilenceMs = standing === 'silent' && !force ? silenceMs : null
-    const sql = takeSql(remove ? ', removed_at = clock_timestamp()' : '')
+    const sql = acquireSql(remove ? ', removed_at = clock_timestamp()' : '')
     const values = [before.key, before.token ?? null, token, holder, before.epoch, minSilenceMs]
     const won = await database.retry(async () => {
       const [row] = await database.query(sql, ...values)
@@ -88,9 +88,9 @@ async function ownRow(database: Database, id: string, token: string): Promise<Se
 }
 
 /** Puts the previous hold back, after the session could not be opened. `damage` is noted in the row. */
-export async function undoTakeSessionRow(
+export async function undoAcquireSessionRow(
   database: Database,
-  { token, before }: TakenSessionRow,
+  { token, before }: AcquiredSessionRow,
   damage?: string,
 ): Promise<void> {
   await database.query(

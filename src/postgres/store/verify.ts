@@ -64,7 +64,7 @@ async function checkLog(
   log: LogName,
   { key, ends }: SessionRow,
   attested: Attested,
-  take: (record: LogRecord, bytes: number) => Promise<void>,
+  onRecord: (record: LogRecord, bytes: number) => Promise<void>,
 ): Promise<LogHealth> {
   const findings: string[] = []
   const compare = ({ seq, tail }: LogEnd): void => {
@@ -78,7 +78,7 @@ async function checkLog(
     ends[log],
     async (record, end, bytes) => {
       compare(end)
-      await take(record, bytes)
+      await onRecord(record, bytes)
     },
   )
   const { end, records, bytes } = scan

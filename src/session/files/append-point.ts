@@ -11,18 +11,18 @@ export function chooseAppendPoint(
   files: LogFiles,
   from: Position,
   standing: LockStanding,
-  epoch: number,
+  holdEpoch: number,
 ): AppendPoint {
   const last = listSegments(files).at(-1)
-  // The last writer has closed the segment. Records that are added to any segment but the last would not count.
+  // The last writer has closed the segment. Records added to any segment but the last would never be read.
   if (standing === 'released') return { from, continues: last?.name === from.segment, eager: false }
   // The last writer is dead, or there was none.
   if (standing !== 'silent' && standing !== 'held') return { from, continues: false, eager: true }
-  // The last writer may still write to its last segment, or truncate it. Copy the part that counts to a new segment.
+  // The last writer may still write to its last segment, or truncate it. Copy the acknowledged part to a new segment.
   if (last === undefined || from.segment !== last.name || from.seq === 0)
     return { from, continues: false, eager: true }
   const { disk, directory, log } = files
-  const segment = laterSegment(log, last.firstSeq, epoch)
+  const segment = laterSegment(log, last.firstSeq, holdEpoch)
   const file = disk.openToRead(join(directory, last.name))
   try {
     const bytes = readFully(disk, file, 0, from.offset)

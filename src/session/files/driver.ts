@@ -24,7 +24,7 @@ import { forkFiles } from './fork.ts'
 import { defaultLimits, type OpenContext } from './held-session.ts'
 import { forgetHold, markDamage } from './list-cache.ts'
 import { listSessions } from './list-sessions.ts'
-import { openNewSession, openTakenSession, takeSession } from './open-session.ts'
+import { openNewSession, openAcquiredSession, acquireSession } from './open-session.ts'
 import { ReadableFiles } from './readable-session.ts'
 import { recoverSession } from './recover.ts'
 import {
@@ -41,7 +41,7 @@ import {
 } from './session-directory.ts'
 import { withFileErrors } from './session-file-errors.ts'
 import type { SessionFiles } from './session-files.ts'
-import { observeLock, type TakenLock, undoTake } from './session-lock.ts'
+import { observeLock, type AcquiredLock, undoAcquire } from './session-lock.ts'
 import { listSpoolFiles, readSpoolFile, writeSpoolFile } from './spool.ts'
 import { StagedSession } from './staged-session.ts'
 import { readTransferFromFiles, writeTransferToFiles } from './transfer.ts'
@@ -85,8 +85,8 @@ export class FilesystemDriver implements StoreDriver {
     this.#ensureSessions()
     return withFileErrors(`create session ${id}`, undefined, () => {
       using staged = new StagedSession(this.#disk, this.#sessions, manifest)
-      const { lock } = takeSession(staged.directory, id, manifest, hold)
-      const directory = staged.publish(manifest, lock.epoch)
+      const { lock } = acquireSession(staged.directory, id, manifest, hold)
+      const directory = staged.publish(manifest, lock.holdEpoch)
       const { root } = directory.paths
       try {
         return openNewSession(this.#context({ directory, manifest }, hold, guard), lock.movedTo(root))
@@ -101,7 +101,7 @@ export class FilesystemDriver implements StoreDriver {
   async open(id: string, hold: SessionHold, guard: WriteGuard): Promise<HeldSession> {
     const { directory, manifest } = this.#find(id)
     return withFileErrors(`open session ${id}`, directory.paths.root, () =>
-      this.#openTaken(id, hold, guard, takeSession(directory, id, manifest, hold)),
+      this.#openAcquired(id, hold, guard, acquireSession(directory, id, manifest, hold)),
     )
   }
 
@@ -149,7 +149,7 @@ export class FilesystemDriver implements StoreDriver {
     )
   }
 
-  /** A session that was just removed has no spool: a holder that has just closed it need not hear of that. */
+  /** False for a session that was just removed, so that its holder can check the spool after closing it. */
   async hasSpool(id: string): Promise<boolean> {
     const directory = this.#directoryOf(id)
     return withFileErrors(
@@ -170,11 +170,11 @@ export class FilesystemDriver implements StoreDriver {
     if (observeLock(root).record?.holder === undefined) return undefined
     const hold: SessionHold = { kind: 'writer', purpose: 'unlock' }
     const { session, before } = withFileErrors(`unlock session ${id}`, root, () => {
-      const taken = takeSession(directory, id, manifest, { ...hold, force: true })
-      return { session: this.#openTaken(id, hold, noGuard, taken), before: taken.before }
+      const acquired = acquireSession(directory, id, manifest, { ...hold, force: true })
+      return { session: this.#openAcquired(id, hold, noGuard, acquired), before: acquired.before }
     })
     await session.release()
-    // The holder that the lock was taken from: it may have changed hands since the first look.
+    // The holder that has lost the lock: it may have changed hands since the first look.
     return before?.holder
   }
 
@@ -187,18 +187,18 @@ export class FilesystemDriver implements StoreDriver {
     const trash = join(this.#home, 'trash')
     ensureHomeDirectory(trash)
     withFileErrors(`remove session ${id}`, root, () => {
-      const taken = takeSession(directory, id, manifest, { kind: 'writer', purpose: 'remove' })
+      const acquired = acquireSession(directory, id, manifest, { kind: 'writer', purpose: 'remove' })
       const name = listIfExists(this.#disk, trash).includes(id) ? `${id}-${ulid()}` : id
       try {
         this.#disk.rename(root, join(trash, name))
       } catch (error) {
-        undoTake(taken)
+        undoAcquire(acquired)
         throw error
       }
       this.#disk.syncDirectory(this.#sessions)
       this.#disk.syncDirectory(trash)
       const createdAt = manifest === undefined ? 0 : Date.parse(manifest.created_at)
-      forgetHold({ root, createdAt, epoch: taken.lock.epoch })
+      forgetHold({ root, createdAt, holdEpoch: acquired.lock.holdEpoch })
     })
   }
 
@@ -206,7 +206,7 @@ export class FilesystemDriver implements StoreDriver {
     const directory = this.#directoryOf(id)
     const { root } = directory.paths
     directory.noteDamage(what, this.#clock.now())
-    markDamage({ root, createdAt: 0, epoch: observeLock(root).record?.epoch ?? 0 })
+    markDamage({ root, createdAt: 0, holdEpoch: observeLock(root).record?.holdEpoch ?? 0 })
   }
 
   get transfer(): TransferDriver {
@@ -223,12 +223,12 @@ export class FilesystemDriver implements StoreDriver {
     return sessionFilesIn(this.#home, this.#disk, this.#clock)
   }
 
-  #openTaken(id: string, hold: SessionHold, guard: WriteGuard, taken: TakenLock): HeldSession {
+  #openAcquired(id: string, hold: SessionHold, guard: WriteGuard, acquired: AcquiredLock): HeldSession {
     try {
-      // Find it again: until the lock was taken, another writer could replace the manifest.
-      return openTakenSession(this.#context(this.#find(id), hold, guard), taken)
+      // Find it again: until the lock was acquired, another writer could replace the manifest.
+      return openAcquiredSession(this.#context(this.#find(id), hold, guard), acquired)
     } catch (error) {
-      undoTake(taken)
+      undoAcquire(acquired)
       throw error
     }
   }

@@ -24,8 +24,8 @@ import { type FoldedState, visitedRecords } from '../state.ts'
 import { readWithData } from './recover.ts'
 import { formatManifest, type SessionDirectory } from './session-directory.ts'
 import { withFileErrors } from './session-file-errors.ts'
-import type { WriterLock } from './session-lock.ts'
-import { takeSpoolFiles } from './spool.ts'
+import type { SessionLock } from './session-lock.ts'
+import { drainSpoolFiles } from './spool.ts'
 
 /** The sizes at which a session changes how it stores things. Tests make them small. */
 export interface SessionLimits extends SegmentSizes {
@@ -59,7 +59,7 @@ export interface OpenedLogs {
   recovered: Recovery | undefined
   journal: AppendPoint
   audit: AppendPoint
-  /** The marks of the spooled entries that the logs have already, and whose files may still exist. */
+  /** The ids of the spooled entries that the logs have already, and whose files may still exist. */
   spooled: Set<string>
 }
 
@@ -67,7 +67,7 @@ export interface OpenedLogs {
 export class FilesystemSession implements HeldSession {
   readonly recovered: Recovery | undefined
   readonly #context: OpenContext
-  readonly #lock: WriterLock
+  readonly #lock: SessionLock
   readonly #opened: OpenedLogs
   readonly #policy: CommitPolicy
   readonly #journal: LogWriter
@@ -75,7 +75,7 @@ export class FilesystemSession implements HeldSession {
   #manifest: Manifest
   #isReleased = false
 
-  constructor(context: OpenContext, lock: WriterLock, opened: OpenedLogs) {
+  constructor(context: OpenContext, lock: SessionLock, opened: OpenedLogs) {
     this.#context = context
     this.#lock = lock
     this.#opened = opened
@@ -97,26 +97,26 @@ export class FilesystemSession implements HeldSession {
 
   append(log: LogName, entry: LogEntry, options?: RecordOptions): Promise<StoredReceipt> {
     const { spool } = entry
-    const noted = spool === undefined ? options : this.#rememberMark(spool, options)
+    const noted = spool === undefined ? options : this.#rememberSpoolId(spool, options)
     return log === 'journal'
       ? this.#journal.append(this.#encode(entry), noted)
       : this.#appendAudit(entry, noted)
   }
 
   /**
-   * Keeps the mark of a spooled entry from the moment the record counts until its file is gone: removing the file may
-   * fail, and a snapshot that is taken in between must list the mark.
+   * Keeps the id of a spooled entry from the moment its record is acknowledged until its file is gone: removing the
+   * file may fail, and a snapshot that is taken in between must list the id.
    */
-  #rememberMark(mark: string, options?: RecordOptions): RecordOptions {
+  #rememberSpoolId(spoolId: string, options?: RecordOptions): RecordOptions {
     const applied = (receipt: StoredReceipt): void => {
-      this.#opened.spooled.add(mark)
+      this.#opened.spooled.add(spoolId)
       options?.applied?.(receipt)
     }
     return { ...options, applied }
   }
 
   async #appendAudit(entry: LogEntry, { applied }: RecordOptions = {}): Promise<StoredReceipt> {
-    const writer = this.#auditWriter()
+    const writer = this.#ensureAuditWriter()
     let hash = ''
     const appended = writer.append(this.#encode(entry), {
       applied({ seq, at }) {
@@ -164,8 +164,8 @@ export class FilesystemSession implements HeldSession {
     return this.lastSeq
   }
 
-  async takeSpool(take: (entry: SpoolEntry) => Promise<void>): Promise<void> {
-    await takeSpoolFiles(this.#context.directory, this.#opened.spooled, take)
+  async drainSpool(append: (entry: SpoolEntry) => Promise<void>): Promise<void> {
+    await drainSpoolFiles(this.#context.directory, this.#opened.spooled, append)
   }
 
   records(log: LogName, range?: RecordRange): AsyncIterable<LogRecord> {
@@ -208,7 +208,7 @@ export class FilesystemSession implements HeldSession {
     return this.ends()
   }
 
-  /** A released lock cannot tell: until another process takes it, `assertOwned` still passes. */
+  /** A released lock cannot tell: until another process acquires it, `assertOwned` still passes. */
   #assertOpen(): void {
     if (this.#isReleased) throw sessionClosed()
   }
@@ -217,7 +217,7 @@ export class FilesystemSession implements HeldSession {
     return { journal: this.#journal.position, audit: this.#audit?.position ?? this.#opened.audit.from }
   }
 
-  #auditWriter(): LogWriter {
+  #ensureAuditWriter(): LogWriter {
     this.#assertOpen()
     if (this.#audit !== undefined) return this.#audit
     const { disk, paths } = this.#context.directory
@@ -228,7 +228,7 @@ export class FilesystemSession implements HeldSession {
 
   #openAudit(): void {
     try {
-      this.#auditWriter()
+      this.#ensureAuditWriter()
     } catch (error) {
       // The caller gets no session that it could close.
       this.#journal.abandon()
@@ -241,7 +241,7 @@ export class FilesystemSession implements HeldSession {
     return new LogWriter({
       files: directory.logs[log],
       start: this.#opened[log],
-      epoch: this.#lock.epoch,
+      epoch: this.#lock.holdEpoch,
       clock,
       policy: this.#policy,
       sizes: {
@@ -270,11 +270,11 @@ export class FilesystemSession implements HeldSession {
 
 /** Checks the commits of both logs against the lock and the secrets of their session. */
 class SessionCommitPolicy implements CommitPolicy {
-  readonly #lock: WriterLock
+  readonly #lock: SessionLock
   readonly #guard: WriteGuard
   readonly #auditEnd: () => LogEnd
 
-  constructor(lock: WriterLock, guard: WriteGuard, auditEnd: () => LogEnd) {
+  constructor(lock: SessionLock, guard: WriteGuard, auditEnd: () => LogEnd) {
     this.#lock = lock
     this.#guard = guard
     this.#auditEnd = auditEnd

@@ -16,18 +16,18 @@ export interface HoldMark {
   root: string
   /** In milliseconds; tells apart the sessions that have had the same id. 0 if the manifest cannot be read. */
   createdAt: number
-  /** The epoch of the lock; 0 before the first hold. */
-  epoch: number
+  /** 0 before the first hold. */
+  holdEpoch: number
 }
 
-/** Marks a session as changed, before its lock is taken. `previous` is the epoch of the hold before this one. */
-export function markHold(hold: HoldMark, previous?: number): void {
+/** Marks a session as changed, before its lock is acquired. `previousEpoch` is that of the hold before this one. */
+export function markHold(hold: HoldMark, previousEpoch?: number): void {
   const mark = markOf(hold)
   if (mark !== undefined)
-    setMark(mark, previous === undefined ? undefined : markOf({ ...hold, epoch: previous }))
+    setMark(mark, previousEpoch === undefined ? undefined : markOf({ ...hold, holdEpoch: previousEpoch }))
 }
 
-/** Marks a session again if the cache was removed before the lock was taken. */
+/** Marks a session again if the cache was removed before the lock was acquired. */
 export function confirmHold(hold: HoldMark): void {
   const mark = markOf(hold)
   if (mark !== undefined && lstatIfExists(mark) === undefined) setMark(mark)
@@ -49,20 +49,29 @@ const cacheIn = (sessions: string): string => join(sessions, '.cache')
 const summariesName = 'summaries.json'
 
 /** The path of a mark; undefined for a session that is being staged, which no list shows. */
-function markOf({ root, createdAt, epoch }: HoldMark): string | undefined {
+function markOf({ root, createdAt, holdEpoch }: HoldMark): string | undefined {
   const id = basename(root)
-  return isSessionId(id) ? join(cacheIn(dirname(root)), `${id}@${createdAt}@${epoch}`) : undefined
+  return isSessionId(id) ? join(cacheIn(dirname(root)), `${id}@${createdAt}@${holdEpoch}`) : undefined
 }
 
 function setMark(mark: string, previous?: string): void {
   const directory = dirname(mark)
   try {
-    if (previous !== undefined && ifExists(() => renameSync(previous, mark) ?? true)) return
+    if (previous !== undefined && renameIfExists(previous, mark)) return
     if (ensureOwnDirectory(directory) === undefined) createPrivateFile(mark, '')
   } catch (error) {
     // Without the mark, lists would believe the summaries. Removing them works on a full disk, too.
     if (errorCode(error) !== 'EEXIST') unlinkQuietly(join(directory, summariesName))
   }
+}
+
+/** Renames a file and returns true; false if the file does not exist. */
+function renameIfExists(from: string, to: string): boolean {
+  const renamed = ifExists(() => {
+    renameSync(from, to)
+    return true
+  })
+  return renamed ?? false
 }
 
 function unlinkQuietly(path: string): void {
@@ -114,7 +123,7 @@ export class ListCache {
   }
 
   /** Returns the summaries of the sessions that have not changed, and removes these sessions from `ids`. */
-  takeUnchanged(ids: Set<string>): SessionSummary[] {
+  extractUnchanged(ids: Set<string>): SessionSummary[] {
     const summaries: SessionSummary[] = []
     for (const row of this.#rows) {
       const [marks, summary] = row
@@ -126,11 +135,11 @@ export class ListCache {
     return summaries
   }
 
-  /** Keeps a summary that was read after the cache, when no process held the lock. `epoch` is that of the lock. */
-  keep(summary: SessionSummary, epoch: number): void {
+  /** Keeps a summary that was read after the cache, when no process held the lock. `holdEpoch` is that of the last hold. */
+  keep(summary: SessionSummary, holdEpoch: number): void {
     const marks = this.#marksOf(summary.id)
-    // A process that has marked the session with a higher epoch may be about to take the lock.
-    if (epochsOf(marks).some((marked) => marked > epoch)) return
+    // A process that has marked the session with a higher epoch may be about to acquire the lock.
+    if (holdEpochsOf(marks).some((marked) => marked > holdEpoch)) return
     this.#kept.set(summary.id, [marks, summary])
     this.#isChanged = true
   }
@@ -177,4 +186,5 @@ export class ListCache {
   }
 }
 
-const epochsOf = (marks: string): number[] => marks.split(' ').map((mark) => Number(mark.split('@')[2] ?? 0))
+const holdEpochsOf = (marks: string): number[] =>
+  marks.split(' ').map((mark) => Number(mark.split('@')[2] ?? 0))

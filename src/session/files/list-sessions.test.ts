@@ -245,8 +245,8 @@ test('an id that is taken leaves the cache as it was', async () => {
 test('while a process is about to take a session, no summary of it is kept', async () => {
   await make('a')
   const [name = ''] = readdirSync(cache)
-  const [, createdAt, epoch] = name.split('@').map(Number)
-  markHold({ root: world.path('a'), createdAt: createdAt ?? 0, epoch: (epoch ?? 0) + 2 }, epoch)
+  const [, createdAt, holdEpoch] = name.split('@').map(Number)
+  markHold({ root: world.path('a'), createdAt: createdAt ?? 0, holdEpoch: (holdEpoch ?? 0) + 2 }, holdEpoch)
   for (let i = 0; i < 3; i++) expect(countOpens().opened).toBeGreaterThan(0)
   // The next process to take the session uses the same epoch.
   await (await store.resume('a')).close()

@@ -16,7 +16,7 @@ export function listSessions(
   cache: ListCache = new ListCache(sessions),
 ): SessionSummary[] {
   const ids = new Set(sessionIdsIn(disk, sessions))
-  const summaries = cache.takeUnchanged(ids).map(rejudge)
+  const summaries = cache.extractUnchanged(ids).map(rejudge)
   for (const id of ids) {
     const summary = summaryOf(new SessionDirectory(disk, join(sessions, id)), id, cache)
     if (summary !== undefined) summaries.push(summary)
@@ -40,7 +40,8 @@ function summaryOf(directory: SessionDirectory, id: string, cache: ListCache): S
     const manifest = directory.readManifest()
     if (manifest?.session_id === id) {
       const summary = readSummary(directory, manifest, lock)
-      if (lock.standing !== 'held' && lock.standing !== 'silent') cache.keep(summary, lock.record?.epoch ?? 0)
+      if (lock.standing !== 'held' && lock.standing !== 'silent')
+        cache.keep(summary, lock.record?.holdEpoch ?? 0)
       return summary
     }
   } catch (error) {

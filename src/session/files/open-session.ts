@@ -17,39 +17,34 @@ import { FilesystemSession, type OpenContext } from './held-session.ts'
 import { confirmHold, markHold } from './list-cache.ts'
 import { type RecoveredSession, recoverSession } from './recover.ts'
 import type { SessionDirectory } from './session-directory.ts'
-import { prepareTake, type TakenLock, type WriterLock } from './session-lock.ts'
+import { type AcquiredLock, prepareAcquire, type SessionLock } from './session-lock.ts'
 import { listSpoolFiles, spoolFileId } from './spool.ts'
 import { verifySession } from './verify.ts'
 
-/** A lock that was just taken, and how it was found. */
-export interface TakenHold extends Pick<TakenLock, 'standing' | 'before'> {
-  lock: WriterLock
-}
-
-/** Takes the lock of a session. `SESSION_LOCKED` while a living process holds it, unless `force` is set. */
-export function takeSession(
+/** Acquires the lock of a session. `SESSION_LOCKED` while a living process holds it, unless `force` is set. */
+export function acquireSession(
   directory: SessionDirectory,
   id: string,
   manifest: Manifest | undefined,
   hold: SessionHold & { force?: boolean },
-): TakenLock {
+): AcquiredLock {
   const { root } = directory.paths
   const createdAt = manifest === undefined ? 0 : Date.parse(manifest.created_at)
   for (;;) {
-    const request = { ...hold, highestEpoch: directory.highestEpoch() }
-    const { epoch, standing, before, take } = prepareTake(root, id, request)
-    // From the moment the lock is taken, lists must not use a cached summary.
-    const mark = { root, createdAt, epoch }
-    markHold(mark, before?.epoch ?? 0)
-    const lock = take()
+    const request = { ...hold, highestHoldEpoch: directory.highestHoldEpoch() }
+    const { holdEpoch, standing, before, acquire } = prepareAcquire(root, id, request)
+    // From the moment the lock is acquired, lists must not use a cached summary.
+    const cacheMark = { root, createdAt, holdEpoch }
+    markHold(cacheMark, before?.holdEpoch ?? 0)
+    const lock = acquire()
     if (lock === undefined) continue
-    confirmHold(mark)
+    confirmHold(cacheMark)
     return { lock, standing, before }
   }
 }
 
 /** Opens a session that was just created. */
-export const openNewSession = (context: OpenContext, lock: WriterLock): FilesystemSession =>
+export const openNewSession = (context: OpenContext, lock: SessionLock): FilesystemSession =>
   new FilesystemSession(context, lock, {
     recovered: { state: emptyState(), report: nothingToReport(), bytes: 0, snapshotDue: false },
     journal: { from: logStart('journal'), continues: false, eager: true },
@@ -58,12 +53,12 @@ export const openNewSession = (context: OpenContext, lock: WriterLock): Filesyst
   })
 
 /**
- * Recovers a session whose lock was just taken, and opens it. Throws for a damaged session and changes nothing in its
+ * Recovers a session whose lock was just acquired, and opens it. Throws for a damaged session and changes nothing in its
  * logs. `isRepairing`: the session is still noted as damaged because its repair is not finished.
  */
-export function openTakenSession(
+export function openAcquiredSession(
   context: OpenContext,
-  { lock, standing, before }: TakenHold,
+  { lock, standing, before }: AcquiredLock,
   isRepairing = false,
 ): FilesystemSession {
   const { directory, manifest, hold, limits } = context
@@ -76,9 +71,9 @@ export function openTakenSession(
   if (ends !== undefined && !isDue(ends.journal, snapshots.newestSeq()) && isAsReleased(logs, ends))
     return new FilesystemSession(context, lock, {
       recovered: undefined,
-      journal: chooseAppendPoint(logs.journal, ends.journal, 'released', lock.epoch),
-      audit: chooseAppendPoint(logs.audit, ends.audit, 'released', lock.epoch),
-      spooled: spooledMarks(directory, undefined),
+      journal: chooseAppendPoint(logs.journal, ends.journal, 'released', lock.holdEpoch),
+      audit: chooseAppendPoint(logs.audit, ends.audit, 'released', lock.holdEpoch),
+      spooled: spoolIdsInLogs(directory, undefined),
     })
   const recovered = recoverSession(directory, manifest, before?.ends)
   refuseDamage(context, recovered)
@@ -101,9 +96,9 @@ export function openTakenSession(
   }
   return new FilesystemSession(context, lock, {
     recovered: recovery,
-    journal: chooseAppendPoint(logs.journal, journal.end, standing, lock.epoch),
-    audit: chooseAppendPoint(logs.audit, audit.end, standing, lock.epoch),
-    spooled: spooledMarks(directory, snapshot),
+    journal: chooseAppendPoint(logs.journal, journal.end, standing, lock.holdEpoch),
+    audit: chooseAppendPoint(logs.audit, audit.end, standing, lock.holdEpoch),
+    spooled: spoolIdsInLogs(directory, snapshot),
   })
 }
 
@@ -111,19 +106,19 @@ export function openTakenSession(
 const isAsReleased = (logs: SessionDirectory['logs'], ends: LogPositions): boolean =>
   logNames.every((log) => hasPosition(logs[log], ends[log]) && endsAt(logs[log], ends[log]))
 
-/** The marks of the spooled entries that the logs have already: those in the snapshot, and those after it. */
-function spooledMarks(directory: SessionDirectory, snapshot: Snapshot<Position> | undefined): Set<string> {
+/** The ids of the spooled entries that the logs have already: those in the snapshot, and those after it. */
+function spoolIdsInLogs(directory: SessionDirectory, snapshot: Snapshot<Position> | undefined): Set<string> {
   const files = new Set(listSpoolFiles(directory).map(spoolFileId))
-  const marks = new Set(snapshot?.spooled)
-  if (files.size === 0) return marks
+  const ids = new Set(snapshot?.spooled)
+  if (files.size === 0) return ids
   for (const log of logNames) {
     const from = (snapshot?.ends[log].seq ?? 0) + 1
     for (const { line } of readLines(directory.logs[log], { from })) {
-      const mark: unknown = line.bytes.includes('"spool":"') ? parseLogRecord(line.bytes).spool : undefined
-      if (typeof mark === 'string' && files.has(spoolFileId(mark))) marks.add(mark)
+      const spoolId: unknown = line.bytes.includes('"spool":"') ? parseLogRecord(line.bytes).spool : undefined
+      if (typeof spoolId === 'string' && files.has(spoolFileId(spoolId))) ids.add(spoolId)
     }
   }
-  return marks
+  return ids
 }
 
 /** Verifies a session in which damage was noted: it may be before the snapshot that recovery begins with. */

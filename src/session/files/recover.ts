@@ -13,7 +13,7 @@ import {
 import { scanLog, type Scanned } from '../log/scan.ts'
 import type { Snapshot } from '../log/snapshot-codec.ts'
 import { attestedBy, type Manifest } from '../manifest.ts'
-import { emptyState, type FoldedState, ownPrefix, takeAudit, takeRecord } from '../state.ts'
+import { applyAuditRecord, applyJournalRecord, emptyState, type FoldedState, ownPrefix } from '../state.ts'
 import type { SessionDirectory } from './session-directory.ts'
 import { sessionFileError } from './session-file-errors.ts'
 
@@ -44,7 +44,7 @@ export function recoverSession(
   const journal = scanLog(logs.journal, {
     from: snapshot?.ends.journal ?? logStart('journal'),
     attestedSeq: Math.max(revised.seq, skipped?.journal.seq ?? 0, released?.journal.seq ?? 0),
-    take(line, header) {
+    onRecord(line, header) {
       checkpoint = checkpointOn(line) ?? checkpoint
       if (hasTypePrefix(line, header, ownTypes)) foldRecord(state, parseLogRecord(line.bytes), blobs)
     },
@@ -57,7 +57,8 @@ export function recoverSession(
       checkpoint?.count ?? 0,
       released?.audit.seq ?? 0,
     ),
-    take: (line) => takeAudit(state, auditRecordOf(withBlobData(parseLogRecord(line.bytes), blobs))),
+    onRecord: (line) =>
+      applyAuditRecord(state, auditRecordOf(withBlobData(parseLogRecord(line.bytes), blobs))),
   })
   // The manifest of a fork or a repaired session may attest more of the audit log than its older journal does.
   const head = furthestCheckpoint([revised.audit, checkpoint])
@@ -85,7 +86,7 @@ const ownTypes = Buffer.from(ownPrefix)
 
 /** Applies a record of stint's own to the state. */
 export function foldRecord(state: FoldedState, record: LogRecord, blobs: Blobs): void {
-  takeRecord(state, record, () => withBlobData(record, blobs).data)
+  applyJournalRecord(state, record, () => withBlobData(record, blobs).data)
 }
 
 /** The record with its data, which may be in a blob. Throws `BLOB_MISSING`. */

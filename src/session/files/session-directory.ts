@@ -82,7 +82,7 @@ export class SessionDirectory {
   }
 
   /** The highest epoch in the names of the segments; 0 if there is none. */
-  highestEpoch(): number {
+  highestHoldEpoch(): number {
     const { journal, audit } = this.logs
     const epochs = [journal, audit].flatMap(({ disk, directory, log }) =>
       listIfExists(disk, directory).map((name) => parseSegmentName(log, name)?.epoch ?? 0),

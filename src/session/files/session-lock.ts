@@ -15,15 +15,18 @@ export const lockName = 'lock'
 export interface SessionLockRecord {
   /** Undefined once it was released. */
   holder: Holder | undefined
-  /** The epoch of the last hold, which its records carry. */
-  epoch: number
+  /**
+   * The epoch of the last hold, which its records and the names of its segments carry. The register's own epoch, which
+   * grows with every heartbeat, is another number.
+   */
+  holdEpoch: number
   /** Where the logs end, if the last holder has released the lock and closed them. */
   ends: LogPositions | undefined
 }
 
-/** A lock, and whether it can be taken. */
+/** A lock, and whether it can be acquired. */
 export interface ObservedLock {
-  /** Undefined if the lock was never taken. */
+  /** Undefined if the lock was never acquired. */
   record: SessionLockRecord | undefined
   standing: LockStanding
 }
@@ -31,8 +34,8 @@ export interface ObservedLock {
 /** Reads the lock of the session in a directory, and judges its holder now. */
 export const observeLock = (root: string): ObservedLock => observe(readEntry(lockRegister(root)))
 
-function observe({ text, epoch }: RegisterEntry): ObservedLock {
-  const record = parseLockRecord(text, epoch)
+function observe({ text, epoch: registerEpoch }: RegisterEntry): ObservedLock {
+  const record = parseLockRecord(text, registerEpoch)
   return { record, standing: lockStanding(record, Date.now(), ({ process }) => liveness(process)) }
 }
 
@@ -48,44 +51,46 @@ export function lockStanding(
   return holderStanding(record.holder, livenessOf(record.holder), now)
 }
 
-export interface TakeRequest extends SessionHold {
-  /** The highest epoch in the names of the session's files. */
-  highestEpoch: number
-  /** Take the lock from a holder that is alive, too. */
+export interface SessionLockRequest extends SessionHold {
+  /** The highest hold epoch in the names of the session's segments. */
+  highestHoldEpoch: number
+  /** Acquire the lock even from a holder that is alive. */
   force?: boolean
 }
 
-/** A lock that has been taken, and how it was found. */
-export interface TakenLock {
+/** A lock that this process has just acquired, and how it was found. */
+export interface AcquiredLock {
   lock: SessionLock
   standing: LockStanding
   before: SessionLockRecord | undefined
 }
 
-/** A lock that can be taken, as it was found. */
-export interface LockAttempt extends Omit<TakenLock, 'lock'> {
-  /** The epoch of the hold. */
-  epoch: number
-  /** Takes the lock; undefined if it has changed since it was found. */
-  take(): SessionLock | undefined
+/** A lock that can be acquired, as it was found. */
+export interface LockAttempt extends Omit<AcquiredLock, 'lock'> {
+  /** The epoch of the new hold. */
+  holdEpoch: number
+  /** Acquires the lock by compare-and-swap; undefined if the lock has changed since it was found. */
+  acquire(): SessionLock | undefined
 }
 
-/** Prepares to take the lock of the session in a directory. `SESSION_LOCKED`, with the living holder. */
-export function prepareTake(root: string, id: string, request: TakeRequest): LockAttempt {
+/** Prepares to acquire the lock of the session in a directory. `SESSION_LOCKED`, with the living holder. */
+export function prepareAcquire(root: string, id: string, request: SessionLockRequest): LockAttempt {
   const register = lockRegister(root)
   const entry = readEntry(register)
   const { record: before, standing } = observe(entry)
   if (standing === 'held' && !request.force) throw sessionLocked(id, before?.holder)
-  const epoch = Math.max(entry.epoch, before?.epoch ?? 0, request.highestEpoch) + 1
-  if (!isEpoch(epoch))
+  const registerEpoch = entry.epoch
+  // A torn record has lost its hold epoch, so the register's epoch and the names of the segments are considered, too.
+  const holdEpoch = Math.max(registerEpoch, before?.holdEpoch ?? 0, request.highestHoldEpoch) + 1
+  if (!isHoldEpoch(holdEpoch))
     throw new StintError('HOME_UNSAFE', `session ${id} has a file with an epoch that is too large`)
   return {
-    epoch,
+    holdEpoch,
     before,
     standing,
-    take() {
-      const record = { holder: newHolder(request, epoch), epoch, ends: undefined }
-      const won = swapEntry(register, entry.epoch, formatLockRecord(id, record))
+    acquire() {
+      const record = { holder: newHolder(request, holdEpoch), holdEpoch, ends: undefined }
+      const won = swapEntry(register, registerEpoch, formatLockRecord(id, record))
       return won === undefined ? undefined : new SessionLock(root, id, won, record)
     },
   }
@@ -110,13 +115,13 @@ export class SessionLock {
     return new SessionLock(root, this.#session, this.#entry, this.#record)
   }
 
-  get epoch(): number {
-    return this.#record.epoch
+  get holdEpoch(): number {
+    return this.#record.holdEpoch
   }
 
-  /** Throws `FENCED` if another process has taken the lock. */
+  /** Throws `FENCED` if another process has acquired the lock. */
   assertOwned(): void {
-    const top = this.#register.read(lockName, this.#entry)
+    const top = readEntry(this.#register, this.#entry)
     if (top.epoch !== this.#entry.epoch || top.text !== this.#entry.text) throw sessionFenced(this.#session)
   }
 
@@ -136,15 +141,15 @@ export class SessionLock {
   /** Releases the lock of a session that could not be opened, so that the session is as it was found. */
   restore(before: SessionLockRecord | undefined): void {
     const ends = before?.holder === undefined ? before?.ends : undefined
-    // Without the ends the session counts as crashed, and the next holder recovers it.
+    // Without the ends the session is judged as crashed, and the next holder recovers it.
     this.#release({
-      epoch: this.#record.epoch,
+      holdEpoch: this.#record.holdEpoch,
       holder: ends === undefined ? before?.holder : undefined,
       ends,
     })
   }
 
-  /** A waiting process may take the released lock at once. Then the swap looks lost, although it was not. */
+  /** A waiting process may acquire the released lock at once. Then the swap looks lost, although it was not. */
   #release(record: SessionLockRecord): void {
     this.assertOwned()
     this.#replace(record)
@@ -160,24 +165,21 @@ export class SessionLock {
 }
 
 /** Restores the lock after opening has failed, and does not throw: the caller must report why opening failed. */
-export function undoTake({ lock, before }: TakenLock): void {
+export function undoAcquire({ lock, before }: AcquiredLock): void {
   try {
     lock.restore(before)
   } catch {
-    // Another process has taken the lock, or it is free when this process ends.
+    // Another process has acquired the lock, or it is free when this process ends.
   }
 }
-
-/** The part of a lock that a held session uses. */
-export type WriterLock = Pick<SessionLock, 'epoch' | 'assertOwned' | 'beat' | 'release'>
 
 const lockRegister = (root: string) => syncRegister(fileRegister(root))
 
 type LockRegister = ReturnType<typeof lockRegister>
 
-function readEntry(register: LockRegister): RegisterEntry {
+function readEntry(register: LockRegister, known?: RegisterEntry): RegisterEntry {
   try {
-    return register.read(lockName)
+    return register.read(lockName, known)
   } catch (error) {
     throw codedError(error, 'read the lock of the session')
   }
@@ -193,28 +195,28 @@ function swapEntry(register: LockRegister, expected: number, text: string): Regi
 }
 
 /** Each text is unique, because the register tells epochs apart by their texts. */
-const formatLockRecord = (session: string, { holder, epoch, ends }: SessionLockRecord): string =>
-  JSON.stringify({ schema_version: 1, session_id: session, nonce: ulid(), epoch, holder, ends })
+const formatLockRecord = (session: string, { holder, holdEpoch, ends }: SessionLockRecord): string =>
+  JSON.stringify({ schema_version: 1, session_id: session, nonce: ulid(), epoch: holdEpoch, holder, ends })
 
 /** Reads a record. An invalid one was torn by a power cut: its holder is dead, and has not released the lock. */
 function parseLockRecord(text: string | undefined, registerEpoch: number): SessionLockRecord | undefined {
   if (text === undefined) return undefined
-  const torn: SessionLockRecord = { holder: unknownHolder, epoch: registerEpoch, ends: undefined }
+  const torn: SessionLockRecord = { holder: unknownHolder, holdEpoch: registerEpoch, ends: undefined }
   let value: Record<string, unknown>
   try {
     value = JSON.parse(text) as Record<string, unknown>
   } catch {
     return torn
   }
-  if (typeof value !== 'object' || value === null || !isEpoch(value.epoch)) return torn
-  const { epoch } = value
-  if (value.holder === undefined) return { holder: undefined, epoch, ends: parseEnds(value.ends) }
-  const holder = parseHolder(value.holder, epoch)
-  return holder === undefined ? torn : { holder, epoch, ends: undefined }
+  if (typeof value !== 'object' || value === null || !isHoldEpoch(value.epoch)) return torn
+  const { epoch: holdEpoch } = value
+  if (value.holder === undefined) return { holder: undefined, holdEpoch, ends: parseEnds(value.ends) }
+  const holder = parseHolder(value.holder, holdEpoch)
+  return holder === undefined ? torn : { holder, holdEpoch, ends: undefined }
 }
 
 /** Can it, and the epoch after it, be part of the name of a segment? */
-const isEpoch = (value: unknown): value is number =>
+const isHoldEpoch = (value: unknown): value is number =>
   Number.isSafeInteger(value) && (value as number) > 0 && (value as number) < 999_999_999_999_999
 
 function parseEnds(value: unknown): LogPositions | undefined {

@@ -45,32 +45,32 @@ function isEntry(value: unknown): value is SpoolEntry {
 }
 
 /**
- * Passes each spooled entry to `take`, which appends it to a log, and then removes the files. `spooled` has the marks of
- * the entries that are in the logs already: a crash may have come before their files were removed.
+ * Passes each spooled entry to `append`, and then removes the files. `spooled` has the ids of the entries that are in
+ * the logs already: a crash may have come before their files were removed.
  */
-export async function takeSpoolFiles(
+export async function drainSpoolFiles(
   directory: SessionDirectory,
   spooled: Set<string>,
-  take: (entry: SpoolEntry) => Promise<void>,
+  append: (entry: SpoolEntry) => Promise<void>,
 ): Promise<void> {
   const { root } = directory.paths
-  const taken: string[] = []
-  const found: { entry: SpoolEntry; mark: string }[] = []
+  const drained: string[] = []
+  const found: { entry: SpoolEntry; spoolId: string }[] = []
   for (const name of listSpoolFiles(directory)) {
     const entries = readSpoolFile(directory, name)
     if (entries === undefined) {
       withFileErrors('set a spool file aside', root, () => quarantine(directory, name))
       continue
     }
-    for (const [i, entry] of entries.entries()) found.push({ entry, mark: `${spoolFileId(name)}/${i}` })
-    taken.push(name)
+    for (const [i, entry] of entries.entries()) found.push({ entry, spoolId: `${spoolFileId(name)}/${i}` })
+    drained.push(name)
   }
-  if (taken.length === 0) return
+  if (drained.length === 0) return
   // All at once, so that they share a sync.
-  const fresh = found.filter(({ mark }) => !spooled.has(mark))
-  await Promise.all(fresh.map(({ entry, mark }) => take({ ...entry, spool: mark })))
-  withFileErrors('clear the spool', root, () => removeFiles(directory, taken))
-  for (const { mark } of found) spooled.delete(mark)
+  const fresh = found.filter(({ spoolId }) => !spooled.has(spoolId))
+  await Promise.all(fresh.map(({ entry, spoolId }) => append({ ...entry, spool: spoolId })))
+  withFileErrors('clear the spool', root, () => removeFiles(directory, drained))
+  for (const { spoolId } of found) spooled.delete(spoolId)
 }
 
 /** Removes files and syncs: a crash must not bring back entries that were taken in long ago. */
@@ -87,5 +87,5 @@ function quarantine({ disk, paths: { spool, quarantine: aside } }: SessionDirect
   disk.syncDirectory(spool)
 }
 
-/** The part that the name of a spool file and the marks of its entries share. */
-export const spoolFileId = (nameOrMark: string): string => nameOrMark.slice(0, 26)
+/** The part that the name of a spool file and the ids of its entries share. */
+export const spoolFileId = (nameOrId: string): string => nameOrId.slice(0, 26)

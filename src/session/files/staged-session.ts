@@ -37,13 +37,13 @@ export class StagedSession implements Disposable {
     replaceFile(this.directory.paths.manifest, formatManifest(manifest), this.directory.disk)
   }
 
-  /** Publishes the session that the manifest names. `epoch` is that of its lock. `NAME_TAKEN` if the session exists. */
-  publish({ session_id: id, created_at }: Manifest, epoch = 0): SessionDirectory {
+  /** Publishes the session that the manifest names. `holdEpoch` is that of its lock. `NAME_TAKEN` if the session exists. */
+  publish({ session_id: id, created_at }: Manifest, holdEpoch = 0): SessionDirectory {
     const { disk, paths } = this.directory
     const sessions = dirname(paths.root)
     const root = join(sessions, id)
     // The cache of lists may still have an earlier session with this id.
-    const hold = { root, createdAt: Date.parse(created_at), epoch }
+    const hold = { root, createdAt: Date.parse(created_at), holdEpoch }
     markHold(hold)
     try {
       disk.rename(paths.root, root)

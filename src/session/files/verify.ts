@@ -72,8 +72,11 @@ export function* verifyInSteps(
 export const verifySession = (directory: SessionDirectory, options: VerifyOptions): Health =>
   runToEnd(verifyInSteps(directory, options))
 
-const scanAll = (files: LogFiles, attestedSeq: number, take: ScanOptions['take']): Generator<void, Scanned> =>
-  scanSteps(files, { from: logStart(files.log), attestedSeq, take })
+const scanAll = (
+  files: LogFiles,
+  attestedSeq: number,
+  onRecord: ScanOptions['onRecord'],
+): Generator<void, Scanned> => scanSteps(files, { from: logStart(files.log), attestedSeq, onRecord })
 
 function healthOf({ state, records, bytes, end, torn, ignored, bad }: Scanned): LogHealth {
   const findings: string[] = []

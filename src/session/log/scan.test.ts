@@ -12,9 +12,9 @@ function classify(
   lines: readonly (Header | 0)[],
   attestedSeq?: number,
 ): { state: LogState; lastSeq: number } {
-  const tail = new TailClassifier()
-  for (const line of lines) tail.take(line === 0 ? undefined : line)
-  return { state: tail.classify(attestedSeq), lastSeq: tail.lastSeq }
+  const classifier = new TailClassifier()
+  for (const line of lines) classifier.next(line === 0 ? undefined : line)
+  return { state: classifier.classify(attestedSeq), lastSeq: classifier.lastSeq }
 }
 
 /** Records from 1 on, in groups of these sizes. */

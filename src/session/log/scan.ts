@@ -42,7 +42,7 @@ export interface ScanOptions {
   /** The last record that is known from outside of the log to have been on disk. */
   attestedSeq?: number
   /** Called for every record that counts, in order, up to the first that is missing or damaged. */
-  take?: (line: Line, header: CheckedHeader) => void
+  onRecord?: (line: Line, header: CheckedHeader) => void
 }
 
 /** How much one step reads: a few hundredths of a second. */
@@ -54,11 +54,11 @@ export const scanLog = (files: LogFiles, options: ScanOptions): Scanned => runTo
 /** Scans a log in steps, so that the caller can let the event loop run between them. */
 export function* scanSteps(
   files: LogFiles,
-  { from, attestedSeq = 0, take }: ScanOptions,
+  { from, attestedSeq = 0, onRecord }: ScanOptions,
 ): Generator<void, Scanned> {
   const segments = listSegments(files)
   const start = segments.findIndex(({ name }) => name === from.segment)
-  const scan = new Scan(files.codec, from, take)
+  const scan = new Scan(files.codec, from, onRecord)
   for (const [i, segment] of segments.slice(Math.max(0, start)).entries()) {
     using file = openSegment(files, segment.name)
     let at = i === 0 && start >= 0 ? from.offset : 0
@@ -75,27 +75,27 @@ export function* scanSteps(
 
 class Scan {
   readonly #codec: Codec
-  readonly #take: ScanOptions['take']
-  readonly #tail: TailClassifier
+  readonly #onRecord: ScanOptions['onRecord']
+  readonly #classifier: TailClassifier
   readonly #scanned: Scanned
   #rest: Leftover[] = []
   #bad: Scanned['bad']
   #lastCrc: number | undefined
 
-  constructor(codec: Codec, from: Position, take: ScanOptions['take']) {
+  constructor(codec: Codec, from: Position, onRecord: ScanOptions['onRecord']) {
     this.#codec = codec
-    this.#take = take
-    this.#tail = new TailClassifier(from)
+    this.#onRecord = onRecord
+    this.#classifier = new TailClassifier(from)
     this.#scanned = { state: 'whole', end: { ...from }, records: 0, bytes: 0, torn: [], ignored: [] }
   }
 
   /** Reads the lines of a segment between two offsets. Returns where to go on; undefined at the end of the segment. */
   readOn(file: OpenSegment, segment: Segment, from: number, to: number): number | undefined {
     const { name, until } = segment
-    const tail = this.#tail
+    const classifier = this.#classifier
     for (const line of linesFrom(file.read, from)) {
       if (line.offset >= to) return line.offset
-      if (this.#bad === undefined && tail.lastSeq >= until - 1) {
+      if (this.#bad === undefined && classifier.lastSeq >= until - 1) {
         this.#scanned.ignored.push(leftover(file, name, line))
         return undefined
       }
@@ -109,7 +109,10 @@ class Scan {
     const { follows } = this.#codec
     const header = line.ended ? checkRecord(line.chunk, line.start, line.end) : undefined
     const intact = header !== undefined && (follows === undefined || follows(line.bytes, end.tail))
-    if (this.#tail.take(intact || this.#bad !== undefined ? header : undefined) && header !== undefined) {
+    if (
+      this.#classifier.next(intact || this.#bad !== undefined ? header : undefined) &&
+      header !== undefined
+    ) {
       end.seq = header.seq
       end.segment = segment
       end.offset = line.next
@@ -118,9 +121,9 @@ class Scan {
       else end.tail = this.#codec.tailOf(line.bytes)
       this.#scanned.records += 1
       this.#scanned.bytes += line.next - line.offset
-      this.#take?.(line, header)
+      this.#onRecord?.(line, header)
     } else if (this.#bad === undefined) {
-      this.#bad = { seq: this.#tail.lastSeq + 1, segment, offset: line.offset }
+      this.#bad = { seq: this.#classifier.lastSeq + 1, segment, offset: line.offset }
       this.#rest = [leftover(file, segment, line)]
     } else if (this.#rest.at(-1)?.segment !== segment) {
       this.#rest.push(leftover(file, segment, line))
@@ -131,7 +134,7 @@ class Scan {
     const scanned = this.#scanned
     const { end } = scanned
     if (this.#lastCrc !== undefined) end.tail = formatChecksum(this.#lastCrc)
-    scanned.state = this.#tail.classify(attestedSeq)
+    scanned.state = this.#classifier.classify(attestedSeq)
     if (scanned.state === 'torn') scanned.torn = this.#rest
     if (scanned.state === 'damaged')
       scanned.bad = this.#bad ?? { seq: end.seq + 1, segment: end.segment, offset: end.offset }
@@ -174,7 +177,7 @@ export class TailClassifier {
   }
 
   /** Takes the next line; undefined for one that is not intact. Returns whether it continues the records that count. */
-  take(header: Pick<RecordHeader, 'seq' | 'group'> | undefined): boolean {
+  next(header: Pick<RecordHeader, 'seq' | 'group'> | undefined): boolean {
     if (header !== undefined) this.#largestGroup = Math.max(this.#largestGroup, header.group)
     if (header?.seq !== this.#lastSeq + 1 || header.group > header.seq) this.#isBroken = true
     if (this.#isBroken) return false

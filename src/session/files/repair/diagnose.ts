@@ -51,7 +51,7 @@ export function diagnose(directory: SessionDirectory, id: string, released?: Log
   const journal = scanLog(logs.journal, {
     from: logStart('journal'),
     attestedSeq,
-    take(line) {
+    onRecord(line) {
       audited = Math.max(audited, checkpointOn(line)?.count ?? 0)
       foldRecord(state, parseLogRecord(line.bytes), blobs)
     },

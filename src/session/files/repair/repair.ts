@@ -11,10 +11,10 @@ import type { LogFiles } from '../../log/log-files.ts'
 import { noGuard } from '../../session-secrets.ts'
 import { linkOrCopy } from '../fork.ts'
 import { defaultLimits } from '../held-session.ts'
-import { openTakenSession, takeSession } from '../open-session.ts'
+import { openAcquiredSession, acquireSession } from '../open-session.ts'
 import { locateSession, type SessionDirectory } from '../session-directory.ts'
 import { withFileErrors } from '../session-file-errors.ts'
-import { observeLock, type TakenLock, undoTake } from '../session-lock.ts'
+import { observeLock, type AcquiredLock, undoAcquire } from '../session-lock.ts'
 import { plainPayloads } from '../snapshots.ts'
 import { diagnose, type Diagnosis, restoringBodies } from './diagnose.ts'
 import { planRepair, type RepairPlan } from './repair-plan.ts'
@@ -57,21 +57,21 @@ export async function repairSession({
   id,
 }: RepairOptions): Promise<Repaired | RepairPlan> {
   const directory = locateSession(disk, sessions, id)
-  const taken = takeSession(directory, id, directory.readManifest(), hold)
+  const acquired = acquireSession(directory, id, directory.readManifest(), hold)
   try {
-    const diagnosis = diagnose(directory, id, taken.before?.ends)
+    const diagnosis = diagnose(directory, id, acquired.before?.ends)
     const plan = planRepair(id, diagnosis)
     if (!plan.needed) {
-      taken.lock.restore(taken.before)
+      acquired.lock.restore(acquired.before)
       return plan
     }
     const repaired = { ...plan, kept: join(directory.paths.quarantine, `repair-${ulid()}`) }
     keepFiles(directory, diagnosis, repaired)
-    writeLogs(directory, diagnosis, repaired, taken.lock.epoch, clock.now())
-    await recordRepair(directory, diagnosis, repaired, taken, clock)
+    writeLogs(directory, diagnosis, repaired, acquired.lock.holdEpoch, clock.now())
+    await recordRepair(directory, diagnosis, repaired, acquired, clock)
     return repaired
   } catch (error) {
-    undoTake(taken)
+    undoAcquire(acquired)
     throw error
   }
 }
@@ -134,11 +134,11 @@ async function recordRepair(
   directory: SessionDirectory,
   { manifest, manifestProblem }: Diagnosis,
   { journal, audit, restored, kept }: Repaired,
-  taken: TakenLock,
+  acquired: AcquiredLock,
   clock: Clock,
 ): Promise<void> {
   const context = { directory, manifest, hold, guard: noGuard, clock, limits: defaultLimits }
-  const held = openTakenSession(context, taken, true)
+  const held = openAcquiredSession(context, acquired, true)
   // Opening for a writer always recovers the session.
   const { state } = held.recovered as Recovery
   await held.snapshot(state, plainPayloads(state))
