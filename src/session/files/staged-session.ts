@@ -3,7 +3,8 @@ import { basename, dirname, join } from 'node:path'
 import { errorCode } from '../../base/errors/stint-error.ts'
 import { replaceFile } from '../../base/fs/atomic-file.ts'
 import { type Disk, listIfExists, nodeDisk } from '../../base/fs/disk.ts'
-import { stintHome, withHomeErrors } from '../../base/fs/home.ts'
+import { lstatIfExists } from '../../base/fs/exists.ts'
+import { homeUnsafe, stintHome, withHomeErrors } from '../../base/fs/home.ts'
 import { measureTree } from '../../base/fs/measure-tree.ts'
 import { ownDirectoryProblem } from '../../base/fs/own-directory.ts'
 import { nothingRemoved, type Removal, removeTree } from '../../base/fs/remove-tree.ts'
@@ -73,6 +74,8 @@ export interface StagedSweepOptions {
   home?: string
   /** Reports the directories that would be removed, with their sizes, and changes nothing. */
   dryRun?: boolean
+  /** Leaves alone what was changed less than this many milliseconds ago. */
+  olderThanMs?: number
 }
 
 /** A staging directory that a sweep removed, or would remove. */
@@ -85,8 +88,10 @@ export interface SweptStagedSession {
 export function sweepStagedSessions({
   home = stintHome(),
   dryRun = false,
+  olderThanMs = 0,
 }: StagedSweepOptions = {}): SweptStagedSession[] {
   const sessions = sessionsDirectoryIn(home)
+  assertOwnDirectory(sessions)
   const swept: SweptStagedSession[] = []
   for (const name of withHomeErrors(home, 'list the sessions', () => listIfExists(nodeDisk, sessions))) {
     const pid = makerOf(name)
@@ -94,13 +99,21 @@ export function sweepStagedSessions({
     const path = join(sessions, name)
     const stat = lstatSync(path, { throwIfNoEntry: false })
     if (stat === undefined || ownDirectoryProblem(stat) !== undefined) continue
-    if (!isAbandoned(Date.now() - stat.mtimeMs, pidExists(pid))) continue
+    const ageMs = Date.now() - stat.mtimeMs
+    if (ageMs < olderThanMs || !isAbandoned(ageMs, pidExists(pid))) continue
     const removal = dryRun
       ? { ...nothingRemoved(), bytes: measureTree(path) }
       : removeTree(path, { inode: stat.ino, measure: true })
     swept.push({ path, removal })
   }
   return swept
+}
+
+/** Throws `HOME_UNSAFE` for anything but a directory of this user: a link would make the sweep delete elsewhere. */
+function assertOwnDirectory(path: string): void {
+  const stat = lstatIfExists(path)
+  const problem = stat && ownDirectoryProblem(stat)
+  if (problem !== undefined) throw homeUnsafe(path, problem)
 }
 
 const minuteMs = 60_000
