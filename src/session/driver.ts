@@ -99,13 +99,14 @@ export interface ReadableSession extends SessionRecords {
 }
 
 /**
- * A session held for writing. Once another process has taken the session, each method fails with `FENCED`,
- * and what this holder writes is never read.
+ * A session held for writing. Once another process has taken the session, every method that writes fails with
+ * `FENCED`, and nothing that this holder writes is read. Methods that only read may still succeed, and so may
+ * `flush` and `drainSpool` if there is nothing to write.
  */
 export interface HeldSession extends SessionRecords {
   /** The `seq` of the last acknowledged journal record. */
   readonly lastSeq: number
-  /** Appends a record. Resolves when it is durable; `DISK_FULL` if there is no room. */
+  /** Appends a record. Resolves when it is durable; rejects, and never throws; `DISK_FULL` without room. */
   append(log: LogName, entry: LogEntry, options?: RecordOptions): Promise<StoredReceipt>
   /** Adds a revision to the manifest (`revised` makes the new manifest). */
   revise(revision: Omit<Revision, 'rev' | 'at'>): Promise<void>
@@ -160,7 +161,7 @@ export interface SpoolEntry extends LogEntry {
 }
 
 export interface RecordOptions extends AppendOptions {
-  /** Called synchronously when the record counts, before a snapshot could be taken without its effect. */
+  /** Called synchronously when the record is durable, before a snapshot could be taken without its effect. */
   applied?: (receipt: StoredReceipt) => void
   /** When the record was written, in ms since the epoch: set for copies, in drivers without `fork`. */
   at?: number

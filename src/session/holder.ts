@@ -33,7 +33,8 @@ export const silenceMs = 5 * 60_000
 /**
  * Whether a holder keeps its session.
  *
- * - `dead`: its process has ended, and writes nothing more.
+ * - `dead`: it writes nothing more: its process has ended, or has released the session without closing its
+ *   logs.
  * - `silent`: its process cannot be seen from here and has missed its heartbeats. It has lost the session but
  *   may still write, so the next holder must fence it off.
  * - `held`: the session is its own.

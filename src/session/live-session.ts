@@ -51,7 +51,9 @@ export class LiveSession implements Session {
   /** The values that this process has set, for all objects that have the same slot open. */
   readonly #lastSet = new Map<string, { version: string; value: unknown }>()
   readonly #warnings: string[] = []
-  /** The last record in the newest snapshot, and the bytes of the journal after it. */
+  /**
+   * The last record in the newest snapshot, and about how much was appended since, rejected records included.
+   */
   #snapshotAt: { seq: number; bytes: number }
   /** The last record before the disk was full. */
   #fullAfter: number | undefined
@@ -197,7 +199,7 @@ export class LiveSession implements Session {
     const held = this.#held
     try {
       await this.#drainSpool()
-      // Records that no caller has awaited count, too: the revision attests where the logs end.
+      // Commit records that no caller has awaited, too: the revision attests where the logs end.
       await held.flush?.()
       if (this.#sinceSnapshot.records > 0) await this.#trySnapshot()
       const ends = held.ends?.()

@@ -136,7 +136,8 @@ export interface NewAudit {
 export interface SnapshotPolicy {
   /**
    * `turn`: a turn takes a snapshot if enough was written. `never`: a turn takes none. A call of `snapshot`
-   * and a close always take one. `critical` is an older name of `never`.
+   * takes one under either policy, and so does a close after new records, unless writing it fails.
+   * `critical` is an older name of `never`.
    */
   at: 'turn' | 'never' | 'critical'
   /** How much must be written between two snapshots, in bytes or in records. Zeros: one at every turn. */
@@ -186,7 +187,7 @@ export interface Holder {
 export interface Inspection {
   summary: SessionSummary
   manifest: Manifest
-  /** Reads everything and reports damage; `onBytes` hears the progress. */
+  /** Reads everything and reports damage. `onBytes` is called with the number of bytes read so far. */
   health(onBytes?: (done: number) => void): Promise<Health>
   events(options?: EventOptions): AsyncIterable<SessionEvent>
   /** The newest events, oldest first. */
@@ -240,7 +241,10 @@ export interface RecoveryReport {
    * cannot be told from a torn end, so it was possibly acknowledged.
    */
   cut: { log: string; segment: string; offset: number; bytes: number; kept: string }[]
-  /** Bytes that a writer wrote after it had lost its lock. */
+  /**
+   * Bytes that a writer wrote after it had lost its lock. Those in a segment that the next writer has
+   * replaced by a copy are not listed.
+   */
   ignored: { segment: string; offset: number; bytes: number }[]
   /** Slots that could not be read. */
   brokenSlots: { ext: string; why: string }[]

@@ -15,12 +15,11 @@ export function chooseAppendPoint(
 ): AppendPoint {
   const last = listSegments(files).at(-1)
   // The last writer has closed the segment. Records added to any segment but the last would never be read.
-  if (standing === 'released') return { from, continues: last?.name === from.segment, eager: false }
+  if (standing === 'released') return { from, continues: last?.name === from.segment }
   // The last writer is dead, or there was none.
-  if (standing !== 'silent' && standing !== 'held') return { from, continues: false, eager: true }
+  if (standing !== 'silent' && standing !== 'held') return { from, continues: false }
   // The last writer may still write to its last segment, or truncate it. Copy the acknowledged part to a new segment.
-  if (last === undefined || from.segment !== last.name || from.seq === 0)
-    return { from, continues: false, eager: true }
+  if (last === undefined || from.segment !== last.name || from.seq === 0) return { from, continues: false }
   const { disk, directory, log } = files
   const segment = laterSegment(log, last.firstSeq, holdEpoch)
   const file = disk.openToRead(join(directory, last.name))
@@ -32,5 +31,5 @@ export function chooseAppendPoint(
   } finally {
     disk.close(file)
   }
-  return { from: { ...from, segment }, continues: true, eager: true }
+  return { from: { ...from, segment }, continues: true }
 }

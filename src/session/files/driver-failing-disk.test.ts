@@ -49,7 +49,7 @@ test('an audit log that could not be read once does not make later acts fail', a
   await again.close()
 })
 
-test('a blob that cannot be opened at the moment does not count as damaged', async () => {
+test('a blob that cannot be opened at the moment is not reported as damaged', async () => {
   const disk = blindTo('/blobs/')
   const store = storeOn(disk)
   const session = await store.create()

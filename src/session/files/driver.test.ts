@@ -35,6 +35,17 @@ test('a closed session resumes with everything it had', async () => {
   expect((await (await store.inspect(id)).health()).ok).toBe(true)
 })
 
+test('a writer that knows that it is fenced rejects large data too, and writes no blob', async () => {
+  const driver = new FilesystemDriver({ home: join(world.tmp, 'home') })
+  await (await store.create({ id: 'lost' })).close()
+  const held = await driver.open('lost', { kind: 'writer' }, { check: () => {} })
+  await driver.unlock('lost')
+  const append = (size: number) => held.append('journal', { type: 'm', json: `"${'x'.repeat(size)}"` })
+  await expect(append(1)).rejects.toMatchObject({ code: 'FENCED' })
+  await expect(append(300_000)).rejects.toMatchObject({ code: 'FENCED' })
+  expect(readdirSync(join(world.tmp, 'home/sessions/lost'))).not.toContain('blobs')
+})
+
 test('a session in which damage was noted before the last snapshot cannot be resumed or visited', async () => {
   const session = await store.create({ id: 'old' })
   for (const n of [1, 2, 3]) await session.append({ type: 'message', data: { n } })

@@ -12,8 +12,8 @@ import { formatManifest, type SessionDirectory } from './session-directory.ts'
 
 /**
  * Gives a staged session the records of another up to `seq`, and its manifest. Files that no longer change are linked, or
- * copied where a link cannot be made; of the segment in which the fork ends, the part that counts is copied. The other
- * session may be written to meanwhile.
+ * copied where a link cannot be made; of the segment in which the fork ends, the part up to `seq` is copied.
+ * The other session may be written to meanwhile.
  */
 export function forkFiles(
   source: SessionDirectory,

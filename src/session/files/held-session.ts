@@ -29,7 +29,7 @@ import { drainSpoolFiles } from './spool.ts'
 
 /** The sizes at which a session changes how it stores things. Tests make them small. */
 export interface SessionLimits extends SegmentSizes {
-  /** Data over this many bytes goes to a blob. */
+  /** Data over this many UTF-16 code units of JSON goes to a blob. */
   inlineBytes: number
   /** A visitor takes a snapshot after this many records without one. */
   visitedRecords: number
@@ -59,6 +59,11 @@ export interface OpenedLogs {
   recovered: Recovery | undefined
   journal: AppendPoint
   audit: AppendPoint
+  /**
+   * Begin the audit log at once, even for a visitor: it supersedes lines that an earlier writer may still
+   * add.
+   */
+  beginsAudit: boolean
   /** The ids of the spooled entries that the logs have already, and whose files may still exist. */
   spooled: Set<string>
 }
@@ -84,7 +89,7 @@ export class FilesystemSession implements HeldSession {
     this.#policy = new SessionCommitPolicy(lock, context.guard, () => this.ends().audit)
     this.#journal = this.#openWriter('journal')
     // A writer that never audits anything must still be able to record there that the disk is full.
-    if (opened.audit.eager || context.hold.kind === 'writer') this.#openAudit()
+    if (opened.beginsAudit || context.hold.kind === 'writer') this.#openAudit()
   }
 
   get manifest(): Manifest {
@@ -95,12 +100,16 @@ export class FilesystemSession implements HeldSession {
     return this.#journal.position.seq
   }
 
+  /** Rejects and never throws, without a promise of its own for each record. */
   append(log: LogName, entry: LogEntry, options?: RecordOptions): Promise<StoredReceipt> {
     const { spool } = entry
     const noted = spool === undefined ? options : this.#rememberSpoolId(spool, options)
-    return log === 'journal'
-      ? this.#journal.append(this.#encode(entry), noted)
-      : this.#appendAudit(entry, noted)
+    if (log === 'audit') return this.#appendAudit(entry, noted)
+    try {
+      return this.#journal.append(this.#encode(entry, this.#journal), noted)
+    } catch (error) {
+      return Promise.reject(error)
+    }
   }
 
   /**
@@ -118,7 +127,7 @@ export class FilesystemSession implements HeldSession {
   async #appendAudit(entry: LogEntry, { applied }: RecordOptions = {}): Promise<StoredReceipt> {
     const writer = this.#ensureAuditWriter()
     let hash = ''
-    const appended = writer.append(this.#encode(entry), {
+    const appended = writer.append(this.#encode(entry, writer), {
       applied({ seq, at }) {
         hash = writer.position.tail
         applied?.({ seq, at, hash })
@@ -253,7 +262,9 @@ export class FilesystemSession implements HeldSession {
     })
   }
 
-  #encode(entry: LogEntry): string {
+  /** Checks the writer first: a session that is closed or fenced must not write a blob. */
+  #encode(entry: LogEntry, writer: LogWriter): string {
+    writer.assertUsable()
     return encodeEntry(entry, this.#putBlob, this.#context.limits.inlineBytes)
   }
 

@@ -47,8 +47,9 @@ export function acquireSession(
 export const openNewSession = (context: OpenContext, lock: SessionLock): FilesystemSession =>
   new FilesystemSession(context, lock, {
     recovered: { state: emptyState(), report: nothingToReport(), bytes: 0, snapshotDue: false },
-    journal: { from: logStart('journal'), continues: false, eager: true },
-    audit: { from: logStart('audit'), continues: false, eager: false },
+    journal: { from: logStart('journal'), continues: false },
+    audit: { from: logStart('audit'), continues: false },
+    beginsAudit: false,
     spooled: new Set(),
   })
 
@@ -73,6 +74,7 @@ export function openAcquiredSession(
       recovered: undefined,
       journal: chooseAppendPoint(logs.journal, ends.journal, 'released', lock.holdEpoch),
       audit: chooseAppendPoint(logs.audit, ends.audit, 'released', lock.holdEpoch),
+      beginsAudit: false,
       spooled: spoolIdsInLogs(directory, undefined),
     })
   const recovered = recoverSession(directory, manifest, before?.ends)
@@ -98,6 +100,7 @@ export function openAcquiredSession(
     recovered: recovery,
     journal: chooseAppendPoint(logs.journal, journal.end, standing, lock.holdEpoch),
     audit: chooseAppendPoint(logs.audit, audit.end, standing, lock.holdEpoch),
+    beginsAudit: standing !== 'released',
     spooled: spoolIdsInLogs(directory, snapshot),
   })
 }

@@ -20,7 +20,8 @@ export function readSummary(
   return summarize(manifest, {
     state: sessionState(standing, record?.holder, directory.isDamageNoted()),
     lastAt: last?.at,
-    // As of the newest snapshot, without replaying the records after it. A close always takes a snapshot.
+    // As of the newest snapshot, without replaying the records after it. A close takes one if records are
+    // new, unless writing it fails.
     turns: directory.snapshots.newestTurns(),
     records: last?.seq ?? 0,
     bytes: sizeOf(directory.paths),

@@ -5,17 +5,17 @@ import type { LogEnd, LogEnds, LogName } from './log-end.ts'
 import type { BlobName, RecordHeader } from './record.ts'
 
 /**
- * How the lines of a log are written and chained. The `tail` of a line is what the next line builds on: it proves that
- * no line between them was exchanged.
+ * How the lines of a log are written and chained. The next line builds on the chain value of a line: it
+ * proves that no line between them was exchanged.
  */
 export interface Codec {
-  /** The tail before the first line. */
+  /** The chain value before the first line. */
   readonly genesis: string
   /** Encodes a line, without its checksum. */
   text(header: RecordHeader, body: string, tail: string): string
-  /** The tail of a line whose checksum is right. */
+  /** The chain value of a line whose checksum is right. */
   tailOf(line: Buffer): string
-  /** Is the line chained to this tail? Undefined if the lines of the log are not chained. */
+  /** Is the line chained to this value? Undefined if the lines of the log are not chained. */
   follows?: (line: Buffer, tail: string) => boolean
 }
 
@@ -24,7 +24,7 @@ const opening = ({ seq, at, group, epoch }: RecordHeader, body: string): string 
 
 /**
  * A journal line is a JSON object with its checksum last. The fields of the header come first and in this order, so that
- * a line can be checked without parsing it; other JSON is not accepted. The tail is the checksum.
+ * a line can be checked without parsing it; other JSON is not accepted. The chain value is the checksum.
  */
 export const journalCodec: Codec = {
   genesis: '',
@@ -34,7 +34,7 @@ export const journalCodec: Codec = {
 
 /**
  * An audit line also has the hash of the line before it, and the hash of all its own bytes up to there. A line that is
- * changed, removed, moved or inserted breaks the chain. The tail is the hash.
+ * changed, removed, moved or inserted breaks the chain. The chain value is the hash.
  */
 export const auditCodec: Codec = {
   genesis: '0'.repeat(64),
@@ -75,7 +75,7 @@ export function encodeLine(
   return { line, tail: codec.tailOf(Buffer.from(line)) }
 }
 
-/** Data of a record over this many characters goes into a blob. */
+/** Data of a record over this many UTF-16 code units of JSON goes into a blob. */
 export const maxInlineBytes = 256 << 10
 
 /**

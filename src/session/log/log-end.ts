@@ -12,7 +12,10 @@ export const logNames: readonly LogName[] = ['journal', 'audit']
 export interface LogEnd {
   /** The number of that record; 0 before the first. */
   seq: number
-  /** What the next record builds on: the checksum of a journal line, the hash of an audit line. */
+  /**
+   * The chain value of that record: the checksum of a journal line, the hash of an audit line. Stored as
+   * `tail`.
+   */
   tail: string
 }
 
@@ -55,8 +58,6 @@ export interface AppendPoint {
   from: Position
   /** True: append to the segment that ends at `from`. False: begin a new segment. */
   continues: boolean
-  /** Open the log at once, even if no record follows: records that an earlier writer adds from now on must not count. */
-  eager: boolean
 }
 
 /** The position before the first record. */

@@ -6,9 +6,9 @@ import type { LogName } from './log-end.ts'
 
 /**
  * The files of a log. A log is a row of segments: the first is `<log>.log`, later ones are `<log>-<firstSeq>-<epoch>.log`.
- * No name is used twice, so a writer that has lost its lock without noticing cannot spoil the segments of the next
- * writer. Where two segments overlap, the one with the higher epoch counts: the records of the other from there on were
- * never acknowledged by a writer that held the lock.
+ * No two holds use the same later name, so a writer that has lost its lock without noticing cannot spoil the
+ * segments of the next writer. Where two segments overlap, the one with the higher epoch is effective: the
+ * records of the other from there on were never acknowledged by a writer that held the lock.
  */
 export interface LogFiles {
   disk: Disk
@@ -21,13 +21,13 @@ export interface SegmentName {
   name: string
   /** The number of its first record. */
   firstSeq: number
-  /** The epoch of the writer's lock; 0 for the first segment. */
+  /** The epoch of the writer's hold; 0 for the first segment. */
   epoch: number
 }
 
-/** A segment that counts. */
+/** An effective segment: no other segment supersedes it as a whole. */
 export interface Segment extends SegmentName {
-  /** The first record of the next segment: records of this one from there on do not count. */
+  /** The first record of the next segment, which supersedes the records of this one from there on. */
   until: number
 }
 
@@ -43,23 +43,23 @@ export function parseSegmentName(log: LogName, name: string): SegmentName | unde
   return { name, firstSeq: Number(match[2]), epoch: Number(match[3]) }
 }
 
-/** The segments that count among these files, in order. */
+/** The effective segments among these files, in order. */
 export function effectiveSegments(log: LogName, names: readonly string[]): Segment[] {
   const all = names
     .flatMap((name) => parseSegmentName(log, name) ?? [])
     .sort((a, b) => a.firstSeq - b.firstSeq || a.epoch - b.epoch)
-  const counting = all.filter((each, i) => !all.some((other, j) => overrules(other, each, j > i)))
-  return counting.map((each, i) => ({
+  const effective = all.filter((each) => !all.some((other) => supersedes(other, each)))
+  return effective.map((each, i) => ({
     ...each,
-    until: counting[i + 1]?.firstSeq ?? Number.POSITIVE_INFINITY,
+    until: effective[i + 1]?.firstSeq ?? Number.POSITIVE_INFINITY,
   }))
 }
 
 /** A segment replaces every segment of a lower epoch that begins at the same record or later. */
-const overrules = (other: SegmentName, one: SegmentName, later: boolean): boolean =>
-  other.epoch > one.epoch && (other.firstSeq < one.firstSeq || (other.firstSeq === one.firstSeq && later))
+const supersedes = (other: SegmentName, one: SegmentName): boolean =>
+  other.epoch > one.epoch && other.firstSeq <= one.firstSeq
 
-/** The segments of a log that count, in order; none if the log does not exist. */
+/** The effective segments of a log, in order; none if the log does not exist. */
 export const listSegments = ({ disk, directory, log }: LogFiles): Segment[] =>
   effectiveSegments(log, listIfExists(disk, directory))
 

@@ -10,7 +10,7 @@ export interface ReadOptions {
   to?: number
 }
 
-/** A line that counts, with its checked header. */
+/** An intact line of an effective segment, with its checked header. */
 export interface RecordLine {
   line: Line
   header: CheckedHeader
@@ -72,7 +72,7 @@ export function* readBackwards(files: LogFiles, before = Number.POSITIVE_INFINIT
   }
 }
 
-/** Does the record just before this position have the number and the tail that the position says? */
+/** Does the record just before this position have the number and the chain value that the position says? */
 export function hasPosition(files: LogFiles, { seq, tail, segment: name, offset }: Position): boolean {
   const segment = listSegments(files).find((each) => each.name === name)
   if (seq === 0) return offset === 0

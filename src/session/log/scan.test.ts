@@ -57,7 +57,7 @@ test('a log that lacks an attested record is damaged, even if it is the last one
   expect(classify(inGroups(2, 3).with(4, 0 as never), 5)).toMatchObject({ state: 'damaged', lastSeq: 4 })
 })
 
-test('records that are out of order, repeated or in a later group do not count', () => {
+test('records that are out of order, repeated or in a later group are not intact', () => {
   expect(classify([record(1), record(3), record(2)])).toMatchObject({ state: 'damaged', lastSeq: 1 })
   expect(classify([record(1), record(1)])).toMatchObject({ state: 'torn', lastSeq: 1 })
   expect(classify([record(1, 9)])).toMatchObject({ lastSeq: 0 })

@@ -7,13 +7,13 @@ import { listSegments, type LogFiles, openSegment, type OpenSegment, type Segmen
 import { type CheckedHeader, checkRecord, type RecordHeader } from './record.ts'
 
 /**
- * - `torn`: the bytes after the last record that counts were never acknowledged, or are part of the last group, where
- *   that cannot be told.
+ * - `torn`: the bytes after the last intact record were never acknowledged, or are part of the last group,
+ *   where that cannot be told.
  * - `damaged`: a record is missing or changed that was once on disk.
  */
 export type LogState = 'whole' | 'torn' | 'damaged'
 
-/** Bytes of a segment that do not count. */
+/** Bytes at the end of a segment that are not read as records. */
 export interface Leftover {
   segment: string
   offset: number
@@ -23,14 +23,17 @@ export interface Leftover {
 /** What a scan has found in a log. */
 export interface Scanned {
   state: LogState
-  /** The position after the last record that counts. */
+  /** The position after the last intact record. */
   end: Position
   /** How many records and bytes were read. */
   records: number
   bytes: number
   /** In a torn log: the bytes to cut off. */
   torn: Leftover[]
-  /** Bytes of a writer that had lost its lock, or whose write had failed. */
+  /**
+   * Bytes of a writer that had lost its lock, or whose write had failed. Segments that another one supersedes
+   * as a whole are not read, and not listed.
+   */
   ignored: Leftover[]
   /** In a damaged log: the first record that is missing or changed. */
   bad?: { seq: number; segment: string; offset: number }
@@ -41,7 +44,7 @@ export interface ScanOptions {
   from: Position
   /** The last record that is known from outside of the log to have been on disk. */
   attestedSeq?: number
-  /** Called for every record that counts, in order, up to the first that is missing or damaged. */
+  /** Called for every intact record, in order, up to the first that is missing or damaged. */
   onRecord?: (line: Line, header: CheckedHeader) => void
 }
 
@@ -116,7 +119,7 @@ class Scan {
       end.seq = header.seq
       end.segment = segment
       end.offset = line.next
-      // In a log without a chain, only the tail of the last line is needed.
+      // In a log without a chain, only the chain value of the last line is needed.
       if (follows === undefined) this.#lastCrc = header.crc
       else end.tail = this.#codec.tailOf(line.bytes)
       this.#scanned.records += 1
@@ -171,12 +174,15 @@ export class TailClassifier {
     this.#lastSeq = after.seq
   }
 
-  /** The last record that counts. */
+  /** The last record before which none is missing or changed. */
   get lastSeq(): number {
     return this.#lastSeq
   }
 
-  /** Takes the next line; undefined for one that is not intact. Returns whether it continues the records that count. */
+  /**
+   * Adds the next line; undefined for one that is not intact. Returns whether it continues the intact
+   * records.
+   */
   next(header: Pick<RecordHeader, 'seq' | 'group'> | undefined): boolean {
     if (header !== undefined) this.#largestGroup = Math.max(this.#largestGroup, header.group)
     if (header?.seq !== this.#lastSeq + 1 || header.group > header.seq) this.#isBroken = true

@@ -50,7 +50,7 @@ export class SegmentFile {
     return this.#end
   }
 
-  /** Writes and syncs bytes behind the acknowledged records. They count once they are accepted. */
+  /** Writes and syncs bytes behind the acknowledged records. `accept` acknowledges them. */
   write(bytes: Buffer): void {
     writeFully(this.#disk, this.#file, bytes, this.#end)
     this.#fill(this.#end + bytes.length, bytes.length < largeGroupBytes ? this.#sizes.growBytes : 0)

@@ -45,7 +45,7 @@ function open(opening: Opening = {}): JournalWriter {
   const { segmentBytes = defaultSegmentSizes.segmentBytes, assertOwned = () => {} } = opening
   return new JournalWriter({
     files: { disk, directory, log: 'journal', codec: journalCodec },
-    start: { from, continues, eager: true },
+    start: { from, continues },
     epoch,
     clock: systemClock,
     policy: { checkpoint: () => '', check: () => {}, assertOwned },
@@ -53,7 +53,7 @@ function open(opening: Opening = {}): JournalWriter {
   })
 }
 
-/** Reads the records that count. */
+/** Reads the records of the effective segments. */
 function records(): LogRecord[] {
   const found: LogRecord[] = []
   for (const { name, until } of effectiveSegments('journal', readdirSync(directory))) {
@@ -227,7 +227,7 @@ test('a writer that has lost its lock does not create a segment before that of t
   expect(records().map(({ data }) => data)).toEqual(['of the new writer'])
 })
 
-test('records of a writer that has lost its lock do not count, in any of its segments', async () => {
+test('records of a writer that has lost its lock are not read, in any of its segments', async () => {
   const old = open({ segmentBytes: 200 })
   await old.write('m', 'first')
   const next = open({ epoch: 2, from: old.position })
@@ -235,6 +235,32 @@ test('records of a writer that has lost its lock do not count, in any of its seg
   for (const data of ['late', 'later', 'x'.repeat(300), 'latest']) await old.write('m', data)
   await next.write('m', 'again')
   expect(records().map(({ data }) => data)).toEqual(['first', 'of the new writer', 'again'])
+})
+
+test('an error of an applied callback rejects the append, and the other records of the group are applied', async () => {
+  const writer = open()
+  const applied: number[] = []
+  const appends = [
+    writer.write('m', 1, { applied: () => fail('cannot apply') }),
+    writer.write('m', 2, { applied: ({ seq }) => applied.push(seq) }),
+  ]
+  for (const { status } of await Promise.allSettled(appends)) expect(status).toBe('rejected')
+  await expect(appends[0]).rejects.toThrow('cannot apply')
+  expect(applied).toEqual([2])
+  expect(await writer.write('m', 3)).toEqual({ seq: 3 })
+})
+
+test('after the lock could not be read, every append is rejected with a coded error', async () => {
+  let code: string | undefined
+  const writer = open({
+    assertOwned: () => {
+      if (code !== undefined) throw Object.assign(new Error(code), { code })
+    },
+  })
+  await writer.write('m', 1)
+  code = 'EMFILE'
+  for (let n = 2; n < 4; n++)
+    await expect(writer.write('m', n)).rejects.toMatchObject({ code: 'TOO_MANY_FILES' })
 })
 
 test('a record that was written after the lock was lost is rejected, and the writer writes nothing more', async () => {

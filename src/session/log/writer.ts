@@ -25,7 +25,7 @@ export interface CommitPolicy {
 export interface LogWriterOptions {
   files: LogFiles
   start: AppendPoint
-  /** The epoch of the session's lock, which each record carries. */
+  /** The epoch of the hold, which each record carries. */
   epoch: number
   clock: Clock
   policy: CommitPolicy
@@ -34,11 +34,12 @@ export interface LogWriterOptions {
 
 interface Pending {
   body: string
+  /** Its `seq` is 0 until the record is encoded, with its group. */
   receipt: Receipt
   applied: RecordOptions['applied']
 }
 
-/** Records that are written and synced together. They share a promise: one for each would cost more than its line. */
+/** Records that are written and synced together. They settle together, through one promise. */
 class Group {
   readonly records: Pending[] = []
   readonly written: Promise<void>
@@ -81,6 +82,11 @@ export class LogWriter {
     this.#segment = segment
   }
 
+  /** Throws if the writer is closed, or can write nothing more. */
+  assertUsable(): void {
+    if (this.#broken !== undefined) throw this.#broken
+  }
+
   /** The position after the last acknowledged record. */
   get position(): Position {
     return this.#position
@@ -105,14 +111,23 @@ export class LogWriter {
     if (group === undefined) return
     this.#gathering = undefined
     try {
-      if (this.#broken !== undefined) throw this.#broken
+      this.assertUsable()
       this.#write(group.records)
     } catch (error) {
       group.reject(codedError(error, `write to the ${this.#options.files.log}`))
       return
     }
-    for (const { receipt, applied } of group.records) applied?.(receipt)
-    group.resolve()
+    let failure: { error: unknown } | undefined
+    for (const { receipt, applied } of group.records) {
+      try {
+        applied?.(receipt)
+      } catch (error) {
+        failure ??= { error }
+      }
+    }
+    // The records are on disk, but their effect is not complete in memory.
+    if (failure !== undefined) group.reject(failure.error)
+    else group.resolve()
   }
 
   /** Commits, cuts the filling off and closes the segment; returns where the log ends. */
@@ -138,12 +153,12 @@ export class LogWriter {
   #write(records: readonly Pending[]): void {
     const { files, policy, sizes } = this.#options
     const checkpoint = policy.checkpoint(files.log)
-    const group = this.#position.seq + 1
-    const tail = this.#encode(records, group, checkpoint === this.#checkpoint ? '' : checkpoint)
+    const firstSeq = this.#position.seq + 1
+    const tail = this.#encode(records, firstSeq, checkpoint === this.#checkpoint ? '' : checkpoint)
     const { bytes } = this.#lines
     policy.check(bytes)
     if (this.#segment !== undefined && this.#segment.end >= sizes.segmentBytes) this.#closeSegment()
-    const segment = (this.#segment ??= this.#begin(group))
+    const segment = (this.#segment ??= this.#begin(firstSeq))
     try {
       segment.write(bytes)
     } catch (error) {
@@ -155,34 +170,37 @@ export class LogWriter {
     this.#assertOwned()
     segment.accept(bytes)
     this.#checkpoint = checkpoint
-    this.#position = { seq: group + records.length - 1, tail, segment: segment.name, offset: segment.end }
+    this.#position = { seq: firstSeq + records.length - 1, tail, segment: segment.name, offset: segment.end }
   }
 
-  /** Numbers the records, encodes their lines, and returns the tail of the last. */
-  #encode(records: readonly Pending[], group: number, checkpoint: string): string {
+  /** Numbers the records, encodes their lines, and returns the chain value of the last. */
+  #encode(records: readonly Pending[], firstSeq: number, checkpoint: string): string {
     const { files, epoch } = this.#options
     const { codec } = files
     const lines = this.#lines
     lines.clear()
     let { tail } = this.#position
     records.forEach(({ body, receipt }, i) => {
-      receipt.seq = group + i
+      receipt.seq = firstSeq + i
       const { seq, at } = receipt
-      lines.add(codec.text({ seq, at, group, epoch }, i === 0 ? body + checkpoint : body, tail))
-      // In a log without a chain, only the tail of the last line is needed.
+      lines.add(codec.text({ seq, at, group: firstSeq, epoch }, i === 0 ? body + checkpoint : body, tail))
+      // In a log without a chain, only the chain value of the last line is needed.
       if (codec.follows !== undefined) tail = codec.tailOf(lines.last)
     })
     return codec.tailOf(lines.last)
   }
 
-  /** Leaves the segment as it is if the lock is lost: the new holder may have read and accepted the last records. */
+  /**
+   * Ends this writer if the lock is lost or cannot be read. The segment stays as it is: the new holder may
+   * have read and accepted its last records.
+   */
   #assertOwned(): void {
     try {
       this.#options.policy.assertOwned()
     } catch (error) {
-      this.#broken = error
+      this.#broken = codedError(error, 'check the lock of the session')
       this.abandon()
-      throw error
+      throw this.#broken
     }
   }
 
@@ -200,7 +218,7 @@ export class LogWriter {
     return segment
   }
 
-  /** Every other segment overrules the plain name, so it is only for a log that has no segment yet. */
+  /** Every other segment supersedes the plain name, so it is only for a log that has no segment yet. */
   #createFirst(): SegmentFile | undefined {
     const { files, sizes } = this.#options
     const { disk, directory, log } = files
@@ -213,7 +231,7 @@ export class LogWriter {
       }
     }
     // The segment that is there belongs to a dead writer or to this one. If it belongs to a writer that has taken the
-    // session over, a segment with our epoch would overrule it.
+    // session over, a segment with this writer's epoch would supersede it.
     this.#assertOwned()
     return undefined
   }
