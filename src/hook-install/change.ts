@@ -1,12 +1,12 @@
 import { StintError } from '../base/errors/stint-error.ts'
 import { newSessionId } from '../base/text/id.ts'
-import type { AgentName } from '../hook/hosts.ts'
+import type { HostName } from '../hook/host.ts'
 import { acquireLease, computeWorkspaceHash } from '../lease/index.ts'
 import type { InstallScope } from './agents.ts'
 
 /** The change of one file, made or planned. */
 export interface Change {
-  agent: AgentName
+  agent: HostName
   place: InstallScope
   path: string
   outcome: 'installed' | 'updated' | 'unchanged' | 'removed' | 'restored' | 'absent'

@@ -1,13 +1,14 @@
 import { cpSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { type CommandHost, hookEvent, outcome } from '../../test/support/hook-host.ts'
+import { hookEvent, outcome } from '../../test/support/hook-host.ts'
 import { HookUser } from '../../test/support/hook-user.ts'
 import { projectRoot } from '../../test/support/world.ts'
 import { version } from '../cli/stint.ts'
 import { hosts } from '../hook/hosts.ts'
 import { claudePlugin } from './claude-plugin.ts'
 import { hookEntries } from './settings/entry.ts'
+import type { SettingsAgentName } from '../hook/host.ts'
 
 const built = join(projectRoot, 'dist/claude-plugin')
 const read = (path: string): string => readFileSync(join(built, path), 'utf8')
@@ -43,13 +44,13 @@ test('the manifest and the marketplace name the same plugin', () => {
 })
 
 /** Copies the plugin to where Claude Code puts it. */
-function installed(world: HookUser): { root: string; call: (host: CommandHost) => Promise<boolean> } {
+function installed(world: HookUser): { root: string; call: (host: SettingsAgentName) => Promise<boolean> } {
   const root = join(world.user, '.claude/plugins/cache/a b/stint')
   mkdirSync(root, { recursive: true })
   cpSync(built, root, { recursive: true })
   const { hooks } = JSON.parse(readFileSync(join(root, 'hooks/hooks.json'), 'utf8')) as Hooks
   const line = hooks.PreToolUse?.[0]?.hooks[0]?.command ?? ''
-  const call = async (host: CommandHost): Promise<boolean> => {
+  const call = async (host: SettingsAgentName): Promise<boolean> => {
     const event = hookEvent('claude', 'pre', { cwd: world.project })
     const ended = await world.line(line, event, { CLAUDE_PLUGIN_ROOT: root })
     return outcome(host, ended).allowed

@@ -2,13 +2,14 @@ import { accessSync, constants } from 'node:fs'
 import { join } from 'node:path'
 import type { HookChoices } from '../hook/options.ts'
 import { StintError } from '../base/errors/stint-error.ts'
-import { type AgentName, hosts } from '../hook/hosts.ts'
+import type { HostName } from '../hook/host.ts'
+import { hosts } from '../hook/hosts.ts'
 import type { InstallScope } from './agents.ts'
 import { commandIn, guardEvents, guardIn, guardText } from './git/guard-text.ts'
+import { hostSettings } from './host-settings.ts'
 import { isOurPlugin, isUnmodifiedPlugin } from './opencode-plugin.ts'
 import { choicesOf } from './settings/command-text.ts'
 import { findHandlers } from './settings/edit-hooks.ts'
-import { shapes } from './settings/entry.ts'
 import { readRecord } from './settings/install-record.ts'
 import { readSettingsFile } from './settings/settings-file.ts'
 import { decode } from './settings/settings-text.ts'
@@ -16,7 +17,7 @@ import type { HookTarget } from './target.ts'
 
 /** The hooks of stint in one target. */
 export interface Installation {
-  agent: AgentName
+  agent: HostName
   place: InstallScope
   path: string
   /**
@@ -62,7 +63,7 @@ function inspectSettings({ agent, path }: Extract<HookTarget, { kind: 'settings'
   const { events } = hosts[agent]
   const pre = events.find(({ kind }) => kind === 'pre')?.name
   // The handler that can refuse a call comes first: the doctor tries that one.
-  const ours = findHandlers(decode(file.bytes).text, agent, shapes[agent]).toSorted(
+  const ours = findHandlers(decode(file.bytes).text, agent, hostSettings[agent].shape).toSorted(
     (a, b) => Number(b.event === pre) - Number(a.event === pre),
   )
   const [first] = ours

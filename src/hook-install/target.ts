@@ -1,27 +1,19 @@
 import { StintError } from '../base/errors/stint-error.ts'
 import { realParentPath } from '../base/fs/paths.ts'
-import { type AgentName, hosts } from '../hook/hosts.ts'
-import {
-  type Agent,
-  allAgents,
-  allScopes,
-  hasAgent,
-  type InstallScope,
-  requiredPath,
-  type SettingsAgent,
-  settingsPath,
-} from './agents.ts'
+import type { AgentName, HostName, SettingsAgentName } from '../hook/host.ts'
+import { hosts } from '../hook/hosts.ts'
+import { allAgents, allScopes, hasAgent, type InstallScope, requiredPath, settingsPath } from './agents.ts'
 import { hooksDirectory } from './git/hooks-directory.ts'
 
 /** A place for hooks: a settings file, the file of a plugin, or the hooks directory of a repository. */
 export type HookTarget =
-  | { kind: 'settings'; agent: SettingsAgent; place: InstallScope; path: string }
+  | { kind: 'settings'; agent: SettingsAgentName; place: InstallScope; path: string }
   | { kind: 'plugin'; agent: 'opencode'; place: InstallScope; path: string }
   | { kind: 'git'; agent: 'git'; place: InstallScope; path: string; tracked: boolean }
 
 /** The targets of an installation: of the named agents, or of every agent that the user has. */
 export function targetsToInstall(
-  agents: readonly AgentName[],
+  agents: readonly HostName[],
   place: InstallScope | undefined,
   workspace: string,
 ): HookTarget[] {
@@ -37,11 +29,11 @@ export function targetsToInstall(
   })
 }
 
-const defaultScope = (agent: AgentName): InstallScope => (agent === 'git' ? 'project' : 'user')
+const defaultScope = (agent: HostName): InstallScope => (agent === 'git' ? 'project' : 'user')
 
 /** Every possible target of the named agents, or of all, in one scope or in each; each file once. */
 export function targetsToInspect(
-  agents: readonly AgentName[],
+  agents: readonly HostName[],
   place: InstallScope | undefined,
   workspace: string,
 ): HookTarget[] {
@@ -80,10 +72,10 @@ function eachFileOnce(targets: readonly HookTarget[]): HookTarget[] {
   return [...byFile.values()]
 }
 
-function targetOf(agent: AgentName, place: InstallScope, workspace: string): HookTarget {
+function targetOf(agent: HostName, place: InstallScope, workspace: string): HookTarget {
   if (agent === 'git') return { kind: 'git', agent, place, ...hooksDirectory(process.cwd(), place) }
   return agentTarget(agent, place, requiredPath(agent, place, workspace))
 }
 
-const agentTarget = (agent: Agent, place: InstallScope, path: string): HookTarget =>
+const agentTarget = (agent: AgentName, place: InstallScope, path: string): HookTarget =>
   agent === 'opencode' ? { kind: 'plugin', agent, place, path } : { kind: 'settings', agent, place, path }

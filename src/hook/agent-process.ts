@@ -1,6 +1,7 @@
 import type { Identity } from '../base/process/liveness.ts'
 import { type ProcessStat, readProcessStat, thisMachine } from '../base/process/platform.ts'
-import type { AgentName } from './hosts.ts'
+import type { HostName } from './host.ts'
+import { hosts } from './hosts.ts'
 
 /** A process, with the pid of its parent. */
 export interface Ancestor extends Pick<ProcessStat, 'pid' | 'ppid' | 'name'> {
@@ -21,7 +22,7 @@ const reapers = new Set('systemd init launchd tini dumb-init docker-init cataton
  * is none, as when the agent died while its hook started: then the claim ends only by its TTL.
  */
 export function agentProcess(
-  host: AgentName,
+  host: HostName,
   env: NodeJS.ProcessEnv,
   ancestors: Iterable<Ancestor> = ancestorsOf(process.ppid),
 ): Identity | null {
@@ -31,11 +32,12 @@ export function agentProcess(
 
 /** Chooses the ancestor that the host names, or else the first that is not a shell. */
 export function chooseAgent(
-  host: AgentName,
+  host: HostName,
   env: NodeJS.ProcessEnv,
   ancestors: Iterable<Ancestor>,
 ): Ancestor | undefined {
-  const said = host === 'claude' ? Number(env.CLAUDE_PID) : Number.NaN
+  const { processVariable } = hosts[host]
+  const said = processVariable === undefined ? Number.NaN : Number(env[processVariable])
   let first: Ancestor | undefined
   for (const ancestor of ancestors) {
     if (ancestor.pid === said) return ancestor

@@ -72,7 +72,7 @@ export function touchedPaths({ input }: Pick<Tool, 'input'>): string[] {
 
 const patchHeader = /^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$/gm
 
-/** The files of a patch in the format of Codex and Copilot. */
+/** The files of a patch with a header such as `*** Update File: NAME` for each. */
 const patchedFiles = (patch: string): string[] => [
   ...new Set([...patch.matchAll(patchHeader)].map(([, file = '']) => file.trim())),
 ]

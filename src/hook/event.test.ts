@@ -1,19 +1,17 @@
 import { expect, test } from 'vitest'
-import {
-  type CommandHost,
-  commandHosts,
-  hookEvent,
-  type Moment,
-  registered,
-} from '../../test/support/hook-host.ts'
+import { commandHosts, hookEvent, type Moment, registered } from '../../test/support/hook-host.ts'
 import { touchedPaths } from './call-target.ts'
 import { detectHost, readEvent } from './event.ts'
 import { hosts } from './hosts.ts'
+import type { SettingsAgentName } from './host.ts'
 
 const moments: Moment[] = ['pre', 'edit', 'post', 'failure', 'prompt', 'stop', 'start', 'end']
 const all = commandHosts.flatMap((host) => moments.map((moment) => [host, moment] as const))
 
-const read = (configured: CommandHost, host: CommandHost, moment: Moment, env = {}) => {
+const guests = commandHosts.filter((host) => hosts[host].isSender !== undefined)
+const owners = commandHosts.filter((host) => !hosts[host].sharesSettings)
+
+const read = (configured: SettingsAgentName, host: SettingsAgentName, moment: Moment, env = {}) => {
   const name = hosts[configured].namesEvent ? undefined : registered(configured, moment).name
   return readEvent(hookEvent(host, moment, { cwd: '/w' }), { configured, name, env })
 }
@@ -28,11 +26,12 @@ test.each(all)('%s, %s: the event is read correctly', (host, moment) => {
     expect(event.tool?.use).toBe('edit')
     expect(touchedPaths(event.tool ?? { input: {} })[0]).toMatch(/^(\/w\/)?src\/a\.ts$/)
   }
-  const named = ['claude', 'codex', 'cursor'].includes(host) && event.tool !== undefined
-  expect(event.callId).toBe(named ? 'call-1' : undefined)
+  const hasId = JSON.stringify(hookEvent(host, moment, { cwd: '/w' })).includes('call-1')
+  expect(event.callId).toBe(hasId ? 'call-1' : undefined)
+  expect(event.failure !== undefined).toBe(moment === 'failure' && event.kind === 'post')
 })
 
-test.each(commandHosts)(
+test.each(guests)(
   '%s is recognized by its events when it runs a hook from Claude Code’s settings',
   (host) => {
     expect(read('claude', host, 'pre').host).toBe(host)
@@ -53,10 +52,42 @@ test('Copilot is recognized in an event named as in Claude Code by the missing t
   expect(event).toMatchObject({ host: 'copilot', kind: 'pre', sessionId: 's', tool: { use: 'shell' } })
 })
 
+// Gemini sends both with every event.
+const geminiBase = { timestamp: 't', transcript_path: '/t' }
+
 test('GEMINI_SESSION_ID alone does not make an agent Gemini', () => {
   const env = { GEMINI_SESSION_ID: 'outer' }
   expect(read('claude', 'claude', 'pre', env).host).toBe('claude')
-  expect(detectHost({ session_id: 'outer', timestamp: 't' }, { configured: 'claude', env })).toBe('gemini')
+  expect(detectHost({ ...geminiBase, session_id: 'outer' }, { configured: 'claude', env })).toBe('gemini')
+})
+
+test.each(owners)('%s: a field of another host does not change the sender of an event', (host) => {
+  const foreign = {
+    cursor_version: '9',
+    turn_id: 't',
+    conversation_id: 'c',
+    generation_id: 'g',
+    timestamp: 't',
+  }
+  const { name } = registered(host, 'pre')
+  const json = { ...foreign, ...hookEvent(host, 'pre', { cwd: '/w' }) }
+  const event = readEvent(json, { configured: host, name, env: {} })
+  expect(event).toMatchObject({ host, kind: 'pre', tool: { use: 'shell' } })
+})
+
+test('a tool that the sender does not have is looked up in the host whose settings it ran', () => {
+  const json = { ...hookEvent('claude', 'pre', { cwd: '/w' }), turn_id: 't', tool_name: 'NotebookEdit' }
+  const event = readEvent(json, { configured: 'claude', env: {} })
+  expect(event).toMatchObject({ host: 'codex', tool: { use: 'edit' } })
+})
+
+test('the name of an event counts only for a host that sends it, or whose settings ran', () => {
+  const kindOf = (hook_event_name: string, configured: SettingsAgentName, more = {}) =>
+    readEvent({ hook_event_name, ...more }, { configured, env: {} }).kind
+  expect(kindOf('BeforeTool', 'codex')).toBeUndefined()
+  expect(kindOf('agentStop', 'cursor')).toBeUndefined()
+  expect(kindOf('UserPromptSubmit', 'claude', { cursor_version: '9' })).toBe('prompt')
+  expect(kindOf('beforeSubmitPrompt', 'claude', { cursor_version: '9' })).toBe('prompt')
 })
 
 test('an unknown event has no kind', () => {

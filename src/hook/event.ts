@@ -1,9 +1,10 @@
-import { type AgentName, type EventKind, hosts } from './hosts.ts'
+import type { EventJson, EventKind, Host, HostEvent, HostFields, HostName } from './host.ts'
+import { hosts } from './hosts.ts'
 
 /** An event of an agent, in the same terms for every host. */
 export interface HookEvent {
   /** The host that sent it: some hosts also run the hooks in the settings of another. */
-  host: AgentName
+  host: HostName
   /** As the host named it. */
   name: string
   /** Undefined for an event that stint does not use. */
@@ -14,6 +15,8 @@ export interface HookEvent {
   tool: Tool | undefined
   /** The id of the call that begins or ends; some hosts give none. */
   callId: string | undefined
+  /** Present on an event of kind `post` if the call failed; `error` is the reason as the host gave it, or null. */
+  failure: { error: unknown } | undefined
   /** The event is about a subagent, which shares its parent's session. */
   subagent: boolean
   /** Why a session began or ended: `clear` and `resume` only change its id. */
@@ -30,25 +33,31 @@ export interface Tool {
 }
 
 export interface EventSource {
-  /** The agent whose settings started this hook. */
-  configured: AgentName
+  /** The host whose settings started this hook. */
+  configured: HostName
   /** The event's name on the command line, for hosts that leave it out of the JSON. */
   name?: string
   env: NodeJS.ProcessEnv
 }
 
 /** Reads an event from the JSON that a host sent; any field may be missing. */
-export function readEvent(json: Readonly<Record<string, unknown>>, source: EventSource): HookEvent {
+export function readEvent(json: EventJson, source: EventSource): HookEvent {
+  const { configured, env } = source
   const host = detectHost(json, source)
-  const name = text(json.hook_event_name) ?? text(json.hookEventName) ?? source.name ?? ''
+  const { fields, directoryVariables } = hosts[host]
+  const name = firstText(json, fields.event) ?? source.name ?? ''
+  // A host that runs the hooks of another may send its own names for events and tools, or the other's.
+  const known = [hosts[host], hosts[configured]]
+  const event = findEvent(name, known) ?? findEvent(source.name ?? '', known)
   return {
     host,
     name,
-    kind: kindOf(name),
-    sessionId: text(json.session_id) ?? text(json.sessionId) ?? text(json.conversation_id),
-    cwd: directoryOf(json, source.env),
-    tool: toolOf(json, host),
-    callId: text(json.tool_use_id) ?? text(json.toolUseId) ?? text(json.toolCallId),
+    kind: event?.kind,
+    sessionId: firstText(json, fields.session),
+    cwd: firstText(json, fields.directory) ?? firstText(env, directoryVariables),
+    tool: toolOf(json, fields, known),
+    callId: firstText(json, fields.call),
+    failure: failureOf(json, fields, event),
     subagent: text(json.agent_id) !== undefined,
     cause: text(json.reason) ?? text(json.source),
     background: Array.isArray(json.background_tasks) && json.background_tasks.length > 0,
@@ -56,57 +65,44 @@ export function readEvent(json: Readonly<Record<string, unknown>>, source: Event
 }
 
 /**
- * The host that sent an event, recognized by a field that only it sends. Cursor and Copilot also run the
- * hooks in Claude Code's settings, with events of their own, and do not understand its responses.
+ * The host that sent an event. Only shared settings can have another sender than their own host: elsewhere, a
+ * new field in a release of the host must not make it look like another, whose tools it does not have.
  */
-export function detectHost(
-  json: Readonly<Record<string, unknown>>,
-  { configured, env }: EventSource,
-): AgentName {
-  if ('cursor_version' in json || ('conversation_id' in json && 'generation_id' in json)) return 'cursor'
-  if ('sessionId' in json && !('session_id' in json)) return 'copilot'
-  if (isGemini(json, env)) return 'gemini'
-  // Only Codex numbers its turns.
-  if ('turn_id' in json) return 'codex'
-  // For an event of Claude Code's name, Copilot sends a time and no transcript; Claude Code the opposite.
-  if ('timestamp' in json && !('transcript_path' in json)) return 'copilot'
-  return configured
+export function detectHost(json: EventJson, { configured, env }: EventSource): HostName {
+  if (!hosts[configured].sharesSettings) return configured
+  return Object.values(hosts).find((host) => host.isSender?.(json, env))?.name ?? configured
 }
-
-const geminiEvents = new Set<unknown>(['BeforeTool', 'AfterTool', 'BeforeAgent', 'AfterAgent'])
-
-/** GEMINI_SESSION_ID alone proves nothing: any agent started from Gemini's shell inherits it. */
-const isGemini = (json: Readonly<Record<string, unknown>>, env: NodeJS.ProcessEnv): boolean =>
-  geminiEvents.has(json.hook_event_name) ||
-  ('timestamp' in json && json.session_id === env.GEMINI_SESSION_ID && env.GEMINI_SESSION_ID !== undefined)
-
-const kinds = new Map(
-  Object.values(hosts).flatMap(({ events }) => events.map(({ name, kind }) => [name.toLowerCase(), kind])),
-)
 
 /** Hosts that read each other's settings differ in spelling: `PreToolUse`, `preToolUse`. */
-const kindOf = (name: string): EventKind | undefined => kinds.get(name.toLowerCase())
-
-function directoryOf(json: Readonly<Record<string, unknown>>, env: NodeJS.ProcessEnv): string | undefined {
-  const roots: unknown = json.workspace_roots
-  const root = Array.isArray(roots) ? text(roots[0]) : undefined
-  return text(json.cwd) ?? root ?? text(env.CURSOR_PROJECT_DIR) ?? text(env.CLAUDE_PROJECT_DIR)
+function findEvent(name: string, known: readonly Host[]): HostEvent | undefined {
+  const wanted = name.toLowerCase()
+  return known.flatMap(({ events }) => events).find((event) => event.name.toLowerCase() === wanted)
 }
 
-function toolOf(json: Readonly<Record<string, unknown>>, host: AgentName): Tool | undefined {
-  const name = text(json.tool_name) ?? text(json.toolName)
+function toolOf(json: EventJson, fields: HostFields, known: readonly Host[]): Tool | undefined {
+  const name = firstText(json, fields.tool)
   if (name === undefined) return undefined
-  return { name, use: useOf(name, host), input: inputOf(json.tool_input ?? json.toolArgs) }
+  return { name, use: useOf(name, known), input: inputOf(firstOf(json, fields.input)) }
 }
 
-export function useOf(name: string, host: AgentName): Tool['use'] {
-  const { edits, shells } = hosts[host]
-  if (edits.includes(name)) return 'edit'
+/** What a tool can change, by the first of these hosts that knows it. */
+export function useOf(name: string, known: readonly Host[]): Tool['use'] {
+  for (const { edits, shells } of known) {
+    if (edits.includes(name)) return 'edit'
+    if (shells.includes(name)) return 'shell'
+  }
   // The matchers that stint writes name no MCP tool: a user who added one wants it guarded.
-  return shells.includes(name) || /^mcp[_:]/i.test(name) ? 'shell' : 'none'
+  return /^mcp[_:]/i.test(name) ? 'shell' : 'none'
 }
 
-/** Copilot sends the arguments as a string. */
+/** Some hosts send a separate event for a failed call, others put an error into its result. */
+function failureOf(json: EventJson, fields: HostFields, event?: HostEvent): HookEvent['failure'] {
+  const result = firstOf(json, fields.result) as { error?: unknown } | undefined
+  if (!event?.failed && result?.error === undefined) return undefined
+  return { error: firstOf(json, fields.error) ?? result?.error ?? null }
+}
+
+/** The arguments of a tool: some hosts send them as JSON in a string. */
 function inputOf(value: unknown): Record<string, unknown> {
   if (typeof value === 'object' && value !== null) return value as Record<string, unknown>
   if (typeof value !== 'string') return {}
@@ -117,6 +113,20 @@ function inputOf(value: unknown): Record<string, unknown> {
     // The string may be a patch.
     return { input: value }
   }
+}
+
+/** The value of the first of these properties that is present. */
+const firstOf = (json: EventJson, names: readonly string[]): unknown =>
+  names.map((name) => json[name]).find((value) => value !== undefined && value !== null)
+
+/** The first of these properties that holds a string; of a list, its first element counts. */
+function firstText(json: EventJson, names: readonly string[]): string | undefined {
+  for (const name of names) {
+    const value = json[name]
+    const found = text(Array.isArray(value) ? value[0] : value)
+    if (found !== undefined) return found
+  }
+  return undefined
 }
 
 const text = (value: unknown): string | undefined =>

@@ -1,5 +1,6 @@
 import { type Claim, findWorkspace, isInForce, type Register, WorkspaceClaims } from '../lease/index.ts'
 import type { Ancestor } from './agent-process.ts'
+import { hosts } from './hosts.ts'
 import { gitRefusal, pass, type Verdict } from './verdict.ts'
 
 /** The hook that git runs, its first argument, and for `reference-transaction` the lines on stdin. */
@@ -45,7 +46,10 @@ export function changesBranch({ hook, state, lines }: GitCall): boolean {
 }
 
 /** Variables in which agents pass their session to their children. */
-const sessionVariables = ['STINT_SESSION_ID', 'CLAUDE_CODE_SESSION_ID', 'GEMINI_SESSION_ID']
+const sessionVariables = [
+  'STINT_SESSION_ID',
+  ...Object.values(hosts).flatMap(({ sessionVariable }) => sessionVariable ?? []),
+]
 
 /** True if a variable names the claim's session, or a holder is an ancestor of git. */
 function belongsTo(claim: Claim, { env, ancestors }: Pick<GitCaller, 'env' | 'ancestors'>): boolean {

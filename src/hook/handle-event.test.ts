@@ -9,7 +9,7 @@ import { WorkspaceClaims } from '../lease/workspace-claims.ts'
 import { type Identity, identify } from '../base/process/liveness.ts'
 import type { HookEvent } from './event.ts'
 import { handleEvent } from './handle-event.ts'
-import type { EventKind } from './hosts.ts'
+import type { EventKind } from './host.ts'
 
 const minute = 60_000
 const shell = { name: 'Bash', use: 'shell' as const, input: { command: 'make' } }
@@ -68,6 +68,7 @@ class Stage extends LockWorld {
       cwd: this.workspace,
       tool: shell,
       callId: 'call',
+      failure: undefined,
       subagent: false,
       cause: undefined,
       background: false,

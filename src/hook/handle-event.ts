@@ -6,7 +6,7 @@ import { redactRawEnvironmentSecrets } from '../secrets/index.ts'
 import { type CallTarget, findCallTarget, purposeOf } from './call-target.ts'
 import { beginCall, endCall, type EndedCall, type Party } from './decide.ts'
 import type { HookEvent, Tool } from './event.ts'
-import type { AgentName } from './hosts.ts'
+import type { HostName } from './host.ts'
 import type { HookChoices, Scope } from './options.ts'
 import { endSession, endTurn, handlePrompt, isOfSession, startSession } from './session-events.ts'
 import { callRefusal, pass, type Verdict } from './verdict.ts'
@@ -38,7 +38,7 @@ export function handleEvent(
 }
 
 /** The session id of a claim: the host's own id, if it is a valid one. */
-export function sessionName(given: string | undefined, host: AgentName, agent: Identity | null): string {
+export function sessionName(given: string | undefined, host: HostName, agent: Identity | null): string {
   if (given === undefined)
     return agent === null ? `${host}-unknown` : `${host}-${agent.pid}-${agent.started ?? 0}`
   if (isSessionId(given)) return given

@@ -1,8 +1,9 @@
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { type CommandHost, HookWorld, lineOf, type Moment, outcome } from '../../test/support/hook-host.ts'
+import { HookWorld, lineOf, type Moment, outcome } from '../../test/support/hook-host.ts'
 import { projectRoot } from '../../test/support/world.ts'
+import type { SettingsAgentName } from './host.ts'
 
 /** A copy of the installation, and hooks started from it. */
 class Installed extends HookWorld {
@@ -16,7 +17,7 @@ class Installed extends HookWorld {
     })
   }
 
-  async fire(host: CommandHost, moment: Moment, record = false) {
+  async fire(host: SettingsAgentName, moment: Moment, record = false) {
     const line = lineOf(host, moment, { record }, [process.execPath, join(this.bin, 'stint-hook.cjs')])
     return outcome(host, await this.startHook(host, moment, { line }).finished)
   }

@@ -1,15 +1,9 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import {
-  type CommandHost,
-  commandHosts,
-  hookEvent,
-  HookWorld,
-  lineOf,
-  outcome,
-} from '../../test/support/hook-host.ts'
+import { commandHosts, hookEvent, HookWorld, lineOf, outcome } from '../../test/support/hook-host.ts'
 import { until } from '../../test/support/world.ts'
+import type { SettingsAgentName } from './host.ts'
 
 const held = ({ claims: [claim] }: HookWorld) => claim
 
@@ -165,7 +159,7 @@ test.each(commandHosts)('%s: an event of 5 MB is read to its end', async (host) 
   expect(await world.hook(host, 'edit', { input })).toMatchObject({ allowed: false })
 })
 
-const editEvent = (world: HookWorld, host: CommandHost): string =>
+const editEvent = (world: HookWorld, host: SettingsAgentName): string =>
   JSON.stringify(hookEvent(host, 'edit', { session: 'second', cwd: world.workspace }))
 
 test.each(commandHosts)('%s: a refusal is not lost if stdout is not read', async (host) => {

@@ -42,7 +42,7 @@ function runHook(
     return { response: formatResponse(verdict, { host: configured, kind: 'pre', configured, failClosed }) }
   }
   const event = readEvent(json, { configured, name: options.event, env })
-  const verdict = orFault(options, event, env, () => judgeEvent(event, json, options, env))
+  const verdict = orFault(options, event, env, () => judgeEvent(event, options, env))
   const response = formatResponse(verdict, { host: event.host, kind: event.kind, configured, failClosed })
   return { response, event }
 }
@@ -53,19 +53,14 @@ function judgeGit({ words: [hook, state] }: HookOptions, env: NodeJS.ProcessEnv)
   return guardGit(call, { env, ancestors, cwd: process.cwd(), register: homeRegister(env) })
 }
 
-function judgeEvent(
-  event: HookEvent,
-  json: RecordRequest['json'],
-  options: HookOptions,
-  env: NodeJS.ProcessEnv,
-): Verdict {
+function judgeEvent(event: HookEvent, options: HookOptions, env: NodeJS.ProcessEnv): Verdict {
   const agent = agentProcess(event.host, env)
   const verdict = handleEvent(event, options, { register: homeRegister(env), agent, env })
   if (!options.record) return verdict
   const recorded = orFault(options, event, env, () => {
     // Recording is rare: its code is a file of its own, loaded only here.
     const { record } = require('./hook-record.cjs') as { record: (request: RecordRequest) => void }
-    record({ event, verdict, json, agent, env })
+    record({ event, verdict, agent, env })
     return verdict
   })
   // A refusal stands even if it could not be recorded.

@@ -10,7 +10,8 @@ import type { HookChoices } from './options.ts'
 import { type HookEvent, useOf } from './event.ts'
 import { handleEvent, sessionName } from './handle-event.ts'
 import { noteWarning } from './hook-log.ts'
-import type { EventKind } from './hosts.ts'
+import type { EventKind } from './host.ts'
+import { hosts } from './hosts.ts'
 import { recordCall } from './record/record.ts'
 import { drainQueue } from './record/recorder.ts'
 import { onFault, pass, type Verdict } from './verdict.ts'
@@ -73,7 +74,7 @@ export function stintPlugin(choices: HookChoices = {}): (input: PluginInput) => 
         sessions.add(sessionId)
         const around = { register: homeRegister(), agent: ownIdentity(), env: process.env }
         verdict = handleEvent(event, { scope, hold }, around)
-        if (record && recordCall({ ...around, event, verdict, json: {} })) drain()
+        if (record && recordCall({ ...around, event, verdict })) drain()
         return verdict
       } catch (error) {
         note(kind, sessionId, error)
@@ -135,6 +136,7 @@ const blank: HookEvent = {
   cwd: undefined,
   tool: undefined,
   callId: undefined,
+  failure: undefined,
   subagent: false,
   cause: undefined,
   background: false,
@@ -142,7 +144,7 @@ const blank: HookEvent = {
 
 const toolOf = (name: string, args: unknown) => ({
   name,
-  use: useOf(name, 'opencode'),
+  use: useOf(name, [hosts.opencode]),
   input: typeof args === 'object' && args !== null ? (args as Record<string, unknown>) : {},
 })
 

@@ -1,4 +1,5 @@
-import { type AgentName, isAgentName } from './hosts.ts'
+import type { HostName } from './host.ts'
+import { hosts, isHostName } from './hosts.ts'
 
 /** The claim that a tool call needs: on the whole workspace, or only on the files it edits. */
 export type Scope = 'workspace' | 'paths'
@@ -18,7 +19,7 @@ export interface HookChoices {
 
 /** The command line of `stint-hook`. */
 export interface HookOptions extends Required<HookChoices> {
-  agent: AgentName
+  agent: HostName
   /** For hosts that do not name the event in its JSON. */
   event: string | undefined
   /** The words that git passes on: the hook's name and its arguments. */
@@ -26,13 +27,13 @@ export interface HookOptions extends Required<HookChoices> {
 }
 
 export const usage =
-  'usage: stint-hook <claude|codex|cursor|copilot|gemini|git|opencode> [--scope workspace|paths] ' +
+  `usage: stint-hook <${Object.keys(hosts).join('|')}> [--scope workspace|paths] ` +
   '[--hold turn|session] [--fail-closed] [--record] [--event NAME]'
 
 /** Parses the command line; undefined if it is invalid. */
 export function parseOptions(args: readonly string[]): HookOptions | undefined {
   const [agent, ...rest] = args
-  if (!isAgentName(agent)) return undefined
+  if (!isHostName(agent)) return undefined
   const options: HookOptions = {
     agent,
     event: undefined,

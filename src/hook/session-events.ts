@@ -8,6 +8,7 @@ import {
   takeOverRenamed,
 } from './decide.ts'
 import type { HookEvent } from './event.ts'
+import { hosts } from './hosts.ts'
 import type { HoldUntil } from './options.ts'
 
 /** The user has sent a prompt: earlier calls have ended or were cancelled, except background work. */
@@ -57,9 +58,7 @@ export const isOfSession =
   ({ session_id }: Claim): boolean =>
     session_id === sessionId
 
-/** In these hosts a process has one session at a time, and `/clear` or a resume only changes its id. */
-const renamingHosts = new Set(['claude', 'gemini'])
 const renamingCauses = new Set(['clear', 'resume'])
 
 const isRenaming = ({ host, cause = '' }: HookEvent): boolean =>
-  renamingHosts.has(host) && renamingCauses.has(cause)
+  hosts[host].renamesSessions && renamingCauses.has(cause)

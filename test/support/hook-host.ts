@@ -3,7 +3,10 @@ import { closeSync, openSync, readFileSync, writeFileSync, writeSync } from 'nod
 import { join } from 'node:path'
 import type { HookChoices } from '../../src/hook/options.ts'
 import { commandLine } from '../../src/hook-install/settings/command-text.ts'
-import { type EventKind, type HostEvent, hosts } from '../../src/hook/hosts.ts'
+import type { EventKind, HostEvent, SettingsAgentName } from '../../src/hook/host.ts'
+import { hosts } from '../../src/hook/hosts.ts'
+import { isHostVariable } from '../../src/hook-install/agents.ts'
+import { hostSettings } from '../../src/hook-install/host-settings.ts'
 import { type Claim, claimStatus, fileRegister, WorkspaceClaims } from '../../src/lease/index.ts'
 import type { ClaimStatus } from '../../src/lease/claim-status.ts'
 import { LockWorld } from './lock-world.ts'
@@ -13,8 +16,7 @@ export const hookBin = join(projectRoot, 'dist/bin/stint-hook.cjs')
 const program = [process.execPath, hookBin]
 
 /** The hosts that run a command for each event. */
-export const commandHosts = ['claude', 'codex', 'cursor', 'copilot', 'gemini'] as const
-export type CommandHost = (typeof commandHosts)[number]
+export const commandHosts = Object.keys(hostSettings) as SettingsAgentName[]
 
 /** `edit` is a call that names its file; `failure` is the event with which a host reports a failed call. */
 export type Moment = EventKind | 'edit' | 'failure'
@@ -27,7 +29,7 @@ export interface Filled {
 }
 
 /** An event as the host sends it; the fixture names its source. */
-export function hookEvent(host: CommandHost, moment: Moment, filled: Filled): Record<string, unknown> {
+export function hookEvent(host: SettingsAgentName, moment: Moment, filled: Filled): Record<string, unknown> {
   const path = join(projectRoot, 'test/fixtures/hook-events', `${host}.json`)
   const fixture = JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>
   const { session = 'session-a', cwd, call = 'call-1', file = 'src/a.ts' } = filled
@@ -40,10 +42,11 @@ export function hookEvent(host: CommandHost, moment: Moment, filled: Filled): Re
 }
 
 /** The event's entry in the table of hosts. */
-export function registered(host: CommandHost, moment: Moment): HostEvent {
+export function registered(host: SettingsAgentName, moment: Moment): HostEvent {
   const kind = moment === 'edit' ? 'pre' : moment
   const { events } = hosts[host]
-  const failure = events.find(({ name }) => /failure|interrupt/i.test(name) && !/^stop/i.test(name))
+  // Codex has no event for a failed call, but one for an interrupted turn.
+  const failure = events.find(({ name, failed }) => failed ?? name === 'Interrupt')
   const found =
     (kind === 'failure' ? failure : undefined) ??
     events.find((event) => event.kind === (kind === 'failure' ? 'post' : kind))
@@ -53,7 +56,7 @@ export function registered(host: CommandHost, moment: Moment): HostEvent {
 
 /** The shell command in the host's settings. */
 export const lineOf = (
-  host: CommandHost,
+  host: SettingsAgentName,
   moment: Moment,
   choices: HookChoices = {},
   how: readonly string[] = program,
@@ -73,8 +76,8 @@ const denied = (reason: string): Outcome => ({ allowed: false, reason })
 export type Ended = Pick<Finished, 'code' | 'stdout' | 'stderr'>
 
 /** Some hosts block on a hook's failure, if their settings say so. */
-export function outcome(host: CommandHost, ended: Ended, failClosed = false): Outcome {
-  const closed = failClosed && hosts[host].failClosed !== undefined
+export function outcome(host: SettingsAgentName, ended: Ended, failClosed = false): Outcome {
+  const closed = failClosed && hostSettings[host].failClosed !== undefined
   const fault = closed ? denied('the hook failed') : allowed
   const { code, stderr } = ended
   const json = parse(ended.stdout)
@@ -134,8 +137,7 @@ export class HookWorld extends LockWorld {
   constructor() {
     super()
     // Remove the variables of an agent that runs these tests.
-    for (const name of Object.keys(this.env))
-      if (/^(CLAUDE|CODEX|CURSOR|GEMINI|COPILOT)/.test(name)) this.env[name] = undefined
+    for (const name of Object.keys(this.env)) if (isHostVariable(name)) this.env[name] = undefined
   }
 
   /** The write end of a pipe without a reader. */
@@ -149,7 +151,7 @@ export class HookWorld extends LockWorld {
   }
 
   /** Sends an event to a hook whose stdout is not read. */
-  startUnread(host: CommandHost, moment: Moment, filled: Partial<Filled> = {}): Promise<Finished> {
+  startUnread(host: SettingsAgentName, moment: Moment, filled: Partial<Filled> = {}): Promise<Finished> {
     const event = hookEvent(host, moment, { cwd: this.workspace, ...filled })
     const path = join(this.tmp, 'event.json')
     writeFileSync(path, JSON.stringify(event))
@@ -161,7 +163,7 @@ export class HookWorld extends LockWorld {
   }
 
   startHook(
-    host: CommandHost,
+    host: SettingsAgentName,
     moment: Moment,
     more: Partial<Filled> & { line?: string; input?: string } = {},
   ): Running {
@@ -187,7 +189,7 @@ export class HookWorld extends LockWorld {
 
   /** Sends an event as the host does, and returns the host's reaction. */
   async hook(
-    host: CommandHost,
+    host: SettingsAgentName,
     moment: Moment,
     more: Partial<Filled> & { choices?: HookChoices; input?: string } = {},
   ): Promise<Outcome & { ended: Finished }> {

@@ -1,5 +1,7 @@
 import { lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
+import type { SettingsAgentName } from '../../src/hook/host.ts'
+import { isHostVariable } from '../../src/hook-install/agents.ts'
 import { type Finished, World } from './world.ts'
 
 /** The file with the hooks of each agent, below the home directory of its user. */
@@ -9,10 +11,9 @@ export const userFiles = {
   cursor: '.cursor/hooks.json',
   copilot: '.copilot/hooks/stint.json',
   gemini: '.gemini/settings.json',
-} as const
+} as const satisfies Record<SettingsAgentName, string>
 
-export type HookAgent = keyof typeof userFiles
-export const hookAgents = Object.keys(userFiles) as HookAgent[]
+export const hookAgents = Object.keys(userFiles) as SettingsAgentName[]
 
 export interface ChangeRow {
   agent: string
@@ -49,15 +50,15 @@ export class HookUser extends World {
   constructor() {
     super()
     for (const path of [this.user, this.project, this.bin]) mkdirSync(path)
-    const foreign = /^(?:CLAUDE|CODEX|CURSOR|GEMINI|COPILOT|OPENCODE|XDG_|GIT_)/
-    for (const name of Object.keys(this.env)) if (foreign.test(name)) delete this.env[name]
+    for (const name of Object.keys(this.env))
+      if (isHostVariable(name) || name.startsWith('XDG_')) delete this.env[name]
     symlinkSync(process.execPath, join(this.bin, 'node'))
     this.env.HOME = this.user
     this.env.PATH = `${this.bin}:/usr/bin:/bin`
   }
 
   /** The settings of an agent of this user. */
-  file(agent: HookAgent): string {
+  file(agent: SettingsAgentName): string {
     return join(this.user, userFiles[agent])
   }
 

@@ -2,16 +2,10 @@ import { defineCommand } from '../../command/define-command.ts'
 import { agentTitle } from '../../hook/hosts.ts'
 import { examine, type Finding } from '../../hook-install/doctor/examine.ts'
 import { emptyNodes, idle, type Latency, measure, type SlowReason, slowReasons } from '../health/latency.ts'
-import {
-  prepareGround,
-  runLine,
-  trialEnv,
-  type TrialGround,
-  tryHook,
-} from '../../hook-install/doctor/trial.ts'
-import { trialEvent } from '../../hook-install/doctor/trial-event.ts'
+import { runLine } from '../../hook-install/doctor/run-hook.ts'
+import { prepareGround, trialEnv, type TrialGround, tryHook } from '../../hook-install/doctor/trial.ts'
 import { type Installation, inspect } from '../../hook-install/inspect.ts'
-import type { SettingsAgent } from '../../hook-install/agents.ts'
+import { hostSettings, isSettingsAgent } from '../../hook-install/host-settings.ts'
 import { targetsToInspect } from '../../hook-install/target.ts'
 import { findWorkspace } from '../../lease/index.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
@@ -90,8 +84,8 @@ function withLatencies(
   }
   for (const [index, { agent, commands }] of installed.entries()) {
     const line = commands[0]?.text
-    if (!hooks[index]?.ok || line === undefined || agent === 'git' || agent === 'opencode') continue
-    const event = trialEvent(agent as SettingsAgent, ground.free, 'ses-trial')
+    if (!hooks[index]?.ok || line === undefined || !isSettingsAgent(agent)) continue
+    const event = JSON.stringify(hostSettings[agent].trialEvent(ground.free, 'ses-trial'))
     acts[index] = () => runLine(line, [], ground.free, event, env)
   }
   const measured = measure(Math.max(1, runs), acts)

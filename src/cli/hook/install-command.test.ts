@@ -3,7 +3,6 @@ import { dirname, join } from 'node:path'
 import { parse } from 'jsonc-parser'
 import { expect, test } from 'vitest'
 import {
-  type CommandHost,
   commandHosts,
   hookEvent,
   type Moment,
@@ -13,6 +12,7 @@ import {
 } from '../../../test/support/hook-host.ts'
 import { HookUser } from '../../../test/support/hook-user.ts'
 import type { Finished } from '../../../test/support/world.ts'
+import type { SettingsAgentName } from '../../hook/host.ts'
 
 interface Handler {
   command?: string
@@ -34,7 +34,7 @@ class AgentWorld extends HookUser {
     cpSync(dirname(hookBin), this.installation, { recursive: true })
   }
 
-  async install(host: CommandHost, ...flags: string[]): Promise<void> {
+  async install(host: SettingsAgentName, ...flags: string[]): Promise<void> {
     const program = join(this.installation, 'stint.cjs')
     const { code, stdout } = await this.start(
       process.execPath,
@@ -47,7 +47,7 @@ class AgentWorld extends HookUser {
   }
 
   /** The command in the host's settings for this event. */
-  command(host: CommandHost, moment: Moment, path = this.file(host)): string {
+  command(host: SettingsAgentName, moment: Moment, path = this.file(host)): string {
     const { hooks } = parse(this.read(path)) as { hooks: Record<string, (Handler & { hooks?: Handler[] })[]> }
     const entry = hooks[registered(host, moment).name]?.at(-1)
     const handler = entry?.hooks?.[0] ?? entry
@@ -61,7 +61,7 @@ class AgentWorld extends HookUser {
   }
 
   /** Runs the command as the host does. */
-  call(host: CommandHost, moment: Moment, line = this.command(host, moment)): Promise<Finished> {
+  call(host: SettingsAgentName, moment: Moment, line = this.command(host, moment)): Promise<Finished> {
     return this.line(line, hookEvent(host, moment, { cwd: this.project }))
   }
 

@@ -13,8 +13,9 @@ import { dirname, join } from 'node:path'
 import { parse } from 'jsonc-parser'
 import { expect, test } from 'vitest'
 import { hookBin } from '../../../test/support/hook-host.ts'
-import { contentOf, type HookAgent, hookAgents, HookUser } from '../../../test/support/hook-user.ts'
+import { contentOf, hookAgents, HookUser } from '../../../test/support/hook-user.ts'
 import { projectRoot, stintBin } from '../../../test/support/world.ts'
+import type { SettingsAgentName } from '../../hook/host.ts'
 import { hosts } from '../../hook/hosts.ts'
 
 /** Writes a settings file and creates its directories. */
@@ -337,9 +338,10 @@ test('a misspelt agent gets a suggestion, an unknown one the list of agents', as
     (await world.hook(['install', name])).envelope().error?.suggestion
   expect(await suggestion('calude')).toBe('Did you mean claude?')
   expect(await suggestion('Codex')).toBe('Did you mean codex?')
-  const all = 'claude, codex, cursor, copilot, gemini, opencode, git'
+  const all = Object.keys(hosts).join(', ')
   expect(await suggestion('emacs')).toBe(`There are ${all}.`)
-  expect(readFileSync(join(projectRoot, 'docs/hooks.md'), 'utf8').replaceAll('`', '')).toContain(`: ${all}.`)
+  const page = readFileSync(join(projectRoot, 'docs/hooks.md'), 'utf8')
+  expect(page.replaceAll('`', '').replaceAll(/\s+/g, ' ')).toContain(`: ${all}.`)
 })
 
 test.each([
@@ -414,7 +416,7 @@ test("OpenCode: stint writes its own plugin, and leaves another's alone", async 
   expect(world.read(path)).toBe('export const mine = 1\n')
 })
 
-test.each<HookAgent>(['claude', 'codex'])(
+test.each<SettingsAgentName>(['claude', 'codex'])(
   '%s: the variable of the agent names its directory',
   async (agent) => {
     await using world = new HookUser()

@@ -1,6 +1,7 @@
 import { findClosest } from '../../command/did-you-mean.ts'
 import type { OptionTable } from '../../command/option.ts'
-import { type AgentName, hosts, isAgentName } from '../../hook/hosts.ts'
+import type { HostName } from '../../hook/host.ts'
+import { hosts, isHostName } from '../../hook/hosts.ts'
 import { allScopes, type InstallScope } from '../../hook-install/agents.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 
@@ -23,8 +24,8 @@ export function readScope(options: Record<InstallScope, boolean>): InstallScope 
   return scopes[0]
 }
 
-export function readAgents(words: readonly string[]): AgentName[] {
-  const unknown = words.find((word) => !isAgentName(word))
+export function readAgents(words: readonly string[]): HostName[] {
+  const unknown = words.find((word) => !isHostName(word))
   if (unknown !== undefined) {
     const names = Object.keys(hosts)
     const near = findClosest(unknown.toLowerCase(), names)
@@ -32,5 +33,5 @@ export function readAgents(words: readonly string[]): AgentName[] {
       hint: near === undefined ? `There are ${names.join(', ')}.` : `Did you mean ${near}?`,
     })
   }
-  return [...new Set(words.filter(isAgentName))]
+  return [...new Set(words.filter(isHostName))]
 }

@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import { getNodeValue } from 'jsonc-parser'
-import type { AgentName } from '../../hook/hosts.ts'
+import type { HostName } from '../../hook/host.ts'
 import { agentHome, allScopes, settingsPath } from '../agents.ts'
+import { isSettingsAgent } from '../host-settings.ts'
 import type { Installation } from '../inspect.ts'
 import { type JsonObject, objectOr, parseJson } from '../json/parse.ts'
 import { readSettingsFile } from '../settings/settings-file.ts'
@@ -19,14 +20,14 @@ export interface Switch {
 /** Lists the settings that keep an agent from running installed hooks. */
 export function switchesOf(installation: Installation, workspace: string): Switch[] {
   const { agent, path } = installation
-  const unreadable = agent === 'git' ? undefined : unreadableBy(agent, readSettingsFile(path).bytes)
+  const unreadable = isSettingsAgent(agent) ? unreadableBy(agent, readSettingsFile(path).bytes) : undefined
   return [
     ...(unreadable === undefined ? [] : [off(unreadable, 'remove them')]),
     ...(readers[agent]?.(installation, workspace) ?? []),
   ]
 }
 
-const readers: Partial<Record<AgentName, (installation: Installation, workspace: string) => Switch[]>> = {
+const readers: Partial<Record<HostName, (installation: Installation, workspace: string) => Switch[]>> = {
   claude: (_, workspace) => {
     const files = allScopes.flatMap((scope) => settingsPath('claude', scope, workspace) ?? [])
     return [

@@ -1,6 +1,7 @@
 import type { HookChoices } from '../../hook/options.ts'
 import { shellWord } from '../../base/text/escape.ts'
-import { hosts, type HostEvent } from '../../hook/hosts.ts'
+import type { HostEvent } from '../../hook/host.ts'
+import { hosts } from '../../hook/hosts.ts'
 import { type HookCommand, onlyRefusals, readCommand, startWords } from '../settings/command-text.ts'
 
 /** The first and last line of the guard: stint owns them and everything in between. */

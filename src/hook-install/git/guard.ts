@@ -1,7 +1,7 @@
 import { lstatSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import type { HookChoices } from '../../hook/options.ts'
-import type { HostEvent } from '../../hook/hosts.ts'
+import type { HostEvent } from '../../hook/host.ts'
 import { codedError, StintError } from '../../base/errors/stint-error.ts'
 import type { InstallScope } from '../agents.ts'
 import { type Change, exclusively } from '../change.ts'

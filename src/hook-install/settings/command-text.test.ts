@@ -1,10 +1,11 @@
 import { spawnSync } from 'node:child_process'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type AgentName, hosts } from '../../hook/hosts.ts'
+import type { HostName } from '../../hook/host.ts'
+import { hosts } from '../../hook/hosts.ts'
 import { choicesOf, commandText, readCommand } from './command-text.ts'
 
-const agents = (Object.keys(hosts) as AgentName[]).filter((name) => hosts[name].events.length > 0)
+const agents = (Object.keys(hosts) as HostName[]).filter((name) => hosts[name].events.length > 0)
 const choices = fc.record(
   {
     scope: fc.constantFrom('workspace' as const, 'paths' as const),

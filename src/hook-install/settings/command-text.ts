@@ -1,6 +1,7 @@
 import { basename, isAbsolute } from 'node:path'
 import { shellWord } from '../../base/text/escape.ts'
-import { type AgentName, type Host, type HostEvent, isAgentName } from '../../hook/hosts.ts'
+import type { Host, HostEvent, HostName } from '../../hook/host.ts'
+import { isHostName } from '../../hook/hosts.ts'
 import type { HookChoices } from '../../hook/options.ts'
 import type { InstallScope } from '../agents.ts'
 
@@ -8,14 +9,14 @@ import type { InstallScope } from '../agents.ts'
 export interface HookCommand {
   /** The words that start stint-hook: its name, or node and its path. */
   program: string[]
-  agent: AgentName
+  agent: HostName
   /** The remaining words. */
   flags: string[]
 }
 
 /**
- * The command line for a settings file. Copilot also reads the project files of Claude Code, and blocks every
- * tool when a command fails in any way, so there every exit code but 2 becomes 0.
+ * The command line for a settings file. In a project's shared settings, every exit code but 2 becomes 0: of
+ * the hosts that run those hooks as well, some block every tool when a command fails in any way.
  */
 export function commandText(
   host: Host,
@@ -29,13 +30,13 @@ export function commandText(
   const line = commandLine(host, event, startWords(program), { ...choices, failClosed })
   // Exit code 2 blocks in every host, also in those without a setting for it.
   if (failClosed) return `${line}${orRefuse}`
-  return host.name === 'claude' && place !== 'user' ? `${line}${onlyRefusals}` : line
+  return host.sharesSettings && place !== 'user' ? `${line}${onlyRefusals}` : line
 }
 
 /** The words after `stint-hook`, in a fixed order: hosts recognize and trust a command by its text. */
 const hookArguments = (host: Host, event: HostEvent, choices: HookChoices = {}): string[] => [
   host.name,
-  ...(host.namesEvent || host.name === 'git' ? [] : ['--event', event.name]),
+  ...(host.namesEvent ? [] : ['--event', event.name]),
   ...(choices.scope === undefined ? [] : ['--scope', choices.scope]),
   ...(choices.hold === undefined ? [] : ['--hold', choices.hold]),
   ...(choices.failClosed ? ['--fail-closed'] : []),
@@ -53,7 +54,7 @@ export function commandLine(
   choices: HookChoices = {},
 ): string {
   const words = [...program, ...hookArguments(host, event, choices)].map(shellWord).join(' ')
-  return host.onCrash === 'closed' && !choices.failClosed ? `${words}${onlyRefusals}` : words
+  return host.blocksOnNonzeroExit && !choices.failClosed ? `${words}${onlyRefusals}` : words
 }
 
 /** Turns every exit code but 2, a refusal, into 0: a node that does not start must not block the agent. */
@@ -75,7 +76,7 @@ export function readCommand(text: string): HookCommand | undefined {
   if (words?.[0] === withoutCertificates) words.shift()
   const at = words?.findIndex((word) => /^stint-hook(\.c?js)?$/.test(basename(word))) ?? -1
   const agent = words?.[at + 1]
-  if (words === undefined || at < 0 || !isAgentName(agent)) return undefined
+  if (words === undefined || at < 0 || !isHostName(agent)) return undefined
   // Only nothing or the full path of node may precede stint-hook: anything else is a wrapper of the user's.
   if (at > 1 || (at === 1 && !isAbsolute(words[0] ?? ''))) return undefined
   return { program: words.slice(0, at + 1), agent, flags: words.slice(at + 2) }

@@ -2,17 +2,23 @@ import fc from 'fast-check'
 import { parse } from 'jsonc-parser'
 import { expect, test } from 'vitest'
 import { findHandlers, withEntries, withoutEntries } from './edit-hooks.ts'
-import { hookEntries, shapes } from './entry.ts'
-import type { SettingsAgent } from '../agents.ts'
+import { hookEntries } from './entry.ts'
+import type { SettingsAgentName } from '../../hook/host.ts'
+import { hostSettings } from '../host-settings.ts'
 
-const agents = Object.keys(shapes) as SettingsAgent[]
+const agents = Object.keys(hostSettings) as SettingsAgentName[]
 const program = ['/usr/bin/node', '/opt/stint/stint-hook.cjs']
 const never = (): boolean => false
 
-const install = (text: string, agent: SettingsAgent, chosen: object = {}): string =>
-  withEntries(text, agent, shapes[agent], hookEntries(agent, { program, place: 'user', ...chosen }))
-const uninstall = (text: string, agent: SettingsAgent): string =>
-  withoutEntries(text, agent, shapes[agent], never)
+const install = (text: string, agent: SettingsAgentName, chosen: object = {}): string =>
+  withEntries(
+    text,
+    agent,
+    hostSettings[agent].shape,
+    hookEntries(agent, { program, place: 'user', ...chosen }),
+  )
+const uninstall = (text: string, agent: SettingsAgentName): string =>
+  withoutEntries(text, agent, hostSettings[agent].shape, never)
 
 const theirs = { matcher: 'Bash', hooks: [{ type: 'command', command: 'their-own-hook' }] }
 const settings = `{
@@ -65,7 +71,7 @@ test('other choices update the hooks in place', () => {
   expect(hooks.Stop?.[0]).toEqual(mine)
   expect(hooks.Stop).toHaveLength(2)
   expect(hooks.PreToolUse?.[1]?.hooks[0]).toMatchObject({ onFailure: 'block' })
-  expect(findHandlers(now, 'claude', shapes.claude)).toHaveLength(
+  expect(findHandlers(now, 'claude', hostSettings.claude.shape)).toHaveLength(
     hookEntries('claude', { program, place: 'user' }).length,
   )
   expect(now).toContain('--scope paths --fail-closed')
@@ -121,7 +127,7 @@ test('empty containers from before stay, new ones are removed', () => {
   const text = '{\n  "hooks": {\n    "Stop": []\n  }\n}\n'
   const now = install(text, 'claude')
   const existed = (path: readonly unknown[]): boolean => ['hooks', 'hooks/Stop'].includes(path.join('/'))
-  expect(withoutEntries(now, 'claude', shapes.claude, existed)).toBe(text)
+  expect(withoutEntries(now, 'claude', hostSettings.claude.shape, existed)).toBe(text)
   expect(uninstall(now, 'claude')).toBe('{}\n')
 })
 
@@ -157,8 +163,8 @@ test('any other content is refused or kept unchanged', () => {
         const before = JSON.parse(text) as Record<string, unknown>
         // `parse` of jsonc-parser loses a key `__proto__`.
         const { hooks: _, ...after } = JSON.parse(now) as Record<string, unknown>
-        expect({ ...shapes[agent].root, ...after }).toEqual({
-          ...shapes[agent].root,
+        expect({ ...hostSettings[agent].shape.root, ...after }).toEqual({
+          ...hostSettings[agent].shape.root,
           ...before,
           ...(before.hooks === undefined ? {} : { hooks: undefined }),
         })

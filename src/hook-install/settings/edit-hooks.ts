@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import { getNodeValue, type Node } from 'jsonc-parser'
 import { StintError } from '../../base/errors/stint-error.ts'
+import type { SettingsShape } from '../host-settings.ts'
 import { addProperty, append, removeAt, replaceAt } from '../json/edit.ts'
 import { type JsonPath, nodeAt, parseJson, propertyOf } from '../json/parse.ts'
 import { type HookCommand, readCommand } from './command-text.ts'
-import type { HookEntry, SettingsShape } from './entry.ts'
+import type { HookEntry } from './entry.ts'
 
 /** A handler of stint's in a settings file. */
 export interface InstalledHandler {

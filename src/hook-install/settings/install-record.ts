@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
-import type { AgentName } from '../../hook/hosts.ts'
+import type { HostName } from '../../hook/host.ts'
 import { computeWorkspaceHash } from '../../lease/index.ts'
 import { replaceFile } from '../../base/fs/atomic-file.ts'
 import { ensureHomeDirectory, stintHome } from '../../base/fs/home.ts'
@@ -15,7 +15,7 @@ import type { InstallScope } from '../agents.ts'
  */
 export interface InstallRecord {
   schema_version: 1
-  agent: AgentName
+  agent: HostName
   place: InstallScope
   path: string
   /** The file existed before the installation. */

@@ -1,8 +1,10 @@
-import type { InstallScope, SettingsAgent } from '../agents.ts'
+import type { SettingsAgentName } from '../../hook/host.ts'
+import type { InstallScope } from '../agents.ts'
 import { type Change, exclusively, namingFile } from '../change.ts'
+import { hostSettings, type SettingsShape } from '../host-settings.ts'
 import { type JsonPath, nodeAt, parseJson } from '../json/parse.ts'
 import { findHandlers, withEntries, withoutEntries } from './edit-hooks.ts'
-import { type EntryOptions, hookEntries, type HookEntry, type SettingsShape, shapes } from './entry.ts'
+import { type EntryOptions, hookEntries, type HookEntry } from './entry.ts'
 import { readRecord, removeRecord, sha256, writeRecord } from './install-record.ts'
 import {
   checkWritable,
@@ -17,7 +19,7 @@ import { decode, encode } from './settings-text.ts'
 
 /** The settings file of an agent in one scope. */
 export interface SettingsTarget {
-  agent: SettingsAgent
+  agent: SettingsAgentName
   place: InstallScope
   path: string
 }
@@ -74,8 +76,9 @@ function planInstall(
   entries: readonly HookEntry[],
 ): Plan {
   const { text, bom } = decode(file.bytes)
-  const isFirst = findHandlers(text, agent, shapes[agent]).length === 0
-  const now = withEntries(text, agent, shapes[agent], entries)
+  const { shape } = hostSettings[agent]
+  const isFirst = findHandlers(text, agent, shape).length === 0
+  const now = withEntries(text, agent, shape, entries)
   const same = !isFirst && now === text
   if (!same) checkWritable(file)
   const change: Change = {
@@ -115,7 +118,7 @@ function writeInstalled({ file, change: { agent, place, outcome, after } }: Plan
 }
 
 function planUninstall(file: SettingsFile, { agent, place, path }: SettingsTarget): Plan {
-  const shape = shapes[agent]
+  const { shape } = hostSettings[agent]
   const plan = (outcome: Change['outcome'], after: Buffer | undefined): Plan => ({
     file,
     change: { agent, place, path, before: file.bytes, outcome, after },

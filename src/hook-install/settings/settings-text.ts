@@ -1,5 +1,7 @@
 import { StintError } from '../../base/errors/stint-error.ts'
-import { type AgentName, hosts } from '../../hook/hosts.ts'
+import type { SettingsAgentName } from '../../hook/host.ts'
+import { hosts } from '../../hook/hosts.ts'
+import { hostSettings } from '../host-settings.ts'
 
 /** The content of a settings file, with all that is needed to write it back unchanged. */
 export interface SettingsText {
@@ -25,16 +27,13 @@ export function decode(bytes: Buffer | undefined): SettingsText {
 
 export const encode = ({ text, bom }: SettingsText): Buffer => Buffer.from(bom ? mark + text : text)
 
-/** Agents that read strict JSON: a single comment makes them ignore the whole file, hooks included. */
-const strictAgents: ReadonlySet<AgentName> = new Set(['claude', 'codex'])
-
 /** Why the agent ignores this file, which it does silently; undefined if the agent can read it. */
-export function unreadableBy(agent: AgentName, bytes: Buffer | undefined): string | undefined {
-  if (bytes === undefined || !strictAgents.has(agent)) return undefined
+export function unreadableBy(agent: SettingsAgentName, bytes: Buffer | undefined): string | undefined {
+  const { strict } = hostSettings[agent]
+  if (bytes === undefined || strict === undefined) return undefined
   const { text, bom } = decode(bytes)
   const { title } = hosts[agent]
-  // Claude Code skips a byte order mark; Codex fails on it.
-  if (agent === 'codex' && bom) return `${title} cannot read a file with a byte order mark`
+  if (strict === 'noMark' && bom) return `${title} cannot read a file with a byte order mark`
   try {
     JSON.parse(text)
     return undefined

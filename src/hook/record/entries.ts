@@ -12,22 +12,18 @@ export interface CallRecords {
 }
 
 /** The records of a call before it runs (intent, refusal) or after (outcome); undefined for other events. */
-export function callRecords(
-  event: HookEvent,
-  verdict: Verdict,
-  json: Readonly<Record<string, unknown>>,
-  at: Date,
-): CallRecords | undefined {
+export function callRecords(event: HookEvent, verdict: Verdict, at: Date): CallRecords | undefined {
   const { tool, kind } = event
   if (tool === undefined || tool.use === 'none' || (kind !== 'pre' && kind !== 'post')) return undefined
   const act = event.callId ?? actOf(event)
   const what = { agent: event.host, tool: tool.name, call: act, at: at.toISOString(), cwd: event.cwd }
   const about = { action: `tool.${tool.use}`, subject: subjectOf(event), act }
   if (kind === 'post') {
-    const ok = !hasFailed(event, json)
+    const { failure } = event
+    const ok = failure === undefined
     return {
       audit: { ...about, phase: 'outcome', ok },
-      event: { type: 'tool.result', data: { ...what, ok, ...(ok ? {} : { error: json.error ?? null }) } },
+      event: { type: 'tool.result', data: { ...what, ok, ...failure } },
     }
   }
   if (verdict.block)
@@ -50,10 +46,4 @@ function subjectOf({ host, tool }: HookEvent): string {
   const [file] = tool === undefined || tool.use !== 'edit' ? [] : touchedPaths(tool)
   const what = file ?? (typeof command === 'string' ? command : undefined)
   return what === undefined ? `${hosts[host].title}: ${tool?.name}` : `${tool?.name}: ${what}`
-}
-
-/** Some hosts send a separate event for a failure, others set a field. */
-function hasFailed({ name }: HookEvent, json: Readonly<Record<string, unknown>>): boolean {
-  const response = json.tool_response as { error?: unknown } | null | undefined
-  return /failure/i.test(name) || (typeof response === 'object' && response?.error !== undefined)
 }

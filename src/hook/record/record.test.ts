@@ -11,19 +11,14 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import {
-  type CommandHost,
-  commandHosts,
-  hookBin,
-  hookEvent,
-  HookWorld,
-} from '../../../test/support/hook-host.ts'
+import { commandHosts, hookBin, hookEvent, HookWorld } from '../../../test/support/hook-host.ts'
 import { until } from '../../../test/support/world.ts'
 import { filesystemStore } from '../../session/files/driver.ts'
 import { readEvent } from '../event.ts'
 import { drainQueue, marked } from './recorder.ts'
 import type { CallRecords } from './entries.ts'
 import { recordCall } from './record.ts'
+import type { SettingsAgentName } from '../host.ts'
 const choices = { record: true } as const
 const recorderBin = join(dirname(hookBin), 'hook-recorder.cjs')
 
@@ -47,7 +42,7 @@ const everything = (directory: string): string =>
     .map(({ parentPath, name }) => readFileSync(join(parentPath, name), 'latin1'))
     .join('\n')
 
-const oneCall = async (world: HookWorld, host: CommandHost) => {
+const oneCall = async (world: HookWorld, host: SettingsAgentName) => {
   await world.hook(host, 'pre', { session: 'first', choices })
   await world.hook(host, 'pre', { session: 'second', choices })
   await world.hook(host, 'post', { session: 'first', choices })
@@ -90,17 +85,18 @@ test('an intent is on disk before the call is allowed, and stays unsettled if th
   expect(unsettled).toMatchObject([{ action: 'tool.shell', subject: 'Bash: npm test' }])
 })
 
-test('a failed call is recorded as failed', async () => {
+test.each<[SettingsAgentName, unknown]>([
+  ['claude', 'Command failed with exit code 1'],
+  ['cursor', 'timed out'],
+  ['copilot', 'exit code 1'],
+  ['gemini', { message: 'exit code 1' }],
+])('%s: a failed call is recorded as failed, with the reason that the host gave', async (host, error) => {
   await using world = new HookWorld()
-  await world.hook('claude', 'pre', { session: 'first', choices })
-  await world.hook('claude', 'failure', { session: 'first', choices })
+  await world.hook(host, 'pre', { session: 'first', choices })
+  await world.hook(host, 'failure', { session: 'first', choices })
   await drainQueue(world.env)
   const { events, audit } = await recorded(world, 'first')
-  expect(events[1]).toMatchObject({
-    type: 'tool.result',
-    ok: false,
-    error: 'Command failed with exit code 1',
-  })
+  expect(events.find(({ type }) => type === 'tool.result')).toMatchObject({ ok: false, error })
   expect(audit[1]).toMatchObject({ type: 'outcome', ok: false })
 })
 
@@ -179,7 +175,7 @@ function callsOf(world: HookWorld, session: string, count: number): void {
     for (const moment of ['pre', 'post'] as const) {
       const json = hookEvent('claude', moment, { session, cwd: world.workspace, call: `call-${i}` })
       const event = readEvent(json, { configured: 'claude', env: {} })
-      recordCall({ event, verdict: { block: false }, json, agent: null, env: world.env })
+      recordCall({ event, verdict: { block: false }, agent: null, env: world.env })
     }
 }
 
@@ -300,7 +296,7 @@ test.each<[where: string, secret: string, (secret: string) => object]>([
   const cwd = join(world.workspace, where.endsWith('directory') ? secret : '.')
   const json = { ...(JSON.parse(writeCall(world, { file_path: 'a', ...input(secret) })) as object), cwd }
   const event = readEvent(json as Record<string, unknown>, { configured: 'claude', env: {} })
-  recordCall({ event, verdict: { block: false }, json: {}, agent: null, env: world.env })
+  recordCall({ event, verdict: { block: false }, agent: null, env: world.env })
   for (const when of ['in the queue', 'in the session']) {
     const text = everything(world.home)
     expect(text, when).not.toContain('Zq9Zq9')
@@ -316,7 +312,7 @@ test('the generated id of a call reveals nothing of a secret in its input', asyn
     const json = { ...hookEvent('copilot', 'pre', { session: 'first', cwd: world.workspace }) }
     json.toolArgs = JSON.stringify({ command: `login ${secret}` })
     const event = readEvent(json, { configured: 'copilot', name: 'preToolUse', env: {} })
-    recordCall({ event, verdict: { block: false }, json, agent: null, env: world.env })
+    recordCall({ event, verdict: { block: false }, agent: null, env: world.env })
   }
   expect(await drainQueue(world.env)).toBe(2)
   const { audit } = await recorded(world, 'first')

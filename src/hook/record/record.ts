@@ -12,8 +12,6 @@ const maxQueued = 64
 export interface RecordRequest {
   event: HookEvent
   verdict: Verdict
-  /** The event as the host sent it. */
-  json: Readonly<Record<string, unknown>>
   agent: Parameters<typeof sessionName>[2]
   env: NodeJS.ProcessEnv
 }
@@ -22,13 +20,13 @@ export interface RecordRequest {
  * Queues a tool call; one that is about to run is on disk when this returns. True if a recorder should write
  * the queue into the sessions now: at the end of a turn, or when the queue is long.
  */
-export function recordCall({ event, verdict, json, agent, env }: RecordRequest): boolean {
+export function recordCall({ event, verdict, agent, env }: RecordRequest): boolean {
   const home = stintHome(env)
   if (event.tool !== undefined && event.tool.use !== 'none') {
     const cleaning = cleaningFor(env)
     // Clean the input first: a call without an id is named by its hash, which allows guessing secrets.
     const tool = { ...event.tool, input: cleaned(event.tool.input, cleaning) }
-    const records = callRecords({ ...event, tool }, verdict, json, new Date())
+    const records = callRecords({ ...event, tool }, verdict, new Date())
     const session = sessionName(event.sessionId, event.host, agent)
     const call = records && cleaned({ tool: event.host, workspace: event.cwd, ...records }, cleaning)
     if (call !== undefined) enqueue(home, { ...call, session }, event.kind === 'pre')

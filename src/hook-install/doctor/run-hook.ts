@@ -1,0 +1,108 @@
+import { spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { HostName, SettingsAgentName } from '../../hook/host.ts'
+import { guardIn } from '../git/guard-text.ts'
+import { findOnPath } from '../hook-program.ts'
+import { type HookExit, type HostSettings, hostSettings } from '../host-settings.ts'
+import type { Installation } from '../inspect.ts'
+import { readSettingsFile } from '../settings/settings-file.ts'
+
+/** A trial of installed hooks, of which the first can refuse a call. */
+interface HookTrial extends Pick<Installation, 'commands'> {
+  cwd: string
+  env: NodeJS.ProcessEnv
+  /** The hooks should refuse the call. */
+  refuses: boolean
+}
+
+/** Runs hooks as their host would, and tells a refusal. */
+interface HookRunner {
+  run(trial: HookTrial): HookExit
+  isRefusal(exit: HookExit): boolean
+}
+
+export const hookRunner = (host: HostName): HookRunner => runners[host]
+
+const settingsRunner = ({ trialEvent, isRefusal }: HostSettings): HookRunner => ({
+  run: ({ commands, cwd, env }) =>
+    runLine(commands[0]?.text ?? '', [], cwd, JSON.stringify(trialEvent(cwd, 'ses-trial')), env),
+  isRefusal,
+})
+
+/** Runs only the guards: the rest of a git hook belongs to the user, and must not run for a trial. */
+const gitRunner: HookRunner = {
+  run({ commands, cwd, env, refuses }) {
+    const runs = commands.map(({ text }) => {
+      const guard = guardIn(readSettingsFile(text).bytes?.toString() ?? '') ?? 'exit 127'
+      return runLine(guard, [text, 'prepared'], cwd, transaction, env)
+    })
+    // Report the guard that is wrong, if any.
+    const wrong = runs.find(({ code }) => (code === 0) === refuses)
+    return wrong ?? runs[0] ?? { code: null, stdout: '', stderr: '' }
+  },
+  isRefusal: ({ code }) => code !== 0,
+}
+
+const transaction = `${'0'.repeat(40)} ${'1'.repeat(40)} refs/heads/trial\n`
+
+/** OpenCode loads the plugin into its own process; the plugin refuses a call by throwing. */
+const pluginRunner: HookRunner = {
+  run({ commands, cwd, env }) {
+    const program = join(cwd, 'plugin-trial.mjs')
+    const plugin = readSettingsFile(commands[0]?.text ?? '').bytes?.toString() ?? ''
+    writeFileSync(program, `${plugin}${pluginCall}`)
+    const opencode = findOnPath('opencode', env)
+    // Try the plugin in OpenCode's own runtime, Bun, whose clocks differ from Node's.
+    if (opencode !== undefined && isBun(opencode, cwd, env))
+      return run(opencode, ['run', program], cwd, '', asBun(env))
+    return run(process.execPath, [program], cwd, '', env)
+  },
+  isRefusal: ({ code }) => code === 2,
+}
+
+const pluginCall = `
+const hooks = await stint({ directory: process.cwd() })
+const call = { tool: 'bash', sessionID: 'ses-trial', callID: 'call-trial' }
+await hooks['tool.execute.before'](call, { args: { command: 'true' } }).catch((error) => {
+  console.error(error.message)
+  process.exitCode = 2
+})
+`
+
+/** OpenCode is a single executable that contains Bun; this variable makes it act as Bun. */
+const asBun = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv => ({ ...env, BUN_BE_BUN: '1' })
+
+function isBun(opencode: string, cwd: string, env: NodeJS.ProcessEnv): boolean {
+  const { stdout } = run(opencode, ['-e', 'console.log("bun", Bun.version)'], cwd, '', asBun(env))
+  return /^bun \d/.test(stdout)
+}
+
+/** Runs a line of shell as agents do, with an event on its stdin. */
+export const runLine = (
+  line: string,
+  args: string[],
+  cwd: string,
+  input: string,
+  env: NodeJS.ProcessEnv,
+): HookExit => run('/bin/sh', ['-c', line, ...args], cwd, input, env)
+
+function run(
+  command: string,
+  args: readonly string[],
+  cwd: string,
+  input: string,
+  env: NodeJS.ProcessEnv,
+): HookExit {
+  const options = { cwd, env, input, encoding: 'utf8', timeout: 10_000, killSignal: 'SIGKILL' } as const
+  const { status, stdout, stderr } = spawnSync(command, args, options)
+  return { code: status, stdout: stdout ?? '', stderr: stderr ?? '' }
+}
+
+const runners: Readonly<Record<HostName, HookRunner>> = {
+  ...(Object.fromEntries(
+    Object.entries(hostSettings).map(([agent, settings]) => [agent, settingsRunner(settings)]),
+  ) as Record<SettingsAgentName, HookRunner>),
+  opencode: pluginRunner,
+  git: gitRunner,
+}

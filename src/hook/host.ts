@@ -1,0 +1,105 @@
+/** A program that starts `stint-hook` or loads its plugin: an agent, or git. */
+export type HostName = 'claude' | 'codex' | 'cursor' | 'copilot' | 'gemini' | 'opencode' | 'git'
+
+/** A host that changes files. git is not one: its hooks are installed only on request. */
+export type AgentName = Exclude<HostName, 'git'>
+
+/** An agent that keeps its hooks in a JSON file; OpenCode has a plugin instead. */
+export type SettingsAgentName = Exclude<AgentName, 'opencode'>
+
+/** The meaning of an event for a claim, whatever its host calls it. */
+export type EventKind =
+  /** A tool is about to run, and needs the claim. */
+  | 'pre'
+  /** A tool has run, or failed. */
+  | 'post'
+  /** The user has sent a prompt: no earlier call can still be running. */
+  | 'prompt'
+  /** The turn has ended, or was cancelled. */
+  | 'stop'
+  /** A session begins, is resumed, or continues under another id. */
+  | 'start'
+  | 'end'
+
+/** An event to register with a host. */
+export interface HostEvent {
+  /** The name in the host's settings and in its JSON; case does not matter in the JSON. */
+  readonly name: string
+  readonly kind: EventKind
+  /** The tools, in the host's own syntax; absent if the host takes no matcher for this event. */
+  readonly matcher?: string
+  /** The host sends this event instead of the usual one of kind `post` when a call has failed. */
+  readonly failed?: true
+}
+
+/** An event as a host sends it. */
+export type EventJson = Readonly<Record<string, unknown>>
+
+/**
+ * The JSON properties in which a host sends each part of an event. Of several, the first that holds a string
+ * counts; of a list, its first element.
+ */
+export interface HostFields {
+  readonly event: readonly string[]
+  readonly session: readonly string[]
+  readonly directory: readonly string[]
+  readonly tool: readonly string[]
+  /** The arguments of the tool: an object, or its JSON in a string. */
+  readonly input: readonly string[]
+  /** The id of a call; empty if the host gives none. */
+  readonly call: readonly string[]
+  /** The reason why a call failed. */
+  readonly error: readonly string[]
+  /** The result of a call: an object whose property `error` marks a failure. */
+  readonly result: readonly string[]
+}
+
+/** Everything that the hook needs to know about one host. `HostSettings` is the counterpart of the installer. */
+export interface Host {
+  readonly name: HostName
+  /** The name for people. */
+  readonly title: string
+  /**
+   * A host needs `pre` to be guarded. Without `post`, a call counts as running until the turn ends; without
+   * `stop` and `end`, a claim lasts until the agent's process ends, or until its TTL expires.
+   */
+  readonly events: readonly HostEvent[]
+  readonly fields: HostFields
+  /** False if the JSON lacks the event's name, which the command line then contains (`--event`). */
+  readonly namesEvent: boolean
+  /** Variables that contain the working directory, for events without one. */
+  readonly directoryVariables: readonly string[]
+  /** The variable that contains the agent's process id. */
+  readonly processVariable?: string
+  /** The variable in which the agent passes its session id to its children. */
+  readonly sessionVariable?: string
+  /**
+   * Tools that change files named in their input. This and `shells` are supersets of the matcher: users add
+   * tools to it, and a host that runs the hooks of another may use the other's tool names.
+   */
+  readonly edits: readonly string[]
+  /** Tools that can change anything. */
+  readonly shells: readonly string[]
+  /** A process has one session at a time, and `/clear` or a resume only changes its id. */
+  readonly renamesSessions: boolean
+  /** Other hosts also run the hooks in this host's settings: each event is checked for its real sender. */
+  readonly sharesSettings: boolean
+  /** Recognizes this host's events in the shared settings of another; absent if it runs only its own hooks. */
+  isSender?(json: EventJson, env: NodeJS.ProcessEnv): boolean
+  /**
+   * The host blocks a tool whose hook cannot be started or exits with any code but 0, so the installed command
+   * turns every code but 2 into 0. Every host must take exit code 2 for a refusal.
+   */
+  readonly blocksOnNonzeroExit: boolean
+  /** The JSON on stdout that refuses a call; absent if the host reads only the exit code and stderr. */
+  refusal?(reason: string): object
+  /** The exit code of a refusal. If stdout is not read, the code is always 2. */
+  readonly refusalExitCode: 0 | 2
+  /** The exit code of a refusal by a hook in the settings of another host, if it differs. */
+  readonly refusalExitCodeAsGuest?: 0 | 2
+  /**
+   * The JSON on stdout for an allowed call, for a host that takes empty output for a failure when it blocks on
+   * failures. All others get no output: in some, an explicit "allow" skips the user's own permission prompt.
+   */
+  readonly allowIfFailClosed?: object
+}

@@ -1,0 +1,53 @@
+import type { Host, HostFields } from '../host.ts'
+
+const matcher = 'Edit|Write|MultiEdit|NotebookEdit|Bash'
+
+/** The fields of Claude Code, which other hosts have copied. */
+export const claudeFields: HostFields = {
+  event: ['hook_event_name'],
+  session: ['session_id'],
+  directory: ['cwd'],
+  tool: ['tool_name'],
+  input: ['tool_input'],
+  call: ['tool_use_id'],
+  error: ['error'],
+  result: ['tool_response'],
+}
+
+export const claudeRefusal = (reason: string): object => ({
+  hookSpecificOutput: {
+    hookEventName: 'PreToolUse',
+    permissionDecision: 'deny',
+    permissionDecisionReason: reason,
+  },
+})
+
+export const claude: Host = {
+  name: 'claude',
+  title: 'Claude Code',
+  events: [
+    { name: 'PreToolUse', kind: 'pre', matcher },
+    { name: 'PostToolUse', kind: 'post', matcher },
+    { name: 'PostToolUseFailure', kind: 'post', matcher, failed: true },
+    { name: 'UserPromptSubmit', kind: 'prompt' },
+    { name: 'Stop', kind: 'stop' },
+    { name: 'StopFailure', kind: 'stop' },
+    { name: 'SessionStart', kind: 'start' },
+    { name: 'SessionEnd', kind: 'end' },
+  ],
+  fields: claudeFields,
+  namesEvent: true,
+  directoryVariables: ['CLAUDE_PROJECT_DIR'],
+  processVariable: 'CLAUDE_PID',
+  sessionVariable: 'CLAUDE_CODE_SESSION_ID',
+  edits: ['Edit', 'Write', 'MultiEdit', 'NotebookEdit'],
+  // PowerShell is not in the matcher: it is guarded only where a user has added it.
+  shells: ['Bash', 'PowerShell'],
+  renamesSessions: true,
+  // Cursor and Copilot run the hooks of these settings with events of their own.
+  sharesSettings: true,
+  blocksOnNonzeroExit: false,
+  refusal: claudeRefusal,
+  // Other hosts that run the hooks in these settings understand the exit code, if not the JSON.
+  refusalExitCode: 2,
+}

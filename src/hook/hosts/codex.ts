@@ -1,0 +1,30 @@
+import type { Host } from '../host.ts'
+import { claudeFields, claudeRefusal } from './claude.ts'
+
+const matcher = 'Bash|apply_patch'
+
+export const codex: Host = {
+  name: 'codex',
+  title: 'Codex',
+  events: [
+    { name: 'PreToolUse', kind: 'pre', matcher },
+    { name: 'PostToolUse', kind: 'post', matcher },
+    { name: 'UserPromptSubmit', kind: 'prompt' },
+    { name: 'Stop', kind: 'stop' },
+    { name: 'Interrupt', kind: 'stop' },
+    { name: 'SessionStart', kind: 'start' },
+    { name: 'SessionEnd', kind: 'end' },
+  ],
+  fields: claudeFields,
+  namesEvent: true,
+  directoryVariables: ['CLAUDE_PROJECT_DIR'],
+  edits: ['apply_patch', 'Edit', 'Write'],
+  shells: ['Bash'],
+  renamesSessions: false,
+  sharesSettings: false,
+  // Only Codex numbers its turns.
+  isSender: (json) => 'turn_id' in json,
+  blocksOnNonzeroExit: false,
+  refusal: claudeRefusal,
+  refusalExitCode: 2,
+}

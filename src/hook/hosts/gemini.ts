@@ -1,0 +1,39 @@
+import type { Host } from '../host.ts'
+import { claudeFields } from './claude.ts'
+
+// Gemini reads this as an unanchored regular expression: a bare `replace` would match other tools, too.
+const matcher = '^(run_shell_command|write_file|replace)$'
+
+/** The names of events that no other host has. */
+const ownEvents = new Set<unknown>(['BeforeTool', 'AfterTool', 'BeforeAgent', 'AfterAgent'])
+
+const sessionVariable = 'GEMINI_SESSION_ID'
+
+export const gemini: Host = {
+  name: 'gemini',
+  title: 'Gemini CLI',
+  events: [
+    { name: 'BeforeTool', kind: 'pre', matcher },
+    { name: 'AfterTool', kind: 'post', matcher },
+    { name: 'BeforeAgent', kind: 'prompt' },
+    { name: 'AfterAgent', kind: 'stop' },
+    { name: 'SessionStart', kind: 'start' },
+    { name: 'SessionEnd', kind: 'end' },
+  ],
+  fields: claudeFields,
+  namesEvent: true,
+  directoryVariables: ['CLAUDE_PROJECT_DIR'],
+  sessionVariable,
+  edits: ['write_file', 'replace'],
+  shells: ['run_shell_command'],
+  renamesSessions: true,
+  sharesSettings: false,
+  // The variable alone proves nothing: any agent started from Gemini's shell inherits it.
+  isSender: (json, env) =>
+    ownEvents.has(json.hook_event_name) ||
+    ('timestamp' in json && json.session_id === env[sessionVariable] && json.session_id !== undefined),
+  blocksOnNonzeroExit: true,
+  refusal: (reason) => ({ decision: 'deny', reason }),
+  // Gemini reads stdout first, whatever the exit code.
+  refusalExitCode: 0,
+}

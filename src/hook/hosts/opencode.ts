@@ -1,0 +1,18 @@
+import type { Host } from '../host.ts'
+import { claudeFields } from './claude.ts'
+
+/** OpenCode loads a plugin into its own process: there are no commands to register, and no JSON to read. */
+export const opencode: Host = {
+  name: 'opencode',
+  title: 'OpenCode',
+  events: [],
+  fields: claudeFields,
+  namesEvent: true,
+  directoryVariables: [],
+  edits: ['edit', 'write', 'multiedit', 'patch', 'apply_patch'],
+  shells: ['bash'],
+  renamesSessions: false,
+  sharesSettings: false,
+  blocksOnNonzeroExit: false,
+  refusalExitCode: 2,
+}
