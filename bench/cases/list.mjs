@@ -27,6 +27,9 @@ async function make({ place, stint }) {
   await session.close()
   const sessions = join(home, 'sessions')
   const files = contentsOf(join(sessions, session.id))
+  // The mark that every session has in the cache of lists once a process has opened it.
+  const cache = join(sessions, '.cache')
+  const marks = readdirSync(cache).filter((name) => name.startsWith(session.id))
   for (let i = 1; i < count; i++) {
     const id = library.newSessionId()
     mkdirSync(join(sessions, id))
@@ -36,6 +39,7 @@ async function make({ place, stint }) {
       else if (text === undefined) mkdirSync(path)
       else writeFileSync(path, name === 'manifest.json' ? text.replaceAll(session.id, id) : text)
     }
+    for (const mark of marks) writeFileSync(join(cache, mark.replace(session.id, id)), '')
   }
   await store.list()
   execFileSync('sync')

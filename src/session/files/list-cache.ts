@@ -94,18 +94,19 @@ interface SummariesFile {
 /**
  * The cache of session lists, in `sessions/.cache/`: the summaries of the last list, and for each session a mark, an
  * empty file whose name tells which hold of the session was the last. A process renames the mark before it takes the
- * lock, so a session whose mark is still the same has not changed since the last list. One directory listing shows
- * the marks of all sessions.
+ * lock, so a session whose mark is still the same has not changed since the last list. One directory listing shows the
+ * marks of all sessions.
  *
  * Nothing is synced. A power cut may undo the renaming of a mark, so the summaries of another boot are ignored.
  */
 export class ListCache {
   readonly #directory: string
   readonly #boot = thisMachine().boot
+  /** By session: the names of its marks, without the id. */
   readonly #marks = new Map<string, string>()
-  #rows: Row[] = []
-  /** The rows for the next list, by session. */
-  readonly #kept = new Map<string, Row>()
+  #rows: readonly Row[] = []
+  /** The rows for the next list. */
+  readonly #kept: Row[] = []
   #isChanged = false
 
   constructor(sessions: string) {
@@ -128,7 +129,7 @@ export class ListCache {
     for (const row of this.#rows) {
       const [marks, summary] = row
       if (marks !== this.#marksOf(summary.id) || !ids.delete(summary.id)) continue
-      this.#kept.set(summary.id, row)
+      this.#kept.push(row)
       summaries.push(summary)
     }
     this.#isChanged = summaries.length < this.#rows.length
@@ -140,18 +141,14 @@ export class ListCache {
     const marks = this.#marksOf(summary.id)
     // A process that has marked the session with a higher epoch may be about to acquire the lock.
     if (holdEpochsOf(marks).some((marked) => marked > holdEpoch)) return
-    this.#kept.set(summary.id, [marks, summary])
+    this.#kept.push([marks, summary])
     this.#isChanged = true
   }
 
-  /** Writes the summaries for the next list, in this order, unless the file has them already. */
-  save(order: readonly SessionSummary[]): void {
+  /** Writes the summaries for the next list, unless the file has them already. */
+  save(): void {
     if (this.#boot === '' || !this.#isChanged) return
-    const rows = order.flatMap(({ id }) => {
-      const row = this.#kept.get(id)
-      return row === undefined ? [] : [row]
-    })
-    const file: SummariesFile = { version: 1, boot: this.#boot, rows }
+    const file: SummariesFile = { version: 1, boot: this.#boot, rows: this.#kept }
     const staged = join(this.#directory, `.${process.pid}.tmp`)
     try {
       if (ensureOwnDirectory(this.#directory) !== undefined) return

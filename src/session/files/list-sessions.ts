@@ -22,7 +22,7 @@ export function listSessions(
     if (summary !== undefined) summaries.push(summary)
   }
   summaries.sort((a, b) => b.lastAt - a.lastAt || (a.id < b.id ? -1 : 1))
-  cache.save(summaries)
+  cache.save()
   return summaries
 }
 
