@@ -2,7 +2,7 @@ import { execFileSync, type StdioOptions } from 'node:child_process'
 import { closeSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import type { HookChoices } from '../../src/hook/options.ts'
-import { commandLine } from '../../src/hook-install/settings/command-text.ts'
+import { hookCommand } from '../../src/hook-install/settings/command-text.ts'
 import type { EventKind, HostEvent, SettingsAgentName } from '../../src/hook/host.ts'
 import { hosts } from '../../src/hook/hosts.ts'
 import { isHostVariable } from '../../src/hook-install/agents.ts'
@@ -60,7 +60,7 @@ export const lineOf = (
   moment: Moment,
   choices: HookChoices = {},
   how: readonly string[] = program,
-): string => commandLine(hosts[host], registered(host, moment), how, choices)
+): string => hookCommand(hosts[host], registered(host, moment), how, choices)
 
 /** The host's reaction to the end of a hook, by its documentation. */
 export interface Outcome {

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { HostName } from '../../hook/host.ts'
 import { hosts } from '../../hook/hosts.ts'
-import { choicesOf, commandText, readCommand } from './command-text.ts'
+import { choicesOf, settingsCommand, readCommand } from './command-text.ts'
 
 const agents = (Object.keys(hosts) as HostName[]).filter((name) => hosts[name].events.length > 0)
 const choices = fc.record(
@@ -24,7 +24,7 @@ test('a command with any characters in its paths is read back as it was written'
       const host = hosts[agent]
       const program = [`/${name}/node`, `/${name}/stint-hook.cjs`]
       for (const event of host.events) {
-        const command = readCommand(commandText(host, event, program, chosen, place))
+        const command = readCommand(settingsCommand(host, event, program, chosen, place))
         expect(command).toMatchObject({ program, agent })
         const { failClosed, ...rest } = chosen
         const closed = failClosed && event.kind === 'pre' ? { failClosed } : {}
@@ -37,7 +37,7 @@ test('a command with any characters in its paths is read back as it was written'
 test('a shell splits the command into the same words', () => {
   const odd = `/tmp/it's a "$HOME" \\ *`
   const [event] = hosts.claude.events
-  const line = event && commandText(hosts.claude, event, [odd, 'stint-hook'], {}, 'user')
+  const line = event && settingsCommand(hosts.claude, event, [odd, 'stint-hook'], {}, 'user')
   const shell = spawnSync('sh', ['-c', `set -- ${line?.replace(/^\S+ /, '')}; printf '%s\\n' "$1"`], {
     encoding: 'utf8',
   })

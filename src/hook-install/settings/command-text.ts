@@ -18,7 +18,7 @@ export interface HookCommand {
  * The command line for a settings file. In a project's shared settings, every exit code but 2 becomes 0: of
  * the hosts that run those hooks as well, some block every tool when a command fails in any way.
  */
-export function commandText(
+export function settingsCommand(
   host: Host,
   event: HostEvent,
   program: readonly string[],
@@ -27,7 +27,7 @@ export function commandText(
 ): string {
   // Only a call that is about to run may be blocked: a failure must not keep a turn from ending.
   const failClosed = choices.failClosed === true && event.kind === 'pre'
-  const line = commandLine(host, event, startWords(program), { ...choices, failClosed })
+  const line = hookCommand(host, event, startWords(program), { ...choices, failClosed })
   // Exit code 2 blocks in every host, also in those without a setting for it.
   if (failClosed) return `${line}${orRefuse}`
   return host.sharesSettings && place !== 'user' ? `${line}${onlyRefusals}` : line
@@ -47,7 +47,7 @@ const hookArguments = (host: Host, event: HostEvent, choices: HookChoices = {}):
  * The shell command that runs stint-hook; `program` is `['/usr/bin/node', '/…/stint-hook.cjs']` or the like.
  * If the host blocks on other exit codes as well (127: no such command), only exit code 2 passes.
  */
-export function commandLine(
+export function hookCommand(
   host: Host,
   event: HostEvent,
   program: readonly string[],

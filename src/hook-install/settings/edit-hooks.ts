@@ -91,10 +91,12 @@ function dropped(
 ): string {
   let text = before
   // From last to first, so that the remaining paths stay valid.
-  for (const { event, path } of found.toReversed()) {
+  for (const { event, path, sharesGroup } of found.toReversed()) {
     text = removeAt(text, path)
     const isEmpty = (path: JsonPath): boolean => nodeAt(parseJson(text), path)?.children?.length === 0
-    if (path.length > 3 && isEmpty(path.slice(0, 4))) text = removeAt(text, path.slice(0, 3))
+    // A handler that shared its group: ['hooks', event, index of the group, 'hooks', index of the handler].
+    const handlers = path.slice(0, -1)
+    if (sharesGroup && isEmpty(handlers)) text = removeAt(text, handlers.slice(0, -1))
     for (const outer of [['hooks', event], ['hooks']])
       if (isEmpty(outer) && !existed(outer)) text = removeAt(text, outer)
   }

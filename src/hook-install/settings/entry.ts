@@ -3,7 +3,7 @@ import type { HostEvent, SettingsAgentName } from '../../hook/host.ts'
 import { hosts } from '../../hook/hosts.ts'
 import type { InstallScope } from '../agents.ts'
 import { type HostSettings, hostSettings } from '../host-settings.ts'
-import { commandText } from './command-text.ts'
+import { settingsCommand } from './command-text.ts'
 
 /** A hook that stint registers for an event. */
 export interface HookEntry {
@@ -29,7 +29,7 @@ export function hookEntries(
     handler: handlerOf(
       hostSettings[agent],
       event,
-      commandText(host, event, program, choices, place),
+      settingsCommand(host, event, program, choices, place),
       choices,
     ),
   }))
