@@ -117,17 +117,12 @@ export class LogWriter {
       group.reject(codedError(error, `write to the ${this.#options.files.log}`))
       return
     }
-    let failure: { error: unknown } | undefined
-    for (const { receipt, applied } of group.records) {
-      try {
-        applied?.(receipt)
-      } catch (error) {
-        failure ??= { error }
-      }
+    // The records are on disk, so their appends resolve even if a callback has a bug and throws.
+    try {
+      for (const { receipt, applied } of group.records) applied?.(receipt)
+    } finally {
+      group.resolve()
     }
-    // The records are on disk, but their effect is not complete in memory.
-    if (failure !== undefined) group.reject(failure.error)
-    else group.resolve()
   }
 
   /** Commits, cuts the filling off and closes the segment; returns where the log ends. */
