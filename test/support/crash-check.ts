@@ -32,8 +32,9 @@ export interface Verdict {
 }
 
 /**
- * Recovers a session as the store does, and checks that it opens, that it has the records the oracle expects, that a
- * second power cut right after the recovery changes nothing, and that it keeps the records that are written next.
+ * Recovers a session as the store does, and checks that it opens, that it has the records the oracle expects,
+ * that a second power cut right after the recovery changes nothing, and that it keeps the records that are
+ * written next.
  */
 export async function checkState(state: CrashState, id: string, oracle: Oracle): Promise<Verdict> {
   const { disk, locks, at } = state
@@ -87,7 +88,9 @@ class Check {
     if (twice !== undefined) this.violations.push(...differences('recovered twice', facts, twice))
   }
 
-  /** A stale lock record may say that the session was closed: then a visitor appends without recovering it. */
+  /**
+   * A stale lock record may say that the session was closed: then a visitor appends without recovering it.
+   */
   async visit(disk: CrashDisk): Promise<void> {
     const locks = this.#locksOfVisit
     const visitor = await this.#step('it does not open to a visitor', () =>
@@ -148,7 +151,9 @@ async function writeALittle(held: FilesystemSession, disk: Disk, id: string): Pr
   await Promise.all([appended, audited])
 }
 
-/** A snapshot gets its name only when everything it refers to is on disk, so recovery must be able to use it. */
+/**
+ * A snapshot gets its name only when everything it refers to is on disk, so recovery must be able to use it.
+ */
 function newestSnapshot(disk: Disk, id: string): number {
   try {
     return Math.max(0, ...disk.list(pathsOf(id).snapshots).map((name) => Number.parseInt(name, 10) || 0))

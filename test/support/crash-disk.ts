@@ -23,23 +23,28 @@ export interface DiskCall {
 }
 
 /**
- * A disk in memory that also knows what a power cut may leave of it; `crash-states.ts` enumerates that. It assumes what
- * POSIX promises and journaling file systems do:
+ * A disk in memory that also knows what a power cut may leave of it; `crash-states.ts` enumerates that. It
+ * assumes what POSIX promises and journaling file systems do:
  *
  * - The contents of a file when its sync returned survive a crash, except for bytes that were changed since.
- * - Of the writes since then, any part may survive: each sector independently and in any order, and the last write up to
- *   any byte. A file may have grown without its data: that reads as zeros, never as the data of another file.
+ * - Of the writes since then, any part may survive: each sector independently and in any order, and the last
+ *   write up to any byte. A file may have grown without its data: that reads as zeros, never as the data of
+ *   another file.
  * - A byte that is overwritten with the same value stays the same in any case.
  * - A truncation since the last sync may be undone.
- * - A name is as its directory's last sync left it, or as any change since has made it, each name independently. So a
- *   rename may survive or not, and so may the old name, but the new name never leads to a mixture of two files.
+ * - A name is as its directory's last sync left it, or as any change since has made it, each name
+ *   independently. So a rename may survive or not, and so may the old name, but the new name never leads to a
+ *   mixture of two files.
  * - Syncing a file does not sync its name, and syncing a directory does not sync the contents of its files.
- * - After a failed sync, the writes are on disk or lost for good: another sync does not help. A directory whose sync
- *   failed is synced by the next one: a file system that cannot write its metadata stops altogether.
+ * - After a failed sync, the writes are on disk or lost for good: another sync does not help. A directory
+ *   whose sync failed is synced by the next one: a file system that cannot write its metadata stops.
  */
 export class CrashDisk implements Disk {
   readonly root: DirectoryNode
-  /** Called before each change. It may throw the error of the call, and return how many bytes a write shall take. */
+  /**
+   * Called before each change. It may throw the error of the call, and return how many bytes a write shall
+   * take.
+   */
   before: ((call: DiskCall) => number | undefined | void) | undefined
   /** The number of changes so far. */
   changes = 0

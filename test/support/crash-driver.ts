@@ -56,7 +56,9 @@ class SimulatedReading extends ReadableFiles {
   }
 }
 
-/** The driver for plain files on a simulated disk. Locks are simulated, too, because they do not use the disk. */
+/**
+ * The driver for plain files on a simulated disk. Locks are simulated, too, because they do not use the disk.
+ */
 export class SimulatedDriver implements StoreDriver {
   readonly id = 'filesystem'
   readonly #disk: Disk

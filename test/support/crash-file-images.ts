@@ -3,8 +3,8 @@ import { applied, distinct, type FileChange, type FileNode, resized } from './cr
 /** How many of the possible contents of a file to try. */
 export interface Tearing {
   /**
-   * With up to this many pieces, every subset of them is tried. With more: each piece alone, all but one, and all before
-   * or after one.
+   * With up to this many pieces, every subset of them is tried. With more: each piece alone, all but one, and
+   * all before or after one.
    */
   allSubsetsOf: number
   /** The last write is torn at multiples of this many bytes; 1 for every byte. */
@@ -14,7 +14,9 @@ export interface Tearing {
 const sectorBytes = 512
 const newline = 0x0a
 
-/** The contents that a crash may leave of a file: first without the pending changes, last with all of them. */
+/**
+ * The contents that a crash may leave of a file: first without the pending changes, last with all of them.
+ */
 export function fileImages(file: FileNode, tearing: Tearing): Buffer[] {
   return distinct(file.durable.flatMap((content) => imagesOn(content, file.pending, tearing)))
 }
@@ -79,7 +81,10 @@ function subsets<T>(items: readonly T[], allOf: number): T[][] {
   return [[], [...items], ...some]
 }
 
-/** The contents with the last write that is more than filling cut off at its end or its start, and all writes before it. */
+/**
+ * The contents with the last write that is more than filling cut off at its end or its start, and all writes
+ * before it.
+ */
 function torn(durable: Buffer, pending: readonly FileChange[], length: number, every: number): Buffer[] {
   const last = pending.findLastIndex((change) => change.kind === 'write' && !isFilling(change.bytes))
   const change = pending[last]

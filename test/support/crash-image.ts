@@ -4,8 +4,9 @@ import { buildPowerCut } from './build-c.ts'
 import { isRoot, type Running, until, type World } from './world.ts'
 
 /**
- * A real ext4 file system in an image, mounted in a namespace of its own and gone with it. It can be cut off from its
- * device at any moment. Copying the image while it is written would not do: the copy would mix blocks of different times.
+ * A real ext4 file system in an image, mounted in a namespace of its own and gone with it. It can be cut off
+ * from its device at any moment. Copying the image while it is written would not do: the copy would mix
+ * blocks of different times.
  */
 export class CrashImage {
   readonly #world: World
@@ -50,7 +51,9 @@ export class CrashImage {
     return ['nsenter', `--mount=/proc/${this.#keeper.pid}/ns/mnt`]
   }
 
-  /** Returns when the cut began, in nanoseconds of `process.hrtime`: only earlier acknowledgements must hold. */
+  /**
+   * Returns when the cut began, in nanoseconds of `process.hrtime`: only earlier acknowledgements must hold.
+   */
   async cutPower(): Promise<bigint> {
     return BigInt((await this.#run(`"${this.#powerCut}" "${this.#mounted}"`)).trim())
   }

@@ -13,8 +13,8 @@ import type { Holder } from '../../src/session/store.ts'
 export type Life = 'alive' | 'dead' | 'silent'
 
 /**
- * The locks of the sessions on a simulated disk. They are not on that disk: locks are not synced, so a power cut may
- * bring back any earlier record, or none.
+ * The locks of the sessions on a simulated disk. They are not on that disk: locks are not synced, so a power
+ * cut may bring back any earlier record, or none.
  */
 export class SimulatedLocks {
   readonly #records = new Map<string, SessionLockRecord>()
@@ -53,7 +53,10 @@ export class SimulatedLocks {
     return { lock, standing, before }
   }
 
-  /** The locks that a crash may leave: with the last record, with an earlier one that was released, or with none. */
+  /**
+   * The locks that a crash may leave: with the last record, with an earlier one that was released, or with
+   * none.
+   */
   afterCrash(): SimulatedLocks[] {
     const releases = Math.max(0, ...[...this.#past.values()].map((past) => past.filter(isReleased).length))
     return [

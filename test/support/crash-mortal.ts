@@ -2,7 +2,9 @@ import type { Disk } from '../../src/base/fs/disk.ts'
 import { changingCalls, type CrashDisk } from './crash-disk.ts'
 import type { Wrap } from './crash-simulation.ts'
 
-/** A process that is killed before one of its changes to the disk. The machine runs on, with its page cache. */
+/**
+ * A process that is killed before one of its changes to the disk. The machine runs on, with its page cache.
+ */
 export interface MortalLife {
   wrap: Wrap
   isDead: () => boolean

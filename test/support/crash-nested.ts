@@ -10,7 +10,10 @@ import { afterResume, id, type Workload } from './crash-workloads.ts'
 import { readFile } from '../../src/base/fs/disk.ts'
 import { mortal } from './crash-mortal.ts'
 
-/** Tries some crashes of a workload, and after each of them every crash of a second workload, its recovery included. */
+/**
+ * Tries some crashes of a workload, and after each of them every crash of a second workload, its recovery
+ * included.
+ */
 export async function searchResumed(
   workload: Workload,
   options: SearchOptions & { picks: number },
@@ -36,8 +39,8 @@ export async function searchResumed(
 }
 
 /**
- * Kills the process of a workload at each of its changes, while the machine runs on, and cuts the power at each change of
- * the process after it. `wrap` is for the second process.
+ * Kills the process of a workload at each of its changes, while the machine runs on, and cuts the power at
+ * each change of the process after it. `wrap` is for the second process.
  */
 export async function searchKilled(
   workload: Workload,
@@ -86,9 +89,10 @@ async function watched(simulation: Simulation, workload: Workload, options: Sear
 }
 
 /**
- * Takes a session over before each change of a writer that only seems to be dead. The writer is suspended there; the heir
- * takes the lock, opens the session and writes; the writer wakes up and runs until it notices; the heir writes again.
- * With `opensLate`, the heir opens the session only after the writer has woken up.
+ * Takes a session over before each change of a writer that only seems to be dead. The writer is suspended
+ * there; the heir takes the lock, opens the session and writes; the writer wakes up and runs until it
+ * notices; the heir writes again. With `opensLate`, the heir opens the session only after the writer has
+ * woken up.
  */
 export async function searchTakeovers(workload: Workload, opensLate: boolean, every = 1): Promise<Found> {
   const found: Found = { points: 0, states: 0, violations: [] }

@@ -1,7 +1,10 @@
 /** A change that a program made to a file. */
 export type FileChange = { kind: 'write'; at: number; bytes: Buffer } | { kind: 'truncate'; length: number }
 
-/** A file as programs see it, and as the disk may have it. Buffers are never changed in place: states share them. */
+/**
+ * A file as programs see it, and as the disk may have it. Buffers are never changed in place: states share
+ * them.
+ */
 export class FileNode {
   content: Buffer
   /** The possible contents on disk: more than one only after a failed sync. */
@@ -24,7 +27,9 @@ export class FileNode {
     this.pending = []
   }
 
-  /** The kernel drops the pages it could not write, reports the error once, and regards the file as synced. */
+  /**
+   * The kernel drops the pages it could not write, reports the error once, and regards the file as synced.
+   */
   failSync(images: Iterable<Buffer>): void {
     this.durable = distinct([...images])
     this.pending = []

@@ -50,7 +50,10 @@ export class Oracle {
     this.version += 1
   }
 
-  /** A session was resumed with these records: from now on it must have them, and must never show the others again. */
+  /**
+   * A session was resumed with these records: from now on it must have them, and must never show the others
+   * again.
+   */
   resumed({ journal, audit }: Pick<Facts, 'journal' | 'audit'>): void {
     for (const [list, there] of [
       [this.journal, journal],

@@ -35,7 +35,9 @@ export interface Crashed extends Omit<CrashState, 'locks'> {
   locks: SimulatedLocks[]
 }
 
-/** Gathers every state that a crash at any moment of a run may leave, each once for the answers until then. */
+/**
+ * Gathers every state that a crash at any moment of a run may leave, each once for the answers until then.
+ */
 export class CrashWatch {
   readonly states: Crashed[] = []
   points = 0

@@ -13,7 +13,10 @@ import { Oracle, type Submission } from './crash-oracle.ts'
 /** Puts a fault of the disk or of the store between the two. */
 export type Wrap = (disk: CrashDisk) => Disk
 
-/** The store on a simulated disk, driven by a workload, with an oracle for each session that notes all answers. */
+/**
+ * The store on a simulated disk, driven by a workload, with an oracle for each session that notes all
+ * answers.
+ */
 export class Simulation {
   readonly disk: CrashDisk
   readonly locks: SimulatedLocks
@@ -59,7 +62,9 @@ export class Simulation {
     return this.#steered(session)
   }
 
-  /** Forks a session. The fork must have the records of the original, and then is a session like any other. */
+  /**
+   * Forks a session. The fork must have the records of the original, and then is a session like any other.
+   */
   async fork(from: SimulatedSession, id: string, at?: number): Promise<SimulatedSession> {
     const [oracle, origin] = [this.oracle(id), this.oracle(from.session.id)]
     const copy = (list: readonly Submission[], count?: number): Submission[] =>

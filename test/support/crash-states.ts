@@ -6,8 +6,8 @@ import { seeded } from './random.ts'
 
 export interface Bounds extends Tearing {
   /**
-   * With up to this many combinations of names and contents, all of them are tried. With more: each choice alone, with the
-   * others all lost or all kept, and this many at random.
+   * With up to this many combinations of names and contents, all of them are tried. With more: each choice
+   * alone, with the others all lost or all kept, and this many at random.
    */
   combinations: number
 }

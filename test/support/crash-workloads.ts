@@ -169,7 +169,8 @@ export const workloads: Workload[] = [
       const session = await simulation.create(id, true)
       for (const n of ['s1', 's2', 's3']) await simulation.visit(id, 'journal', n)
       const turn = session.turn('1')
-      // Snapshots are taken before the turn takes the entries in, meanwhile, and before their files are removed.
+      // Snapshots are taken before the turn takes the entries in, meanwhile, and before their files are
+      // removed.
       for (let n = 0; n < 3; n++) {
         await setImmediate()
         await session.session.snapshot()

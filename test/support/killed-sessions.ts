@@ -6,7 +6,10 @@ import { projectRoot, type Running, until, type World } from './world.ts'
 
 const program = join(projectRoot, 'test/fixtures/killed-session.mjs')
 
-/** Starts a process that works on a session until it is killed. Start it early: starting takes longer than the rest. */
+/**
+ * Starts a process that works on a session until it is killed. Start it early: starting takes longer than the
+ * rest.
+ */
 export function startWorker(world: World, home: string, within: readonly string[] = []): Running {
   const [command = '', ...args] = [...within, process.execPath, program, home]
   return world.start(command, args, { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] })
@@ -31,8 +34,8 @@ export class StormedSession {
   }
 
   /**
-   * Lets a worker run for a random time, then kills it; with `endDisk`, cuts its disk off first, of which the worker may
-   * die by itself. `endDisk` returns the moment.
+   * Lets a worker run for a random time, then kills it; with `endDisk`, cuts its disk off first, of which the
+   * worker may die by itself. `endDisk` returns the moment.
    */
   async storm(worker: Running, endDisk?: () => Promise<bigint>): Promise<void> {
     const { child, output, finished } = worker

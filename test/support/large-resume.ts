@@ -8,7 +8,10 @@ const mebibyte = 1 << 20
 /** In bytes: more than a bare process uses, and far less than the session has. */
 const memoryBound = 160 * mebibyte
 
-/** Recovery reads everything once, in little memory; later resumes read only the records after the last snapshot. */
+/**
+ * Recovery reads everything once, in little memory; later resumes read only the records after the last
+ * snapshot.
+ */
 export async function resumeLarge(bytes: number): Promise<void> {
   await using world = new World()
   const home = join(world.tmp, 'home')

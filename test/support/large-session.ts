@@ -9,7 +9,9 @@ import { FilesystemDriver, filesystemStore } from '../../src/session/files/drive
 const segmentBytes = 64 << 20
 const groupSize = 50
 
-/** Makes a closed session with a journal of this size. Appending with a sync for each record would take hours. */
+/**
+ * Makes a closed session with a journal of this size. Appending with a sync for each record would take hours.
+ */
 export async function makeLargeSession(
   home: string,
   bytes: number,

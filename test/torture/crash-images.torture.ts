@@ -5,7 +5,10 @@ import { CrashImage } from '../support/crash-image.ts'
 import { startWorker, StormedSession } from '../support/killed-sessions.ts'
 import { World } from '../support/world.ts'
 
-/** Cuts the power of a disk under load this many times, checks all sessions after each, and returns all faults. */
+/**
+ * Cuts the power of a disk under load this many times, checks all sessions after each, and returns all
+ * faults.
+ */
 async function cutPower(world: World, rounds: number, wrapped: string[] = []): Promise<string[]> {
   const image = await CrashImage.make(world, '192M')
   const sessions = Array.from({ length: 4 }, (_, n) => new StormedSession(`storm-${n}`))

@@ -18,7 +18,7 @@ export function chooseAppendPoint(
   if (standing === 'released') return { from, continues: last?.name === from.segment }
   // The last writer is dead, or there was none.
   if (standing !== 'silent' && standing !== 'held') return { from, continues: false }
-  // The last writer may still write to its last segment, or truncate it. Copy the acknowledged part to a new segment.
+  // The last writer may still write to its last segment, or truncate it: copy its acknowledged part.
   if (last === undefined || from.segment !== last.name || from.seq === 0) return { from, continues: false }
   const { disk, directory, log } = files
   const segment = laterSegment(log, last.firstSeq, holdEpoch)

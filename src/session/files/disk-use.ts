@@ -22,8 +22,8 @@ const kindOfDirectory: Readonly<Record<string, UseKind>> = {
 }
 
 /**
- * Adds up the files of a session. A file that a fork shares with its original counts once, for the session that is
- * measured first; `seen` has the shared files that were counted.
+ * Adds up the files of a session. A file that a fork shares with its original counts once, for the session
+ * that is measured first; `seen` has the shared files that were counted.
  */
 export function measureSession(directory: string, id: string, seen: Set<string>): DiskUse {
   const use: DiskUse = {

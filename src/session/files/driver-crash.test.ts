@@ -11,7 +11,7 @@ import {
   workloads,
 } from '../../../test/support/crash-workloads.ts'
 
-// test/support/crash-disk.ts describes the simulated disk and its assumptions. `npm run torture` searches wider.
+// test/support/crash-disk.ts describes the simulated disk. `npm run torture` searches wider.
 const bounds: Bounds = { allSubsetsOf: 2, tearEvery: 151, combinations: 2 }
 const few: Bounds = { allSubsetsOf: 1, tearEvery: 301, combinations: 1 }
 

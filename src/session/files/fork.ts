@@ -11,9 +11,9 @@ import type { RecoveredSession } from './recover.ts'
 import { formatManifest, type SessionDirectory } from './session-directory.ts'
 
 /**
- * Gives a staged session the records of another up to `seq`, and its manifest. Files that no longer change are linked, or
- * copied where a link cannot be made; of the segment in which the fork ends, the part up to `seq` is copied.
- * The other session may be written to meanwhile.
+ * Gives a staged session the records of another up to `seq`, and its manifest. Files that no longer change
+ * are linked, or copied where a link cannot be made; of the segment in which the fork ends, the part up to
+ * `seq` is copied. The other session may be written to meanwhile.
  */
 export function forkFiles(
   source: SessionDirectory,
@@ -83,8 +83,8 @@ function linkAll(disk: Disk, from: string, to: string, wanted: (name: string) =>
 }
 
 /**
- * Gives a file that no longer changes a second name; where no link can be made, writes and syncs a copy. False if the
- * file is missing.
+ * Gives a file that no longer changes a second name; where no link can be made, writes and syncs a copy.
+ * False if the file is missing.
  */
 export function linkOrCopy(disk: Disk, from: string, to: string): boolean {
   try {
@@ -99,7 +99,7 @@ export function linkOrCopy(disk: Disk, from: string, to: string): boolean {
   return true
 }
 
-/** Attests the audit log of a fork: in a fork of a repaired session it may have more lines than the journal attests. */
+/** Attests the audit log of a fork: after a repair it may have more lines than the journal attests. */
 const attesting = (manifest: Manifest, audit: AuditCheckpoint): Manifest => ({
   ...manifest,
   revisions: manifest.revisions.map((revision) =>

@@ -113,8 +113,8 @@ export class FilesystemSession implements HeldSession {
   }
 
   /**
-   * Keeps the id of a spooled entry from the moment its record is acknowledged until its file is gone: removing the
-   * file may fail, and a snapshot that is taken in between must list the id.
+   * Keeps the id of a spooled entry from the moment its record is acknowledged until its file is gone:
+   * removing the file may fail, and a snapshot that is taken in between must list the id.
    */
   #rememberSpoolId(spoolId: string, options?: RecordOptions): RecordOptions {
     const applied = (receipt: StoredReceipt): void => {
@@ -147,8 +147,8 @@ export class FilesystemSession implements HeldSession {
     this.#assertOpen()
     const { directory, clock, guard } = this.#context
     const next = revised(this.#manifest, clock.now(), revision)
-    // Only the new revision: the others are on disk already, and a secret that was registered since must not keep the
-    // session from being closed.
+    // Only the new revision: the others are on disk already, and a secret that was registered since must not
+    // keep the session from being closed.
     guard.check(Buffer.from(JSON.stringify(next.revisions.at(-1))))
     this.#lock.assertOwned()
     const { disk, paths } = directory

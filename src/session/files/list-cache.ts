@@ -14,13 +14,13 @@ import type { SessionSummary } from '../store.ts'
 export interface HoldMark {
   /** The directory of the session. */
   root: string
-  /** In milliseconds; tells apart the sessions that have had the same id. 0 if the manifest cannot be read. */
+  /** In milliseconds; tells apart sessions that have had the same id. 0 if the manifest is unreadable. */
   createdAt: number
   /** 0 before the first hold. */
   holdEpoch: number
 }
 
-/** Marks a session as changed, before its lock is acquired. `previousEpoch` is that of the hold before this one. */
+/** Marks a session as changed, before its lock is acquired. `previousEpoch` is that of the last hold. */
 export function markHold(hold: HoldMark, previousEpoch?: number): void {
   const mark = markOf(hold)
   if (mark !== undefined)
@@ -92,12 +92,13 @@ interface SummariesFile {
 }
 
 /**
- * The cache of session lists, in `sessions/.cache/`: the summaries of the last list, and for each session a mark, an
- * empty file whose name tells which hold of the session was the last. A process renames the mark before it takes the
- * lock, so a session whose mark is still the same has not changed since the last list. One directory listing shows the
- * marks of all sessions.
+ * The cache of session lists, in `sessions/.cache/`: the summaries of the last list, and for each session a
+ * mark, an empty file whose name tells which hold of the session was the last. A process renames the mark
+ * before it takes the lock, so a session whose mark is still the same has not changed since the last list.
+ * One directory listing shows the marks of all sessions.
  *
- * Nothing is synced. A power cut may undo the renaming of a mark, so the summaries of another boot are ignored.
+ * Nothing is synced. A power cut may undo the renaming of a mark, so the summaries of another boot are
+ * ignored.
  */
 export class ListCache {
   readonly #directory: string
@@ -136,7 +137,7 @@ export class ListCache {
     return summaries
   }
 
-  /** Keeps a summary that was read after the cache, when no process held the lock. `holdEpoch` is that of the last hold. */
+  /** Keeps a summary that was read when no process held the lock. `holdEpoch` is that of the last hold. */
   keep(summary: SessionSummary, holdEpoch: number): void {
     const marks = this.#marksOf(summary.id)
     // A process that has marked the session with a higher epoch may be about to acquire the lock.

@@ -9,7 +9,7 @@ import { filesystemId, SessionDirectory, sessionIdsIn } from './session-director
 import { observeLock } from './session-lock.ts'
 import { readSummary, rejudge } from './summary.ts'
 
-/** Lists the sessions in a directory, newest activity first. Sessions that have not changed come from the cache. */
+/** Lists the sessions in a directory, newest activity first. Unchanged sessions come from the cache. */
 export function listSessions(
   disk: Disk,
   sessions: string,
@@ -47,8 +47,8 @@ function summaryOf(directory: SessionDirectory, id: string, cache: ListCache): S
   } catch (error) {
     if (temporary.has(errorCode(error) ?? '')) throw error
   }
-  // A session that cannot be read is listed as damaged. A directory without the files of a session never was one, or
-  // was removed just now.
+  // A session that cannot be read is listed as damaged. A directory without the files of a session never was
+  // one, or was removed just now.
   if (!mayHaveSessionFiles(directory)) return undefined
   const at = Math.floor(stat.mtimeMs)
   const counts = { turns: 0, records: 0, bytes: 0 }

@@ -21,7 +21,7 @@ import { type AcquiredLock, prepareAcquire, type SessionLock } from './session-l
 import { listSpoolFiles, spoolFileId } from './spool.ts'
 import { verifySession } from './verify.ts'
 
-/** Acquires the lock of a session. `SESSION_LOCKED` while a living process holds it, unless `force` is set. */
+/** Acquires the lock of a session. `SESSION_LOCKED` while a living process holds it, without `force`. */
 export function acquireSession(
   directory: SessionDirectory,
   id: string,
@@ -54,8 +54,9 @@ export const openNewSession = (context: OpenContext, lock: SessionLock): Filesys
   })
 
 /**
- * Recovers a session whose lock was just acquired, and opens it. Throws for a damaged session and changes nothing in its
- * logs. `isRepairing`: the session is still noted as damaged because its repair is not finished.
+ * Recovers a session whose lock was just acquired, and opens it. Throws for a damaged session and changes
+ * nothing in its logs. `isRepairing`: the session is still noted as damaged because its repair is not
+ * finished.
  */
 export function openAcquiredSession(
   context: OpenContext,
@@ -65,7 +66,7 @@ export function openAcquiredSession(
   const { directory, manifest, hold, limits } = context
   const { logs, snapshots, paths } = directory
   if (!isRepairing) refuseNotedDamage(directory, manifest)
-  // A visitor of a closed session needs no state, unless a snapshot is due: it appends where the last writer ended.
+  // A visitor of a closed session needs no state: it appends where the logs end, unless a snapshot is due.
   const ends = hold.kind === 'visitor' ? before?.ends : undefined
   const isDue = (end: Position, snapshotSeq: number): boolean =>
     end.seq - snapshotSeq >= limits.visitedRecords
@@ -160,7 +161,7 @@ function damagedAt(id: string, log: LogName, { bad, end }: Scanned): StintError 
   })
 }
 
-/** Removes the temporary files of a dead writer. Those in the spool belong to visitors, which may be alive. */
+/** Removes the temporary files of a dead writer. Those in the spool belong to visitors. */
 function removeStaged({ disk, paths }: SessionDirectory): void {
   const { root, audit, blobs, quarantine, snapshots, state } = paths
   for (const directory of [root, audit, blobs, quarantine, snapshots, state]) {

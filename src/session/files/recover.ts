@@ -29,8 +29,8 @@ export interface RecoveredSession {
 }
 
 /**
- * Loads the newest snapshot that fits the logs and replays the records after it; without a snapshot, all records. Changes
- * nothing. `released`: where the writer that released the lock says that the logs end.
+ * Loads the newest snapshot that fits the logs and replays the records after it; without a snapshot, all
+ * records. Changes nothing. `released`: where the writer that released the lock says that the logs end.
  */
 export function recoverSession(
   { logs, snapshots, blobs }: SessionDirectory,
@@ -60,13 +60,13 @@ export function recoverSession(
     onRecord: (line) =>
       applyAuditRecord(state, auditRecordOf(withBlobData(parseLogRecord(line.bytes), blobs))),
   })
-  // The manifest of a fork or a repaired session may attest more of the audit log than its older journal does.
+  // The manifest of a fork or a repaired session may attest more of the audit log than its journal does.
   const head = furthestCheckpoint([revised.audit, checkpoint])
   const isMismatch = head !== undefined && head.count === audit.end.seq && head.head !== audit.end.tail
   return { state, snapshot, journal, audit, auditMismatch: isMismatch ? head : undefined }
 }
 
-/** Snapshots are a cache: one that does not fit the logs is skipped. It still attests that the logs had come so far. */
+/** Skips snapshots that do not fit the logs. They still attest that the logs had come so far. */
 function fittingSnapshot(
   logs: SessionDirectory['logs'],
   snapshots: Iterable<Snapshot<Position>>,

@@ -66,7 +66,7 @@ export class SessionDirectory {
     return text === undefined ? undefined : parseManifest(text)
   }
 
-  /** Notes that damage was found, so that lists show it and writers verify the session before they open it. */
+  /** Notes that damage was found, so that lists show it and writers verify the session first. */
   noteDamage(what: string, now: number): void {
     const { damaged } = this.paths
     try {
@@ -117,7 +117,7 @@ export const sessionIdsIn = (disk: Disk, sessions: string): string[] =>
     isSessionId,
   )
 
-/** Finds the directory of a session. `NOT_FOUND`; `HOME_UNSAFE` if it belongs to another user or is a link. */
+/** Finds the directory of a session. `NOT_FOUND`; `HOME_UNSAFE` for a link or another user's directory. */
 export function locateSession(disk: Disk, sessions: string, id: string): SessionDirectory {
   checkSessionId(id)
   const root = join(sessions, id)
@@ -134,7 +134,7 @@ export interface FoundSession {
   manifest: Manifest
 }
 
-/** Finds a session and reads its manifest, which tells whether this store wrote it before anything else is read. */
+/** Finds a session. Its manifest is read first, because it tells whether this store wrote the session. */
 export function findSession(disk: Disk, sessions: string, id: string): FoundSession {
   const directory = locateSession(disk, sessions, id)
   const path = directory.paths.manifest
@@ -150,7 +150,7 @@ export function findSession(disk: Disk, sessions: string, id: string): FoundSess
 const whileFinding = <Found>(sessions: string, id: string, find: () => Found): Found =>
   withHomeErrors(dirname(sessions), `look for session ${id}`, find)
 
-/** `RESUME_MISMATCH` if another store wrote the manifest: only the store that wrote a session may resume it. */
+/** `RESUME_MISMATCH` if another store wrote the manifest. */
 export const assertFilesystemManifest = ({ session_id: id, store }: Manifest): void =>
   assertWrittenBy(filesystemId, id, store)
 

@@ -7,7 +7,7 @@ import { sessionNotFound } from '../session-errors.ts'
 /** The path is a file instead of a directory, a directory or a link instead of a file, or a device. */
 const misplaced = new Set(['ENOTDIR', 'EISDIR', 'ELOOP', 'ENXIO'])
 
-/** Acts on the files of a session, whose directory is `root`. Errors become coded errors that tell what to do. */
+/** Acts on the files of a session, whose directory is `root`. Turns errors into coded errors. */
 export function withFileErrors<T>(doing: string, root: string | undefined, act: () => T): T {
   try {
     return act()

@@ -16,8 +16,8 @@ export interface SessionLockRecord {
   /** Undefined once it was released. */
   holder: Holder | undefined
   /**
-   * The epoch of the last hold, which its records and the names of its segments carry. The register's own epoch, which
-   * grows with every heartbeat, is another number.
+   * The epoch of the last hold, which its records and the names of its segments carry. The register's own
+   * epoch, which grows with every heartbeat, is another number.
    */
   holdEpoch: number
   /** Where the logs end, if the last holder has released the lock and closed them. */
@@ -80,7 +80,8 @@ export function prepareAcquire(root: string, id: string, request: SessionLockReq
   const { record: before, standing } = observe(entry)
   if (standing === 'held' && !request.force) throw sessionLocked(id, before?.holder)
   const registerEpoch = entry.epoch
-  // A torn record has lost its hold epoch, so the register's epoch and the names of the segments are considered, too.
+  // A torn record has lost its hold epoch, so the register's epoch and the names of the segments are
+  // considered, too.
   const holdEpoch = Math.max(registerEpoch, before?.holdEpoch ?? 0, request.highestHoldEpoch) + 1
   if (!isHoldEpoch(holdEpoch))
     throw new StintError('HOME_UNSAFE', `session ${id} has a file with an epoch that is too large`)
@@ -96,7 +97,7 @@ export function prepareAcquire(root: string, id: string, request: SessionLockReq
   }
 }
 
-/** The single-writer lock of a session, while this process holds it: a compare-and-swap register in its directory. */
+/** The lock of a session while this process holds it: a compare-and-swap register in its directory. */
 export class SessionLock {
   readonly #register
   readonly #session: string
@@ -133,7 +134,7 @@ export class SessionLock {
       throw sessionFenced(this.#session)
   }
 
-  /** Releases the lock. With the ends of the logs, the next holder can go on there; without, it must recover. */
+  /** Releases the lock. With the ends of the logs, the next holder can skip the recovery. */
   release(ends: LogPositions | undefined): void {
     this.#release({ ...this.#record, holder: undefined, ends })
   }
@@ -149,7 +150,7 @@ export class SessionLock {
     })
   }
 
-  /** A waiting process may acquire the released lock at once. Then the swap looks lost, although it was not. */
+  /** A waiting process may acquire the released lock at once: then the swap only looks lost. */
   #release(record: SessionLockRecord): void {
     this.assertOwned()
     this.#replace(record)
@@ -164,7 +165,7 @@ export class SessionLock {
   }
 }
 
-/** Restores the lock after opening has failed, and does not throw: the caller must report why opening failed. */
+/** Restores the lock after opening has failed. Does not throw: the caller reports why opening failed. */
 export function undoAcquire({ lock, before }: AcquiredLock): void {
   try {
     lock.restore(before)
@@ -198,7 +199,7 @@ function swapEntry(register: LockRegister, expected: number, text: string): Regi
 const formatLockRecord = (session: string, { holder, holdEpoch, ends }: SessionLockRecord): string =>
   JSON.stringify({ schema_version: 1, session_id: session, nonce: ulid(), epoch: holdEpoch, holder, ends })
 
-/** Reads a record. An invalid one was torn by a power cut: its holder is dead, and has not released the lock. */
+/** Reads a record. An invalid one was torn by a power cut: its holder is dead and has not released it. */
 function parseLockRecord(text: string | undefined, registerEpoch: number): SessionLockRecord | undefined {
   if (text === undefined) return undefined
   const torn: SessionLockRecord = { holder: unknownHolder, holdEpoch: registerEpoch, ends: undefined }
@@ -226,7 +227,7 @@ function parseEnds(value: unknown): LogPositions | undefined {
   return journal === undefined || audit === undefined ? undefined : { journal, audit }
 }
 
-/** Stands for a holder whose record is lost: its process cannot be seen, and its last heartbeat is long ago. */
+/** Stands for a holder whose record is lost: an invisible process whose last heartbeat is long ago. */
 const unknownHolder: Holder = {
   process: { pid: 0x7fffffff, started: 0, boot: '', host: '', pidns: '', timens: '' },
   since: 0,

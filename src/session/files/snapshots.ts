@@ -14,7 +14,7 @@ import { type Disk, listIfExists, makeIfMissing, readFile } from '../../base/fs/
 import type { FoldedState } from '../state.ts'
 import type { SessionPaths } from './session-directory.ts'
 
-/** The snapshots of a session, a cache of what its journal says. The value of a slot is stored once, by its hash. */
+/** The snapshots of a session, a cache of its state. The value of a slot is stored once, by its hash. */
 export class Snapshots {
   readonly #disk: Disk
   readonly #paths: SessionPaths

@@ -45,8 +45,8 @@ function isEntry(value: unknown): value is SpoolEntry {
 }
 
 /**
- * Passes each spooled entry to `append`, and then removes the files. `spooled` has the ids of the entries that are in
- * the logs already: a crash may have come before their files were removed.
+ * Passes each spooled entry to `append`, and then removes the files. `spooled` has the ids of the entries
+ * that are in the logs already: a crash may have come before their files were removed.
  */
 export async function drainSpoolFiles(
   directory: SessionDirectory,

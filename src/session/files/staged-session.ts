@@ -16,8 +16,8 @@ import { forgetHold, markHold } from './list-cache.ts'
 import { formatManifest, SessionDirectory, sessionsDirectoryIn } from './session-directory.ts'
 
 /**
- * A session that is being created, under a name that no reader looks at. It is published, whole, by one rename; disposed
- * of before that, it is removed.
+ * A session that is being created, under a name that no reader looks at. It is published, whole, by one
+ * rename; disposed of before that, it is removed.
  */
 export class StagedSession implements Disposable {
   readonly directory: SessionDirectory
@@ -38,7 +38,7 @@ export class StagedSession implements Disposable {
     replaceFile(this.directory.paths.manifest, formatManifest(manifest), this.directory.disk)
   }
 
-  /** Publishes the session that the manifest names. `holdEpoch` is that of its lock. `NAME_TAKEN` if the session exists. */
+  /** Publishes the session that the manifest names. `NAME_TAKEN`. `holdEpoch` is that of its lock. */
   publish({ session_id: id, created_at }: Manifest, holdEpoch = 0): SessionDirectory {
     const { disk, paths } = this.directory
     const sessions = dirname(paths.root)
@@ -109,7 +109,7 @@ export function sweepStagedSessions({
   return swept
 }
 
-/** Throws `HOME_UNSAFE` for anything but a directory of this user: a link would make the sweep delete elsewhere. */
+/** `HOME_UNSAFE` for anything but a directory of this user: a link would make the sweep delete elsewhere. */
 function assertOwnDirectory(path: string): void {
   const stat = lstatIfExists(path)
   const problem = stat && ownDirectoryProblem(stat)
@@ -120,9 +120,9 @@ const minuteMs = 60_000
 const dayMs = 24 * 60 * minuteMs
 
 /**
- * Decides whether a staging directory may go. The pid alone proves little: it may have been reused, and a maker in
- * another pid namespace is invisible here. So an absent maker loses the directory after a minute, any other after a day:
- * a large import takes long.
+ * Decides whether a staging directory may go. The pid alone proves little: it may have been reused, and a
+ * maker in another pid namespace is invisible here. So an absent maker loses the directory after a minute,
+ * any other after a day: a large import takes long.
  */
 export const isAbandoned = (ageMs: number, makerExists: boolean): boolean =>
   ageMs > dayMs || (!makerExists && ageMs > minuteMs)

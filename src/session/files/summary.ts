@@ -29,7 +29,7 @@ export function readSummary(
   })
 }
 
-/** Judges the state of a cached summary again: a holder that another process found dead may be invisible from here. */
+/** Judges the state of a cached summary again: a dead holder may be invisible from this process. */
 export function rejudge(summary: SessionSummary): SessionSummary {
   const { holder, state } = summary
   if (holder === undefined) return summary
@@ -44,8 +44,8 @@ function lastRecord(files: LogFiles): LogRecord | undefined {
 }
 
 /**
- * The bytes of all files of a session, without the lock, whose old epochs are removed even after it was released, and
- * without the spool.
+ * The bytes of all files of a session, without the lock, whose old epochs are removed even after it was
+ * released, and without the spool.
  */
 function sizeOf({ root, spool }: SessionPaths): number {
   const skipped = new Set([spool, join(root, lockName)])

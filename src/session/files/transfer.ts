@@ -52,7 +52,7 @@ export interface FilesTransferTarget {
   now: number
 }
 
-/** Creates a session from a transfer, verified and whole or not at all, and returns its id. No process holds it. */
+/** Creates a session from a transfer, verified and whole or not at all, and returns its id. */
 export async function writeTransferToFiles(
   transfer: SessionTransfer,
   { disk, home, id = newSessionId(), now }: FilesTransferTarget,

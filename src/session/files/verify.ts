@@ -26,8 +26,9 @@ export interface VerifyOptions {
 }
 
 /**
- * Reads every line of both logs and every blob that a line names, in steps. The logs alone do not show that their end was
- * cut off, or that the audit log was rewritten. Each close, each snapshot and the journal's checkpoints attest them.
+ * Reads every line of both logs and every blob that a line names, in steps. The logs alone do not show that
+ * their end was cut off, or that the audit log was rewritten. Each close, each snapshot and the journal's
+ * checkpoints attest them.
  */
 export function* verifyInSteps(
   { logs, snapshots, blobs }: SessionDirectory,

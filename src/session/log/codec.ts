@@ -23,8 +23,9 @@ const opening = ({ seq, at, group, epoch }: RecordHeader, body: string): string 
   `{"seq":${seq},"at":${at},"group":${group},"epoch":${epoch},${body}`
 
 /**
- * A journal line is a JSON object with its checksum last. The fields of the header come first and in this order, so that
- * a line can be checked without parsing it; other JSON is not accepted. The chain value is the checksum.
+ * A journal line is a JSON object with its checksum last. The fields of the header come first and in this
+ * order, so that a line can be checked without parsing it; other JSON is not accepted. The chain value is the
+ * checksum.
  */
 export const journalCodec: Codec = {
   genesis: '',
@@ -33,8 +34,8 @@ export const journalCodec: Codec = {
 }
 
 /**
- * An audit line also has the hash of the line before it, and the hash of all its own bytes up to there. A line that is
- * changed, removed, moved or inserted breaks the chain. The chain value is the hash.
+ * An audit line also has the hash of the line before it, and the hash of all its own bytes up to there. A
+ * line that is changed, removed, moved or inserted breaks the chain. The chain value is the hash.
  */
 export const auditCodec: Codec = {
   genesis: '0'.repeat(64),
@@ -79,8 +80,8 @@ export function encodeLine(
 export const maxInlineBytes = 256 << 10
 
 /**
- * Encodes the part of a line that does not depend on when it is written. Data over `inlineBytes` is given to `putBlob`
- * first: until the blob is stored, no line may name it.
+ * Encodes the part of a line that does not depend on when it is written. Data over `inlineBytes` is given to
+ * `putBlob` first: until the blob is stored, no line may name it.
  */
 export function encodeEntry(
   { type, json, slot, spool }: LogEntry,

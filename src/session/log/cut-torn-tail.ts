@@ -11,7 +11,7 @@ export interface CutTail extends Leftover {
   kept: string
 }
 
-/** Copies the torn tail of a log to `quarantine` and cuts it off. Only the holder of the session's lock may do so. */
+/** Copies the torn tail of a log to `quarantine` and cuts it off. Only the holder of the lock may do so. */
 export function cutTornTail(files: LogFiles, scanned: Scanned, quarantine: string): CutTail[] {
   const { disk, directory, log } = files
   const cuts: CutTail[] = []

@@ -1,4 +1,4 @@
-/** The door of the log: what every session driver shares, whatever medium it writes to. */
+/** The door of the log: the code that all session drivers share. */
 export { blobMissing, nameBlob } from './blobs.ts'
 export {
   codecs,

@@ -5,7 +5,7 @@ export const checksumBytes = 18
 
 const byteTexts = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
 
-/** Formats a checksum as eight hex digits. From a table: `toString(16)` takes as long as the checksum itself. */
+/** Formats a checksum as eight hex digits. `toString(16)` would take as long as the checksum itself. */
 export const formatChecksum = (sum: number): string =>
   `${byteTexts[sum >>> 24]}${byteTexts[(sum >>> 16) & 255]}${byteTexts[(sum >>> 8) & 255]}${byteTexts[sum & 255]}`
 
@@ -24,7 +24,7 @@ const opening = Buffer.from(',"crc":"')
 const closing = Buffer.from('"}\n')
 const digits = Buffer.from('0123456789abcdef')
 
-/** Adds the checksum of the bytes from `start` to `end` and a newline behind them. Returns where the next line begins. */
+/** Adds the checksum of a line and a newline behind it; returns where the next line begins. */
 function endLine(buffer: Buffer, start: number, end: number): number {
   let sum = checksumOf(buffer, start, end)
   let at = put(buffer, end, opening) + 8
@@ -68,7 +68,7 @@ function put(buffer: Buffer, at: number, bytes: Buffer): number {
 /** The most bytes that UTF-8 needs for one UTF-16 code unit. */
 const maxUnitBytes = 3
 const minBufferBytes = 4 << 10
-/** A buffer that one large group has made larger than this is given back. */
+/** A buffer that one large group has made larger than this is released. */
 const maxKeptBytes = 1 << 20
 
 /** Lines with their checksums, gathered for one write. The next group uses the same memory. */

@@ -35,8 +35,8 @@ const firstChunkBytes = 16 << 10
 const newline = 0x0a
 
 /**
- * Reads the lines of a file from a position on, and skips empty ones, which fill the end of a segment. Its memory grows
- * with the longest line only.
+ * Reads the lines of a file from a position on, and skips empty ones, which fill the end of a segment. Its
+ * memory grows with the longest line only.
  */
 export function* linesFrom(read: ReadAt, from = 0): Generator<Line> {
   let buffer: Buffer = Buffer.allocUnsafe(firstChunkBytes)

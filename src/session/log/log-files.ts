@@ -5,10 +5,11 @@ import type { ReadAt } from './lines.ts'
 import type { LogName } from './log-end.ts'
 
 /**
- * The files of a log. A log is a row of segments: the first is `<log>.log`, later ones are `<log>-<firstSeq>-<epoch>.log`.
- * No two holds use the same later name, so a writer that has lost its lock without noticing cannot spoil the
- * segments of the next writer. Where two segments overlap, the one with the higher epoch is effective: the
- * records of the other from there on were never acknowledged by a writer that held the lock.
+ * The files of a log. A log is a row of segments: the first is `<log>.log`, later ones are
+ * `<log>-<firstSeq>-<epoch>.log`. No two holds use the same later name, so a writer that has lost its lock
+ * without noticing cannot spoil the segments of the next writer. Where two segments overlap, the one with the
+ * higher epoch is effective: the records of the other from there on were never acknowledged by a writer that
+ * held the lock.
  */
 export interface LogFiles {
   disk: Disk

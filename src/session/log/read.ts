@@ -18,8 +18,8 @@ export interface RecordLine {
 }
 
 /**
- * Reads the lines of a log in order, up to the first that is damaged or missing. Another process may write meanwhile.
- * Its memory does not grow with the log.
+ * Reads the lines of a log in order, up to the first that is damaged or missing. Another process may write
+ * meanwhile. Its memory does not grow with the log.
  */
 export function* readLines(
   files: LogFiles,
@@ -85,8 +85,9 @@ export function hasPosition(files: LogFiles, { seq, tail, segment: name, offset 
 }
 
 /**
- * Finds the segment in which a position is now; undefined if the log does not have it. A process that takes a session
- * over from a writer that may still be alive goes on in a copy of its last segment, with the same offsets.
+ * Finds the segment in which a position is now; undefined if the log does not have it. A process that takes a
+ * session over from a writer that may still be alive goes on in a copy of its last segment, with the same
+ * offsets.
  */
 export function locatePosition(files: LogFiles, position: Position): Position | undefined {
   if (hasPosition(files, position)) return position

@@ -62,8 +62,8 @@ const [seqLabel, atLabel, groupLabel, epochLabel, typeLabel] = [
 const maxDigits = 15
 
 /**
- * Checks a line, which is a part of a chunk and excludes the newline, and reads its header; undefined if any byte is not
- * as it was written. It goes byte by byte, because a recovery calls it a million times.
+ * Checks a line, which is a part of a chunk and excludes the newline, and reads its header; undefined if any
+ * byte is not as it was written. It goes byte by byte, because a recovery calls it a million times.
  */
 export function checkRecord(chunk: Buffer, start = 0, end = chunk.length): CheckedHeader | undefined {
   const textEnd = end - checksumBytes
@@ -80,7 +80,7 @@ export function checkRecord(chunk: Buffer, start = 0, end = chunk.length): Check
   return { seq, at, group, epoch, crc, typeAt: typeAt - start, dataAt: dataAt - start }
 }
 
-/** How far `numberAfter` has read. Returning it together with the number would cost as much as reading the number. */
+/** How far `numberAfter` has read. Returning it with the number would cost as much as reading it. */
 let cursor = 0
 
 /** Reads the number that follows a label at the cursor; -1 if there is none. */
@@ -121,8 +121,8 @@ const checkpoint = /,"audit":\{"count":(\d{1,15}),"head":"([0-9a-f]{64})"\},"crc
 const checkpointEndBytes = `":"${'0'.repeat(64)}"},"crc":"00000000"}`.length
 
 /**
- * Reads the audit checkpoint at the end of a journal line, without parsing the line; undefined if it has none. Data
- * cannot be mistaken for a checkpoint, because another brace follows the data.
+ * Reads the audit checkpoint at the end of a journal line, without parsing the line; undefined if it has
+ * none. Data cannot be mistaken for a checkpoint, because another brace follows the data.
  */
 export function checkpointOn({ chunk, start, end }: Line): AuditCheckpoint | undefined {
   // Most lines have no checkpoint, and three bytes tell: `":"` before the place of the hash.

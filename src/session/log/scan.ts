@@ -20,7 +20,7 @@ export interface Leftover {
   bytes: number
 }
 
-/** What a scan has found in a log. */
+/** The result of a scan. */
 export interface Scanned {
   state: LogState
   /** The position after the last intact record. */
@@ -66,7 +66,7 @@ export function* scanSteps(
     using file = openSegment(files, segment.name)
     let at = i === 0 && start >= 0 ? from.offset : 0
     for (;;) {
-      // Each step reads anew: another process may have written to the bytes that were in memory before.
+      // Each step reads from the file again: another process may have written since the last step.
       const next = scan.readOn(file, segment, at, at + stepBytes)
       if (next === undefined) break
       at = next
@@ -92,7 +92,7 @@ class Scan {
     this.#scanned = { state: 'whole', end: { ...from }, records: 0, bytes: 0, torn: [], ignored: [] }
   }
 
-  /** Reads the lines of a segment between two offsets. Returns where to go on; undefined at the end of the segment. */
+  /** Reads the lines between two offsets. Returns where to go on; undefined at the end of the segment. */
   readOn(file: OpenSegment, segment: Segment, from: number, to: number): number | undefined {
     const { name, until } = segment
     const classifier = this.#classifier
@@ -152,7 +152,7 @@ const leftover = (file: OpenSegment, segment: string, { offset }: Line): Leftove
   bytes: file.size() - offset,
 })
 
-/** The last record that the names of the segments attest: a segment is begun when everything before it is on disk. */
+/** The last record that segment names attest: a segment begins when all records before it are on disk. */
 const namedSeq = (segments: readonly Segment[]): number => {
   let highest = 0
   for (const { firstSeq } of segments) highest = Math.max(highest, firstSeq - 1)
@@ -160,10 +160,11 @@ const namedSeq = (segments: readonly Segment[]): number => {
 }
 
 /**
- * Tells a torn tail from damage, line by line. The writer syncs each group before it writes the next, so all groups
- * before the last one were on disk. Let L be the largest `group` of the intact records: a record below L that is missing
- * or changed was acknowledged, and its loss is damage; from L on it may never have been acknowledged, and the tail is
- * torn. A record that is attested elsewhere, by a snapshot for example, was on disk as well.
+ * Tells a torn tail from damage, line by line. The writer syncs each group before it writes the next, so all
+ * groups before the last one were on disk. Let L be the largest `group` of the intact records: a record below
+ * L that is missing or changed was acknowledged, and its loss is damage; from L on it may never have been
+ * acknowledged, and the tail is torn. A record that is attested elsewhere, by a snapshot for example, was on
+ * disk as well.
  */
 export class TailClassifier {
   #lastSeq: number

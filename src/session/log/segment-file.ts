@@ -18,8 +18,8 @@ export const defaultSegmentSizes: SegmentSizes = {
 }
 
 /**
- * Files are extended in steps that grow with them, filled with newlines. A write inside the file does not change its
- * size, and a sync that has no new size to write is much cheaper.
+ * Files are extended in steps that grow with them, filled with newlines. A write inside the file does not
+ * change its size, and a sync that has no new size to write is much cheaper.
  */
 const maxGrowBytes = 256 << 10
 const filling = Buffer.alloc(maxGrowBytes, '\n')
@@ -81,7 +81,7 @@ export class SegmentFile {
     this.#disk.close(this.#file)
   }
 
-  /** Extends the file behind `end` by at least `growBytes` and the spare, if less than the spare is left there. */
+  /** Extends the file by at least `growBytes` and the spare, if less than the spare is left behind `end`. */
   #fill(end: number, growBytes: number): void {
     const { spareBytes } = this.#sizes
     if (end + spareBytes <= this.#allocated) return

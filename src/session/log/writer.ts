@@ -9,11 +9,11 @@ import type { AppendPoint, LogName, Position } from './log-end.ts'
 import { effectiveSegments, firstSegment, laterSegment, type LogFiles } from './log-files.ts'
 import { SegmentFile, type SegmentSizes } from './segment-file.ts'
 
-/** What a commit asks of the session it writes for. One object serves both logs of the session. */
+/** The checks of a session on the commits of its logs. One object serves both logs. */
 export interface CommitPolicy {
   /**
-   * Fields that the first record of a group in this log carries, as `,"name":value`: how far the other log has come.
-   * They are written only if they have changed since the last group; '' for none.
+   * Fields that the first record of a group in this log carries, as `,"name":value`: how far the other log
+   * has come. They are written only if they have changed since the last group; '' for none.
    */
   checkpoint(log: LogName): string
   /** Throws if these bytes must not be written. */
@@ -55,12 +55,12 @@ class Group {
 }
 
 /**
- * Appends records so that each is on disk when its promise resolves. The records that gather during a turn of the event
- * loop are one group, with one write and one sync.
+ * Appends records so that each is on disk when its promise resolves. The records that gather during a turn of
+ * the event loop are one group, with one write and one sync.
  *
- * A write or sync that fails poisons the segment: its group is rejected, the file is cut back to the last acknowledged
- * record, and the next record begins a new segment. A sync is never retried: after a failed one, the kernel may have
- * dropped the data and report success.
+ * A write or sync that fails poisons the segment: its group is rejected, the file is cut back to the last
+ * acknowledged record, and the next record begins a new segment. A sync is never retried: after a failed one,
+ * the kernel may have dropped the data and report success.
  */
 export class LogWriter {
   readonly #options: LogWriterOptions
@@ -225,8 +225,8 @@ export class LogWriter {
         if (errorCode(error) !== 'EEXIST') throw error
       }
     }
-    // The segment that is there belongs to a dead writer or to this one. If it belongs to a writer that has taken the
-    // session over, a segment with this writer's epoch would supersede it.
+    // The segment that is there belongs to a dead writer or to this one. If it belongs to a writer that has
+    // taken the session over, a segment with this writer's epoch would supersede it.
     this.#assertOwned()
     return undefined
   }
@@ -254,7 +254,7 @@ export class LogWriter {
     segment?.truncateAndClose()
   }
 
-  /** Cuts a segment back to its last acknowledged record. If that fails, nothing more can be written to the log. */
+  /** Cuts a segment back to its last acknowledged record. If that fails, the log accepts no more records. */
   #poison(segment: SegmentFile): void {
     this.#segment = undefined
     try {
@@ -268,7 +268,7 @@ export class LogWriter {
   }
 }
 
-/** Acts on a segment that was just opened, and closes it if that fails: no other code knows that it is open. */
+/** Acts on a segment that was just opened, and closes it if that fails: no other code knows of it. */
 function orClose(segment: SegmentFile, act: () => void): void {
   try {
     act()
@@ -278,10 +278,10 @@ function orClose(segment: SegmentFile, act: () => void): void {
   }
 }
 
-/** How long a record that was appended with `durable: false` waits for others before it is committed, in milliseconds. */
+/** How long a record with `durable: false` waits for others before it is committed, in milliseconds. */
 const lazyMs = 50
 
-/** The timer that commits records appended with `durable: false`, unless a durable append or a flush does so first. */
+/** The timer that commits records with `durable: false`, unless another commit comes first. */
 export class LazyCommit {
   readonly #commit: () => void
   #timer: NodeJS.Timeout | undefined
@@ -290,7 +290,7 @@ export class LazyCommit {
     this.#commit = commit
   }
 
-  /** Starts the timer if it is not running. It is not unref'd: a program may wait for this append and nothing else. */
+  /** Starts the timer. It is not unref'd: a program may wait for this append and nothing else. */
   schedule(): void {
     this.#timer ??= setTimeout(this.#commit, lazyMs)
   }

@@ -5,12 +5,11 @@ import { invalidArchive } from './tar.ts'
 /**
  * A session as one file: a tar archive with one directory, named after the session.
  *
- * - `stint-session.json` comes first and describes the archive. `SHA256SUMS` comes last and has the sums of all other
- *   files; `sha256sum -c` reads it.
- * - Between them are `manifest.json`, the segments of the journal, `audit/` and `blobs/`, as in the session's directory.
+ * - `stint-session.json` comes first and describes the archive.
+ * - `manifest.json`, the segments of the journal, `audit/` and `blobs/` are as in the session's directory.
+ * - `SHA256SUMS` comes last and has the sums of all other files; `sha256sum -c` reads it.
  *
- * Snapshots are left out because they can be made again; the lock, the spool and the quarantine, because they belong to
- * one place.
+ * Snapshots can be made again, and the lock, the spool and the quarantine belong to one place.
  */
 export const archiveFormat = { format: 'stint-session', version: 1 } as const
 
@@ -36,10 +35,10 @@ export type ArchiveMember =
   | { kind: 'audit'; name: string }
   | { kind: 'blob'; sha256: string }
 
-/** No record or epoch has a higher number in practice; the numbers after it still fit the name of a segment. */
+/** No record or epoch has a higher number in practice. The numbers after it still fit a segment's name. */
 export const largestNumber = 1e12
 
-/** The member with this name in the session's directory; undefined for any other name. Only these become paths. */
+/** The member with this name; undefined for any other name. Only the names of members become paths. */
 export function parseMemberName(name: string): ArchiveMember | undefined {
   if (name === aboutName) return { kind: 'about' }
   if (name === sumsName) return { kind: 'sums' }

@@ -37,9 +37,9 @@ type Content = { text: string } | { path: string; bytes: number }
 const pieceBytes = 1 << 20
 
 /**
- * Verifies a session and writes it as an archive; the session may be written to meanwhile. What attests a log is read
- * before the log, so that it cannot attest records that were written later: the manifest and the lock, then the journal,
- * then the audit log.
+ * Verifies a session and writes it as an archive; the session may be written to meanwhile. What attests a log
+ * is read before the log, so that it cannot attest records that were written later: the manifest and the
+ * lock, then the journal, then the audit log.
  */
 export function exportSession({ disk, sessions, id, now, write }: ExportOptions): Exported {
   const { directory, manifest } = findSession(disk, sessions, id)

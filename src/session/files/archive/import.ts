@@ -93,7 +93,7 @@ function checkLogs(directory: SessionDirectory, manifest: Manifest, { id }: Unpa
   return recoverSession(directory, manifest)
 }
 
-/** A right checksum proves nothing about a line that stint did not write: its contents may still be invalid. */
+/** Checks the contents of the records: an archive may have right checksums and invalid records. */
 function checkRecords({ logs }: SessionDirectory): void {
   for (const log of logNames) {
     for (const { line, header } of readLines(logs[log])) {

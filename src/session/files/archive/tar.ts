@@ -65,8 +65,9 @@ function splitName(name: string): [prefix: string, last: string] {
 }
 
 /**
- * Parses a header; `end` for the end of the archive. `ARCHIVE_INVALID` for an invalid header, and for every entry that is
- * neither a file nor a directory: a link leads out of the archive, and a session has no devices.
+ * Parses a header; `end` for the end of the archive. `ARCHIVE_INVALID` for an invalid header, and for every
+ * entry that is neither a file nor a directory: a link leads out of the archive, and a session has no
+ * devices.
  */
 export function parseTarHeader(block: Buffer): TarEntry | 'end' {
   if (block.every((byte) => byte === 0)) return 'end'
@@ -108,7 +109,7 @@ export interface ReadEntry extends TarEntry {
   content: () => AsyncGenerator<Buffer>
 }
 
-/** Reads the entries of an archive. Its memory does not grow with the archive. `ARCHIVE_INVALID` if it is cut off. */
+/** Reads the entries of an archive, in little memory. `ARCHIVE_INVALID` if the archive is cut off. */
 export async function* readTar(chunks: AsyncIterable<Buffer>): AsyncGenerator<ReadEntry> {
   const source = new Source(chunks)
   for (;;) {

@@ -25,9 +25,9 @@ export interface Unpacked {
 const maxTextBytes = 64 << 20
 
 /**
- * Writes the files of an archive into the directory of a staged session. A name in the archive never becomes a path: it
- * must be one of the few names that a session has. `ARCHIVE_INVALID` for a file that is missing, unknown, duplicated or
- * does not match its sum.
+ * Writes the files of an archive into the directory of a staged session. A name in the archive never becomes
+ * a path: it must be one of the few names that a session has. `ARCHIVE_INVALID` for a file that is missing,
+ * unknown, duplicated or does not match its sum.
  */
 export async function unpackArchive(
   chunks: AsyncIterable<Buffer>,

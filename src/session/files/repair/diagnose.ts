@@ -76,7 +76,7 @@ export function diagnose(directory: SessionDirectory, id: string, released?: Log
   return { manifest, manifestProblem, health, journal, audit, rewrite, restoration, isDamageNoted }
 }
 
-/** A session that lacks this many records has lost whole files, or its numbers are forged: a repair does not help. */
+/** A session that lacks this many records has lost whole files, or has forged numbers: it is past repair. */
 const maxMissing = 1_000_000
 
 function checked(id: string, saved: Salvage): Salvage {
@@ -117,8 +117,8 @@ function firstAt(journal: LogFiles): number {
 }
 
 /**
- * Compares the state that the remaining records give with a snapshot of the same position. Slots that later records set
- * again need no restoring.
+ * Compares the state that the remaining records give with a snapshot of the same position. Slots that later
+ * records set again need no restoring.
  */
 function restorationOf(left: FoldedState, snapshot: FoldedState, setAgain: ReadonlySet<string>): Restoration {
   const slots: Restoration['slots'] = []
@@ -131,7 +131,7 @@ function restorationOf(left: FoldedState, snapshot: FoldedState, setAgain: Reado
   return { slots, turns: Math.max(0, snapshot.turns - left.turns) }
 }
 
-/** The records that restore the state. They come after all others, so that replaying the log gives the same state. */
+/** The records that restore the state. They come after all others, so that a replay gives that state. */
 export function restoringBodies({ slots, turns }: Restoration, blobs: Blobs): string[] {
   return [
     ...Array.from({ length: turns }, () => encodeBody(turnType, '{"restored":true}')),

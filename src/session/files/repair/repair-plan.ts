@@ -1,7 +1,7 @@
 import type { Diagnosis } from './diagnose.ts'
 import { countRecords, type SeqRange, type Salvage } from './salvage.ts'
 
-/** What a repair will do. */
+/** The plan of a repair. */
 export interface RepairPlan {
   session_id: string
   /** False if there is nothing to repair. */
@@ -43,7 +43,7 @@ export function planRepair(id: string, diagnosis: Diagnosis): RepairPlan {
       ? ['note in the audit log that it is not the one that was attested']
       : []),
     ...(torn ? ['cut off the torn end, and keep it in quarantine'] : []),
-    ...(manifestProblem === undefined ? [] : ['rewrite the manifest from what the journal says']),
+    ...(manifestProblem === undefined ? [] : ['replace the manifest by one made from the journal']),
     ...(isDamageNoted && findings.length === 0
       ? ['remove the note of damage: nothing is wrong any more']
       : []),

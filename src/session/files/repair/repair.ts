@@ -46,9 +46,9 @@ export function previewRepair({ disk, sessions, id }: RepairOptions): RepairPlan
 }
 
 /**
- * Makes a damaged session resumable: keeps all records before the damage and the intact ones after it, and puts a record
- * that says so in the place of each lost one. Deletes nothing: the old files go to quarantine, and a revision of the
- * manifest and a line of the audit log record the repair.
+ * Makes a damaged session resumable: keeps all records before the damage and the intact ones after it, and
+ * puts a record that says so in the place of each lost one. Deletes nothing: the old files go to quarantine,
+ * and a revision of the manifest and a line of the audit log record the repair.
  */
 export async function repairSession({
   disk,
@@ -76,7 +76,7 @@ export async function repairSession({
   }
 }
 
-/** Gives each file that will be removed or replaced a second name in quarantine, before anything is changed. */
+/** Gives each file that will be removed or replaced a second name in quarantine, before any change. */
 function keepFiles({ disk, paths }: SessionDirectory, { rewrite }: Diagnosis, { kept }: Repaired): void {
   if (makeIfMissing(disk, paths.quarantine)) disk.syncDirectory(paths.root)
   disk.makeDirectory(kept)
@@ -104,7 +104,7 @@ function writeLogs(
   }
   if (makeIfMissing(disk, paths.audit)) disk.syncDirectory(paths.root)
   cutTornTail(logs.audit, audit, paths.quarantine)
-  // Even if only the journal is damaged: the audit log must record the repair before the session can be opened.
+  // Even if only the journal is damaged: the audit log must record the repair before the session is opened.
   const salvage = rewrite.audit ?? nothingLost(audit.end.seq)
   rewriteLog(logs.audit, { salvage, tail: audit.end.tail, more: [auditNote(repaired)], epoch, now })
   removeReplaced(logs.audit, salvage)
@@ -124,7 +124,7 @@ function auditNote({ findings, journal, audit, restored, kept }: Repaired): stri
   return encodeBody('note', JSON.stringify({ action: 'stint.repair', detail }))
 }
 
-/** Removes the old segments. The new one overrules them by its name, so it does not matter if a crash leaves some. */
+/** Removes the old segments. A crash may leave some: the new one overrules them by its name. */
 function removeReplaced({ disk, directory }: LogFiles, { replaced }: Salvage): void {
   for (const name of replaced) ifExists(() => disk.unlink(join(directory, name)))
   disk.syncDirectory(directory)

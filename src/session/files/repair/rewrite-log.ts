@@ -21,10 +21,10 @@ export interface Rewrite {
 const bufferBytes = 1 << 20
 
 /**
- * Rewrites a damaged log from the damaged segment on, into one new segment of a higher epoch. By its name it overrules
- * all others from there on, and one rename publishes it: a crash leaves the log damaged, or repaired. Intact lines of a
- * journal are kept byte for byte. Those of an audit log are chained to the lines that are now before them, and carry the
- * hash they had as `salvaged`.
+ * Rewrites a damaged log from the damaged segment on, into one new segment of a higher epoch. By its name it
+ * overrules all others from there on, and one rename publishes it: a crash leaves the log damaged, or
+ * repaired. Intact lines of a journal are kept byte for byte. Those of an audit log are chained to the lines
+ * that are now before them, and carry the hash they had as `salvaged`.
  */
 export function rewriteLog(files: LogFiles, { salvage, tail: before, more, epoch, now }: Rewrite): void {
   const { disk, directory, log, codec } = files

@@ -36,10 +36,10 @@ export interface SeqRange {
   to: number
 }
 
-/** A line that would leave a larger gap than this has a forged number: it stays in the quarantined copy only. */
+/** A line that would leave a larger gap than this has a forged number, and is not salvaged. */
 const maxGap = 1_000_000
 
-/** Reads everything from the damaged segment on, and changes nothing. Keeps a few numbers for each line in memory. */
+/** Reads all lines from the damaged segment on, and keeps a few numbers for each in memory. */
 export function salvageLog(files: LogFiles, { bad, end }: Scanned, attestedSeq: number): Salvage {
   const missing = bad?.seq ?? end.seq + 1
   const segments = listSegments(files)
@@ -78,7 +78,7 @@ function intactLines(files: LogFiles, { name, until }: Segment): IntactLine[] {
 
 const lineStart = '{"seq":'
 
-/** A line; or, if it is not intact, the lines it may consist of: the damaged byte may be the newline between them. */
+/** A line, or the lines that a damaged one may consist of: the damaged byte may have been a newline. */
 function* linesWithin(bytes: Buffer): Generator<[start: number, line: Buffer]> {
   if (checkRecord(bytes) !== undefined) {
     yield [0, bytes]
@@ -87,7 +87,7 @@ function* linesWithin(bytes: Buffer): Generator<[start: number, line: Buffer]> {
   const starts: number[] = []
   for (let at = bytes.indexOf(lineStart); at >= 0; at = bytes.indexOf(lineStart, at + 1)) starts.push(at)
   for (const [i, start] of starts.entries()) {
-    // Each ends one byte before the next, where the newline was. The start of a line may also occur in its data.
+    // Each ends where the newline was, before the next. The start of a line may also occur in its data.
     for (const next of starts.slice(i + 1, i + 9)) yield [start, bytes.subarray(start, next - 1)]
     yield [start, bytes.subarray(start)]
   }
