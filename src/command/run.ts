@@ -90,8 +90,8 @@ export class Run {
 
   /**
    * Ends children, handler, hooks and scratch, in this order and each within its time, then gives the answer.
-   * `signal` is for the children. `handler` is given if it must stop and listens to its signal. Returns the exit
-   * code.
+   * `signal` is for the children. `handler` is given if it must stop and listens to its signal. Returns the
+   * exit code.
    */
   async end(outcome: Outcome, signal: NodeJS.Signals, handler?: Promise<unknown>): Promise<number> {
     const { command, graceMs } = this.#options

@@ -69,5 +69,5 @@ function mainCheckout(workspace: string): string {
 
 const hostVariable = new RegExp(`^(?:${Object.keys(hosts).join('|')})(?:_|CODE)`, 'i')
 
-/** True for a variable that a host sets for its children, such as CLAUDECODE, GEMINI_SESSION_ID or GIT_DIR. */
+/** True for a variable that a host sets for its children, such as CLAUDECODE or GIT_DIR. */
 export const isHostVariable = (name: string): boolean => hostVariable.test(name)

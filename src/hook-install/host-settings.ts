@@ -40,7 +40,7 @@ export interface HookExit {
   stderr: string
 }
 
-/** Everything that the installer and the doctor need to know about an agent with settings; see also `Host`. */
+/** What the installer and the doctor need to know about an agent with settings; see also `Host`. */
 export interface HostSettings extends AgentFiles {
   readonly shape: SettingsShape
   /** The properties of a handler that come before its command. */
@@ -49,8 +49,8 @@ export interface HostSettings extends AgentFiles {
   /** Added to a handler of kind `pre`, makes the agent block when the hook fails; absent if it cannot. */
   readonly failClosed?: Readonly<Record<string, string | boolean>>
   /**
-   * The agent reads strict JSON: a single comment makes it ignore the whole file, hooks included. `noMark`: so
-   * does a byte order mark.
+   * The agent reads strict JSON: a single comment makes it ignore the whole file, hooks included.
+   * `noMark`: so does a byte order mark.
    */
   readonly strict?: 'strict' | 'noMark'
   /** The event that the agent sends before it runs a shell command, for the doctor's trial. */

@@ -15,7 +15,7 @@ export interface HookEvent {
   tool: Tool | undefined
   /** The id of the call that begins or ends; some hosts give none. */
   callId: string | undefined
-  /** Present on an event of kind `post` if the call failed; `error` is the reason as the host gave it, or null. */
+  /** Present on an event of kind `post` if the call failed; `error` is the host's reason, or null. */
   failure: { error: unknown } | undefined
   /** The event is about a subagent, which shares its parent's session. */
   subagent: boolean

@@ -54,7 +54,7 @@ export interface HostFields {
   readonly result: readonly string[]
 }
 
-/** Everything that the hook needs to know about one host. `HostSettings` is the counterpart of the installer. */
+/** Everything that the hook needs to know about one host. The installer's counterpart is `HostSettings`. */
 export interface Host {
   readonly name: HostName
   /** The name for people. */
@@ -84,11 +84,11 @@ export interface Host {
   readonly renamesSessions: boolean
   /** Other hosts also run the hooks in this host's settings: each event is checked for its real sender. */
   readonly sharesSettings: boolean
-  /** Recognizes this host's events in the shared settings of another; absent if it runs only its own hooks. */
+  /** Recognizes its events in another host's shared settings; absent if it runs only its own hooks. */
   isSender?(json: EventJson, env: NodeJS.ProcessEnv): boolean
   /**
-   * The host blocks a tool whose hook cannot be started or exits with any code but 0, so the installed command
-   * turns every code but 2 into 0. Every host must take exit code 2 for a refusal.
+   * The host blocks a tool whose hook cannot be started or exits with any code but 0, so the installed
+   * command turns every code but 2 into 0. Every host must take exit code 2 for a refusal.
    */
   readonly blocksOnNonzeroExit: boolean
   /** The JSON on stdout that refuses a call; absent if the host reads only the exit code and stderr. */
@@ -98,8 +98,8 @@ export interface Host {
   /** The exit code of a refusal by a hook in the settings of another host, if it differs. */
   readonly refusalExitCodeAsGuest?: 0 | 2
   /**
-   * The JSON on stdout for an allowed call, for a host that takes empty output for a failure when it blocks on
-   * failures. All others get no output: in some, an explicit "allow" skips the user's own permission prompt.
+   * The JSON on stdout for an allowed call, for a host that takes empty output for a failure when it blocks
+   * on failures. All others get no output: in some, an explicit "allow" skips the user's permission prompt.
    */
   readonly allowIfFailClosed?: object
 }

@@ -70,7 +70,7 @@ export interface SessionHold {
   purpose?: string
 }
 
-/** The second line of defence against secrets on disk: entries arrive redacted, finished bytes are checked. */
+/** The second defence against secrets on disk: entries arrive redacted, finished bytes are checked. */
 export interface WriteGuard {
   /** Throws if the bytes contain a registered secret. Call it right before writing them. */
   check(bytes: Uint8Array): void

@@ -46,8 +46,8 @@ export async function visitSession<T>(
 }
 
 /**
- * Drains entries that a visitor left while the holder was releasing the session. Both check the spool again at their end, so that
- * one of them sees it.
+ * Drains entries that a visitor left while the holder was releasing the session. The visitor and the holder
+ * both check the spool again at their end, so one of them sees the entries.
  */
 export async function drainLeftovers(
   driver: StoreDriver,

@@ -16,8 +16,9 @@ export interface Recording {
 }
 
 /**
- * Records a run in its session: before the program starts, what is to be run, in the audit log and in the journal; after it has ended, how. If the first cannot be written, nothing is
- * run. Visits do not disturb whoever holds the session: what they leave is taken in.
+ * Records a run in its session, in the audit log and the journal: the command line before the program starts,
+ * and the exit after it has ended. If the command line cannot be recorded, the program is not started. Both
+ * records are visits, so a process that holds the session keeps it and drains them from the spool.
  */
 export async function recordRun(
   context: CommandContext,
