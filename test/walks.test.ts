@@ -94,7 +94,7 @@ test.each(walks)('$heading: every file is reached from the ones before it', (wal
   const steps = stepsOf(walk)
   const files = steps.map(({ file }) => file)
   expect(files.length).toBeGreaterThan(3)
-  expect(files.length, `files from ${walk.entry} to ${walk.effect}`).toBeLessThanOrEqual(maxToday(walk))
+  expect(files.length, `files from ${walk.entry} to ${walk.effect}`).toBeLessThanOrEqual(walk.maxFiles)
   expect(readSource(files.at(0) ?? '')).toMatch(walk.entry)
   expect(readSource(files.at(-1) ?? '')).toMatch(walk.effect)
   const lost = steps.slice(1).filter((step, index) => !isReached(step, files.slice(0, index + 1)))
@@ -124,8 +124,3 @@ test.each(walks)('$heading: no other file of its domains runs', async (walk) => 
   )
   expect(unnamed).toEqual([])
 })
-
-/** The lengths of today's walks, until they are down to `maxFiles`. */
-const today: Readonly<Record<string, number>> = { 'sessions list': 11 }
-
-const maxToday = ({ operation, maxFiles }: Walk): number => today[operation] ?? maxFiles

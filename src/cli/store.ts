@@ -18,7 +18,7 @@ export const storeOfEnvironment = (): string | undefined =>
   serverIn(process.env.STINT_STORE ?? '', 'STINT_STORE')
 
 /** The URL of the PostgreSQL server to use, as given or as `STINT_STORE` says; undefined for files. */
-export function readStore(given: string | undefined, warn: Warn): string | undefined {
+function readStore(given: string | undefined, warn: Warn): string | undefined {
   if (given === undefined) return storeOfEnvironment()
   hidePassword(given, warn)
   return serverIn(given, '--store')
@@ -59,7 +59,7 @@ export async function openStore(given: string | undefined, warn: Warn): Promise<
 }
 
 /** A store in files, and what only files can do. */
-export interface FilesStore {
+interface FilesStore {
   store: DriverStore
   files: SessionFiles
 }

@@ -10,7 +10,7 @@ import { forkByCopying, newestFirst, replay, verifyByReading } from './driver-de
 import type { HeldSession, ReadableSession, StoreDriver } from './driver.ts'
 import { readLatest, visibleEvents } from './events.ts'
 import { LiveSession } from './live-session.ts'
-import { factsOf, type Manifest, newManifest, revised } from './manifest.ts'
+import { byLastActivity, factsOf, type Manifest, newManifest, revised } from './manifest.ts'
 import { assertWrittenBy, checkSessionId } from './session-errors.ts'
 import { RegisteredSecrets } from './session-secrets.ts'
 import type { Session } from './session.ts'
@@ -189,7 +189,3 @@ function inspectionOf(session: ReadableSession): Inspection {
 
 const matches = (summary: SessionSummary, { workspace, tool }: ListOptions): boolean =>
   (workspace ?? summary.workspace) === summary.workspace && (tool ?? summary.tool) === summary.tool
-
-/** Newest activity first. */
-const byLastActivity = (a: SessionSummary, b: SessionSummary): number =>
-  b.lastAt - a.lastAt || (a.id < b.id ? -1 : 1)

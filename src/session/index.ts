@@ -5,6 +5,7 @@
 import { nodeDisk } from '../base/fs/disk.ts'
 import { hasEntries } from '../base/fs/exists.ts'
 import { sessionsDirectoryIn } from './files/session-directory.ts'
+import { byLastActivity } from './manifest.ts'
 import type { SessionSummary } from './store.ts'
 
 export { type AuditRecord, auditRecordOf, type UnsettledAct } from './audit-record.ts'
@@ -66,5 +67,5 @@ export async function listSessionsIn(home: string): Promise<SessionSummary[]> {
   const sessions = sessionsDirectoryIn(home)
   if (!hasEntries(sessions)) return []
   const { listSessions } = await import('./files/list-sessions.ts')
-  return listSessions(nodeDisk, sessions)
+  return listSessions(nodeDisk, sessions).sort(byLastActivity)
 }

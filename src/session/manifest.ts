@@ -87,6 +87,10 @@ export function summarize(
   return { id, store, tool, title, workspace, createdAt, lastAt: lastAt ?? createdAt, ...known }
 }
 
+/** Sorts summaries: newest activity first. */
+export const byLastActivity = (a: SessionSummary, b: SessionSummary): number =>
+  b.lastAt - a.lastAt || (a.id < b.id ? -1 : 1)
+
 /** How far both logs must reach: closes, forks, repairs and imports attest it. */
 export function attestedBy({ revisions }: Manifest): { seq: number; audit: AuditCheckpoint | undefined } {
   let most = 0

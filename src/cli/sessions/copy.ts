@@ -66,7 +66,7 @@ export const copyCommand = defineBareCommand({
     const copy = await transferOf(target).write(transfer, id)
     const health = await (await target.inspect(copy)).health()
     const { journal, audit } = transfer.ends
-    if (!health.ok || health.journal.head !== journal.tail || health.audit.head !== audit.tail)
+    if (!health.ok || health.journal.head !== journal.sum || health.audit.head !== audit.sum)
       throw new StintError('JOURNAL_CORRUPT', `${copy} differs from ${original}: do not use it`)
     return {
       session_id: copy,

@@ -50,8 +50,8 @@ export interface AppendBatch {
   lastAt: number | undefined
   /** How far the audit log has come, as the journal attests it after this batch. */
   checkpoint: string
-  /** The number and the tail of each record. */
-  places: { seq: number; tail: string }[]
+  /** The number and the sum of each record. */
+  places: { seq: number; sum: string }[]
 }
 
 /** Numbers the records and encodes their lines. `attested` is the checkpoint that the journal already has. */
@@ -93,21 +93,21 @@ function encodeLog(
   epoch: number,
   checkpoint = '',
 ): void {
-  let { seq, tail } = batch.from[log]
+  let { seq, sum } = batch.from[log]
   const group = seq + 1
   const { lines, blobs } = batch[log]
   records.forEach((record, i) => {
     if (record.log !== log) return
     seq += 1
     const body = seq === group ? record.body + checkpoint : record.body
-    const encoded = encodeLine(codecs[log], { seq, at: record.at, group, epoch }, body, tail)
-    tail = encoded.tail
+    const encoded = encodeLine(codecs[log], { seq, at: record.at, group, epoch }, body, sum)
+    sum = encoded.sum
     lines.push(encoded.line)
     blobs.push(record.blob?.sha256 ?? null)
     batch.bytes += Buffer.byteLength(encoded.line)
-    batch.places[i] = { seq, tail }
+    batch.places[i] = { seq, sum }
   })
-  batch.end = { ...batch.end, [log]: { seq, tail } }
+  batch.end = { ...batch.end, [log]: { seq, sum } }
 }
 
 const insertLines = (log: LogName, head: string, lines: string, blobs: string): string =>
@@ -147,9 +147,9 @@ export function appendStatement(key: string, token: string, batch: AppendBatch):
     from.journal.seq,
     from.audit.seq,
     end.journal.seq,
-    end.journal.tail,
+    end.journal.sum,
     end.audit.seq,
-    end.audit.tail,
+    end.audit.sum,
     turns,
     bytes,
     lastAt ?? null,

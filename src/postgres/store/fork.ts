@@ -1,7 +1,7 @@
 import { logUnreadable, type Manifest, sessionExists } from '../../session/index.ts'
 import { emptyLogEnd, forkPoint, type LogEnd, type LogName, parseLogRecord } from '../../session/log/index.ts'
 import type { Database, Query } from '../database.ts'
-import { lineTail } from './log-rows.ts'
+import { lineSum } from './log-rows.ts'
 import { recoverRows } from './recover.ts'
 import { createStatement, findSessionRow, manifestColumn, type SessionRow } from './session-row.ts'
 
@@ -77,7 +77,7 @@ async function endAt(query: Query, source: SessionRow, log: LogName, seq: number
   if (seq === 0) return emptyLogEnd(log)
   const [row] = await query(`SELECT line FROM stint.${log} WHERE session = $1 AND seq = $2`, source.key, seq)
   if (row === undefined) throw logUnreadable(source.id, log, seq)
-  return { seq, tail: lineTail(log, String(row.line)) }
+  return { seq, sum: lineSum(log, String(row.line)) }
 }
 
 const turnLine = String.raw`^\{"seq":\d+,"at":\d+,"group":\d+,"epoch":\d+,"type":"stint\.turn"`

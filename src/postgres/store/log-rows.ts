@@ -84,16 +84,16 @@ export async function* readJournalBackwards(
 
 const isIntact = ({ seq, line }: LogRow): boolean => checkRecord(Buffer.from(line))?.seq === seq
 
-/** The tail of a line: its checksum in the journal, its hash in the audit log. */
-export const lineTail = (log: LogName, line: string): string => codecs[log].tailOf(Buffer.from(line))
+/** The sum of a line: its checksum in the journal, its hash in the audit log. */
+export const lineSum = (log: LogName, line: string): string => codecs[log].sumOf(Buffer.from(line))
 
 /** The end of the log after a row; undefined unless it is exactly the record that follows `previous`. */
 export function nextLogEnd(log: LogName, { seq, line }: LogRow, previous: LogEnd): LogEnd | undefined {
   const bytes = Buffer.from(line)
-  const { follows, tailOf } = codecs[log]
+  const { follows, sumOf } = codecs[log]
   if (seq !== previous.seq + 1 || checkRecord(bytes)?.seq !== seq) return undefined
-  if (follows !== undefined && !follows(bytes, previous.tail)) return undefined
-  return { seq, tail: tailOf(bytes) }
+  if (follows !== undefined && !follows(bytes, previous.sum)) return undefined
+  return { seq, sum: sumOf(bytes) }
 }
 
 /** The result of reading a log. */
@@ -129,5 +129,5 @@ export async function scanLogRows(
     await onRecord?.(parseLogRecord(line), end, line.length)
   }
   if (scan.end.seq !== last.seq) return { ...scan, bad: scan.end.seq + 1 }
-  return scan.end.tail === last.tail ? scan : { ...scan, bad: last.seq }
+  return scan.end.sum === last.sum ? scan : { ...scan, bad: last.seq }
 }

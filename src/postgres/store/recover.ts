@@ -20,7 +20,7 @@ import {
 } from '../../session/log/index.ts'
 import type { Database } from '../database.ts'
 import { readRecordData } from './blob-row.ts'
-import { lineTail, type LogRowScan, scanLogRows } from './log-rows.ts'
+import { lineSum, type LogRowScan, scanLogRows } from './log-rows.ts'
 import type { SessionRow } from './session-row.ts'
 import { newestSnapshots } from './snapshots.ts'
 
@@ -77,9 +77,9 @@ export async function hasEnds(
   return logNames.every((log) => isEnd(log, ends[log], row?.[log]))
 }
 
-function isEnd(log: LogName, { seq, tail }: LogEnd, line: unknown): boolean {
+function isEnd(log: LogName, { seq, sum }: LogEnd, line: unknown): boolean {
   if (seq === 0 || typeof line !== 'string') return seq === 0 && line === null
-  return checkRecord(Buffer.from(line))?.seq === seq && lineTail(log, line) === tail
+  return checkRecord(Buffer.from(line))?.seq === seq && lineSum(log, line) === sum
 }
 
 /**

@@ -110,8 +110,8 @@ class TransferWriter {
       if (rows.length >= maxInsert.rows || bytes >= maxInsert.bytes) await flush()
     }
     await flush()
-    const { seq, tail } = this.#transfer.ends[log]
-    if (end.seq !== seq || end.tail !== tail) throw changedOnTheWay(log, end.seq + 1)
+    const { seq, sum } = this.#transfer.ends[log]
+    if (end.seq !== seq || end.sum !== sum) throw changedOnTheWay(log, end.seq + 1)
   }
 
   /** Writes the blobs that the lines name, and the columns that are known only now. */

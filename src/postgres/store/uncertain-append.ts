@@ -3,7 +3,7 @@ import type { RecordOptions, StoredReceipt } from '../../session/index.ts'
 import { type LogEnds, type LogName, logNames } from '../../session/log/index.ts'
 import type { Database } from '../database.ts'
 import type { AppendBatch, EncodedRecord } from './append-batch.ts'
-import { lineTail } from './log-rows.ts'
+import { lineSum } from './log-rows.ts'
 
 /** A caller that waits for its record. */
 export interface AppendWaiter extends Pick<EncodedRecord, 'log' | 'at'>, Pick<RecordOptions, 'applied'> {
@@ -31,8 +31,8 @@ export const sentAppend = (
 /** Tells the callers of a committed batch. For those that were rejected before, only `applied` counts. */
 export function acknowledge({ places, waiters }: SentAppend): void {
   waiters.forEach(({ log, at, applied, resolve }, i) => {
-    const { seq = 0, tail = '' } = places[i] ?? {}
-    const receipt = log === 'audit' ? { seq, at, hash: tail } : { seq, at }
+    const { seq = 0, sum = '' } = places[i] ?? {}
+    const receipt = log === 'audit' ? { seq, at, hash: sum } : { seq, at }
     applied?.(receipt)
     resolve(receipt)
   })
@@ -45,16 +45,16 @@ export async function findCommitted(
   candidates: readonly SentAppend[],
 ): Promise<SentAppend | undefined> {
   for (const sent of candidates) {
-    const { seq, tail } = sent.end[sent.log]
+    const { seq, sum } = sent.end[sent.log]
     const sql = `SELECT line FROM stint.${sent.log} WHERE session = $1 AND seq = $2`
     const [row] = await database.retry(() => database.query(sql, key, seq))
-    if (row !== undefined && lineTail(sent.log, String(row.line)) === tail) return sent
+    if (row !== undefined && lineSum(sent.log, String(row.line)) === sum) return sent
   }
   return undefined
 }
 
 export const haveSameEnds = (a: LogEnds, b: LogEnds): boolean =>
-  logNames.every((log) => a[log].seq === b[log].seq && a[log].tail === b[log].tail)
+  logNames.every((log) => a[log].seq === b[log].seq && a[log].sum === b[log].sum)
 
 /** `JOURNAL_CORRUPT`: a replica has taken over that lacked the last records, or a backup was restored. */
 export const acknowledgedLost = (id: string, acknowledged: LogEnds, found: LogEnds): StintError =>

@@ -14,7 +14,7 @@ import { scanLogRows } from './log-rows.ts'
 import { findSessionRow, readRowManifest, type SessionRow } from './session-row.ts'
 import { readSnapshotEnds } from './snapshots.ts'
 
-/** The records of a log that are attested outside of it: the tail of each, by `seq`. */
+/** The records of a log that are attested outside of it: the sum of each, by `seq`. */
 type Attested = Map<number, string>
 
 /**
@@ -55,7 +55,7 @@ async function readAttested(database: Database, row: SessionRow): Promise<Record
     if (audit !== undefined) attested.audit.set(audit.count, audit.head)
   }
   for (const ends of await readSnapshotEnds(database, row.key))
-    for (const log of logNames) attested[log].set(ends[log].seq, ends[log].tail)
+    for (const log of logNames) attested[log].set(ends[log].seq, ends[log].sum)
   return attested
 }
 
@@ -67,8 +67,8 @@ async function checkLog(
   onRecord: (record: LogRecord, bytes: number) => Promise<void>,
 ): Promise<LogHealth> {
   const findings: string[] = []
-  const compare = ({ seq, tail }: LogEnd): void => {
-    if ((attested.get(seq) ?? tail) !== tail) findings.push(`record ${seq} is not the one that was attested`)
+  const compare = ({ seq, sum }: LogEnd): void => {
+    if ((attested.get(seq) ?? sum) !== sum) findings.push(`record ${seq} is not the one that was attested`)
   }
   const scan = await scanLogRows(
     database,
@@ -88,7 +88,7 @@ async function checkLog(
   else if (furthest > end.seq) findings.unshift(`it ends at record ${end.seq}, and ${furthest} is attested`)
   if (await hasRowsBeyondEnd(database, log, key)) findings.push('there are records beyond its end')
   const state = findings.length === 0 ? 'whole' : 'damaged'
-  return { state, records, bytes, lastSeq: end.seq, head: end.tail, findings }
+  return { state, records, bytes, lastSeq: end.seq, head: end.sum, findings }
 }
 
 /** Compares in one statement: a writer's record and the end that counts it appear together. */

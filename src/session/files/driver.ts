@@ -110,7 +110,7 @@ export class FilesystemDriver implements StoreDriver {
   }
 
   async list(): Promise<SessionSummary[]> {
-    return withFileErrors('list the sessions', undefined, () => listSessions(this.#disk, this.#sessions))
+    return listSessions(this.#disk, this.#sessions)
   }
 
   async ids(prefix: string): Promise<string[]> {

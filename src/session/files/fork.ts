@@ -41,7 +41,7 @@ export function forkFiles(
   )
   linkAll(disk, from.snapshots, to.snapshots, (name) => fitting.has(name))
   disk.syncDirectory(to.root)
-  const head = positionAfter(staged.logs.audit, audited)?.tail ?? ''
+  const head = positionAfter(staged.logs.audit, audited)?.sum ?? ''
   replaceFile(to.manifest, formatManifest(attesting(manifest, { count: audited, head })), disk)
 }
 

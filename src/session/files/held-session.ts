@@ -129,7 +129,7 @@ export class FilesystemSession implements HeldSession {
     let hash = ''
     const appended = writer.append(this.#encode(entry, writer), {
       applied({ seq, at }) {
-        hash = writer.position.tail
+        hash = writer.position.sum
         applied?.({ seq, at, hash })
       },
     })

@@ -1,29 +1,41 @@
 import { lstatSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { errorCode } from '../../base/errors/stint-error.ts'
 import type { Disk } from '../../base/fs/disk.ts'
+import { withHomeErrors } from '../../base/fs/home.ts'
 import { ownDirectoryProblem } from '../../base/fs/own-directory.ts'
+import { liveness } from '../../base/process/liveness.ts'
+import { holderStanding, sessionState } from '../holder.ts'
 import type { SessionSummary } from '../store.ts'
 import { ListCache } from './list-cache.ts'
 import { filesystemId, SessionDirectory, sessionIdsIn } from './session-directory.ts'
 import { observeLock } from './session-lock.ts'
-import { readSummary, rejudge } from './summary.ts'
+import { readSummary } from './summary.ts'
 
-/** Lists the sessions in a directory, newest activity first. Unchanged sessions come from the cache. */
+/** Lists the sessions in a directory. Unchanged sessions come from the cache. */
 export function listSessions(
   disk: Disk,
   sessions: string,
   cache: ListCache = new ListCache(sessions),
 ): SessionSummary[] {
-  const ids = new Set(sessionIdsIn(disk, sessions))
-  const summaries = cache.extractUnchanged(ids).map(rejudge)
-  for (const id of ids) {
-    const summary = summaryOf(new SessionDirectory(disk, join(sessions, id)), id, cache)
-    if (summary !== undefined) summaries.push(summary)
-  }
-  summaries.sort((a, b) => b.lastAt - a.lastAt || (a.id < b.id ? -1 : 1))
-  cache.save()
-  return summaries
+  return withHomeErrors(dirname(sessions), 'list the sessions', () => {
+    const ids = new Set(sessionIdsIn(disk, sessions))
+    const summaries = cache.extractUnchanged(ids).map(rejudge)
+    for (const id of ids) {
+      const summary = summaryOf(new SessionDirectory(disk, join(sessions, id)), id, cache)
+      if (summary !== undefined) summaries.push(summary)
+    }
+    cache.save()
+    return summaries
+  })
+}
+
+/** Judges the state of a cached summary again: a dead holder may be invisible from this process. */
+function rejudge(summary: SessionSummary): SessionSummary {
+  const { holder, state } = summary
+  if (holder === undefined) return summary
+  const standing = holderStanding(holder, liveness(holder.process), Date.now())
+  return { ...summary, state: sessionState(standing, holder, state === 'damaged') }
 }
 
 /** Errors of this process or machine, which say nothing about a session. */

@@ -62,7 +62,7 @@ export function recoverSession(
   })
   // The manifest of a fork or a repaired session may attest more of the audit log than its journal does.
   const head = furthestCheckpoint([revised.audit, checkpoint])
-  const isMismatch = head !== undefined && head.count === audit.end.seq && head.head !== audit.end.tail
+  const isMismatch = head !== undefined && head.count === audit.end.seq && head.head !== audit.end.sum
   return { state, snapshot, journal, audit, auditMismatch: isMismatch ? head : undefined }
 }
 

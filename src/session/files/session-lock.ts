@@ -4,7 +4,7 @@ import { ulid } from '../../base/text/id.ts'
 import { fileRegister, type RegisterEntry, syncRegister } from '../../lease/index.ts'
 import type { SessionHold } from '../driver.ts'
 import { holderStanding, type LockStanding, newHolder, parseHolder } from '../holder.ts'
-import { type LogPositions, parsePosition } from '../log/log-end.ts'
+import { type LogPositions, parsePosition, storedEnds } from '../log/log-end.ts'
 import { sessionFenced, sessionLocked } from '../session-errors.ts'
 import type { Holder } from '../store.ts'
 
@@ -197,7 +197,14 @@ function swapEntry(register: LockRegister, expected: number, text: string): Regi
 
 /** Each text is unique, because the register tells epochs apart by their texts. */
 const formatLockRecord = (session: string, { holder, holdEpoch, ends }: SessionLockRecord): string =>
-  JSON.stringify({ schema_version: 1, session_id: session, nonce: ulid(), epoch: holdEpoch, holder, ends })
+  JSON.stringify({
+    schema_version: 1,
+    session_id: session,
+    nonce: ulid(),
+    epoch: holdEpoch,
+    holder,
+    ends: ends && storedEnds(ends),
+  })
 
 /** Reads a record. An invalid one was torn by a power cut: its holder is dead and has not released it. */
 function parseLockRecord(text: string | undefined, registerEpoch: number): SessionLockRecord | undefined {

@@ -1,7 +1,6 @@
 import { lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { liveness } from '../../base/process/liveness.ts'
-import { holderStanding, sessionState } from '../holder.ts'
+import { sessionState } from '../holder.ts'
 import type { LogFiles } from '../log/log-files.ts'
 import { readBackwards } from '../log/read.ts'
 import type { LogRecord } from '../log/record.ts'
@@ -27,14 +26,6 @@ export function readSummary(
     bytes: sizeOf(directory.paths),
     holder: record?.holder,
   })
-}
-
-/** Judges the state of a cached summary again: a dead holder may be invisible from this process. */
-export function rejudge(summary: SessionSummary): SessionSummary {
-  const { holder, state } = summary
-  if (holder === undefined) return summary
-  const standing = holderStanding(holder, liveness(holder.process), Date.now())
-  return { ...summary, state: sessionState(standing, holder, state === 'damaged') }
 }
 
 function lastRecord(files: LogFiles): LogRecord | undefined {

@@ -32,8 +32,8 @@ export function readTransferFromFiles(disk: Disk, sessions: string, id: string):
   return {
     manifest,
     ends: {
-      journal: { seq: journal.lastSeq, tail: journal.head },
-      audit: { seq: audit.lastSeq, tail: audit.head },
+      journal: { seq: journal.lastSeq, sum: journal.head },
+      audit: { seq: audit.lastSeq, sum: audit.head },
     },
     turns: recoverSession(directory, manifest, record?.ends).state.turns,
     async *lines(log) {
@@ -66,7 +66,7 @@ export async function writeTransferToFiles(
   for (const log of logNames) await writeLog(directory, log, transfer)
   const health = verifySession(directory, { manifest })
   const { journal, audit } = transfer.ends
-  if (!health.ok || health.journal.head !== journal.tail || health.audit.head !== audit.tail)
+  if (!health.ok || health.journal.head !== journal.sum || health.audit.head !== audit.sum)
     throw damageFound(id, health) ?? changedOnTheWay(id)
   // With a snapshot, the first resume need not replay the logs.
   const recovered = recoverSession(directory, manifest)

@@ -137,20 +137,15 @@ test('an audit line that is rewritten with the right hash, alone or with all lin
   const disk = await written(true)
   const lines = linesOf(contentOf(disk, logs.audit))
   const forge = (from: number, through: number): Buffer => {
-    let tail = auditCodec.genesis
+    let sum = auditCodec.genesis
     return joined(
       lines.map((line, i) => {
         const record = decodeRecord(Buffer.from(line))
         if (record === undefined) throw new Error('a line is damaged')
         const { seq, at, group, epoch, type, data } = record
         const text = JSON.stringify(i === from ? { ...(data as object), forged: true } : data)
-        const made = encodeLine(
-          auditCodec,
-          { seq, at, group, epoch },
-          `"type":"${type}","data":${text}`,
-          tail,
-        )
-        tail = auditCodec.tailOf(Buffer.from(i >= from && i <= through ? made.line : line))
+        const made = encodeLine(auditCodec, { seq, at, group, epoch }, `"type":"${type}","data":${text}`, sum)
+        sum = auditCodec.sumOf(Buffer.from(i >= from && i <= through ? made.line : line))
         return i >= from && i <= through ? made.line : line
       }),
     )

@@ -39,7 +39,7 @@ export function* verifyInSteps(
   let [seq, done] = [Math.max(attested.seq, released?.journal.seq ?? 0), 0]
   for (const { ends } of snapshots.newestFirst()) {
     seq = Math.max(seq, ends.journal.seq)
-    checkpoint = furthestCheckpoint([checkpoint, { count: ends.audit.seq, head: ends.audit.tail }])
+    checkpoint = furthestCheckpoint([checkpoint, { count: ends.audit.seq, head: ends.audit.sum }])
   }
   const missing: string[] = []
   const checkBlob = (line: Line, header: CheckedHeader): void => {
@@ -56,7 +56,7 @@ export function* verifyInSteps(
     logs.audit,
     Math.max(checkpoint?.count ?? 0, released?.audit.seq ?? 0),
     (line, header) => {
-      if (header.seq === checkpoint?.count) foundHead = logs.audit.codec.tailOf(line.bytes)
+      if (header.seq === checkpoint?.count) foundHead = logs.audit.codec.sumOf(line.bytes)
       checkBlob(line, header)
     },
   )
@@ -91,7 +91,7 @@ function healthOf({ state, records, bytes, end, torn, ignored, bad }: Scanned): 
     findings.push(
       `ignored: ${length} bytes of ${segment} from byte ${offset} on, of a writer that had lost the session`,
     )
-  return { state, records, bytes, lastSeq: end.seq, head: end.tail, findings }
+  return { state, records, bytes, lastSeq: end.seq, head: end.sum, findings }
 }
 
 function isStored(blobs: Blobs, blob: BlobName): boolean {

@@ -5,18 +5,18 @@ import type { LogEnd, LogEnds, LogName } from './log-end.ts'
 import type { BlobName, RecordHeader } from './record.ts'
 
 /**
- * How the lines of a log are written and chained. The next line builds on the chain value of a line: it
- * proves that no line between them was exchanged.
+ * How the lines of a log are written and summed. The sum of a line identifies it: the checksum of a journal
+ * line, the hash of an audit line, which also chains it to the line before.
  */
 export interface Codec {
-  /** The chain value before the first line. */
+  /** The sum that stands for the line before the first one. */
   readonly genesis: string
-  /** Encodes a line, without its checksum. */
-  text(header: RecordHeader, body: string, tail: string): string
-  /** The chain value of a line whose checksum is right. */
-  tailOf(line: Buffer): string
-  /** Is the line chained to this value? Undefined if the lines of the log are not chained. */
-  follows?: (line: Buffer, tail: string) => boolean
+  /** Encodes a line, without its checksum. `previous` is the sum of the line before it. */
+  text(header: RecordHeader, body: string, previous: string): string
+  /** The sum of a line whose checksum is right. */
+  sumOf(line: Buffer): string
+  /** Is the line chained to the line with this sum? Undefined if the lines of the log are not chained. */
+  follows?: (line: Buffer, previous: string) => boolean
 }
 
 const opening = ({ seq, at, group, epoch }: RecordHeader, body: string): string =>
@@ -24,34 +24,32 @@ const opening = ({ seq, at, group, epoch }: RecordHeader, body: string): string 
 
 /**
  * A journal line is a JSON object with its checksum last. The fields of the header come first and in this
- * order, so that a line can be checked without parsing it; other JSON is not accepted. The chain value is the
- * checksum.
+ * order, so that a line can be checked without parsing it; other JSON is not accepted.
  */
 export const journalCodec: Codec = {
   genesis: '',
   text: opening,
-  tailOf: (line) => line.toString('latin1', line.length - 10, line.length - 2),
+  sumOf: (line) => line.toString('latin1', line.length - 10, line.length - 2),
 }
 
 /**
  * An audit line also has the hash of the line before it, and the hash of all its own bytes up to there. A
- * line that is changed, removed, moved or inserted breaks the chain. The chain value is the hash.
+ * line that is changed, removed, moved or inserted breaks the chain.
  */
 export const auditCodec: Codec = {
   genesis: '0'.repeat(64),
-  text(header, body, tail) {
-    const text = `${opening(header, body)},"prev":"${tail}"`
+  text(header, body, previous) {
+    const text = `${opening(header, body)},"prev":"${previous}"`
     return `${text},"hash":"${createHash('sha256').update(text).digest('hex')}"`
   },
-  follows(line, tail) {
+  follows(line, previous) {
     const end = line.length - checksumBytes - hashBytes
     const start = end - prevBytes
-    if (start < 0 || line.toString('latin1', start, end) !== `,"prev":"${tail}"`) return false
+    if (start < 0 || line.toString('latin1', start, end) !== `,"prev":"${previous}"`) return false
     const hash = createHash('sha256').update(line.subarray(0, end)).digest('hex')
     return line.toString('latin1', end, end + hashBytes) === `,"hash":"${hash}"`
   },
-  tailOf: (line) =>
-    line.toString('latin1', line.length - checksumBytes - 65, line.length - checksumBytes - 1),
+  sumOf: (line) => line.toString('latin1', line.length - checksumBytes - 65, line.length - checksumBytes - 1),
 }
 
 const hashBytes = `,"hash":"${'0'.repeat(64)}"`.length
@@ -61,7 +59,7 @@ const prevBytes = `,"prev":"${'0'.repeat(64)}"`.length
 export const codecs: Readonly<Record<LogName, Codec>> = { journal: journalCodec, audit: auditCodec }
 
 /** The end of a log that has no records. */
-export const emptyLogEnd = (log: LogName): LogEnd => ({ seq: 0, tail: codecs[log].genesis })
+export const emptyLogEnd = (log: LogName): LogEnd => ({ seq: 0, sum: codecs[log].genesis })
 
 export const emptyLogEnds: LogEnds = { journal: emptyLogEnd('journal'), audit: emptyLogEnd('audit') }
 
@@ -70,10 +68,10 @@ export function encodeLine(
   codec: Codec,
   header: RecordHeader,
   body: string,
-  tail: string,
-): { line: string; tail: string } {
-  const line = withChecksum(codec.text(header, body, tail))
-  return { line, tail: codec.tailOf(Buffer.from(line)) }
+  previous: string,
+): { line: string; sum: string } {
+  const line = withChecksum(codec.text(header, body, previous))
+  return { line, sum: codec.sumOf(Buffer.from(line)) }
 }
 
 /** Data of a record over this many UTF-16 code units of JSON goes into a blob. */
@@ -95,8 +93,8 @@ export function encodeEntry(
 }
 
 /** Encodes the field by which the journal attests how far the audit log has come; '' while that is empty. */
-export const encodeCheckpoint = ({ seq, tail }: LogEnd): string =>
-  seq === 0 ? '' : encodeField('audit', { count: seq, head: tail })
+export const encodeCheckpoint = ({ seq, sum }: LogEnd): string =>
+  seq === 0 ? '' : encodeField('audit', { count: seq, head: sum })
 
 /** Encodes the type and the data of a line. `json` is the data as JSON. */
 export const encodeBody = (type: string, json: string): string =>

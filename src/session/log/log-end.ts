@@ -12,11 +12,8 @@ export const logNames: readonly LogName[] = ['journal', 'audit']
 export interface LogEnd {
   /** The number of that record; 0 before the first. */
   seq: number
-  /**
-   * The chain value of that record: the checksum of a journal line, the hash of an audit line. Stored as
-   * `tail`.
-   */
-  tail: string
+  /** The sum of its line: the checksum in the journal, the hash in the audit log. */
+  sum: string
 }
 
 /** Where both logs of a session end. */
@@ -25,15 +22,21 @@ export type LogEnds<End extends LogEnd = LogEnd> = Record<LogName, End>
 /** Both ends in the form in which a revision of the manifest attests them. */
 export const attestEnds = ({ journal, audit }: LogEnds) => ({
   seq: journal.seq,
-  crc: journal.tail,
-  audit: { count: audit.seq, head: audit.tail },
+  crc: journal.sum,
+  audit: { count: audit.seq, head: audit.sum },
 })
+
+/** Both ends as JSON stores them: there, the sum is called `tail`. */
+export function storedEnds({ journal, audit }: LogEnds): Record<LogName, object> {
+  const stored = ({ sum: tail, ...end }: LogEnd): object => ({ ...end, tail })
+  return { journal: stored(journal), audit: stored(audit) }
+}
 
 /** An end read from stored JSON, which may be damaged; undefined if it is invalid. */
 export function parseLogEnd(value: unknown): LogEnd | undefined {
   if (!isRecord(value)) return undefined
-  const { seq, tail } = value
-  return isCount(seq) && typeof tail === 'string' ? { seq, tail } : undefined
+  const { seq, tail: sum } = value
+  return isCount(seq) && typeof sum === 'string' ? { seq, sum } : undefined
 }
 
 /** The last record of a fork: `at`, or the `last` intact one. `ARG_ERROR` if there is no such record. */

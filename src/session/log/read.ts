@@ -52,7 +52,7 @@ export function* readRecords(files: LogFiles, options?: ReadOptions): Generator<
 export function positionAfter(files: LogFiles, seq: number): Position | undefined {
   if (seq === 0) return logStart(files.log)
   for (const { line, segment } of readLines(files, { from: seq, to: seq }))
-    return { seq, tail: files.codec.tailOf(line.bytes), segment, offset: line.next }
+    return { seq, sum: files.codec.sumOf(line.bytes), segment, offset: line.next }
   return undefined
 }
 
@@ -72,8 +72,8 @@ export function* readBackwards(files: LogFiles, before = Number.POSITIVE_INFINIT
   }
 }
 
-/** Does the record just before this position have the number and the chain value that the position says? */
-export function hasPosition(files: LogFiles, { seq, tail, segment: name, offset }: Position): boolean {
+/** Does the record just before this position have the number and the sum that the position says? */
+export function hasPosition(files: LogFiles, { seq, sum, segment: name, offset }: Position): boolean {
   const segment = listSegments(files).find((each) => each.name === name)
   if (seq === 0) return offset === 0
   if (segment === undefined || seq >= segment.until) return false
@@ -81,7 +81,7 @@ export function hasPosition(files: LogFiles, { seq, tail, segment: name, offset 
   if (offset > file.size()) return false
   const line = linesBackwards(file.read, offset).next().value
   if (line === undefined || !line.ended || checkRecord(line.bytes)?.seq !== seq) return false
-  return files.codec.tailOf(line.bytes) === tail
+  return files.codec.sumOf(line.bytes) === sum
 }
 
 /**

@@ -111,7 +111,7 @@ class Scan {
     const { end } = this.#scanned
     const { follows } = this.#codec
     const header = line.ended ? checkRecord(line.chunk, line.start, line.end) : undefined
-    const intact = header !== undefined && (follows === undefined || follows(line.bytes, end.tail))
+    const intact = header !== undefined && (follows === undefined || follows(line.bytes, end.sum))
     if (
       this.#classifier.next(intact || this.#bad !== undefined ? header : undefined) &&
       header !== undefined
@@ -119,9 +119,9 @@ class Scan {
       end.seq = header.seq
       end.segment = segment
       end.offset = line.next
-      // In a log without a chain, only the chain value of the last line is needed.
+      // In a log without a chain, only the sum of the last line is needed.
       if (follows === undefined) this.#lastCrc = header.crc
-      else end.tail = this.#codec.tailOf(line.bytes)
+      else end.sum = this.#codec.sumOf(line.bytes)
       this.#scanned.records += 1
       this.#scanned.bytes += line.next - line.offset
       this.#onRecord?.(line, header)
@@ -136,7 +136,7 @@ class Scan {
   finish(attestedSeq: number): Scanned {
     const scanned = this.#scanned
     const { end } = scanned
-    if (this.#lastCrc !== undefined) end.tail = formatChecksum(this.#lastCrc)
+    if (this.#lastCrc !== undefined) end.sum = formatChecksum(this.#lastCrc)
     scanned.state = this.#classifier.classify(attestedSeq)
     if (scanned.state === 'torn') scanned.torn = this.#rest
     if (scanned.state === 'damaged')

@@ -6,7 +6,7 @@ import { type LogEnds, parseLogEnd } from './log-end.ts'
 import type { BlobName } from './record.ts'
 import { encodeSnapshot, parseSnapshot, restoreSnapshot } from './snapshot-codec.ts'
 
-const ends: LogEnds = { journal: { seq: 7, tail: '0a1b2c3d' }, audit: { seq: 2, tail: 'f'.repeat(64) } }
+const ends: LogEnds = { journal: { seq: 7, sum: '0a1b2c3d' }, audit: { seq: 2, sum: 'f'.repeat(64) } }
 
 /** A snapshot of a state with these slots, and the values that it stores apart. */
 function snapshotOf(slots: Record<string, unknown>) {

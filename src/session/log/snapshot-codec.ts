@@ -2,7 +2,7 @@ import { isCount, isRecord, parseObject } from '../../base/text/fields.ts'
 import type { UnsettledAct } from '../audit-record.ts'
 import { emptyState, type FoldedState } from '../state.ts'
 import { verifiedText, withChecksum } from './line-checksum.ts'
-import type { LogEnd, LogEnds } from './log-end.ts'
+import { type LogEnd, type LogEnds, storedEnds } from './log-end.ts'
 import type { BlobName } from './record.ts'
 
 /** The state of a session at one place of its logs: a cache of what the records up to there add up to. */
@@ -32,7 +32,7 @@ export const keptSnapshots = 3
  * it is not called for a broken slot.
  */
 export function encodeSnapshot(
-  { ends: { journal, audit }, state, spooled }: Omit<Snapshot, 'seq' | 'spooled'> & { spooled?: string[] },
+  { ends, state, spooled }: Omit<Snapshot, 'seq' | 'spooled'> & { spooled?: string[] },
   at: number,
   putValue: (ext: string) => BlobName,
 ): string {
@@ -42,11 +42,10 @@ export function encodeSnapshot(
   ])
   const fields = {
     schema: 1,
-    seq: journal.seq,
+    seq: ends.journal.seq,
     at,
     turns: state.turns,
-    journal,
-    audit,
+    ...storedEnds(ends),
     unsettled: [...state.unsettled.values()],
     slots: Object.fromEntries(slots) as object,
     spooled,

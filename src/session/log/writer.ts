@@ -149,7 +149,7 @@ export class LogWriter {
     const { files, policy, sizes } = this.#options
     const checkpoint = policy.checkpoint(files.log)
     const firstSeq = this.#position.seq + 1
-    const tail = this.#encode(records, firstSeq, checkpoint === this.#checkpoint ? '' : checkpoint)
+    const sum = this.#encode(records, firstSeq, checkpoint === this.#checkpoint ? '' : checkpoint)
     const { bytes } = this.#lines
     policy.check(bytes)
     if (this.#segment !== undefined && this.#segment.end >= sizes.segmentBytes) this.#closeSegment()
@@ -165,24 +165,24 @@ export class LogWriter {
     this.#assertOwned()
     segment.accept(bytes)
     this.#checkpoint = checkpoint
-    this.#position = { seq: firstSeq + records.length - 1, tail, segment: segment.name, offset: segment.end }
+    this.#position = { seq: firstSeq + records.length - 1, sum, segment: segment.name, offset: segment.end }
   }
 
-  /** Numbers the records, encodes their lines, and returns the chain value of the last. */
+  /** Numbers the records, encodes their lines, and returns the sum of the last. */
   #encode(records: readonly Pending[], firstSeq: number, checkpoint: string): string {
     const { files, epoch } = this.#options
     const { codec } = files
     const lines = this.#lines
     lines.clear()
-    let { tail } = this.#position
+    let { sum } = this.#position
     records.forEach(({ body, receipt }, i) => {
       receipt.seq = firstSeq + i
       const { seq, at } = receipt
-      lines.add(codec.text({ seq, at, group: firstSeq, epoch }, i === 0 ? body + checkpoint : body, tail))
-      // In a log without a chain, only the chain value of the last line is needed.
-      if (codec.follows !== undefined) tail = codec.tailOf(lines.last)
+      lines.add(codec.text({ seq, at, group: firstSeq, epoch }, i === 0 ? body + checkpoint : body, sum))
+      // In a log without a chain, only the sum of the last line is needed.
+      if (codec.follows !== undefined) sum = codec.sumOf(lines.last)
     })
-    return codec.tailOf(lines.last)
+    return codec.sumOf(lines.last)
   }
 
   /**

@@ -215,13 +215,13 @@ test.each(auditDamages)(
 
 test('an audit log that was rewritten from the beginning is kept, with a note', async () => {
   const id = await makeSession()
-  let tail = auditCodec.genesis
+  let sum = auditCodec.genesis
   edit(auditOf(id), (lines) =>
     lines.map((line, i) => {
       const { seq, at, group, epoch } = JSON.parse(line) as Record<'seq' | 'at' | 'group' | 'epoch', number>
       const body = `"type":"note","data":{"action":"say","subject":"other ${i}"}`
-      const made = encodeLine(auditCodec, { seq, at, group, epoch }, body, tail)
-      tail = made.tail
+      const made = encodeLine(auditCodec, { seq, at, group, epoch }, body, sum)
+      sum = made.sum
       return made.line
     }),
   )

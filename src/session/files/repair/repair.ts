@@ -99,14 +99,14 @@ function writeLogs(
 ): void {
   if (rewrite.journal !== undefined) {
     const more = restoringBodies(restoration, blobs)
-    rewriteLog(logs.journal, { salvage: rewrite.journal, tail: journal.end.tail, more, epoch, now })
+    rewriteLog(logs.journal, { salvage: rewrite.journal, sum: journal.end.sum, more, epoch, now })
     removeReplaced(logs.journal, rewrite.journal)
   }
   if (makeIfMissing(disk, paths.audit)) disk.syncDirectory(paths.root)
   cutTornTail(logs.audit, audit, paths.quarantine)
   // Even if only the journal is damaged: the audit log must record the repair before the session is opened.
   const salvage = rewrite.audit ?? nothingLost(audit.end.seq)
-  rewriteLog(logs.audit, { salvage, tail: audit.end.tail, more: [auditNote(repaired)], epoch, now })
+  rewriteLog(logs.audit, { salvage, sum: audit.end.sum, more: [auditNote(repaired)], epoch, now })
   removeReplaced(logs.audit, salvage)
 }
 

@@ -10,8 +10,8 @@ export const lostType = 'stint.lost'
 
 export interface Rewrite {
   salvage: Salvage
-  /** The tail of the last line before the rewritten ones. */
-  tail: string
+  /** The sum of the last line before the rewritten ones. */
+  sum: string
   /** The bodies of further records, to be added at the end. */
   more: readonly string[]
   epoch: number
@@ -26,17 +26,17 @@ const bufferBytes = 1 << 20
  * repaired. Intact lines of a journal are kept byte for byte. Those of an audit log are chained to the lines
  * that are now before them, and carry the hash they had as `salvaged`.
  */
-export function rewriteLog(files: LogFiles, { salvage, tail: before, more, epoch, now }: Rewrite): void {
+export function rewriteLog(files: LogFiles, { salvage, sum: before, more, epoch, now }: Rewrite): void {
   const { disk, directory, log, codec } = files
   using reader = new IntactLineReader(files)
-  let [tail, next, at] = [before, salvage.from, 0]
+  let [sum, next, at] = [before, salvage.from, 0]
   replaceFileBy(
     join(directory, laterSegment(log, salvage.from, epoch)),
     (put) => {
       const out = new Buffered(put)
       const make = (header: RecordHeader, body: string): void => {
-        const made = encodeLine(codec, header, body, tail)
-        tail = made.tail
+        const made = encodeLine(codec, header, body, sum)
+        sum = made.sum
         out.add(Buffer.from(`${made.line}\n`))
       }
       const fillUpTo = (seq: number): void => {
