@@ -9,14 +9,17 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { userInfo } from 'node:os'
+import { dirname, join } from 'node:path'
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
-import { useScratchWorld } from '../../test/support/scratch-world.ts'
+import { afterEach, expect, test, vi } from 'vitest'
+import { codeOf, useScratchWorld } from '../../test/support/scratch-world.ts'
 import { isRoot } from '../../test/support/world.ts'
 import { parseTrackedRecord } from './tracked-record.ts'
+import { identifyForTracking } from './tracked.ts'
 
 const here = useScratchWorld()
+afterEach(() => void vi.unstubAllEnvs())
 
 /** Runs a program with these variables that tracks the given paths; returns those that were accepted. */
 async function accepted(env: Record<string, string>, cwd: string, paths: string[]): Promise<string[]> {
@@ -67,6 +70,52 @@ test('homes, the root, the current directory and their parents are refused, howe
   expect(await accepted(env, project, fine)).toEqual(fine)
 })
 
+test('the home in the user database is refused, even if HOME names another directory', () => {
+  const { world, scratch } = here
+  vi.stubEnv('HOME', world.tmp)
+  // Only identified: if `track` accepted it by mistake, the end of the test would delete it.
+  expect(codeOf(() => identifyForTracking(userInfo().homedir, scratch.root))).toBe('NAME_INVALID')
+})
+
+test('a HOME that only this program sees is refused: it has replaced process.env', () => {
+  const { world, scratch, outside } = here
+  const home = dirname(outside('home/precious'))
+  const { env } = process
+  try {
+    process.env = { ...env, HOME: home }
+    expect(codeOf(() => scratch.track(home))).toBe('NAME_INVALID')
+    expect(codeOf(() => scratch.track(`${home}/../home/`))).toBe('NAME_INVALID')
+  } finally {
+    process.env = env
+  }
+  expect(scratch.track(join(world.tmp, 'home/precious'))).toBe(join(home, 'precious'))
+})
+
+test('a bind mount does not hide that a path leads to a home', async () => {
+  const { world, outside } = here
+  const home = dirname(outside('place/users/home/precious'))
+  mkdirSync(join(world.tmp, 'elsewhere'))
+  const program = `
+    import { createScratch } from ${JSON.stringify(join(import.meta.dirname, '../../dist/index.js'))}
+    const scratch = createScratch()
+    for (const path of process.argv.slice(1))
+      try { scratch.track(path); console.log('accepted') } catch (error) { console.log(error.code) }
+    scratch.release()`
+  const elsewhere = join(world.tmp, 'elsewhere')
+  const { stdout } = await world.unshare(['--mount'], 'sh', [
+    '-c',
+    'mount --bind "$0" "$1" && HOME="$2" exec "$3" --input-type=module -e "$4" "$5" "$6"',
+    join(world.tmp, 'place'),
+    elsewhere,
+    home,
+    process.execPath,
+    program,
+    join(elsewhere, 'users/home'),
+    join(elsewhere, 'users'),
+  ])
+  expect(stdout).toBe('NAME_INVALID\nNAME_INVALID\n')
+})
+
 test('a path tracked through a link is removed by its real path', () => {
   const { world, scratch, outside } = here
   mkdirSync(join(world.tmp, 'real'))
@@ -95,6 +144,18 @@ test('if another directory has replaced the parent, nothing in it is touched', (
   symlinkSync(join(world.tmp, 'victim'), join(world.tmp, 'parent'))
   expect(context.clean().failures).toEqual([])
   expect(readFileSync(victim, 'utf8')).toBe('precious')
+})
+
+test('a link that has taken the place of a missing parent leads to nothing that is removed', () => {
+  const { world, scratch, outside } = here
+  const context = scratch.context('c')
+  context.track(join(world.tmp, 'missing/inner/x'))
+  context.track(join(world.tmp, 'made/inner/x'))
+  const victim = outside('victim/inner/x', 'precious')
+  symlinkSync(join(world.tmp, 'victim'), join(world.tmp, 'missing'))
+  const made = outside('made/inner/x')
+  expect(context.clean().failures).toEqual([])
+  expect([readFileSync(victim, 'utf8'), existsSync(made)]).toEqual(['precious', false])
 })
 
 test('a parent that is gone or became a file is no error: the tracked path is gone', () => {

@@ -1,8 +1,8 @@
-import { realpathSync, type Stats } from 'node:fs'
-import { homedir } from 'node:os'
+import { lstatSync, realpathSync, type Stats } from 'node:fs'
+import { homedir, userInfo } from 'node:os'
 import { basename, dirname, resolve, sep } from 'node:path'
 import { stintHome } from '../base/fs/home.ts'
-import { isWithin, realParentPath } from '../base/fs/paths.ts'
+import { isWithin, pathAncestors, realParentPath } from '../base/fs/paths.ts'
 import { type OpenDirectory, openDirectory } from '../base/fs/open-directory.ts'
 import { isRealDirectory, lstatIfExists } from '../base/fs/exists.ts'
 import {
@@ -62,16 +62,41 @@ export const isProtected = (
   path: string,
   root: ScratchRoot,
   spared: readonly string[] = protectedPaths(root),
-): boolean => isWithin(path, root.path) || spared.some((each) => isWithin(each, path))
+): boolean =>
+  isWithin(path, root.path) || spared.some((each) => isWithin(each, path)) || isAncestorOfAny(path, spared)
 
-/** The real paths that must never be removed: the root, both homes, and the current directory. */
+/** Compares files instead of names: a bind mount or a second spelling can lead to a protected directory. */
+const isAncestorOfAny = (path: string, spared: readonly string[]): boolean =>
+  isRealDirectory(path) && spared.flatMap(pathAncestors).some((each) => isSameDirectory(each, path))
+
+function isSameDirectory(one: string, other: string): boolean {
+  try {
+    const [a, b] = [lstatSync(one), lstatSync(other)]
+    return a.ino === b.ino && a.dev === b.dev
+  } catch {
+    return false
+  }
+}
+
+/**
+ * The real paths that must never be removed: the root, the homes, and the current directory. HOME may name a
+ * temporary directory, for example in a test, so the home in the user database is protected, too; and
+ * `homedir` does not see a HOME that was set in a replaced `process.env`.
+ */
 export const protectedPaths = (root: ScratchRoot): string[] =>
-  [() => root.path, homedir, stintHome, () => process.cwd()].flatMap((find) => realPath(find) ?? [])
+  [
+    () => root.path,
+    homedir,
+    () => process.env.HOME,
+    () => userInfo().homedir,
+    stintHome,
+    () => process.cwd(),
+  ].flatMap((find) => realPath(find) ?? [])
 
-function realPath(find: () => string): string | undefined {
+function realPath(find: () => string | undefined): string | undefined {
   try {
     const path = find()
-    return realpathIfThere(path) ?? path
+    return path && (realpathIfThere(path) ?? path)
   } catch {
     // No home, or a removed current directory: there is nothing to protect.
     return undefined
@@ -133,7 +158,8 @@ export function removeTracked(
 
 /**
  * Opens the parent directory of a tracked path without changing its mode, because it is the user's. Undefined
- * if the directory is gone or replaced: then the path is gone, too.
+ * if the directory is gone or replaced: then the path is gone, too. A parent that did not exist yet must have
+ * been made at its path since: a link on the way leads to files of others.
  */
 function openParent({ path, parent }: TrackedPath): OpenDirectory | undefined {
   let opened: OpenDirectory
@@ -143,7 +169,11 @@ function openParent({ path, parent }: TrackedPath): OpenDirectory | undefined {
     if (['ENOENT', 'ENOTDIR', 'ELOOP'].includes(errorCode(error) ?? '')) return undefined
     throw error
   }
-  if (parent === null || (opened.dev === parent.dev && opened.ino === parent.ino)) return opened
+  const isOurs =
+    parent === null
+      ? realpathIfThere(opened.base) === dirname(path)
+      : opened.dev === parent.dev && opened.ino === parent.ino
+  if (isOurs) return opened
   opened.close()
   return undefined
 }
