@@ -1,5 +1,6 @@
 import { systemClock } from '../base/process/clock.ts'
 import { writeOut } from '../base/process/write-output.ts'
+import { visibleJson, visibleLines } from '../base/text/escape.ts'
 import { errorMessage, StintError } from '../base/errors/stint-error.ts'
 import type { BareContext } from './context.ts'
 
@@ -82,11 +83,19 @@ export class Reply {
   warn(message: string): void {
     // Plain JavaScript callers may pass an Error; the envelope takes strings only.
     this.#warnings.push(errorMessage(message))
-    if (!this.json && !this.quiet) writeOut(2, `${this.name}: warning: ${errorMessage(message)}\n`)
+    if (!this.json && !this.quiet) this.#tell(`warning: ${errorMessage(message)}`)
   }
 
   note(message: string): void {
-    if (this.verbose) writeOut(2, `${this.name}: ${this.#elapsedMs()} ms: ${errorMessage(message)}\n`)
+    if (this.verbose) this.#tell(`${this.#elapsedMs()} ms: ${errorMessage(message)}`)
+  }
+
+  /**
+   * Prints an error, a warning or a note. These quote names and texts of others (a file, the purpose of another
+   * session), which must not control the terminal.
+   */
+  #tell(text: string): void {
+    writeOut(2, `${this.name}: ${visibleLines(text)}\n`)
   }
 
   #say(text: string): void {
@@ -110,7 +119,7 @@ export class Reply {
   }
 
   #printEnvelope(outcome: Outcome): boolean {
-    return writeOut(1, `${JSON.stringify(buildEnvelope(outcome, this.#warnings, this.meta))}\n`)
+    return writeOut(1, `${visibleJson(buildEnvelope(outcome, this.#warnings, this.meta))}\n`)
   }
 
   #printText(outcome: Outcome, text: string | undefined): boolean {
@@ -118,15 +127,15 @@ export class Reply {
     const { error } = outcome
     // The program that failed has said itself why.
     if (error.code === 'CHILD_FAILED') return true
-    writeOut(2, `${this.name}: ${error.message} (${error.code})\n  ${error.hint}\n`)
+    this.#tell(`${error.message} (${error.code})\n  ${error.hint}`)
     if (error.options.detail !== undefined) this.note(error.options.detail)
-    if (process.env.STINT_DEBUG) writeOut(2, `${stackOf(error)}\n`)
+    if (process.env.STINT_DEBUG) writeOut(2, `${visibleLines(stackOf(error))}\n`)
     return true
   }
 
   #reportFullDisk(): number {
     const error = new StintError('DISK_FULL', 'cannot write the answer to stdout: no space left')
-    writeOut(2, `${this.name}: ${error.message} (${error.code})\n`)
+    this.#tell(`${error.message} (${error.code})`)
     return error.exit
   }
 }

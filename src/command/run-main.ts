@@ -1,6 +1,5 @@
 import { stintHome } from '../base/fs/home.ts'
 import { newRequestId } from '../base/text/id.ts'
-import { visibleText } from '../base/text/escape.ts'
 import { writeOut } from '../base/process/write-output.ts'
 import { errorMessage, StintError } from '../base/errors/stint-error.ts'
 import { findTmp } from '../base/fs/temp-directory.ts'
@@ -99,8 +98,8 @@ function noteDirectories(reply: Reply): void {
 /** An invalid directory is an error only for a command that needs it. */
 function pathOrProblem(find: () => string): string {
   try {
-    return visibleText(find(), 5000)
+    return find()
   } catch (error) {
-    return `none: ${visibleText(errorMessage(error), 5000)}`
+    return `none: ${errorMessage(error)}`
   }
 }

@@ -1,5 +1,6 @@
 import { StintError } from '../base/errors/stint-error.ts'
 import { formatDuration } from '../base/text/duration.ts'
+import { visibleJson } from '../base/text/escape.ts'
 import { ageOf, claimLiveness } from './claim-status.ts'
 import type { ClaimsView } from './stored-claims.ts'
 import type { Refused, WorkspaceClaims } from './workspace-claims.ts'
@@ -21,7 +22,7 @@ export function heldError(
   const { session_id, pid, acquired_at, purpose } = by
   const age = Math.round(ageOf(by, observation.now))
   const waited = waitedMs > 0 ? ` (waited ${formatDuration(waitedMs)})` : ''
-  const doing = purpose === null ? '' : `, ${JSON.stringify(purpose)}`
+  const doing = purpose === null ? '' : `, ${visibleJson(purpose)}`
   const location = claims.register.locate?.(claims.key, epoch) ?? claims.key
   const liveness = claimLiveness(by, observation)
   return withoutStack(

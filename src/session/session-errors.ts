@@ -3,6 +3,7 @@ import { StintError } from '../base/errors/stint-error.ts'
 import { type Identity } from '../base/process/liveness.ts'
 import { thisMachine } from '../base/process/platform.ts'
 import { formatDuration } from '../base/text/duration.ts'
+import { visibleText } from '../base/text/escape.ts'
 import { isSessionId } from '../base/text/id.ts'
 import type { LogName } from './log/log-end.ts'
 import type { Health, Holder, LogHealth } from './store.ts'
@@ -48,13 +49,13 @@ export function sessionLocked(
   const { process: owner, host, purpose } = holder
   const since = new Date(holder.since).toISOString()
   const age = formatDuration(Math.max(0, Math.round(now - holder.since)))
-  const where = host === undefined ? '' : ` on ${host}`
-  const doing = purpose === undefined ? '' : ` (${purpose})`
+  const where = host === undefined ? '' : ` on ${visibleText(host)}`
+  const doing = purpose === undefined ? '' : ` (${visibleText(purpose)})`
   return new StintError(
     'SESSION_LOCKED',
     `session ${id} is held by pid ${owner.pid}${where}${doing} for ${age}`,
     {
-      detail: `session=${id} pid=${owner.pid}${host === undefined ? '' : ` host=${host}`} since=${since}`,
+      detail: `session=${id} pid=${owner.pid}${host === undefined ? '' : ` host=${visibleText(host)}`} since=${since}`,
       facts: { holder: { pid: owner.pid, host: host ?? localHostName(owner), since, purpose } },
     },
   )

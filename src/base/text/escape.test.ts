@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { anyCharacter } from '../../../test/support/any-character.ts'
-import { shellWord, visibleText } from './escape.ts'
+import { shellWord, visibleJson, visibleLines, visibleText } from './escape.ts'
 
 test('a shell parses any quoted string as the one word it was', () => {
   const texts = fc.array(fc.string({ unit: fc.constantFrom(...'ab \'"$`\\\n*?;%!~#=é🙂') }))
@@ -32,6 +32,29 @@ test('characters that a terminal would obey or hide are escaped', () => {
   fc.assert(
     fc.property(fc.string({ unit: anyCharacter }), (text) => {
       expect(visibleText(text)).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}]/u)
+    }),
+  )
+})
+
+test('a message keeps its lines and tabs, and nothing else that a terminal would obey', () => {
+  expect(visibleLines('a\n\tb\u001b]0;c\u0007\r\u007f\u009b2J')).toBe(
+    String.raw`a${'\n\t'}b\u001b]0;c\u0007\u000d\u007f\u009b2J`,
+  )
+  fc.assert(
+    fc.property(fc.string({ unit: anyCharacter }), (text) => {
+      expect(visibleLines(text).replaceAll(/[\n\t]/g, '')).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u)
+    }),
+  )
+})
+
+test('JSON for a terminal is the same value, without a character that a terminal would obey', () => {
+  expect(visibleJson({ a: '\u009b2J\u007f\u202e' })).toBe(String.raw`{"a":"\u009b2J\u007f\u202e"}`)
+  const obeyed = fc.constantFrom(...'\u001b\u007f\u0085\u009b\u009d\u061c\u200e\u202e\u2066\u2069')
+  fc.assert(
+    fc.property(fc.jsonValue({ stringUnit: fc.oneof(obeyed, anyCharacter) }), (value) => {
+      const json = visibleJson(value)
+      expect(JSON.parse(json)).toEqual(JSON.parse(JSON.stringify(value)))
+      expect(json).not.toMatch(/[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u)
     }),
   )
 })

@@ -8,8 +8,23 @@ export const shellWord = (text: string): string =>
  */
 export function visibleText(text: string, maxLength = 300): string {
   const short = text.length > maxLength ? `${text.slice(0, maxLength)}…` : text
-  return short.replaceAll(
-    /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu,
-    (char) => `\\u${(char.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`,
-  )
+  return short.replaceAll(unseen, escaped)
 }
+
+/** Like `visibleText` for a message of any length: its line ends and tabs stay. */
+export const visibleLines = (text: string): string =>
+  text.replaceAll(unseen, (char) => (char === '\n' || char === '\t' ? char : escaped(char)))
+
+/**
+ * A value as JSON in one line, safe to print: `JSON.stringify` escapes only the control characters below
+ * U+0020, and a terminal also obeys those from U+007F on and the ones that change the direction of text.
+ */
+export const visibleJson = (value: unknown): string =>
+  (JSON.stringify(value) ?? 'null').replaceAll(
+    /[\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g,
+    escaped,
+  )
+
+const unseen = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
+
+const escaped = (char: string): string => `\\u${(char.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`

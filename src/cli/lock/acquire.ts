@@ -1,11 +1,12 @@
-import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { type Claim, defaultTtlMs, type WorkspaceClaims } from '../../lease/index.ts'
 import { systemClock } from '../../base/process/clock.ts'
+import { visibleText } from '../../base/text/escape.ts'
 import { newSessionId } from '../../base/text/id.ts'
 import { type Identity, identify, liveness } from '../../base/process/liveness.ts'
 import { errorMessage, StintError } from '../../base/errors/stint-error.ts'
 import { registerEnvironmentSecrets } from '../../secrets/index.ts'
+import { maxLineChars } from '../text/format.ts'
 import { announceWait } from './announce-wait.ts'
 import {
   assertTtl,
@@ -16,38 +17,36 @@ import {
   targetOptions,
 } from './lock-options.ts'
 
-const options = {
-  ...targetOptions,
-  ...sessionOption,
-  path: {
-    type: 'strings',
-    value: 'P',
-    help: 'claim only this file, or this directory and everything below it, relative to DIR; may be repeated',
-  },
-  shared: { type: 'boolean', help: 'share the claim with other --shared claims' },
-  ttl: { type: 'duration', value: 'D', help: 'how long the claim lasts without a refresh (5m)' },
-  wait: {
-    type: 'duration',
-    value: 'D',
-    help: 'how long to wait while another session holds it (not at all)',
-  },
-  purpose: {
-    type: 'string',
-    value: 'TEXT',
-    help: 'what the claim is for; shown to sessions that are refused',
-  },
-  pid: {
-    type: 'string',
-    value: 'N',
-    help: 'the process that the claim belongs to; the claim ends with it',
-  },
-} as const satisfies OptionTable
-
 export const lockAcquireCommand = defineBareCommand({
   name: 'acquire',
   summary:
     'Claims a workspace, or paths in it, for a session. Refused (exit 4) while another session holds it.',
-  options,
+  options: {
+    ...targetOptions,
+    ...sessionOption,
+    path: {
+      type: 'strings',
+      value: 'P',
+      help: 'claim only this file, or this directory and everything below it, relative to DIR; may be repeated',
+    },
+    shared: { type: 'boolean', help: 'share the claim with other --shared claims' },
+    ttl: { type: 'duration', value: 'D', help: 'how long the claim lasts without a refresh (5m)' },
+    wait: {
+      type: 'duration',
+      value: 'D',
+      help: 'how long to wait while another session holds it (not at all)',
+    },
+    purpose: {
+      type: 'string',
+      value: 'TEXT',
+      help: 'what the claim is for; shown to sessions that are refused',
+    },
+    pid: {
+      type: 'string',
+      value: 'N',
+      help: 'the process that the claim belongs to; the claim ends with it',
+    },
+  },
   examples: [
     ['stint lock acquire --session mine --pid $$ --wait 1m', 'for this shell; ends when it does'],
     [
@@ -91,7 +90,7 @@ export const lockAcquireCommand = defineBareCommand({
     }
   },
   render: ({ session_id, workspace, resource, fence, expires_at }) =>
-    `${workspace ?? resource} is held by ${session_id} until ${new Date(expires_at).toISOString()} (fence ${fence})`,
+    `${visibleText(workspace ?? resource, maxLineChars)} is held by ${session_id} until ${new Date(expires_at).toISOString()} (fence ${fence})`,
 })
 
 /** Null without --pid: the parent process is no default, as that of a command substitution ends at once. */

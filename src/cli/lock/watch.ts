@@ -1,5 +1,5 @@
 import { defineBareCommand } from '../../command/define-command.ts'
-import { visibleText } from '../../base/text/escape.ts'
+import { visibleJson, visibleText } from '../../base/text/escape.ts'
 import { print } from '../terminal/print.ts'
 import { maxLineChars } from '../text/format.ts'
 import { openClaims, targetOptions } from './lock-options.ts'
@@ -29,9 +29,7 @@ export const lockWatchCommand = defineBareCommand({
       stopWatching ??= claims.watch(() => hints.note())
       const { epoch, record, observation } = await claims.read()
       const described = record.claims.map((claim) => describeClaim(claim, observation))
-      const line = json
-        ? JSON.stringify({ epoch, claims: described.map(stableFields) })
-        : renderLine(described)
+      const line = json ? visibleJson({ epoch, claims: described.map(stableFields) }) : renderLine(described)
       if (line !== last && !print(`${line}\n`)) break
       last = line
       await hints.next()

@@ -1,24 +1,22 @@
 import { closeSync, createReadStream, fsyncSync, unlinkSync } from 'node:fs'
 import { isatty } from 'node:tty'
-import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { openPrivateFile, writeAll } from '../../base/fs/private-file.ts'
+import { visibleJson, visibleText } from '../../base/text/escape.ts'
 import { formatBytes } from '../../base/text/size.ts'
 import { codedError, errorCode, StintError } from '../../base/errors/stint-error.ts'
 import type { Exported, SessionFiles } from '../../session/index.ts'
 import { openFilesStore } from '../store.ts'
-import { plural } from '../text/format.ts'
+import { maxLineChars, plural } from '../text/format.ts'
 import { print } from '../terminal/print.ts'
 import { findId, idArgument } from './which-session.ts'
-
-const exportOptions = {
-  output: { type: 'string', short: 'o', value: 'FILE', help: 'write to this new file (stdout)' },
-} as const satisfies OptionTable
 
 export const exportCommand = defineBareCommand({
   name: 'export',
   summary: 'Writes a whole session as one archive, a tar file with checksums, and verifies it on the way.',
-  options: exportOptions,
+  options: {
+    output: { type: 'string', short: 'o', value: 'FILE', help: 'write to this new file; - is stdout (-)' },
+  },
   positionals: 'ID',
   envelope: 'on-request',
   stream: true,
@@ -30,8 +28,8 @@ export const exportCommand = defineBareCommand({
   async run({ json }, { options, positionals }) {
     const { store, files } = await openFilesStore('an export')
     const id = await findId(store, idArgument(positionals))
-    const { output } = options
-    if (output === undefined) {
+    const { output = '-' } = options
+    if (output === '-') {
       if (isatty(1))
         throw new StintError('ARG_ERROR', 'an archive cannot be shown on a terminal', {
           hint: 'Give a file with -o FILE, or a pipe.',
@@ -43,8 +41,8 @@ export const exportCommand = defineBareCommand({
     const { records, bytes } = exported
     print(
       json
-        ? `${JSON.stringify({ ...exported, file: output })}\n`
-        : `${output}: ${id}, ${plural(records, 'record')}, ${formatBytes(bytes)}\n`,
+        ? `${visibleJson({ ...exported, file: output })}\n`
+        : `${visibleText(output, maxLineChars)}: ${id}, ${plural(records, 'record')}, ${formatBytes(bytes)}\n`,
     )
   },
 })
@@ -89,14 +87,12 @@ function create(path: string): number {
   }
 }
 
-const importOptions = {
-  id: { type: 'string', value: 'ID', help: 'the id it gets (its own if that is free, else a new one)' },
-} as const satisfies OptionTable
-
 export const importCommand = defineBareCommand({
   name: 'import',
   summary: 'Imports a session from an archive made by `stint sessions export`. Everything is verified first.',
-  options: importOptions,
+  options: {
+    id: { type: 'string', value: 'ID', help: 'the id it gets (its own if that is free, else a new one)' },
+  },
   positionals: 'FILE',
   examples: [
     ['stint sessions import mine.tar', 'from a file'],

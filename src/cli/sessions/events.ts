@@ -1,28 +1,20 @@
-import type { OptionTable } from '../../command/option.ts'
+import { visibleJson } from '../../base/text/escape.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
-import {
-  attestedBy,
-  damageFound,
-  type EventOptions,
-  type Inspection,
-  isVisible,
-} from '../../session/index.ts'
+import { attestedBy, damageFound, isVisible } from '../../session/index.ts'
 import { storeOption } from '../store.ts'
 import { openNamed } from './which-session.ts'
 import { printLines } from '../terminal/print.ts'
 
-const options = {
-  from: { type: 'count', value: 'SEQ', help: 'the first record (1)' },
-  to: { type: 'count', value: 'SEQ', help: 'the last one' },
-  type: { type: 'string', value: 'T', help: 'only events of this type' },
-  all: { type: 'boolean', help: "also stint's own records: turns, slots, lost records" },
-  ...storeOption,
-} as const satisfies OptionTable
-
 export const eventsCommand = defineBareCommand({
   name: 'events',
   summary: 'The events of a session, one JSON object per line, as far as the journal is intact.',
-  options,
+  options: {
+    from: { type: 'count', value: 'SEQ', help: 'the first record (1)' },
+    to: { type: 'count', value: 'SEQ', help: 'the last one' },
+    type: { type: 'string', value: 'T', help: 'only events of this type' },
+    all: { type: 'boolean', help: "also stint's own records: turns, slots, lost records" },
+    ...storeOption,
+  },
   positionals: 'ID',
   envelope: 'on-request',
   stream: true,
@@ -35,43 +27,21 @@ export const eventsCommand = defineBareCommand({
     const { id, store } = await openNamed(options.store, positionals, warn)
     const inspection = await store.inspect(id)
     const { from, to, type, all } = options
-    const reading = new Reading(inspection, { from, to, type, all })
-    if (!(await printLines(reading.lines()))) return
-    await reading.assertWhole(id, store.driver.damageHint, warn)
-  },
-})
-
-/** Reads the events, and knows afterwards whether records are missing. */
-class Reading {
-  readonly #inspection: Inspection
-  readonly #options: EventOptions
-  #next: number
-
-  constructor(inspection: Inspection, options: EventOptions) {
-    this.#inspection = inspection
-    this.#options = options
-    this.#next = options.from ?? 1
-  }
-
-  async *lines(): AsyncGenerator<string> {
-    const { from, to, type, all = false } = this.#options
-    for await (const event of this.#inspection.events({ from, to, all: true })) {
-      this.#next = event.seq + 1
-      if (isVisible(event, type, all)) yield JSON.stringify(event)
+    let next = from ?? 1
+    const lines = async function* (): AsyncGenerator<string> {
+      for await (const event of inspection.events({ from, to, all: true })) {
+        next = event.seq + 1
+        if (isVisible(event, type, all)) yield visibleJson(event)
+      }
     }
-  }
-
-  /**
-   * Throws if records are missing. Reading stops before the first bad record, which looks like the end: only
-   * a later or an attested record shows that there was more.
-   */
-  async assertWhole(id: string, hint: string | undefined, warn: (message: string) => void): Promise<void> {
-    const { summary, manifest } = this.#inspection
-    const there = Math.max(summary.records, attestedBy(manifest).seq)
-    if (this.#next > Math.min(there, this.#options.to ?? there)) return
-    const health = await this.#inspection.health()
-    const damage = damageFound(id, health, hint)
+    if (!(await printLines(lines()))) return
+    // Reading stops before the first bad record, which looks like the end: only a later or an attested record
+    // shows that there was more.
+    const there = Math.max(inspection.summary.records, attestedBy(inspection.manifest).seq)
+    if (next > Math.min(there, to ?? there)) return
+    const health = await inspection.health()
+    const damage = damageFound(id, health, store.driver.damageHint)
     if (damage !== undefined) throw damage
     for (const finding of health.journal.findings) warn(finding)
-  }
-}
+  },
+})

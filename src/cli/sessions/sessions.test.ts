@@ -302,6 +302,14 @@ test('export and import move a session; the archive is private, and no file is o
   expect(errorOf(await world.run('import'))?.code).toBe('ARG_ERROR')
 })
 
+test('an export to - goes to stdout, and not to a file of that name', async () => {
+  await using world = new SessionWorld()
+  await world.make('mine')
+  const piped = await world.stint(['sessions', 'export', 'mine', '-o', '-'], { cwd: world.tmp })
+  expect([piped.code, existsSync(join(world.tmp, '-'))]).toEqual([0, false])
+  expect(piped.stdout.startsWith('mine/')).toBe(true)
+})
+
 test('rm moves a session to the trash, which the sweep empties; without --yes it asks', async () => {
   await using world = new SessionWorld()
   await world.make('mine')

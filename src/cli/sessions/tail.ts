@@ -1,4 +1,5 @@
-import type { OptionTable } from '../../command/option.ts'
+import { setTimeout as delay } from 'node:timers/promises'
+import { visibleJson } from '../../base/text/escape.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import {
   type DriverStore,
@@ -14,18 +15,16 @@ import { printLines } from '../terminal/print.ts'
 
 const defaultCount = 10
 
-const options = {
-  lines: { type: 'count', short: 'n', value: 'N', help: `how many events (${defaultCount})` },
-  follow: { type: 'boolean', short: 'f', help: 'follow what is written, until stopped' },
-  type: { type: 'string', value: 'T', help: 'only events of this type' },
-  all: { type: 'boolean', help: "also stint's own records: turns and slots" },
-  ...storeOption,
-} as const satisfies OptionTable
-
 export const tailCommand = defineBareCommand({
   name: 'tail',
   summary: 'The newest events of a session.',
-  options,
+  options: {
+    lines: { type: 'count', short: 'n', value: 'N', help: `how many events (${defaultCount})` },
+    follow: { type: 'boolean', short: 'f', help: 'follow what is written, until stopped' },
+    type: { type: 'string', value: 'T', help: 'only events of this type' },
+    all: { type: 'boolean', help: "also stint's own records: turns and slots" },
+    ...storeOption,
+  },
   positionals: 'ID',
   envelope: 'on-request',
   stream: true,
@@ -40,7 +39,7 @@ export const tailCommand = defineBareCommand({
     const { type, all } = options
     const { state, records } = inspection.summary
     if (state === 'damaged') warn(`${id} is damaged: stint sessions verify ${id} shows where`)
-    const lineOf = (event: SessionEvent): string => (json ? JSON.stringify(event) : renderEvent(event))
+    const lineOf = (event: SessionEvent): string => (json ? visibleJson(event) : renderEvent(event))
     const newest = await inspection.tail(options.lines ?? defaultCount, { type, all })
     const shown = async function* (): AsyncGenerator<string> {
       for (const event of newest) yield lineOf(event)
@@ -75,18 +74,7 @@ async function* followEvents(
       yield event
     }
     await holderOf(driver, inspection.summary.id)
-    await pause(signal)
+    // A pause that the signal ends rejects.
+    await delay(lookMs, undefined, { signal }).catch(() => {})
   }
-}
-
-async function pause(signal: AbortSignal): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const timer = setTimeout(done, lookMs)
-    function done(): void {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', done)
-      resolve()
-    }
-    signal.addEventListener('abort', done)
-  })
 }

@@ -1,8 +1,7 @@
-import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { liveness } from '../../base/process/liveness.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
-import { visibleText } from '../../base/text/escape.ts'
+import { visibleJson } from '../../base/text/escape.ts'
 import type { Holder, SessionStore } from '../../session/index.ts'
 import { confirm } from '../terminal/confirm.ts'
 import { storeOption } from '../store.ts'
@@ -10,16 +9,14 @@ import { formatAge } from '../text/format.ts'
 import { describeHolder } from './describe.ts'
 import { openNamed } from './which-session.ts'
 
-const options = {
-  yes: { type: 'boolean', help: 'do not ask' },
-  ...storeOption,
-} as const satisfies OptionTable
-
 export const unlockCommand = defineBareCommand({
   name: 'unlock',
   summary:
     'Takes a session from a writer that cannot be seen from here, such as one in another container. If it is alive after all, nothing it writes from now on counts.',
-  options,
+  options: {
+    yes: { type: 'boolean', help: 'do not ask' },
+    ...storeOption,
+  },
   positionals: 'ID',
   examples: [['stint sessions unlock mine --yes', 'its holder gets FENCED if it is alive']],
   async run({ warn }, { options, positionals }) {
@@ -55,6 +52,6 @@ async function assertStillHeldBy(store: SessionStore, id: string, { epoch, since
 function holderText({ process: owner, beat, purpose }: Holder): string {
   const life = { alive: 'alive on this machine: better end it', dead: 'dead', unknown: 'out of sight' }
   const silent = formatAge(Date.now() - beat)
-  const doing = purpose === undefined ? '' : `, ${JSON.stringify(visibleText(purpose))}`
+  const doing = purpose === undefined ? '' : `, ${visibleJson(purpose)}`
   return `pid ${owner.pid}${doing} (${life[liveness(owner)]}), last heard of ${silent} ago`
 }

@@ -1,5 +1,6 @@
 import { after } from '../../base/process/clock.ts'
 import { deliver } from '../../base/process/write-output.ts'
+import { visibleJson } from '../../base/text/escape.ts'
 import { formatDuration } from '../../base/text/duration.ts'
 import type { BareContext } from '../../command/context.ts'
 import { isTerminal, type Paint, paintFor } from '../../command/stdio.ts'
@@ -41,7 +42,7 @@ function printChanges(json: boolean, paint: Paint): StatusDisplay {
       const isFirst = last === ''
       last = fields
       const { body, todo } = renderStatus(data, paint)
-      const text = json ? JSON.stringify(data) : [...(isFirst ? [] : ['']), ...body, ...todo].join('\n')
+      const text = json ? visibleJson(data) : [...(isFirst ? [] : ['']), ...body, ...todo].join('\n')
       return print(`${text}\n`)
     },
     pause: after,

@@ -1,7 +1,7 @@
 import { after, systemClock } from '../../base/process/clock.ts'
+import { visibleJson } from '../../base/text/escape.ts'
 import { formatBytes } from '../../base/text/size.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
-import type { OptionTable } from '../../command/option.ts'
 import { type EntryTotals, measureEntries, recordSample, sumEntries } from '../../sweep/index.ts'
 import { type BudgetLevel, budgetLevel, budgetOptions, readBudget, warnOfBudget } from '../budget.ts'
 import { intervalOption, readInterval } from '../interval.ts'
@@ -9,18 +9,16 @@ import { print } from '../terminal/print.ts'
 import { plural } from '../text/format.ts'
 import { CsvFile } from './csv.ts'
 
-const options = {
-  ...intervalOption,
-  'max-runtime': { type: 'duration', value: 'D', help: 'stop after this long, with exit 0' },
-  csv: { type: 'string', value: 'FILE', help: 'append each sample to this file, too' },
-  ...budgetOptions,
-} as const satisfies OptionTable
-
 export const tempWatchCommand = defineBareCommand({
   name: 'watch',
   summary:
     'Prints one line per sample until it is stopped: files, directories, bytes, scratches, orphans, growth.',
-  options,
+  options: {
+    ...intervalOption,
+    'max-runtime': { type: 'duration', value: 'D', help: 'stop after this long, with exit 0' },
+    csv: { type: 'string', value: 'FILE', help: 'append each sample to this file, too' },
+    ...budgetOptions,
+  },
   envelope: 'on-request',
   stream: true,
   examples: [
@@ -40,7 +38,7 @@ export const tempWatchCommand = defineBareCommand({
       const entries = await measureEntries(at)
       const total = sumEntries(entries)
       const growth = total.bytes - (before ?? total).bytes
-      const line = json ? JSON.stringify({ at, ...total, growth }) : renderLine(at, total, growth)
+      const line = json ? visibleJson({ at, ...total, growth }) : renderLine(at, total, growth)
       if (!print(`${line}\n`)) return
       csv?.add(at, total, growth)
       await recordSample('watch', { entries })

@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline'
 import { StintError } from '../../base/errors/stint-error.ts'
+import { visibleLines } from '../../base/text/escape.ts'
 
 /** Asks the user to confirm, unless `--yes` was given. Without a terminal to ask on, `--yes` is required. */
 export async function confirm(yes: boolean, doing: string, question: string): Promise<void> {
@@ -17,7 +18,7 @@ async function askYesOrNo(question: string): Promise<boolean> {
   prompt.on('SIGINT', () => process.kill(process.pid, 'SIGINT'))
   const answer = await new Promise<string>((resolve) => {
     prompt.on('close', () => resolve(''))
-    prompt.question(`${question} [y/N] `, resolve)
+    prompt.question(`${visibleLines(question)} [y/N] `, resolve)
   })
   prompt.close()
   return /^y(es)?$/i.test(answer.trim())

@@ -1,4 +1,5 @@
 import { StintError } from '../../../base/errors/stint-error.ts'
+import { visibleText } from '../../../base/text/escape.ts'
 
 /** The size of a block in POSIX `tar` (ustar): each entry is a header block and its content in blocks. */
 export const blockBytes = 512
@@ -102,7 +103,7 @@ const octalOf = (text: string): number | undefined =>
   /^ *[0-7]+ *$/.test(text) ? Number.parseInt(text.trim(), 8) : undefined
 
 export const invalidArchive = (why: string): StintError =>
-  new StintError('ARCHIVE_INVALID', `the archive cannot be imported: ${why}`)
+  new StintError('ARCHIVE_INVALID', `the archive cannot be imported: ${visibleText(why, 1000)}`)
 
 /** An entry with its content, which must be read before the next entry. */
 export interface ReadEntry extends TarEntry {
