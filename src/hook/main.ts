@@ -11,7 +11,7 @@ import { formatResponse, type HookResponse } from './host-response.ts'
 import { type HookOptions, parseOptions, usage } from './options.ts'
 import { readObject, readText } from './read-input.ts'
 import type { RecordRequest } from './record/record.ts'
-import { onFault, type Verdict } from './verdict.ts'
+import { checkTask, onFault, recordTask, type Verdict } from './verdict.ts'
 
 const { response, event } = runHook(process.argv.slice(2), process.env)
 const { stdout, stderr, code, codeIfUnread } = response
@@ -33,16 +33,16 @@ function runHook(
   const { failClosed, agent: configured } = options
   if (configured === 'git') {
     const [name = ''] = options.words
-    const verdict = orFault(options, { name }, env, () => judgeGit(options, env))
+    const verdict = orFault(options, { name }, env, checkTask, () => judgeGit(options, env))
     return { response: formatResponse(verdict, { host: 'git', kind: 'pre', configured, failClosed }) }
   }
   const json = readObject()
   if (json === undefined) {
-    const verdict = fault(options, {}, env, 'stdin is not a JSON object')
+    const verdict = fault(options, {}, env, checkTask, 'stdin is not a JSON object')
     return { response: formatResponse(verdict, { host: configured, kind: 'pre', configured, failClosed }) }
   }
   const event = readEvent(json, { configured, name: options.event, env })
-  const verdict = orFault(options, event, env, () => judgeEvent(event, options, env))
+  const verdict = orFault(options, event, env, checkTask, () => judgeEvent(event, options, env))
   const response = formatResponse(verdict, { host: event.host, kind: event.kind, configured, failClosed })
   return { response, event }
 }
@@ -57,7 +57,7 @@ function judgeEvent(event: HookEvent, options: HookOptions, env: NodeJS.ProcessE
   const agent = agentProcess(event.host, env)
   const verdict = handleEvent(event, options, { register: homeRegister(env), agent, env })
   if (!options.record) return verdict
-  const recorded = orFault(options, event, env, () => {
+  const recorded = orFault(options, event, env, recordTask, () => {
     // Recording is rare: its code is a file of its own, loaded only here.
     const { record } = require('./hook-record.cjs') as { record: (request: RecordRequest) => void }
     record({ event, verdict, agent, env })
@@ -73,12 +73,13 @@ function orFault(
   options: HookOptions,
   event: EventName,
   env: NodeJS.ProcessEnv,
+  task: string,
   judge: () => Verdict,
 ): Verdict {
   try {
     return judge()
   } catch (error) {
-    return fault(options, event, env, errorMessage(error))
+    return fault(options, event, env, task, errorMessage(error))
   }
 }
 
@@ -86,10 +87,11 @@ function fault(
   { agent, failClosed }: HookOptions,
   { name = '', sessionId }: EventName,
   env: NodeJS.ProcessEnv,
+  task: string,
   warning: string,
 ): Verdict {
   noteWarning({ agent, event: name, session: sessionId, warning }, env)
-  return onFault(failClosed, '--fail-closed', warning)
+  return onFault(failClosed, '--fail-closed', task, warning)
 }
 
 /** Node opens /dev/null in place of a closed output: a response written there is lost, too. */

@@ -14,7 +14,7 @@ import type { EventKind } from './host.ts'
 import { hosts } from './hosts.ts'
 import { recordCall } from './record/record.ts'
 import { drainQueue } from './record/recorder.ts'
-import { onFault, pass, type Verdict } from './verdict.ts'
+import { checkTask, onFault, pass, recordTask, type Verdict } from './verdict.ts'
 
 /** The part of OpenCode's client that tells a session's parent. */
 export interface SessionSource {
@@ -70,17 +70,19 @@ export function stintPlugin(choices: HookChoices = {}): (input: PluginInput) => 
     const handle = (kind: EventKind, sessionId: string, more: Partial<HookEvent> = {}): Verdict => {
       const event: HookEvent = { ...blank, name: kind, kind, sessionId, cwd: directory, ...more }
       let verdict = pass
+      let task: string = checkTask
       try {
         sessions.add(sessionId)
         const around = { register: homeRegister(), agent: ownIdentity(), env: process.env }
         verdict = handleEvent(event, { scope, hold }, around)
+        task = recordTask
         if (record && recordCall({ ...around, event, verdict })) drain()
         return verdict
       } catch (error) {
         note(kind, sessionId, error)
         // A refusal stands even if it could not be recorded.
         if (verdict.block) return verdict
-        return onFault(failClosed, 'failClosed', errorMessage(error))
+        return onFault(failClosed, 'failClosed', task, errorMessage(error))
       }
     }
 

@@ -7,15 +7,19 @@ export type Verdict = { block: false } | { block: true; reason: string }
 
 export const pass: Verdict = { block: false }
 
+/** The two tasks of a hook, either of which can fail. */
+export const checkTask = 'check whether another session holds this workspace'
+export const recordTask = 'record this call'
+
 /**
  * The verdict when stint itself fails: a broken lock that blocks all work is worse than none, so the call
  * goes on, unless the user chose to fail closed. `choice` names the option that says so.
  */
-export const onFault = (failClosed: boolean, choice: string, fault: string): Verdict =>
+export const onFault = (failClosed: boolean, choice: string, task: string, fault: string): Verdict =>
   failClosed
     ? {
         block: true,
-        reason: `stint could not check whether another session holds this workspace (${fault}), and ${choice} refuses the call in that case. Tell the user: \`stint hook doctor\` shows what is wrong.`,
+        reason: `stint could not ${task} (${visibleText(fault)}), and ${choice} refuses the call in that case. Tell the user: \`stint hook doctor\` shows what is wrong.`,
       }
     : pass
 
