@@ -10,8 +10,8 @@ const budgetMs = 25
 export const sweptStamp = '.swept'
 
 /**
- * Sweeps for at most 25 ms, and at most once a minute over all processes of the user. Never fails the run: a
- * later run or `stint sweep` does the rest.
+ * Sweeps for 25 ms, or until something is removed, and at most once a minute over all processes of the user.
+ * Never fails the run: a later run or `stint sweep` does the rest.
  */
 export async function sweepAtStart(scratch: OwnScratch, now: number = Date.now()): Promise<void> {
   const { root } = scratch

@@ -50,6 +50,16 @@ test('a living run is never swept; after its death, one sweep removes everything
   expect(world.leftovers()).toEqual([])
 })
 
+test('a sweep whose time is over before it begins still removes something, so a full root gets empty', async () => {
+  await using world = new World()
+  const alive = plant(world, ownIdentity())
+  for (let i = 0; i < 30; i++) plant(world, { ...ownIdentity(), pid: deadPid })
+  const root = openRoot(world.env)
+  for (let left = 30; left > 0; left--)
+    expect(sweepSync({ root, budgetMs: -1 }).removed).toMatchObject([{ reason: 'owner-dead' }])
+  expect(world.leftovers()).toEqual([basename(alive)])
+})
+
 test('a live run is not swept from another pid namespace', async () => {
   await using world = new World()
   const running = world.startStint(['run', '--', 'sh', '-c', 'echo up; exec sleep 300'])

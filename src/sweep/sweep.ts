@@ -18,7 +18,7 @@ export interface SweepOptions {
   olderThanMs?: number
   /** Reports what would be removed, and changes nothing. */
   dryRun?: boolean
-  /** Stops after this many milliseconds; the next sweep continues. */
+  /** Stops after this many milliseconds, but not before it has removed something; the next sweep continues. */
   budgetMs?: number
   clock?: Clock
   /** Called repeatedly while the sweep is under way. */
@@ -32,6 +32,12 @@ export interface SweepProgress {
   total: number
   bytesFreed: number
 }
+
+/**
+ * A sweep judges this many entries, or removes one, whatever its budget: listing a full root alone may use the
+ * budget up, and sweeps that remove nothing would never come to an end.
+ */
+const leastEntries = 100
 
 /** With a time budget, at most this many entries of one tree: a large one must leave time for others. */
 const entriesPerTreeInBudget = 500
@@ -81,7 +87,7 @@ function* sweepDirectories(
   for (const { directory, names } of listings) {
     for (const name of fromRandomStart(names, options.budgetMs)) {
       yield
-      if (clock.mono() > end) {
+      if (clock.mono() > end && (report.entriesRemoved > 0 || progress.done >= leastEntries)) {
         report.complete = false
         return
       }
