@@ -1,10 +1,12 @@
 import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { allOf } from '../../../../test/support/all-of.ts'
 import { World } from '../../../../test/support/world.ts'
-import { encodeLine, journalCodec } from '../../log/codec.ts'
+import { auditCodec, encodeLine, journalCodec } from '../../log/codec.ts'
 import { nodeDisk } from '../../../base/fs/disk.ts'
 import type { SessionStore } from '../../store.ts'
 import { type Exported, exportSession } from './export.ts'
@@ -246,13 +248,14 @@ async function forged(change: (files: Map<string, string>) => void): Promise<Buf
     ]),
   )
   change(files)
-  const { createHash } = await import('node:crypto')
-  const sums = [...files].map(
-    ([name, each]) => `${createHash('sha256').update(each).digest('hex')}  ${name}\n`,
-  )
-  return hostile(
-    [...files, ['SHA256SUMS', sums.join('')] as [string, string]].map(([n, t]) => [`${id}/${n}`, t]),
-  )
+  return withSums(id, files)
+}
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+function withSums(id: string, files: ReadonlyMap<string, string>): Buffer {
+  const sums = [...files].map(([name, text]) => `${sha256(text)}  ${name}\n`)
+  return hostile([...files, ['SHA256SUMS', sums.join('')] as const].map(([n, t]) => [`${id}/${n}`, t]))
 }
 
 test('an archive with right sums and an invalid record or manifest is refused', async () => {
@@ -294,6 +297,108 @@ test('an archive with right sums and an invalid record or manifest is refused', 
       message: expect.stringMatching(why),
     })
   }
+})
+
+const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
+
+/** Puts a text into a blob, and names it in the only record of the journal. */
+const withBlob =
+  (text: string) =>
+  (files: Map<string, string>): void => {
+    const name = sha256(text)
+    files.set(`blobs/${name}`, text)
+    files.set('journal.log', lineOf(1, `"type":"x","blob":{"sha256":"${name}","bytes":${text.length}}`))
+  }
+
+const withRecord =
+  (body: string) =>
+  (files: Map<string, string>): void =>
+    void files.set('journal.log', lineOf(1, body))
+
+const withAuditLine =
+  (data: string) =>
+  (files: Map<string, string>): void => {
+    const header = { seq: 1, at: 1, group: 1, epoch: 1 }
+    const { line } = encodeLine(auditCodec, header, `"type":"intent","data":${data}`, auditCodec.genesis)
+    files.set('audit/audit.log', `${line}\n`)
+  }
+
+const inManifest =
+  (field: string) =>
+  (files: Map<string, string>): void =>
+    void files.set('manifest.json', (files.get('manifest.json') ?? '').replace('{', `{${field},`))
+
+const unreadable: [string, (files: Map<string, string>) => void][] = [
+  ['a slot that is null', withRecord('"type":"stint.slot","data":1,"slot":null')],
+  ['a slot without a name', withRecord('"type":"stint.slot","data":1,"slot":{"version":"1"}')],
+  ['a spool entry that is a number', withRecord('"type":"x","data":1,"spool":7')],
+  ['no data', withRecord('"type":"x"')],
+  ['a blob that is null', withRecord('"type":"x","blob":null')],
+  ['a blob without a name', withRecord('"type":"x","blob":{"sha256":"\\u001b]0;pwned\\u0007","bytes":1}')],
+  ['a blob that is not JSON', withBlob('no JSON')],
+  ['a blob that is nested too deeply', withBlob(deep)],
+  ['data that is nested too deeply', withRecord(`"type":"x","data":${deep}`)],
+  ['a time that is in it twice', withRecord('"type":"x","data":1,"at":"never"')],
+  ['an action that is an object', withAuditLine('{"action":{"toString":1}}')],
+  ['a message that is an object', withAuditLine('{"action":"a","error":{"message":{"toString":1}}}')],
+  ['a manifest that is nested too deeply', inManifest(`"more":${deep}`)],
+  [
+    'a version that is an object',
+    (files) => files.set('stint-session.json', '{"format":"stint-session","version":{"toString":1}}'),
+  ],
+]
+
+test.each(unreadable)('an archive with %s is refused, whatever its checksums say', async (_, change) => {
+  const archive = await forged(change)
+  const into = join(world.tmp, 'into')
+  const refused = importFrom(archive, undefined, into)
+  await expect(refused).rejects.toMatchObject({
+    code: 'ARCHIVE_INVALID',
+    // oxlint-disable-next-line no-control-regex -- that is what must not be there
+    message: expect.not.stringMatching(/[\u0000-\u001f]/),
+  })
+  expect(readdirSync(join(into, 'sessions'))).toEqual([])
+})
+
+test('every command can read what was imported, whatever an archive contains', async () => {
+  let files = new Map<string, string>()
+  await forged((made) => (files = made))
+  const json = fc.json({ maxDepth: 3 })
+  const oneOf = (...values: string[]) => fc.oneof(fc.constantFrom(...values), json)
+  const field = fc.oneof(
+    fc.tuple(fc.constant('data'), json),
+    fc.tuple(
+      fc.constant('slot'),
+      oneOf('null', '{}', '{"ext":"a","version":"1"}', '{"ext":1,"version":"1"}'),
+    ),
+    fc.tuple(fc.constant('blob'), oneOf('null', '{}', '{"sha256":1}', `{"sha256":"${'0'.repeat(64)}"}`)),
+    fc.tuple(fc.constant('spool'), oneOf('"a"', 'null')),
+    fc.tuple(fc.constant('audit'), oneOf('null', '{"count":1}')),
+    fc.tuple(fc.constantFrom('seq', 'at', 'group', 'epoch', 'type', '__proto__'), json),
+  )
+  const type = fc.constantFrom('x', 'stint.slot', 'stint.turn', 'stint.lost')
+  let imported = 0
+  await fc.assert(
+    fc.asyncProperty(type, fc.array(field, { maxLength: 4 }), async (name, fields) => {
+      const body = [`"type":"${name}"`, ...fields.map(([key, value]) => `"${key}":${value}`)].join(',')
+      const into = join(world.tmp, `into-${imported}`)
+      try {
+        withRecord(body)(files)
+        await importFrom(withSums('forged', files), 'copy', into)
+      } catch (error) {
+        expect(error).toMatchObject({ code: 'ARCHIVE_INVALID' })
+        return
+      }
+      imported += 1
+      const inspection = await filesystemStore({ home: into }).inspect('copy')
+      expect(await allOf(inspection.events({ all: true }))).toHaveLength(1)
+      expect(await inspection.tail(1, { all: true })).toHaveLength(1)
+      expect((await inspection.health()).ok).toBe(true)
+      JSON.stringify([await inspection.slots(), await inspection.unsettled(), inspection.summary])
+    }),
+    { numRuns: 200 },
+  )
+  expect(imported).toBeGreaterThan(0)
 })
 
 test('a home that is a link is not written to', async () => {

@@ -1,4 +1,5 @@
 import { parseSegmentName } from '../../log/log-files.ts'
+import { visibleJson } from '../../../base/text/escape.ts'
 import { isSessionId } from '../../../base/text/id.ts'
 import { invalidArchive } from './tar.ts'
 
@@ -86,7 +87,7 @@ export function parseAbout(text: string): ArchiveAbout {
   if (about?.format !== archiveFormat.format) throw invalidArchive('it is not the archive of a session')
   if (about.version !== archiveFormat.version)
     throw invalidArchive(
-      `this version reads version ${archiveFormat.version} of archives, not ${String(about.version)}`,
+      `this version reads version ${archiveFormat.version} of archives, not ${visibleJson(about.version)}`,
     )
   return about as ArchiveAbout
 }

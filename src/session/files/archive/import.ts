@@ -1,15 +1,17 @@
-import { errorCode } from '../../../base/errors/stint-error.ts'
+import { errorCode, errorMessage } from '../../../base/errors/stint-error.ts'
 import type { Disk } from '../../../base/fs/disk.ts'
 import { ifExists } from '../../../base/fs/exists.ts'
+import { isOptional, isRecord, isString } from '../../../base/text/fields.ts'
 import { newSessionId } from '../../../base/text/id.ts'
 import { checkSecretRef } from '../../../secrets/index.ts'
-import { logNames } from '../../log/log-end.ts'
+import type { Blobs } from '../../log/blobs.ts'
+import { type LogName, logNames } from '../../log/log-end.ts'
 import { readLines } from '../../log/read.ts'
-import { parseLogRecord } from '../../log/record.ts'
+import { parseLogRecord, type RecordHeader } from '../../log/record.ts'
 import { type Manifest, parseManifest } from '../../manifest.ts'
 import { checkSessionId, damageFound } from '../../session-errors.ts'
 import { importedManifest } from '../../transfer.ts'
-import { type RecoveredSession, recoverSession } from '../recover.ts'
+import { type RecoveredSession, recoverSession, withBlobData } from '../recover.ts'
 import {
   ensureSessions,
   filesystemId,
@@ -67,7 +69,8 @@ export async function importSession({ disk, home, now, id, chunks }: ImportOptio
 /** Checks every field of the manifest that stint will read. */
 function checkManifest({ id, manifest: text }: Unpacked): Manifest {
   const manifest = parseManifest(text)
-  if (manifest === undefined || manifest.session_id !== id) throw invalidArchive('its manifest is invalid')
+  if (manifest === undefined || manifest.session_id !== id || !isWritable(manifest))
+    throw invalidArchive('its manifest is invalid')
   for (const { secrets } of manifest.revisions) {
     if (secrets?.every(isSecretRef) === false)
       throw invalidArchive('its manifest has something else where references to secrets should be')
@@ -85,27 +88,72 @@ function isSecretRef(value: unknown): boolean {
 }
 
 function checkLogs(directory: SessionDirectory, manifest: Manifest, { id }: Unpacked): RecoveredSession {
+  checkRecords(directory)
   const health = verifySession(directory, { manifest })
   const damage = damageFound(id, health)
   if (damage !== undefined) throw invalidArchive(damage.message)
   if (!health.ok) throw invalidArchive([...health.journal.findings, ...health.audit.findings].join('; '))
-  checkRecords(directory)
   return recoverSession(directory, manifest)
 }
 
 /** Checks the contents of the records: an archive may have right checksums and invalid records. */
-function checkRecords({ logs }: SessionDirectory): void {
-  for (const log of logNames) {
-    for (const { line, header } of readLines(logs[log])) {
-      let type: unknown
-      try {
-        ;({ type } = parseLogRecord(line.bytes))
-      } catch {
-        // The type stays undefined.
-      }
-      if (typeof type !== 'string' || header.epoch > largestNumber)
+function checkRecords({ logs, blobs }: SessionDirectory): void {
+  for (const log of logNames)
+    for (const { line, header } of readLines(logs[log]))
+      if (header.epoch > largestNumber || !isReadable(log, line.bytes, header, blobs))
         throw invalidArchive(`record ${header.seq} of its ${log} is invalid`)
-    }
+}
+
+/** Can every command read this record and its data? */
+function isReadable(log: LogName, bytes: Buffer, header: RecordHeader, blobs: Blobs): boolean {
+  try {
+    const record = withBlobData(parseLogRecord(bytes), blobs)
+    const { type, data, slot, spool } = record
+    return (
+      // A field that is in the line twice has its last value here, and its first one in the header.
+      (['seq', 'at', 'group', 'epoch'] as const).every((name) => record[name] === header[name]) &&
+      isString(type) &&
+      data !== undefined &&
+      isOptional(slot, isSlotName) &&
+      isOptional(spool, isString) &&
+      (log === 'journal' || isAuditData(data)) &&
+      ((record.blob === undefined && bytes.length < flatBytes) || isWritable(record))
+    )
+  } catch (error) {
+    const code = errorCode(error)
+    if (code === 'BLOB_MISSING') throw invalidArchive(errorMessage(error))
+    // JSON.parse has failed, or a field has another type. A failed disk has a code.
+    if (code === undefined) return false
+    throw error
+  }
+}
+
+const isSlotName = (value: unknown): boolean =>
+  isRecord(value) && isString(value.ext) && isString(value.version)
+
+/** Can the fields of an audit line be shown as text? */
+function isAuditData(data: unknown): boolean {
+  if (!isRecord(data)) return true
+  const { error } = data
+  return (
+    ['action', 'subject', 'key', 'act'].every((name) => isOptional(data[name], isString)) &&
+    !(isRecord(error) && typeof error.message === 'object')
+  )
+}
+
+/** JSON of fewer bytes is not nested deeply enough to exhaust the stack of `JSON.stringify`. */
+const flatBytes = 4096
+/** What is printed later may be nested in an envelope, and the stack may be fuller. */
+const spareLevels = 100
+
+function isWritable(value: unknown): boolean {
+  let nested = value
+  for (let level = 0; level < spareLevels; level++) nested = [nested]
+  try {
+    JSON.stringify(nested)
+    return true
+  } catch {
+    return false
   }
 }
 
