@@ -93,6 +93,19 @@ test('a program that does not exist, a timeout and a signal are outcomes; SIGKIL
   expect(all[2]?.detail).toMatchObject({ error: { message: 'stopped by SIGTERM' } })
 })
 
+test('a run that a signal stops is recorded with that signal, even if its program ends in its own way', async () => {
+  await using world = new SessionWorld()
+  const program = 'trap "sleep 0.1; exit 7" TERM; echo on; while :; do sleep 0.01; done'
+  const args = ['run', '--record', '--session', 'mine', '--', 'sh', '-c', program]
+  const running = world.startStint(args)
+  await until('it runs', () => running.output().stdout === 'on\n')
+  running.child.kill('SIGTERM')
+  expect((await running.finished).code).toBe(143)
+  expect(await acts(world)).toMatchObject([
+    { state: 'failed', detail: { error: { code: 'CANCELLED', message: 'stopped by SIGTERM' } } },
+  ])
+})
+
 test('a run that is ended by its budget is recorded with that reason', async () => {
   await using world = new SessionWorld()
   const script = 'head -c 9000 /dev/zero > "$TMPDIR/x"; sleep 60'

@@ -56,15 +56,17 @@ export async function recordRun(
     )
   let finished: Promise<void> | undefined
   const finish = (end: RunEnd): Promise<void> => {
+    // A run that a signal or the timeout stops may see its program's end before its own teardown.
+    const { aborted, reason } = context.signal
     // The program has run: whether that could be recorded does not change how it ended.
-    finished ??= record(end).catch((error: unknown) =>
+    finished ??= record(aborted ? { error: reason as unknown } : end).catch((error: unknown) =>
       context.warn(`the end of the run could not be recorded: ${errorMessage(error)}`),
     )
     return finished
   }
   let stopReason: unknown = 'the run was stopped'
   // A signal or the timeout, a budget or a lost lease has ended the run.
-  context.onCleanup(() => finish({ error: context.signal.aborted ? context.signal.reason : stopReason }))
+  context.onCleanup(() => finish({ error: stopReason }))
   return { finish, stoppedBy: (reason) => (stopReason = reason) }
 }
 
