@@ -103,7 +103,9 @@ export function claimPaths(
     const inside = relative(workspace, realAncestor(resolve(from, path)))
     if (inside === '') return '**'
     if (inside === '..' || inside.startsWith(`..${sep}`) || inside.includes('\0')) {
-      throw new StintError('NAME_INVALID', `${path} is not in the workspace ${workspace}`)
+      throw new StintError('NAME_INVALID', `${path} is not in the workspace ${workspace}`, {
+        hint: 'Claim a path in that workspace, or name another workspace.',
+      })
     }
     const name = inside.split(sep).join('/')
     return fold ? name.toLowerCase() : name

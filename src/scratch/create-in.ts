@@ -35,6 +35,7 @@ export function creationError(error: unknown, path: string): unknown {
   if (errno === 'ENAMETOOLONG')
     return new StintError('NAME_INVALID', `cannot create ${path.slice(0, 80)}…: the path is too long`, {
       cause: error,
+      hint: 'Use a shorter name, or set STINT_TMP_ROOT to a shorter path.',
     })
   return codedError(error, `create ${path}`)
 }

@@ -45,6 +45,7 @@ export function identifyForTracking(path: string, root: ScratchRoot, context?: s
     throw new StintError(
       'NAME_INVALID',
       `refusing to track ${name}: removing it would remove a protected directory`,
+      { hint: 'Track the files themselves, or a directory that is made for them.' },
     )
   }
   const parent = lstatIfExists(dirname(real))

@@ -21,7 +21,10 @@ export const errorTable = {
   PARTIAL_FAILURE: entry(3, 'See the failures listed in `data.failures`; everything else was done.'),
   ORPHANS_FOUND: entry(3, 'Run `stint sweep`, and find out what was killed before it could clean up.'),
   HOOKS_BROKEN: entry(3, 'Follow the advice beside each problem, then run `stint hook doctor` again.'),
-  TEMP_DIR_UNSAFE: entry(4, 'Remove that path, or set STINT_TMP_ROOT to a directory that is yours.'),
+  TEMP_DIR_UNSAFE: entry(
+    4,
+    'Set STINT_TMP_ROOT to a directory that is yours, or remove that path if it is your own.',
+  ),
   TEMP_DIR_MISSING: entry(4, 'Create that directory, or set STINT_TMP_ROOT (or TMPDIR) to one that exists.'),
   READ_ONLY: entry(4, 'Set STINT_TMP_ROOT or STINT_HOME to a directory on a writable file system.'),
   HOME_UNSAFE: entry(4, 'Make it a directory that only you can write to, or set STINT_HOME to another one.'),
@@ -44,7 +47,7 @@ export const errorTable = {
   ),
   BLOB_MISSING: entry(4, '`stint sessions verify` shows what is missing; restore it from a backup.'),
   SLOT_DRIFT: entry(4, 'Give the slot a `migrate`, or open it with the version that wrote it.'),
-  SLOT_BROKEN: entry(4, 'Set the slot to a new value; the recovery report says what was there.'),
+  SLOT_BROKEN: entry(4, 'Set the slot to a new value; the message says why the old one cannot be read.'),
   ACT_UNCERTAIN: entry(
     4,
     'Find out whether it was done; then record that with `settle`, or repeat it with `again: true`.',
