@@ -10,10 +10,10 @@ import { type AgentFiles, hostSettings } from './host-settings.ts'
 
 export const allAgents = Object.keys(hosts).filter((name): name is AgentName => name !== 'git')
 
-/** The reach of an installation: one user everywhere, everyone in a project, or one user in a project. */
-export type InstallScope = 'user' | 'project' | 'local'
+/** Where hooks are installed: for one user everywhere, for everyone in a project, or for one user in it. */
+export type InstallPlace = 'user' | 'project' | 'local'
 
-export const allScopes: readonly InstallScope[] = ['user', 'project', 'local']
+export const allPlaces: readonly InstallPlace[] = ['user', 'project', 'local']
 
 const agentFiles: Readonly<Record<AgentName, AgentFiles>> = {
   ...hostSettings,
@@ -36,8 +36,8 @@ export function agentHome(agent: AgentName): string {
   return join(homedir(), directory)
 }
 
-/** The file from which an agent reads its hooks; undefined if the agent has none for this scope. */
-export function settingsPath(agent: AgentName, place: InstallScope, workspace: string): string | undefined {
+/** The file from which an agent reads its hooks; undefined if the agent has none in this place. */
+export function settingsPath(agent: AgentName, place: InstallPlace, workspace: string): string | undefined {
   const { directory, user, project = join(directory, user), local, readsMainCheckout } = agentFiles[agent]
   if (place === 'user') return join(agentHome(agent), user)
   const file = place === 'project' ? project : local
@@ -45,8 +45,8 @@ export function settingsPath(agent: AgentName, place: InstallScope, workspace: s
   return join(readsMainCheckout ? mainCheckout(workspace) : workspace, file)
 }
 
-/** The file from which an agent reads its hooks; throws `ARG_ERROR` if the agent has none for this scope. */
-export function requiredPath(agent: AgentName, place: InstallScope, workspace: string): string {
+/** The file from which an agent reads its hooks; throws `ARG_ERROR` if the agent has none in this place. */
+export function requiredPath(agent: AgentName, place: InstallPlace, workspace: string): string {
   const path = settingsPath(agent, place, workspace)
   if (path !== undefined) return path
   throw new StintError(

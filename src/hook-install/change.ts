@@ -2,12 +2,12 @@ import { StintError } from '../base/errors/stint-error.ts'
 import { newSessionId } from '../base/text/id.ts'
 import type { HostName } from '../hook/host.ts'
 import { acquireLease, computeWorkspaceHash } from '../lease/index.ts'
-import type { InstallScope } from './agents.ts'
+import type { InstallPlace } from './agents.ts'
 
 /** The change of one file, made or planned. */
 export interface Change {
   agent: HostName
-  place: InstallScope
+  place: InstallPlace
   path: string
   outcome: 'installed' | 'updated' | 'unchanged' | 'removed' | 'restored' | 'absent'
   before: Buffer | undefined

@@ -4,7 +4,7 @@ import type { HookChoices } from '../hook/options.ts'
 import { StintError } from '../base/errors/stint-error.ts'
 import type { HostName } from '../hook/host.ts'
 import { hosts } from '../hook/hosts.ts'
-import type { InstallScope } from './agents.ts'
+import type { InstallPlace } from './agents.ts'
 import { commandIn, guardEvents, guardIn, guardText } from './git/guard-text.ts'
 import { hostSettings } from './host-settings.ts'
 import { isOurPlugin, isUnmodifiedPlugin } from './opencode-plugin.ts'
@@ -18,7 +18,7 @@ import type { HookTarget } from './target.ts'
 /** The hooks of stint in one target. */
 export interface Installation {
   agent: HostName
-  place: InstallScope
+  place: InstallPlace
   path: string
   /**
    * `lost`: the record says that hooks were installed, but none is there. `incomplete`: some are missing.

@@ -25,7 +25,7 @@ export async function installHooks(
   if (warning !== undefined) warn(warning)
   // The plugin's file imports stint by a path that exists only on this machine.
   if (target.kind === 'plugin' && inProject) warn(`${path} is for this machine only: do not commit it`)
-  if (target.kind === 'git') return installGuard({ directory: path, place }, { ...options, program })
+  if (target.kind === 'git') return installGuard(target, { ...options, program })
   if (target.kind === 'plugin') return [await installPlugin(target, { ...options, program })]
   const change = await installSettings(target, { ...options, program })
   const problem = unreadableBy(target.agent, change.after)
@@ -38,9 +38,8 @@ export async function uninstallHooks(
   target: HookTarget,
   { dryRun, workspace }: { dryRun: boolean; workspace: string },
 ): Promise<Change[]> {
-  const { place, path } = target
-  if (target.kind === 'git') return uninstallGuard({ directory: path, place }, dryRun)
-  const keep = place === 'user' ? agentHome(target.agent) : workspace
+  if (target.kind === 'git') return uninstallGuard(target, dryRun)
+  const keep = target.place === 'user' ? agentHome(target.agent) : workspace
   if (target.kind === 'plugin') return [await uninstallPlugin(target, { dryRun, keep })]
   return [await uninstallSettings(target, { dryRun, keep })]
 }

@@ -2,7 +2,6 @@ import { pathToFileURL } from 'node:url'
 import { dirname, join } from 'node:path'
 import type { HookChoices } from '../hook/options.ts'
 import { StintError } from '../base/errors/stint-error.ts'
-import type { InstallScope } from './agents.ts'
 import { type Change, exclusively } from './change.ts'
 import {
   checkWritable,
@@ -11,11 +10,7 @@ import {
   unlinkIfExists,
   writeSettingsFile,
 } from './settings/settings-file.ts'
-
-interface PluginTarget {
-  place: InstallScope
-  path: string
-}
+import type { PluginTarget } from './target.ts'
 
 const mark = '// Written by `stint hook install opencode`; `stint hook uninstall opencode` removes it.\n'
 

@@ -1,66 +1,68 @@
 import { StintError } from '../base/errors/stint-error.ts'
 import { realParentPath } from '../base/fs/paths.ts'
-import type { AgentName, HostName, SettingsAgentName } from '../hook/host.ts'
+import type { HostName, SettingsAgentName } from '../hook/host.ts'
 import { hosts } from '../hook/hosts.ts'
-import { allAgents, allScopes, hasAgent, type InstallScope, requiredPath, settingsPath } from './agents.ts'
+import { allAgents, allPlaces, hasAgent, type InstallPlace, requiredPath } from './agents.ts'
 import { hooksDirectory } from './git/hooks-directory.ts'
 
-/** A place for hooks: a settings file, the file of a plugin, or the hooks directory of a repository. */
-export type HookTarget =
-  | { kind: 'settings'; agent: SettingsAgentName; place: InstallScope; path: string }
-  | { kind: 'plugin'; agent: 'opencode'; place: InstallScope; path: string }
-  | { kind: 'git'; agent: 'git'; place: InstallScope; path: string; tracked: boolean }
+/** The file or directory that gets the hooks of one agent. */
+export type HookTarget = SettingsTarget | PluginTarget | GuardTarget
+
+interface Target {
+  place: InstallPlace
+  path: string
+}
+
+/** A settings file. */
+export interface SettingsTarget extends Target {
+  kind: 'settings'
+  agent: SettingsAgentName
+}
+
+/** The file of a plugin. */
+export interface PluginTarget extends Target {
+  kind: 'plugin'
+  agent: 'opencode'
+}
+
+/** The directory in which git looks for hooks. */
+export interface GuardTarget extends Target {
+  kind: 'git'
+  agent: 'git'
+  tracked: boolean
+}
 
 /** The targets of an installation: of the named agents, or of every agent that the user has. */
 export function targetsToInstall(
   agents: readonly HostName[],
-  place: InstallScope | undefined,
+  place: InstallPlace | undefined,
   workspace: string,
 ): HookTarget[] {
   if (agents.length > 0)
-    return agents.map((agent) => targetOf(agent, place ?? defaultScope(agent), workspace))
-  const scope = place ?? 'user'
-  const found = allAgents.filter(
-    (agent) => hasAgent(agent) && settingsPath(agent, scope, workspace) !== undefined,
-  )
-  if (found.length > 0) return found.map((agent) => targetOf(agent, scope, workspace))
+    return agents.map((agent) => targetOf(agent, place ?? defaultPlace(agent), workspace))
+  const found = allAgents.filter(hasAgent).flatMap((agent) => findTarget(agent, place ?? 'user', workspace))
+  if (found.length > 0) return found
   throw new StintError('NOT_FOUND', 'no agent was found to install hooks for', {
     hint: `Name one: ${Object.keys(hosts).join(', ')}.`,
   })
 }
 
-const defaultScope = (agent: HostName): InstallScope => (agent === 'git' ? 'project' : 'user')
+const defaultPlace = (agent: HostName): InstallPlace => (agent === 'git' ? 'project' : 'user')
 
-/** Every possible target of the named agents, or of all, in one scope or in each; each file once. */
+/** Every possible target of the named agents, or of all, in one place or in each; each file once. */
 export function targetsToInspect(
   agents: readonly HostName[],
-  place: InstallScope | undefined,
+  place: InstallPlace | undefined,
   workspace: string,
 ): HookTarget[] {
-  const targets = (agents.length > 0 ? agents : [...allAgents, 'git' as const]).flatMap((agent) =>
-    (place === undefined ? allScopes : [place]).flatMap((scope) => {
-      try {
-        return [targetOf(agent, scope, workspace)]
-      } catch (error) {
-        // This agent or repository has no such scope.
-        if (error instanceof StintError) return []
-        throw error
-      }
-    }),
-  )
-  return eachFileOnce(targets)
+  const all = agents.length > 0 ? agents : [...allAgents, 'git' as const]
+  const places = place === undefined ? allPlaces : [place]
+  return eachFileOnce(all.flatMap((agent) => places.flatMap((each) => findTarget(agent, each, workspace))))
 }
 
 /** Every possible target of agents, each file once. Leaves out git, which would have to be started. */
 export const agentTargets = (workspace: string): HookTarget[] =>
-  eachFileOnce(
-    allAgents.flatMap((agent) =>
-      allScopes.flatMap((scope) => {
-        const path = settingsPath(agent, scope, workspace)
-        return path === undefined ? [] : [agentTarget(agent, scope, path)]
-      }),
-    ),
-  )
+  targetsToInspect(allAgents, undefined, workspace)
 
 /** In the home directory, user and project settings are the same file: it counts as the user's. */
 function eachFileOnce(targets: readonly HookTarget[]): HookTarget[] {
@@ -72,10 +74,20 @@ function eachFileOnce(targets: readonly HookTarget[]): HookTarget[] {
   return [...byFile.values()]
 }
 
-function targetOf(agent: HostName, place: InstallScope, workspace: string): HookTarget {
-  if (agent === 'git') return { kind: 'git', agent, place, ...hooksDirectory(process.cwd(), place) }
-  return agentTarget(agent, place, requiredPath(agent, place, workspace))
+/** The target, if this agent or repository has such a place. */
+function findTarget(agent: HostName, place: InstallPlace, workspace: string): HookTarget[] {
+  try {
+    return [targetOf(agent, place, workspace)]
+  } catch (error) {
+    if (error instanceof StintError) return []
+    throw error
+  }
 }
 
-const agentTarget = (agent: AgentName, place: InstallScope, path: string): HookTarget =>
-  agent === 'opencode' ? { kind: 'plugin', agent, place, path } : { kind: 'settings', agent, place, path }
+function targetOf(agent: HostName, place: InstallPlace, workspace: string): HookTarget {
+  if (agent === 'git') return { kind: 'git', agent, place, ...hooksDirectory(process.cwd(), place) }
+  const path = requiredPath(agent, place, workspace)
+  return agent === 'opencode'
+    ? { kind: 'plugin', agent, place, path }
+    : { kind: 'settings', agent, place, path }
+}

@@ -1,5 +1,4 @@
 import { auditDamage, type AuditRecord } from '../../session/index.ts'
-import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { visibleText } from '../../base/text/escape.ts'
@@ -9,20 +8,18 @@ import { storeOption } from '../store.ts'
 
 const defaultLimit = 100
 
-const options = {
-  since: { type: 'duration', value: 'D', help: 'only lines of the last D, such as 1h' },
-  action: { type: 'string', value: 'A', help: 'only lines of this action' },
-  type: { type: 'string', choices: ['intent', 'outcome', 'note'], help: 'only lines of this type' },
-  key: { type: 'string', value: 'KEY', help: 'only acts with this key' },
-  failed: { type: 'boolean', help: 'only outcomes that failed' },
-  limit: { type: 'count', value: 'N', help: `the newest N (${defaultLimit})` },
-  ...storeOption,
-} as const satisfies OptionTable
-
 export const queryCommand = defineBareCommand({
   name: 'query',
   summary: 'Lines of the audit log as they are, by time, action, type or key.',
-  options,
+  options: {
+    since: { type: 'duration', value: 'D', help: 'only lines of the last D, such as 1h' },
+    action: { type: 'string', value: 'A', help: 'only lines of this action' },
+    type: { type: 'string', choices: ['intent', 'outcome', 'note'], help: 'only lines of this type' },
+    key: { type: 'string', value: 'KEY', help: 'only acts with this key' },
+    failed: { type: 'boolean', help: 'only outcomes that failed' },
+    limit: { type: 'count', value: 'N', help: `the newest N (${defaultLimit})` },
+    ...storeOption,
+  },
   positionals: 'ID',
   examples: [
     ['stint audit query mine --since 1h --action shell', 'of the last hour'],

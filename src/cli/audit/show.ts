@@ -1,4 +1,3 @@
-import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { formatDuration } from '../../base/text/duration.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
@@ -11,20 +10,18 @@ import { NewestItems, readAuditLines } from './query.ts'
 
 const defaultLimit = 50
 
-const options = {
-  limit: {
-    type: 'count',
-    value: 'N',
-    help: `how many of the newest (${defaultLimit}); unsettled ones are always shown`,
-  },
-  all: { type: 'boolean', help: 'all of them' },
-  ...storeOption,
-} as const satisfies OptionTable
-
 export const auditShowCommand = defineBareCommand({
   name: 'show',
   summary: 'The newest acts of a session and how they ended; acts without an outcome are unsettled.',
-  options,
+  options: {
+    limit: {
+      type: 'count',
+      value: 'N',
+      help: `how many of the newest (${defaultLimit}); unsettled ones are always shown`,
+    },
+    all: { type: 'boolean', help: 'all of them' },
+    ...storeOption,
+  },
   positionals: 'ID',
   examples: [
     ['stint audit show mine', 'the newest 50'],

@@ -1,5 +1,4 @@
 import { basename } from 'node:path'
-import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { hosts } from '../../hook/hosts.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
@@ -11,16 +10,14 @@ import { print } from '../terminal/print.ts'
 import { type Candidate, complete } from './candidates.ts'
 import { isShell, scripts, shells } from './scripts.ts'
 
-const options = {
-  for: { type: 'boolean', help: 'list what can follow these words (used by the scripts)' },
-} as const satisfies OptionTable
-
 export const completionCommand = defineBareCommand({
   name: 'completion',
   summary: 'Completion for bash, zsh and fish: commands, options, agents, and the ids of your sessions.',
   positionals: '[bash|zsh|fish]',
   stream: true,
-  options,
+  options: {
+    for: { type: 'boolean', help: 'list what can follow these words (used by the scripts)' },
+  },
   examples: [
     ['eval "$(stint completion bash)"', 'in ~/.bashrc'],
     ['eval "$(stint completion zsh)"', 'in ~/.zshrc, after compinit'],

@@ -35,14 +35,7 @@ export async function findHooks(
 
 async function examineHooks(workspace: string, askGit: boolean): Promise<HookHealth[]> {
   const { examineInstalled } = await import('../../hook-install/doctor/examine.ts')
-  return examineInstalled(workspace, askGit).map(({ agent, place, path, state, problems, notes }) => ({
-    agent,
-    place,
-    path,
-    state,
-    problems,
-    notes,
-  }))
+  return examineInstalled(workspace, askGit)
 }
 
 /** Is our guard where git usually looks for hooks? Then git must be asked whether it looks there. */

@@ -10,7 +10,7 @@ import { targetsToInspect } from '../../hook-install/target.ts'
 import { findWorkspace } from '../../lease/index.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { visibleText } from '../../base/text/escape.ts'
-import { agentPositionals, readAgents, readScope, scopeOptions } from './options.ts'
+import { agentPositionals, readAgents, readPlace, placeOptions } from './options.ts'
 
 type Examined = Pick<Installation, 'agent' | 'place' | 'path' | 'state'> &
   Finding & { ok: boolean; latency?: Latency }
@@ -28,7 +28,7 @@ export const hookDoctorCommand = defineCommand({
     'Runs each installed hook as its agent would, in a workspace made for the trial: does it allow, does it refuse, how fast is it? Exit 3 if something is wrong.',
   positionals: agentPositionals,
   options: {
-    ...scopeOptions,
+    ...placeOptions,
     runs: { type: 'count', value: 'N', help: 'how many times to run each hook to measure it (20)' },
   },
   examples: [
@@ -38,7 +38,7 @@ export const hookDoctorCommand = defineCommand({
   run({ scratch }, { options, positionals }): DoctorData {
     const agents = readAgents(positionals)
     const workspace = findWorkspace().path
-    const seen = targetsToInspect(agents, readScope(options), workspace).map(inspect)
+    const seen = targetsToInspect(agents, readPlace(options), workspace).map(inspect)
     const installed = seen.filter(({ state }) => state !== 'absent')
     const missing = agents.filter((agent) => !installed.some((hook) => hook.agent === agent))
     if (missing.length > 0)

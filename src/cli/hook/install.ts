@@ -1,37 +1,34 @@
 import { defineBareCommand } from '../../command/define-command.ts'
-import type { OptionTable } from '../../command/option.ts'
 import { installHooks, uninstallHooks } from '../../hook-install/install.ts'
 import { type HookTarget, targetsToInspect, targetsToInstall } from '../../hook-install/target.ts'
 import { findWorkspace } from '../../lease/index.ts'
-import { agentPositionals, dryRunOption, readAgents, readScope, scopeOptions } from './options.ts'
+import { agentPositionals, dryRunOption, readAgents, readPlace, placeOptions } from './options.ts'
 import { changeEach, type ChangesData, renderChanges } from './report.ts'
-
-const options = {
-  ...scopeOptions,
-  scope: {
-    type: 'string',
-    choices: ['workspace', 'paths'],
-    help: 'what a tool call claims: the whole workspace (the default), or only the files it edits',
-  },
-  hold: {
-    type: 'string',
-    choices: ['turn', 'session'],
-    help: 'how long a session keeps its claim: to the end of its turn (the default), or to its own end',
-  },
-  'fail-closed': {
-    type: 'boolean',
-    help: 'block tool calls when the hook itself fails, where the agent supports it',
-  },
-  record: { type: 'boolean', help: "record each tool call in the session's journal and audit log" },
-  ...dryRunOption,
-} as const satisfies OptionTable
 
 export const installCommand = defineBareCommand({
   name: 'install',
   summary:
     'Makes agents ask before they change files in a workspace that another session may hold. Without a name: every agent you have.',
   positionals: agentPositionals,
-  options,
+  options: {
+    ...placeOptions,
+    scope: {
+      type: 'string',
+      choices: ['workspace', 'paths'],
+      help: 'what a tool call claims: the whole workspace (the default), or only the files it edits',
+    },
+    hold: {
+      type: 'string',
+      choices: ['turn', 'session'],
+      help: 'how long a session keeps its claim: to the end of its turn (the default), or to its own end',
+    },
+    'fail-closed': {
+      type: 'boolean',
+      help: 'block tool calls when the hook itself fails, where the agent supports it',
+    },
+    record: { type: 'boolean', help: "record each tool call in the session's journal and audit log" },
+    ...dryRunOption,
+  },
   examples: [
     ['stint hook install', 'for every agent found, in your own settings'],
     ['stint hook install claude --project', "in this project's settings, for everyone"],
@@ -40,7 +37,7 @@ export const installCommand = defineBareCommand({
   ],
   async run({ warn, say }, { options, positionals }): Promise<ChangesData & { next: string[] }> {
     const { scope, hold, record, 'fail-closed': failClosed, 'dry-run': dryRun } = options
-    const targets = targetsToInstall(readAgents(positionals), readScope(options), findWorkspace().path)
+    const targets = targetsToInstall(readAgents(positionals), readPlace(options), findWorkspace().path)
     const warned = new Set<string>()
     const warnOnce = (message: string): void => {
       if (!warned.has(message)) warn(message)
@@ -68,7 +65,7 @@ export const uninstallCommand = defineBareCommand({
   summary:
     'Removes the hooks wherever they are: in your own settings, in those of this project, in this repository.',
   positionals: agentPositionals,
-  options: { ...scopeOptions, ...dryRunOption },
+  options: { ...placeOptions, ...dryRunOption },
   examples: [
     ['stint hook uninstall', 'all hooks that can be seen from here'],
     ['stint hook uninstall git', 'only the guard of this repository'],
@@ -76,7 +73,7 @@ export const uninstallCommand = defineBareCommand({
   async run({ say }, { options, positionals }): Promise<ChangesData> {
     const dryRun = options['dry-run']
     const workspace = findWorkspace().path
-    const targets = targetsToInspect(readAgents(positionals), readScope(options), workspace)
+    const targets = targetsToInspect(readAgents(positionals), readPlace(options), workspace)
     const data = await changeEach(targets, { dryRun, say }, (target) =>
       uninstallHooks(target, { dryRun, workspace }),
     )

@@ -2,10 +2,10 @@ import { findClosest } from '../../command/did-you-mean.ts'
 import type { OptionTable } from '../../command/option.ts'
 import type { HostName } from '../../hook/host.ts'
 import { hosts, isHostName } from '../../hook/hosts.ts'
-import { allScopes, type InstallScope } from '../../hook-install/agents.ts'
+import { allPlaces, type InstallPlace } from '../../hook-install/agents.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 
-export const scopeOptions = {
+export const placeOptions = {
   user: { type: 'boolean', help: 'in your own settings, for every project' },
   project: { type: 'boolean', help: "in this project's settings, for everyone who works on it" },
   local: { type: 'boolean', help: 'in your own settings for this project (Claude Code)' },
@@ -17,11 +17,11 @@ export const dryRunOption = {
 
 export const agentPositionals = '[AGENT…]'
 
-/** The scope that the user asked for, if any. */
-export function readScope(options: Record<InstallScope, boolean>): InstallScope | undefined {
-  const scopes = allScopes.filter((scope) => options[scope])
-  if (scopes.length > 1) throw new StintError('ARG_ERROR', `--${scopes.join(' and --')} exclude each other`)
-  return scopes[0]
+/** The place that the user asked for, if any. */
+export function readPlace(options: Record<InstallPlace, boolean>): InstallPlace | undefined {
+  const places = allPlaces.filter((place) => options[place])
+  if (places.length > 1) throw new StintError('ARG_ERROR', `--${places.join(' and --')} exclude each other`)
+  return places[0]
 }
 
 export function readAgents(words: readonly string[]): HostName[] {

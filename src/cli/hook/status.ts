@@ -5,7 +5,7 @@ import { allAgents, hasAgent } from '../../hook-install/agents.ts'
 import { targetsToInspect } from '../../hook-install/target.ts'
 import { findWorkspace } from '../../lease/index.ts'
 import { visibleText } from '../../base/text/escape.ts'
-import { agentPositionals, readAgents, readScope, scopeOptions } from './options.ts'
+import { agentPositionals, readAgents, readPlace, placeOptions } from './options.ts'
 
 interface StatusData {
   hooks: Installation[]
@@ -17,11 +17,11 @@ export const hookStatusCommand = defineBareCommand({
   name: 'status',
   summary: 'Shows where hooks are installed, and with which options. `stint hook doctor` tries them.',
   positionals: agentPositionals,
-  options: scopeOptions,
+  options: placeOptions,
   examples: [['stint hook status', 'all hooks that can be seen from here']],
   run(_, { options, positionals }): StatusData {
     const agents = readAgents(positionals)
-    const targets = targetsToInspect(agents, readScope(options), findWorkspace().path)
+    const targets = targetsToInspect(agents, readPlace(options), findWorkspace().path)
     const hooks = targets.map(inspect).filter(({ state }) => state !== 'absent')
     const has = new Set(hooks.map(({ agent }) => agent))
     const asked = agents.length === 0 ? allAgents.filter((agent) => hasAgent(agent)) : agents

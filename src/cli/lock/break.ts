@@ -1,5 +1,4 @@
 import { userInfo } from 'node:os'
-import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { geteuid } from '../../base/process/platform.ts'
@@ -8,18 +7,16 @@ import { confirm } from '../terminal/confirm.ts'
 import { openClaims, targetOptions } from './lock-options.ts'
 import { describeClaim, renderClaim } from './describe.ts'
 
-const options = {
-  ...targetOptions,
-  session: { type: 'string', value: 'ID', help: 'the session whose claim is removed' },
-  reason: { type: 'string', value: 'TEXT', help: 'why; recorded together with who did it' },
-  yes: { type: 'boolean', help: 'do not ask' },
-} as const satisfies OptionTable
-
 export const lockBreakCommand = defineBareCommand({
   name: 'break',
   summary:
     "Removes another session's claim against its will. The holder notices at its next refresh or check.",
-  options,
+  options: {
+    ...targetOptions,
+    session: { type: 'string', value: 'ID', help: 'the session whose claim is removed' },
+    reason: { type: 'string', value: 'TEXT', help: 'why; recorded together with who did it' },
+    yes: { type: 'boolean', help: 'do not ask' },
+  },
   examples: [
     ['stint lock break --session theirs --reason "hung since noon" --yes', 'recorded: see stint lock status'],
   ],

@@ -1,22 +1,19 @@
-import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { needSession, openClaims, sessionOption, targetOptions } from './lock-options.ts'
 
-const options = {
-  ...targetOptions,
-  ...sessionOption,
-  fence: {
-    type: 'string',
-    value: 'N',
-    help: 'exit 4 if the claim was lost since this fence; a run has it in STINT_FENCE',
-  },
-} as const satisfies OptionTable
-
 export const lockCheckCommand = defineBareCommand({
   name: 'check',
   summary: 'Does the session hold the workspace? With --fence: has it held it ever since?',
-  options,
+  options: {
+    ...targetOptions,
+    ...sessionOption,
+    fence: {
+      type: 'string',
+      value: 'N',
+      help: 'exit 4 if the claim was lost since this fence; a run has it in STINT_FENCE',
+    },
+  },
   examples: [
     ['stint lock check --session mine --fence "$STINT_FENCE" && deploy', 'only if it was never lost'],
   ],

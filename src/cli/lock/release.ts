@@ -1,17 +1,14 @@
-import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { needSession, openClaims, sessionOption, targetOptions } from './lock-options.ts'
-
-const options = {
-  ...targetOptions,
-  ...sessionOption,
-  path: { type: 'strings', value: 'P', help: 'give up only this path, relative to DIR; may be repeated' },
-} as const satisfies OptionTable
 
 export const lockReleaseCommand = defineBareCommand({
   name: 'release',
   summary: "Gives up a session's claim. Never touches the claim of another session.",
-  options,
+  options: {
+    ...targetOptions,
+    ...sessionOption,
+    path: { type: 'strings', value: 'P', help: 'give up only this path, relative to DIR; may be repeated' },
+  },
   examples: [['stint lock release --session mine', 'says released: false if there was nothing to release']],
   async run({ warn }, { options }) {
     const sessionId = needSession(options.session)

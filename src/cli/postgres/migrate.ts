@@ -1,19 +1,16 @@
-import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { migrate } from '../../postgres/migrate.ts'
 import { migrationScript } from '../../postgres/schema.ts'
 import { needServer, storeOption } from '../store.ts'
 import { openPool } from './open-pool.ts'
 
-const options = {
-  ...storeOption,
-  'print-sql': { type: 'boolean', help: 'print the SQL for psql instead of running it; needs no server' },
-} as const satisfies OptionTable
-
 export const migrateCommand = defineBareCommand({
   name: 'migrate',
   summary: 'Creates the schema "stint", or updates it. Safe to run again, and on several machines at once.',
-  options,
+  options: {
+    ...storeOption,
+    'print-sql': { type: 'boolean', help: 'print the SQL for psql instead of running it; needs no server' },
+  },
   // The SQL is for psql even if stdout is a pipe, so an envelope is printed only with --json.
   envelope: 'on-request',
   examples: [

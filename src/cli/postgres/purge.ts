@@ -1,4 +1,3 @@
-import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { formatDuration } from '../../base/text/duration.ts'
 import { purge, defaultPurgeAgeMs } from '../../postgres/store/purge.ts'
@@ -7,21 +6,19 @@ import { confirm } from '../terminal/confirm.ts'
 import { needServer, storeOption } from '../store.ts'
 import { openPool } from './open-pool.ts'
 
-const options = {
-  'older-than': {
-    type: 'duration',
-    value: 'D',
-    help: 'only sessions that were removed longer ago than this (30d)',
-  },
-  yes: { type: 'boolean', help: 'do not ask' },
-  ...storeOption,
-} as const satisfies OptionTable
-
 export const purgeCommand = defineBareCommand({
   name: 'purge',
   summary:
     'Permanently deletes sessions that `stint sessions rm` has removed. Nothing else ever deletes a record; the role must be allowed to.',
-  options,
+  options: {
+    'older-than': {
+      type: 'duration',
+      value: 'D',
+      help: 'only sessions that were removed longer ago than this (30d)',
+    },
+    yes: { type: 'boolean', help: 'do not ask' },
+    ...storeOption,
+  },
   examples: [
     ['stint postgres purge --yes', 'sessions removed more than 30 days ago'],
     ['stint postgres purge --older-than 0s --yes', 'all removed sessions'],

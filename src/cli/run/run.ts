@@ -1,64 +1,11 @@
 import { exitCodeOf } from '../../command/children.ts'
 import type { ChildExit } from '../../command/context.ts'
-import type { OptionTable } from '../../command/option.ts'
 import { defineCommand } from '../../command/define-command.ts'
 import { newSessionId } from '../../base/text/id.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { keepPolicies } from '../../scratch/index.ts'
 import { readBudget } from '../budget.ts'
 import { assertTtl } from '../lock/lock-options.ts'
-
-const options = {
-  session: { type: 'string', value: 'ID', help: 'the session this run belongs to' },
-  keep: { type: 'string', choices: keepPolicies, help: 'whether to keep the scratch at the end (never)' },
-  'no-guard': { type: 'boolean', help: 'start no guard: if stint is killed, a later sweep cleans up' },
-  lock: { type: 'boolean', help: 'hold a lease on the workspace while the program runs' },
-  path: {
-    type: 'strings',
-    value: 'P',
-    help: 'with --lock: claim only this file or directory tree; may be repeated',
-  },
-  ttl: {
-    type: 'duration',
-    value: 'D',
-    help: 'with --lock: how long the lease lasts if stint cannot refresh it (5m)',
-  },
-  wait: {
-    type: 'duration',
-    value: 'D',
-    help: 'with --lock: how long to wait for another holder (not at all)',
-  },
-  purpose: {
-    type: 'string',
-    value: 'TEXT',
-    help: 'with --lock: what it is for; shown to sessions that are refused',
-  },
-  resource: {
-    type: 'string',
-    value: 'NAME',
-    help: 'with --lock: claim the resource NAME instead of the workspace',
-  },
-  store: {
-    type: 'string',
-    value: 'URL',
-    help: 'with --lock or --record: where to keep it, postgres://… or files (STINT_STORE, files)',
-  },
-  'on-lost': {
-    type: 'string',
-    choices: ['kill', 'warn'],
-    help: 'with --lock: what to do if the lease is lost (kill)',
-  },
-  record: {
-    type: 'boolean',
-    help: 'record the command line and how it ended in the session (a new one if none is named)',
-  },
-  'max-bytes': { type: 'size', value: 'SIZE', help: 'end the program when its scratch holds more than this' },
-  'max-files': {
-    type: 'count',
-    value: 'N',
-    help: 'end the program when its scratch holds more files than this',
-  },
-} as const satisfies OptionTable
 
 /** Options that only say how to hold a lease. */
 const lockOptions = ['path', 'ttl', 'wait', 'purpose', 'resource', 'on-lost'] as const
@@ -69,7 +16,61 @@ const isGiven = (value: unknown): boolean =>
 export const run = defineCommand({
   name: 'run',
   summary: 'Runs any program in its own scratch. Its input, output, terminal and exit code pass through.',
-  options,
+  options: {
+    session: { type: 'string', value: 'ID', help: 'the session this run belongs to' },
+    keep: { type: 'string', choices: keepPolicies, help: 'whether to keep the scratch at the end (never)' },
+    'no-guard': { type: 'boolean', help: 'start no guard: if stint is killed, a later sweep cleans up' },
+    lock: { type: 'boolean', help: 'hold a lease on the workspace while the program runs' },
+    path: {
+      type: 'strings',
+      value: 'P',
+      help: 'with --lock: claim only this file or directory tree; may be repeated',
+    },
+    ttl: {
+      type: 'duration',
+      value: 'D',
+      help: 'with --lock: how long the lease lasts if stint cannot refresh it (5m)',
+    },
+    wait: {
+      type: 'duration',
+      value: 'D',
+      help: 'with --lock: how long to wait for another holder (not at all)',
+    },
+    purpose: {
+      type: 'string',
+      value: 'TEXT',
+      help: 'with --lock: what it is for; shown to sessions that are refused',
+    },
+    resource: {
+      type: 'string',
+      value: 'NAME',
+      help: 'with --lock: claim the resource NAME instead of the workspace',
+    },
+    store: {
+      type: 'string',
+      value: 'URL',
+      help: 'with --lock or --record: where to keep it, postgres://… or files (STINT_STORE, files)',
+    },
+    'on-lost': {
+      type: 'string',
+      choices: ['kill', 'warn'],
+      help: 'with --lock: what to do if the lease is lost (kill)',
+    },
+    record: {
+      type: 'boolean',
+      help: 'record the command line and how it ended in the session (a new one if none is named)',
+    },
+    'max-bytes': {
+      type: 'size',
+      value: 'SIZE',
+      help: 'end the program when its scratch holds more than this',
+    },
+    'max-files': {
+      type: 'count',
+      value: 'N',
+      help: 'end the program when its scratch holds more files than this',
+    },
+  },
   positionals: '-- COMMAND [ARGUMENT…]',
   stopAtPositional: true,
   envelope: 'on-request',

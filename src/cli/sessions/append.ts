@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs'
-import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { findWorkspace } from '../../lease/index.ts'
 import { codedError, errorCode, StintError } from '../../base/errors/stint-error.ts'
@@ -8,20 +7,22 @@ import { checkEventType, checkSessionId } from '../../session/index.ts'
 import { openStore, storeOption } from '../store.ts'
 import { findId, idArgument } from './which-session.ts'
 
-const options = {
-  type: { type: 'string', value: 'T', help: 'a short word; those that begin with stint. are reserved' },
-  data: { type: 'string', value: 'JSON', help: 'the data; @- reads it from stdin, @FILE from a file (null)' },
-  create: { type: 'boolean', help: 'create the session if it does not exist' },
-  tool: { type: 'string', value: 'NAME', help: 'with --create: the program it belongs to' },
-  title: { type: 'string', value: 'TEXT', help: 'with --create: what it is about' },
-  ...storeOption,
-} as const satisfies OptionTable
-
 export const appendCommand = defineBareCommand({
   name: 'append',
   summary:
     'Adds an event to a session, even while another process writes to it. It is on disk when the command ends.',
-  options,
+  options: {
+    type: { type: 'string', value: 'T', help: 'a short word; those that begin with stint. are reserved' },
+    data: {
+      type: 'string',
+      value: 'JSON',
+      help: 'the data; @- reads it from stdin, @FILE from a file (null)',
+    },
+    create: { type: 'boolean', help: 'create the session if it does not exist' },
+    tool: { type: 'string', value: 'NAME', help: 'with --create: the program it belongs to' },
+    title: { type: 'string', value: 'TEXT', help: 'with --create: what it is about' },
+    ...storeOption,
+  },
   positionals: 'ID',
   examples: [
     [`stint sessions append mine --type note --data '{"text":"deployed"}'`, 'from a script'],

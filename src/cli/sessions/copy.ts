@@ -1,4 +1,3 @@
-import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import type { DriverStore, TransferDriver } from '../../session/index.ts'
@@ -6,18 +5,16 @@ import { openStore, storeOption } from '../store.ts'
 import { plural } from '../text/format.ts'
 import { findId, idArgument, openNamed } from './which-session.ts'
 
-const forkOptions = {
-  at: { type: 'count', value: 'SEQ', help: 'the last record the copy has (all)' },
-  id: { type: 'string', value: 'ID', help: 'the id of the copy (a new one)' },
-  title: { type: 'string', value: 'TEXT', help: 'its title (that of the original)' },
-  ...storeOption,
-} as const satisfies OptionTable
-
 export const forkCommand = defineBareCommand({
   name: 'fork',
   summary:
     'Copies a session up to a record, under a new id. The original is not affected, even while it is in use.',
-  options: forkOptions,
+  options: {
+    at: { type: 'count', value: 'SEQ', help: 'the last record the copy has (all)' },
+    id: { type: 'string', value: 'ID', help: 'the id of the copy (a new one)' },
+    title: { type: 'string', value: 'TEXT', help: 'its title (that of the original)' },
+    ...storeOption,
+  },
   positionals: 'ID',
   examples: [
     ['stint sessions fork mine', 'all of it'],
@@ -37,17 +34,15 @@ export const forkCommand = defineBareCommand({
   render: ({ session_id, from, records }) => `${session_id} is ${from} up to record ${records}`,
 })
 
-const copyOptions = {
-  from: { type: 'string', value: 'STORE', help: 'where it is: postgres://… or files (STINT_STORE, files)' },
-  to: { type: 'string', value: 'STORE', help: 'where it goes: postgres://… or files (STINT_STORE, files)' },
-  id: { type: 'string', value: 'ID', help: 'the id of the copy (a new one)' },
-} as const satisfies OptionTable
-
 export const copyCommand = defineBareCommand({
   name: 'copy',
   summary:
     'Copies a closed session to another store, verified on both sides. The copy has its own id and records where it came from; the original stays.',
-  options: copyOptions,
+  options: {
+    from: { type: 'string', value: 'STORE', help: 'where it is: postgres://… or files (STINT_STORE, files)' },
+    to: { type: 'string', value: 'STORE', help: 'where it goes: postgres://… or files (STINT_STORE, files)' },
+    id: { type: 'string', value: 'ID', help: 'the id of the copy (a new one)' },
+  },
   positionals: 'ID',
   examples: [
     ['stint sessions copy mine --to files', 'from the server that STINT_STORE names'],

@@ -1,4 +1,3 @@
-import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { formatBytes } from '../../base/text/size.ts'
 import { type DiskUse, useKinds } from '../../session/index.ts'
@@ -8,15 +7,13 @@ import { table } from '../text/table.ts'
 
 const defaultLimit = 20
 
-const options = {
-  all: { type: 'boolean', help: `every session, not only the ${defaultLimit} largest` },
-} as const satisfies OptionTable
-
 export const duCommand = defineBareCommand({
   name: 'du',
   summary:
     'How much disk space sessions take, the largest first, by kind. What a fork shares with its original counts once.',
-  options,
+  options: {
+    all: { type: 'boolean', help: `every session, not only the ${defaultLimit} largest` },
+  },
   examples: [
     ['stint sessions du', 'what fills the disk'],
     ['stint sessions du --all --json', 'for scripts'],

@@ -1,4 +1,3 @@
-import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { findWorkspace } from '../../lease/index.ts'
 import { formatBytes } from '../../base/text/size.ts'
@@ -11,23 +10,21 @@ import { describeSession, type SessionDescription } from './describe.ts'
 
 const defaultLimit = 20
 
-const options = {
-  all: { type: 'boolean', help: 'every session, not only the newest' },
-  limit: { type: 'count', value: 'N', help: `how many of the newest (${defaultLimit})` },
-  workspace: {
-    type: 'string',
-    value: 'DIR',
-    help: 'only sessions of this workspace; . is the current one',
-  },
-  tool: { type: 'string', value: 'NAME', help: 'only sessions of this program' },
-  state: { type: 'string', choices: sessionStates, help: 'only sessions in this state' },
-  ...storeOption,
-} as const satisfies OptionTable
-
 export const listCommand = defineBareCommand({
   name: 'list',
   summary: 'The newest sessions: what they are, their state, and their size.',
-  options,
+  options: {
+    all: { type: 'boolean', help: 'every session, not only the newest' },
+    limit: { type: 'count', value: 'N', help: `how many of the newest (${defaultLimit})` },
+    workspace: {
+      type: 'string',
+      value: 'DIR',
+      help: 'only sessions of this workspace; . is the current one',
+    },
+    tool: { type: 'string', value: 'NAME', help: 'only sessions of this program' },
+    state: { type: 'string', choices: sessionStates, help: 'only sessions in this state' },
+    ...storeOption,
+  },
   examples: [
     ['stint sessions list', 'the newest 20'],
     ['stint sessions list --workspace . --state crashed', 'sessions that crashed here'],

@@ -1,4 +1,3 @@
-import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import type { RepairPlan } from '../../session/index.ts'
@@ -7,16 +6,14 @@ import { confirm } from '../terminal/confirm.ts'
 import { openFilesStore } from '../store.ts'
 import { findId, idArgument } from './which-session.ts'
 
-const options = {
-  'dry-run': { type: 'boolean', help: 'show what would be done; change nothing' },
-  yes: { type: 'boolean', help: 'do not ask' },
-} as const satisfies OptionTable
-
 export const repairCommand = defineBareCommand({
   name: 'repair',
   summary:
     'Makes a damaged session resumable: keeps everything before the damage and what is intact after it, and marks what is lost. The old files stay in quarantine.',
-  options,
+  options: {
+    'dry-run': { type: 'boolean', help: 'show what would be done; change nothing' },
+    yes: { type: 'boolean', help: 'do not ask' },
+  },
   positionals: 'ID',
   examples: [
     ['stint sessions repair mine --dry-run', 'what would be done'],

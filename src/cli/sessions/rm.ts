@@ -1,4 +1,3 @@
-import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { formatBytes } from '../../base/text/size.ts'
 import { visibleText } from '../../base/text/escape.ts'
@@ -7,15 +6,13 @@ import { confirm } from '../terminal/confirm.ts'
 import { storeOption } from '../store.ts'
 import { openNamed } from './which-session.ts'
 
-const options = {
-  yes: { type: 'boolean', help: 'do not ask' },
-  ...storeOption,
-} as const satisfies OptionTable
-
 export const rmCommand = defineBareCommand({
   name: 'rm',
   summary: 'Moves a session to the trash. `stint sweep --scope sessions` deletes what is there for good.',
-  options,
+  options: {
+    yes: { type: 'boolean', help: 'do not ask' },
+    ...storeOption,
+  },
   positionals: 'ID',
   examples: [['stint sessions rm mine --yes', 'until the trash is emptied it can be moved back']],
   async run({ warn }, { options, positionals }) {

@@ -1,4 +1,3 @@
-import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { visibleText } from '../../base/text/escape.ts'
@@ -7,11 +6,6 @@ import { plural } from '../text/format.ts'
 import { openProgressBar } from '../terminal/progress.ts'
 import { openStore, storeOption } from '../store.ts'
 import { findId, idArgument } from './which-session.ts'
-
-const options = {
-  all: { type: 'boolean', help: 'every session' },
-  ...storeOption,
-} as const satisfies OptionTable
 
 interface Verified {
   session_id: string
@@ -24,7 +18,10 @@ export const verifyCommand = defineBareCommand({
   name: 'verify',
   summary:
     'Reads every record, every line of the audit log and every blob: exit 4 if anything is missing or changed.',
-  options,
+  options: {
+    all: { type: 'boolean', help: 'every session' },
+    ...storeOption,
+  },
   positionals: 'ID',
   examples: [
     ['stint sessions verify mine', 'one session'],

@@ -1,21 +1,18 @@
 import { terminalPaint } from '../../command/stdio.ts'
-import type { OptionTable } from '../../command/option.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { intervalOption, readInterval } from '../interval.ts'
 import { gatherStatus, type StatusData } from './gather.ts'
 import { renderStatus } from './render.ts'
 
-const options = {
-  watch: { type: 'boolean', help: 'keep it up to date; in a pipe, print a block for each change' },
-  ...intervalOption,
-} as const satisfies OptionTable
-
 export const statusCommand = defineBareCommand({
   name: 'status',
   summary:
     'Shows who holds which workspace, runs, sessions, disk space and hooks, and what to do about problems.',
-  options,
+  options: {
+    watch: { type: 'boolean', help: 'keep it up to date; in a pipe, print a block for each change' },
+    ...intervalOption,
+  },
   examples: [
     ['stint status', 'one screen'],
     ['stint status --watch', 'kept up to date, until Ctrl-C'],

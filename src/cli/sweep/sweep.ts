@@ -2,34 +2,31 @@ import { StintError } from '../../base/errors/stint-error.ts'
 import { formatBytes } from '../../base/text/size.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
-import type { OptionTable } from '../../command/option.ts'
 import { sweepStagedSessions } from '../../session/index.ts'
 import { addToReport, recordSweep, type SweepReport, sweep, sweepScopes } from '../../sweep/index.ts'
 import { openProgressBar } from '../terminal/progress.ts'
 import { manageTimer, renderTimer, type TimerData } from './timer.ts'
 
-const options = {
-  'dry-run': { type: 'boolean', help: 'show what would be done; change nothing' },
-  'older-than': {
-    type: 'duration',
-    value: 'D',
-    help: 'remove only what has not changed for this long; never makes anything else removable',
-  },
-  scope: {
-    type: 'string',
-    choices: sweepScopes,
-    help: 'what to look at (all: scratch, outputs and trash); sessions deletes removed and unfinished sessions',
-  },
-  'install-timer': { type: 'boolean', help: 'sweep regularly: a systemd user timer, or a crontab line' },
-  'uninstall-timer': { type: 'boolean', help: 'remove that timer' },
-  every: { type: 'duration', value: 'D', help: 'with --install-timer: how often (1h), at least 1m' },
-} as const satisfies OptionTable
-
 export const sweepCommand = defineBareCommand({
   name: 'sweep',
   summary:
     'Removes what dead runs left behind: scratches whose owner and children are dead, expired outputs, trash.',
-  options,
+  options: {
+    'dry-run': { type: 'boolean', help: 'show what would be done; change nothing' },
+    'older-than': {
+      type: 'duration',
+      value: 'D',
+      help: 'remove only what has not changed for this long; never makes anything else removable',
+    },
+    scope: {
+      type: 'string',
+      choices: sweepScopes,
+      help: 'what to look at (all: scratch, outputs and trash); sessions deletes removed and unfinished sessions',
+    },
+    'install-timer': { type: 'boolean', help: 'sweep regularly: a systemd user timer, or a crontab line' },
+    'uninstall-timer': { type: 'boolean', help: 'remove that timer' },
+    every: { type: 'duration', value: 'D', help: 'with --install-timer: how often (1h), at least 1m' },
+  },
   examples: [
     ['stint sweep', 'clean up now'],
     ['stint sweep --dry-run --json', 'what would be removed, as JSON'],

@@ -2,17 +2,11 @@ import { StintError } from '../../base/errors/stint-error.ts'
 import { after, systemClock } from '../../base/process/clock.ts'
 import { formatBytes } from '../../base/text/size.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
-import type { OptionTable } from '../../command/option.ts'
 import { findRoot } from '../../scratch/index.ts'
 import { type MeasuredEntry, measureEntries, sortEntries, sumEntries } from '../../sweep/index.ts'
 import { budgetOptions, readBudget, warnOfBudget } from '../budget.ts'
 import { plural } from '../text/format.ts'
 import { renderEntries } from './render-entries.ts'
-
-const options = {
-  wait: { type: 'duration', value: 'D', help: 'how long to wait for cleanup that is under way (2s)' },
-  ...budgetOptions,
-} as const satisfies OptionTable
 
 const defaultWaitMs = 2000
 const checkEveryMs = 50
@@ -20,7 +14,10 @@ const checkEveryMs = 50
 export const tempCheckCommand = defineBareCommand({
   name: 'check',
   summary: 'Exits with 3 if dead runs have left anything: proof, for CI, that cleanup works.',
-  options,
+  options: {
+    wait: { type: 'duration', value: 'D', help: 'how long to wait for cleanup that is under way (2s)' },
+    ...budgetOptions,
+  },
   examples: [
     ['stint temp check', 'the last step of a CI job'],
     ['stint temp check --wait 30s --json', 'give the removal of a large scratch time'],

@@ -1,22 +1,19 @@
 import { formatBytes } from '../../base/text/size.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
-import type { OptionTable } from '../../command/option.ts'
 import { findRoot } from '../../scratch/index.ts'
 import { measureEntries, sortEntries, sumEntries } from '../../sweep/index.ts'
 import { budgetOptions, readBudget, warnOfBudget } from '../budget.ts'
 import { plural } from '../text/format.ts'
 import { renderEntries } from './render-entries.ts'
 
-const options = {
-  sort: { type: 'string', choices: ['size', 'age', 'name'], help: 'the largest or oldest first (size)' },
-  ...budgetOptions,
-} as const satisfies OptionTable
-
 export const tempListCommand = defineBareCommand({
   name: 'list',
   summary:
     'Every scratch, output, trash entry and tracked record: whose, how big, how old, what a sweep would do.',
-  options,
+  options: {
+    sort: { type: 'string', choices: ['size', 'age', 'name'], help: 'the largest or oldest first (size)' },
+    ...budgetOptions,
+  },
   examples: [
     ['stint temp list', 'the largest first'],
     ['stint temp list --sort age --json', 'the oldest first, for scripts'],

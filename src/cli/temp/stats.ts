@@ -1,6 +1,5 @@
 import { formatBytes } from '../../base/text/size.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
-import type { OptionTable } from '../../command/option.ts'
 import { findRoot } from '../../scratch/index.ts'
 import {
   type Activity,
@@ -15,11 +14,6 @@ import {
 import { budgetOptions, readBudget, warnOfBudget } from '../budget.ts'
 import { formatAge, plural } from '../text/format.ts'
 import { renderEntries } from './render-entries.ts'
-
-const options = {
-  since: { type: 'duration', value: 'D', help: 'how far back the history goes (7d)' },
-  ...budgetOptions,
-} as const satisfies OptionTable
 
 const defaultSinceMs = 7 * 86_400_000
 const largestShown = 5
@@ -40,7 +34,10 @@ export const tempStatsCommand = defineBareCommand({
   name: 'stats',
   summary:
     'How much there is now, and what has come and gone. The history is kept by sweeps and by `temp watch`.',
-  options,
+  options: {
+    since: { type: 'duration', value: 'D', help: 'how far back the history goes (7d)' },
+    ...budgetOptions,
+  },
   examples: [
     ['stint temp stats', 'now, and the last week'],
     ['stint temp stats --since 90d --json', 'for scripts'],

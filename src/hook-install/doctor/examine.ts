@@ -50,10 +50,7 @@ export function examine(
 
 /** Examines every installation that can be seen from a workspace; git's hooks only if git is to be asked. */
 export function examineInstalled(workspace: string, askGit: boolean): (Installation & Finding)[] {
-  const targets = [
-    ...agentTargets(workspace),
-    ...(askGit ? targetsToInspect(['git'], undefined, workspace) : []),
-  ]
+  const targets = askGit ? targetsToInspect([], undefined, workspace) : agentTargets(workspace)
   const installed = targets.map(inspect).filter(({ state }) => state !== 'absent')
   return installed.map((installation) => ({ ...installation, ...examine(installation, workspace) }))
 }

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { getNodeValue } from 'jsonc-parser'
 import type { HostName } from '../../hook/host.ts'
-import { agentHome, allScopes, settingsPath } from '../agents.ts'
+import { agentHome, allPlaces, settingsPath } from '../agents.ts'
 import { isSettingsAgent } from '../host-settings.ts'
 import type { Installation } from '../inspect.ts'
 import { type JsonObject, objectOr, parseJson } from '../json/parse.ts'
@@ -29,7 +29,7 @@ export function switchesOf(installation: Installation, workspace: string): Switc
 
 const readers: Partial<Record<HostName, (installation: Installation, workspace: string) => Switch[]>> = {
   claude: (_, workspace) => {
-    const files = allScopes.flatMap((scope) => settingsPath('claude', scope, workspace) ?? [])
+    const files = allPlaces.flatMap((place) => settingsPath('claude', place, workspace) ?? [])
     return [
       ...files.flatMap((path) => [...allDisabled(path), ...pluginEnabled(path)]),
       ...managedPaths.filter((path) => jsonOf(path).allowManagedHooksOnly === true).map(managedOnly),
@@ -49,8 +49,8 @@ const readers: Partial<Record<HostName, (installation: Installation, workspace: 
     ]
   },
   gemini: (_, workspace) =>
-    (['user', 'project'] as const).flatMap((scope) => {
-      const path = settingsPath('gemini', scope, workspace) ?? ''
+    (['user', 'project'] as const).flatMap((place) => {
+      const path = settingsPath('gemini', place, workspace) ?? ''
       const config = objectOr(jsonOf(path).hooksConfig)
       const disabled = Array.isArray(config.disabled) ? config.disabled : []
       const oursDisabled = disabled.some((name) => /^stint-|stint-hook/.test(String(name)))

@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import type { HookChoices } from '../../hook/options.ts'
 import type { HostEvent } from '../../hook/host.ts'
 import { codedError, StintError } from '../../base/errors/stint-error.ts'
-import type { InstallScope } from '../agents.ts'
 import { type Change, exclusively } from '../change.ts'
 import {
   checkWritable,
@@ -22,12 +21,7 @@ import {
   withGuard,
   withoutGuard,
 } from './guard-text.ts'
-
-export interface GuardTarget {
-  /** The directory in which git looks for hooks. */
-  directory: string
-  place: InstallScope
-}
+import type { GuardTarget } from '../target.ts'
 
 export interface GuardOptions extends Pick<HookChoices, 'failClosed'> {
   program: readonly string[]
@@ -49,7 +43,7 @@ interface Plan {
 }
 
 async function forEachHook(
-  { directory }: GuardTarget,
+  { path: directory }: GuardTarget,
   dryRun: boolean,
   plan: (event: HostEvent) => Plan,
 ): Promise<Change[]> {
@@ -57,7 +51,7 @@ async function forEachHook(
   return exclusively(directory, () => guardEvents.map((event) => carryOut(plan(event))))
 }
 
-function planInstall({ directory, place }: GuardTarget, event: HostEvent, options: GuardOptions): Plan {
+function planInstall({ path: directory, place }: GuardTarget, event: HostEvent, options: GuardOptions): Plan {
   const path = join(directory, event.name)
   const file = readSettingsFile(path)
   const guard = guardText(event, options.program, options)
@@ -97,7 +91,7 @@ function planInstall({ directory, place }: GuardTarget, event: HostEvent, option
 const canRestore = (script: string, guard: string): boolean =>
   script !== newScript('') && withoutGuard(withGuard(script, guard)) === script
 
-function planUninstall({ directory, place }: GuardTarget, event: HostEvent): Plan {
+function planUninstall({ path: directory, place }: GuardTarget, event: HostEvent): Plan {
   const path = join(directory, event.name)
   const file = readSettingsFile(path)
   const script = file.bytes?.toString('latin1')

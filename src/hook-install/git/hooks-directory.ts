@@ -2,7 +2,7 @@ import { join, resolve } from 'node:path'
 import { askGit } from '../../base/process/ask-git.ts'
 import { isWithin } from '../../base/fs/paths.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
-import type { InstallScope } from '../agents.ts'
+import type { InstallPlace } from '../agents.ts'
 
 /** The directory in which git looks for the hooks of a repository, or of all repositories of a user. */
 export interface HooksDirectory {
@@ -12,7 +12,7 @@ export interface HooksDirectory {
 }
 
 /** Asks git, from any directory of the repository; a submodule has hooks of its own. */
-export function hooksDirectory(directory: string, place: InstallScope): HooksDirectory {
+export function hooksDirectory(directory: string, place: InstallPlace): HooksDirectory {
   if (place === 'local')
     throw new StintError(
       'ARG_ERROR',

@@ -3,7 +3,7 @@ import { shellWord } from '../../base/text/escape.ts'
 import type { Host, HostEvent, HostName } from '../../hook/host.ts'
 import { isHostName } from '../../hook/hosts.ts'
 import type { HookChoices } from '../../hook/options.ts'
-import type { InstallScope } from '../agents.ts'
+import type { InstallPlace } from '../agents.ts'
 
 /** A command of a settings file, parsed. */
 export interface HookCommand {
@@ -23,7 +23,7 @@ export function settingsCommand(
   event: HostEvent,
   program: readonly string[],
   choices: HookChoices,
-  place: InstallScope,
+  place: InstallPlace,
 ): string {
   // Only a call that is about to run may be blocked: a failure must not keep a turn from ending.
   const failClosed = choices.failClosed === true && event.kind === 'pre'

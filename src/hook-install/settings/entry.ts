@@ -1,7 +1,7 @@
 import type { HookChoices } from '../../hook/options.ts'
 import type { HostEvent, SettingsAgentName } from '../../hook/host.ts'
 import { hosts } from '../../hook/hosts.ts'
-import type { InstallScope } from '../agents.ts'
+import type { InstallPlace } from '../agents.ts'
 import { type HostSettings, hostSettings } from '../host-settings.ts'
 import { settingsCommand } from './command-text.ts'
 
@@ -14,7 +14,7 @@ export interface HookEntry {
 
 export interface EntryOptions extends HookChoices {
   program: readonly string[]
-  place: InstallScope
+  place: InstallPlace
 }
 
 /** The hooks that stint registers with an agent. */

@@ -7,7 +7,7 @@ import { ensureHomeDirectory, stintHome } from '../../base/fs/home.ts'
 import { readSmallFile } from '../../base/fs/regular-file.ts'
 import { codedError } from '../../base/errors/stint-error.ts'
 import { unlinkIfExists } from './settings-file.ts'
-import type { InstallScope } from '../agents.ts'
+import type { InstallPlace } from '../agents.ts'
 
 /**
  * The record of an installation, which tells whether the file has changed since. It contains nothing of the
@@ -16,7 +16,7 @@ import type { InstallScope } from '../agents.ts'
 export interface InstallRecord {
   schema_version: 1
   agent: HostName
-  place: InstallScope
+  place: InstallPlace
   path: string
   /** The file existed before the installation. */
   existed: boolean

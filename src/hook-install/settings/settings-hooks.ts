@@ -1,8 +1,7 @@
-import type { SettingsAgentName } from '../../hook/host.ts'
-import type { InstallScope } from '../agents.ts'
 import { type Change, exclusively, namingFile } from '../change.ts'
 import { hostSettings, type SettingsShape } from '../host-settings.ts'
 import { type JsonPath, nodeAt, parseJson } from '../json/parse.ts'
+import type { SettingsTarget } from '../target.ts'
 import { findHandlers, withEntries, withoutEntries } from './edit-hooks.ts'
 import { type EntryOptions, hookEntries, type HookEntry } from './entry.ts'
 import { readRecord, removeRecord, sha256, writeRecord } from './install-record.ts'
@@ -16,13 +15,6 @@ import {
   writeSettingsFile,
 } from './settings-file.ts'
 import { decode, encode } from './settings-text.ts'
-
-/** The settings file of an agent in one scope. */
-export interface SettingsTarget {
-  agent: SettingsAgentName
-  place: InstallScope
-  path: string
-}
 
 /** A change, and the file that it was planned for. */
 interface Plan {
