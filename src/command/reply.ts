@@ -91,8 +91,8 @@ export class Reply {
   }
 
   /**
-   * Prints an error, a warning or a note. These quote names and texts of others (a file, the purpose of another
-   * session), which must not control the terminal.
+   * Prints an error, a warning or a note. These quote names and texts of others, such as the purpose of
+   * another session, which must not control the terminal.
    */
   #tell(text: string): void {
     writeOut(2, `${this.name}: ${visibleLines(text)}\n`)

@@ -18,7 +18,7 @@ export interface SweepOptions {
   olderThanMs?: number
   /** Reports what would be removed, and changes nothing. */
   dryRun?: boolean
-  /** Stops after this many milliseconds, but not before it has removed something; the next sweep continues. */
+  /** Stops after this many milliseconds, but not before it has removed something; the next one continues. */
   budgetMs?: number
   clock?: Clock
   /** Called repeatedly while the sweep is under way. */
@@ -34,8 +34,8 @@ export interface SweepProgress {
 }
 
 /**
- * A sweep judges this many entries, or removes one, whatever its budget: listing a full root alone may use the
- * budget up, and sweeps that remove nothing would never come to an end.
+ * A sweep judges this many entries, or removes one, whatever its budget: listing a full root alone may use
+ * the budget up, and sweeps that remove nothing would never come to an end.
  */
 const leastEntries = 100
 
