@@ -10,10 +10,8 @@ export interface PostgresRegisterOptions extends ServerOptions {
   pollMs?: number
 }
 
-/** A query, or a pause in milliseconds before the next one. */
-export type PostgresStep = { sql: string; values: unknown[] } | { pause: number }
-
-type Queries<Result> = Steps<PostgresStep, Result>
+/** A part of an operation: one or more queries. */
+export type PostgresStep = () => Promise<unknown>
 
 /** For this long after a read, the time that it returned counts as the present, in milliseconds. */
 const recentMs = 50
@@ -32,42 +30,37 @@ const lookUpMs = 5000
  */
 export function postgresRegister(options: PostgresRegisterOptions): Register<PostgresStep> {
   const { pool, pollMs = 1000 } = options
-  const database = new Database(options, registerVersion)
+  const database = new Database({ ...options, patienceMs: lookUpMs }, registerVersion)
   const readings = new Map<string, { now: Now; at: number }>()
   let timelineSql = serverTimeline
 
-  function* query(sql: string, ...values: unknown[]): Queries<SqlRow[]> {
-    return (yield { sql, values }) as SqlRow[]
-  }
-
   /** Reads one row of a key, together with the time. */
-  function* readWithTime(key: string, sql: (timeline: string) => string): Queries<SqlRow | undefined> {
-    for (;;) {
-      try {
-        return (yield* query(sql(timelineSql), key))[0]
-      } catch (error) {
-        // Other servers with this protocol may have no timeline, or not show it to this role.
-        if (timelineSql === noTimeline || !timelineRefused.has(sqlState(error))) throw error
-        timelineSql = noTimeline
-      }
+  async function readWithTime(key: string, sql: (timeline: string) => string): Promise<SqlRow | undefined> {
+    try {
+      return (await database.query(sql(timelineSql), key))[0]
+    } catch (error) {
+      // Other servers with this protocol may have no timeline, or not show it to this role.
+      if (timelineSql === noTimeline || !timelineRefused.has(sqlState(error))) throw error
+      timelineSql = noTimeline
+      return await readWithTime(key, sql)
     }
   }
 
-  function* read(key: string): Queries<RegisterEntry> {
-    const row = yield* readWithTime(key, readSql)
+  async function read(key: string): Promise<RegisterEntry> {
+    const row = await readWithTime(key, readSql)
     if (row === undefined) return { epoch: 0, text: undefined }
     readings.set(key, { now: nowOf(row), at: systemClock.mono() })
     return { epoch: Number(row.epoch), text: row.text as string }
   }
 
-  function* swap(key: string, expected: number, text: string): Queries<number | undefined> {
+  async function swap(key: string, expected: number, text: string): Promise<number | undefined> {
     try {
-      const [row] = yield* query(...swapStatement(key, expected, text))
+      const [row] = await database.query(...swapStatement(key, expected, text))
       return row === undefined ? undefined : Number(row.epoch)
     } catch (error) {
       if (isConflict(error)) return undefined
       if (!isUncertain(error)) throw error
-      return yield* lookUpSwap(key, expected, text, error)
+      return await lookUpSwap(key, expected, text, error)
     }
   }
 
@@ -76,58 +69,55 @@ export function postgresRegister(options: PostgresRegisterOptions): Register<Pos
    * one, the swap has won. Otherwise it has lost, or the server carries it out later; in both cases the
    * caller reads again and retries.
    */
-  function* lookUpSwap(
+  async function lookUpSwap(
     key: string,
     expected: number,
     text: string,
     lost: unknown,
-  ): Queries<number | undefined> {
-    const end = systemClock.mono() + lookUpMs
-    for (let pause = 10; ; pause = Math.min(500, pause * 2)) {
-      try {
-        const entry = yield* read(key)
-        if (entry.epoch === expected + 1 && entry.text === text) return entry.epoch
-        if (entry.epoch !== expected || !isTimeout(lost)) return undefined
-      } catch (error) {
-        if (!isUncertain(error) || systemClock.mono() + pause > end) throw lost
-        yield { pause }
-        continue
-      }
-      // The swap still waits for another transaction. A retry would only occupy one more connection.
+  ): Promise<number | undefined> {
+    const entry = await database.retry(() => read(key)).catch(() => {
       throw lost
-    }
+    })
+    if (entry.epoch === expected + 1 && entry.text === text) return entry.epoch
+    // After a timeout, the swap may still wait for another transaction. A retry would only occupy one more
+    // connection.
+    if (entry.epoch === expected && isTimeout(lost)) throw lost
+    return undefined
   }
 
-  function* now(key?: string): Queries<Now> {
+  async function now(key?: string): Promise<Now> {
     const reading = key === undefined ? undefined : readings.get(key)
     if (key !== undefined) readings.delete(key)
     if (reading !== undefined && systemClock.mono() - reading.at < recentMs) return reading.now
-    return nowOf((yield* readWithTime(key ?? '', nowSql)) ?? {})
+    return nowOf((await readWithTime(key ?? '', nowSql)) ?? {})
   }
 
-  async function perform(step: PostgresStep): Promise<unknown> {
-    if ('pause' in step) return await new Promise((resolve) => setTimeout(resolve, step.pause))
-    return await database.query(step.sql, ...step.values)
+  async function writtenAt(key: string): Promise<number | undefined> {
+    const sql = `SELECT ${milliseconds('written_at')} AS at FROM stint.register WHERE key = $1`
+    return (await database.query(sql, key))[0]?.at as number | undefined
+  }
+
+  async function keys(): Promise<string[]> {
+    const rows = await database.query('SELECT key FROM stint.register ORDER BY key')
+    return rows.map(({ key }) => key as string)
   }
 
   return {
     shared: { nameWorkspace: repositoryOf },
-    read,
-    swap,
-    now,
-    perform,
-    *writtenAt(key) {
-      const sql = `SELECT ${milliseconds('written_at')} AS at FROM stint.register WHERE key = $1`
-      const [row] = yield* query(sql, key)
-      return row?.at as number | undefined
-    },
-    *keys() {
-      const rows = yield* query('SELECT key FROM stint.register ORDER BY key')
-      return rows.map(({ key }) => key as string)
-    },
+    read: (key) => once(() => read(key)),
+    swap: (key, expected, text) => once(() => swap(key, expected, text)),
+    now: (key) => once(() => now(key)),
+    writtenAt: (key) => once(() => writtenAt(key)),
+    keys: () => once(keys),
+    perform: (step) => step(),
     locate: (key) => `stint.register ${key}`,
     watch: (key, onChange) => pollEpoch(pool, key, pollMs, onChange),
   }
+}
+
+/** An operation that is one step: the server orders the queries of several writers, not the caller. */
+function* once<Result>(step: () => Promise<Result>): Steps<PostgresStep, Result> {
+  return (yield step) as Result
 }
 
 /** The server has one clock for all clients, wall time and monotonic time alike. */

@@ -64,7 +64,6 @@ export class PostgresDriver implements StoreDriver {
   }
 
   async create(manifest: Manifest, hold: SessionHold, guard: WriteGuard): Promise<HeldSession> {
-    const { session_id: id } = manifest
     const columns = newHold(hold)
     const lastAt = Date.parse(manifest.created_at)
     const initial = { epoch: 1, ends: emptyLogEnds, turns: 0, bytes: 0, lastAt }
@@ -72,10 +71,8 @@ export class PostgresDriver implements StoreDriver {
     const database = this.#database
     // Fails at once if the server is away: only a held session waits for it.
     await database.assertReady()
-    await database.retry(() => database.query(...statement))
-    const [row] = await database.retry(() => database.query(selectSessionRows('id = $1'), id))
-    // The token tells our session from one that another process has created, whichever try was carried out.
-    if (row === undefined || row.token !== columns.token) throw sessionExists(id)
+    const [row] = await database.retry(() => database.query(...statement))
+    if (row === undefined) throw sessionExists(manifest.session_id)
     return new PostgresSession({
       database,
       clock: this.#clock,

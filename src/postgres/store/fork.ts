@@ -1,14 +1,14 @@
-import { logUnreadable, type Manifest, sessionExists } from '../../session/index.ts'
+import { logUnreadable, type Manifest, sessionExists, turnType } from '../../session/index.ts'
 import { emptyLogEnd, forkPoint, type LogEnd, type LogName, parseLogRecord } from '../../session/log/index.ts'
 import type { Database, Query } from '../database.ts'
-import { lineSum } from './log-rows.ts'
+import { nextLogEnd, readLogRows } from './log-rows.ts'
 import { recoverRows } from './recover.ts'
 import { createStatement, findSessionRow, manifestColumn, type SessionRow } from './session-row.ts'
 
 /**
  * Copies the rows of a session up to a record into a new session that is not held; neither needs the other
- * afterwards. One transaction does it without a lock: the rows that it copies never change, even while a
- * writer appends.
+ * afterwards. This takes no lock: the rows that it checks and copies never change, even while a writer
+ * appends. `JOURNAL_CORRUPT` or `AUDIT_CORRUPT` if one of them is damaged.
  */
 export async function forkRows(
   database: Database,
@@ -17,30 +17,67 @@ export async function forkRows(
   manifestAt: (seq: number) => Manifest,
 ): Promise<void> {
   const source = await findSessionRow(database, from)
-  const { journal, audit } = await recoverRows(database, source)
-  const seq = forkPoint(at, journal.end.seq)
+  const { end } = (await recoverRows(database, source)).journal
+  const seq = forkPoint(at, end.seq)
+  const journal = await checkRows(database, source, 'journal', seq)
+  // Audit lines after the last checkpoint belong to the fork if it has the whole journal.
+  const auditSeq = seq === source.ends.journal.seq ? source.ends.audit.seq : journal.auditSeq
+  const audit = await checkRows(database, source, 'audit', auditSeq)
+  const blobs = new Map([...journal.blobs, ...audit.blobs])
+  const initial = {
+    epoch: source.epoch,
+    ends: { journal: journal.end, audit: audit.end },
+    turns: journal.turns,
+    bytes: [...blobs.values()].reduce((sum, bytes) => sum + bytes, journal.bytes + audit.bytes),
+    lastAt: journal.lastAt ?? source.lastAt,
+  }
   const manifest = manifestAt(seq)
   const fork = (): Promise<void> =>
     database.transaction(
       async (query) => {
-        const auditSeq =
-          seq === source.ends.journal.seq
-            ? audit.end.seq
-            : Math.min(audit.end.seq, await auditSeqAt(query, source, seq))
-        const ends = {
-          journal: await endAt(query, source, 'journal', seq),
-          audit: await endAt(query, source, 'audit', auditSeq),
-        }
-        const measured = await measure(query, source, seq, auditSeq)
-        const [made] = await query(
-          ...createStatement(manifest, undefined, { epoch: source.epoch, ends, ...measured }),
-        )
-        if (made === undefined) return await assertForked(query, manifest)
-        await copyRows(query, source, String(made.key), seq, auditSeq)
+        const [made] = await query(...createStatement(manifest, undefined, initial))
+        if (made === undefined) await assertForked(query, manifest)
+        else await copyRows(query, source, String(made.key), seq, auditSeq)
       },
       { long: true },
     )
   await database.retry(fork)
+}
+
+/** The rows of one log that a fork copies. */
+interface CheckedRows {
+  end: LogEnd
+  turns: number
+  bytes: number
+  /** The sizes of the blobs that they name. */
+  blobs: Map<string, number>
+  lastAt?: number
+  /** How far the audit log had come, by the last checkpoint. */
+  auditSeq: number
+}
+
+/** Reads the rows of a log up to `seq`. Throws if one of them is missing or changed. */
+async function checkRows(
+  database: Database,
+  { id, key }: SessionRow,
+  log: LogName,
+  seq: number,
+): Promise<CheckedRows> {
+  const rows: CheckedRows = { end: emptyLogEnd(log), turns: 0, bytes: 0, blobs: new Map(), auditSeq: 0 }
+  for await (const row of readLogRows(database, log, key, { from: 1, to: seq })) {
+    const end = nextLogEnd(log, row, rows.end)
+    if (end === undefined) break
+    const line = Buffer.from(row.line)
+    const { type, at, blob, audit } = parseLogRecord(line)
+    rows.end = end
+    rows.bytes += line.length
+    rows.lastAt = at
+    if (type === turnType) rows.turns += 1
+    if (blob !== undefined) rows.blobs.set(blob.sha256, blob.bytes)
+    if (audit !== undefined) rows.auditSeq = audit.count
+  }
+  if (rows.end.seq !== seq) throw logUnreadable(id, log, seq)
+  return rows
 }
 
 /**
@@ -57,59 +94,8 @@ async function assertForked(query: Query, manifest: Manifest): Promise<void> {
   if (made.length === 0) throw sessionExists(manifest.session_id)
 }
 
-/** How far the audit log had come when a journal record was written: the last checkpoint up to there. */
-async function auditSeqAt(query: Query, { key }: SessionRow, seq: number): Promise<number> {
-  for (let before = seq + 1; ;) {
-    const [row] = await query(
-      `SELECT seq, line FROM stint.journal WHERE session = $1 AND seq < $2 AND line LIKE '%,"audit":{"count":%' ORDER BY seq DESC LIMIT 1`,
-      key,
-      before,
-    )
-    if (row === undefined) return 0
-    // The data of a record may look like a checkpoint, too.
-    const { audit } = parseLogRecord(Buffer.from(String(row.line)))
-    if (audit !== undefined) return audit.count
-    before = Number(row.seq)
-  }
-}
-
-async function endAt(query: Query, source: SessionRow, log: LogName, seq: number): Promise<LogEnd> {
-  if (seq === 0) return emptyLogEnd(log)
-  const [row] = await query(`SELECT line FROM stint.${log} WHERE session = $1 AND seq = $2`, source.key, seq)
-  if (row === undefined) throw logUnreadable(source.id, log, seq)
-  return { seq, sum: lineSum(log, String(row.line)) }
-}
-
-const turnLine = String.raw`^\{"seq":\d+,"at":\d+,"group":\d+,"epoch":\d+,"type":"stint\.turn"`
-
 const namedBlobs = `SELECT blob FROM stint.journal WHERE session = $1 AND seq <= $2 AND blob IS NOT NULL
   UNION SELECT blob FROM stint.audit WHERE session = $1 AND seq <= $3 AND blob IS NOT NULL`
-
-/** The columns of the fork that are counted: its turns, its bytes and the time of its last record. */
-async function measure(
-  query: Query,
-  { key, lastAt }: SessionRow,
-  seq: number,
-  auditSeq: number,
-): Promise<{ turns: number; bytes: number; lastAt: number }> {
-  const [row] = await query(
-    `SELECT (SELECT count(*) FROM stint.journal WHERE session = $1 AND seq <= $2 AND line ~ $4) AS turns,
-      (SELECT coalesce(sum(octet_length(line)), 0) FROM stint.journal WHERE session = $1 AND seq <= $2)
-      + (SELECT coalesce(sum(octet_length(line)), 0) FROM stint.audit WHERE session = $1 AND seq <= $3)
-      + (SELECT coalesce(sum(octet_length(content)), 0) FROM stint.blob WHERE session = $1 AND sha256 IN (${namedBlobs})) AS bytes,
-      (SELECT line FROM stint.journal WHERE session = $1 AND seq = $2) AS last`,
-    key,
-    seq,
-    auditSeq,
-    turnLine,
-  )
-  const last = row?.last
-  return {
-    turns: Number(row?.turns),
-    bytes: Number(row?.bytes),
-    lastAt: typeof last === 'string' ? parseLogRecord(Buffer.from(last)).at : lastAt,
-  }
-}
 
 /** Snapshots that cover no more than the fork has: a later one would attest records that the fork lacks. */
 const fittingSnapshots = `SELECT seq, body, payloads FROM stint.snapshot WHERE session = $1 AND seq <= $2

@@ -1,5 +1,4 @@
 import type { StintError } from '../../base/errors/stint-error.ts'
-import type { Clock } from '../../base/process/clock.ts'
 import {
   factsOf,
   type FoldedState,
@@ -15,24 +14,16 @@ import {
   sessionFenced,
   type SpoolEntry,
   type StoredReceipt,
-  type WriteGuard,
 } from '../../session/index.ts'
 import type { LogEnds, LogName, LogRecord } from '../../session/log/index.ts'
-import type { Database } from '../database.ts'
 import { readJournalBackwards, readLogRecords } from './log-rows.ts'
 import { releaseSessionRow } from './session-hold.ts'
-import { reviseStatement, type SessionRow } from './session-row.ts'
+import { reviseStatement } from './session-row.ts'
 import { draftSnapshot, writeSnapshot } from './snapshots.ts'
 import { deleteOldMarks, readSpoolPage } from './spool.ts'
-import { SessionWriter } from './writer.ts'
+import { SessionWriter, type SessionWriterOptions } from './writer.ts'
 
-export interface PostgresSessionOptions {
-  database: Database
-  clock: Clock
-  guard: WriteGuard
-  row: SessionRow
-  /** Identifies the hold of this process. */
-  token: string
+export interface PostgresSessionOptions extends SessionWriterOptions {
   manifest: Manifest
   /** Undefined for a visitor, which appends where the row says that the logs end. */
   recovered: Recovery | undefined

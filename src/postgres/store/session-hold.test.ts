@@ -90,7 +90,7 @@ test('a silent holder that appends while another process takes its session keeps
   let late = false
   const slow = {
     async query(sql: string, values?: unknown[]) {
-      if (sql.includes('SET epoch = epoch + 1') && !late) {
+      if (sql.includes('SET epoch = $5::bigint + 1') && !late) {
         late = true
         await session.append({ type: 'note', data: 'alive' })
       }

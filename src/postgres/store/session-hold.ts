@@ -10,7 +10,14 @@ import {
   silenceMs,
 } from '../../session/index.ts'
 import type { Database } from '../database.ts'
-import { findSessionRow, type HoldColumns, type RemoteHolder, type SessionRow } from './session-row.ts'
+import {
+  findSessionRow,
+  type HoldColumns,
+  parseSessionRow,
+  type RemoteHolder,
+  rowColumns,
+  type SessionRow,
+} from './session-row.ts'
 
 /** Whether the session of this row can be taken, by the server's clock. */
 export function rowStanding(
@@ -37,11 +44,15 @@ export interface AcquiredSessionRow {
   before: SessionRow
 }
 
+/**
+ * Takes a session, or does it again if the first answer was lost: then the token is ours already. It checks
+ * the silence of the holder again, which may have sent a heartbeat since the session was read.
+ */
 const acquireSql = (more: string): string => `UPDATE stint.session
-  SET epoch = epoch + 1, token = $3, holder = $4, since = clock_timestamp(), beat = clock_timestamp()${more}
-  WHERE key = $1 AND token IS NOT DISTINCT FROM $2 AND epoch = $5 AND removed_at IS NULL AND ($6::float8 IS NULL OR
-    beat < clock_timestamp() - $6::float8 * interval '1 millisecond')
-  RETURNING epoch`
+  SET epoch = $5::bigint + 1, token = $3, holder = $4, since = clock_timestamp(), beat = clock_timestamp()${more}
+  WHERE key = $1 AND (token = $3 OR removed_at IS NULL AND token IS NOT DISTINCT FROM $2 AND epoch = $5 AND
+    ($6::float8 IS NULL OR beat < clock_timestamp() - $6::float8 * interval '1 millisecond'))
+  RETURNING ${rowColumns}`
 
 /**
  * Takes a session. `SESSION_LOCKED` while a living process holds it, unless `force` is set. With `remove`,
@@ -54,37 +65,16 @@ export async function acquireSessionRow(
   { force = false, remove = false } = {},
 ): Promise<AcquiredSessionRow> {
   const { token, holder } = newHold(hold)
-  let before = await findSessionRow(database, id)
+  const sql = acquireSql(remove ? ', removed_at = clock_timestamp()' : '')
   for (;;) {
+    const before = await findSessionRow(database, id)
     const standing = rowStanding(before)
     if (standing === 'held' && !force) throw sessionLocked(id, before.holder, before.now)
-    // The statement checks the silence again: the holder may send a heartbeat in between.
     const minSilenceMs = standing === 'silent' && !force ? silenceMs : null
-    const sql = acquireSql(remove ? ', removed_at = clock_timestamp()' : '')
     const values = [before.key, before.token ?? null, token, holder, before.epoch, minSilenceMs]
-    const won = await database.retry(async () => {
-      const [row] = await database.query(sql, ...values)
-      // No row also means that the statement was sent twice and has won the first time.
-      return row !== undefined || (await hasToken(database, before.key, token))
-    })
-    if (won) {
-      const row = remove ? { ...before, epoch: before.epoch + 1, token } : await ownRow(database, id, token)
-      return { token, row, before }
-    }
-    before = await findSessionRow(database, id)
+    const [row] = await database.retry(() => database.query(sql, ...values))
+    if (row !== undefined) return { token, row: parseSessionRow(row), before }
   }
-}
-
-async function hasToken(database: Database, key: string, token: string): Promise<boolean> {
-  const rows = await database.query('SELECT FROM stint.session WHERE key = $1 AND token = $2', key, token)
-  return rows.length > 0
-}
-
-/** Reads the row again: until it was taken, the previous holder could change it. */
-async function ownRow(database: Database, id: string, token: string): Promise<SessionRow> {
-  const row = await database.retry(() => findSessionRow(database, id))
-  if (row.token !== token) throw sessionFenced(id)
-  return row
 }
 
 /** Puts the previous hold back, after the session could not be opened. `damage` is noted in the row. */

@@ -43,7 +43,8 @@ export interface RemoteHolder extends Holder {
   host: string
 }
 
-const rowColumns = `key, id, store, manifest, tool, title, workspace, epoch, token, holder,
+/** SQL for the columns that `parseSessionRow` reads. */
+export const rowColumns = `key, id, store, manifest, tool, title, workspace, epoch, token, holder,
   ${milliseconds('since')} AS since, ${milliseconds('beat')} AS beat, head_seq, head_sum, audit_seq, audit_head, turns, bytes,
   ${milliseconds('last_at')} AS last_at, damage, ${milliseconds('clock_timestamp()')} AS now`
 
@@ -129,21 +130,25 @@ export interface InitialColumns {
   lastAt: number
 }
 
-/** Creates a session with its whole manifest, or returns no row if the id is taken. */
+/**
+ * Creates a session with its whole manifest; no row if the id is taken. A session with the same token was
+ * created by an earlier try whose answer was lost.
+ */
 const createSql = `WITH made AS (
     INSERT INTO stint.session (id, store, manifest, rev, tool, title, workspace, epoch, token, holder, since, beat,
       head_seq, head_sum, audit_seq, audit_head, turns, bytes, last_at)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, CASE WHEN $9::text IS NULL THEN NULL ELSE clock_timestamp() END,
       CASE WHEN $9::text IS NULL THEN NULL ELSE clock_timestamp() END, $11, $12, $13, $14, $15, $16, to_timestamp($17::float8 / 1000))
-    ON CONFLICT (id) WHERE removed_at IS NULL DO NOTHING
-    RETURNING key
+    ON CONFLICT (id) WHERE removed_at IS NULL DO UPDATE SET token = excluded.token WHERE session.token = excluded.token
+    RETURNING *
   ), revised AS (
     INSERT INTO stint.revision (session, rev, body)
     SELECT made.key, new.rev, new.body FROM made, unnest($18::integer[], $19::text[]) AS new (rev, body)
+    ON CONFLICT DO NOTHING
   )
-  SELECT key, ${untilOnDisk} FROM made`
+  SELECT ${rowColumns}, ${untilOnDisk} FROM made`
 
-/** The statement that creates a session, held if `hold` is given, with its values. It returns the key. */
+/** The statement that creates a session, held if `hold` is given, with its values. It returns the row. */
 export function createStatement(
   manifest: Manifest,
   hold: HoldColumns | undefined,

@@ -48,7 +48,7 @@ test.each(['cut before', 'cut after'] as const)(
     await session.snapshot()
     proxy.strike('token, holder, since, beat', kind)
     await session.close()
-    proxy.strike('SET epoch = epoch + 1', kind)
+    proxy.strike('SET epoch = $5::bigint + 1', kind)
     const again = await store.resume('mine')
     proxy.strike('COMMIT', kind)
     const fork = await again.fork({ id: 'copy' })
