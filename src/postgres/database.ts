@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { systemClock } from '../base/process/clock.ts'
-import { inTransaction, type PostgresPool, type SqlRow } from './pool.ts'
+import { inTransaction, onConnection, type PostgresPool, type SqlRow } from './pool.ts'
 import { explainPostgres, isConflict, isTimeout, isUncertain, sqlState, TimedOut } from './postgres-errors.ts'
 import { assertSchema, readSchemaVersion } from './schema.ts'
 
@@ -40,9 +40,19 @@ export class Database {
     this.#requiredVersion = requiredVersion
   }
 
-  /** Sends one statement, which is a transaction of its own. */
+  /** Sends one statement that reads. */
   async query(sql: string, ...values: unknown[]): Promise<SqlRow[]> {
     return await this.#run(async () => (await this.#pool.query(sql, values)).rows, this.#timeoutMs)
+  }
+
+  /**
+   * Sends one statement that writes, as a transaction of its own. If the server has a synchronous standby,
+   * this resolves when the standby has the change. A statement that changes no row waits for no standby.
+   */
+  async write(sql: string, ...values: unknown[]): Promise<SqlRow[]> {
+    const act = (): Promise<SqlRow[]> =>
+      onConnection(this.#pool, async (client) => (await client.query(sql, values)).rows)
+    return await this.#run(act, this.#timeoutMs)
   }
 
   /** Runs `act` in one transaction. `long` allows it ten minutes, for as much data as a session may have. */

@@ -4,6 +4,9 @@ import { errorCode, StintError } from '../base/errors/stint-error.ts'
 /** The server did not answer in time. It may still carry out what it was asked. */
 export class TimedOut extends Error {}
 
+/** The server has carried out the change. Its synchronous standby may not have it, and may take over. */
+export class NotReplicated extends Error {}
+
 /** The five characters by which the server names an error, such as `42P01`; undefined for other errors. */
 export function sqlState(error: unknown): string | undefined {
   const code = errorCode(pgError(error))
@@ -24,9 +27,14 @@ export const isConflict = (error: unknown): boolean => ['40001', '40P01'].includ
  */
 export function isUncertain(error: unknown): boolean {
   const state = sqlState(error)
+  if (isStatementPooling(pgError(error))) return false
   if (state === undefined) return !isProgramError(pgError(error))
   return state.startsWith('08') || state.startsWith('57P') || state === '57014'
 }
+
+/** PgBouncer in statement mode ends the connection of a client that begins a transaction. */
+const isStatementPooling = (error: unknown): boolean =>
+  error instanceof Error && error.message.includes('not allowed in statement pooling mode')
 
 /** A bug in the program, which must not be reported as a problem of the server. */
 const isProgramError = (error: unknown): boolean =>
@@ -69,6 +77,10 @@ const explanations: Readonly<Record<string, Explanation>> = {
 export function explainPostgres(error: unknown): unknown {
   if (isInvalidUrl(error)) return invalidUrl()
   if (error instanceof StintError || isProgramError(error)) return error
+  if (isStatementPooling(error))
+    return new StintError('POSTGRES_POOL_MODE', `the pooler refuses transactions: ${reason(error)}`, {
+      cause: error,
+    })
   const state = sqlState(error)
   if (state === undefined) return explainConnection(error)
   const explanation = explanations[state] ?? explanations[state.slice(0, 2)]
@@ -106,6 +118,11 @@ function explainConnection(error: unknown): StintError {
     return new StintError('POSTGRES_DENIED', `the connection to PostgreSQL is not permitted: ${why}`, {
       cause: error,
       detail,
+    })
+  if (error instanceof NotReplicated)
+    return new StintError('POSTGRES_UNAVAILABLE', why, {
+      cause: error,
+      hint: 'Check that the synchronous standby is up and connected, then try again.',
     })
   return new StintError('POSTGRES_UNAVAILABLE', `cannot reach PostgreSQL: ${why}`, { cause: error, detail })
 }

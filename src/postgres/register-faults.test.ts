@@ -1,5 +1,6 @@
 import type pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { interceptedPool } from '../../test/support/intercepted-pool.ts'
 import { PostgresServer } from '../../test/support/postgres.ts'
 import { PostgresProxy } from '../../test/support/postgres-proxy.ts'
 import { until } from '../../test/support/world.ts'
@@ -202,11 +203,9 @@ test('a claims record that this version cannot read is respected for five minute
 })
 
 test('a server without a timeline works, too', async () => {
-  const withoutTimeline = {
-    query: (sql: string, values?: unknown[]) =>
-      pool.query(sql.replace('pg_walfile_name', 'no_such_function'), values),
-    connect: () => pool.connect(),
-  }
+  const withoutTimeline = interceptedPool(pool, (sql, run) =>
+    run(sql.replace('pg_walfile_name', 'no_such_function')),
+  )
   const mine = await lease(postgresRegister({ pool: withoutTimeline }), 'a')
   expect(await mine.refresh()).toBe(true)
   expect(mine.fence).toBe(1)

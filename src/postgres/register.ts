@@ -1,6 +1,6 @@
 import { systemClock } from '../base/process/clock.ts'
 import { type Now, type Register, type RegisterEntry, repositoryOf, type Steps } from '../lease/index.ts'
-import { Database, milliseconds, type ServerOptions } from './database.ts'
+import { Database, milliseconds, type ServerOptions, untilOnDisk } from './database.ts'
 import type { PostgresPool, SqlRow } from './pool.ts'
 import { isConflict, isTimeout, isUncertain, sqlState } from './postgres-errors.ts'
 import { registerVersion } from './schema.ts'
@@ -55,7 +55,7 @@ export function postgresRegister(options: PostgresRegisterOptions): Register<Pos
 
   async function swap(key: string, expected: number, text: string): Promise<number | undefined> {
     try {
-      const [row] = await database.query(...swapStatement(key, expected, text))
+      const [row] = await database.write(...swapStatement(key, expected, text))
       return row === undefined ? undefined : Number(row.epoch)
     } catch (error) {
       if (isConflict(error)) return undefined
@@ -65,8 +65,8 @@ export function postgresRegister(options: PostgresRegisterOptions): Register<Pos
   }
 
   /**
-   * Reads what became of a swap whose answer was lost. No two swaps write the same text: if the key has this
-   * one, the swap has won. Otherwise it has lost, or the server carries it out later; in both cases the
+   * Finds out what became of a swap whose answer was lost. No two swaps write the same text: if the key has
+   * this one, the swap has won. Otherwise it has lost, or the server carries it out later; in both cases the
    * caller reads again and retries.
    */
   async function lookUpSwap(
@@ -75,13 +75,19 @@ export function postgresRegister(options: PostgresRegisterOptions): Register<Pos
     text: string,
     lost: unknown,
   ): Promise<number | undefined> {
-    const entry = await database.retry(() => read(key)).catch(() => {
+    try {
+      const { epoch } = await database.retry(() => read(key))
+      if (epoch !== expected) {
+        // A lock is the smallest write. When the standby has it, it has all that the row shows.
+        const [row] = await database.retry(() => database.write(lockSql, key))
+        return row?.text === text ? Number(row.epoch) : undefined
+      }
+    } catch {
       throw lost
-    })
-    if (entry.epoch === expected + 1 && entry.text === text) return entry.epoch
-    // After a timeout, the swap may still wait for another transaction. A retry would only occupy one more
-    // connection.
-    if (entry.epoch === expected && isTimeout(lost)) throw lost
+    }
+    // After a timeout, the swap may still wait for another transaction, or for the standby. A retry would
+    // only occupy one more connection.
+    if (isTimeout(lost)) throw lost
     return undefined
   }
 
@@ -171,19 +177,21 @@ const readSql = (timeline: string): string =>
 const nowSql = (timeline: string): string =>
   `SELECT ${timeSince('(SELECT written_at FROM stint.register WHERE key = $1)', timeline)}`
 
+const lockSql = `SELECT epoch, text, ${untilOnDisk} FROM stint.register WHERE key = $1 FOR UPDATE`
+
 /** The whole swap: of several writers that expect the same epoch, only the first changes a row. */
 const swapStatement = (key: string, expected: number, text: string): [string, ...unknown[]] =>
   expected === 0
     ? [
         `INSERT INTO stint.register (key, epoch, text, written_at) VALUES ($1, 1, $2, clock_timestamp())
-        ON CONFLICT (key) DO NOTHING RETURNING epoch`,
+        ON CONFLICT (key) DO NOTHING RETURNING epoch, ${untilOnDisk}`,
         key,
         text,
       ]
     : [
         `UPDATE stint.register SET epoch = epoch + 1, text = $3,
         written_at = greatest(clock_timestamp(), written_at + interval '1 millisecond')
-        WHERE key = $1 AND epoch = $2 RETURNING epoch`,
+        WHERE key = $1 AND epoch = $2 RETURNING epoch, ${untilOnDisk}`,
         key,
         expected,
         text,

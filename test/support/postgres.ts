@@ -1,11 +1,21 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import { findPrograms, type PostgresPrograms, serverParent } from './postgres-binaries.ts'
 import { onSmallDisk } from './postgres-small-disk.ts'
+import { until } from './world.ts'
 
 export interface TestServerOptions {
   /** The size of a small second disk, as `mount` takes it. */
@@ -55,6 +65,36 @@ export class PostgresServer implements AsyncDisposable {
       await server[Symbol.asyncDispose]()
       throw error
     }
+  }
+
+  /**
+   * Starts a standby of another server, from a copy of its data. The other server is stopped meanwhile. It
+   * does not wait for the standby until `requireStandby` is called.
+   */
+  static async standbyOf(primary: PostgresServer): Promise<PostgresServer> {
+    const directory = realpathSync(mkdtempSync(join(serverParent(), 'stint-pg-')))
+    const server = new PostgresServer(directory, {})
+    try {
+      await primary.stop()
+      await server.#copyData(primary)
+      await primary.start()
+      await server.start()
+      return server
+    } catch (error) {
+      await server[Symbol.asyncDispose]()
+      throw error
+    }
+  }
+
+  /** From now on, a commit waits until the standby has it. */
+  async requireStandby(isRequired = true): Promise<void> {
+    await this.admin(`ALTER SYSTEM SET synchronous_standby_names = '${isRequired ? standbyName : ''}'`)
+    await this.admin('SELECT pg_reload_conf()')
+    if (!isRequired) return
+    await until('the standby is synchronous', async () => {
+      const [row] = await this.admin(`SELECT FROM pg_stat_replication WHERE sync_state = 'sync'`)
+      return row !== undefined
+    })
   }
 
   /** The directory on the small disk, for a tablespace. */
@@ -121,11 +161,12 @@ export class PostgresServer implements AsyncDisposable {
 
   /** Kills the server, as a power cut would, except that the disk keeps what was written. */
   async kill(): Promise<void> {
-    const postmaster = this.#postmaster
-    if (postmaster === undefined || postmaster.exitCode !== null) return
-    const ended = once(postmaster, 'exit')
-    postmaster.kill('SIGKILL')
-    await ended
+    await this.#end('SIGKILL')
+  }
+
+  /** Shuts the server down in order: it ends every connection, and writes everything to disk. */
+  async stop(): Promise<void> {
+    await this.#end('SIGINT')
   }
 
   /** Restarts the server as a replica, which accepts no writes. */
@@ -148,20 +189,35 @@ export class PostgresServer implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     const ended = Promise.allSettled(this.#pools.map((pool) => pool.end()))
     // A pool waits for its connections; those in use end with the server.
-    await Promise.race([ended, this.#down()])
+    // SIGQUIT: it need not write anything to disk any more.
+    await Promise.race([ended, this.#end('SIGQUIT')])
     const kept = once(this.#keeper, 'exit')
     this.#keeper.stdin?.end()
     if (this.#keeper.exitCode === null) await kept
     rmSync(this.directory, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 })
   }
 
-  /** Stops at once (SIGQUIT): the data is not needed any more. */
-  async #down(): Promise<void> {
+  async #end(signal: NodeJS.Signals): Promise<void> {
     const postmaster = this.#postmaster
     if (postmaster === undefined || postmaster.exitCode !== null || postmaster.signalCode !== null) return
     const ended = once(postmaster, 'exit')
-    postmaster.kill('SIGQUIT')
+    postmaster.kill(signal)
     await ended
+  }
+
+  async #copyData(primary: PostgresServer): Promise<void> {
+    const { uid, gid } = this.#programs
+    // Keeps the owner and the mode of each file.
+    await promisify(execFile)('cp', ['-a', primary.#data, this.#data])
+    if (uid !== undefined && gid !== undefined) chownSync(this.directory, uid, gid)
+    chmodSync(this.directory, 0o755)
+    rmSync(join(this.#data, 'postmaster.pid'), { force: true })
+    writeFileSync(join(this.#data, 'standby.signal'), '')
+    const source = `host=${primary.directory} user=postgres application_name=${standbyName}`
+    appendFileSync(
+      join(this.#data, 'postgresql.auto.conf'),
+      `primary_conninfo = '${source}'\nsynchronous_standby_names = ''\n`,
+    )
   }
 
   async #initialise(settings: Record<string, string>): Promise<void> {
@@ -223,9 +279,12 @@ rm -rf "$1"
 `
 
 /** The superuser needs no password; every other role does. */
-const hostRules = `local all postgres trust
+const hostRules = `local all,replication postgres trust
 local all all scram-sha-256
 `
+
+/** By this name the primary knows its synchronous standby. */
+const standbyName = 'standby'
 
 /** Tests kill the server, not the machine, so nothing has to be synced. */
 const defaultSettings = {
@@ -235,6 +294,7 @@ const defaultSettings = {
   shared_buffers: `'16MB'`,
   min_wal_size: `'4MB'`,
   max_wal_size: `'64MB'`,
+  wal_keep_size: `'64MB'`,
   autovacuum_naptime: '10',
   log_min_messages: 'log',
   log_timezone: `'UTC'`,

@@ -58,6 +58,7 @@ export const errorTable = {
   DOCTOR_FOUND: entry(4, 'Follow the advice beside each failure, then run `stint doctor` again.'),
   POSTGRES_SCHEMA: entry(4, 'Run `stint postgres migrate` once, as a role that may create a schema.'),
   POSTGRES_READ_ONLY: entry(4, 'Connect to the primary, as a role whose transactions may write.'),
+  POSTGRES_POOL_MODE: entry(4, 'Set `pool_mode` of PgBouncer to transaction or session, or go around it.'),
   POSTGRES_CLIENT_MISSING: entry(4, 'Run `npm i pg` where stint is installed, or in this directory.'),
   SECRET_TOO_SHORT: entry(4, 'Use a longer secret, or leave it out: it cannot be kept off the disk.'),
   SECRET_UNSUPPORTED: entry(4, 'Use a random secret, in a variable (env:NAME) or a file (file:/path).'),

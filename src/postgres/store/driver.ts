@@ -71,7 +71,7 @@ export class PostgresDriver implements StoreDriver {
     const database = this.#database
     // Fails at once if the server is away: only a held session waits for it.
     await database.assertReady()
-    const [row] = await database.retry(() => database.query(...statement))
+    const [row] = await database.retry(() => database.write(...statement))
     if (row === undefined) throw sessionExists(manifest.session_id)
     return new PostgresSession({
       database,
@@ -150,7 +150,7 @@ export class PostgresDriver implements StoreDriver {
 
   async noteDamage(id: string, what: string): Promise<void> {
     const sql = 'UPDATE stint.session SET damage = coalesce(damage, $2) WHERE id = $1 AND removed_at IS NULL'
-    await this.#database.query(sql, id, what).catch(() => {
+    await this.#database.write(sql, id, what).catch(() => {
       // A role that may only read cannot note the damage; the caller reports it anyway.
     })
   }

@@ -1,7 +1,7 @@
 import { logUnreadable, type Manifest, sessionExists, turnType } from '../../session/index.ts'
-import { emptyLogEnd, forkPoint, type LogEnd, type LogName, parseLogRecord } from '../../session/log/index.ts'
+import { emptyLogEnd, forkPoint, type LogName } from '../../session/log/index.ts'
 import type { Database, Query } from '../database.ts'
-import { nextLogEnd, readLogRows } from './log-rows.ts'
+import { type LogRowScan, scanLogRows } from './log-rows.ts'
 import { recoverRows } from './recover.ts'
 import { createStatement, findSessionRow, manifestColumn, type SessionRow } from './session-row.ts'
 
@@ -45,10 +45,8 @@ export async function forkRows(
 }
 
 /** The rows of one log that a fork copies. */
-interface CheckedRows {
-  end: LogEnd
+interface CheckedRows extends LogRowScan {
   turns: number
-  bytes: number
   /** The sizes of the blobs that they name. */
   blobs: Map<string, number>
   lastAt?: number
@@ -63,30 +61,27 @@ async function checkRows(
   log: LogName,
   seq: number,
 ): Promise<CheckedRows> {
-  const rows: CheckedRows = { end: emptyLogEnd(log), turns: 0, bytes: 0, blobs: new Map(), auditSeq: 0 }
-  for await (const row of readLogRows(database, log, key, { from: 1, to: seq })) {
-    const end = nextLogEnd(log, row, rows.end)
-    if (end === undefined) break
-    const line = Buffer.from(row.line)
-    const { type, at, blob, audit } = parseLogRecord(line)
-    rows.end = end
-    rows.bytes += line.length
-    rows.lastAt = at
-    if (type === turnType) rows.turns += 1
-    if (blob !== undefined) rows.blobs.set(blob.sha256, blob.bytes)
-    if (audit !== undefined) rows.auditSeq = audit.count
-  }
-  if (rows.end.seq !== seq) throw logUnreadable(id, log, seq)
-  return rows
+  const found: Omit<CheckedRows, keyof LogRowScan> = { turns: 0, blobs: new Map(), auditSeq: 0 }
+  const scan = await scanLogRows(database, log, key, emptyLogEnd(log), { seq }, (record) => {
+    const { type, at, blob, audit } = record
+    found.lastAt = at
+    if (type === turnType) found.turns += 1
+    if (blob !== undefined) found.blobs.set(blob.sha256, blob.bytes)
+    if (audit !== undefined) found.auditSeq = audit.count
+  })
+  if (scan.bad !== undefined) throw logUnreadable(id, log, seq)
+  return { ...found, ...scan }
 }
 
 /**
  * Accepts a session that an earlier try has made, whose answer was lost. `NAME_TAKEN` if it is another one.
+ * Locks its row, because only a transaction that writes waits for the synchronous standby.
  */
 async function assertForked(query: Query, manifest: Manifest): Promise<void> {
   const made = await query(
     `SELECT FROM stint.session AS session JOIN stint.revision AS revision ON revision.session = session.key
-    WHERE session.id = $1 AND session.removed_at IS NULL AND session.manifest = $2 AND revision.body = $3`,
+    WHERE session.id = $1 AND session.removed_at IS NULL AND session.manifest = $2 AND revision.body = $3
+    FOR UPDATE OF session`,
     manifest.session_id,
     manifestColumn(manifest),
     JSON.stringify(manifest.revisions.at(-1)),

@@ -17,7 +17,7 @@ import {
 } from '../../session/index.ts'
 import type { LogEnds, LogName, LogRecord } from '../../session/log/index.ts'
 import { readJournalBackwards, readLogRecords } from './log-rows.ts'
-import { releaseSessionRow } from './session-hold.ts'
+import { confirmSessionRow, releaseSessionRow } from './session-hold.ts'
 import { reviseStatement } from './session-row.ts'
 import { draftSnapshot, writeSnapshot } from './snapshots.ts'
 import { deleteOldMarks, readSpoolPage } from './spool.ts'
@@ -68,8 +68,11 @@ export class PostgresSession implements HeldSession {
       const body = JSON.stringify(latest)
       guard.check(Buffer.from(body))
       const statement = reviseStatement(row.key, token, latest.rev, body, factsOf(next))
-      const [result] = await database.retry(() => database.query(...statement))
-      if (result?.revised !== true) throw this.#stop(sessionFenced(row.id))
+      const [result] = await database.retry(() => database.write(...statement))
+      if (result?.revised !== true) {
+        if (result?.was_revised !== true) throw this.#stop(sessionFenced(row.id))
+        await confirmSessionRow(database, row.key)
+      }
       this.#manifest = next
     })
   }
@@ -112,7 +115,7 @@ export class PostgresSession implements HeldSession {
 
   async beat(): Promise<void> {
     const { database, row, token } = this.#options
-    const [held] = await database.query(
+    const [held] = await database.write(
       'UPDATE stint.session SET beat = clock_timestamp() WHERE key = $1 AND token = $2 RETURNING key',
       row.key,
       token,

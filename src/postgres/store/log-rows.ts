@@ -107,15 +107,15 @@ export interface LogRowScan {
 }
 
 /**
- * Reads a log from `from` to `last`, where the row of the session says that it ends. A transaction leaves no
- * torn tail, as a crash does in a file: every row that is missing or changed is damage.
+ * Reads a log from `from` to `last`. A transaction leaves no torn tail, as a crash does in a file: every row
+ * that is missing or changed is damage.
  */
 export async function scanLogRows(
   database: Database,
   log: LogName,
   key: string,
   from: LogEnd,
-  last: LogEnd,
+  last: Pick<LogEnd, 'seq'> & Partial<LogEnd>,
   onRecord?: (record: LogRecord, end: LogEnd, bytes: number) => void | Promise<void>,
 ): Promise<LogRowScan> {
   const scan: LogRowScan = { end: from, records: 0, bytes: 0 }
@@ -129,5 +129,5 @@ export async function scanLogRows(
     await onRecord?.(parseLogRecord(line), end, line.length)
   }
   if (scan.end.seq !== last.seq) return { ...scan, bad: scan.end.seq + 1 }
-  return scan.end.sum === last.sum ? scan : { ...scan, bad: last.seq }
+  return scan.end.sum === (last.sum ?? scan.end.sum) ? scan : { ...scan, bad: last.seq }
 }

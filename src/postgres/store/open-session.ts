@@ -79,5 +79,5 @@ async function isSnapshotDue(database: Database, { key, ends }: SessionRow): Pro
 async function assertRepaired(database: Database, { id, key }: SessionRow, token: string): Promise<void> {
   const damage = damageFound(id, await verifyRows(database, id), damageHint)
   if (damage !== undefined) throw damage
-  await database.query('UPDATE stint.session SET damage = NULL WHERE key = $1 AND token = $2', key, token)
+  await database.write('UPDATE stint.session SET damage = NULL WHERE key = $1 AND token = $2', key, token)
 }

@@ -9,7 +9,7 @@ import {
   sessionLocked,
   silenceMs,
 } from '../../session/index.ts'
-import type { Database } from '../database.ts'
+import { type Database, untilOnDisk } from '../database.ts'
 import {
   findSessionRow,
   type HoldColumns,
@@ -52,7 +52,7 @@ const acquireSql = (more: string): string => `UPDATE stint.session
   SET epoch = $5::bigint + 1, token = $3, holder = $4, since = clock_timestamp(), beat = clock_timestamp()${more}
   WHERE key = $1 AND (token = $3 OR removed_at IS NULL AND token IS NOT DISTINCT FROM $2 AND epoch = $5 AND
     ($6::float8 IS NULL OR beat < clock_timestamp() - $6::float8 * interval '1 millisecond'))
-  RETURNING ${rowColumns}`
+  RETURNING ${rowColumns}, ${untilOnDisk}`
 
 /**
  * Takes a session. `SESSION_LOCKED` while a living process holds it, unless `force` is set. With `remove`,
@@ -72,7 +72,7 @@ export async function acquireSessionRow(
     if (standing === 'held' && !force) throw sessionLocked(id, before.holder, before.now)
     const minSilenceMs = standing === 'silent' && !force ? silenceMs : null
     const values = [before.key, before.token ?? null, token, holder, before.epoch, minSilenceMs]
-    const [row] = await database.retry(() => database.query(sql, ...values))
+    const [row] = await database.retry(() => database.write(sql, ...values))
     if (row !== undefined) return { token, row: parseSessionRow(row), before }
   }
 }
@@ -83,7 +83,7 @@ export async function undoAcquireSessionRow(
   { token, before }: AcquiredSessionRow,
   damage?: string,
 ): Promise<void> {
-  await database.query(
+  await database.write(
     `UPDATE stint.session SET (token, holder, since, beat) = ($3, $4, to_timestamp($5::float8 / 1000), to_timestamp($6::float8 / 1000)),
       damage = coalesce(damage, $7)
     WHERE key = $1 AND token = $2`,
@@ -104,7 +104,7 @@ export async function releaseSessionRow(
   token: string,
 ): Promise<void> {
   await database.retry(async () => {
-    const [row] = await database.query(
+    const [row] = await database.write(
       `UPDATE stint.session SET (token, holder, since, beat) = (NULL, NULL, NULL, NULL) WHERE key = $1 AND token = $2 RETURNING key`,
       key,
       token,
@@ -113,5 +113,16 @@ export async function releaseSessionRow(
     // A statement that was sent twice has ended the hold the first time.
     const [now] = await database.query('SELECT token FROM stint.session WHERE key = $1', key)
     if (now === undefined || now.token !== null) throw sessionFenced(id)
+    await confirmSessionRow(database, key)
   })
+}
+
+/**
+ * Resolves when all that the row of a session shows is durable. A change whose answer was lost is found by
+ * reading, and that does not tell whether the synchronous standby has it. A lock is the smallest write: when
+ * the standby has it, it has everything before it.
+ */
+export async function confirmSessionRow(database: Database, key: string): Promise<void> {
+  const sql = `SELECT ${untilOnDisk} FROM stint.session WHERE key = $1 FOR UPDATE`
+  await database.retry(() => database.write(sql, key))
 }

@@ -188,10 +188,10 @@ const reviseSql = `WITH held AS (
   ), added AS (
     INSERT INTO stint.revision (session, rev, body) SELECT held.key, $3, $4 FROM held
   )
-  SELECT EXISTS (SELECT FROM held) OR EXISTS (SELECT FROM stint.revision WHERE session = $1 AND rev = $3 AND body = $4) AS revised,
-    ${untilOnDisk}`
+  SELECT EXISTS (SELECT FROM held) AS revised, ${untilOnDisk},
+    EXISTS (SELECT FROM stint.revision WHERE session = $1 AND rev = $3 AND body = $4) AS was_revised`
 
-/** The statement that adds a revision, with its values. It returns whether the revision is there. */
+/** The statement that adds a revision, with its values. It returns whether it did, or an earlier try had. */
 export const reviseStatement = (
   key: string,
   token: string,

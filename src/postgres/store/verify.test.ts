@@ -219,6 +219,24 @@ test('a fork of a damaged session has its intact part', async () => {
   expect(await sessions.store.list()).toHaveLength(4)
 })
 
+test.each([
+  ['changed', (seq: number) => change('audit', seq)],
+  ['missing', (seq: number) => sessions.sql('DELETE FROM stint.audit WHERE seq = $1', seq)],
+])('a fork that needs a %s audit line is refused, and one that ends before it is not', async (_, damage) => {
+  await create()
+  await damage(3)
+  // With a snapshot, a recovery reads only what came after it; without one, it reads everything.
+  for (const id of ['with-snapshot', 'without']) {
+    const damaged = { code: 'AUDIT_CORRUPT' }
+    await expect(sessions.store.fork('mine', { id })).rejects.toMatchObject(damaged)
+    await expect(sessions.store.fork('mine', { id, at: 4 })).rejects.toMatchObject(damaged)
+    await using fork = await sessions.store.fork('mine', { id, at: 2 })
+    expect(fork.lastSeq).toBe(2)
+    expect(await sessions.isWhole(id)).toBe(true)
+    await sessions.sql('DELETE FROM stint.snapshot')
+  }
+})
+
 test('a snapshot with a changed byte is ignored', async () => {
   await create()
   await sessions.sql(`UPDATE stint.snapshot SET body = replace(body, '"turns":0', '"turns":7')`)

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type pg from 'pg'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { interceptedPool } from '../../../test/support/intercepted-pool.ts'
 import { PostgresServer } from '../../../test/support/postgres.ts'
 import { PostgresSessions } from '../../../test/support/postgres-sessions.ts'
 import { projectRoot } from '../../../test/support/world.ts'
@@ -89,16 +90,13 @@ test('an entry of a visitor is taken in once, although the connection breaks, ev
 /** A pool that runs `meanwhile` after the first such statement was carried out, and then loses its answer. */
 function interrupted(pool: pg.Pool, statement: string, meanwhile: () => Promise<unknown>) {
   let struck = false
-  return {
-    async query(sql: string, values?: unknown[]) {
-      const result = await pool.query<Record<string, unknown>>(sql, values)
-      if (struck || !sql.includes(statement)) return result
-      struck = true
-      await meanwhile()
-      throw Object.assign(new Error('the connection was cut'), { code: 'ECONNRESET' })
-    },
-    connect: () => pool.connect(),
-  }
+  return interceptedPool(pool, async (sql, run) => {
+    const result = await run(sql)
+    if (struck || !sql.includes(statement)) return result
+    struck = true
+    await meanwhile()
+    throw Object.assign(new Error('the connection was cut'), { code: 'ECONNRESET' })
+  })
 }
 
 test('an append that was carried out before another process took the session is acknowledged, and the next one is fenced', async () => {
@@ -266,6 +264,25 @@ test('a writer stops when the server has lost acknowledged records', async () =>
   await expect(session.close()).rejects.toMatchObject(lost)
   await using again = await sessions.store.resume('mine')
   expect(await note(again, 'goes on')).toMatchObject({ seq: 2 })
+})
+
+test('a pooler that allows no transactions is an error that says so at once, and need not be retried', async () => {
+  await (await sessions.store.create({ id: 'mine' })).close()
+  const mode = 'transaction blocks not allowed in statement pooling mode'
+  const begun: string[] = []
+  const pool = interceptedPool(sessions.pool, async (sql, run) => {
+    if (sql !== 'BEGIN') return await run(sql)
+    begun.push(sql)
+    throw Object.assign(new Error(mode), { code: '08P01' })
+  })
+  await expect(postgresStore({ pool }).fork('mine')).rejects.toMatchObject({
+    code: 'POSTGRES_POOL_MODE',
+    exit: 4,
+    retryable: false,
+    message: expect.stringContaining(mode) as string,
+    hint: expect.stringContaining('transaction or session') as string,
+  })
+  expect(begun).toHaveLength(1)
 })
 
 test('a database that cannot store every character is an error, and nothing is written', async () => {

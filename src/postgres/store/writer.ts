@@ -17,6 +17,7 @@ import {
   type EncodedRecord,
   encodeRecord,
 } from './append-batch.ts'
+import { confirmSessionRow } from './session-hold.ts'
 import { parseSessionRow, selectSessionRows, type SessionRow } from './session-row.ts'
 import {
   acknowledge,
@@ -153,7 +154,7 @@ export class SessionWriter {
       this.#check(batch)
       const sent = sentAppend(batch, records)
       try {
-        const rows = await database.retry(() => database.query(...appendStatement(row.key, token, batch)))
+        const rows = await database.retry(() => database.write(...appendStatement(row.key, token, batch)))
         if (rows.length > 0) return this.#acknowledge(sent)
         // No row has changed: an earlier try was carried out, or another process has the session, or an
         // append that was given up on was carried out after all.
@@ -181,7 +182,7 @@ export class SessionWriter {
     const now = found === undefined ? undefined : parseSessionRow(found)
     if (now?.token !== token) {
       const committed = await findCommitted(database, row.key, candidates)
-      if (committed !== undefined) this.#acknowledge(committed)
+      if (committed !== undefined) await this.#confirm(committed)
       this.#stopped = sessionFenced(row.id)
       if (committed !== undefined && committed === sent) return true
       throw this.#stopped
@@ -189,8 +190,14 @@ export class SessionWriter {
     if (haveSameEnds(now.ends, this.#ends)) return false
     const committed = candidates.find(({ end }) => haveSameEnds(end, now.ends))
     if (committed === undefined) throw (this.#stopped = acknowledgedLost(row.id, this.#ends, now.ends))
-    this.#acknowledge(committed)
+    await this.#confirm(committed)
     return committed === sent
+  }
+
+  /** Acknowledges an append that was found by reading, when the synchronous standby has it, too. */
+  async #confirm(sent: SentAppend): Promise<void> {
+    await confirmSessionRow(this.#options.database, this.#options.row.key)
+    this.#acknowledge(sent)
   }
 
   #acknowledge(sent: SentAppend): void {

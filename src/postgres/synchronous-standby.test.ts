@@ -1,0 +1,129 @@
+import type pg from 'pg'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { PostgresServer } from '../../test/support/postgres.ts'
+import { until } from '../../test/support/world.ts'
+import { acquireLease } from '../lease/lease.ts'
+import type { Register } from '../lease/register.ts'
+import { newManifest, revised } from '../session/manifest.ts'
+import { noGuard } from '../session/session-secrets.ts'
+import { migrate } from './migrate.ts'
+import { postgresRegister } from './register.ts'
+import { PostgresDriver, postgresStore } from './store/driver.ts'
+
+let primary: PostgresServer
+let standby: PostgresServer
+let database: string
+let pool: pg.Pool
+beforeAll(async () => {
+  primary = await PostgresServer.start()
+  standby = await PostgresServer.standbyOf(primary)
+  database = await primary.createDatabase()
+  pool = primary.pool({ database, max: 20 })
+  await migrate({ pool })
+})
+afterAll(async () => {
+  await standby[Symbol.asyncDispose]()
+  await primary[Symbol.asyncDispose]()
+})
+
+const lease = (from: pg.Pool, resource: string, sessionId: string) =>
+  acquireLease({
+    register: postgresRegister({ pool: from, timeoutMs: 60_000 }) as Register,
+    resource,
+    sessionId,
+  })
+
+/** How many commits wait for the standby, of statements that were sent after this time of the server. */
+async function countWaiting(since = '-infinity'): Promise<number> {
+  const [row] = await primary.admin(
+    `SELECT count(*)::int AS count FROM pg_stat_activity
+    WHERE wait_event = 'SyncRep' AND datname = '${database}' AND query_start > '${since}'`,
+  )
+  return Number(row?.count)
+}
+
+/** Every kind of change to sessions and leases whose names begin with `name`. */
+async function prepareChanges(name: string): Promise<Record<string, () => Promise<unknown>>> {
+  const store = postgresStore({ pool, timeoutMs: 60_000 })
+  const driver = new PostgresDriver({ pool, timeoutMs: 60_000 })
+  const create = (what: string) => store.create({ id: `${name}-${what}` })
+  const closed = async (what: string): Promise<string> => {
+    const session = await create(what)
+    await session.close()
+    return session.id
+  }
+  const open = (id: string) => driver.open(id, { kind: 'writer' }, noGuard)
+  const [appended, annotated] = [await create('appended'), await create('annotated')]
+  const released = await open(await closed('released'))
+  const [resumed, removed, forked, visited] = [
+    await closed('resumed'),
+    await closed('removed'),
+    await closed('forked'),
+    await closed('visited'),
+  ]
+  const fork = newManifest(`${name}-fork`, driver.id, Date.now())
+  return {
+    create: () => create('created'),
+    append: () => appended.append({ type: 'note', data: 'acknowledged' }),
+    annotate: () => annotated.annotate({ title: 'acknowledged' }),
+    release: () => released.release(),
+    resume: () => open(resumed),
+    remove: () => driver.remove(removed),
+    fork: () => driver.fork(forked, undefined, () => revised(fork, Date.now(), { kind: 'fork' })),
+    spool: () => driver.spool(visited, [{ log: 'journal', type: 'note', json: '"left"' }]),
+    lease: () => lease(pool, `${name}-lease`, 'mine'),
+  }
+}
+
+/** Checks on a server that it has everything that was acknowledged. */
+async function assertChanged(server: PostgresServer, name: string): Promise<void> {
+  const at = server.pool({ database })
+  const store = postgresStore({ pool: at })
+  const ids = (await store.list()).map(({ id }) => id).filter((id) => id.startsWith(`${name}-`))
+  const kinds = ['created', 'appended', 'annotated', 'released', 'resumed', 'forked', 'visited', 'fork']
+  expect(ids.toSorted()).toEqual(kinds.map((kind) => `${name}-${kind}`).toSorted())
+  const summary = async (what: string) => (await store.inspect(`${name}-${what}`)).summary
+  expect(await summary('appended')).toMatchObject({ records: 1 })
+  expect(await summary('annotated')).toMatchObject({ title: 'acknowledged' })
+  expect(await summary('released')).toMatchObject({ holder: undefined })
+  expect(await summary('resumed')).toMatchObject({ holder: { process: { pid: process.pid } } })
+  expect(await new PostgresDriver({ pool: at }).spooled(`${name}-visited`)).toHaveLength(1)
+  await expect(lease(at, `${name}-lease`, 'other')).rejects.toMatchObject({ code: 'LOCK_HELD' })
+}
+
+test.each([
+  ['its connection is terminated while it waits', 'terminate'],
+  ['its wait is cancelled, and the server reports success with a warning', 'cancel'],
+])('no change is acknowledged before the synchronous standby has it, even if %s', async (_, how) => {
+  const changes = await prepareChanges(how)
+  const count = Object.keys(changes).length
+  await primary.requireStandby()
+  await standby.kill()
+  const acknowledged: string[] = []
+  const all = Object.entries(changes).map(async ([name, change]) => {
+    await change()
+    acknowledged.push(name)
+  })
+  await until('every change waits for the standby', async () => (await countWaiting()) === count)
+  const [{ now } = {}] = await primary.admin(
+    `SELECT clock_timestamp()::text AS now, pg_${how}_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`,
+  )
+  // The server has committed all of them on its own. Each is found there, and then waits for the standby.
+  await until(
+    'every change waits again',
+    async () => (await countWaiting(String(now))) + acknowledged.length >= count,
+  )
+  const early = [...acknowledged]
+  await standby.start()
+  await Promise.all(all)
+  await primary.requireStandby(false)
+  expect(early).toEqual([])
+})
+
+// The last test: the standby takes over.
+test('a standby that takes over has everything that was acknowledged', async () => {
+  await primary.kill()
+  await standby.promote()
+  for (const how of ['terminate', 'cancel'])
+    await expect(assertChanged(standby, how)).resolves.toBeUndefined()
+})
