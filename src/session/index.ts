@@ -43,7 +43,7 @@ export {
   revised,
   summarize,
 } from './manifest.ts'
-export { checkEventType } from './make-entry.ts'
+export { checkEventType, isSpoolEntry } from './make-entry.ts'
 export * from './session-errors.ts'
 export type { SessionSecrets } from './session-secrets.ts'
 export type * from './session.ts'

@@ -1,7 +1,7 @@
 import type { AuditRecord } from './audit-record.ts'
 import { StintError } from '../base/errors/stint-error.ts'
 import type { SecretGate } from '../secrets/index.ts'
-import type { LogEntry } from './driver.ts'
+import type { LogEntry, SpoolEntry } from './driver.ts'
 import { ownPrefix } from './state.ts'
 import type { NewAudit, NewEvent } from './store.ts'
 
@@ -43,6 +43,20 @@ export function makeAuditEntry({ phase, ...fields }: AuditFields, gate: SecretGa
       `the phase of an audit line is intent or outcome, not ${JSON.stringify(phase)}`,
     )
   return { type: phase ?? 'note', json: gate.stringify(fields) }
+}
+
+/** Whether JSON from a spool, which may be damaged, is an entry that a holder can take in. */
+export function isSpoolEntry(value: unknown): value is SpoolEntry {
+  if (typeof value !== 'object' || value === null) return false
+  const { log, type, json } = value as Record<string, unknown>
+  if ((log !== 'journal' && log !== 'audit') || typeof type !== 'string' || typeof json !== 'string')
+    return false
+  try {
+    JSON.parse(json)
+    return true
+  } catch {
+    return false
+  }
 }
 
 function checkName(what: string, name: unknown): asserts name is string {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { interceptedPool } from '../../../test/support/intercepted-pool.ts'
 import { PostgresServer } from '../../../test/support/postgres.ts'
 import { PostgresSessions } from '../../../test/support/postgres-sessions.ts'
 import { ownIdentity } from '../../base/process/liveness.ts'
@@ -86,18 +87,14 @@ test('an append and a revision count as heartbeats', async () => {
 test('a silent holder that appends while another process takes its session keeps it', async () => {
   const session = await held()
   await silence('6 minutes')
-  const { pool } = sessions
   let late = false
-  const slow = {
-    async query(sql: string, values?: unknown[]) {
-      if (sql.includes('SET epoch = $5::bigint + 1') && !late) {
-        late = true
-        await session.append({ type: 'note', data: 'alive' })
-      }
-      return await pool.query<Record<string, unknown>>(sql, values)
-    },
-    connect: () => pool.connect(),
-  }
+  const slow = interceptedPool(sessions.pool, async (sql, run) => {
+    if (sql.includes('SET epoch = $5::bigint + 1') && !late) {
+      late = true
+      await session.append({ type: 'note', data: 'alive' })
+    }
+    return await run(sql)
+  })
   await expect(postgresStore({ pool: slow }).resume('mine')).rejects.toMatchObject({ code: 'SESSION_LOCKED' })
   expect(late).toBe(true)
   await session.append({ type: 'note', data: 'still' })
@@ -144,6 +141,34 @@ test('entries of visitors are taken in in the order in which they were left', as
   await new PostgresDriver({ pool: sessions.pool }).spool('mine', entries)
   await session.close()
   expect(await sessions.data('mine')).toEqual(numbers)
+})
+
+test('an invalid entry in the spool is set aside, and those around it are taken in', async () => {
+  await (await sessions.store.create({ id: 'mine' })).close()
+  const driver = new PostgresDriver({ pool: sessions.pool })
+  const leave = (n: number) => driver.spool('mine', [{ log: 'journal', type: 'note', json: String(n) }])
+  const invalid = [
+    '{',
+    'null',
+    '{"log":"other","type":"note","json":"1"}',
+    '{"log":"audit","type":"note","json":"{"}',
+  ]
+  await leave(1)
+  const [last] = await sessions.sql('SELECT mark FROM stint.spool')
+  for (const [n, entry] of invalid.entries())
+    await sessions.sql(
+      `INSERT INTO stint.spool SELECT key, $1, $2 FROM stint.session`,
+      `${last?.mark}${n}`,
+      entry,
+    )
+  await leave(2)
+  expect((await driver.spooled('mine')).map(({ json }) => json)).toEqual(['1', '2'])
+  await using session = await sessions.store.resume('mine')
+  await session.turn()
+  expect(await sessions.data('mine')).toEqual([1, 2])
+  expect(await driver.hasSpool('mine')).toBe(false)
+  const kept = await sessions.sql(`SELECT entry FROM stint.spool WHERE taken_at = 'infinity' ORDER BY mark`)
+  expect(kept.map(({ entry }) => entry)).toEqual(invalid)
 })
 
 test('lists are filtered in the database', async () => {

@@ -1,5 +1,6 @@
+import { parseObject } from '../../base/text/fields.ts'
 import { ulid } from '../../base/text/id.ts'
-import { sessionNotFound, type SpoolEntry } from '../../session/index.ts'
+import { isSpoolEntry, sessionNotFound, type SpoolEntry } from '../../session/index.ts'
 import { type Database, untilOnDisk } from '../database.ts'
 
 /** How long the mark of an entry outlives it: the visitor may still retry the statement that left it. */
@@ -13,12 +14,13 @@ export async function writeSpoolRows(
 ): Promise<void> {
   const marks = entries.map(() => ulid())
   await database.retry(async () => {
-    // A retry finds its own marks and inserts nothing, even if a holder has taken the entries in meanwhile.
-    const [row] = await database.query(
+    // A retry finds its own marks, even if a holder has taken the entries in meanwhile. It writes them again
+    // as they are: only a statement that writes waits for the synchronous standby.
+    const [row] = await database.write(
       `WITH found AS (SELECT key FROM stint.session WHERE id = $1 AND removed_at IS NULL), left_there AS (
         INSERT INTO stint.spool (session, mark, entry)
         SELECT found.key, new.mark, new.entry FROM found, unnest($2::text[], $3::text[]) AS new (mark, entry)
-        ON CONFLICT DO NOTHING
+        ON CONFLICT (session, mark) DO UPDATE SET mark = excluded.mark
       ) SELECT ${untilOnDisk} FROM found`,
       id,
       marks,
@@ -40,27 +42,43 @@ export async function hasSpoolRows(database: Database, id: string): Promise<bool
 /** Reads the entries that wait, oldest first; none if the session is gone. */
 export async function readSpoolRows(database: Database, id: string): Promise<SpoolEntry[]> {
   const rows = await database.query(`SELECT spool.entry FROM ${waitingIn} ORDER BY spool.mark`, id)
-  return rows.map(({ entry }) => JSON.parse(String(entry)) as SpoolEntry)
+  return rows.flatMap(({ entry }) => parseEntry(entry) ?? [])
+}
+
+function parseEntry(entry: unknown): SpoolEntry | undefined {
+  const value = parseObject(String(entry))
+  return isSpoolEntry(value) ? value : undefined
 }
 
 const pageSize = 500
 
-/** Reads the oldest entries that wait, with their marks. The append that takes one in marks it as taken. */
+/**
+ * Reads the oldest entries that wait, with their marks. The append that takes one in marks it as taken. An
+ * invalid entry is set aside, where no holder reads it again: its row stays and counts as taken for ever.
+ */
 export async function readSpoolPage(database: Database, key: string): Promise<SpoolEntry[]> {
-  const rows = await database.query(
-    'SELECT mark, entry FROM stint.spool WHERE session = $1 AND taken_at IS NULL ORDER BY mark LIMIT $2',
-    key,
-    pageSize,
-  )
-  return rows.map(({ mark, entry }) => ({
-    ...(JSON.parse(String(entry)) as SpoolEntry),
-    spool: String(mark),
-  }))
+  for (;;) {
+    const rows = await database.query(
+      'SELECT mark, entry FROM stint.spool WHERE session = $1 AND taken_at IS NULL ORDER BY mark LIMIT $2',
+      key,
+      pageSize,
+    )
+    const entries: SpoolEntry[] = []
+    const invalid: unknown[] = []
+    for (const { mark, entry } of rows) {
+      const parsed = parseEntry(entry)
+      if (parsed === undefined) invalid.push(mark)
+      else entries.push({ ...parsed, spool: String(mark) })
+    }
+    if (invalid.length === 0) return entries
+    const setAside = `UPDATE stint.spool SET taken_at = 'infinity' WHERE session = $1 AND mark = ANY ($2::text[])`
+    await database.write(setAside, key, invalid)
+  }
 }
 
 /** Deletes the marks of entries that were taken in long ago. */
 export async function deleteOldMarks(database: Database, key: string): Promise<void> {
-  await database.query(
+  await database.write(
     `DELETE FROM stint.spool WHERE session = $1 AND taken_at < clock_timestamp() - interval '${markKeptFor}'`,
     key,
   )

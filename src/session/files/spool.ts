@@ -4,6 +4,7 @@ import { ensureDirectory, listIfExists, readFile } from '../../base/fs/disk.ts'
 import { ifExists } from '../../base/fs/exists.ts'
 import { ulid } from '../../base/text/id.ts'
 import type { SpoolEntry } from '../driver.ts'
+import { isSpoolEntry } from '../make-entry.ts'
 import type { SessionDirectory } from './session-directory.ts'
 import { withFileErrors } from './session-file-errors.ts'
 
@@ -25,22 +26,9 @@ export function readSpoolFile({ disk, paths }: SessionDirectory, name: string): 
   if (text === undefined) return undefined
   try {
     const entries = JSON.parse(text) as unknown
-    return Array.isArray(entries) && entries.every(isEntry) ? entries : undefined
+    return Array.isArray(entries) && entries.every(isSpoolEntry) ? entries : undefined
   } catch {
     return undefined
-  }
-}
-
-function isEntry(value: unknown): value is SpoolEntry {
-  if (typeof value !== 'object' || value === null) return false
-  const { log, type, json } = value as Record<string, unknown>
-  if ((log !== 'journal' && log !== 'audit') || typeof type !== 'string' || typeof json !== 'string')
-    return false
-  try {
-    JSON.parse(json)
-    return true
-  } catch {
-    return false
   }
 }
 
