@@ -53,6 +53,7 @@ export {
   type ListOptions,
   type LogHealth,
   type Manifest,
+  type Mask,
   type NewAudit,
   type NewEvent,
   type Receipt,

@@ -155,13 +155,13 @@ class HeldMemory extends MemoryRecords implements HeldSession {
 
   async append(log: LogName, entry: LogEntry, options: RecordOptions = {}): Promise<StoredReceipt> {
     this.#assertHeld()
-    const { type, json, slot } = entry
+    const { type, json, slot, masked } = entry
     this.#guard.check(Buffer.from(json))
     const records = this.session[log]
     const receipt: StoredReceipt = { seq: records.length + 1, at: options.at ?? Date.now() }
     const data = JSON.parse(json) as unknown
     if (log === 'audit') receipt.hash = auditHash(records.at(-1)?.hash ?? '', { ...receipt, type, data })
-    records.push({ ...receipt, type, json, slot })
+    records.push({ ...receipt, type, json, slot, masked })
     options.applied?.(receipt)
     return receipt
   }

@@ -11,8 +11,8 @@ const lastResort = '*****'
 const maxRounds = 4
 
 /**
- * Removes secrets from everything that is written: registered values, in every form of docs/secrets.md, and
- * strings that look like a well-known token.
+ * Removes secrets from everything that is written: registered values, in every form of docs/secrets.md, and,
+ * unless `masksTokens` is false, strings that look like a well-known token.
  *
  * @example
  * const gate = new SecretGate()
@@ -20,6 +20,7 @@ const maxRounds = 4
  * gate.stringify({ said: 'correct horse' }) // {"said":"<secret:env:TOKEN>"}
  */
 export class SecretGate {
+  masksTokens = true
   readonly #refs: string[] = []
   readonly #values = new Set<string>()
   readonly #forms: OwnedForm[] = []
@@ -56,7 +57,11 @@ export class SecretGate {
    * replaced; `null` for undefined. Throws when `JSON.stringify` does.
    */
   stringify(value: unknown): string {
-    const json = JSON.stringify(value) ?? 'null'
+    return this.json(JSON.stringify(value) ?? 'null')
+  }
+
+  /** Does the same with the output of `JSON.stringify`: returns it as it is if nothing is replaced. */
+  json(json: string): string {
     return this.#mayHold(json) ? rewriteJson(json, (text) => this.text(text)) : json
   }
 
@@ -65,7 +70,7 @@ export class SecretGate {
     let result = text
     for (let round = 0; round < maxRounds; round++) {
       if (!this.#mayHold(result)) return result
-      const spans = [...this.#known.spansIn(result), ...tokensIn(result)]
+      const spans = [...this.#known.spansIn(result), ...(this.masksTokens ? tokensIn(result) : [])]
       if (spans.length === 0) return result
       // A placeholder and its neighbours may form another secret, so search the result again.
       result = replaceSpans(result, spans, (span) => this.#placeholder(span))
@@ -92,7 +97,7 @@ export class SecretGate {
   }
 
   #mayHold(text: string): boolean {
-    return this.#known.mayHold(text) || mayHoldToken(text)
+    return this.#known.mayHold(text) || (this.masksTokens && mayHoldToken(text))
   }
 
   /** Names the secret or the kind of token, unless that name itself contains a secret. */
@@ -114,10 +119,11 @@ export class SecretGate {
  */
 const sessionVocabulary: readonly string[] = [
   '{"seq":,"at":,"group":,"epoch":,"type":"","data":,"blob":{"sha256":"","bytes":,"slot":{"ext":"","version":""',
-  '},"audit":{"count":,"head":""},"spool":"","prev":"","hash":"","crc":""}',
+  '},"spool":"","masked":true,"audit":{"count":,"head":""},"prev":"","hash":"","crc":""}',
   '{"act":"","action":"","subject":"","key":"","ok":true,"ok":false,"result":,"error":{"code":"","message":""},"detail":',
   '{"schema":,"session_id":"","store":"","created_at":"","revisions":[{"rev":,"kind":"","tool":"","title":"","workspace":""',
-  ',"mode":"","secrets":[{"kind":"","name":""}],"pid":,"host":"","turns":,"from":null}],"slots":,"unsettled":,"value":',
+  ',"mode":"","secrets":[{"kind":"","name":""}],"mask":"registered","mask":"tokens","pid":,"host":"","turns":,"from":null}]',
+  ',"slots":,"unsettled":,"value":',
   '":"","":[],"":{},"":[""],"":[{"":""},{"":""}],"":["",""],"":"","":{"":{"":{}}}',
   'stint.slot stint.turn intent outcome create resume annotate close fork repair import writer visitor purpose holder',
   'session sessions manifest journal snapshot snapshots revision blobs segment quarantine',

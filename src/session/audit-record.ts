@@ -19,6 +19,8 @@ export interface AuditRecord {
   /** An outcome's: why it failed. */
   error?: { code?: string; message: string }
   detail?: unknown
+  /** Secrets or tokens in it were replaced before it was written. */
+  masked?: true
   /** Chains the line to the one before it. */
   hash: string
 }
@@ -34,12 +36,14 @@ export interface UnsettledAct {
 }
 
 /** The audit record of a stored record. */
-export function auditRecordOf({ seq, at, type, data, hash = '' }: StoredRecord): AuditRecord {
+export function auditRecordOf({ seq, at, type, data, masked, hash = '' }: StoredRecord): AuditRecord {
   const fields = typeof data === 'object' && data !== null ? (data as Partial<AuditRecord>) : {}
   const kind = type === 'intent' || type === 'outcome' ? type : 'note'
-  return { ...fields, seq, at, type: kind, action: String(fields.action ?? ''), hash }
+  const record: AuditRecord = { ...fields, seq, at, type: kind, action: String(fields.action ?? ''), hash }
+  if (masked) record.masked = true
+  return record
 }
 
 /** The audit record of an entry that was just written. */
-export const auditRecordFrom = ({ type, json }: LogEntry, receipt: StoredReceipt): AuditRecord =>
-  auditRecordOf({ ...receipt, type, data: JSON.parse(json) as unknown })
+export const auditRecordFrom = ({ type, json, masked }: LogEntry, receipt: StoredReceipt): AuditRecord =>
+  auditRecordOf({ ...receipt, type, data: JSON.parse(json) as unknown, masked })

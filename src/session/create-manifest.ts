@@ -10,7 +10,15 @@ import type { CreateOptions } from './store.ts'
 /** The manifest of a new session, without the values of secrets. */
 export function createManifest(
   store: string,
-  { id = newSessionId(), tool, title, workspace, mode, secrets: given = [] }: CreateOptions,
+  {
+    id = newSessionId(),
+    tool,
+    title,
+    workspace,
+    mode,
+    secrets: given = [],
+    mask = 'registered',
+  }: CreateOptions,
   secrets: RegisteredSecrets,
   now: number,
 ): Manifest {
@@ -18,7 +26,9 @@ export function createManifest(
   if (!Array.isArray(given)) throw new StintError('ARG_ERROR', 'the secrets of a session must be an array')
   // A caller may pass the value of a secret by mistake: write nothing but well-formed references.
   const refs = given.map(checkSecretRef)
-  secrets.resolveAll(refs)
+  if (mask !== 'registered' && mask !== 'tokens')
+    throw new StintError('ARG_ERROR', 'the mask of a session is registered or tokens')
+  secrets.apply({ secrets: refs, mask })
   const facts = { tool, title, workspace, mode }
   checkStrings(facts)
   const all = { ...facts, secrets: refs.length === 0 ? undefined : refs }
@@ -26,6 +36,7 @@ export function createManifest(
   return revised(newManifest(id, store, now), now, {
     kind: 'create',
     ...clean,
+    mask,
     pid: process.pid,
     host: hostname(),
   })

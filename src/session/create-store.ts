@@ -75,7 +75,7 @@ export function createStore(driver: StoreDriver, clock: Clock = systemClock): Dr
     checkSessionId(forkId)
     const source = await read(id)
     const { secrets: refs, ...facts } = factsOf(source.manifest)
-    secrets.resolveAll(refs)
+    secrets.apply({ secrets: refs, mask: facts.mask })
     const now = clock.now()
     const manifestAt = (seq: number): Manifest =>
       revised(newManifest(forkId, driver.id, now), now, {
@@ -112,13 +112,12 @@ export function createStore(driver: StoreDriver, clock: Clock = systemClock): Dr
     async resume(id, options = {}) {
       checkSessionId(id)
       const secrets = new RegisteredSecrets()
-      // The lock record is written first and contains `purpose`, so register the secrets before taking the
-      // lock.
-      if (options.purpose !== undefined) await secrets.resolveThoseOf(driver, id)
+      // The lock record is written first and contains `purpose`: know the secrets before taking the lock.
+      if (options.purpose !== undefined) await secrets.applyThoseOf(driver, id)
       const held = await openWithin(driver, id, options, secrets)
       const session = await sessionOf(held, secrets, options.snapshots)
       try {
-        secrets.resolveAll(factsOf(held.manifest).secrets)
+        secrets.apply(factsOf(held.manifest))
         await held.revise({ kind: 'resume', pid: process.pid, host: hostname() })
         return session
       } catch (error) {

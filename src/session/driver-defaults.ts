@@ -113,8 +113,8 @@ export async function forkByCopying(
   for (const revision of manifest.revisions) if (revision.kind === 'fork') revision.seq = seq
   const copy = await driver.create(manifest, { kind: 'writer', purpose: 'fork' }, noGuard)
   try {
-    const append = (log: LogName, { type, data, slot, at }: StoredRecord): Promise<unknown> =>
-      copy.append(log, { type, json: JSON.stringify(data) ?? 'null', slot }, { at })
+    const append = (log: LogName, { type, data, slot, masked, at }: StoredRecord): Promise<unknown> =>
+      copy.append(log, { type, json: JSON.stringify(data) ?? 'null', slot, masked }, { at })
     let copiedAt = 0
     for await (const record of source.records('journal', { to: seq })) {
       await append('journal', record)

@@ -153,6 +153,8 @@ export interface LogEntry {
   slot?: { ext: string; version: string }
   /** For an entry from the spool: identifies it in the log, so that it is taken in once. */
   spool?: string
+  /** Were secrets or tokens in it replaced? The record says so, too. */
+  masked?: boolean
 }
 
 /** An entry that a visitor leaves. */
@@ -177,6 +179,7 @@ export interface StoredRecord extends StoredReceipt {
   type: string
   data: unknown
   slot?: { ext: string; version: string }
+  masked?: boolean
 }
 
 /** The first and the last `seq` to read; all by default. */

@@ -46,5 +46,8 @@ export const isVisible = (
   all: boolean,
 ): boolean => (type === undefined ? all || !record.type.startsWith(ownPrefix) : record.type === type)
 
-const eventOf = ({ seq, at, type, data, slot }: StoredRecord): SessionEvent =>
-  slot === undefined ? { seq, at, type, data } : { seq, at, type, data: { ...slot, value: data } }
+function eventOf({ seq, at, type, data, slot, masked }: StoredRecord): SessionEvent {
+  const event: SessionEvent = { seq, at, type, data: slot === undefined ? data : { ...slot, value: data } }
+  if (masked) event.masked = true
+  return event
+}

@@ -7,7 +7,7 @@ import { readLatest, visibleEvents } from './events.ts'
 import { sessionClosed } from './session-errors.ts'
 import { attestEnds, type LogName } from './log/log-end.ts'
 import type { Manifest } from './manifest.ts'
-import { makeEventEntry } from './make-entry.ts'
+import { makeEntry, makeEventEntry } from './make-entry.ts'
 import { describeFailure, SessionActs } from './session-acts.ts'
 import type { RegisteredSecrets } from './session-secrets.ts'
 import type { Act, ActOutcome, Session } from './session.ts'
@@ -110,7 +110,7 @@ export class LiveSession implements Session {
   async turn(data?: unknown): Promise<{ turn: number; seq: number; snapshot: boolean }> {
     await this.#drainSpool()
     let turn = 0
-    const entry = (): LogEntry => ({ type: turnType, json: this.secrets.gate.stringify(data) })
+    const entry = (): LogEntry => makeEntry({ type: turnType, data }, this.secrets.gate)
     const { seq } = await this.#put(entry, { applied: () => (turn = ++this.#state.turns) })
     const { snapshots } = this.#context
     const worthIt = snapshots.at === 'turn' && isWorthIt(snapshots, this.#sinceSnapshot)
@@ -139,12 +139,12 @@ export class LiveSession implements Session {
   }
 
   async #setSlot(ext: string, version: string, value: unknown): Promise<void> {
-    const json = this.secrets.gate.stringify(value)
+    const entry = makeEntry({ type: slotType, data: value, slot: { ext, version } }, this.secrets.gate)
     const applied = (): void => {
       this.#lastSet.set(ext, { version, value })
-      this.#state.slots.set(ext, { version, value: JSON.parse(json) as unknown })
+      this.#state.slots.set(ext, { version, value: JSON.parse(entry.json) as unknown })
     }
-    await this.#put(() => ({ type: slotType, json, slot: { ext, version } }), { applied })
+    await this.#put(() => entry, { applied })
   }
 
   async audit(entry: NewAudit): Promise<{ seq: number; hash: string }> {
@@ -286,12 +286,12 @@ export const drainSpool = (
   secrets: RegisteredSecrets,
   onAudit: (record: AuditRecord) => void,
 ): Promise<void> =>
-  held.drainSpool(async (entry) => {
-    const clean = secrets.redact(entry)
+  held.drainSpool(async ({ log, json, ...entry }) => {
+    const clean = makeEntry({ ...entry, data: JSON.parse(json) as unknown }, secrets.gate)
     const applied = (receipt: StoredReceipt): void => {
-      if (clean.log === 'audit') onAudit(auditRecordFrom(clean, receipt))
+      if (log === 'audit') onAudit(auditRecordFrom(clean, receipt))
     }
-    await held.append(clean.log, clean, { applied })
+    await held.append(log, clean, { applied })
   })
 
 /** Saves the state for the next recovery; undefined if the driver keeps no snapshots. */

@@ -8,9 +8,21 @@ import type { NewAudit, NewEvent } from './store.ts'
 const maxNameLength = 200
 
 /** Makes the journal entry of an event: checked, and without secrets. */
-export function makeEventEntry({ type, data }: NewEvent, gate: SecretGate): LogEntry {
+export function makeEventEntry({ type, data, masked }: NewEvent, gate: SecretGate): LogEntry {
   checkEventType(type)
-  return { type: gate.text(type), json: gate.stringify(data) }
+  return makeEntry({ type, data, masked }, gate)
+}
+
+/** Makes an entry without secrets. The entry says if something in it was replaced, here or earlier. */
+export function makeEntry(
+  { data, ...rest }: Omit<LogEntry, 'json'> & { data: unknown },
+  gate: SecretGate,
+): LogEntry {
+  const given = JSON.stringify(data) ?? 'null'
+  const json = gate.json(given)
+  const type = gate.text(rest.type)
+  const isMasked = rest.masked || json !== given || type !== rest.type
+  return { ...rest, type, json, masked: isMasked || undefined }
 }
 
 /** `ARG_ERROR` unless an event can have this type. */
@@ -30,7 +42,7 @@ export interface AuditFields extends NewAudit {
 }
 
 /** Makes the entry of an audit line: checked, and without secrets. */
-export function makeAuditEntry({ phase, ...fields }: AuditFields, gate: SecretGate): LogEntry {
+export function makeAuditEntry({ phase, masked, ...fields }: AuditFields, gate: SecretGate): LogEntry {
   checkName('action', fields.action)
   for (const name of ['subject', 'key', 'act'] as const) {
     const value = fields[name]
@@ -42,7 +54,7 @@ export function makeAuditEntry({ phase, ...fields }: AuditFields, gate: SecretGa
       'ARG_ERROR',
       `the phase of an audit line is intent or outcome, not ${JSON.stringify(phase)}`,
     )
-  return { type: phase ?? 'note', json: gate.stringify(fields) }
+  return makeEntry({ type: phase ?? 'note', data: fields, masked }, gate)
 }
 
 /** Whether JSON from a spool, which may be damaged, is an entry that a holder can take in. */

@@ -1,7 +1,7 @@
 import { type AuditCheckpoint, furthestCheckpoint } from './log/record.ts'
 import { isCount, isOptional, isString } from '../base/text/fields.ts'
 import type { SecretRef } from '../secrets/index.ts'
-import type { SessionSummary } from './store.ts'
+import type { Mask, SessionSummary } from './store.ts'
 
 /** The identity of a session and its history. Keys that this version does not know are kept. */
 export interface Manifest {
@@ -24,6 +24,7 @@ export interface Revision {
   workspace?: string
   mode?: string
   secrets?: SecretRef[]
+  mask?: Mask
   /** The process and the machine that opened it. */
   pid?: number
   host?: string
@@ -44,6 +45,7 @@ export interface Facts {
   workspace?: string
   mode?: string
   secrets: SecretRef[]
+  mask: Mask
 }
 
 export const newManifest = (sessionId: string, store: string, now: number): Manifest => ({
@@ -62,13 +64,15 @@ export function revised(manifest: Manifest, now: number, revision: Omit<Revision
 }
 
 export function factsOf({ revisions }: Manifest): Facts {
-  const facts: Facts = { secrets: [] }
-  for (const { tool, title, workspace, mode, secrets } of revisions) {
+  // Sessions that were created before there was a choice mask tokens.
+  const facts: Facts = { secrets: [], mask: 'tokens' }
+  for (const { tool, title, workspace, mode, secrets, mask } of revisions) {
     if (tool !== undefined) facts.tool = tool
     if (title !== undefined) facts.title = title
     if (workspace !== undefined) facts.workspace = workspace
     if (mode !== undefined) facts.mode = mode
     if (secrets !== undefined) facts.secrets = secrets
+    if (mask === 'registered' || mask === 'tokens') facts.mask = mask
   }
   return facts
 }

@@ -86,10 +86,16 @@ export class SessionActs {
   }
 
   async #performOnce<T>(key: string, act: Act, perform: () => Promise<T> | T, again: boolean): Promise<T> {
-    const fate = (await (this.#known ?? this.#read())).fateOf(this.#secrets.gate.text(key))
-    refuseRepeat(key, fate, again)
-    if (fate?.state === 'done' && !again) return fate.result as T
-    return await this.#perform(act, perform)
+    const acts = await (this.#known ?? this.#read())
+    const recordedKey = this.#secrets.gate.text(key)
+    const before = acts.fateOf(recordedKey)
+    refuseRepeat(key, before, again)
+    const isDone = before?.state === 'done' && !again
+    const result = isDone ? undefined : await this.#perform(act, perform)
+    // The first call returns what was recorded, too, as every later one will: JSON, without secrets. A copy,
+    // because the caller may change it.
+    const after = acts.fateOf(recordedKey)
+    return after?.state === 'done' ? (structuredClone(after.result) as T) : (result as T)
   }
 
   async #perform<T>(act: Act, perform: () => Promise<T> | T): Promise<T> {

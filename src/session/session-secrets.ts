@@ -1,8 +1,9 @@
-import { errorCode, StintError } from '../base/errors/stint-error.ts'
+import { StintError } from '../base/errors/stint-error.ts'
 import { type KnownSecret, resolveSecret, SecretGate, type SecretRef } from '../secrets/index.ts'
 import { checkStrings } from './create-manifest.ts'
-import type { LogEntry, SessionHold, StoreDriver, WriteGuard } from './driver.ts'
-import { factsOf } from './manifest.ts'
+import type { SessionHold, StoreDriver, WriteGuard } from './driver.ts'
+import { type Facts, factsOf } from './manifest.ts'
+import type { Mask } from './store.ts'
 
 /** Gives the values of secrets to the program, and keeps them off the disk. */
 export interface SessionSecrets {
@@ -22,21 +23,26 @@ const maxPurposeLength = 500
 export class RegisteredSecrets implements SessionSecrets {
   readonly gate = new SecretGate()
   readonly guard: WriteGuard = { check: (bytes) => this.gate.assertClean(bytes, 'a record of the session') }
-  readonly #env: NodeJS.ProcessEnv
+  readonly #leastMask: Mask
 
-  constructor(env: NodeJS.ProcessEnv = process.env) {
-    this.#env = env
+  /** `leastMask`: `tokens` masks tokens even if the session does not. */
+  constructor(leastMask: Mask = 'registered') {
+    this.#leastMask = leastMask
   }
 
   resolve(ref: SecretRef): string {
-    const value = resolveSecret(ref, this.#env)
+    const value = resolveSecret(ref, process.env)
     this.gate.register(ref, value)
     return value
   }
 
-  /** Registers the secrets that are set here; the others cannot leak. */
-  resolveAll(refs: readonly SecretRef[]): void {
-    for (const ref of refs) ignoreUnfit(() => this.resolve(ref))
+  /**
+   * Registers the secrets of a session that are set here (the others cannot leak), and masks what the session
+   * has chosen.
+   */
+  apply({ secrets, mask }: Pick<Facts, 'secrets' | 'mask'>): void {
+    for (const ref of secrets) ignoreUnfit(() => this.resolve(ref))
+    this.gate.masksTokens = mask === 'tokens' || this.#leastMask === 'tokens'
   }
 
   /** Registers values that the caller has resolved already. */
@@ -44,19 +50,9 @@ export class RegisteredSecrets implements SessionSecrets {
     for (const { ref, value } of secrets) ignoreUnfit(() => this.gate.register(ref, value))
   }
 
-  /** Registers the secrets that the manifest of a session refers to; there may be no session yet. */
-  async resolveThoseOf(driver: StoreDriver, id: string): Promise<void> {
-    try {
-      this.resolveAll(factsOf((await driver.read(id)).manifest).secrets)
-    } catch (error) {
-      if (errorCode(error) !== 'NOT_FOUND') throw error
-    }
-  }
-
-  /** Returns the entry of a visitor without the secrets that the visitor did not know. */
-  redact<Entry extends LogEntry>(entry: Entry): Entry {
-    const { type, json } = entry
-    return { ...entry, type: this.gate.text(type), json: this.gate.stringify(JSON.parse(json)) }
+  /** Applies what the manifest of a session says. `NOT_FOUND`. */
+  async applyThoseOf(driver: StoreDriver, id: string): Promise<void> {
+    this.apply(factsOf((await driver.read(id)).manifest))
   }
 
   /** Why a session is taken, in a form that may be shown. */

@@ -50,7 +50,8 @@ export interface Session extends AsyncDisposable {
    * Performs an act, with its intent on disk before it and its outcome after it. If the intent cannot be
    * written, the act is not performed. With a key it is performed once: a settled act returns its recorded
    * result, one that failed is `ACT_FAILED`, and one without an outcome is `ACT_UNCERTAIN`, unless `again`
-   * says otherwise.
+   * says otherwise. The call that performs an act with a key returns the recorded result, too: what JSON
+   * keeps of it, with secrets replaced.
    */
   act<T>(act: Act, perform: () => Promise<T> | T, options?: { again?: boolean }): Promise<T>
   /** Records how an act ended, if its outcome is missing. */

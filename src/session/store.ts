@@ -34,6 +34,13 @@ export interface SessionStore {
   remove(id: string): Promise<void>
 }
 
+/**
+ * What is replaced before it is written.
+ * - `registered`: the values of the session's secrets, and nothing else. Everything else is stored as it is.
+ * - `tokens`: also whatever looks like a well-known token, registered or not.
+ */
+export type Mask = 'registered' | 'tokens'
+
 export interface CreateOptions {
   /** By default a new one. */
   id?: string
@@ -45,6 +52,8 @@ export interface CreateOptions {
   mode?: string
   /** References whose values are resolved at every resume, and so kept off the disk. */
   secrets?: readonly SecretRef[]
+  /** What is replaced before it is written, for as long as the session exists; `registered` by default. */
+  mask?: Mask
   snapshots?: Partial<SnapshotPolicy>
   /** Shown to processes that find the session locked. */
   purpose?: string
@@ -64,6 +73,8 @@ export interface VisitOptions {
   purpose?: string
   /** Secrets whose values must not reach the disk. */
   secrets?: readonly { ref: SecretRef; value: string }[]
+  /** Masks what looks like a token in everything this visit writes, whatever the session has chosen. */
+  mask?: 'tokens'
 }
 
 /** The operations of a visitor. Everything is on disk when its promise resolves. */
@@ -93,6 +104,8 @@ export interface NewEvent {
   /** A string of 1 to 200 characters. Types that begin with `stint.` are reserved. */
   type: string
   data?: unknown
+  /** Secrets in it were replaced before it was passed in: the record will say so. */
+  masked?: boolean
 }
 
 export interface AppendOptions {
@@ -114,6 +127,8 @@ export interface SessionEvent {
   at: number
   type: string
   data: unknown
+  /** Secrets or tokens in it were replaced before it was written. */
+  masked?: true
 }
 
 export interface NewAudit {
@@ -131,6 +146,8 @@ export interface NewAudit {
   ok?: boolean
   /** Anything else. */
   detail?: unknown
+  /** Secrets in it were replaced before it was passed in: the line will say so. */
+  masked?: boolean
 }
 
 export interface SnapshotPolicy {

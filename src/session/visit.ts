@@ -25,18 +25,16 @@ export async function visitSession<T>(
   clock: Clock = systemClock,
 ): Promise<T> {
   checkSessionId(id)
-  const secrets = new RegisteredSecrets()
+  const secrets = new RegisteredSecrets(options.mask)
   secrets.registerAll(options.secrets ?? [])
-  // The lock record is written first and contains `purpose`, so register the secrets before taking the lock.
-  if (options.purpose !== undefined) await secrets.resolveThoseOf(driver, id)
   const held = await enter(driver, id, options, secrets, clock)
   try {
     if (held === undefined) {
-      await secrets.resolveThoseOf(driver, id)
+      await secrets.applyThoseOf(driver, id)
       return await fn(spoolingVisit(driver, id, secrets))
     }
     assertWrittenBy(driver.id, id, held.manifest.store)
-    secrets.resolveAll(factsOf(held.manifest).secrets)
+    secrets.apply(factsOf(held.manifest))
     await drainSpoolAndSnapshot(held, secrets)
     return await fn(directVisit(held, secrets))
   } finally {
@@ -96,16 +94,17 @@ async function enter(
   clock: Clock,
 ): Promise<HeldSession | undefined> {
   const deadline = systemClock.mono() + durationMs(wait, 'wait')
-  const hold = secrets.holdFor('visitor', purpose)
   for (;;) {
     try {
-      return await driver.open(id, hold, secrets.guard)
+      // The lock record is written first and contains `purpose`: know the secrets before taking the lock.
+      if (purpose !== undefined) await secrets.applyThoseOf(driver, id)
+      return await driver.open(id, secrets.holdFor('visitor', purpose), secrets.guard)
     } catch (error) {
       const code = errorCode(error)
       if (code === 'NOT_FOUND' && create !== undefined) {
         const manifest = createManifest(driver.id, { ...create, id }, secrets, clock.now())
         try {
-          return await driver.create(manifest, hold, secrets.guard)
+          return await driver.create(manifest, secrets.holdFor('visitor', purpose), secrets.guard)
         } catch (failure) {
           // Another visitor was faster: open what it has created.
           if (errorCode(failure) !== 'NAME_TAKEN') throw failure

@@ -130,3 +130,22 @@ test('secrets on the command line and in the environment do not reach the disk',
   expect((await acts(world))[0]?.subject).toBe('true --token=<secret:env:DEPLOY_TOKEN> <masked:aws-key-id>')
   expect(spawnSync('grep', ['-r', '-e', 'correct-horse', '-e', 'AKIAABCD', world.home]).status).toBe(1)
 })
+
+test('a token on the command line is masked even in a session that stores what it is given', async () => {
+  await using world = new SessionWorld()
+  const token = `AKIA${'ABCD'.repeat(4)}`
+  const session = await world.store.create({ id: 'mine' })
+  await session.append({ type: 'own', data: token })
+  await session.close()
+  await record(world, '--', 'true', token)
+  expect((await acts(world))[0]?.subject).toBe('true <masked:aws-key-id>')
+  const { events } = await world.store.inspect('mine')
+  const read: unknown[] = []
+  for await (const { type, data, masked } of events())
+    read.push([type, JSON.stringify(data).includes(token), masked])
+  expect(read).toEqual([
+    ['own', true, undefined],
+    ['run.start', false, true],
+    ['run.end', false, undefined],
+  ])
+})

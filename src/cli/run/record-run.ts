@@ -32,7 +32,8 @@ export async function recordRun(
   const options: VisitOptions = {
     purpose: 'record a run',
     secrets: registerEnvironmentSecrets().secrets,
-    create: { tool: 'stint run', title: subject, workspace: findWorkspace().path },
+    create: { tool: 'stint run', title: subject, workspace: findWorkspace().path, mask: 'tokens' },
+    mask: 'tokens',
   }
   const startedAt = Date.now()
   await store.visit(

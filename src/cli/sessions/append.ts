@@ -21,6 +21,11 @@ export const appendCommand = defineBareCommand({
     create: { type: 'boolean', help: 'create the session if it does not exist' },
     tool: { type: 'string', value: 'NAME', help: 'with --create: the program it belongs to' },
     title: { type: 'string', value: 'TEXT', help: 'with --create: what it is about' },
+    mask: {
+      type: 'string',
+      choices: ['registered', 'tokens'],
+      help: 'with --create: replace registered secrets only, or also what looks like a token (tokens)',
+    },
     ...storeOption,
   },
   positionals: 'ID',
@@ -30,14 +35,14 @@ export const appendCommand = defineBareCommand({
     ['stint sessions append nightly --create --type started', 'the first call creates the session'],
   ],
   async run({ warn }, { options, positionals }) {
-    const { type, create, tool, title } = options
+    const { type, create, tool, title, mask } = options
     const given = idArgument(positionals)
     if (type === undefined)
       throw new StintError('ARG_ERROR', 'no event type given', {
         hint: 'Give it with --type, as --type note.',
       })
-    if (!create && (tool ?? title) !== undefined)
-      throw new StintError('ARG_ERROR', `--${tool === undefined ? 'title' : 'tool'} goes with --create`)
+    const alone = Object.entries({ tool, title, mask }).find(([, value]) => value !== undefined)
+    if (!create && alone !== undefined) throw new StintError('ARG_ERROR', `--${alone[0]} goes with --create`)
     // Check everything before the session is created.
     checkEventType(type)
     if (create) checkSessionId(given)
@@ -54,7 +59,8 @@ export const appendCommand = defineBareCommand({
       {
         purpose: 'append',
         secrets: registerEnvironmentSecrets().secrets,
-        create: create ? { tool, title, workspace: findWorkspace().path } : undefined,
+        // Scripts pass on what programs print: mask tokens in it, unless the creator says otherwise.
+        create: create ? { tool, title, workspace: findWorkspace().path, mask: mask ?? 'tokens' } : undefined,
       },
     )
   },

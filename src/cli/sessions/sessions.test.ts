@@ -205,6 +205,27 @@ test('events, tail and export end silently when the reader closes the pipe', asy
   }
 })
 
+test('append --create masks tokens unless --mask says otherwise, and later appends do as the session does', async () => {
+  await using world = new SessionWorld()
+  const token = `AKIA${'ABCD'.repeat(4)}`
+  const append = (...args: string[]) =>
+    world.run('append', ...args, '--type', 'note', '--data', JSON.stringify(token))
+  for (const [id, ...args] of [['guarded'], ['exact', '--mask', 'registered']] as const) {
+    await append(id, '--create', ...args)
+    await append(id)
+  }
+  const eventsOf = async (id: string) =>
+    jsonLines((await world.run('events', id)).stdout).map(({ data, masked }) => [data, masked])
+  const masked = ['<masked:aws-key-id>', true]
+  expect(await eventsOf('guarded')).toEqual([masked, masked])
+  expect(await eventsOf('exact')).toEqual([
+    [token, undefined],
+    [token, undefined],
+  ])
+  expect(dataOf(await world.run('show', 'exact')).mask).toBe('registered')
+  expect(errorOf(await append('exact', '--mask', 'tokens')).message).toBe('--mask goes with --create')
+})
+
 test('append takes data from the command line, a pipe or a file, and --create creates the session', async () => {
   await using world = new SessionWorld()
   const missing = await world.run('append', 'mine', '--type', 'note', '--data', '1')

@@ -1,6 +1,7 @@
 import { defineBareCommand } from '../../command/define-command.ts'
 import { formatBytes } from '../../base/text/size.ts'
 import { visibleText } from '../../base/text/escape.ts'
+import { factsOf } from '../../session/index.ts'
 import { formatAge, plural, formatTime } from '../text/format.ts'
 import { storeOption } from '../store.ts'
 import { describeSession } from './describe.ts'
@@ -28,6 +29,7 @@ async function describe({ id, store: { driver, inspect } }: NamedSession) {
   return {
     ...describeSession(inspection.summary),
     path: files?.path(id) ?? null,
+    mask: factsOf(inspection.manifest).mask,
     slots: Object.entries(slots).map(([ext, { version, value }]) => ({
       ext,
       version,
@@ -55,6 +57,7 @@ function renderSession(data: Shown): string {
     ['tool', data.tool ?? undefined],
     ['title', data.title ?? undefined],
     ['workspace', data.workspace ?? undefined],
+    ['masks', data.mask === 'tokens' ? 'registered secrets and tokens' : 'registered secrets'],
     ['created', formatTime(data.created_at)],
     ['last record', formatTime(data.last_at)],
     ['holds', `${plural(data.turns, 'turn')}, ${plural(data.records, 'record')}, ${formatBytes(data.bytes)}`],

@@ -23,10 +23,20 @@ export function cleaningFor(env: NodeJS.ProcessEnv): Cleaning {
 }
 
 /** Removes secrets from a value and limits its size: whatever comes last is left out. */
-export const cleaned = <Value>(value: Value, cleaning: Cleaning): Value =>
-  JSON.parse(cleaning.gate.stringify(shorten(value, cleaning, { left: keptInAll }))) as Value
+export function cleaned<Value>(value: Value, cleaning: Cleaning): { value: Value; masked: boolean } {
+  const room = { left: keptInAll, masked: false }
+  const json = JSON.stringify(shorten(value, cleaning, room)) ?? 'null'
+  const clean = cleaning.gate.json(json)
+  return { value: JSON.parse(clean) as Value, masked: room.masked || clean !== json }
+}
 
-function shorten(value: unknown, cleaning: Cleaning, room: { left: number }): unknown {
+/** The room that is left for strings, and whether a secret in one of them was replaced. */
+interface Room {
+  left: number
+  masked: boolean
+}
+
+function shorten(value: unknown, cleaning: Cleaning, room: Room): unknown {
   if (typeof value === 'string') return shortenString(value, cleaning, room)
   room.left -= 8
   if (typeof value !== 'object' || value === null) return value
@@ -43,7 +53,7 @@ function shorten(value: unknown, cleaning: Cleaning, room: { left: number }): un
 const fitting = <Item>(items: readonly Item[], { left }: { left: number }): readonly Item[] =>
   items.slice(0, Math.max(0, Math.min(1000, left >> 3)))
 
-function shortenString(text: string, { gate, margin }: Cleaning, room: { left: number }): string {
+function shortenString(text: string, { gate, margin }: Cleaning, room: Room): string {
   const length = Math.max(0, Math.min(keptLength, room.left))
   room.left -= Math.min(text.length, length)
   if (text.length <= length) return text
@@ -52,5 +62,6 @@ function shortenString(text: string, { gate, margin }: Cleaning, room: { left: n
   // If the string goes on, the last `margin` characters may contain the beginning of a secret.
   const safe = searched.length < text.length ? clean.length - margin : clean.length
   const kept = clean.slice(0, Math.max(0, Math.min(length, safe)))
+  room.masked ||= !text.startsWith(kept)
   return `${kept}… [+${text.length - kept.length}]`
 }

@@ -30,7 +30,8 @@ const queued = (world: HookWorld): string[] => {
 async function recorded(world: HookWorld, session: string) {
   const found = await filesystemStore({ home: world.home }).inspect(session)
   const [events, audit] = [[], []] as [Record<string, unknown>[], Record<string, unknown>[]]
-  for await (const { type, data } of found.events()) events.push({ type, ...(data as object) })
+  for await (const { type, data, masked } of found.events())
+    events.push({ type, ...(data as object), ...(masked && { masked }) })
   for await (const entry of found.audit()) audit.push(entry as unknown as Record<string, unknown>)
   return { events, audit, health: await found.health(), unsettled: await found.unsettled() }
 }
@@ -131,6 +132,8 @@ test('no secret variable gets to the disk in any encoding, and long strings are 
     for (const form of [secret, base64, 'correct-horse', 'hunter2']) expect(text, when).not.toContain(form)
     await drainQueue(world.env)
   }
+  const { events, audit } = await recorded(world, 'first')
+  expect([events, audit]).toMatchObject([[{ masked: true }], [expect.not.objectContaining({ masked: true })]])
 })
 
 test('while another process writes to the session, the records are left in its spool', async () => {

@@ -25,11 +25,15 @@ export function recordCall({ event, verdict, agent, env }: RecordRequest): boole
   if (event.tool !== undefined && event.tool.use !== 'none') {
     const cleaning = cleaningFor(env)
     // Clean the input first: a call without an id is named by its hash, which allows guessing secrets.
-    const tool = { ...event.tool, input: cleaned(event.tool.input, cleaning) }
+    const input = cleaned(event.tool.input, cleaning)
+    const tool = { ...event.tool, input: input.value }
     const records = callRecords({ ...event, tool }, verdict, new Date())
-    const session = sessionName(event.sessionId, event.host, agent)
-    const call = records && cleaned({ tool: event.host, workspace: event.cwd, ...records }, cleaning)
-    if (call !== undefined) enqueue(home, { ...call, session }, event.kind === 'pre')
+    if (records !== undefined) {
+      const call = cleaned({ tool: event.host, workspace: event.cwd, ...records }, cleaning)
+      const session = sessionName(event.sessionId, event.host, agent)
+      const masked = input.masked || call.masked
+      enqueue(home, { ...call.value, session, masked }, event.kind === 'pre')
+    }
   }
   if (event.kind === 'pre') return false
   return queuedFiles(home).length > (event.kind === 'post' ? maxQueued : 0)

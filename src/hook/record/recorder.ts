@@ -89,16 +89,26 @@ async function write(
       if (!present?.has('audit')) await visit.audit(audit)
       if (!present?.has('journal')) await visit.append(event)
     },
-    { create: { tool, ...(workspace === undefined ? {} : { workspace }) }, secrets },
+    { create: { tool, workspace, mask: 'tokens' }, secrets, mask: 'tokens' },
   )
   done()
 }
 
-/** Adds the mark by which `findMark` finds the records. */
-export const marked = ({ event, audit }: CallRecords, mark: string): CallRecords => ({
-  event: { ...event, data: { ...(event.data as object), mark } },
-  audit: { ...audit, detail: { ...(audit.detail as object | undefined), mark } },
+/** Adds the mark by which `findMark` finds the records, and says in which of them secrets were replaced. */
+export const marked = (
+  { event, audit, masked = false }: CallRecords & { masked?: boolean },
+  mark: string,
+): CallRecords => ({
+  event: { ...event, data: { ...(event.data as object), mark }, masked: masked && hasPlaceholder(event) },
+  audit: {
+    ...audit,
+    detail: { ...(audit.detail as object | undefined), mark },
+    masked: masked && hasPlaceholder(audit),
+  },
 })
+
+/** Both records of a call come from the same event, but a secret in its input may be in one of them only. */
+const hasPlaceholder = (record: object): boolean => /<(?:secret|masked)[:>]/.test(JSON.stringify(record))
 
 type Log = 'journal' | 'audit'
 

@@ -170,3 +170,18 @@ test('purge deletes sessions that were removed long enough ago, and nothing else
     ).toEqual([])
   expect((await sessions.store.list()).map(({ id }) => id)).toContain('kept')
 })
+
+test.each(['registered', 'tokens'] as const)(
+  'a copy of a session that masks %s does the same',
+  async (mask) => {
+    const token = `gh${'p_'}${'Ab3dEf9hIj'.repeat(4)}`
+    await (await files.create({ id: mask, mask })).close()
+    const there = await toRows(mask)
+    const back = await toFiles(there)
+    for (const [store, id] of [[sessions.store, there] as const, [files, back] as const]) {
+      await using copy = await store.resume(id)
+      await copy.append({ type: 'note', data: token })
+      expect((await copy.tail(1))[0]?.data).toBe(mask === 'tokens' ? '<masked:github-token>' : token)
+    }
+  },
+)

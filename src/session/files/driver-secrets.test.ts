@@ -127,6 +127,20 @@ test('an event whose type becomes too long by the name of a secret is written', 
   })
 })
 
+test('a session from before there was a choice masks tokens, and its fork does, too', async () => {
+  const session = await store.create()
+  await session.close()
+  const manifest = join(home, 'sessions', session.id, 'manifest.json')
+  writeFileSync(manifest, readFileSync(manifest, 'utf8').replace(/"mask": ?"registered",/, ''))
+  expect(readFileSync(manifest, 'utf8')).not.toContain('mask')
+  await using resumed = await store.resume(session.id)
+  await using fork = await resumed.fork()
+  for (const each of [resumed, fork]) {
+    await each.append({ type: 'note', data: `gh${'p_'}${'Ab3dEf9hIj'.repeat(4)}` })
+    expect(await each.tail(1)).toMatchObject([{ data: '<masked:github-token>', masked: true }])
+  }
+})
+
 test('visitors and purposes do not write the secrets that the manifest refers to', async () => {
   const session = await store.create({ secrets: [{ kind: 'env', name }] })
   const visit = (): Promise<void> =>
@@ -196,7 +210,8 @@ test('a session whose manifest names an unknown kind of secret is resumed, and o
   await session.close()
   const manifest = join(home, 'sessions', session.id, 'manifest.json')
   // Earlier versions wrote the kind `keyring`.
-  writeFileSync(manifest, readFileSync(manifest, 'utf8').replaceAll('"kind":"env"', '"kind":"keyring"'))
+  writeFileSync(manifest, readFileSync(manifest, 'utf8').replace(/"kind": ?"env"/, '"kind":"keyring"'))
+  expect(readFileSync(manifest, 'utf8')).toContain('keyring')
   const resumed = await store.resume(session.id)
   for (const kind of ['keyring', 'vault'] as const)
     expect(() => resumed.secrets.resolve({ kind: kind as 'env', name })).toThrow(

@@ -82,13 +82,14 @@ export const maxInlineBytes = 256 << 10
  * `putBlob` first: until the blob is stored, no line may name it.
  */
 export function encodeEntry(
-  { type, json, slot, spool }: LogEntry,
+  { type, json, slot, spool, masked }: LogEntry,
   putBlob: (json: string) => BlobName,
   inlineBytes = maxInlineBytes,
 ): string {
   let body = json.length > inlineBytes ? encodeBlobBody(type, putBlob(json)) : encodeBody(type, json)
   if (slot !== undefined) body += encodeField('slot', slot)
   if (spool !== undefined) body += encodeField('spool', spool)
+  if (masked) body += encodeField('masked', true)
   return body
 }
 
@@ -104,7 +105,7 @@ const encodeBlobBody = (type: string, { sha256, bytes }: BlobName): string =>
   oneLine(`"type":${JSON.stringify(type)},"blob":{"sha256":"${sha256}","bytes":${bytes}}`)
 
 /** Encodes a field that follows the data. */
-const encodeField = (name: 'slot' | 'spool' | 'audit', value: unknown): string =>
+const encodeField = (name: 'slot' | 'spool' | 'masked' | 'audit', value: unknown): string =>
   oneLine(`,"${name}":${JSON.stringify(value)}`)
 
 /** Escapes the two characters that JSON allows in a line and some readers take for line ends. */

@@ -13,6 +13,8 @@ export interface LogRecord extends RecordHeader {
   audit?: AuditCheckpoint
   /** The spooled entry that the record was made of. */
   spool?: string
+  /** Set if secrets or tokens in it were replaced before it was written. */
+  masked?: boolean
   /** Audit log only: the hash of the line before, and of this one. */
   prev?: string
   hash?: string

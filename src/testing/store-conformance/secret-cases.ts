@@ -1,6 +1,7 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { ulid } from '../../base/text/id.ts'
-import { collect, type StoreCase } from '../conformance-case.ts'
+import type { Session } from '../../session/index.ts'
+import { collect, rejects, type StoreCase } from '../conformance-case.ts'
 
 /** Sets an environment variable to a new secret while `use` runs. */
 async function withSecret(use: (name: string, value: string) => Promise<void>): Promise<void> {
@@ -13,6 +14,10 @@ async function withSecret(use: (name: string, value: string) => Promise<void>): 
     delete process.env[name]
   }
 }
+
+/** Looks like a token of GitHub, which no session has registered. In parts, for scanners of secrets. */
+const token = `gh${'p_'}Ab3dEf9hIjKlMn0pQrStUv1xYzAb3dEf9hIj`
+const maskedToken = '<masked:github-token>'
 
 /** Secrets. */
 export const secretCases: StoreCase[] = [
@@ -51,6 +56,134 @@ export const secretCases: StoreCase[] = [
         equal((await fork.tail(1))[0]?.data, `<secret:env:${name}>`)
         ok(!JSON.stringify(fork.manifest).includes(value))
       })
+    },
+  ],
+  [
+    'what a program stores comes back as it was, also if it looks like a token',
+    async (store, place) => {
+      const session = await store.create({ title: token })
+      const stored = { [token]: `before ${token} after`, list: [token] }
+      await session.append({ type: token, data: stored })
+      await session.slot('s', { version: '1', initial: {} }).set(stored)
+      await session.act({ action: 'shell', subject: token, key: token }, () => stored)
+      await session.turn(token)
+      await session.close()
+      const other = await place.open()
+      await other.visit(session.id, (visit) => visit.append({ type: 'visit', data: stored }))
+      await using again = await other.resume(session.id, { purpose: token })
+      await using fork = await again.fork()
+      await fork.append({ type: 'note', data: stored })
+      deepEqual(
+        (await collect(fork.events())).map(({ type, data }) => [type, data]),
+        [token, 'visit', 'note'].map((type) => [type, stored]),
+      )
+      for (const each of [again, fork]) {
+        deepEqual(each.slot('s', { version: '1', initial: {} }).value, stored)
+        deepEqual(await each.act({ action: 'shell', key: token }, () => ({})), stored)
+      }
+      const read = await other.inspect(session.id)
+      equal(read.summary.title, token)
+      const records = [...(await collect(read.events({ all: true }))), ...(await collect(read.audit()))]
+      ok(records.every((record) => !('masked' in record)))
+    },
+  ],
+  [
+    'a session that masks tokens goes on doing so: resumed, forked, visited',
+    async (store, place) => {
+      const session = await store.create({ mask: 'tokens', title: token })
+      await session.append({ type: 'note', data: token })
+      await session.close()
+      const other = await place.open()
+      const visit = (): Promise<void> => other.visit(session.id, (each) => each.append({ type: token }))
+      await visit()
+      const again = await other.resume(session.id)
+      await again.append({ type: 'note', data: [token] })
+      await visit()
+      await again.turn()
+      await using fork = await again.fork()
+      await fork.append({ type: 'note', data: { [token]: 1 } })
+      await again.close()
+      deepEqual(
+        (await collect(fork.events())).map(({ type, data, masked }) => [type, data, masked]),
+        [
+          ['note', maskedToken, true],
+          [maskedToken, null, true],
+          ['note', [maskedToken], true],
+          [maskedToken, null, true],
+          ['note', { [maskedToken]: 1 }, true],
+        ],
+      )
+      equal((await other.inspect(session.id)).summary.title, maskedToken)
+      await rejects('ARG_ERROR', store.create({ mask: 'none' as never }))
+    },
+  ],
+  [
+    'a record says whether something in it was replaced, before it came to the session or there',
+    async (store) => {
+      await withSecret(async (name, value) => {
+        await using session = await store.create({ secrets: [{ kind: 'env', name }] })
+        await session.append({ type: 'plain', data: 'nothing' })
+        await session.append({ type: 'secret', data: value })
+        await session.append({ type: 'before', data: '<masked>', masked: true })
+        await session.slot('s', { version: '1', initial: '' }).set(value)
+        await session.turn(value)
+        await session.audit({ action: 'plain' })
+        await session.audit({ action: 'secret', detail: [value] })
+        const read = await store.inspect(session.id)
+        deepEqual(
+          (await collect(read.events({ all: true }))).map(({ masked }) => masked),
+          [undefined, true, true, true, true],
+        )
+        deepEqual(
+          (await collect(read.audit())).map(({ masked }) => masked),
+          [undefined, true],
+        )
+      })
+    },
+  ],
+  [
+    'a visit may mask tokens in a session that does not',
+    async (store) => {
+      const session = await store.create()
+      const visit = (): Promise<void> =>
+        store.visit(session.id, (each) => each.append({ type: 'v', data: token }), { mask: 'tokens' })
+      await visit()
+      await session.append({ type: 'own', data: token })
+      await session.close()
+      await visit()
+      deepEqual(
+        (await collect((await store.inspect(session.id)).events())).map(({ data }) => data).toSorted(),
+        [maskedToken, maskedToken, token].toSorted(),
+      )
+    },
+  ],
+  [
+    'an act with a key returns the same value the second time as the first',
+    async (store, place) => {
+      await withSecret(async (name, value) => {
+        const results = [{ said: value }, [token, new Date(0)], undefined, 'text', new Map([[1, 2]])]
+        const session = await store.create({ secrets: [{ kind: 'env', name }], mask: 'tokens' })
+        const actWith = (each: Session, i: number): Promise<unknown> =>
+          each.act<unknown>({ action: 'make', key: `k${i}` }, () => results[i])
+        const first = await Promise.all(results.map((_, i) => actWith(session, i)))
+        deepEqual(await Promise.all(results.map((_, i) => actWith(session, i))), first)
+        await session.close()
+        await using again = await (await place.open()).resume(session.id)
+        deepEqual(await Promise.all(results.map((_, i) => actWith(again, i))), first)
+        deepEqual(first[0], { said: `<secret:env:${name}>` })
+        equal(first[3], 'text')
+      })
+    },
+  ],
+  [
+    'what a caller does to the result of an act does not change what a later call returns',
+    async (store) => {
+      await using session = await store.create()
+      for (const _ of [1, 2]) {
+        const result = await session.act({ action: 'make', key: 'k' }, () => ['made'])
+        deepEqual(result, ['made'])
+        result.push('changed')
+      }
     },
   ],
   [

@@ -410,3 +410,15 @@ test('a home that is a link is not written to', async () => {
   })
   expect(readdirSync(join(world.tmp, 'target'))).toEqual([])
 })
+
+test.each(['registered', 'tokens'] as const)(
+  'an import of a session that masks %s does the same',
+  async (mask) => {
+    const token = `gh${'p_'}${'Ab3dEf9hIj'.repeat(4)}`
+    await (await store.create({ id: 'original', mask })).close()
+    const { session_id: id } = await importFrom(exportAs('original').archive, 'copy')
+    await using copy = await store.resume(id)
+    await copy.append({ type: 'note', data: token })
+    expect((await copy.tail(1))[0]?.data).toBe(mask === 'tokens' ? '<masked:github-token>' : token)
+  },
+)
