@@ -146,6 +146,89 @@ test('hashes, ids, images and the files of this project are not masked', () => {
   }
 })
 
+/** Random base64 without padding, the same for equal seeds. */
+const base64Of = ([seed, triples]: [number, number]): string =>
+  createHash('shake256', { outputLength: 3 * triples })
+    .update(String(seed))
+    .digest('base64')
+
+/** Puts a text into another, after at least 16 of its characters. */
+const planted = (text: string, inside: string, where: number): string => {
+  const at = 16 + Math.floor(where * (text.length - 16))
+  return text.slice(0, at) + inside + text.slice(at)
+}
+
+const anywhere = fc.double({ min: 0, max: 1, noNaN: true })
+const anyBase64 = fc.tuple(fc.nat(), fc.integer({ min: 8, max: 70_000 }))
+
+test('base64 is left alone, however it is wrapped', () => {
+  fc.assert(
+    fc.property(anyBase64, (source) => {
+      const base64 = base64Of(source)
+      const lines = base64.match(/.{1,76}/g)?.join('\r\n') ?? ''
+      for (const text of [base64, lines, JSON.stringify(lines), encodeURIComponent(base64)])
+        expect(gate.text(text) === text).toBe(true)
+    }),
+    { numRuns: 20 },
+  )
+})
+
+test('base64 is left alone even where it has the characters of a token', () => {
+  const inBase64 = tokens.map(([, token]) => token).filter((token) => /^[A-Za-z0-9]+$/.test(token))
+  inBase64.push(`AI${'za'}${noise(35)}`, `AI${'za'}${noise(60)}`)
+  const joiners = ['+', '/', '//', '+/', String.raw`\/`, String.raw`\u002b`, String.raw`\u002F`, '%2B', '%2f']
+  fc.assert(
+    fc.property(
+      anyBase64,
+      fc.constantFrom(...inBase64),
+      fc.constantFrom(...joiners),
+      anywhere,
+      (source, token, joiner, where) => {
+        for (const inside of [joiner + token, joiner + token + joiner]) {
+          const text = planted(base64Of(source), inside, where)
+          expect(gate.text(text) === text).toBe(true)
+        }
+      },
+    ),
+    { numRuns: 100 },
+  )
+})
+
+test('base64 of the URL alphabet is left alone even where it has the characters of a token', () => {
+  const inBase64 = tokens.map(([, token]) => token).filter((token) => /^[\w-]+$/.test(token))
+  expect(inBase64.length).toBeGreaterThan(20)
+  fc.assert(
+    fc.property(
+      anyBase64,
+      fc.constantFrom(...inBase64),
+      fc.constantFrom('-', '_', '--', '_-'),
+      anywhere,
+      (source, token, joiner, where) => {
+        const text = planted(base64Of(source).replaceAll(/[+/]/g, '-'), joiner + token, where)
+        expect(gate.text(text) === text).toBe(true)
+      },
+    ),
+    { numRuns: 100 },
+  )
+})
+
+test.each([
+  ['google-key', '\n+', '\n+more'],
+  ['google-key', 'https://maps/api?key=', '&x=1'],
+  ['google-key', '/', '/'],
+  ['aws-key-id', 's3://', ':x@bucket'],
+  ['aws-key-id', 'Credential=', '/20240101/us-east-1/s3/aws4_request'],
+  ['databricks-token', '\n-', '-2'],
+  ['github-token', 'https://', '@github.com/a/b'],
+  ['github-token', 'raw/main/', '/x'],
+  ['github-token', '${TOKEN:-', '}'],
+  ['anthropic-key', '${KEY:-', '}'],
+  ['anthropic-key', '\n-', '\n+'],
+])('%s is masked between %j and %j', (kind, before, after) => {
+  const [, token = ''] = tokens.find(([each]) => each === kind) ?? []
+  expect(gate.text(before + token + after)).toBe(`${before}<masked:${kind}>${after}`)
+})
+
 test('a token is masked whatever characters surround it', () => {
   const around = fc.string({
     unit: fc.constantFrom(' ', '\n', '"', '=', ':', ',', '/', 'é', '\u2028', '\\'),
