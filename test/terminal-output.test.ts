@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ownIdentity } from '../src/base/process/liveness.ts'
 import { shellWord } from '../src/base/text/escape.ts'
 import { sessionLocked } from '../src/session/session-errors.ts'
+import { hookBin } from './support/hook-host.ts'
 import { deadPid, plant } from './support/plant.ts'
 import { type Holding, SessionWorld } from './support/session-world.ts'
 import { stintBin } from './support/world.ts'
@@ -125,6 +126,13 @@ test.each(commands.map((args) => [args.join(' ').replaceAll(hostile, '…').repl
     expect(shown.match(obeyed), shown).toBeNull()
   },
 )
+
+test('the refusal of a hook names the holder, and does not control the terminal', async () => {
+  const args = [hookBin, 'git', 'pre-commit']
+  const { code, stderr } = await world.start(process.execPath, args, { cwd: workspace }).finished
+  expect([code, stderr]).toEqual([2, expect.stringContaining('held by theirs')])
+  expect(stderr).not.toMatch(obeyed)
+})
 
 test('the error of a session that another machine holds does not control the terminal', () => {
   const holder = { process: ownIdentity(), epoch: 1, since: 0, beat: 0, kind: 'writer' as const }

@@ -10,7 +10,7 @@ const budgetMs = 25
 export const sweptStamp = '.swept'
 
 /**
- * Sweeps for 25 ms, or until something is removed, and at most once a minute over all processes of the user.
+ * Sweeps for 25 ms, or until one scratch is removed, at most once a minute over all processes of the user.
  * Never fails the run: a later run or `stint sweep` does the rest.
  */
 export async function sweepAtStart(scratch: OwnScratch, now: number = Date.now()): Promise<void> {

@@ -55,8 +55,12 @@ test('a sweep whose time is over before it begins still removes something, so a 
   const alive = plant(world, ownIdentity())
   for (let i = 0; i < 30; i++) plant(world, { ...ownIdentity(), pid: deadPid })
   const root = openRoot(world.env)
-  for (let left = 30; left > 0; left--)
-    expect(sweepSync({ root, budgetMs: -1 }).removed).toMatchObject([{ reason: 'owner-dead' }])
+  for (let left = 30; left > 0; left--) {
+    // What a run that has just ended leaves to its guard does not count.
+    mkdirSync(join(root.trash, newRequestId()))
+    const { removed } = sweepSync({ root, budgetMs: -1 })
+    expect(removed.map(({ reason }) => reason)).toEqual(['trash', 'owner-dead'])
+  }
   expect(world.leftovers()).toEqual([basename(alive)])
 })
 

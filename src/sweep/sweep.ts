@@ -18,7 +18,7 @@ export interface SweepOptions {
   olderThanMs?: number
   /** Reports what would be removed, and changes nothing. */
   dryRun?: boolean
-  /** Stops after this many milliseconds, but not before it has removed something; the next one continues. */
+  /** Stops after this many milliseconds, but removes at least one entry of each directory. */
   budgetMs?: number
   clock?: Clock
   /** Called repeatedly while the sweep is under way. */
@@ -34,8 +34,8 @@ export interface SweepProgress {
 }
 
 /**
- * A sweep judges this many entries, or removes one, whatever its budget: listing a full root alone may use
- * the budget up, and sweeps that remove nothing would never come to an end.
+ * Whatever its budget, a sweep removes one entry of each directory, or judges this many: listing a full root
+ * alone may use the budget up, and a run that has just ended is in the trash, where its guard removes it.
  */
 const leastEntries = 100
 
@@ -84,12 +84,14 @@ function* sweepDirectories(
   reportUndecodable(listings, report)
   const keptOnPurpose: JudgedEntry[] = []
   const seen = new Set<string>()
+  let isLate = false
   for (const { directory, names } of listings) {
-    for (const name of fromRandomStart(names, options.budgetMs)) {
+    const removedBefore = report.entriesRemoved
+    for (const [index, name] of fromRandomStart(names, options.budgetMs).entries()) {
       yield
-      if (clock.mono() > end && (report.entriesRemoved > 0 || progress.done >= leastEntries)) {
-        report.complete = false
-        return
+      if (clock.mono() > end && (report.entriesRemoved > removedBefore || index >= leastEntries)) {
+        isLate = true
+        break
       }
       progress.done += 1
       // The record of tracked paths was handled with the scratch of the same name.
@@ -105,6 +107,10 @@ function* sweepDirectories(
         report.failures.push({ path, type: 'directory', error: errorCode(error) ?? String(error) })
       }
     }
+  }
+  if (isLate) {
+    report.complete = false
+    return
   }
   for (const judged of markSuperseded(keptOnPurpose))
     yield* applyVerdict(judged, clock.now(), options, report)
