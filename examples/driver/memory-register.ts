@@ -14,10 +14,10 @@ export function memoryRegister(): Register<Step> {
 
   return {
     read: (key) => once(() => read(key)),
-    swap: (key, expectedEpoch, text) =>
+    swap: (key, before, text) =>
       once(() => {
-        if (read(key).epoch !== expectedEpoch) return undefined
-        const epoch = expectedEpoch + 1
+        if (read(key).text !== before.text) return undefined
+        const epoch = before.epoch + 1
         entries.set(key, { epoch, text, writtenAt: Date.now() })
         return epoch
       }),

@@ -34,8 +34,8 @@ class Stage extends LockWorld {
     const files = this.#files
     return {
       ...files,
-      *swap(key, epoch, text) {
-        const won = yield* files.swap(key, epoch, text)
+      *swap(key, before, text) {
+        const won = yield* files.swap(key, before, text)
         return isOvertaken() ? undefined : won
       },
       *now() {

@@ -2,7 +2,8 @@ import { errorCode, errorMessage, StintError } from '../base/errors/stint-error.
 import { type Claim, noClaims, parseClaimsRecord } from './claim-record.ts'
 import type { Observation } from './claim-status.ts'
 import { isWorkspaceKey } from './lease-target.ts'
-import { asyncRegister, type Register, syncRegister } from './register.ts'
+import { type Register, runAsync, runSync, type Steps } from './register.ts'
+import { sweptUntilKey } from './stored-claims.ts'
 import { livenessFor, WorkspaceClaims } from './workspace-claims.ts'
 
 /** A workspace or resource with at least one claim on it. */
@@ -26,22 +27,21 @@ const atOnce = 32
 export async function allClaims(register: Register): Promise<AllClaims> {
   const all: AllClaims = { targets: [], unreadable: [] }
   // On files, starting the threads of asynchronous calls takes longer than the calls themselves.
-  const { keys, read, now } =
-    register.performSync === undefined ? asyncRegister(register) : syncRegister(register)
+  const run = async <Result>(steps: Steps<unknown, Result>): Promise<Result> =>
+    register.performSync === undefined ? await runAsync(register, steps) : runSync(register, steps)
   const liveness = livenessFor(register)
 
   async function readTarget(key: string): Promise<ClaimedTarget[]> {
-    const { text } = await read(key)
+    const { text } = await run(register.read(key))
     const record = text === undefined ? noClaims('') : parseClaimsRecord(text, '')
     if (record === undefined) throw new StintError('UNEXPECTED', 'a record this version cannot read')
     const { workspace, claims } = record
     return claims.length === 0
       ? []
-      : [{ key, workspace, claims, observation: { now: await now(key), liveness } }]
+      : [{ key, workspace, claims, observation: { now: await run(register.now(key)), liveness } }]
   }
 
-  const found = await keys()
-  const claimed = register.shared === undefined ? found.filter(isWorkspaceKey) : found
+  const claimed = (await run(register.keys())).filter((key) => isClaimsKey(key, register))
   for (let from = 0; from < claimed.length; from += atOnce) {
     const batch = claimed.slice(from, from + atOnce)
     const results = await Promise.allSettled(batch.map(readTarget))
@@ -52,6 +52,10 @@ export async function allClaims(register: Register): Promise<AllClaims> {
   }
   return all
 }
+
+/** Whether a key of the register has claims. The directory of a register in files may contain other names. */
+export const isClaimsKey = (key: string, { shared }: Register): boolean =>
+  shared === undefined ? isWorkspaceKey(key) : key !== sweptUntilKey
 
 const reasonOf = (error: unknown): string =>
   errorCode(error instanceof StintError ? error.cause : error) ?? errorMessage(error)
@@ -65,11 +69,10 @@ export function forEachClaimedSync(
   matches: (claim: Claim) => boolean,
   visit: (claims: WorkspaceClaims) => void,
 ): void {
-  const { keys, read } = syncRegister(register)
   const errors: unknown[] = []
-  for (const key of keys().filter(isWorkspaceKey)) {
+  for (const key of runSync(register, register.keys()).filter(isWorkspaceKey)) {
     try {
-      const { text } = read(key)
+      const { text } = runSync(register, register.read(key))
       const found = text === undefined ? undefined : parseClaimsRecord(text, '')
       if (found?.claims.some(matches)) visit(new WorkspaceClaims(register, { key, name: found.workspace }))
     } catch (error) {

@@ -3,7 +3,7 @@ import { liveness, ownIdentity } from '../base/process/liveness.ts'
 import { thisMachine } from '../base/process/platform.ts'
 import { ulid } from '../base/text/id.ts'
 import { md5 } from '../base/text/md5.ts'
-import type { FileStep, FileSteps } from './file-register.ts'
+import type { FileSteps } from './file-register.ts'
 import type { Now } from './register.ts'
 
 /** A file beside the links that holds everything after the first line of a text. */
@@ -20,7 +20,6 @@ export interface KeyFiles {
   pathOf(key: string, name: string): string
   /** The targets of all links of a key. */
   readTargets(key: string): FileSteps<string[]>
-  create(key: string, step: FileStep): FileSteps<void>
   unlink(key: string, name: string): FileSteps<void>
 }
 
@@ -42,6 +41,11 @@ export function parseLinkTarget(target: string): { name: string; firstLine: stri
   const name = target.slice(1, space)
   // Any other name, such as a path, was planted: it must not be opened.
   return { name: isAttachmentName(name) ? name : 'none', firstLine: target.slice(space + 1) }
+}
+
+function attach(name: string, text: string): Attachment {
+  const { firstLine, rest } = splitText(text)
+  return { name, rest, target: `@${name} ${firstLine}` }
 }
 
 /** The first line of a text, and the rest with its newline; a text of one line is all rest. */
@@ -76,26 +80,27 @@ export class Attachments {
 
   /** Writes the rest of a text, unless the current attachment of the key holds it already. */
   *write(key: string, text: string): FileSteps<Attachment> {
-    const { firstLine, rest } = splitText(text)
     const current = this.#current.get(key)
-    const name = current?.rest === rest ? current.name : yield* this.#create(key, rest)
-    this.#current.set(key, { name, rest })
-    return { name, rest, target: `@${name} ${firstLine}` }
-  }
-
-  *#create(key: string, rest: string): FileSteps<string> {
-    if (Buffer.byteLength(rest) > maxBytes)
-      throw new StintError('ARG_ERROR', `the record for ${key} would be over 1 MiB: claim fewer paths`)
+    if (current?.rest === splitText(text).rest) return attach(current.name, text)
     for (;;) {
-      this.#count += 1
-      const name = `${this.#ownPrefix}${this.#count.toString(36)}`
+      const attachment = this.prepare(key, text)
       try {
-        yield* this.#files.create(key, { call: 'write', path: this.#files.pathOf(key, name), text: rest })
-        return name
+        yield { call: 'write', path: this.#files.pathOf(key, attachment.name), text: attachment.rest }
+        this.#current.set(key, attachment)
+        return attachment
       } catch (error) {
         if (errorCode(error) !== 'EEXIST') throw error
       }
     }
+  }
+
+  /** Names a new attachment for a text, which the caller writes. */
+  prepare(key: string, text: string): Attachment {
+    this.#count += 1
+    const attachment = attach(`${this.#ownPrefix}${this.#count.toString(36)}`, text)
+    if (Buffer.byteLength(attachment.rest) > maxBytes)
+      throw new StintError('ARG_ERROR', `the record for ${key} would be over 1 MiB: claim fewer paths`)
+    return attachment
   }
 
   /** The text behind a link's target; an empty one if its attachment is missing. */
@@ -129,6 +134,12 @@ export class Attachments {
     const targets = yield* this.#files.readTargets(key)
     const linked = new Set(targets.map((target) => parseLinkTarget(target)?.name))
     for (const name of abandoned) if (!linked.has(name)) yield* this.#files.unlink(key, name)
+  }
+
+  /** Whether no process will link to any of these attachments again. */
+  *areAbandoned(key: string, names: readonly string[]): FileSteps<boolean> {
+    for (const name of names) if (!(yield* this.#isAbandoned(key, name, true))) return false
+    return true
   }
 
   *#isAbandoned(key: string, name: string, isAlone: boolean): FileSteps<boolean> {

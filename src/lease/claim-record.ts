@@ -7,7 +7,10 @@ export interface ClaimsRecord {
   schema_version: 1
   /** The path or name behind the key: two paths with the same key must not share claims. */
   workspace: string
-  /** Grows with every reboot that may have lost epochs; `fence = generation * 2^20 + epoch`. */
+  /**
+   * Grows with every reboot that may have lost epochs; `fence = generation * 2^20 + epoch`. It starts at the
+   * minute of the wall clock, and is at least that after a reboot: see `generationAt`.
+   */
   generation: number
   /** The boot that wrote this record, so that the next boot notices. */
   boot: string
@@ -78,6 +81,18 @@ export const noClaims = (workspace: string): ClaimsRecord => {
   return { schema_version: 1, workspace, generation: 0, boot: '', claims: [], breaks: [] }
 }
 
+/**
+ * A wall time in milliseconds as a number that epochs can start after, whatever the clock says: a positive
+ * integer, at most in the year 6429. That leaves room to count on, within the 15 digits of an epoch.
+ */
+export const countableTime = (wall: number): number => (wall >= 1 ? Math.min(Math.floor(wall), 2 ** 47) : 1)
+
+/**
+ * The generation of a record that may follow lost ones: the minute. Fences then grow, as a key does not
+ * change 2^20 times a minute, unless the clock was set back meanwhile.
+ */
+export const generationAt = (timeMs: number): number => Math.floor(countableTime(timeMs) / 60_000)
+
 export const isSameProcess = (a: Identity, b: Identity): boolean =>
   a.pid === b.pid && a.started === b.started && a.boot === b.boot && a.pidns === b.pidns && a.host === b.host
 
@@ -119,7 +134,7 @@ export function parseClaimsRecord(text: string, workspace: string): ClaimsRecord
 function parseFree(text: string, workspace: string): ClaimsRecord | undefined {
   const [, generation, boot] = /^free (\d{1,15}) (\S*) /.exec(text) ?? []
   if (boot === undefined) return undefined
-  return { ...noClaims(workspace), generation: Number(generation), boot }
+  return { ...noClaims(workspace), generation: generationOr0(Number(generation)), boot }
 }
 
 /** Puts the numbers of the first line into the claim of the second. */
@@ -202,7 +217,7 @@ export function replaceUnreadable(
   now: Now,
   writtenAt: number | undefined,
 ): ClaimsRecord {
-  const empty = { ...noClaims(workspace), boot, generation: Math.floor(now.wall / 60_000) }
+  const empty = { ...noClaims(workspace), boot, generation: generationAt(now.wall) }
   // The monotonic clock counts from the boot, without a laptop's sleep: this is too late, never too early.
   const bootedAt = now.wall - now.mono
   if (writtenAt === undefined || writtenAt < bootedAt) return empty

@@ -29,8 +29,14 @@ describe.each<[string, () => Register]>([
 
 const attachmentsOf = (path: string): string[] => readdirSync(join(path, 'k')).filter(isAttachmentName)
 
+const nothing = { epoch: 0, text: undefined }
+
 const swapAll = (register: Register<FileStep>, from: number, texts: readonly string[]): void =>
-  texts.forEach((text, i) => expect(runSync(register, register.swap('k', from + i, text))).toBe(from + i + 1))
+  texts.forEach((text, i) => {
+    const before = runSync(register, register.read('k'))
+    expect(before.epoch).toBe(from + i)
+    expect(runSync(register, register.swap('k', before, text))).toBe(from + i + 1)
+  })
 
 test('only the newest epochs are kept, and the attachments of deleted long texts are deleted, too', () => {
   const path = directory()
@@ -147,7 +153,7 @@ test('a planted epoch that has no successor is refused by name, and nothing is c
   const last = 999_999_999_999_999
   symlinkSync('planted', join(path, 'k', String(last)))
   expect(runSync(register, register.read('k'))).toEqual({ epoch: last, text: 'planted' })
-  expect(() => runSync(register, register.swap('k', last, 'two'))).toThrow(
+  expect(() => runSync(register, register.swap('k', { epoch: last, text: 'planted' }, 'two'))).toThrow(
     expect.objectContaining({
       code: 'HOME_UNSAFE',
       message: expect.stringContaining(join(path, 'k', String(last))) as string,
@@ -172,15 +178,15 @@ test('an attachment that cannot be read is an error, not an empty text', () => {
   swapAll(register, 0, ['x'.repeat(5000)])
   const another = fileRegister(path)
   expect(() => runSync(unreadable, another.read('k'))).toThrow('EMFILE')
-  expect(() => readSmallFile(`/${'x'.repeat(300)}`, 'insist')).toThrow('ENAMETOOLONG')
+  expect(() => readSmallFile(`/${'x'.repeat(300)}`, 'throwOnError')).toThrow('ENAMETOOLONG')
   expect(readSmallFile(`/${'x'.repeat(300)}`)).toBeUndefined()
-  expect(readSmallFile(join(path, 'none'), 'insist')).toBeUndefined()
+  expect(readSmallFile(join(path, 'none'), 'throwOnError')).toBeUndefined()
 })
 
 test('a file in the place of a link, or a missing attachment, reads as an empty text, not as an error', () => {
   const path = directory()
   const register = fileRegister(path)
-  runSync(register, register.swap('k', 0, 'text'))
+  runSync(register, register.swap('k', nothing, 'text'))
   writeFileSync(join(path, 'k', '2'), '')
   expect(runSync(register, register.read('k'))).toEqual({ epoch: 2, text: '' })
   symlinkSync('@ffff-1-1-1-1 gone', join(path, 'k', '3'))

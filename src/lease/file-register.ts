@@ -1,18 +1,32 @@
-import { lstatSync, promises, readdirSync, readlinkSync, symlinkSync, unlinkSync, watch } from 'node:fs'
-import { join } from 'node:path'
+import {
+  lstatSync,
+  promises,
+  readdirSync,
+  readlinkSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  symlinkSync,
+  unlinkSync,
+  watch,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
 import { errorCode, StintError } from '../base/errors/stint-error.ts'
 import { ensureHomeDirectory, homeError, stintHome } from '../base/fs/home.ts'
 import { createPrivateFile, makePrivateDirectories } from '../base/fs/private-file.ts'
 import { readSmallFile } from '../base/fs/regular-file.ts'
 import { monotonicIsShared, systemClock } from '../base/process/clock.ts'
 import { thisMachine } from '../base/process/platform.ts'
+import { ulid } from '../base/text/id.ts'
 import { type Attachment, Attachments, isAttachmentName } from './attachments.ts'
 import type { Now, Register, RegisterEntry, Steps } from './register.ts'
 
-/** One call that a register in files makes. */
+/** One call that a register in files makes; `makeKey` makes several, of which others see only the last. */
 export type FileStep =
-  | { call: 'list' | 'exists' | 'readlink' | 'unlink' | 'mkdir' | 'readText' | 'mtime'; path: string }
+  | { call: 'list' | 'exists' | 'readlink' | 'unlink' | 'mkdir' | 'rmdir'; path: string }
+  | { call: 'readText' | 'mtime'; path: string }
   | { call: 'symlink' | 'write'; path: string; text: string }
+  | { call: 'makeKey'; path: string; epoch: number; text: string; attachment?: Attachment }
   | { call: 'now' }
 
 export type FileSteps<Result> = Steps<FileStep, Result>
@@ -28,24 +42,27 @@ const removeAttachmentsEvery = 8
  * One exclusive create publishes it whole, and `ls -l` shows it. A text that is too long, or of which only
  * the first line changes, may keep its rest in a file beside the link: see `Attachments`.
  *
- * The highest epoch is the current one, and is never deleted. Older ones are (`compact`), so a slow writer
- * can create a number again that has come and gone. Therefore a swap has won only if a listing after the
- * create shows its epoch on top, and a read lists again after reading: it could otherwise return such a late
- * epoch.
+ * The highest epoch is the current one. Older ones are deleted (`compact`), so a slow writer can create a
+ * number again that has come and gone. Therefore a swap has won only if a listing after the create shows its
+ * epoch on top, and a read lists again after reading the link: it could otherwise return such a late epoch.
+ *
+ * Keys are removed, and their epochs must not repeat. So a key that was removed starts after a number that
+ * its writer takes from the clock. Two writers may take different numbers and thus create different names:
+ * the first epoch is therefore created with its directory, by a rename that fails if there is an epoch.
  *
  * @param keptEpochs how many epochs of a key remain when a new one is written
  */
 export function fileRegister(directory: string, keptEpochs = 4): Register<FileStep> {
+  const directoryOf = (key: string): string => `${directory}/${key}`
   const pathOf = (key: string, name: number | string): string => `${directory}/${key}/${name}`
   /** What follows the first line in the last text of several lines that this register wrote for a key. */
   const lastRests = new Map<string, string>()
   let swapsUnderWay = 0
   let attachments: Attachments | undefined
   // Most processes write one record, and need none.
-  const useAttachments = (): Attachments =>
-    (attachments ??= new Attachments({ pathOf, readTargets, create, unlink }))
+  const useAttachments = (): Attachments => (attachments ??= new Attachments({ pathOf, readTargets, unlink }))
 
-  const list = (key: string): FileSteps<string[]> => listDirectory(`${directory}/${key}`)
+  const list = (key: string): FileSteps<string[]> => listDirectory(directoryOf(key))
 
   function* read(key: string, known?: RegisterEntry): FileSteps<RegisterEntry> {
     if (known !== undefined && known.epoch > 0 && (yield* isCurrent(key, known))) return known
@@ -73,18 +90,18 @@ export function fileRegister(directory: string, keptEpochs = 4): Register<FileSt
     return target?.startsWith('@') ? yield* useAttachments().read(key, target) : target
   }
 
-  function* swap(key: string, expectedEpoch: number, text: string): FileSteps<number | undefined> {
-    const epoch = expectedEpoch + 1
+  function* swap(key: string, before: RegisterEntry, text: string): FileSteps<number | undefined> {
+    const epoch = before.epoch + 1
     // No read takes a name with more digits for an epoch, so the swap would be repeated for ever.
     if (epochOf(String(epoch)) !== epoch)
-      throw new StintError('HOME_UNSAFE', `${directory}/${key}/${expectedEpoch} was not written by stint`, {
+      throw new StintError('HOME_UNSAFE', `${directory}/${key}/${before.epoch} was not written by stint`, {
         hint: 'Remove it.',
       })
     swapsUnderWay += 1
     try {
-      const { created, attachment } = yield* publish(key, epoch, text)
+      const { created, attachment } = yield* publish(key, before, text)
       if (!created) return undefined
-      const names = yield* list(key)
+      const names = yield* listAfter(key, before, epoch)
       if (attachment !== undefined) yield* useAttachments().restore(key, attachment, names)
       yield* tidyUp(key, names, epoch)
       return highestEpoch(names) === epoch ? epoch : undefined
@@ -93,45 +110,59 @@ export function fileRegister(directory: string, keptEpochs = 4): Register<FileSt
     }
   }
 
+  /**
+   * Lists a key after its next epoch was created. If that fails, as it does without a free descriptor, the
+   * epoch before the new one can still show that the swap has won: it is deleted before the new one is, so
+   * while it is there, the new epoch had not come and gone before.
+   */
+  function* listAfter(key: string, before: RegisterEntry, epoch: number): FileSteps<string[]> {
+    try {
+      return yield* list(key)
+    } catch (error) {
+      const hasWon =
+        before.text === undefined ? isStarting(before) : (yield* readEpoch(key, before.epoch)) === before.text
+      if (hasWon) return [String(epoch)]
+      throw error
+    }
+  }
+
+  /** Creates the next epoch. Not created: another writer was faster, or the key was removed. */
   function* publish(
     key: string,
-    epoch: number,
+    before: RegisterEntry,
     text: string,
   ): FileSteps<{ created: boolean; attachment?: Attachment }> {
     const [rest] = /\n.*/s.exec(text) ?? []
     const isRepeated = rest !== undefined && lastRests.get(key) === rest
     if (rest !== undefined) lastRests.set(key, rest)
-    if (fitsLink(text) && !(isRepeated && useAttachments().isWorthwhile(text))) {
-      try {
-        return { created: yield* link(key, epoch, text) }
-      } catch (error) {
-        if (errorCode(error) !== 'ENAMETOOLONG') throw error
-      }
-    }
-    const attachment = yield* useAttachments().write(key, text)
-    return { created: yield* link(key, epoch, attachment.target), attachment }
-  }
-
-  function* link(key: string, epoch: number, target: string): FileSteps<boolean> {
+    if (before.text === undefined && !isStarting(before)) yield { call: 'mkdir', path: directoryOf(key) }
     try {
-      yield* create(key, { call: 'symlink', path: pathOf(key, epoch), text: target })
-      return true
+      if (fitsLink(text) && !(isRepeated && useAttachments().isWorthwhile(text))) {
+        try {
+          yield linkStep(key, before, text)
+          return { created: true }
+        } catch (error) {
+          if (errorCode(error) !== 'ENAMETOOLONG') throw error
+        }
+      }
+      const attachment = isStarting(before)
+        ? useAttachments().prepare(key, text)
+        : yield* useAttachments().write(key, text)
+      yield linkStep(key, before, attachment.target, attachment)
+      return { created: true, attachment }
     } catch (error) {
-      if (errorCode(error) === 'EEXIST') return false
+      const errno = errorCode(error) ?? ''
+      const isGone = errno === 'ENOENT' && before.text !== undefined
+      if (isGone || ['EEXIST', 'ENOTEMPTY'].includes(errno)) return { created: false }
       throw error
     }
   }
 
-  /** Creates a link or file, and first the directory of the key if it is missing. */
-  function* create(key: string, step: FileStep): FileSteps<void> {
-    try {
-      yield step
-    } catch (error) {
-      if (errorCode(error) !== 'ENOENT') throw error
-      yield { call: 'mkdir', path: `${directory}/${key}` }
-      yield step
-    }
-  }
+  /** The call that creates the epoch after `before`. */
+  const linkStep = (key: string, before: RegisterEntry, text: string, attachment?: Attachment): FileStep =>
+    isStarting(before)
+      ? { call: 'makeKey', path: directoryOf(key), epoch: before.epoch + 1, text, attachment }
+      : { call: 'symlink', path: pathOf(key, before.epoch + 1), text }
 
   /** Deletes old files. A failure must not fail the swap, which has happened: the next writer retries. */
   function* tidyUp(key: string, names: string[], epoch: number): FileSteps<void> {
@@ -167,14 +198,37 @@ export function fileRegister(directory: string, keptEpochs = 4): Register<FileSt
   const unlink = (key: string, name: number | string): FileSteps<void> =>
     tryStep({ call: 'unlink', path: pathOf(key, name) }, { ENOENT: undefined, EISDIR: undefined })
 
+  /**
+   * Removes a key, and leaves it as it is if a process may still link to one of its attachments. The epochs
+   * are deleted by name, oldest first, and the directory only if it is empty then: a swap from `before` that
+   * comes in between keeps both its epoch and the directory. This relies on one thing: no process has been
+   * suspended in the middle of an operation since before this entry was written.
+   */
+  function* remove(key: string, before: RegisterEntry): FileSteps<boolean> {
+    const names = yield* list(key)
+    if (highestEpoch(names) !== before.epoch) return false
+    if (before.epoch > 0 && (yield* readEpoch(key, before.epoch)) !== before.text) return false
+    const attached = names.filter(isAttachmentName)
+    if (attached.length > 0 && !(yield* useAttachments().areAbandoned(key, attached))) return false
+    const epochs = names.filter((name) => epochOf(name) > 0).sort((a, b) => epochOf(a) - epochOf(b))
+    for (const name of [...epochs, ...attached]) yield* unlink(key, name)
+    return yield* tryStep(
+      { call: 'rmdir', path: directoryOf(key) },
+      { ENOENT: true, ENOTEMPTY: false, EEXIST: false },
+    )
+  }
+
   return {
     read,
     swap,
+    remove,
     *writtenAt(key) {
       const epoch = highestEpoch(yield* list(key))
       return (yield { call: 'mtime', path: pathOf(key, epoch) }) as number | undefined
     },
-    keys: () => listDirectory(directory),
+    *keys() {
+      return (yield* listDirectory(directory)).filter((name) => !name.startsWith('.'))
+    },
     *now() {
       return (yield { call: 'now' }) as Now
     },
@@ -182,12 +236,15 @@ export function fileRegister(directory: string, keptEpochs = 4): Register<FileSt
     perform,
     locate: pathOf,
     watch(key, onChange) {
-      const watcher = watch(`${directory}/${key}`, { persistent: false }, onChange)
+      const watcher = watch(directoryOf(key), { persistent: false }, onChange)
       watcher.on('error', () => watcher.close())
       return () => watcher.close()
     },
   }
 }
+
+/** Whether a swap writes the first text of a key, after a number that its writer has chosen. */
+const isStarting = ({ epoch, text }: RegisterEntry): boolean => text === undefined && epoch > 0
 
 /** Yields a step; an error with one of these codes becomes the result that stands beside it. */
 function* tryStep<Result>(step: FileStep, results: Record<string, Result>): FileSteps<Result> {
@@ -221,6 +278,34 @@ function highestEpoch(names: readonly string[]): number {
 }
 
 function performSync(step: FileStep): unknown {
+  try {
+    return callSync(step)
+  } catch (error) {
+    throw linkError(error)
+  }
+}
+
+async function perform(step: FileStep): Promise<unknown> {
+  try {
+    switch (step.call) {
+      case 'list':
+        return await promises.readdir(step.path)
+      case 'readlink':
+        return await promises.readlink(step.path)
+      case 'symlink':
+        return await promises.symlink(step.text, step.path)
+      case 'unlink':
+        return await promises.unlink(step.path)
+      default:
+        // The other calls are rare, or too short to block the event loop.
+        return callSync(step)
+    }
+  } catch (error) {
+    throw linkError(error)
+  }
+}
+
+function callSync(step: FileStep): unknown {
   switch (step.call) {
     case 'list':
       return readdirSync(step.path)
@@ -234,10 +319,15 @@ function performSync(step: FileStep): unknown {
       return unlinkSync(step.path)
     case 'mkdir':
       return makePrivateDirectories(step.path)
+    case 'rmdir':
+      rmdirSync(step.path)
+      return true
+    case 'makeKey':
+      return makeKey(step)
     case 'write':
       return createPrivateFile(step.path, step.text)
     case 'readText':
-      return readSmallFile(step.path, 'insist')
+      return readSmallFile(step.path, 'throwOnError')
     case 'mtime':
       return lstatSync(step.path, { throwIfNoEntry: false })?.mtimeMs
     case 'now':
@@ -245,20 +335,26 @@ function performSync(step: FileStep): unknown {
   }
 }
 
-async function perform(step: FileStep): Promise<unknown> {
-  switch (step.call) {
-    case 'list':
-      return await promises.readdir(step.path)
-    case 'readlink':
-      return await promises.readlink(step.path)
-    case 'symlink':
-      return await promises.symlink(step.text, step.path)
-    case 'unlink':
-      return await promises.unlink(step.path)
-    default:
-      // The other calls are rare, or too short to block the event loop.
-      return performSync(step)
+/** Creates the directory of a key with its first epoch in it; fails if there is one that is not empty. */
+function makeKey({ path, epoch, text, attachment }: Extract<FileStep, { call: 'makeKey' }>): void {
+  const staged = join(dirname(path), `.new-${ulid()}`)
+  makePrivateDirectories(staged)
+  try {
+    if (attachment !== undefined) createPrivateFile(join(staged, attachment.name), attachment.rest)
+    symlinkSync(text, join(staged, String(epoch)))
+    renameSync(staged, path)
+  } catch (error) {
+    rmSync(staged, { recursive: true, force: true })
+    throw error
   }
+}
+
+/** Without symbolic links there are no locks, and no permission that a user could grant changes that. */
+function linkError(error: unknown): unknown {
+  const { code = '', syscall, dest = '' } = error as NodeJS.ErrnoException & { dest?: string }
+  if (syscall !== 'symlink' || !['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP'].includes(code)) return error
+  const message = `the file system of ${dirname(dest)} has no symbolic links: ${code}`
+  return new StintError('LOCK_UNSUPPORTED', message, { cause: error })
 }
 
 /** All processes of one boot share a monotonic clock, unless they are in different time namespaces. */
@@ -281,8 +377,7 @@ export function homeRegister(env: NodeJS.ProcessEnv = process.env): Register<Fil
 function openHomeRegister(home: string): Register<FileStep> {
   const locks = join(home, 'locks')
   const ensureDirectories = (step: FileStep): void => {
-    if (step.call !== 'mkdir') return
-    for (const path of [home, locks, step.path]) ensureHomeDirectory(path)
+    if (step.call === 'makeKey') for (const path of [home, locks]) ensureHomeDirectory(path)
   }
   return {
     ...fileRegister(locks),
@@ -291,7 +386,7 @@ function openHomeRegister(home: string): Register<FileStep> {
         ensureDirectories(step)
         return performSync(step)
       } catch (error) {
-        throw lockError(error, step, home)
+        throw lockError(error, home)
       }
     },
     async perform(step) {
@@ -299,19 +394,14 @@ function openHomeRegister(home: string): Register<FileStep> {
         ensureDirectories(step)
         return await perform(step)
       } catch (error) {
-        throw lockError(error, step, home)
+        throw lockError(error, home)
       }
     },
   }
 }
 
 /** Errors that the register handles pass unchanged; any other gets a code and a sentence for the user. */
-function lockError(error: unknown, step: FileStep, home: string): unknown {
-  const errno = errorCode(error) ?? ''
-  if (['ENOENT', 'EEXIST', 'EINVAL', 'ENAMETOOLONG'].includes(errno)) return error
-  if (step.call === 'symlink' && ['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP'].includes(errno))
-    return new StintError('LOCK_UNSUPPORTED', `the file system of ${home} has no symbolic links: ${errno}`, {
-      cause: error,
-    })
-  return homeError(error, home, `use the locks in ${home}`)
-}
+const lockError = (error: unknown, home: string): unknown =>
+  ['ENOENT', 'EEXIST', 'ENOTEMPTY', 'EINVAL', 'ENAMETOOLONG'].includes(errorCode(error) ?? '')
+    ? error
+    : homeError(error, home, `use the locks in ${home}`)

@@ -31,13 +31,13 @@ export {
 } from './lease-target.ts'
 export { blockReason } from './lock-held-error.ts'
 export {
-  asyncRegister,
   memoryRegister,
   type Now,
   type Register,
   type RegisterEntry,
+  runAsync,
+  runSync,
   type Steps,
-  syncRegister,
 } from './register.ts'
 export { repositoryOf } from './repository.ts'
 export {

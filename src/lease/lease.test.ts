@@ -8,7 +8,7 @@ import { identify } from '../base/process/liveness.ts'
 import { fileRegister } from './file-register.ts'
 import { acquireLease, acquireLeaseSync, type Lease } from './lease.ts'
 import type { LeaseOptions } from './lease-options.ts'
-import { asyncRegister, memoryRegister, type Register } from './register.ts'
+import { memoryRegister, type Register, runAsync } from './register.ts'
 import { WorkspaceClaims } from './workspace-claims.ts'
 
 let world: World
@@ -127,8 +127,8 @@ test('a swap that won and was overtaken is not applied twice, and still counts',
   const files = register
   register = {
     ...files,
-    *swap(key, epoch, text) {
-      const won = yield* files.swap(key, epoch, text)
+    *swap(key, before, text) {
+      const won = yield* files.swap(key, before, text)
       if (!overtaken) return won
       overtaken = false
       return undefined
@@ -174,7 +174,7 @@ test.each(['src/*.ts', '**/a.ts', 'src/**/x', '*'])(
       code: 'NAME_INVALID',
       hint: expect.stringContaining('directory') as string,
     })
-    expect(await asyncRegister(register).keys()).toEqual([])
+    expect(await runAsync(register, register.keys())).toEqual([])
   },
 )
 
@@ -260,5 +260,5 @@ test.each<[what: string, bad: object, code?: string]>([
 ])('%s is refused, and nothing is claimed', async (_, bad, code = 'ARG_ERROR') => {
   const given = { ...options('a'), ...bad } as LeaseOptions
   await expect(acquireLease(given)).rejects.toMatchObject({ code })
-  expect(await asyncRegister(register).keys()).toEqual([])
+  expect(await runAsync(register, register.keys())).toEqual([])
 })

@@ -5,7 +5,7 @@ import { timerMs } from '../base/text/duration.ts'
 import type { Claim, ClaimHolder } from './claim-record.ts'
 import { type LeaseOptions, prepareLease } from './lease-options.ts'
 import { type AcquireRequest, type RefreshRequest, type ReleaseRequest, withHolder } from './rules.ts'
-import type { Changed } from './stored-claims.ts'
+import type { Decided } from './stored-claims.ts'
 import type { Granted, WorkspaceClaims } from './workspace-claims.ts'
 
 /**
@@ -53,7 +53,7 @@ export class Lease {
   constructor(
     claims: WorkspaceClaims,
     request: AcquireRequest,
-    { answer, epoch, startedAtMs }: Changed<Granted>,
+    { answer, epoch, startedAtMs }: Decided<Granted>,
   ) {
     this.sessionId = request.sessionId
     this.workspace = claims.name
@@ -164,7 +164,7 @@ export class Lease {
     return result
   }
 
-  #update({ answer: { claim }, epoch, startedAtMs }: Changed<{ claim?: Claim }>): boolean {
+  #update({ answer: { claim }, epoch, startedAtMs }: Decided<{ claim?: Claim }>): boolean {
     if (claim === undefined) return this.#lose()
     if (this.#isOver) {
       // The lease was released while this refresh was under way, which wrote the claim again.

@@ -18,14 +18,17 @@ export interface Register<Step = unknown> {
    */
   read(key: string, known?: RegisterEntry): Steps<Step, RegisterEntry>
   /**
-   * Replaces the text if the epoch is still the expected one; returns the new epoch. Undefined means that the
-   * swap was lost, or that it won and was overtaken: the caller reads again, and can repeat a change that is
-   * idempotent. No two swaps may write the same text, as a driver recognises an epoch by its text.
+   * Replaces `before`, which a read has returned, by a text with the next epoch; returns that epoch.
+   * Undefined means that the swap was lost, or that it won and was overtaken: the caller reads again, and can
+   * repeat a change that is idempotent. No two swaps may write the same text, as a driver recognises an epoch by its
+   * text. Of several swaps that write the first text of a key, one wins, even if their epochs differ.
    */
-  swap(key: string, expectedEpoch: number, text: string): Steps<Step, number | undefined>
+  swap(key: string, before: RegisterEntry, text: string): Steps<Step, number | undefined>
+  /** Deletes all there is of a key, if its entry is still `before`. Without it, `locks` cannot be swept. */
+  remove?(key: string, before: RegisterEntry): Steps<Step, boolean>
   /** When the newest text was written, in milliseconds since the epoch. Asked if it cannot be parsed. */
   writtenAt(key: string): Steps<Step, number | undefined>
-  /** All keys that were ever written. */
+  /** All keys that have a text. */
   keys(): Steps<Step, string[]>
   /** The register's clock, which decides expiry. A driver may answer for `key` from a read just before. */
   now(key?: string): Steps<Step, Now>
@@ -37,9 +40,11 @@ export interface Register<Step = unknown> {
   watch?(key: string, onChange: () => void): () => void
 }
 
-/** What a register holds for a key. Epoch 0 without a text: nothing was ever written. */
+/** What a register holds for a key. */
 export interface RegisterEntry {
+  /** Without a text: 0 if it was read; in a swap, the number after which the epochs of the key start. */
   epoch: number
+  /** Undefined if the key was never written, or was removed. */
   text: string | undefined
 }
 
@@ -92,26 +97,6 @@ export async function runAsync<Step, Result>(
   return at.value
 }
 
-/** The operations of a register as synchronous functions. Each throws if the driver has no `performSync`. */
-export const syncRegister = <Step>(register: Register<Step>) => ({
-  read: (key: string, known?: RegisterEntry) => runSync(register, register.read(key, known)),
-  swap: (key: string, expectedEpoch: number, text: string) =>
-    runSync(register, register.swap(key, expectedEpoch, text)),
-  writtenAt: (key: string) => runSync(register, register.writtenAt(key)),
-  keys: () => runSync(register, register.keys()),
-  now: (key?: string) => runSync(register, register.now(key)),
-})
-
-/** The operations of a register as asynchronous functions. */
-export const asyncRegister = <Step>(register: Register<Step>) => ({
-  read: (key: string, known?: RegisterEntry) => runAsync(register, register.read(key, known)),
-  swap: (key: string, expectedEpoch: number, text: string) =>
-    runAsync(register, register.swap(key, expectedEpoch, text)),
-  writtenAt: (key: string) => runAsync(register, register.writtenAt(key)),
-  keys: () => runAsync(register, register.keys()),
-  now: (key?: string) => runAsync(register, register.now(key)),
-})
-
 type MemoryStep = () => unknown
 
 /** A register in memory: for tests, and for leases between the parts of one program. */
@@ -128,12 +113,14 @@ export function memoryRegister(now: () => Now = processNow): Register<MemoryStep
 
   return {
     read: (key) => once(() => read(key)),
-    swap: (key, expectedEpoch, text) =>
+    swap: (key, before, text) =>
       once(() => {
-        if (read(key).epoch !== expectedEpoch) return undefined
-        entries.set(key, { epoch: expectedEpoch + 1, text, writtenAt: now().wall })
-        return expectedEpoch + 1
+        if (read(key).text !== before.text) return undefined
+        const epoch = before.epoch + 1
+        entries.set(key, { epoch, text, writtenAt: now().wall })
+        return epoch
       }),
+    remove: (key, before) => once(() => read(key).text === before.text && entries.delete(key)),
     writtenAt: (key) => once(() => entries.get(key)?.writtenAt),
     keys: () => once(() => [...entries.keys()]),
     now: () => once(now),

@@ -5,7 +5,9 @@ import { thisMachine } from '../base/process/platform.ts'
 import { ulid } from '../base/text/id.ts'
 import {
   type ClaimsRecord,
+  countableTime,
   formatClaimsRecord,
+  generationAt,
   noClaims,
   parseClaimsRecord,
   replaceUnreadable,
@@ -22,8 +24,8 @@ export interface ClaimsView {
   observation: Observation
 }
 
-/** The outcome of a decision, with the claims after it. */
-export interface Changed<Answer> extends ClaimsView {
+/** The answer of a decision that was carried out, and the claims after it, changed or not. */
+export interface Decided<Answer> extends ClaimsView {
   answer: Answer
   /** This process's monotonic clock, in milliseconds, before the register's time was read. */
   startedAtMs: number
@@ -42,7 +44,7 @@ export type Decide<Answer> = (
 
 interface KnownRecord {
   epoch: number
-  /** The string in the register; undefined if none was ever written. */
+  /** The string in the register; undefined if there is none. */
   text: string | undefined
   record: ClaimsRecord
   /** When this process wrote it, on the monotonic clock. */
@@ -52,7 +54,10 @@ interface KnownRecord {
 /** How far a fence jumps where epochs may have been lost. */
 const generationStep = 2 ** 20
 
-/** For this long a process decides on the record that it wrote itself: a swap detects every conflict. */
+/**
+ * For this long after writing a record, a process decides on its own copy of it instead of reading. If
+ * another process has written since, the swap fails, and the next attempt reads.
+ */
 const justWrittenMs = 2
 
 /** What this process last read or wrote, by register and key. */
@@ -80,22 +85,23 @@ export class StoredClaims {
   }
 
   /** Reads the record, decides, and swaps the result in; again until no other writer came in between. */
-  *change<Answer>(decide: Decide<Answer>): Steps<unknown, Changed<Answer>> {
+  *change<Answer>(decide: Decide<Answer>): Steps<unknown, Decided<Answer>> {
     let remembered = ifJustWritten(this.#known())
     let tried: Answer | undefined
     for (;;) {
       const startedAtMs = systemClock.mono()
-      const before = remembered ?? (yield* this.#readRecord())
+      const found = remembered ?? (yield* this.#readRecord())
       const observation = yield* this.#observe()
+      const before = found.text === undefined ? yield* this.#startOf(found, observation.now) : found
       const record = inThisBoot(before, observation.now)
       const fence = record.generation * generationStep + before.epoch + 1
       const { next, answer } = decide(record, observation, fence, tried)
       if (next === undefined) {
         // A refusal based on a remembered record could be out of date: read, and decide again.
-        if (remembered === undefined) return { answer, epoch: before.epoch, record, observation, startedAtMs }
+        if (remembered === undefined) return { answer, epoch: found.epoch, record, observation, startedAtMs }
       } else {
         const text = formatClaimsRecord(next, nextWriteId())
-        const epoch = yield* this.#register.swap(this.#target.key, before.epoch, text)
+        const epoch = yield* this.#register.swap(this.#target.key, before, text)
         if (epoch !== undefined) {
           this.#remember({ epoch, text, record: next, writtenAtMs: systemClock.mono() })
           return { answer, epoch, record: next, observation, startedAtMs }
@@ -104,6 +110,15 @@ export class StoredClaims {
       }
       remembered = undefined
     }
+  }
+
+  /**
+   * Where the epochs of a key start that has no record: at the wall clock, in milliseconds. The key may have
+   * had epochs that a power cut or a sweep has removed, and neither they nor their fences may come again.
+   */
+  *#startOf(found: KnownRecord, now: Now): Steps<unknown, KnownRecord> {
+    const sweptUntil = yield* readSweptUntil(this.#register)
+    return { ...found, epoch: Math.max(countableTime(now.wall), sweptUntil) }
   }
 
   *#observe(): Steps<unknown, Observation> {
@@ -163,12 +178,20 @@ const bootOf = ({ era }: Now): string => era ?? thisMachine().boot.slice(0, 8)
 
 /**
  * The record with this boot's generation. A reboot may lose unsynced epochs, and fences must not repeat, so
- * the first change after it jumps ahead: to the current minute, as the last jump may be lost, too.
+ * the first change after it jumps ahead: to the current minute, as the last jump may be lost, too. For the
+ * same reason a key without a record has the minute of its start.
  */
-function inThisBoot({ text, record }: KnownRecord, now: Now): ClaimsRecord {
+function inThisBoot({ epoch, text, record }: KnownRecord, now: Now): ClaimsRecord {
   const boot = bootOf(now)
+  if (text === undefined) return { ...record, boot, generation: generationAt(epoch) }
   if (record.boot === boot) return record
-  // Nothing was ever written, so nothing can be lost.
-  if (text === undefined) return { ...record, boot }
-  return { ...record, boot, generation: Math.max(record.generation + 1, Math.floor(now.wall / 60_000)) }
+  return { ...record, boot, generation: Math.max(record.generation + 1, generationAt(now.wall)) }
+}
+
+/** The key of a number, in the register itself: the latest wall time of a sweep that removed keys. */
+export const sweptUntilKey = 'swept-until'
+
+/** No key may start before this time, even if the clock was set back: swept epochs would come again. */
+export function* readSweptUntil(register: Register): Steps<unknown, number> {
+  return Number((yield* register.read(sweptUntilKey)).text) || 0
 }

@@ -25,7 +25,7 @@ import {
   type ReleaseAnswer,
   type ReleaseRequest,
 } from './rules.ts'
-import { type Changed, type ClaimsView, type Decide, StoredClaims } from './stored-claims.ts'
+import { type Decided, type ClaimsView, type Decide, StoredClaims } from './stored-claims.ts'
 
 export type Granted = Extract<AcquireAnswer, { granted: true }>
 export type Refused = Extract<AcquireAnswer, { granted: false }>
@@ -83,12 +83,12 @@ export class WorkspaceClaims {
     return runSync(this.register, this.#stored.read())
   }
 
-  /** Changes the claims as a pure function decides. */
-  change<Answer>(decide: Decide<Answer>): Promise<Changed<Answer>> {
+  /** Replaces the claims by what `decide` makes of them; decides again if another writer was faster. */
+  change<Answer>(decide: Decide<Answer>): Promise<Decided<Answer>> {
     return runAsync(this.register, this.#stored.change(decide))
   }
 
-  changeSync<Answer>(decide: Decide<Answer>): Changed<Answer> {
+  changeSync<Answer>(decide: Decide<Answer>): Decided<Answer> {
     return runSync(this.register, this.#stored.change(decide))
   }
 
@@ -96,37 +96,37 @@ export class WorkspaceClaims {
   async acquire(
     request: AcquireRequest,
     { waitMs = 0, signal }: WaitOptions = {},
-  ): Promise<Changed<Granted>> {
-    const startedAtMs = systemClock.mono()
+  ): Promise<Decided<Granted>> {
+    const waitingSinceMs = systemClock.mono()
     const decide = acquiring(request)
     for (let tries = 0; ; tries++) {
       signal?.throwIfAborted()
       const { answer, ...view } = await this.change(decide)
       if (answer.granted) return { answer, ...view }
-      const waited = systemClock.mono() - startedAtMs
+      const waited = systemClock.mono() - waitingSinceMs
       if (waited >= waitMs) throw heldError(this, answer, view, Math.round(waitMs))
       await this.#changeOrTimeout(Math.min(pauseMs(tries), waitMs - waited), signal)
     }
   }
 
-  acquireSync(request: AcquireRequest, waitMs = 0): Changed<Granted> {
-    const startedAtMs = systemClock.mono()
+  acquireSync(request: AcquireRequest, waitMs = 0): Decided<Granted> {
+    const waitingSinceMs = systemClock.mono()
     const decide = acquiring(request)
     for (let tries = 0; ; tries++) {
       const { answer, ...view } = this.changeSync(decide)
       if (answer.granted) return { answer, ...view }
-      const waited = systemClock.mono() - startedAtMs
+      const waited = systemClock.mono() - waitingSinceMs
       if (waited >= waitMs) throw heldError(this, answer, view, Math.round(waitMs))
       sleep(Math.min(pauseMs(tries), waitMs - waited))
     }
   }
 
   /** Extends a session's own claim; the answer has no claim if it was lost. */
-  refresh(request: RefreshRequest): Promise<Changed<{ claim?: Claim }>> {
+  refresh(request: RefreshRequest): Promise<Decided<{ claim?: Claim }>> {
     return this.change(refreshing(request))
   }
 
-  refreshSync(request: RefreshRequest): Changed<{ claim?: Claim }> {
+  refreshSync(request: RefreshRequest): Decided<{ claim?: Claim }> {
     return this.changeSync(refreshing(request))
   }
 

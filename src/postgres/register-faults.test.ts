@@ -29,7 +29,7 @@ afterEach(() => proxy[Symbol.asyncDispose]())
 afterAll(() => server[Symbol.asyncDispose]())
 
 const swap = (register: Register<PostgresStep>, epoch: number, text: string) =>
-  runAsync(register, register.swap('k', epoch, text))
+  runAsync(register, register.swap('k', { epoch, text: epoch === 0 ? undefined : 'read before' }, text))
 const read = (register: Register<PostgresStep>, key = 'k') => runAsync(register, register.read(key))
 const lease = (register: Register<PostgresStep>, sessionId: string, more: object = {}) =>
   acquireLease({ register: register as Register, resource: 'r', sessionId, ...more })

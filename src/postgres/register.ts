@@ -53,14 +53,14 @@ export function postgresRegister(options: PostgresRegisterOptions): Register<Pos
     return { epoch: Number(row.epoch), text: row.text as string }
   }
 
-  async function swap(key: string, expected: number, text: string): Promise<number | undefined> {
+  async function swap(key: string, before: RegisterEntry, text: string): Promise<number | undefined> {
     try {
-      const [row] = await database.write(...swapStatement(key, expected, text))
+      const [row] = await database.write(...swapStatement(key, before, text))
       return row === undefined ? undefined : Number(row.epoch)
     } catch (error) {
       if (isConflict(error)) return undefined
       if (!isUncertain(error)) throw error
-      return await lookUpSwap(key, expected, text, error)
+      return await lookUpSwap(key, before, text, error)
     }
   }
 
@@ -71,13 +71,13 @@ export function postgresRegister(options: PostgresRegisterOptions): Register<Pos
    */
   async function lookUpSwap(
     key: string,
-    expected: number,
+    before: RegisterEntry,
     text: string,
     lost: unknown,
   ): Promise<number | undefined> {
     try {
-      const { epoch } = await database.retry(() => read(key))
-      if (epoch !== expected) {
+      const found = await database.retry(() => read(key))
+      if (found.text !== before.text) {
         // A lock is the smallest write. When the standby has it, it has all that the row shows.
         const [row] = await database.retry(() => database.write(lockSql, key))
         return row?.text === text ? Number(row.epoch) : undefined
@@ -179,13 +179,15 @@ const nowSql = (timeline: string): string =>
 
 const lockSql = `SELECT epoch, text, ${untilOnDisk} FROM stint.register WHERE key = $1 FOR UPDATE`
 
-/** The whole swap: of several writers that expect the same epoch, only the first changes a row. */
-const swapStatement = (key: string, expected: number, text: string): [string, ...unknown[]] =>
-  expected === 0
+/** The whole swap: of several writers that replace the same entry, only the first changes a row. */
+const swapStatement = (key: string, before: RegisterEntry, text: string): [string, ...unknown[]] =>
+  before.text === undefined
     ? [
-        `INSERT INTO stint.register (key, epoch, text, written_at) VALUES ($1, 1, $2, clock_timestamp())
+        `INSERT INTO stint.register (key, epoch, text, written_at)
+        VALUES ($1, $2::bigint + 1, $3, clock_timestamp())
         ON CONFLICT (key) DO NOTHING RETURNING epoch, ${untilOnDisk}`,
         key,
+        before.epoch,
         text,
       ]
     : [
@@ -193,6 +195,6 @@ const swapStatement = (key: string, expected: number, text: string): [string, ..
         written_at = greatest(clock_timestamp(), written_at + interval '1 millisecond')
         WHERE key = $1 AND epoch = $2 RETURNING epoch, ${untilOnDisk}`,
         key,
-        expected,
+        before.epoch,
         text,
       ]

@@ -43,11 +43,11 @@ export function writeOwner(scratch: string, owner: Owner): void {
 }
 
 /**
- * Reads the owner record of a scratch; undefined if it is missing or invalid. With `insist`, a record that
- * exists but cannot be read throws.
+ * Reads the owner record of a scratch; undefined if it is missing or invalid. With `throwOnError`, a record
+ * that exists but cannot be read throws.
  */
-export function readOwner(scratch: string, insist?: 'insist'): Owner | undefined {
-  const text = readSmallFile(join(scratch, metaDirectory, ownerFile), insist)
+export function readOwner(scratch: string, onError?: 'throwOnError'): Owner | undefined {
+  const text = readSmallFile(join(scratch, metaDirectory, ownerFile), onError)
   return text === undefined ? undefined : parseOwner(text)
 }
 

@@ -89,7 +89,7 @@ function withOwner(facts: EntryFacts, name: string, path: string): EntryFacts {
 function scratchOwner(path: string): Partial<EntryFacts> {
   let owner: Owner | undefined
   try {
-    owner = readOwner(path, 'insist')
+    owner = readOwner(path, 'throwOnError')
   } catch {
     // A record without read permission is not a missing one: its owner may be alive.
     return { unreadable: true }

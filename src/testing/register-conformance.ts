@@ -1,6 +1,9 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
-import { asyncRegister, type Register, syncRegister } from '../lease/index.ts'
+import { type Register, type RegisterEntry, runAsync, runSync } from '../lease/index.ts'
 import { type ConformanceCase, until } from './conformance-case.ts'
+
+/** What a read returns for a key that was never written. */
+const nothing: RegisterEntry = { epoch: 0, text: undefined }
 
 /**
  * The cases that every lease register must pass. `open` is called once for each case and returns an empty
@@ -10,41 +13,97 @@ import { type ConformanceCase, until } from './conformance-case.ts'
  * for (const { title, run } of registerConformance(() => myRegister())) test(title, run)
  */
 export function registerConformance(open: () => Register | Promise<Register>): ConformanceCase[] {
-  const read = (register: Register, key: string) => asyncRegister(register).read(key)
-  const swap = (register: Register, key: string, epoch: number, text: string) =>
-    asyncRegister(register).swap(key, epoch, text)
+  const read = (register: Register, key: string, known?: RegisterEntry) =>
+    runAsync(register, register.read(key, known))
+  const swap = (register: Register, key: string, before: RegisterEntry, text: string) =>
+    runAsync(register, register.swap(key, before, text))
+  /** Writes texts, each after the other; returns the entries. */
+  const writeAll = async (register: Register, key: string, texts: readonly string[]) => {
+    const entries: RegisterEntry[] = []
+    let before = await read(register, key)
+    for (const text of texts) {
+      const epoch = await swap(register, key, before, text)
+      equal(epoch, before.epoch + 1)
+      before = { epoch: before.epoch + 1, text }
+      entries.push(before)
+    }
+    return entries
+  }
 
   const cases: [string, (register: Register) => Promise<void>][] = [
     [
       'a key that was never written has epoch 0 and no text',
       async (register) => {
-        deepEqual(await read(register, 'new'), { epoch: 0, text: undefined })
+        deepEqual(await read(register, 'new'), nothing)
       },
     ],
     [
-      'a swap from the current epoch writes the next one',
+      'a swap from the current entry writes the next epoch',
       async (register) => {
-        equal(await swap(register, 'k', 0, 'one'), 1)
+        equal(await swap(register, 'k', nothing, 'one'), 1)
         deepEqual(await read(register, 'k'), { epoch: 1, text: 'one' })
-        equal(await swap(register, 'k', 1, 'two'), 2)
+        equal(await swap(register, 'k', { epoch: 1, text: 'one' }, 'two'), 2)
         deepEqual(await read(register, 'k'), { epoch: 2, text: 'two' })
       },
     ],
     [
-      'a swap from any other epoch changes nothing',
+      'a key starts after the number that its first swap gives; of several first swaps, one wins',
       async (register) => {
-        for (const text of ['one', 'two', 'three'])
-          await swap(register, 'k', (await read(register, 'k')).epoch, text)
-        for (const epoch of [0, 1, 2]) equal(await swap(register, 'k', epoch, 'no'), undefined)
+        const start = 1_700_000_000_000
+        const numbers = [5, 0, 3, 8, 1, 4].map((more) => start + more)
+        const epochs = await Promise.all(
+          numbers.map((epoch) => swap(register, 'k', { epoch, text: undefined }, `after ${epoch}`)),
+        )
+        const [won, ...others] = epochs.filter((epoch) => epoch !== undefined)
+        deepEqual(others, [])
+        const { epoch, text } = await read(register, 'k')
+        ok(won === undefined || won === epoch)
+        equal(text, `after ${epoch - 1}`)
+        for (const late of [start - 1, start + 100])
+          equal(await swap(register, 'k', { epoch: late, text: undefined }, `late ${late}`), undefined)
+        deepEqual(await read(register, 'k'), { epoch, text })
+        equal(await swap(register, 'k', { epoch, text }, 'next'), epoch + 1)
+      },
+    ],
+    [
+      'if it can remove keys, it removes one only while its entry is the given one, and no old swap revives it',
+      async (register) => {
+        const { remove } = register
+        if (remove === undefined) return
+        const [one, two] = [
+          { epoch: 1, text: 'one' },
+          { epoch: 2, text: 'two' },
+        ]
+        await writeAll(register, 'other', ['stays'])
+        await writeAll(register, 'k', ['one', 'two'])
+        equal(await runAsync(register, remove('k', one)), false)
+        deepEqual(await read(register, 'k'), two)
+        equal(await runAsync(register, remove('k', two)), true)
+        deepEqual(await read(register, 'k', two), nothing)
+        deepEqual(await runAsync(register, register.keys()), ['other'])
+        for (const old of [one, two]) equal(await swap(register, 'k', old, 'late'), undefined)
+        deepEqual(await read(register, 'k'), nothing)
+        equal(await swap(register, 'k', { epoch: 100, text: undefined }, 'again'), 101)
+        for (const old of [one, two]) equal(await swap(register, 'k', old, 'later'), undefined)
+        deepEqual(await read(register, 'k'), { epoch: 101, text: 'again' })
+      },
+    ],
+    [
+      'a swap from any other entry changes nothing',
+      async (register) => {
+        const entries = await writeAll(register, 'k', ['one', 'two', 'three'])
+        for (const old of [nothing, ...entries.slice(0, 2)])
+          equal(await swap(register, 'k', old, 'no'), undefined)
         deepEqual(await read(register, 'k'), { epoch: 3, text: 'three' })
       },
     ],
     [
-      'a swap from an epoch that was overtaken long ago changes nothing',
+      'a swap from an entry that was overtaken long ago changes nothing',
       async (register) => {
-        for (let epoch = 0; epoch < 50; epoch++)
-          equal(await swap(register, 'k', epoch, String(epoch)), epoch + 1)
-        for (const epoch of [0, 10, 48]) equal(await swap(register, 'k', epoch, 'no'), undefined)
+        const texts = Array.from({ length: 50 }, (_, i) => String(i))
+        const entries = [nothing, ...(await writeAll(register, 'k', texts))]
+        for (const epoch of [0, 10, 48])
+          equal(await swap(register, 'k', entries[epoch] ?? nothing, 'no'), undefined)
         deepEqual(await read(register, 'k'), { epoch: 50, text: '49' })
       },
     ],
@@ -52,8 +111,7 @@ export function registerConformance(open: () => Register | Promise<Register>): C
       'a text is read back unchanged, however long and whatever its characters',
       async (register) => {
         for (const text of ['{}', 'ü 🙂 \n\t"\\/', 'x'.repeat(1023), 'é'.repeat(2500), '{'.repeat(100_000)]) {
-          const { epoch } = await read(register, 'k')
-          equal(await swap(register, 'k', epoch, text), epoch + 1)
+          await writeAll(register, 'k', [text])
           equal((await read(register, 'k')).text, text)
         }
       },
@@ -61,33 +119,29 @@ export function registerConformance(open: () => Register | Promise<Register>): C
     [
       'a read with a known entry returns what the register holds now',
       async (register) => {
-        const readKnowing = (epoch: number, text: string) =>
-          asyncRegister(register).read('k', { epoch, text })
-        for (const [epoch, text] of ['one', 'two', 'three'].entries()) await swap(register, 'k', epoch, text)
+        const readKnowing = (epoch: number, text: string) => read(register, 'k', { epoch, text })
+        await writeAll(register, 'k', ['one', 'two', 'three'])
         const now = { epoch: 3, text: 'three' }
         deepEqual(await readKnowing(3, 'three'), now)
         deepEqual(await readKnowing(2, 'two'), now)
         deepEqual(await readKnowing(3, 'another three'), now)
         deepEqual(await readKnowing(4, 'four'), now)
-        deepEqual(await asyncRegister(register).read('other', { epoch: 3, text: 'three' }), {
-          epoch: 0,
-          text: undefined,
-        })
+        deepEqual(await read(register, 'other', now), nothing)
       },
     ],
     [
       'a watcher is called when a key changes, and stopping it twice does no harm',
       async (register) => {
         if (register.watch === undefined) return
-        await swap(register, 'k', 0, 'one')
+        await writeAll(register, 'k', ['one'])
         let heard = false
         const stop = register.watch('k', () => {
           heard = true
         })
-        let epoch = 1
         // A watcher may start with a delay, so make changes until it is called.
         await until('the watcher is called', async () => {
-          epoch = (await swap(register, 'k', epoch, `text ${epoch}`)) ?? epoch
+          const before = await read(register, 'k')
+          await swap(register, 'k', before, `text ${before.epoch}`)
           return heard
         }).finally(stop)
         stop()
@@ -96,22 +150,24 @@ export function registerConformance(open: () => Register | Promise<Register>): C
     [
       'keys do not affect each other, and all of them are listed',
       async (register) => {
-        await swap(register, 'a', 0, 'A')
-        await swap(register, 'b', 0, 'B')
+        await writeAll(register, 'a', ['A'])
+        await writeAll(register, 'b', ['B'])
         deepEqual(await read(register, 'a'), { epoch: 1, text: 'A' })
-        deepEqual((await asyncRegister(register).keys()).toSorted(), ['a', 'b'])
+        deepEqual((await runAsync(register, register.keys())).toSorted(), ['a', 'b'])
       },
     ],
     [
-      'of many swaps from one epoch exactly one wins, and no other reports that it won',
+      'of many swaps from one entry exactly one wins, and no other reports that it won',
       async (register) => {
-        for (let epoch = 0; epoch < 20; epoch++) {
-          const tries = Array.from({ length: 8 }, (_, i) => swap(register, 'k', epoch, `${epoch}-${i}`))
+        let before = await read(register, 'k')
+        for (let round = 0; round < 20; round++) {
+          const tries = Array.from({ length: 8 }, (_, i) => swap(register, 'k', before, `${round}-${i}`))
           const won = (await Promise.all(tries)).flatMap((result, i) => (result === undefined ? [] : [i]))
           ok(won.length <= 1)
           const held = await read(register, 'k')
-          equal(held.epoch, epoch + 1)
-          if (won.length === 1) equal(held.text, `${epoch}-${won[0]}`)
+          equal(held.epoch, before.epoch + 1)
+          if (won.length === 1) equal(held.text, `${round}-${won[0]}`)
+          before = held
         }
       },
     ],
@@ -120,9 +176,9 @@ export function registerConformance(open: () => Register | Promise<Register>): C
       async (register) => {
         const count = async (writer: string) => {
           for (let done = 0, tries = 0; done < 10; tries++) {
-            const { epoch, text = '0' } = await read(register, 'k')
-            const next = `${Number.parseInt(text) + 1} is the try ${tries} of ${writer}`
-            if ((await swap(register, 'k', epoch, next)) !== undefined) done += 1
+            const before = await read(register, 'k')
+            const next = `${Number.parseInt(before.text ?? '0') + 1} is the try ${tries} of ${writer}`
+            if ((await swap(register, 'k', before, next)) !== undefined) done += 1
           }
         }
         await Promise.all(['a', 'b', 'c', 'd', 'e', 'f'].map(count))
@@ -133,10 +189,10 @@ export function registerConformance(open: () => Register | Promise<Register>): C
     [
       'it reports when a text was written, by its own clock, which does not run backwards',
       async (register) => {
-        const before = await asyncRegister(register).now()
-        await swap(register, 'k', 0, 'text')
-        const after = await asyncRegister(register).now()
-        const writtenAt = await asyncRegister(register).writtenAt('k')
+        const before = await runAsync(register, register.now())
+        await writeAll(register, 'k', ['text'])
+        const after = await runAsync(register, register.now())
+        const writtenAt = await runAsync(register, register.writtenAt('k'))
         ok(writtenAt !== undefined && Math.abs(writtenAt - after.wall) < 60_000)
         ok(after.mono >= before.mono && after.clock === before.clock)
       },
@@ -145,10 +201,11 @@ export function registerConformance(open: () => Register | Promise<Register>): C
       'if it has a synchronous form, each form reads what the other has written',
       async (register) => {
         if (register.performSync === undefined) return
-        equal(syncRegister(register).swap('k', 0, 'sync'), 1)
-        deepEqual(await read(register, 'k'), { epoch: 1, text: 'sync' })
-        equal(await swap(register, 'k', 1, 'async'), 2)
-        deepEqual(syncRegister(register).read('k'), { epoch: 2, text: 'async' })
+        equal(runSync(register, register.swap('k', nothing, 'sync')), 1)
+        const written = { epoch: 1, text: 'sync' }
+        deepEqual(await read(register, 'k'), written)
+        equal(await swap(register, 'k', written, 'async'), 2)
+        deepEqual(runSync(register, register.read('k')), { epoch: 2, text: 'async' })
       },
     ],
   ]

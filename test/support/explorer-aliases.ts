@@ -26,14 +26,14 @@ export class Aliases {
   wrap({ read, swap, ...others }: Register<FileStep>): Register<FileStep> {
     const aliasOf = this.#aliasOf
     const ownOf = this.#ownOf
+    const aliased = ({ epoch, text }: RegisterEntry) => ({ epoch, text: aliasOf.get(text) ?? text })
     return {
       ...others,
       *read(key: string, known?: RegisterEntry): Steps<FileStep, RegisterEntry> {
-        const alias = known && { epoch: known.epoch, text: aliasOf.get(known.text) ?? known.text }
-        const { epoch, text } = yield* read(key, alias)
+        const { epoch, text } = yield* read(key, known && aliased(known))
         return { epoch, text: ownOf.get(text) ?? text }
       },
-      swap: (key, epoch, text) => swap(key, epoch, this.#alias(text, epoch)),
+      swap: (key, before, text) => swap(key, aliased(before), this.#alias(text, before.epoch)),
     }
   }
 

@@ -153,7 +153,9 @@ function leasesModel(options: LeaseExploration): Model {
     const session = sessions.valueOf(before)
     const { answer, after, onTop } = perform(session, clock, directories.valueOf(directory))
     const then = directoryNumber(after)
-    const facts = { onTop: session.step?.call === 'symlink' ? onTop : session.onTop }
+    const facts = {
+      onTop: session.step?.call === 'symlink' || session.step?.call === 'makeKey' ? onTop : session.onTop,
+    }
     const { session: number, outcome, hasObserved } = nextSession(before, facts, { ...now, what: { answer } })
     return {
       session: number,

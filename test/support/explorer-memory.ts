@@ -1,6 +1,7 @@
 import { splitText } from '../../src/lease/attachments.ts'
 import type { FileStep } from '../../src/lease/file-register.ts'
 import type { RegisterEntry, Register, Steps } from '../../src/lease/register.ts'
+import { sweptUntilKey } from '../../src/lease/stored-claims.ts'
 import { systemClock } from '../../src/base/process/clock.ts'
 import { type Answer, nameOf, topOf } from './explorer-directory.ts'
 
@@ -53,11 +54,13 @@ export class Memory {
     return {
       ...others,
       *read(key: string, known?: RegisterEntry): Steps<FileStep, RegisterEntry> {
-        return has(yield* read(key, known))
+        const entry = yield* read(key, known)
+        // The time of the last sweep is read just before a swap, which depends on it.
+        return key === sweptUntilKey ? entry : has(entry)
       },
-      *swap(key: string, expected: number, text: string): Steps<FileStep, number | undefined> {
+      *swap(key: string, before: RegisterEntry, text: string): Steps<FileStep, number | undefined> {
         begins(text)
-        const epoch = yield* swap(key, expected, text)
+        const epoch = yield* swap(key, before, text)
         ends(epoch, text)
         return epoch
       },

@@ -95,7 +95,9 @@ export function advance(before: Writer, directory: Directory, options: Explorati
 
 function operation(writer: Writer, text: string, { keptEpochs }: Exploration): Steps<FileStep, unknown> {
   const register = fileRegister('/locks', keptEpochs)
-  return isSwapping(writer) ? register.swap('key', writer.held, text) : register.read('key', writer.known)
+  return isSwapping(writer)
+    ? register.swap('key', { epoch: writer.held, text: writer.held === 0 ? undefined : 'text' }, text)
+    : register.read('key', writer.known)
 }
 
 const wonWith = (epoch: unknown, text: string): RegisterEntry | undefined =>

@@ -77,9 +77,12 @@ export function codedError(error: unknown, doing: string, hint?: string): unknow
   const errno = errorCode(error)
   const code = errno === undefined ? undefined : codeOfErrno[errno]
   if (errno === undefined || code === undefined) return error
+  // Of a link or a rename, `path` is the target or the old name, and `dest` is what was to be made.
+  const { syscall, path, dest = path } = error as NodeJS.ErrnoException & { dest?: string }
+  const where = syscall === undefined || dest === undefined ? '' : ` call=${syscall} path=${dest}`
   return new StintError(code, `cannot ${doing}: ${errno}`, {
     cause: error,
-    detail: `errno=${errno}`,
+    detail: `errno=${errno}${where}`,
     hint: errorTable[code].retryable ? undefined : hint,
   })
 }

@@ -14,8 +14,8 @@ test('only a small regular file is read; a link is not followed, and a FIFO does
   execFileSync('mkfifo', [at('fifo')])
   expect(readSmallFile(at('file'))).toBe('ünïcode')
   for (const name of ['large', 'link', 'fifo', '.', 'missing', 'file/below'])
-    for (const insist of [undefined, 'insist'] as const)
-      expect(readSmallFile(at(name), insist), name).toBeUndefined()
+    for (const onError of [undefined, 'throwOnError'] as const)
+      expect(readSmallFile(at(name), onError), name).toBeUndefined()
 })
 
 test('only complete lines at the end of a regular file are read', async () => {

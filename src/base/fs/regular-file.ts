@@ -29,9 +29,9 @@ const maxSmallBytes = 1 << 20
 
 /**
  * The contents of a small regular file; undefined for anything else: missing, a link, a FIFO, over 1 MiB.
- * Another error (no permission, no descriptor left) throws only if the caller insists.
+ * Another error (no permission, no descriptor left) throws only with `throwOnError`.
  */
-export function readSmallFile(path: string, insist?: 'insist'): string | undefined {
+export function readSmallFile(path: string, onError?: 'throwOnError'): string | undefined {
   try {
     const { fd, size } = openRegular(path)
     try {
@@ -40,7 +40,7 @@ export function readSmallFile(path: string, insist?: 'insist'): string | undefin
       closeSync(fd)
     }
   } catch (error) {
-    if (insist && !notRegularCodes.has(errorCode(error))) throw error
+    if (onError === 'throwOnError' && !notRegularCodes.has(errorCode(error))) throw error
     return undefined
   }
 }

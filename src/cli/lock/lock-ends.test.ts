@@ -86,7 +86,8 @@ test('records that are damaged, of another version or from the future block for 
 
 test('an empty newest epoch from before this boot, as a power loss leaves it, holds nothing; a later one blocks', async () => {
   await using world = new LockWorld()
-  await world.lock(['acquire', '--session', 'before'])
+  const { epoch } = dataOf(await world.lock(['acquire', '--session', 'before']))
+  const newest = join(world.locks, String(Number(epoch) + 1))
   const files = fileRegister(join(world.home, 'locks'))
   const wall = Date.now()
   const now = { wall, mono: 60_000, clock: 'booted a minute ago' }
@@ -95,12 +96,12 @@ test('an empty newest epoch from before this boot, as a power loss leaves it, ho
     perform: async (step: Parameters<typeof files.perform>[0]) =>
       step.call === 'now' ? now : await files.perform(step),
   }
-  writeFileSync(join(world.locks, '2'), '')
+  writeFileSync(newest, '')
   for (const [secondsAgo, claims] of [
     [90, []],
     [30, [{ ttl_ms: 300_000 }]],
   ] as const) {
-    utimesSync(join(world.locks, '2'), wall / 1000 - secondsAgo, wall / 1000 - secondsAgo)
+    utimesSync(newest, wall / 1000 - secondsAgo, wall / 1000 - secondsAgo)
     const found = new WorkspaceClaims(register, { key: world.key, name: world.workspace })
     expect((await found.read()).record.claims).toMatchObject(claims)
   }
@@ -108,12 +109,16 @@ test('an empty newest epoch from before this boot, as a power loss leaves it, ho
 
 test('fences jump ahead after a power loss or a reboot, which may have lost epochs', async () => {
   await using world = new LockWorld()
-  await world.lock(['acquire', '--session', 'before'])
-  writeFileSync(join(world.locks, '2'), '')
-  utimesSync(join(world.locks, '2'), 0, 0)
+  const before = dataOf(await world.lock(['acquire', '--session', 'before'])) as {
+    epoch: number
+    fence: number
+  }
+  const torn = join(world.locks, String(before.epoch + 1))
+  writeFileSync(torn, '')
+  utimesSync(torn, 0, 0)
   const after = dataOf(await world.lock(['acquire', '--session', 'after']))
-  expect(after).toMatchObject({ acquired: true, epoch: 3 })
-  expect(after.fence).toBeGreaterThan(2 ** 20)
+  expect(after).toMatchObject({ acquired: true, epoch: before.epoch + 2 })
+  expect(after.fence).toBeGreaterThan(before.fence + 1)
   await world.lock(['release', '--session', 'after'])
   world.plantClaim({}, { boot: 'another boot', generation: 3, claims: [] })
   const rebooted = dataOf(await world.lock(['acquire', '--session', 'after']))

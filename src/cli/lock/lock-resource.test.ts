@@ -7,7 +7,7 @@ test('a resource is claimed like a workspace, from any directory, and apart from
   await using world = new LockWorld()
   const on = ['--resource', 'deploy:prod']
   const first = await world.lock(['acquire', '--session', 'a', ...on])
-  expect(dataOf(first)).toMatchObject({ acquired: true, resource: 'deploy:prod', fence: 1 })
+  expect(dataOf(first)).toMatchObject({ acquired: true, resource: 'deploy:prod' })
   expect(dataOf(first)).not.toHaveProperty('workspace')
   const refused = await world.lock(['acquire', '--session', 'b', ...on], world.tmp)
   expect(errorOf(refused)).toMatchObject({

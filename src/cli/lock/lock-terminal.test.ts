@@ -32,13 +32,14 @@ test('break asks: n, Ctrl-D and Ctrl-C change nothing and say so, y breaks', asy
 test('break removes only the claim that it has shown, not a newer one of that session', async () => {
   await using world = new LockWorld()
   await using terminal = await Terminal.open(world)
-  await world.lock(['acquire', '--session', 'theirs'])
+  const acquire = async () => Number(dataOf(await world.lock(['acquire', '--session', 'theirs'])).fence)
+  const shown = await acquire()
   terminal.enter(`stint lock break --session theirs --workspace ${world.workspace}`)
-  await terminal.shows(/fence 1\n.*Break this claim\?.* \[y\/N\]$/)
+  await terminal.shows(new RegExp(`fence ${shown}\\n.*Break this claim\\?.* \\[y/N\\]$`))
   await world.lock(['release', '--session', 'theirs'])
-  await world.lock(['acquire', '--session', 'theirs'])
+  const newer = await acquire()
   terminal.enter('y')
-  await terminal.shows(/a new claim since: fence 3, not 1[^]*\n\[4\] ready>$/)
+  await terminal.shows(new RegExp(`a new claim since: fence ${newer}, not ${shown}[^]*\\n\\[4\\] ready>$`))
   expect(await holds(world)).toBe(true)
 })
 

@@ -22,17 +22,18 @@ test('acquire, check, refresh, release and a refusal each have their envelope', 
     session_id: 'mine',
     workspace: world.workspace,
     workspace_key: world.key,
-    epoch: 1,
-    fence: 1,
+    epoch: expect.any(Number),
+    fence: expect.any(Number),
     expires_at: expect.any(Number),
   })
+  const { epoch, fence } = dataOf(mine) as { epoch: number; fence: number }
   const theirs = await world.lock(['acquire', '--session', 'theirs'])
   expect(theirs.code).toBe(4)
   expect(errorOf(theirs)).toMatchObject({
     code: 'LOCK_HELD',
     retryable: true,
     retry_after_ms: expect.any(Number),
-    detail: expect.stringMatching(/^lock_file=.*\/1 holder_pid=- holder_age_ms=\d+$/),
+    detail: expect.stringMatching(/^lock_file=.*\/\d+ holder_pid=- holder_age_ms=\d+$/),
     holder: {
       session_id: 'mine',
       pid: null,
@@ -41,18 +42,22 @@ test('acquire, check, refresh, release and a refusal each have their envelope', 
       liveness: 'unknown',
     },
   })
-  expect(dataOf(await world.lock(['check', '--session', 'mine']))).toEqual({ held: true, fence: 1 })
+  expect(dataOf(await world.lock(['check', '--session', 'mine']))).toEqual({ held: true, fence })
   expect(dataOf(await world.lock(['check', '--session', 'theirs']))).toEqual({ held: false, fence: null })
   expect(dataOf(await world.lock(['refresh', '--session', 'mine']))).toMatchObject({
     refreshed: true,
-    fence: 1,
+    fence,
   })
   expect(dataOf(await world.lock(['refresh', '--session', 'theirs']))).toEqual({ refreshed: false })
   expect(dataOf(await world.lock(['release', '--session', 'theirs']))).toEqual({ released: false })
   expect(dataOf(await world.lock(['release', '--session', 'mine']))).toEqual({ released: true })
-  const lost = await world.lock(['check', '--session', 'mine', '--fence', '1'])
+  const lost = await world.lock(['check', '--session', 'mine', '--fence', String(fence)])
   expect([lost.code, errorOf(lost)?.code]).toEqual([4, 'LOCK_LOST'])
-  expect(dataOf(await world.lock(['acquire', '--session', 'theirs']))).toMatchObject({ fence: 4 })
+  // The refresh and the release were changes, too.
+  expect(dataOf(await world.lock(['acquire', '--session', 'theirs']))).toMatchObject({
+    epoch: epoch + 3,
+    fence: fence + 3,
+  })
 })
 
 test('a path with or without a slash, a link to it and a directory in its git tree are one workspace', async () => {
@@ -135,7 +140,7 @@ test('status, list and watch show who holds what', async () => {
   const lines = () => watcher.output().stdout.trim().split('\n')
   await until('it prints that the workspace is free', () => lines().at(-1) === 'free')
   await world.lock(['acquire', '--session', 'a', '--purpose', 'why not', '--pid', String(process.pid)])
-  await until('it prints the new holder', () => lines().at(-1) === 'a fresh fence=1 "why not"')
+  await until('it prints the new holder', () => /^a fresh fence=\d+ "why not"$/.test(lines().at(-1) ?? ''))
   expect(dataOf(await world.lock(['status']))).toMatchObject({
     workspace: world.workspace,
     claims: [
@@ -274,10 +279,11 @@ test('list ignores names that are not keys, names unreadable records and shows t
 
 test('watch reacts to file-system events, escapes control characters, and ends with its reader', async () => {
   await using world = new LockWorld()
-  await world.lock(['acquire', '--session', 'a', '--purpose', 'x\nb fresh fence=9\u001b[2J\u009b2J'])
+  const purpose = 'x\nb fresh fence=9\u001b[2J\u009b2J'
+  const { fence } = dataOf(await world.lock(['acquire', '--session', 'a', '--purpose', purpose]))
   const pipe = '"$0" "$1" lock watch | tee seen | head -1; : > ended'
   const watcher = world.startStint(['lock', 'watch'], { cwd: world.workspace })
-  const line = 'a fresh fence=1 "x\\nb fresh fence=9\\u001b[2J\\u009b2J"\n'
+  const line = `a fresh fence=${String(fence)} "x\\nb fresh fence=9\\u001b[2J\\u009b2J"\n`
   await until('it has printed the holder', () => watcher.output().stdout === line)
   await until('it watches', () => watchesFiles(watcher.pid))
   const piped = world.start('sh', ['-c', pipe, process.execPath, stintBin], { cwd: world.workspace })

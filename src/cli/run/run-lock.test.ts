@@ -67,16 +67,17 @@ test('without a guard, SIGKILL of stint does not free the workspace while the pr
 
 test('run --lock in a session that already holds the workspace joins its claim, and leaves it as it was', async () => {
   await using world = new LockWorld()
-  await world.lock(['acquire', '--session', 'agent', '--pid', String(process.pid)])
+  const agent = await world.lock(['acquire', '--session', 'agent', '--pid', String(process.pid)])
+  const { fence } = dataOf(agent)
   const inside = await world.stint(
     ['run', '--lock', '--session', 'agent', '--', 'sh', '-c', 'echo "$STINT_FENCE"'],
     {
       cwd: world.workspace,
     },
   )
-  expect(inside.stdout).toBe('1\n')
+  expect(inside.stdout).toBe(`${String(fence)}\n`)
   expect(dataOf(await world.lock(['status']))).toMatchObject({
-    claims: [{ session_id: 'agent', fence: 1, holders: [{ pid: process.pid }] }],
+    claims: [{ session_id: 'agent', fence, holders: [{ pid: process.pid }] }],
   })
 })
 

@@ -71,7 +71,7 @@ export function readQueued(home: string, name: string): QueueEntry | undefined {
   const path = join(queueOf(home), name)
   const again = name.endsWith('.taken')
   const taken = again ? path : `${path}.taken`
-  const call = parse(readSmallFile(path, 'insist'))
+  const call = parse(readSmallFile(path, 'throwOnError'))
   if (call !== undefined)
     return {
       id: queueIdOf(name),

@@ -1,15 +1,15 @@
 import { codedError, StintError } from '../../base/errors/stint-error.ts'
 import { type Liveness, liveness } from '../../base/process/liveness.ts'
 import { ulid } from '../../base/text/id.ts'
-import { fileRegister, type RegisterEntry, syncRegister } from '../../lease/index.ts'
+import { fileRegister, type Register, type RegisterEntry, runSync } from '../../lease/index.ts'
 import type { SessionHold } from '../driver.ts'
 import { holderStanding, type LockStanding, newHolder, parseHolder } from '../holder.ts'
 import { type LogPositions, parsePosition, storedEnds } from '../log/log-end.ts'
 import { sessionFenced, sessionLocked } from '../session-errors.ts'
 import type { Holder } from '../store.ts'
 
-/** The name of the lock in the directory of a session. */
-export const lockName = 'lock'
+/** The key of the lock in the register of a session's directory, which is also its directory's name there. */
+export const lockKey = 'lock'
 
 /** The contents of a lock. */
 export interface SessionLockRecord {
@@ -79,10 +79,9 @@ export function prepareAcquire(root: string, id: string, request: SessionLockReq
   const entry = readEntry(register)
   const { record: before, standing } = observe(entry)
   if (standing === 'held' && !request.force) throw sessionLocked(id, before?.holder)
-  const registerEpoch = entry.epoch
   // A torn record has lost its hold epoch, so the register's epoch and the names of the segments are
   // considered, too.
-  const holdEpoch = Math.max(registerEpoch, before?.holdEpoch ?? 0, request.highestHoldEpoch) + 1
+  const holdEpoch = Math.max(entry.epoch, before?.holdEpoch ?? 0, request.highestHoldEpoch) + 1
   if (!isHoldEpoch(holdEpoch))
     throw new StintError('HOME_UNSAFE', `session ${id} has a file with an epoch that is too large`)
   return {
@@ -91,7 +90,7 @@ export function prepareAcquire(root: string, id: string, request: SessionLockReq
     standing,
     acquire() {
       const record = { holder: newHolder(request, holdEpoch), holdEpoch, ends: undefined }
-      const won = swapEntry(register, registerEpoch, formatLockRecord(id, record))
+      const won = swapEntry(register, entry, formatLockRecord(id, record))
       return won === undefined ? undefined : new SessionLock(root, id, won, record)
     },
   }
@@ -99,7 +98,7 @@ export function prepareAcquire(root: string, id: string, request: SessionLockReq
 
 /** The lock of a session while this process holds it: a compare-and-swap register in its directory. */
 export class SessionLock {
-  readonly #register
+  readonly #register: Register
   readonly #session: string
   #entry: RegisterEntry
   #record: SessionLockRecord
@@ -157,7 +156,7 @@ export class SessionLock {
   }
 
   #replace(record: SessionLockRecord): boolean {
-    const won = swapEntry(this.#register, this.#entry.epoch, formatLockRecord(this.#session, record))
+    const won = swapEntry(this.#register, this.#entry, formatLockRecord(this.#session, record))
     if (won === undefined) return false
     this.#entry = won
     this.#record = record
@@ -174,21 +173,19 @@ export function undoAcquire({ lock, before }: AcquiredLock): void {
   }
 }
 
-const lockRegister = (root: string) => syncRegister(fileRegister(root))
+const lockRegister = (root: string): Register => fileRegister(root) as Register
 
-type LockRegister = ReturnType<typeof lockRegister>
-
-function readEntry(register: LockRegister, known?: RegisterEntry): RegisterEntry {
+function readEntry(register: Register, known?: RegisterEntry): RegisterEntry {
   try {
-    return register.read(lockName, known)
+    return runSync(register, register.read(lockKey, known))
   } catch (error) {
     throw codedError(error, 'read the lock of the session')
   }
 }
 
-function swapEntry(register: LockRegister, expected: number, text: string): RegisterEntry | undefined {
+function swapEntry(register: Register, before: RegisterEntry, text: string): RegisterEntry | undefined {
   try {
-    const epoch = register.swap(lockName, expected, text)
+    const epoch = runSync(register, register.swap(lockKey, before, text))
     return epoch === undefined ? undefined : { epoch, text }
   } catch (error) {
     throw codedError(error, 'write the lock of the session')

@@ -7,7 +7,7 @@ import type { LogRecord } from '../log/record.ts'
 import { type Manifest, summarize } from '../manifest.ts'
 import type { SessionSummary } from '../store.ts'
 import type { SessionDirectory, SessionPaths } from './session-directory.ts'
-import { lockName, type ObservedLock } from './session-lock.ts'
+import { lockKey, type ObservedLock } from './session-lock.ts'
 
 /** Reads the summary of a session. The lock must have been observed before the manifest was read. */
 export function readSummary(
@@ -39,7 +39,7 @@ function lastRecord(files: LogFiles): LogRecord | undefined {
  * released, and without the spool.
  */
 function sizeOf({ root, spool }: SessionPaths): number {
-  const skipped = new Set([spool, join(root, lockName)])
+  const skipped = new Set([spool, join(root, lockKey)])
   const sizeIn = (directory: string): number => {
     let bytes = 0
     for (const entry of readdirSync(directory, { withFileTypes: true })) {
