@@ -20,8 +20,8 @@ export interface Register<Step = unknown> {
   /**
    * Replaces `before`, which a read has returned, by a text with the next epoch; returns that epoch.
    * Undefined means that the swap was lost, or that it won and was overtaken: the caller reads again, and can
-   * repeat a change that is idempotent. No two swaps may write the same text, as a driver recognises an epoch by its
-   * text. Of several swaps that write the first text of a key, one wins, even if their epochs differ.
+   * repeat a change that is idempotent. No two swaps may write the same text, as a driver recognises an epoch
+   * by its text. Of several swaps that write the first text of a key, one wins, even if their epochs differ.
    */
   swap(key: string, before: RegisterEntry, text: string): Steps<Step, number | undefined>
   /** Deletes all there is of a key, if its entry is still `before`. Without it, `locks` cannot be swept. */

@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { PostgresServer } from '../../test/support/postgres.ts'
+import { acquireLease } from '../lease/lease.ts'
 import type { Register } from '../lease/register.ts'
 import { registerConformance } from '../testing/register-conformance.ts'
 import { migrate } from './migrate.ts'
@@ -42,4 +43,17 @@ describe.each<[string, pg.PoolConfig]>([
       await expect(run()).resolves.toBeUndefined()
     },
   )
+})
+
+test('fences grow although the rows of the first grants were lost, as in a failover to a late replica', async () => {
+  const pool = await open()
+  const register = postgresRegister({ pool }) as Register
+  const fences: number[] = []
+  for (const isLost of [false, false, true, false]) {
+    if (isLost) await pool.query('DELETE FROM stint.register')
+    const lease = await acquireLease({ register, resource: 'deploy', sessionId: 'a' })
+    fences.push(lease.fence)
+    await lease.release()
+  }
+  expect(fences).toEqual([...new Set(fences)].sort((a, b) => a - b))
 })

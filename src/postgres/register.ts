@@ -111,7 +111,7 @@ export function postgresRegister(options: PostgresRegisterOptions): Register<Pos
   return {
     shared: { nameWorkspace: repositoryOf },
     read: (key) => once(() => read(key)),
-    swap: (key, expected, text) => once(() => swap(key, expected, text)),
+    swap: (key, before, text) => once(() => swap(key, before, text)),
     now: (key) => once(() => now(key)),
     writtenAt: (key) => once(() => writtenAt(key)),
     keys: () => once(keys),
