@@ -3,10 +3,6 @@
  *
  * Every run loads this module for `sweepAtStart`; the other functions load their part when they are called.
  */
-import type * as inventory from './inventory/index.ts'
-import type { SweepReport } from './report.ts'
-import type { SweepOptions } from './sweep.ts'
-import type * as timer from './timer/timer.ts'
 
 export {
   type EntryOrder,
@@ -26,44 +22,37 @@ export type { TimerJob } from './timer/job.ts'
 export type { TimerKind, TimerStep } from './timer/plan.ts'
 export type { InstalledTimer, TimerChange } from './timer/timer.ts'
 
-/** Removes what dead runs left behind. */
-export const sweep = async (options?: SweepOptions): Promise<SweepReport> =>
-  (await import('./sweep.ts')).sweep(options)
+/** Calls a function of a module that is loaded only then. */
+const lazily =
+  <Args extends unknown[], Result>(load: () => Promise<(...args: Args) => Result>) =>
+  async (...args: Args): Promise<Awaited<Result>> => {
+    const call = await load()
+    return await call(...args)
+  }
 
-const loadInventory = async (): Promise<typeof inventory> => await import('./inventory/index.ts')
+/** Removes what dead runs left behind. */
+export const sweep = lazily(async () => (await import('./sweep.ts')).sweep)
 
 /** Lists and measures everything in this user's root. */
-export const measureEntries: typeof inventory.measureEntries = async (...given) =>
-  (await loadInventory()).measureEntries(...given)
+export const measureEntries = lazily(async () => (await import('./inventory/index.ts')).measureEntries)
 
 /** Finds out which run made a path. */
-export const tracePath: typeof inventory.tracePath = async (...given) =>
-  (await loadInventory()).tracePath(...given)
+export const tracePath = lazily(async () => (await import('./inventory/index.ts')).tracePath)
 
 /** Reads the history of samples. */
-export const readHistory = async (
-  ...given: Parameters<typeof inventory.readHistory>
-): Promise<inventory.History> => (await loadInventory()).readHistory(...given)
+export const readHistory = lazily(async () => (await import('./inventory/index.ts')).readHistory)
 
 /** Adds the sample of a watcher to the history. */
-export const recordSample: typeof inventory.recordSample = async (...given) =>
-  await (await loadInventory()).recordSample(...given)
+export const recordSample = lazily(async () => (await import('./inventory/index.ts')).recordSample)
 
 /** Adds the sample of a sweep to the history. */
-export const recordSweep: typeof inventory.recordSweep = async (...given) =>
-  await (await loadInventory()).recordSweep(...given)
-
-const loadTimer = async (): Promise<typeof timer> => await import('./timer/timer.ts')
+export const recordSweep = lazily(async () => (await import('./inventory/index.ts')).recordSweep)
 
 /** Installs the timer that sweeps regularly. */
-export const installTimer = async (
-  ...given: Parameters<typeof timer.installTimer>
-): Promise<timer.TimerChange> => (await loadTimer()).installTimer(...given)
+export const installTimer = lazily(async () => (await import('./timer/timer.ts')).installTimer)
 
 /** Removes the timer. */
-export const uninstallTimer = async (
-  ...given: Parameters<typeof timer.uninstallTimer>
-): Promise<timer.TimerChange> => (await loadTimer()).uninstallTimer(...given)
+export const uninstallTimer = lazily(async () => (await import('./timer/timer.ts')).uninstallTimer)
 
 /** Inspects the timer of this user. */
-export const inspectTimer = async (): Promise<timer.InstalledTimer> => (await loadTimer()).inspectTimer()
+export const inspectTimer = lazily(async () => (await import('./timer/timer.ts')).inspectTimer)

@@ -6,7 +6,7 @@ export const shellWord = (text: string): string =>
  * Makes a string from an untrusted source, such as a file name, safe to print: characters that a terminal
  * would obey or hide become `\u` escapes, and the string is cut off after `maxLength` characters.
  */
-export function visibleText(text: string, maxLength = 300): string {
+export function visibleText(text: string, maxLength = 2000): string {
   const short = text.length > maxLength ? `${text.slice(0, maxLength)}…` : text
   return short.replaceAll(unseen, escaped)
 }

@@ -61,7 +61,6 @@ function renderLine({ seq, at, type, action, subject, ok, error }: AuditRecord):
     ok === undefined ? '' : ok ? '  ok' : `  failed${error === undefined ? '' : `: ${error.message}`}`
   return visibleText(
     `${seq}  ${formatTime(at)}  ${type}  ${action}${subject === undefined ? '' : `  ${subject}`}${how}`,
-    1000,
   )
 }
 

@@ -52,7 +52,7 @@ function renderAct({ seq, at, action, subject, state, duration_ms, error }: Show
   const how = duration_ms === null ? state : `${state} in ${formatDuration(duration_ms)}`
   const what = subject === null ? '' : `  ${subject}`
   const why = error === null ? '' : `  (${error})`
-  return visibleText(`${seq}  ${formatTime(at)}  ${how}  ${action}${what}${why}`, 1000)
+  return visibleText(`${seq}  ${formatTime(at)}  ${how}  ${action}${what}${why}`)
 }
 
 /** An act, from its intent to its outcome; or a line that stands alone. */

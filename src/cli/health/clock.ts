@@ -4,7 +4,6 @@ import { listIfReadable } from '../../base/fs/exists.ts'
 import { formatDuration } from '../../base/text/duration.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import type { ClaimedTarget } from '../../lease/index.ts'
-import { maxLineChars } from '../text/format.ts'
 import { type Check, fail, ok, warn } from './check.ts'
 
 /** Times in milliseconds since the epoch. */
@@ -42,7 +41,7 @@ export function judgeClock({ now, fileTime = now, newest, setBackMs }: ClockFact
   if (newest !== undefined && newest.at - now > toleranceMs)
     return warn(
       name,
-      `${visibleText(newest.path, maxLineChars)} was written ${span(newest.at - now)} in the future: the clock was set back`,
+      `${visibleText(newest.path)} was written ${span(newest.at - now)} in the future: the clock was set back`,
       set,
     )
   return ok(name, date)

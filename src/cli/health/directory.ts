@@ -9,7 +9,6 @@ import { ownDirectoryProblem } from '../../base/fs/own-directory.ts'
 import { nonDirectoryOn } from '../../base/fs/paths.ts'
 import { geteuid } from '../../base/process/platform.ts'
 import { shellWord, visibleText } from '../../base/text/escape.ts'
-import { maxLineChars } from '../text/format.ts'
 import { type Check, fail, ok, warn } from './check.ts'
 
 /** One of the two directories that stint keeps things in. */
@@ -56,9 +55,9 @@ function readDirectory(path: string): DirectoryFacts {
 const kernelOnly = /^(proc|sysfs|cgroup2?|devpts|securityfs|debugfs|tracefs|configfs|pstore|bpf|mqueue)$/
 
 function obstacleIn(parent: string): string | undefined {
-  const shown = visibleText(parent, maxLineChars)
+  const shown = visibleText(parent)
   const file = nonDirectoryOn(parent)
-  if (file !== undefined) return `${visibleText(file, maxLineChars)} is not a directory`
+  if (file !== undefined) return `${visibleText(file)} is not a directory`
   try {
     accessSync(parent, constants.W_OK | constants.X_OK)
     const type = mountHolding(realpathSync(parent))?.type ?? ''
@@ -77,8 +76,8 @@ const isOpen = (path: string): boolean => {
 /** Other users must not be able to change or replace the directory, and should not be able to read it. */
 export function judgeDirectory(role: DirectoryRole, facts: DirectoryFacts, uid: number = geteuid()): Check {
   const { self, parent, obstacle, open } = facts
-  const path = visibleText(facts.path, maxLineChars)
-  const above = visibleText(dirname(facts.path), maxLineChars)
+  const path = visibleText(facts.path)
+  const above = visibleText(dirname(facts.path))
   const variable = directoryVariable[role]
   const unsafe = errorTable[role === 'home' ? 'HOME_UNSAFE' : 'TEMP_DIR_UNSAFE'].hint
   const restrict = `chmod 700 ${shellWord(path)}`

@@ -5,7 +5,6 @@ import { lstatIfExists } from '../../base/fs/exists.ts'
 import { type Mount, mountHolding } from '../../base/fs/mounts.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { formatBytes } from '../../base/text/size.ts'
-import { maxLineChars } from '../text/format.ts'
 import { type Check, fail, ok, warn } from './check.ts'
 import { type DirectoryRole, directoryVariable } from './directory.ts'
 
@@ -31,7 +30,7 @@ export function judgeMount(role: DirectoryRole, mount: Mount | undefined): Check
   const name = `${role} mount`
   if (mount === undefined) return ok(name, 'this system does not say what kind it is')
   const { type, options } = mount
-  const what = `${type} at ${visibleText(mount.point, maxLineChars)}`
+  const what = `${type} at ${visibleText(mount.point)}`
   const elsewhere = `Set ${directoryVariable[role]} to a directory on a local disk.`
   if (options.includes('ro')) return fail(name, `${what} is read-only`, `Mount it writable, or: ${elsewhere}`)
   if (network.test(type))

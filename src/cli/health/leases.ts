@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { hasEntries } from '../../base/fs/exists.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { type AllClaims, allClaims, homeRegister, isInForce } from '../../lease/index.ts'
-import { maxLineChars, plural } from '../text/format.ts'
+import { plural } from '../text/format.ts'
 import { type Check, fail, ok, warn } from './check.ts'
 
 /** Reads all claims in a home. */
@@ -20,7 +20,7 @@ export function judgeLeases({ targets, unreadable }: AllClaims, locate: (key: st
     return fail(
       'leases',
       `${plural(unreadable.length, 'record')} cannot be read: ${broken.key} (${visibleText(broken.reason)})`,
-      `Make sure that you can read ${visibleText(locate(broken.key), maxLineChars)}. A record of a later version of stint ends by itself.`,
+      `Make sure that you can read ${visibleText(locate(broken.key))}. A record of a later version of stint ends by itself.`,
     )
   const inForce = targets.flatMap(({ claims, observation }) =>
     claims.map((claim) => isInForce(claim, observation)),

@@ -1,6 +1,5 @@
 import { visibleText } from '../../base/text/escape.ts'
 import type { InstalledTimer } from '../../sweep/index.ts'
-import { maxLineChars } from '../text/format.ts'
 import { type Check, fail, ok, warn } from './check.ts'
 
 /** Judges the timer. None is needed, because every run sweeps; one that is installed should work. */
@@ -8,7 +7,7 @@ export function judgeTimer({ kind, systemd, active, missing }: InstalledTimer): 
   const reinstall = 'stint sweep --install-timer'
   if (kind === 'none') return ok('timer', 'none, and none is needed: every run sweeps at its start')
   if (missing.length > 0) {
-    const files = visibleText(missing.join(', '), maxLineChars)
+    const files = visibleText(missing.join(', '))
     return fail('timer', `it starts files that no longer exist: ${files}`, reinstall)
   }
   if (kind === 'systemd' && !systemd)

@@ -6,7 +6,6 @@ import { newSessionId } from '../../base/text/id.ts'
 import { type Identity, identify, liveness } from '../../base/process/liveness.ts'
 import { errorMessage, StintError } from '../../base/errors/stint-error.ts'
 import { registerEnvironmentSecrets } from '../../secrets/index.ts'
-import { maxLineChars } from '../text/format.ts'
 import { announceWait } from './announce-wait.ts'
 import {
   assertTtl,
@@ -90,7 +89,7 @@ export const lockAcquireCommand = defineBareCommand({
     }
   },
   render: ({ session_id, workspace, resource, fence, expires_at }) =>
-    `${visibleText(workspace ?? resource, maxLineChars)} is held by ${session_id} until ${new Date(expires_at).toISOString()} (fence ${fence})`,
+    `${visibleText(workspace ?? resource)} is held by ${session_id} until ${new Date(expires_at).toISOString()} (fence ${fence})`,
 })
 
 /** Null without --pid: the parent process is no default, as that of a command substitution ends at once. */

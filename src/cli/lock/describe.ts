@@ -7,7 +7,7 @@ import {
   remainingMs,
 } from '../../lease/index.ts'
 import { visibleText } from '../../base/text/escape.ts'
-import { formatAge, maxLineChars } from '../text/format.ts'
+import { formatAge } from '../text/format.ts'
 
 /** A claim in the form that status, list and watch show. */
 export const describeClaim = (claim: Claim, observation: Observation) => ({
@@ -36,6 +36,5 @@ export function renderClaim(claim: ClaimDescription): string {
   const age = formatAge(claim.age_ms)
   return visibleText(
     `  ${who}  ${what}${how}  ${claim.standing}, refreshed ${age} ago, fence ${claim.fence}${why}`,
-    maxLineChars,
   )
 }

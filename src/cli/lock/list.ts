@@ -1,7 +1,6 @@
 import { defineBareCommand } from '../../command/define-command.ts'
 import { allClaims } from '../../lease/index.ts'
 import { visibleText } from '../../base/text/escape.ts'
-import { maxLineChars } from '../text/format.ts'
 import { openRegister, storeOption } from '../store.ts'
 import { describeTarget } from './lock-options.ts'
 import { describeClaim, renderClaim } from './describe.ts'
@@ -24,7 +23,7 @@ export const lockListCommand = defineBareCommand({
   render: ({ workspaces, unreadable }) =>
     [
       ...workspaces.flatMap(({ workspace, resource, claims }) => [
-        visibleText(workspace ?? resource, maxLineChars),
+        visibleText(workspace ?? resource),
         ...claims.map(renderClaim),
       ]),
       ...unreadable.map(({ workspace_key, reason }) => `${workspace_key} cannot be read: ${reason}`),

@@ -1,6 +1,5 @@
 import { defineBareCommand } from '../../command/define-command.ts'
 import { visibleText } from '../../base/text/escape.ts'
-import { maxLineChars } from '../text/format.ts'
 import { describeTarget, openClaims, targetOptions } from './lock-options.ts'
 import { describeClaim, renderClaim } from './describe.ts'
 
@@ -21,7 +20,7 @@ export const lockStatusCommand = defineBareCommand({
   },
   render: ({ workspace, resource, claims }) =>
     [
-      `${visibleText(workspace ?? resource, maxLineChars)}${claims.length === 0 ? ' is free' : ''}`,
+      `${visibleText(workspace ?? resource)}${claims.length === 0 ? ' is free' : ''}`,
       ...claims.map(renderClaim),
     ].join('\n'),
 })

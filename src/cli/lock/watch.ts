@@ -1,7 +1,6 @@
 import { defineBareCommand } from '../../command/define-command.ts'
 import { visibleJson, visibleText } from '../../base/text/escape.ts'
 import { print } from '../terminal/print.ts'
-import { maxLineChars } from '../text/format.ts'
 import { openClaims, targetOptions } from './lock-options.ts'
 import { type ClaimDescription, describeClaim } from './describe.ts'
 
@@ -66,7 +65,7 @@ class Hints {
 }
 
 const renderLine = (claims: ClaimDescription[]): string =>
-  visibleText(claims.map(renderShort).join('; '), maxLineChars) || 'free'
+  visibleText(claims.map(renderShort).join('; ')) || 'free'
 
 const renderShort = ({ session_id, standing, fence, purpose }: ClaimDescription): string =>
   `${session_id} ${standing} fence=${fence}${purpose === null ? '' : ` ${JSON.stringify(purpose)}`}`

@@ -7,7 +7,7 @@ import { formatBytes } from '../../base/text/size.ts'
 import { codedError, errorCode, StintError } from '../../base/errors/stint-error.ts'
 import type { Exported, SessionFiles } from '../../session/index.ts'
 import { openFilesStore } from '../store.ts'
-import { maxLineChars, plural } from '../text/format.ts'
+import { plural } from '../text/format.ts'
 import { print } from '../terminal/print.ts'
 import { findId, idArgument } from './which-session.ts'
 
@@ -42,7 +42,7 @@ export const exportCommand = defineBareCommand({
     print(
       json
         ? `${visibleJson({ ...exported, file: output })}\n`
-        : `${visibleText(output, maxLineChars)}: ${id}, ${plural(records, 'record')}, ${formatBytes(bytes)}\n`,
+        : `${visibleText(output)}: ${id}, ${plural(records, 'record')}, ${formatBytes(bytes)}\n`,
     )
   },
 })

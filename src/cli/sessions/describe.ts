@@ -1,7 +1,7 @@
 import { liveness } from '../../base/process/liveness.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import type { Holder, SessionEvent, SessionSummary } from '../../session/index.ts'
-import { formatTime, maxLineChars } from '../text/format.ts'
+import { formatTime } from '../text/format.ts'
 
 /** A session as JSON answers show it. */
 export const describeSession = (summary: SessionSummary) => ({
@@ -31,4 +31,4 @@ export const describeHolder = ({ process: owner, since, beat, kind, purpose }: H
 
 /** Formats an event as one line of text. */
 export const renderEvent = ({ seq, at, type, data }: SessionEvent): string =>
-  visibleText(`${seq}  ${formatTime(at)}  ${type}  ${JSON.stringify(data) ?? ''}`, maxLineChars)
+  visibleText(`${seq}  ${formatTime(at)}  ${type}  ${JSON.stringify(data) ?? ''}`)

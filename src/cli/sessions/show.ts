@@ -81,7 +81,7 @@ function renderSession(data: Shown): string {
   ]
   return rows
     .filter(([, text]) => text !== undefined)
-    .map(([label, text = '']) => `${label.padEnd(width)}${visibleText(text, 1000)}`)
+    .map(([label, text = '']) => `${label.padEnd(width)}${visibleText(text)}`)
     .join('\n')
 }
 

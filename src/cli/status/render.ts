@@ -6,7 +6,7 @@ import { agentTitle } from '../../hook/hosts.ts'
 import { renderCheck } from '../health/check.ts'
 import { renderClaim } from '../lock/describe.ts'
 import { cell, pathCell, table } from '../text/table.ts'
-import { formatAge, maxLineChars, plural, shortPath } from '../text/format.ts'
+import { formatAge, plural, shortPath } from '../text/format.ts'
 import { renderOwner } from '../temp/render-entries.ts'
 import type { StatusData } from './gather.ts'
 
@@ -50,8 +50,7 @@ export function renderStatus(data: StatusData, paint: Paint): StatusText {
   }
 }
 
-const pathOf = (path: string | null): string =>
-  path === null ? 'none yet' : visibleText(shortPath(path), maxLineChars)
+const pathOf = (path: string | null): string => (path === null ? 'none yet' : visibleText(shortPath(path)))
 
 const orphansText = ({ orphans }: StatusData): string =>
   `${plural(orphans.count, 'orphan')} (${orphans.partial ? '≥ ' : ''}${formatBytes(orphans.bytes)})`
@@ -68,12 +67,12 @@ function diskText(disk: StatusData['disk']): string {
 }
 
 const hookLine = ({ agent, place, path, state }: StatusData['hooks'][number]): string =>
-  `${agentTitle(agent)}  ${state}${place === 'user' ? '' : `, ${place}`}  ${visibleText(shortPath(path), maxLineChars)}`
+  `${agentTitle(agent)}  ${state}${place === 'user' ? '' : `, ${place}`}  ${visibleText(shortPath(path))}`
 
 function workspaceLines(target: StatusData['workspaces'][number]): string[] {
   const name = target.workspace ?? target.resource
   const where = target.store === 'files' ? '' : `  (${target.store})`
-  return [`${visibleText(shortPath(name), maxLineChars)}${where}`, ...target.claims.map(renderClaim)]
+  return [`${visibleText(shortPath(name))}${where}`, ...target.claims.map(renderClaim)]
 }
 
 function capped(lines: readonly string[], command: string): string[] {

@@ -1,9 +1,6 @@
 import { homedir } from 'node:os'
 import { formatDuration } from '../../base/text/duration.ts'
 
-/** How much of an untrusted name or title is shown: other programs may write any amount of text there. */
-export const maxLineChars = 2000
-
 /** `1 orphan`, `2 orphans`. */
 export const plural = (count: number, one: string, many = `${one}s`): string =>
   `${count} ${count === 1 ? one : many}`

@@ -1,6 +1,6 @@
 import { displayWidth, truncate } from '../../base/text/display-width.ts'
 import { visibleText } from '../../base/text/escape.ts'
-import { maxLineChars, shortPath } from './format.ts'
+import { shortPath } from './format.ts'
 
 /**
  * Lines of aligned columns under their titles. A column that is empty in every row is left out. A title that
@@ -33,8 +33,8 @@ function alignColumn(title: string, cells: readonly string[]): string[] {
 
 /** An untrusted string as a cell of a table, at most `columns` wide. */
 export const cell = (text: string | null, columns: number): string =>
-  truncate(visibleText(text ?? '', maxLineChars), columns)
+  truncate(visibleText(text ?? ''), columns)
 
 /** A path as a cell of a table. Of a long path the end is shown, which says more. */
 export const pathCell = (path: string | null, columns: number): string =>
-  truncate(visibleText(shortPath(path ?? ''), maxLineChars), columns, 'end')
+  truncate(visibleText(shortPath(path ?? '')), columns, 'end')

@@ -103,7 +103,7 @@ const octalOf = (text: string): number | undefined =>
   /^ *[0-7]+ *$/.test(text) ? Number.parseInt(text.trim(), 8) : undefined
 
 export const invalidArchive = (why: string): StintError =>
-  new StintError('ARCHIVE_INVALID', `the archive cannot be imported: ${visibleText(why, 1000)}`)
+  new StintError('ARCHIVE_INVALID', `the archive cannot be imported: ${visibleText(why)}`)
 
 /** An entry with its content, which must be read before the next entry. */
 export interface ReadEntry extends TarEntry {
