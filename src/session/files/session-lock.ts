@@ -83,7 +83,9 @@ export function prepareAcquire(root: string, id: string, request: SessionLockReq
   // considered, too.
   const holdEpoch = Math.max(entry.epoch, before?.holdEpoch ?? 0, request.highestHoldEpoch) + 1
   if (!isHoldEpoch(holdEpoch))
-    throw new StintError('HOME_UNSAFE', `session ${id} has a file with an epoch that is too large`)
+    throw new StintError('HOME_UNSAFE', `session ${id} has a file with an epoch that is too large`, {
+      hint: 'Remove that file, which stint did not write, from the directory of the session.',
+    })
   return {
     holdEpoch,
     before,
