@@ -62,7 +62,8 @@ export interface HostSettings extends AgentFiles {
 const groups: SettingsShape = { kind: 'groups', command: 'command', root: {} }
 const typeCommand = () => ({ type: 'command' })
 const seconds = { property: 'timeout', unitMs: 1000 } as const
-const tool_input = { command: 'true' }
+/** The hook lets commands that only read pass, so the trial asks for one that changes files. */
+const tool_input = { command: 'make' }
 
 /** Exit code 2 refuses in every agent, if stderr gives a reason. */
 const refusesByCode = ({ code, stderr }: HookExit): boolean => code === 2 && stderr.trim() !== ''

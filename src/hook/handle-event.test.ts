@@ -114,6 +114,40 @@ test('a claim ends five minutes after the last call, or two hours after a call t
   expect(ask()).toBe(false)
 })
 
+test('a command that only reads passes while another session holds the workspace, and claims nothing', async () => {
+  await using stage = new Stage()
+  const [mine, other] = [stage.agent(), stage.agent()]
+  const run = (command: string, name = 'Bash') => {
+    const call = {
+      sessionId: 'b',
+      callId: undefined,
+      tool: { name, use: 'shell' as const, input: { command } },
+    }
+    const { block } = stage.send('pre', other.identity, call)
+    stage.send('post', other.identity, call)
+    return block ? 'refused' : 'passed'
+  }
+  expect(run('git status')).toBe('passed')
+  expect(stage.claims).toEqual([])
+  stage.send('pre', mine.identity)
+  const { claims } = stage
+  expect(run('git status && rg -n foo | head')).toBe('passed')
+  expect(run('git status && make')).toBe('refused')
+  expect(run('git status', 'PowerShell')).toBe('refused')
+  expect(run('git status', 'mcp__shell__run')).toBe('refused')
+  expect(stage.claims).toEqual(claims)
+})
+
+test('without call ids, the end of a reading command ends no other call', async () => {
+  await using stage = new Stage()
+  const { identity } = stage.agent()
+  stage.send('pre', identity, { callId: undefined })
+  const reading = { callId: undefined, tool: { ...shell, input: { command: 'ls' } } }
+  stage.send('pre', identity, reading)
+  stage.send('post', identity, reading)
+  expect(stage.claims[0]?.holders[0]?.calls).toHaveLength(1)
+})
+
 test('a turn that ends with background work keeps the workspace until a turn ends without', async () => {
   await using stage = new Stage()
   const [mine, other] = [stage.agent(), stage.agent()]

@@ -2,6 +2,7 @@ import { isSessionId } from '../base/text/id.ts'
 import { md5 } from '../base/text/md5.ts'
 import type { Identity } from '../base/process/liveness.ts'
 import { forEachClaimedSync, type Register, WorkspaceClaims } from '../lease/index.ts'
+import { onlyReads } from '../reading/index.ts'
 import { redactRawEnvironmentSecrets } from '../secrets/index.ts'
 import { type CallTarget, findCallTarget, purposeOf } from './call-target.ts'
 import { beginCall, endCall, type EndedCall, type Party } from './decide.ts'
@@ -73,7 +74,17 @@ function endToolCall(event: HookEvent, party: Party, scope: Scope, register: Reg
   if (scope === 'workspace') forEachClaimedSync(register, isOfSession(party.sessionId), end)
 }
 
-const changingTool = ({ tool }: HookEvent): Tool | undefined => (tool?.use === 'none' ? undefined : tool)
+/** The tool of an event; undefined if it changes no file. */
+function changingTool({ tool }: HookEvent): Tool | undefined {
+  const changes = tool !== undefined && tool.use !== 'none' && !isReadingCommand(tool)
+  return changes ? tool : undefined
+}
+
+/** The tools that give their command to a POSIX shell. PowerShell and tools of MCP servers are others. */
+const posixShells = new Set(['Bash', 'bash', 'Shell', 'run_shell_command'])
+
+const isReadingCommand = ({ name, input: { command } }: Tool): boolean =>
+  posixShells.has(name) && typeof command === 'string' && onlyReads(command)
 
 let calls = 0
 

@@ -64,7 +64,7 @@ const pluginRunner: HookRunner = {
 const pluginCall = `
 const hooks = await stint({ directory: process.cwd() })
 const call = { tool: 'bash', sessionID: 'ses-trial', callID: 'call-trial' }
-await hooks['tool.execute.before'](call, { args: { command: 'true' } }).catch((error) => {
+await hooks['tool.execute.before'](call, { args: { command: 'make' } }).catch((error) => {
   console.error(error.message)
   process.exitCode = 2
 })

@@ -1,0 +1,97 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { makeReadingSandbox, tryCommands } from '../../test/support/reading-sandbox.ts'
+import { projectRoot, World } from '../../test/support/world.ts'
+import { onlyReads } from './only-reads.ts'
+
+const readingCommands = readFileSync(join(projectRoot, 'test/fixtures/reading-commands.txt'), 'utf8')
+  .trim()
+  .split('\n')
+
+test('of the reading commands that agents run, at least 95 % pass', () => {
+  const refused = readingCommands.filter((command) => !onlyReads(command))
+  expect(readingCommands.length).toBeGreaterThanOrEqual(300)
+  expect(refused.length / readingCommands.length, refused.join('\n')).toBeLessThanOrEqual(0.05)
+})
+
+test.each([
+  ['a redirection to a file', ['ls > x', 'ls >>x', 'ls 2> x', 'ls &>x', 'ls >/dev/nullx', 'ls >| x']],
+  [
+    'a substitution',
+    ['ls $(rm x)', 'ls `rm x`', 'ls "$(rm x)"', 'cat <(rm x)', String.raw`echo "\\$(rm x)"`],
+  ],
+  ['a here-document', ['cat <<E\nx\nE', 'cat <<< x']],
+  ['braces, a subshell, a function', ['ls {a,b}', '{ ls; }', '(ls)', 'ls() { rm x; }']],
+  ['an assignment', ['PATH=. ls', 'X=1', 'export X=1']],
+  ['a command in the background', ['ls &', 'ls & rm x']],
+  ['a quote that fish reads in another way', [String.raw`echo 'a\' '; rm x'`]],
+  [
+    'an unknown program',
+    ['rm x', 'ls; rm x', 'ls\nrm x', './ls', 'constructor', 'git constructor', 'sh', 'tee x'],
+  ],
+  ['a program that the shell chooses', ['$X', 'l?']],
+  [
+    'an option that writes',
+    ['sort -o x y', 'sort -nox y', 'git diff --output=x', 'git log --outpu=x', 'tree -o x'],
+  ],
+  ['an option that runs a program', ['rg --pre ./x y', 'git grep -O y', 'find . -exec rm x', 'fd -x rm']],
+  ['an unknown option', ['git status --frobnicate', 'sort --new']],
+  [
+    'a variable or pattern that may be an option that writes',
+    ['sort $X', 'git diff "$X"', 'git diff *', 'find *'],
+  ],
+  ['an option behind the end of the options', ['git log -S -- --output=x', 'sort -t -- -o x']],
+  ['an operand that writes', ['uniq a b', 'xxd a b', 'date 11161800', 'hostname x', 'git config a.b c']],
+  [
+    'a ref',
+    [
+      'git branch x',
+      'git tag v1',
+      'git symbolic-ref HEAD refs/heads/x',
+      'git stash',
+      'git stash drop',
+      'git stash -p list',
+    ],
+  ],
+  ['configuration of git', ['git -c core.pager=./x log', 'git config --unset a.b', 'git config edit']],
+  [
+    'a script of sed that writes',
+    ["sed -n 'w x' y", 'sed s/a/b/w', "sed 's/a/b/e'", 'sed -i p x', "sed -e 'w x' 5p"],
+  ],
+  ['a script of sed that versions read differently', ["sed 's/[/]/p;s/w x/y/'"]],
+  [
+    'a program of awk that writes',
+    [`awk '{print > "x"}'`, `awk '{print | "sh"}'`, `awk 'BEGIN{system("x")}'`, 'awk -f x'],
+  ],
+  [
+    'arithmetic that runs a command',
+    ["test -v 'x[$(rm y)]'", "[ 'x[$(rm y)]' -eq 1 ]", "printf %d 'x[$(rm y)]'"],
+  ],
+  ['a variable of the shell', ['printf -v PATH x', 'set -k', 'set -- x']],
+  [
+    'a program behind another',
+    ['xargs rm', 'xargs sort', 'time rm x', 'command rm x', 'timeout 5 rm x', 'env rm x'],
+  ],
+  ['a program that runs its input', ['echo x | python3 -v', 'make version', 'node version', 'java version']],
+  ['a remote that runs a program', ['git ls-remote ext::x']],
+  ['a command of stint that changes something', ['stint lock break', 'stint sweep', 'stint sessions rm x']],
+])('%s is a change', (_, commands) => {
+  expect(commands.filter(onlyReads)).toEqual([])
+})
+
+test('a made-up command that is called reading changes nothing', async () => {
+  await using world = new World()
+  const repository = makeReadingSandbox(world.tmp)
+  const { ran, changing } = tryCommands(repository, { seed: 1, count: 1000, isReading: onlyReads })
+  expect(changing).toEqual([])
+  expect(ran).toBeGreaterThan(100)
+})
+
+test('a lexer that overlooks redirections is noticed', async () => {
+  await using world = new World()
+  const isReading = (command: string): boolean => onlyReads(command.replaceAll(/> ?hit/g, ''))
+  const repository = makeReadingSandbox(world.tmp)
+  const { changing } = tryCommands(repository, { seed: 1, count: 200, isReading })
+  expect(changing).not.toEqual([])
+})

@@ -1,0 +1,115 @@
+import {
+  type ReadingArguments,
+  readingGitCommands,
+  type ReadingProgram,
+  readingPrograms,
+  readingStintCommands,
+} from './reading-programs.ts'
+import { type ShellWord, splitCommand } from './shell-lexer.ts'
+
+/**
+ * Does a shell command change no file outside `.git`, no ref and no configuration? False if that is not
+ * certain: for every program, option and piece of syntax that the tables and the lexer do not know.
+ */
+export function onlyReads(command: string): boolean {
+  const commands = splitCommand(command)
+  return commands !== undefined && commands.length > 0 && commands.every(isReading)
+}
+
+function isReading([program, ...words]: readonly ShellWord[]): boolean {
+  if (program === undefined || program.expands) return false
+  const name = program.text.replace(/^\/(?:usr\/)?bin\//, '')
+  const [first = none, second = none] = words
+  switch (name) {
+    case 'time':
+      return isReading(words)
+    case 'command':
+      return /^-[vV]$/.test(first.text) || isReading(words)
+    case 'timeout':
+      return /^\d+(?:\.\d+)?[smhd]?$/.test(first.text) && isReading(words.slice(1))
+    case 'xargs':
+      return isReadingXargs(words)
+    case 'git':
+      return isReadingGit(words)
+    case 'stint':
+      return (
+        readingStintCommands.has(first.text) ||
+        readingStintCommands.has(`${first.text} ${second.text}`) ||
+        (words.length === 1 && /^--(?:help|version)$/.test(first.text))
+      )
+    default:
+      return accepts(own(readingPrograms, name), words)
+  }
+}
+
+const none: ShellWord = { text: '', expands: false }
+
+/** The words that xargs adds are unknown, so its program must be one that never writes. */
+function isReadingXargs(words: readonly ShellWord[]): boolean {
+  let at = 0
+  for (; words[at]?.text.startsWith('-'); at++) {
+    const { text, expands } = words[at] ?? none
+    if (expands) return false
+    if (/^-[nLPdI]$/.test(text)) at++
+    else if (!/^-(?:[0rtx]+|[nLP]\d+|d.+|I.+)$/.test(text)) return false
+  }
+  const [program, ...more] = words.slice(at)
+  if (program === undefined) return true
+  return isReading([program, ...more, { text: '', expands: true }])
+}
+
+function isReadingGit(words: readonly ShellWord[]): boolean {
+  let at = 0
+  for (; words[at]?.text.startsWith('-'); at++) {
+    const { text } = words[at] ?? none
+    if (text === '--version') return words.length === at + 1
+    if (text === '-C') at++
+    else if (!/^(?:-P|--no-pager|--no-optional-locks)$/.test(text)) return false
+  }
+  if (words.slice(0, at).some(({ expands }) => expands)) return false
+  return accepts(own(readingGitCommands, words[at]?.text ?? ''), words.slice(at + 1))
+}
+
+/** Looks up a name that came from outside: a table has no `constructor`. */
+const own = <Value>(table: Readonly<Record<string, Value>>, name: string): Value | undefined =>
+  Object.hasOwn(table, name) ? table[name] : undefined
+
+function accepts(program: ReadingProgram | undefined, words: readonly ShellWord[]): boolean {
+  if (program === undefined) return false
+  if (program === 'anything') return true
+  // The word may become an option that writes.
+  if (words.some(({ expands }) => expands)) return false
+  const texts = words.map(({ text }) => text)
+  return typeof program === 'function' ? program(texts) : acceptsArguments(program, texts)
+}
+
+/**
+ * Checks every word that begins with a dash as an option, even behind `--` and where a value is expected: the
+ * program may take it for one.
+ */
+function acceptsArguments(
+  { flags = '', values = '', long = '', first = /^/, operands: check = () => true }: ReadingArguments,
+  words: readonly string[],
+): boolean {
+  if (!first.test(words[0] ?? '')) return false
+  const longNames = new Set(long.match(/\S+/g))
+  const options: string[] = []
+  const operands: string[] = []
+  let isValue = false
+  for (const word of words) {
+    const wasValue = isValue
+    isValue = false
+    if (word.startsWith('--')) {
+      const [name = ''] = word.slice(2).split('=', 1)
+      if (word !== '--' && !longNames.has(name)) return false
+      options.push(word)
+    } else if (word.startsWith('-') && word !== '-') {
+      const letters = word.slice(1).split('')
+      const other = letters.findIndex((letter) => !flags.includes(letter))
+      if (other >= 0 && !values.includes(letters[other] ?? '')) return false
+      isValue = other === letters.length - 1
+      options.push(word)
+    } else if (!wasValue) operands.push(word)
+  }
+  return check(operands, options)
+}

@@ -1,0 +1,270 @@
+/** The arguments with which a program only reads. An option that is not listed counts as a change. */
+export interface ReadingArguments {
+  /** Short options without a value: `al` for `-a`, `-l` and `-la`. */
+  flags?: string
+  /** Short options with a value, in the same word or in the next. */
+  values?: string
+  /** Long options without their dashes; a value may follow after `=`. */
+  long?: string
+  /** Matches the first word, if that is a subcommand. */
+  first?: RegExp
+  /** Checks the words that are neither options nor values of short options. */
+  operands?: (operands: readonly string[], options: readonly string[]) => boolean
+}
+
+/** `anything`: the program writes no file, whatever its arguments are. A function checks all the words. */
+export type ReadingProgram = 'anything' | ReadingArguments | ((words: readonly string[]) => boolean)
+
+type Operands = NonNullable<ReadingArguments['operands']>
+
+const none: Operands = (operands) => operands.length === 0
+const atMostOne: Operands = (operands) => operands.length <= 1
+const firstIs =
+  (...words: readonly string[]): Operands =>
+  ([first = '']) =>
+    words.includes(first)
+const allMatch =
+  (pattern: RegExp) =>
+  (words: readonly string[]): boolean =>
+    words.every((word) => pattern.test(word))
+
+const onlyWord =
+  (pattern: RegExp) =>
+  ([word = '', ...more]: readonly string[]): boolean =>
+    more.length === 0 && pattern.test(word)
+
+const namesOf = (text: string): string[] => text.trim().split(/\s+/)
+const sameFor = (names: string, program: ReadingProgram): Record<string, ReadingProgram> =>
+  Object.fromEntries(namesOf(names).map((name) => [name, program]))
+
+/** Tests and actions of find that write nothing, and numbers such as the `-7` of `-mtime -7`. */
+const findTests = new Set(
+  namesOf(
+    `-H -L -P -a -amin -and -anewer -atime -cmin -cnewer -ctime -daystart -depth -empty -executable -false -follow
+     -fstype -gid -group -ilname -iname -inum -ipath -iregex -links -lname -ls -maxdepth -mindepth -mmin -mount -mtime
+     -name -newer -newermt -nogroup -noleaf -not -nouser -o -or -path -perm -print -print0 -printf -prune -quit
+     -readable -regex -regextype -samefile -size -true -type -uid -user -writable -xdev -xtype`,
+  ),
+)
+
+// A bracket is excluded: versions of sed disagree whether the delimiter ends the pattern inside it.
+const sedPattern = String.raw`(?:[^/\\\n[]|\\[^\n])*`
+const sedAddress = String.raw`(?:\d+|\$|/${sedPattern}/)`
+const sedCommand = String.raw`(?:${sedAddress}(?:,(?:\+\d+|${sedAddress}))?)?\s*(?:[pqd=]|s/${sedPattern}/${sedPattern}/[gpI\d]*)`
+
+/** A script of sed that writes no file and runs no program: `10,20p`, `/^## /p; 5q`, `s/a/b/g`. */
+const harmlessSedScript = new RegExp(String.raw`^\s*${sedCommand}\s*(?:[;\n]\s*${sedCommand}\s*)*$`)
+
+/** zsh and bash evaluate some words as arithmetic, which can run a command: `test -v 'x[$(rm file)]'`. */
+const testWord = /^(?!-v$)[\w./@:+=!~,-]*$/
+
+export const readingPrograms: Readonly<Record<string, ReadingProgram>> = {
+  // These only print what they are given or what they find, in every version that we know.
+  ...sameFor(
+    `: arch basename cat cd cksum cmp column comm cut df diff dirname du echo egrep expr false fgrep fold free getconf
+     grep groups head hexdump id jq join locale ls lscpu md5sum nl nproc od paste pgrep printenv ps pwd readlink
+     realpath rev seq sha1sum sha256sum sha512sum sleep stat strings sum tac tail tr true tty type uname uptime wc
+     whereis which whoami zcat`,
+    'anything',
+  ),
+  // These run programs, unless they only print their version. `python -v` and `make version` do more.
+  ...sameFor('bun cc clang gcc make node perl php ruby tsc', onlyWord(/^(?:-v|--version)$/)),
+  ...sameFor('cargo deno python python3 rustc', onlyWord(/^(?:-V|--version)$/)),
+  ...sameFor('cmake java', onlyWord(/^--version$/)),
+  go: onlyWord(/^version$/),
+  '[': (words) => words.at(-1) === ']' && allMatch(testWord)(words.slice(0, -1)),
+  // An awk program writes through a redirection or a pipe; `@` calls a function by a computed name.
+  awk: { values: 'Fv', operands: ([program = '']) => !/>(?!=)|[|@`]|system|getline/.test(program) },
+  base64: { flags: 'di', values: 'w', long: 'decode ignore-garbage wrap' },
+  // An operand without the plus sign sets the clock.
+  date: {
+    flags: 'uR',
+    values: 'dIr',
+    long: 'date iso-8601 reference rfc-3339 utc',
+    operands: allMatch(/^\+/),
+  },
+  env: (words) => words.length === 0,
+  exit: allMatch(/^\d+$/),
+  fd: {
+    flags: '0acFgHIilLpsuv1',
+    values: 'deEtTSj',
+    long: `absolute-path and base-directory case-sensitive changed-before changed-within color exact-depth exclude
+      extension fixed-strings follow full-path glob hidden ignore-case list-details max-depth max-results min-depth
+      no-ignore no-ignore-vcs print0 prune quiet relative-path show-errors size strip-cwd-prefix type unrestricted`,
+  },
+  file: {
+    flags: 'bEhikLNnprsvz0',
+    long: 'brief dereference mime mime-encoding mime-type no-dereference no-pad version',
+  },
+  find: (words) =>
+    words.every((word) => !word.startsWith('-') || findTests.has(word) || /^-\d+\w?$/.test(word)),
+  hostname: { flags: 'AdfIis', operands: none },
+  printf: ([format = '', ...more]) => !format.startsWith('-') && allMatch(/^[^$`]*$/)([format, ...more]),
+  rg: {
+    flags: '.0aFHIilLnNopqsSuUvwxcPzb',
+    values: 'ABCdefgjmMrtT',
+    long: `after-context before-context byte-offset case-sensitive color colors column context context-separator count
+      count-matches crlf encoding engine file files files-with-matches files-without-match fixed-strings follow glob
+      glob-case-insensitive heading hidden iglob ignore-case include-zero invert-match json line-number line-regexp
+      max-columns max-columns-preview max-count max-depth max-filesize multiline multiline-dotall no-column no-config
+      no-filename no-heading no-hidden no-ignore no-ignore-dot no-ignore-exclude no-ignore-files no-ignore-global
+      no-ignore-messages no-ignore-parent no-ignore-vcs no-line-number no-messages no-require-git null null-data
+      one-file-system only-matching passthru pcre2 pretty quiet regexp replace search-zip smart-case sort sortr stats
+      stop-on-nonmatch text threads trim type type-list type-not unrestricted version vimgrep with-filename word-regexp`,
+  },
+  sed: { flags: 'nEr', operands: ([script = '']) => harmlessSedScript.test(script) },
+  // `set -k` would turn later arguments into variables.
+  set: allMatch(/^(?:[-+][eux]*o?|pipefail|errexit|nounset|xtrace)$/),
+  sort: {
+    flags: 'bcCdfghiMmnRrsuVz',
+    values: 'kt',
+    long: `check dictionary-order field-separator general-numeric-sort human-numeric-sort ignore-case
+      ignore-leading-blanks key month-sort numeric-sort random-sort reverse stable unique version-sort zero-terminated`,
+  },
+  tar: ([letters = '', ...more]) => /^-?[vzjJa]*t[vzjJa]*f$/.test(letters) && allMatch(/^[^-]/)(more),
+  test: allMatch(testWord),
+  tree: {
+    flags: 'aAcCdDfFghiJlnNpqQrsStuUvxX',
+    values: 'ILP',
+    long: `charset dirsfirst du filelimit filesfirst gitignore ignore-case inodes matchdirs noreport prune si sort
+      timefmt`,
+  },
+  // The second operand is the file that uniq writes.
+  uniq: {
+    flags: 'cdDiuz',
+    values: 'fsw',
+    long: 'count ignore-case repeated skip-chars skip-fields unique',
+    operands: atMostOne,
+  },
+  unzip: ([letters = '', ...more]) => /^-q?[lvZ]1?$/.test(letters) && allMatch(/^[^-]/)(more),
+  xxd: { flags: 'abeipu', values: 'cgls', operands: atMostOne },
+}
+
+const diffOptions = `
+  abbrev binary cached cc check color color-moved color-words combined-all-paths compact-summary
+  cumulative diff-algorithm diff-filter dirstat exit-code find-copies find-copies-harder find-renames
+  full-index function-context histogram ignore-all-space ignore-blank-lines ignore-cr-at-eol
+  ignore-matching-lines ignore-space-at-eol ignore-space-change ignore-submodules indent-heuristic
+  inter-hunk-context line-prefix merge-base minimal name-only name-status no-color no-ext-diff no-index
+  no-patch no-prefix no-renames no-textconv numstat patch patch-with-raw patch-with-stat patience pickaxe-all
+  pickaxe-regex quiet raw relative shortstat staged stat submodule summary text unified word-diff
+  word-diff-regex ws-error-highlight`
+const logOptions = `
+  ${diffOptions} abbrev-commit after all all-match ancestry-path author author-date-order basic-regexp before
+  boundary branches children cherry cherry-mark cherry-pick committer count date date-order decorate
+  decorate-refs dense diff-merges encoding exclude expand-tabs extended-regexp first-parent
+  fixed-strings follow format full-history glob graph grep grep-reflog invert-grep left-only left-right log-size
+  mailmap max-count max-parents merge merges min-parents no-abbrev-commit no-decorate no-expand-tabs no-mailmap
+  no-merges no-notes no-walk not notes oneline parents perl-regexp pretty reflog regexp-ignore-case
+  relative-date remotes remove-empty reverse right-only root show-pulls show-signature simplify-by-decoration
+  simplify-merges since skip source sparse tags timestamp topo-order until use-mailmap walk-reflogs`
+const diffArguments = { flags: 'abcimpqrstuvwzBCDEFMPRWX0123456789', values: 'GILOSUln', long: diffOptions }
+const logArguments = { ...diffArguments, long: logOptions }
+const refFilters = `
+  color column contains format ignore-case list merged no-column no-contains no-merged points-at sort`
+
+/** With an operand, `git branch` and `git tag` create something, unless they list what matches it. */
+const onlyLists: Operands = (operands, options) =>
+  operands.length === 0 || options.includes('--list') || options.includes('-l')
+
+/** The subcommands of git that change no file outside `.git`, no ref and no configuration. */
+export const readingGitCommands: Readonly<Record<string, ReadingArguments>> = {
+  blame: {
+    flags: 'bcCefFklMnpstw',
+    values: 'L',
+    long: 'abbrev date first-parent incremental line-porcelain porcelain root show-email show-name show-number',
+  },
+  branch: {
+    flags: 'airv',
+    long: `${refFilters} abbrev all no-abbrev no-color remotes show-current verbose`,
+    operands: onlyLists,
+  },
+  'cat-file': { flags: 'epst', long: 'batch batch-all-objects batch-check buffer follow-symlinks' },
+  'check-attr': { flags: 'az', long: 'all cached source stdin' },
+  'check-ignore': { flags: 'nqvz', long: 'no-index non-matching quiet stdin verbose' },
+  cherry: { flags: 'v', long: 'abbrev' },
+  config: {
+    flags: 'lz',
+    long: 'get get-all get-regexp global list local name-only null show-origin show-scope system worktree',
+    // `git config NAME` reads, `git config NAME VALUE` writes.
+    operands: ([first = '', second], options) =>
+      options.some((option) => /^(?:-l|--list|--get.*)$/.test(option)) ||
+      first === 'get' ||
+      (second === undefined && (first === 'list' || first.includes('.'))),
+  },
+  'count-objects': { flags: 'vH', long: 'human-readable verbose' },
+  describe: {
+    long: 'abbrev all always broken candidates contains dirty exact-match exclude first-parent long match tags',
+  },
+  diff: diffArguments,
+  'diff-tree': { ...logArguments, long: `${logOptions} always no-commit-id stdin` },
+  'for-each-ref': { long: `${refFilters} count exclude omit-empty` },
+  grep: {
+    flags: 'aEFGHIPchilLnopqrvwWz0123456789',
+    values: 'ABCefm',
+    long: `after-context all-match and basic-regexp before-context break cached color column context count
+      exclude-standard extended-regexp files-with-matches files-without-match fixed-strings full-name function-context
+      heading ignore-case invert-match line-number max-count max-depth name-only no-color no-exclude-standard no-index
+      no-recursive not null only-matching or perl-regexp quiet recurse-submodules recursive show-function text textconv
+      threads untracked word-regexp`,
+  },
+  log: { ...logArguments, flags: `${logArguments.flags}g` },
+  'ls-files': {
+    flags: 'cdfikmostuvz',
+    values: 'xX',
+    long: `abbrev cached debug deduplicate deleted directory eol error-unmatch exclude exclude-from exclude-per-directory
+      exclude-standard format full-name ignored killed modified no-empty-directory others recurse-submodules
+      resolve-undo sparse stage unmerged with-tree`,
+  },
+  // A remote with `::` in its name runs a program.
+  'ls-remote': {
+    flags: 'htq',
+    long: 'branches exit-code get-url heads quiet refs sort symref tags',
+    operands: allMatch(/^[\w./-]+$/),
+  },
+  'ls-tree': {
+    flags: 'drtlz',
+    long: 'abbrev format full-name full-tree long name-only name-status object-only',
+  },
+  'merge-base': { flags: 'a', long: 'all fork-point independent is-ancestor octopus' },
+  'name-rev': { long: 'all always exclude name-only no-undefined refs tags' },
+  reflog: { ...logArguments, operands: firstIs('', 'show', 'HEAD') },
+  remote: { flags: 'v', long: 'all push verbose', operands: firstIs('', 'get-url', 'show') },
+  'rev-list': { ...logArguments, long: `${logOptions} header objects` },
+  'rev-parse': {
+    flags: 'q',
+    long: `abbrev-ref absolute-git-dir all branches git-common-dir git-dir git-path is-bare-repository
+      is-inside-git-dir is-inside-work-tree is-shallow-repository path-format quiet remotes short show-cdup
+      show-object-format show-prefix show-superproject-working-tree show-toplevel symbolic symbolic-full-name
+      tags verify`,
+  },
+  shortlog: { ...logArguments, flags: `${logArguments.flags}en`, long: `${logOptions} email group numbered` },
+  show: logArguments,
+  'show-ref': { flags: 'dhqs', long: 'abbrev branches dereference hash head heads quiet tags verify' },
+  // `git stash -p list` stashes a file named list.
+  stash: { ...logArguments, first: /^(?:list|show)$/ },
+  status: {
+    flags: 'bsvz',
+    values: 'u',
+    long: `ahead-behind branch column find-renames ignore-submodules ignored long no-ahead-behind no-column no-renames
+      null porcelain renames short show-stash untracked-files verbose`,
+  },
+  submodule: { long: 'cached quiet recursive', first: /^(?:status|summary)$/ },
+  'symbolic-ref': { flags: 'q', long: 'no-recurse quiet short', operands: atMostOne },
+  tag: { flags: 'n0123456789l', long: refFilters, operands: onlyLists },
+  version: { long: 'build-options' },
+  worktree: { flags: 'vz', long: 'porcelain verbose', first: /^list$/ },
+}
+
+/** The commands of stint that only show something. None of their options writes. */
+export const readingStintCommands: ReadonlySet<string> = new Set([
+  'hook status',
+  'lock history',
+  'lock list',
+  'lock status',
+  'lock wait',
+  'sessions list',
+  'sessions search',
+  'sessions show',
+  'status',
+])

@@ -1,0 +1,93 @@
+/** A word of a shell command, after the shell has removed its quotes. */
+export interface ShellWord {
+  text: string
+  /** The shell replaces a variable or an unquoted pattern in it, so the program may see other words. */
+  expands: boolean
+}
+
+/** One program with its arguments: a part of a pipe or of a list. */
+export type SimpleCommand = readonly ShellWord[]
+
+/**
+ * Splits a command line into its programs. Undefined if it contains anything else than words, quotes, lists,
+ * pipes and redirections that write no file: bash, zsh, dash and fish agree on the meaning of these.
+ */
+export function splitCommand(line: string): SimpleCommand[] | undefined {
+  const commands: ShellWord[][] = [[]]
+  for (const token of tokens(line)) {
+    if (token === 'unknown') return undefined
+    if (token === 'end of command') commands.push([])
+    else commands.at(-1)?.push(token)
+  }
+  return commands.filter((words) => words.length > 0)
+}
+
+type Token = ShellWord | 'end of command' | 'unknown'
+
+const blank = /(?:[ \t]|\\\n)+/y
+const comment = /#[^\n]*/y
+const separator = /&&|\|\||[;|\n]/y
+/** `2>&1`, `>/dev/null` but not `>/dev/nullx`, and `<file`, which only reads. */
+const redirection = /(?:\d?>&[12]|(?:\d|&)?>>?[ \t]*\/dev\/null|\d?<[ \t]*\/?[\w.~][\w./~-]*)(?![^\s;|&])/y
+
+function* tokens(line: string): Generator<Token> {
+  let at = 0
+  const skip = (pattern: RegExp): boolean => {
+    pattern.lastIndex = at
+    if (!pattern.test(line)) return false
+    at = pattern.lastIndex
+    return true
+  }
+  while (at < line.length) {
+    if (skip(blank) || skip(comment) || skip(redirection)) continue
+    if (skip(separator)) {
+      yield 'end of command'
+      continue
+    }
+    const word = readWord(line, at)
+    if (word === undefined) {
+      yield 'unknown'
+      return
+    }
+    yield word
+    at = word.end
+  }
+}
+
+/** Braces only in `stash@{0}`, where no shell expands them. */
+const plain = /(?:[\w%+,\-./:=~^]|@(?:\{\d+\})?)+/y
+const glob = /[*?[\]]+/y
+const escaped = /\\[^\n]/y
+/** No backslash before the quote: fish, unlike the others, would go on after it. */
+const singleQuoted = /'(?:[^'\\]|\\[^'\\])*'/y
+const doubleQuoted = /"(?:[^"\\`$]|\\[^]|\$(?![({['"`$])|\$(?=")|\$\{\w+\})*"/y
+const variable = /\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\}|[\d?#@*$!-])/y
+
+/** Reads the word that begins at an index; undefined if it contains anything that the lexer does not know. */
+function readWord(line: string, start: number): (ShellWord & { end: number }) | undefined {
+  let at = start
+  let text = ''
+  let expands = false
+  const take = (pattern: RegExp): string | undefined => {
+    pattern.lastIndex = at
+    const found = pattern.exec(line)?.[0]
+    if (found !== undefined) at = pattern.lastIndex
+    return found
+  }
+  while (at < line.length && !/[\s;|&<>]/.test(line[at] ?? '')) {
+    let part
+    if ((part = take(plain)) !== undefined) text += part
+    else if ((part = take(singleQuoted)) !== undefined) text += part.slice(1, -1)
+    else if ((part = take(escaped)) !== undefined) text += part.slice(1)
+    else if ((part = take(doubleQuoted)) !== undefined) {
+      expands ||= /\$[\w{?#@*!-]/.test(part.replaceAll(/\\[^]/g, ''))
+      text += part.slice(1, -1).replaceAll(/\\([$`"\\\n])/g, (_, next: string) => (next === '\n' ? '' : next))
+    } else if ((part = take(variable) ?? take(glob)) !== undefined) {
+      expands = true
+      text += part
+    } else return undefined
+  }
+  // `[` alone is a program, and `]` its last argument.
+  if (text === '[' || text === ']') expands = false
+  return at > start ? { text, expands, end: at } : undefined
+}

@@ -1,0 +1,212 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { readingGitCommands, readingPrograms } from '../../src/reading/reading-programs.ts'
+import { seeded } from './random.ts'
+import { treeHash } from './tree-hash.ts'
+
+/** Variables of the sandbox whose values are options that write. */
+const variables = { X: '-ohit', Y: '--output=hit' }
+
+/** A git repository with files whose names are options that write, for patterns that match them. */
+export function makeReadingSandbox(directory: string): string {
+  const repository = join(directory, 'repository')
+  mkdirSync(join(repository, 'src'), { recursive: true })
+  mkdirSync(join(directory, 'home'))
+  const git = (...args: string[]): void => {
+    execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@example.com', ...args], { cwd: repository })
+  }
+  git('init', '-q', '-b', 'main')
+  for (const name of ['a.txt', 'b.txt', 'src/x.ts', '-ohit', '--output=hit'])
+    writeFileSync(join(repository, name), '3 b\n1 a\n2 a\n')
+  git('add', '--all')
+  git('commit', '-qm', 'first')
+  git('tag', 'v1')
+  writeFileSync(join(repository, 'a.txt'), 'stashed\n')
+  git('stash', '-q')
+  writeFileSync(join(repository, 'b.txt'), 'changed\n')
+  return repository
+}
+
+/**
+ * Makes up commands, and runs those that `isReading` takes for reading, in bash and dash in turn. Returns how
+ * many ran, and after which of them a file, a ref or the configuration was not what it had been.
+ */
+export function tryCommands(
+  repository: string,
+  { seed, count, isReading }: { seed: number; count: number; isReading: (command: string) => boolean },
+): { ran: number; changing: string[] } {
+  const random = seeded(seed)
+  const env = { PATH: process.env.PATH, HOME: join(repository, '../home'), ...variables }
+  const changing: string[] = []
+  let ran = 0
+  for (let i = 0; i < count; i++) {
+    const command = makeUp(random)
+    if (!isReading(command)) continue
+    const before = stateOf(repository)
+    const shell = ran++ % 2 === 0 ? 'bash' : 'dash'
+    spawnSync('timeout', ['2', shell, '-c', command], { cwd: repository, env, stdio: 'ignore' })
+    if (stateOf(repository) !== before) changing.push(command)
+  }
+  return { ran, changing }
+}
+
+/** Everything but git's own files, of which only refs and configuration count. */
+function stateOf(repository: string): string {
+  const files = readdirSync(repository).filter((name) => name !== '.git')
+  const ofGit = ['.git/HEAD', '.git/config', '.git/refs', '.git/logs']
+  return treeHash(...[...files.sort(), ...ofGit].map((name) => join(repository, name)))
+}
+
+const writers = 'rm touch tee cp mv ln sh bash eval install truncate patch tsort dd make npm'.split(' ')
+const wrappers = ['time', 'command', 'timeout 5', 'xargs', 'xargs -n 1', '/usr/bin/', 'command -v', 'exec']
+const operands = [
+  ['a.txt', 'b.txt', 'src', 'src/x.ts', '*', '*.txt', 'src/*', '?.txt', '[ab].txt', '-', '5', '-5', 'hit'],
+  ['$X', '"$Y"', '${X}', '"a $X"', '\\$X', "'$X'", '${X:-hit}', '$((1))', "$'hit'", '"\\\\$(touch hit)"'],
+  ['$(touch hit)', '`touch hit`', '"$(touch hit)"', '"`touch hit`"', "'x[$(touch hit)]'", '<(touch hit)'],
+  ['{a,b}.txt', '{hit}', '~', '!', '#', 'a\\ b', '"a b"', '\\\n', "'a\\' '; touch hit'", '(touch hit)'],
+  [
+    "'1,5p'",
+    "'w hit'",
+    "'s/a/b/'",
+    "'s/a/b/w hit'",
+    "'1e touch hit'",
+    "'/a/w hit'",
+    "'p;w hit'",
+    "'$!d;w hit'",
+  ],
+  ["'{print}'", `'{print > "hit"}'`, `'BEGIN{system("touch hit")}'`, `'{print | "tee hit"}'`],
+  [
+    'HEAD',
+    'main',
+    'v1',
+    'HEAD~0:a.txt',
+    'stash@{0}',
+    'user.name',
+    'core.x',
+    'list',
+    'show',
+    'get',
+    'drop',
+    'pop',
+  ],
+  ['add', 'get-url', 'expire', 'status', '+%F', 'refs/heads/x', 'touch', 'rm'],
+].flat()
+const options = [
+  [
+    '-o',
+    '-ohit',
+    '-o hit',
+    '--output=hit',
+    '--output hit',
+    '--outpu=hit',
+    '-i',
+    '-i.bak',
+    '--in-place',
+    '-n',
+    '-e',
+  ],
+  [
+    '-delete',
+    '-exec touch hit \\;',
+    '-execdir touch hit \\;',
+    '-fprint hit',
+    '-fls hit',
+    '-ok touch hit \\;',
+  ],
+  [
+    '-f',
+    '-F',
+    '-d',
+    '-D',
+    '-m',
+    '-M',
+    '-l',
+    '-a',
+    '-r',
+    '-v',
+    '-t',
+    '-tf',
+    '-C',
+    '-C src',
+    '-c x.y=z',
+    '-w',
+    '-x',
+  ],
+  [
+    '--',
+    '--list',
+    '--get',
+    '--unset',
+    '--add',
+    '--edit',
+    '--delete',
+    '--pre=touch',
+    '--all',
+    '--stat',
+    '--oneline',
+  ],
+  [
+    '--files0-from=a.txt',
+    '-T .',
+    '--compress-program=touch',
+    '--open-files-in-pager=touch',
+    '-Otouch',
+    '--ext-diff',
+  ],
+  [
+    '-name',
+    '-name a.txt',
+    '-type f',
+    '-print',
+    '-quit',
+    '-maxdepth 1',
+    '-p',
+    '-u',
+    '-z',
+    '-s',
+    '-k2',
+    '-t,',
+    '-r -i',
+  ],
+].flat()
+const redirections = [
+  [
+    '> hit',
+    '>hit',
+    '2>hit',
+    '>> hit',
+    '&> hit',
+    '>| hit',
+    '1<>hit',
+    '>/dev/nullx',
+    '> "hit"',
+    '>&hit',
+    '2>&1>hit',
+  ],
+  ['2>&1', '>/dev/null', '2>/dev/null', '> /dev/null 2>&1', '&>/dev/null', '< a.txt', '<<< x', '<<E\nx\nE'],
+].flat()
+const separators = [' | ', ' && ', ' || ', '; ', '\n', ' & ', ' |& ', ' ; ', '|']
+const programs = Object.keys(readingPrograms).filter((name) => name !== 'sleep' && name !== 'exit')
+const gitPrograms = [...Object.keys(readingGitCommands), 'add', 'commit', 'checkout'].map(
+  (name) => `git ${name}`,
+)
+
+/** Makes up a command of programs, options and syntax that read, with some that write. */
+function makeUp(random: () => number): string {
+  const oneOf = (list: readonly string[]): string => list[Math.floor(random() * list.length)] ?? ''
+  const sometimes = (chance: number, make: () => string): string[] => (random() < chance ? [make()] : [])
+  const simple = (): string =>
+    [
+      ...sometimes(0.03, () => 'X=hit'),
+      ...sometimes(0.1, () => oneOf(wrappers)),
+      random() < 0.05 ? oneOf(writers) : oneOf(random() < 0.4 ? gitPrograms : programs),
+      ...sometimes(0.5, () => oneOf(options)),
+      ...sometimes(0.6, () => oneOf(operands)),
+      ...sometimes(0.2, () => oneOf(options)),
+      ...sometimes(0.3, () => oneOf(operands)),
+      ...sometimes(0.3, () => oneOf(redirections)),
+    ].join(' ')
+  const more = [...sometimes(0.3, simple), ...sometimes(0.1, simple)]
+  return more.reduce((command, next) => command + oneOf(separators) + next, simple())
+}
