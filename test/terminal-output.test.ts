@@ -86,6 +86,8 @@ const commands: string[][] = [
   ['sessions', 'append', 'mine', '--type', 'x', '--data', hostile],
   ['sessions', 'append', 'mine', '--type', 'x', '--data', `@${hostile}`],
   ['sessions', 'append', 'mine', '--type', `stint.${hostile}`],
+  ['sessions', 'export', 'mine'],
+  ['sessions', 'export', 'mine', '-o', '-'],
   ['sessions', 'export', 'mine', '-o', join(world.tmp, `out-${hostile}.tar`)],
   ['sessions', 'export', 'mine', '-o', join(world.tmp, hostile, hostile, 'x.tar')],
   ['sessions', 'import', join(world.tmp, `${hostile}.tar`)],
