@@ -241,7 +241,7 @@ test('an unreachable PostgreSQL server and an invalid store fail, without showin
 test('the time that NODE_OPTIONS adds to every start of Node is measured', async () => {
   await using world = new NewUser()
   const slow = join(world.tmp, 'slow.cjs')
-  writeFileSync(slow, 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 150)')
+  writeFileSync(slow, 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 600)')
   const { of } = await diagnose(world, { NODE_OPTIONS: `--require ${slow}` })
   expect(of('start')[0]).toMatchObject({ level: 'warn', text: expect.stringMatching(/^NODE_OPTIONS costs/) })
 })

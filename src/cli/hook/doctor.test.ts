@@ -292,7 +292,7 @@ test('a variable that slows down every start is measured and named, with a fix',
   await using world = new HookUser()
   await world.change('install', 'claude')
   const slow = join(world.tmp, 'slow.cjs')
-  writeFileSync(slow, 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 150)')
+  writeFileSync(slow, 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 600)')
   world.env.NODE_OPTIONS = `--require ${slow}`
   const { data } = await doctor(world, 'claude')
   expect(data.reasons).toContainEqual({
