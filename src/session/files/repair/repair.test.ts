@@ -1,8 +1,9 @@
-import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { allOf } from '../../../../test/support/all-of.ts'
 import { changingCalls } from '../../../../test/support/crash-disk.ts'
+import { copyTree } from '../../../../test/support/copy-tree.ts'
 import { World } from '../../../../test/support/world.ts'
 import { auditCodec, encodeBody, encodeLine, journalCodec } from '../../log/codec.ts'
 import { systemClock } from '../../../base/process/clock.ts'
@@ -275,12 +276,12 @@ test('after any byte of a log was changed, a repair makes the session whole and 
   const id = await makeSession()
   const directory = join(sessions, id)
   const pristine = join(world.tmp, 'pristine')
-  cpSync(directory, pristine, { recursive: true })
+  copyTree(directory, pristine)
   for (const file of ['journal.log', 'audit/audit.log']) {
     const bytes = readFileSync(join(pristine, file))
     for (let at = 0; at < bytes.length; at += isNewline(bytes, at + 1) ? 1 : 53) {
       rmSync(directory, { recursive: true })
-      cpSync(pristine, directory, { recursive: true })
+      copyTree(pristine, directory)
       const changed = Buffer.from(bytes)
       changed[at] = (changed[at] ?? 0) ^ 0x01
       writeFileSync(join(directory, file), changed)
@@ -319,11 +320,11 @@ test('a repair that fails at any step loses nothing, and can be repeated', async
   edit(journalOf(id), (lines) => lines.filter((_, i) => i !== 2))
   edit(auditOf(id), (lines) => lines.filter((_, i) => i !== 3))
   const pristine = join(world.tmp, 'pristine')
-  cpSync(directory, pristine, { recursive: true })
+  copyTree(directory, pristine)
   let failures = 0
   for (let n = 0; ; n++) {
     rmSync(directory, { recursive: true })
-    cpSync(pristine, directory, { recursive: true })
+    copyTree(pristine, directory)
     const cutOff = await repairSession({ ...optionsFor(id), disk: failingAt(n) }).then(
       () => false,
       (error: { code?: string }) => ['EIO', 'DISK_FAILED'].includes(error.code ?? ''),
