@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** Compiles a small C program into a directory and returns its path. */
@@ -60,4 +60,15 @@ export const buildHalfDead = (directory: string): string =>
      static void *run(void *arg) { write(1, "up\\n", 3); pause(); return arg; }
      int main(void) { pthread_t t; pthread_create(&t, 0, run, 0); pthread_exit(0); }`,
     '-pthread',
+  )
+
+/** The library that counts file calls and fails one of them: see `fail-call.c`. */
+export const buildFailCall = (directory: string): string =>
+  buildC(
+    directory,
+    readFileSync(new URL('fail-call.c', import.meta.url), 'utf8'),
+    '-Wall',
+    '-Werror',
+    '-shared',
+    '-fPIC',
   )

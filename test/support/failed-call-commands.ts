@@ -1,0 +1,374 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import { acquireLease, fileRegister } from '../../src/lease/index.ts'
+import { filesystemStore } from '../../src/session/files/driver.ts'
+import { type Answer, type Ended, type FaultedCommand, FaultWorld } from './failed-calls.ts'
+import type { HomeFacts } from './home-facts.ts'
+import { hookBin, hookEvent, type Moment } from './hook-host.ts'
+import { deadPid, plant } from './plant.ts'
+import { readIfThere } from './read-if-there.ts'
+import { SessionHolder } from './session-holder.ts'
+import { projectRoot } from './world.ts'
+
+/**
+ * A world whose home has sessions that are closed, held by this process, crashed, damaged and removed, a claim
+ * of this process on the workspace and one of the session `me` on `db`, and what a dead run left.
+ */
+export async function stockedWorld(): Promise<FaultWorld> {
+  const world = new FaultWorld()
+  const home = join(world.template, 'home')
+  const store = filesystemStore({ home })
+  for (const id of ['mine', 'broken', 'gone']) {
+    const session = await store.create({ id, tool: 'test', title: `about ${id}` })
+    for (let n = 1; n <= 3; n++) await session.append({ type: 'message', data: { n } })
+    await session.act({ action: 'shell', key: 'k1' }, () => 'done')
+    await session.slot('todo', { version: '1', initial: 0 }).set(1)
+    await session.turn()
+    await session.close()
+  }
+  await store.remove('gone')
+  const journal = join(home, 'sessions/broken/journal.log')
+  writeFileSync(journal, readFileSync(journal, 'utf8').replace('"n":2', '"n":9'))
+  const held = await store.create({ id: 'held' })
+  await held.append({ type: 'message', data: { n: 1 } })
+  const holder = await SessionHolder.start(world, home)
+  await holder.tell({ do: 'create', options: { id: 'crashed' } })
+  await holder.tell({ do: 'append', type: 'message', data: { n: 1 } })
+  await holder.signal('SIGKILL')
+  const register = fileRegister(join(home, 'locks'))
+  await acquireLease({ sessionId: 'other', workspace: world.workspace, register, ttlMs: 3_600_000 })
+  for (const args of [
+    ['lock', 'acquire', '--session', 'me', '--resource', 'db', '--ttl', '1d'],
+    ['sessions', 'export', 'mine', '-o', 'WORLD/mine.tar'],
+  ])
+    await world.run({ title: 'stock', args }, world.template)
+  plant({ root: join(world.template, `temp/stint-${process.geteuid?.()}`) }, { pid: deadPid, started: 1 })
+  return world
+}
+
+const isChanged = ({ before, after }: Ended): boolean => !isDeepStrictEqual(before, after)
+
+/** The faults of a command that changes something: after an error, nothing has changed. */
+const changing =
+  (isDone: (ended: Ended) => boolean): FaultedCommand['faults'] =>
+  (ended) => {
+    if (ended.answer.code === undefined) return isDone(ended) ? [] : ['a false answer: it is not done']
+    return isChanged(ended) ? [`rejected, but ${differences(ended)}`] : []
+  }
+
+/** The faults of a command that only reads: nothing changes, and its answer is that of a run without faults. */
+const reading =
+  (essenceOf: (data: Answer['data']) => unknown = (data) => data): FaultedCommand['faults'] =>
+  (ended) => {
+    const { answer, clean } = ended
+    const faults = isChanged(ended) ? [`it only reads, but ${differences(ended)}`] : []
+    if (answer.code !== clean.code) return faults
+    const [got, wanted] = [essenceOf(answer.data), essenceOf(clean.data)]
+    if (isDeepStrictEqual(got, wanted)) return faults
+    return [...faults, `a false answer: ${JSON.stringify(got)}, not ${JSON.stringify(wanted)}`]
+  }
+
+/** Names what was added and removed. */
+function differences({ before, after }: Ended): string {
+  const [old, now] = [linesOf(before), linesOf(after)]
+  return [
+    ...now.filter((line) => !old.includes(line)).map((line) => `+ ${line}`),
+    ...old.filter((line) => !now.includes(line)).map((line) => `- ${line}`),
+  ].join(', ')
+}
+
+const linesOf = ({ sessions, claims, trash, ran }: HomeFacts): string[] => [
+  ...Object.entries(sessions).flatMap(([id, { events, audit }]) => [
+    `session ${id}`,
+    ...[...events, ...audit].map((each) => `${id}: ${each.slice(0, 60)}`),
+  ]),
+  ...claims.map((claim) => `claim ${claim}`),
+  ...trash.map((name) => `trash ${name}`),
+  ran,
+]
+
+const hasEvent = ({ sessions }: HomeFacts, id: string, event: string): boolean =>
+  sessions[id]?.events.includes(event) ?? false
+
+const append = (title: string, id: string, ...options: string[]): FaultedCommand => ({
+  title: `sessions append ${title}`.trim(),
+  args: ['sessions', 'append', id, '--type', 'note', '--data', '1', '--json', ...options],
+  faults: changing(({ after }) => hasEvent(after, id, 'note 1')),
+})
+
+/** A program that opens a session, does everything with it and closes it, and says what was acknowledged. */
+const life = (how: 'create' | 'resume', id: string): FaultedCommand => ({
+  title: how,
+  program: join(projectRoot, 'test/fixtures/session-life.mjs'),
+  args: [how, id],
+  faults({ answer, after }) {
+    const { acknowledged, rejected } = answer.data as { acknowledged: string[]; rejected: [string, string][] }
+    const isRejected = (step: string): boolean => rejected.some(([each]) => each === step)
+    const faults: string[] = []
+    for (const [step, event] of [
+      ['event', 'event 1'],
+      ['last', 'last 2'],
+    ] as const) {
+      const isThere = hasEvent(after, id, event)
+      if (acknowledged.includes(step) && !isThere) faults.push(`${step} was acknowledged, and is lost`)
+      if (isRejected(step) && isThere) faults.push(`${step} was rejected, and is there`)
+    }
+    if (how === 'create' && isRejected('open') && after.sessions[id] !== undefined)
+      faults.push('rejected, but the session is there')
+    return faults
+  },
+})
+
+const hookLog = ({ place }: Ended): string => readIfThere(join(place, 'home/hook.log'))
+
+const queued = ({ place }: Ended): string[] => {
+  try {
+    return readdirSync(join(place, 'home/hook-queue')).filter((name) => !name.startsWith('.'))
+  } catch {
+    return []
+  }
+}
+
+const hook = (
+  title: string,
+  moment: Moment,
+  { session = 'agent', cwd = 'WORLD/free', options = [] as readonly string[] } = {},
+): Omit<FaultedCommand, 'faults'> => ({
+  title: `hook ${title}`,
+  program: hookBin,
+  args: ['claude', ...options],
+  input: JSON.stringify(hookEvent('claude', moment, { cwd, session })),
+  background: true,
+})
+
+const isRefused = ({ answer: { result } }: Ended): boolean => result.stdout.includes('"deny"')
+
+/** A hook that does not do its work lets the call through, and says so in its log, or on stderr. */
+const unlessLogged =
+  (isDone: (ended: Ended) => boolean): FaultedCommand['faults'] =>
+  (ended) =>
+    isDone(ended) || hookLog(ended) !== '' || ended.answer.result.stderr !== ''
+      ? []
+      : ['not done, and no line in the log']
+
+const shell = ['sh', '-c', 'echo ran >> "$PLACE/ran"']
+const hasRun = ({ after }: Ended): boolean => after.ran === 'ran\n'
+const settings = '{"model":"a"}'
+const settingsOf = (place: string): string => join(place, 'user/.claude/settings.json')
+
+interface Row {
+  session_id: string
+  state: string
+}
+
+/** A session that cannot be read is listed as damaged; a process without descriptors knows nothing of it. */
+const describeRow = ({ session_id, state }: Row, { error = '' }: Ended): string =>
+  ['EIO', 'EACCES'].includes(error) ? session_id : `${session_id} ${state}`
+
+const recordCall = hook('pre --record', 'pre', { options: ['--record'] })
+
+/** Every command that touches the home. */
+export const faultedCommands: readonly FaultedCommand[] = [
+  {
+    title: 'lock acquire',
+    args: ['lock', 'acquire', '--session', 'new', '--resource', 'deploy', '--json'],
+    faults: changing(({ after }) => after.claims.includes('deploy new')),
+  },
+  {
+    title: 'lock acquire, refused',
+    args: ['lock', 'acquire', '--session', 'new', '--json'],
+    faults: (ended) => (isChanged(ended) || ended.answer.code === undefined ? ['granted'] : []),
+  },
+  {
+    title: 'lock refresh',
+    args: ['lock', 'refresh', '--session', 'me', '--resource', 'db', '--json'],
+    faults: reading(() => undefined),
+  },
+  {
+    title: 'lock release',
+    args: ['lock', 'release', '--session', 'me', '--resource', 'db', '--json'],
+    faults: changing(({ after }) => !after.claims.includes('db me')),
+  },
+  {
+    title: 'lock check',
+    args: ['lock', 'check', '--session', 'me', '--resource', 'db', '--json'],
+    faults: reading(({ fence }) => fence as unknown),
+  },
+  {
+    title: 'lock status',
+    args: ['lock', 'status', '--json'],
+    faults: reading(({ claims }) => (claims as Row[]).map(({ session_id }) => session_id)),
+  },
+  {
+    title: 'lock list',
+    args: ['lock', 'list', '--json'],
+    faults: reading(({ workspaces, unreadable }) => (workspaces as []).length + (unreadable as []).length),
+  },
+  {
+    title: 'lock break',
+    args: ['lock', 'break', '--session', 'me', '--resource', 'db', '--reason', 'test', '--yes', '--json'],
+    faults: changing(({ after }) => !after.claims.includes('db me')),
+  },
+  { title: 'run', args: ['run', '--json', '--', ...shell], faults: changing(hasRun) },
+  {
+    title: 'run --lock',
+    args: ['run', '--json', '--lock', '--resource', 'build', '--', ...shell],
+    faults: (ended) =>
+      changing(hasRun)({ ...ended, after: { ...ended.after, claims: ended.before.claims } }).concat(
+        // A claim that was not released ends with its process.
+        isDeepStrictEqual(ended.after.claims, ended.before.claims) || ended.answer.warnings.length > 0
+          ? []
+          : ['the claim is still there'],
+      ),
+  },
+  {
+    title: 'run --record',
+    args: ['run', '--json', '--record', '--session', 'run', '--', ...shell],
+    faults: (ended) =>
+      changing(
+        ({ after, answer }) =>
+          hasRun(ended) && (after.sessions.run?.events.length === 2 || answer.warnings.length > 0),
+      )(ended),
+  },
+  append('--create', 'new', '--create'),
+  append('', 'mine'),
+  append('to a held session', 'held'),
+  append('to a crashed session', 'crashed'),
+  life('create', 'new'),
+  life('resume', 'mine'),
+  {
+    title: 'sessions fork',
+    args: ['sessions', 'fork', 'mine', '--id', 'copy', '--json'],
+    faults: (ended) =>
+      // The copy is there before it is opened; then the message says so.
+      ended.answer.message.includes('is made, but') && hasEvent(ended.after, 'copy', 'message {"n":3}')
+        ? []
+        : changing(({ after }) => hasEvent(after, 'copy', 'message {"n":3}'))(ended),
+  },
+  {
+    title: 'sessions rm',
+    args: ['sessions', 'rm', 'mine', '--yes', '--json'],
+    faults: changing(
+      ({ after: { sessions, trash } }) => sessions.mine === undefined && trash.includes('mine'),
+    ),
+  },
+  {
+    title: 'sessions list',
+    args: ['sessions', 'list', '--json'],
+    faults: (ended) =>
+      reading(({ sessions }) => (sessions as Row[]).map((row) => describeRow(row, ended)))(ended),
+  },
+  {
+    title: 'sessions show',
+    args: ['sessions', 'show', 'mine', '--json'],
+    faults: reading(({ path: _, ...data }) => data as unknown),
+  },
+  { title: 'sessions events', args: ['sessions', 'events', 'mine'], faults: reading() },
+  { title: 'sessions tail', args: ['sessions', 'tail', 'mine'], faults: reading() },
+  {
+    title: 'sessions verify',
+    args: ['sessions', 'verify', 'mine', '--json'],
+    faults: reading(),
+  },
+  {
+    title: 'sessions verify --all',
+    args: ['sessions', 'verify', '--all', '--json'],
+    faults: reading(({ sessions }) =>
+      (sessions as Row[]).map(({ session_id, state }) => `${session_id} ${state}`),
+    ),
+  },
+  {
+    title: 'sessions repair',
+    args: ['sessions', 'repair', 'broken', '--yes', '--json'],
+    faults: ({ answer, after }) =>
+      answer.code === undefined && !after.sessions.broken?.whole ? ['a false answer: not repaired'] : [],
+  },
+  {
+    title: 'sessions export',
+    args: ['sessions', 'export', 'mine', '-o', 'PLACE/temp/mine.tar'],
+    faults({ answer, place }) {
+      const length = readIfThere(join(place, 'temp/mine.tar')).length
+      if (answer.code !== undefined) return length === 0 ? [] : ['rejected, but there is an archive']
+      return length === readIfThere(join(place, '../mine.tar')).length ? [] : ['the archive is not whole']
+    },
+  },
+  {
+    title: 'sessions import',
+    args: ['sessions', 'import', 'WORLD/mine.tar', '--id', 'copy', '--json'],
+    faults: changing(({ after }) => hasEvent(after, 'copy', 'message {"n":3}')),
+  },
+  {
+    title: 'sessions du',
+    args: ['sessions', 'du', '--json'],
+    faults: reading(({ sessions }) => (sessions as Row[]).length),
+  },
+  {
+    title: 'sessions unlock',
+    args: ['sessions', 'unlock', 'crashed', '--yes', '--json'],
+    faults: reading(() => undefined),
+  },
+  { title: 'audit show', args: ['audit', 'show', 'mine', '--json'], faults: reading() },
+  { title: 'audit query', args: ['audit', 'query', 'mine', '--json'], faults: reading() },
+  { title: 'audit verify', args: ['audit', 'verify', 'mine', '--json'], faults: reading() },
+  { title: 'sweep', args: ['sweep', '--json'], faults: reading(({ removed }) => (removed as []).length) },
+  {
+    title: 'sweep --scope sessions',
+    args: ['sweep', '--scope', 'sessions', '--json'],
+    faults: ({ answer, after }) =>
+      answer.code === undefined && after.trash.length > 0 ? ['a false answer: the trash is not empty'] : [],
+  },
+  {
+    title: 'status',
+    args: ['status', '--json'],
+    faults: (ended) =>
+      reading(({ workspaces, sessions, findings }) =>
+        // What could not be looked at is a finding.
+        (findings as { level: string }[]).some(({ level }) => level === 'fail')
+          ? 'failed'
+          : [(workspaces as []).length, (sessions as { total: number }).total],
+      )(ended).filter((fault) => !fault.startsWith('a false answer: "failed"')),
+  },
+  { title: 'doctor', args: ['doctor', '--json'], faults: reading(() => undefined) },
+  { title: 'temp list', args: ['temp', 'list', '--json'], faults: reading(() => undefined) },
+  {
+    ...hook('pre', 'pre'),
+    faults: unlessLogged(({ after }) => after.claims.some((claim) => claim.endsWith('/free agent'))),
+  },
+  { ...hook('pre, refused', 'pre', { cwd: 'WORLD/work' }), faults: unlessLogged(isRefused) },
+  {
+    ...hook('pre --fail-closed, refused', 'pre', { cwd: 'WORLD/work', options: ['--fail-closed'] }),
+    // The command in the host's settings refuses the call if the hook exits with another code than 0.
+    faults: (ended) => (isRefused(ended) || ended.answer.result.code === 1 ? [] : ['a call went through']),
+  },
+  {
+    ...hook('stop', 'stop'),
+    prepare: async (place, world) => void (await world.run(hook('pre', 'pre'), place)),
+    faults: unlessLogged(({ after }) => !after.claims.some((claim) => claim.endsWith('/free agent'))),
+  },
+  { ...recordCall, faults: unlessLogged((ended) => queued(ended).length > 0) },
+  {
+    ...hook('stop --record', 'stop', { options: ['--record'] }),
+    prepare: async (place, world) => void (await world.run(recordCall, place)),
+    faults: (ended) =>
+      queued(ended).length > 0 || (ended.after.sessions.agent?.events.length ?? 0) > 0
+        ? []
+        : ['the call is lost'],
+  },
+  {
+    title: 'hook install',
+    args: ['hook', 'install', 'claude', '--json'],
+    prepare(place) {
+      mkdirSync(join(place, 'user/.claude'))
+      writeFileSync(settingsOf(place), settings)
+    },
+    faults({ answer, place }) {
+      const text = readIfThere(settingsOf(place))
+      if (answer.code !== undefined)
+        return text === settings ? [] : ['rejected, but the settings have changed']
+      const isInstalled = text.includes('"model"') && text.includes('stint-hook')
+      return isInstalled ? [] : ['a false answer: no hooks']
+    },
+  },
+  { title: 'hook status', args: ['hook', 'status', '--json'], faults: reading(() => undefined) },
+]

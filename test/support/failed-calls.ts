@@ -1,0 +1,311 @@
+import { mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { getSystemErrorName, isDeepStrictEqual } from 'node:util'
+import { type ErrorCode, errorTable } from '../../src/base/errors/error-table.ts'
+import { acquireLease, fileRegister } from '../../src/lease/index.ts'
+import { filesystemStore } from '../../src/session/files/driver.ts'
+import { buildFailCall } from './build-c.ts'
+import { copyTree } from './copy-tree.ts'
+import { validEnvelope } from './envelope.ts'
+import { type HomeFacts, readHomeFacts } from './home-facts.ts'
+import { type Finished, stintBin, until, World } from './world.ts'
+
+/** A file call of stint, as `fail-call.c` has logged it. */
+interface CountedCall {
+  number: number
+  /** How many errors a call of this kind can have. */
+  errors: number
+  /** The error that it got, such as `EIO`. */
+  error: string | undefined
+  name: string
+  path: string
+}
+
+/** The answer of a command. */
+export interface Answer {
+  /** Undefined if the command succeeded. */
+  code: ErrorCode | undefined
+  message: string
+  retryable: boolean
+  // oxlint-disable-next-line typescript/no-explicit-any -- each command has data of its own
+  data: any
+  warnings: readonly string[]
+  result: Finished
+}
+
+/** The end of a command, and what it has left. */
+export interface Ended {
+  answer: Answer
+  /** The answer of the same command without a failed call. */
+  clean: Answer
+  before: HomeFacts
+  after: HomeFacts
+  /** The directory with the `home`, `user` and `temp` of the command. */
+  place: string
+  /** The error of the failed call, such as `EIO`. */
+  error?: string
+}
+
+/** A command whose file calls are failed, one in each run. */
+export interface FaultedCommand {
+  title: string
+  /** The program, run by Node; stint by default. */
+  program?: string
+  /** `PLACE` and `WORLD` stand for the directory of the run and the one that all runs share. */
+  args: readonly string[]
+  input?: string
+  /** Adds to the place from which all runs start. */
+  prepare?: (place: string, world: FaultWorld) => Promise<void> | void
+  /** A process of the command goes on after the answer. */
+  background?: true
+  /** What is wrong with the end of this command, besides what is wrong with the end of any. */
+  faults: (ended: Ended) => string[]
+}
+
+/** A world with a template place; each run gets a copy of it. */
+export class FaultWorld extends World {
+  readonly template = join(this.tmp, 'template')
+  /** The directory that commands run in. */
+  readonly workspace = join(this.tmp, 'work')
+  readonly #library = buildFailCall(this.tmp)
+  #places = 0
+
+  constructor() {
+    super()
+    for (const path of [this.workspace, join(this.tmp, 'free'), this.template]) mkdirSync(path)
+    for (const name of ['user', 'temp']) mkdirSync(join(this.template, name), { mode: 0o700 })
+  }
+
+  newPlace(from = this.template): string {
+    this.#places += 1
+    const place = join(this.tmp, `place-${this.#places}`)
+    copyTree(from, place)
+    return place
+  }
+
+  /** Runs a command; with `fault`, the call with that number gets that error of its kind. */
+  async run(
+    { program = stintBin, args, input, background }: Omit<FaultedCommand, 'faults'>,
+    place: string,
+    fault: Fault = { at: 0, error: 0 },
+  ): Promise<{ answer: Answer; calls: CountedCall[] }> {
+    const [count, log, temp] = ['count', 'log', 'temp'].map((name) => join(place, name)) as [
+      string,
+      string,
+      string,
+    ]
+    writeFileSync(count, Buffer.alloc(8))
+    writeFileSync(log, '')
+    const fill = (text: string): string => text.replaceAll('PLACE', place).replaceAll('WORLD', this.tmp)
+    const running = this.start(process.execPath, [program, ...args.map(fill)], {
+      cwd: this.workspace,
+      input: input && fill(input),
+      env: {
+        STINT_HOME: join(place, 'home'),
+        STINT_TMP_ROOT: temp,
+        HOME: join(place, 'user'),
+        PLACE: place,
+        // With io_uring, libuv would make its calls without libc.
+        UV_USE_IO_URING: '0',
+        LD_PRELOAD: this.#library,
+        FAULT_DIRECTORIES: ['home', 'user', 'temp'].map((name) => join(place, name)).join(':'),
+        FAULT_FILES: partsOfStint.join(':'),
+        FAULT_PROGRAM: realpathSync(process.execPath),
+        FAULT_COUNT: count,
+        FAULT_LOG: log,
+        FAULT_AT: String(fault.at),
+        FAULT_ERROR: String(fault.error),
+      },
+    })
+    const result = await running.finished
+    if (background) await until('no process uses the place', () => !isInUse(temp))
+    return { answer: readAnswer(result), calls: readCalls(log) }
+  }
+}
+
+/** The number of a call, and which of its possible errors it gets. */
+interface Fault {
+  at: number
+  error: number
+}
+
+/** The files that stint loads when a command needs them. Node itself loads the launchers. */
+const partsOfStint = readdirSync(dirname(stintBin))
+  .filter((name) => name.endsWith('.cjs') && !['stint.cjs', 'stint-hook.cjs'].includes(name))
+  .map((name) => join(dirname(stintBin), name))
+
+function isInUse(temp: string): boolean {
+  return readdirSync('/proc').some((name) => {
+    try {
+      return (
+        /^\d+$/.test(name) &&
+        readFileSync(`/proc/${name}/environ`, 'utf8').includes(`STINT_TMP_ROOT=${temp}\0`)
+      )
+    } catch {
+      return false
+    }
+  })
+}
+
+function readCalls(log: string): CountedCall[] {
+  const lines = readFileSync(log, 'utf8').split('\n').slice(0, -1)
+  return lines.map((line) => {
+    const [number, errors, error, name = '', ...path] = line.split(' ')
+    return {
+      number: Number(number),
+      errors: Number(errors),
+      error: error === '0' ? undefined : getSystemErrorName(-Number(error)),
+      name,
+      path: path.join(' '),
+    }
+  })
+}
+
+/** Reads the answer of a command: its envelope, or the code in its message. */
+function readAnswer(result: Finished): Answer {
+  if (result.stdout.startsWith('{"ok":')) {
+    const { data, error, warnings } = validEnvelope(result.stdout)
+    const code = error?.code as ErrorCode | undefined
+    return {
+      code,
+      message: error?.message ?? '',
+      retryable: error?.retryable ?? false,
+      data,
+      warnings,
+      result,
+    }
+  }
+  const code = /\(([A-Z_]{5,})\)$/m.exec(result.stderr)?.[1] as ErrorCode | undefined
+  const retryable = code !== undefined && (errorTable[code]?.retryable ?? false)
+  return { code, message: result.stderr, retryable, data: result.stdout, warnings: [], result }
+}
+
+/** What is wrong with an answer, whatever the command. */
+function faultsOfAnswer({ code, result }: Answer): string[] {
+  const { code: exit, signal, stdout, stderr } = result
+  const output = stdout + stderr
+  return [
+    signal !== null && `ended by ${signal}`,
+    /^\s+at .+:\d+:\d+\)?$/m.test(output) && 'a stack trace',
+    output.includes('UNEXPECTED') && 'UNEXPECTED',
+    code !== undefined && !(code in errorTable) && `the code ${code} is not documented`,
+    (code === undefined) !== (exit === 0) &&
+      !stderr.startsWith('stint-hook: ') &&
+      `exit ${exit} with ${code ?? 'no code'}`,
+  ].filter((fault) => fault !== false)
+}
+
+/** What is wrong with what a command has left, whatever the command. */
+function faultsOfHome({ answer, before, after }: Ended): string[] {
+  const faults: string[] = []
+  if (answer.retryable && !isDeepStrictEqual(before, after))
+    faults.push('retryable, but something has happened')
+  for (const [id, now] of Object.entries(after.sessions)) {
+    const { whole = true, events = [], audit = [] } = before.sessions[id] ?? {}
+    if (whole && !now.whole) faults.push(`session ${id} is damaged`)
+    const isLost = (each: string, i: number, there: string[]): boolean => there[i] !== each
+    if (events.some((each, i) => isLost(each, i, now.events))) faults.push(`session ${id} has lost events`)
+    if (audit.some((each, i) => isLost(each, i, now.audit)))
+      faults.push(`session ${id} has lost lines of its audit log`)
+  }
+  return faults
+}
+
+/** Tries whether everything works when the fault is over. */
+async function faultsLater(place: string): Promise<string[]> {
+  const faults: string[] = []
+  const attempt = async (what: string, act: () => Promise<unknown>): Promise<void> => {
+    await act().catch((error: unknown) => faults.push(`later, ${what}: ${String(error)}`))
+  }
+  const home = join(place, 'home')
+  const store = filesystemStore({ home })
+  const { sessions } = await readHomeFacts(place)
+  await attempt('sessions are not listed', async () => {
+    const listed = new Set((await store.list()).map(({ id }) => id))
+    const missing = Object.keys(sessions).filter((id) => !listed.has(id))
+    if (missing.length > 0) throw new Error(missing.join(' '))
+  })
+  for (const [id, { whole }] of Object.entries(sessions)) {
+    // This process holds one of them.
+    if (!whole || id === 'held') continue
+    await attempt(`session ${id} cannot be used`, async () => {
+      const session = await store.resume(id)
+      await session.append({ type: 'later' })
+      await session.close()
+    })
+  }
+  await attempt('no lease is granted', async () => {
+    const register = fileRegister(join(home, 'locks'))
+    await (await acquireLease({ sessionId: 'later', resource: 'later', register })).release()
+  })
+  return faults
+}
+
+/** The result of a search. */
+export interface FaultSearch {
+  /** How many file calls the command makes if none fails. */
+  calls: number
+  /** How many runs had a failed call. */
+  failed: number
+  faults: string[]
+}
+
+/** Runs a command once for each of its file calls and each error of that call, with that one call failed. */
+export async function failEachCall(world: FaultWorld, command: FaultedCommand): Promise<FaultSearch> {
+  const origin = world.newPlace()
+  await command.prepare?.(origin, world)
+  const before = await readHomeFacts(origin)
+  const search: FaultSearch = { calls: 0, failed: 0, faults: [] }
+
+  async function attempt(fault?: Fault, clean?: Answer): Promise<{ answer: Answer; calls: CountedCall[] }> {
+    const place = world.newPlace(origin)
+    const run = await world.run(command, place, fault)
+    const { answer, calls } = run
+    const call = calls.find(({ error }) => error !== undefined)
+    if (fault === undefined || call !== undefined) {
+      const what =
+        call && `${call.error} of ${call.name} ${call.path.replace(`${place}/`, '')} (call ${call.number})`
+      try {
+        const ended = {
+          answer,
+          clean: clean ?? answer,
+          before,
+          after: await readHomeFacts(place),
+          place,
+          error: call?.error,
+        }
+        const found = [...faultsOfAnswer(answer), ...faultsOfHome(ended), ...command.faults(ended)]
+        // Once for each call is enough.
+        if (fault?.error === 0 && answer.code !== undefined && isDeepStrictEqual(before, ended.after)) {
+          const again = (await world.run(command, place)).answer
+          if (again.code !== clean?.code)
+            found.push(`later, the same command: ${again.result.stdout}${again.result.stderr}`)
+        }
+        found.push(...(await faultsLater(place)))
+        const said = `${answer.code ?? 'ok'} ${answer.result.stderr.slice(0, 300)}`
+        search.faults.push(
+          ...found.map((each) => `${command.title}, ${what ?? 'no failed call'}: ${each}; ${said}`),
+        )
+      } catch (error) {
+        search.faults.push(`${command.title}, ${what}: ${(error as Error).stack}`)
+      }
+    }
+    rmSync(place, { recursive: true, force: true, maxRetries: 5, retryDelay: 20 })
+    return run
+  }
+
+  const { answer: clean, calls } = await attempt()
+  search.calls = calls.length
+  const faults = calls.flatMap(({ number, errors }) =>
+    Array.from({ length: errors }, (_, error): Fault => ({ at: number, error })),
+  )
+  const work = async (): Promise<void> => {
+    for (let fault = faults.shift(); fault !== undefined; fault = faults.shift()) {
+      const { calls } = await attempt(fault, clean)
+      // Processes that run side by side may order their calls differently, and make fewer of them.
+      if (calls.some(({ error }) => error !== undefined)) search.failed += 1
+    }
+  }
+  await Promise.all([work(), work()])
+  return search
+}

@@ -1,0 +1,71 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { allClaims, fileRegister } from '../../src/lease/index.ts'
+import { FilesystemDriver } from '../../src/session/files/driver.ts'
+import { createStore } from '../../src/session/index.ts'
+import { allOf } from './all-of.ts'
+import { readIfThere } from './read-if-there.ts'
+
+/** What a user can find in a session. */
+export interface SessionFacts {
+  /** False if a record is missing or changed. */
+  whole: boolean
+  /** The type and data of each event that is in the journal, or waits in the spool. */
+  events: string[]
+  /** The action and phase of each line of the audit log. */
+  audit: string[]
+}
+
+/** What commands have done in a home. */
+export interface HomeFacts {
+  sessions: Record<string, SessionFacts>
+  /** `<workspace or resource> <session>` for each claim. */
+  claims: string[]
+  /** The names in the trash. */
+  trash: string[]
+  /** What programs that stint started have written into `ran`, beside the home. */
+  ran: string
+}
+
+/** Reads everything in the home of a place, in this process and without a fault. */
+export async function readHomeFacts(place: string): Promise<HomeFacts> {
+  const home = join(place, 'home')
+  const { targets, unreadable } = await allClaims(fileRegister(join(home, 'locks')))
+  if (unreadable.length > 0) throw new Error(`unreadable claims: ${JSON.stringify(unreadable)}`)
+  const driver = new FilesystemDriver({ home })
+  const ids = (await driver.ids('')).sort()
+  return {
+    sessions: Object.fromEntries(
+      await Promise.all(ids.map(async (id) => [id, await readSessionFacts(driver, id)] as const)),
+    ),
+    claims: targets
+      .flatMap(({ workspace, claims }) => claims.map(({ session_id }) => `${workspace} ${session_id}`))
+      .sort(),
+    trash: namesIn(join(home, 'trash')),
+    ran: readIfThere(join(place, 'ran')),
+  }
+}
+
+async function readSessionFacts(driver: FilesystemDriver, id: string): Promise<SessionFacts> {
+  const inspection = await createStore(driver).inspect(id)
+  const { ok, journal } = await inspection.health()
+  const events = (await allOf(inspection.events({ all: true }))).map(
+    ({ type, data }) => `${type} ${JSON.stringify(data)}`,
+  )
+  const spooled = (await driver.spooled(id)).map(({ type, json }) => `${type} ${json}`)
+  const audit = await allOf(inspection.audit())
+  return {
+    whole: ok || journal.state === 'torn',
+    // A reader may show spooled entries among the events.
+    events: [...new Set([...events, ...spooled])],
+    audit: audit.map(({ type, action }) => `${type} ${action}`),
+  }
+}
+
+function namesIn(directory: string): string[] {
+  try {
+    return readdirSync(directory).sort()
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,24 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { faultedCommands, stockedWorld } from '../support/failed-call-commands.ts'
+import { failEachCall, type FaultWorld } from '../support/failed-calls.ts'
+
+let world: FaultWorld
+let [calls, failed] = [0, 0]
+beforeAll(async () => {
+  world = await stockedWorld()
+})
+afterAll(async () => {
+  console.log(`${faultedCommands.length} commands, ${calls} calls, failed ${failed} times`)
+  await world[Symbol.asyncDispose]()
+})
+
+for (const command of faultedCommands)
+  test(`${command.title}: each failed file call ends in a documented error or a true answer`, async () => {
+    const search = await failEachCall(world, command)
+    calls += search.calls
+    failed += search.failed
+    console.log(
+      [`${command.title}: ${search.calls} calls, failed ${search.failed} times`, ...search.faults].join('\n'),
+    )
+    expect(search.faults).toEqual([])
+  })
