@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Script } from 'node:vm'
+import { codedError, StintError } from '../base/errors/stint-error.ts'
 import { saveCompiled } from '../base/process/compiled-code.ts'
 
 /**
@@ -28,7 +29,14 @@ const requireCompiled = Object.assign((id: string): unknown => {
 process.once('exit', () => {
   for (const { script, cache } of unsaved) saveCompiled(script, cache)
 })
-load('main')
+try {
+  load('main')
+} catch (error) {
+  if (!(error instanceof StintError)) throw error
+  // The code that would answer could not be loaded.
+  process.stderr.write(`stint: ${error.message} (${error.code})\n  ${error.hint}\n`)
+  process.exitCode = error.exit
+}
 
 function load(name: string): unknown {
   const known = loaded.get(name)
@@ -36,7 +44,7 @@ function load(name: string): unknown {
   const filename = join(__dirname, `${name}.cjs`)
   const cache = join(__dirname, `${name}-${BUILDS[name]}-${process.version}-${process.arch}.cache`)
   const cachedData = read(cache)
-  const source = `(function (exports, require, module) {${readFileSync(filename, 'utf8')}\n})`
+  const source = `(function (exports, require, module) {${readSource(filename)}\n})`
   const script = new Script(source, { filename, cachedData })
   // A cache has the functions that are compiled at exit. Of all commands, `run` uses most of `main`.
   if (cachedData === undefined && (name !== 'main' || process.argv[2] === 'run'))
@@ -45,6 +53,15 @@ function load(name: string): unknown {
   loaded.set(name, module)
   ;(script.runInThisContext() as Body)(module.exports, requireCompiled, module)
   return module.exports
+}
+
+/** Reads a part of stint: a process without a free descriptor can have started and still fail here. */
+function readSource(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    throw codedError(error, `load ${path}`)
+  }
 }
 
 function read(path: string): Buffer | undefined {

@@ -15,9 +15,20 @@ const maxBytes = 1 << 20
 
 const toSave: (() => void)[] = []
 
-const { worthKeeping } = load('hook-main') as { worthKeeping: boolean }
 // Only a tool call makes the cache: that of another event would lack the functions that tool calls need.
-if (worthKeeping) for (const save of toSave) save()
+if (runMain().worthKeeping) for (const save of toSave) save()
+
+/** Runs the hook. If its code cannot be read, the host decides what a hook that failed means. */
+function runMain(): { worthKeeping: boolean } {
+  try {
+    return load('hook-main') as { worthKeeping: boolean }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).syscall === undefined) throw error
+    process.stderr.write(`stint-hook: cannot load its code: ${(error as Error).message}\n`)
+    process.exitCode = 1
+    return { worthKeeping: false }
+  }
+}
 
 /** Loads a CommonJS module from its cache, or compiles it. */
 function load(name: string): unknown {

@@ -1,4 +1,4 @@
-import { lstatSync, renameSync, rmdirSync } from 'node:fs'
+import { lstatSync, renameSync, rmdirSync, type Stats } from 'node:fs'
 import { basename, join, relative, sep } from 'node:path'
 import { isRealDirectory } from '../base/fs/exists.ts'
 import { makePrivateDirectory } from '../base/fs/private-file.ts'
@@ -58,7 +58,7 @@ export class ScratchContext {
     if (this.#directory === undefined) {
       this.#enlist()
       this.#directory = this.#makeDirectory()
-      this.#made = lstatSync(this.#directory, { throwIfNoEntry: false })
+      this.#made = lstatQuietly(this.#directory)
       this.#filled = false
     }
     return this.#directory
@@ -256,11 +256,15 @@ const keptName = (scratch: string, path: string): string =>
  * links fail this.
  */
 function hasNoMount(path: string, made: { dev: number; ino: number } | undefined): boolean {
+  const now = lstatQuietly(path)
+  return now !== undefined && now.dev === made?.dev && now.ino === made.ino && now.nlink === 2
+}
+
+function lstatQuietly(path: string): Stats | undefined {
   try {
-    const { dev, ino, nlink } = lstatSync(path)
-    return dev === made?.dev && ino === made.ino && nlink === 2
+    return lstatSync(path)
   } catch {
-    return false
+    return undefined
   }
 }
 

@@ -1,8 +1,9 @@
-import { lstatSync } from 'node:fs'
+import { lstatSync, type Stats } from 'node:fs'
 import { join } from 'node:path'
+import { ifExists } from '../base/fs/exists.ts'
 import { ensureOwnDirectory, ownDirectoryProblem } from '../base/fs/own-directory.ts'
 import { configuredTmp, findTmp, tempDirectoryError } from '../base/fs/temp-directory.ts'
-import { errorCode, StintError } from '../base/errors/stint-error.ts'
+import { StintError } from '../base/errors/stint-error.ts'
 import { geteuid } from '../base/process/platform.ts'
 
 /** The directory of all scratches of one user: `<tmp>/stint-<uid>`, 0700, checked before it is trusted. */
@@ -31,8 +32,8 @@ export function openRoot(env: NodeJS.ProcessEnv = process.env): ScratchRoot {
   const root = rootOf(findTmp(env))
   ensureScratchDirectory(root.path)
   ensureScratchDirectory(root.trash)
-  const { dev, ino } = lstatSync(root.path)
-  opened = { given: tmp, root, dev, ino }
+  const stat = lstatRoot(root)
+  opened = stat && { given: tmp, root, dev: stat.dev, ino: stat.ino }
   return root
 }
 
@@ -40,7 +41,7 @@ export function openRoot(env: NodeJS.ProcessEnv = process.env): ScratchRoot {
 let opened: { given: string; root: ScratchRoot; dev: number; ino: number } | undefined
 
 function isUnchanged({ root, dev, ino }: NonNullable<typeof opened>): boolean {
-  const now = lstatSync(root.path, { throwIfNoEntry: false })
+  const now = lstatRoot(root)
   return (
     now?.ino === ino &&
     now.dev === dev &&
@@ -52,12 +53,16 @@ function isUnchanged({ root, dev, ino }: NonNullable<typeof opened>): boolean {
 /** The scratch root; undefined if it is missing. Throws if it is unsafe, and makes nothing. */
 export function findRoot(env: NodeJS.ProcessEnv = process.env): ScratchRoot | undefined {
   const root = rootOf(findTmp(env))
+  const stat = lstatRoot(root)
+  if (stat !== undefined) assertSafe(root.path, ownDirectoryProblem(stat))
+  return stat && root
+}
+
+function lstatRoot({ path }: ScratchRoot): Stats | undefined {
   try {
-    assertSafe(root.path, ownDirectoryProblem(lstatSync(root.path)))
-    return root
+    return ifExists(() => lstatSync(path))
   } catch (error) {
-    if (errorCode(error) === 'ENOENT') return undefined
-    throw tempDirectoryError(error, root.path)
+    throw tempDirectoryError(error, path)
   }
 }
 

@@ -11,7 +11,7 @@ import type { HeldSession, ReadableSession, StoreDriver } from './driver.ts'
 import { readLatest, visibleEvents } from './events.ts'
 import { LiveSession } from './live-session.ts'
 import { byLastActivity, factsOf, type Manifest, newManifest, revised } from './manifest.ts'
-import { assertWrittenBy, checkSessionId } from './session-errors.ts'
+import { assertWrittenBy, checkSessionId, forkNotOpened } from './session-errors.ts'
 import { RegisteredSecrets } from './session-secrets.ts'
 import type { Session } from './session.ts'
 import { defaultPolicy } from './state.ts'
@@ -94,8 +94,12 @@ export function createStore(driver: StoreDriver, clock: Clock = systemClock): Dr
       if (since === source.manifest.created_at) throw error
       throw new StintError('NOT_FOUND', `session ${id} was removed meanwhile`, { cause: error })
     }
-    const held = await driver.open(forkId, secrets.holdFor('writer', purpose), secrets.guard)
-    return await sessionOf(held, secrets)
+    try {
+      const held = await driver.open(forkId, secrets.holdFor('writer', purpose), secrets.guard)
+      return await sessionOf(held, secrets)
+    } catch (error) {
+      throw forkNotOpened(forkId, error)
+    }
   }
 
   return {

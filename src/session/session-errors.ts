@@ -67,6 +67,17 @@ function localHostName({ host, pidns }: Identity): string | undefined {
   return host === here.host && pidns === here.pidns ? hostname() : undefined
 }
 
+/** The error of a fork that is complete, but could not be opened. It has the code of its cause. */
+export function forkNotOpened(id: string, cause: unknown): unknown {
+  if (!(cause instanceof StintError)) return cause
+  return new StintError(cause.code, `session ${id} is made, but cannot be opened: ${cause.message}`, {
+    ...cause.options,
+    cause,
+    retryable: false,
+    hint: 'Resume it later.',
+  })
+}
+
 /** `FENCED`, for a writer whose session was taken over. */
 export const sessionFenced = (id: string): StintError =>
   new StintError('FENCED', `session ${id} was taken over by another process: nothing more is written`)

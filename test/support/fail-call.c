@@ -1,9 +1,12 @@
 /*
  * A library for LD_PRELOAD that counts the file calls of a program and its children, and fails one of them.
+ *
  * A call counts if its path, or the file behind its descriptor, lies in one of the directories of
- * FAULT_DIRECTORIES (separated by ':'), or if it opens one of the files of FAULT_FILES, and if the process runs
- * FAULT_PROGRAM: what `git` or `sh` do below stint is not counted. Every counted call is a line of FAULT_LOG: its number, how many errors it can have, the
- * error that it got or 0, its name, its path. The number FAULT_AT gets the error FAULT_ERROR of its kind, once.
+ * FAULT_DIRECTORIES (separated by ':'), or if it opens one of the files of FAULT_FILES. The process must run
+ * FAULT_PROGRAM: what `git` or `sh` do below stint is not counted.
+ *
+ * Every counted call is a line of FAULT_LOG: its number, how many errors it can have, the error that it got
+ * or 0, its name, its path. The call with the number FAULT_AT gets the error FAULT_ERROR of its kind.
  * FAULT_COUNT is a file with the number of calls so far, which all processes share.
  */
 #define _GNU_SOURCE

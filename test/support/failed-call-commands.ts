@@ -12,8 +12,8 @@ import { SessionHolder } from './session-holder.ts'
 import { projectRoot } from './world.ts'
 
 /**
- * A world whose home has sessions that are closed, held by this process, crashed, damaged and removed, a claim
- * of this process on the workspace and one of the session `me` on `db`, and what a dead run left.
+ * A world whose home has sessions that are closed, held by this process, crashed, damaged and removed, a
+ * claim of this process on the workspace and one of the session `me` on `db`, and what a dead run left.
  */
 export async function stockedWorld(): Promise<FaultWorld> {
   const world = new FaultWorld()
@@ -57,7 +57,7 @@ const changing =
     return isChanged(ended) ? [`rejected, but ${differences(ended)}`] : []
   }
 
-/** The faults of a command that only reads: nothing changes, and its answer is that of a run without faults. */
+/** The faults of a command that only reads: nothing changes, and its answer is that of a clean run. */
 const reading =
   (essenceOf: (data: Answer['data']) => unknown = (data) => data): FaultedCommand['faults'] =>
   (ended) => {
@@ -262,7 +262,7 @@ export const faultedCommands: readonly FaultedCommand[] = [
   {
     title: 'sessions show',
     args: ['sessions', 'show', 'mine', '--json'],
-    faults: reading(({ path: _, ...data }) => data as unknown),
+    faults: reading((data) => ({ ...data, path: '' }) as unknown),
   },
   { title: 'sessions events', args: ['sessions', 'events', 'mine'], faults: reading() },
   { title: 'sessions tail', args: ['sessions', 'tail', 'mine'], faults: reading() },

@@ -8,6 +8,8 @@ export interface StintErrorOptions {
   hint?: string
   /** Replaces the table's exit code: a child's own code, or 128 + n for a signal. */
   exit?: number
+  /** False if something has happened already; without it, the table tells. */
+  retryable?: false
   retryAfterMs?: number
   phase?: 'validation' | 'execution' | 'cleanup'
   /** Additional fields of the envelope's `error`, such as `exit_code` or `signal`. */
@@ -44,7 +46,7 @@ export class StintError extends Error {
     this.name = 'StintError'
     this.code = code
     this.exit = options.exit ?? entry.exit
-    this.retryable = entry.retryable
+    this.retryable = options.retryable ?? entry.retryable
     this.hint = options.hint ?? entry.hint
     this.options = options
   }

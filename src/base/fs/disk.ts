@@ -60,7 +60,7 @@ export const nodeDisk: Disk = {
   size: (file) => fstatSync(file).size,
   truncate: ftruncateSync,
   sync: fdatasyncSync,
-  close: closeSync,
+  close: closeFile,
   rename: renameSync,
   link: linkSync,
   unlink: unlinkSync,
@@ -77,7 +77,19 @@ function syncDirectory(path: string): void {
   } catch (error) {
     if (errorCode(error) !== 'EINVAL') throw error
   } finally {
+    closeFile(fd)
+  }
+}
+
+/**
+ * Closes a file that was only read, was synced, or holds nothing that was acknowledged. An error of `close`
+ * then says nothing about the data, and the file is closed in spite of it.
+ */
+function closeFile(fd: number): void {
+  try {
     closeSync(fd)
+  } catch (error) {
+    if (errorCode(error) === 'EBADF') throw error
   }
 }
 

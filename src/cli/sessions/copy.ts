@@ -1,5 +1,5 @@
 import { defineBareCommand } from '../../command/define-command.ts'
-import { StintError } from '../../base/errors/stint-error.ts'
+import { errorMessage, StintError } from '../../base/errors/stint-error.ts'
 import type { DriverStore, TransferDriver } from '../../session/index.ts'
 import { openStore, storeOption } from '../store.ts'
 import { plural } from '../text/format.ts'
@@ -26,7 +26,8 @@ export const forkCommand = defineBareCommand({
     const { records } = (await store.inspect(from)).summary
     const fork = await store.fork(from, { at, id, title, purpose: 'fork' })
     const answer = { session_id: fork.id, from, records: fork.lastSeq }
-    await fork.close()
+    // The copy is complete without its close; the next process that opens it recovers it.
+    await fork.close().catch((error: unknown) => warn(`${fork.id} was not closed: ${errorMessage(error)}`))
     if (at === undefined && fork.lastSeq < records)
       warn(`${from} is damaged after record ${fork.lastSeq}: the copy ends there`)
     return answer

@@ -22,8 +22,10 @@ export const rmCommand = defineBareCommand({
       const what = `${title === undefined ? '' : `${visibleText(title)}: `}${plural(records, 'record')}, ${formatBytes(bytes)}`
       await confirm(false, 'removing a session', `${id} (${what})\nMove it to the trash?`)
     }
+    // First, because this loads code, which may fail.
+    const trash = (await store.driver.files?.())?.trash ?? null
     await store.remove(id)
-    return { session_id: id, trash: (await store.driver.files?.())?.trash ?? null }
+    return { session_id: id, trash }
   },
   render: ({ session_id, trash }) =>
     trash === null

@@ -139,3 +139,61 @@ test('where links cannot be made, a repair keeps synced copies', async () => {
   expect(published).toContain(join(kept, 'journal.log'))
   expect(readFileSync(join(kept, 'journal.log'), 'utf8')).toBe(damaged)
 })
+
+/** A disk that cannot sync one directory. */
+const cannotSync = (directory: string): Partial<Disk> => ({
+  syncDirectory(path) {
+    if (path === directory) throw fault('EIO')
+    nodeDisk.syncDirectory(path)
+  },
+})
+
+test('if the home cannot be synced, a create fails with a code', async () => {
+  await world.make('first')
+  const store = storeOn(cannotSync(world.home))
+  await expect(store.create()).rejects.toMatchObject({ code: 'DISK_FAILED' })
+})
+
+test('a session whose name cannot be synced does not exist', async () => {
+  await world.make('origin')
+  const store = storeOn(cannotSync(world.sessions))
+  await expect(store.create({ id: 'new' })).rejects.toMatchObject({ code: 'DISK_FAILED' })
+  await expect(store.fork('origin', { id: 'new' })).rejects.toMatchObject({ code: 'DISK_FAILED' })
+  expect((await world.store.list()).map(({ id }) => id)).toEqual(['origin'])
+  expect(readdirSync(world.sessions).filter((name) => name.startsWith('.new-'))).toEqual([])
+  await (await world.store.create({ id: 'new' })).close()
+})
+
+test.each(['sessions', 'trash'])('a session is not removed if the %s cannot be synced', async (name) => {
+  await world.make('mine')
+  const store = storeOn(cannotSync(join(world.home, name)))
+  await expect(store.remove('mine')).rejects.toMatchObject({ code: 'DISK_FAILED' })
+  expect(readdirSync(join(world.home, 'trash'))).toEqual([])
+  await (await world.store.resume('mine')).close()
+})
+
+test('if the manifest or the spool cannot be read, a remove and a visit fail with a code', async () => {
+  await world.make('mine')
+  const disk = blindTo('manifest.json')
+  disk.failing = true
+  await expect(storeOn(disk).remove('mine')).rejects.toMatchObject({ code: 'TOO_MANY_FILES' })
+  const list = (path: string): string[] => {
+    if (basename(path) === 'spool') throw fault('EIO')
+    return nodeDisk.list(path)
+  }
+  const visiting = storeOn({ list }).visit('new', (visit) => visit.append({ type: 'note' }), { create: {} })
+  await expect(visiting).rejects.toMatchObject({ code: 'DISK_FAILED' })
+  expect((await world.store.inspect('new')).summary.records).toBe(0)
+})
+
+test('a fork that cannot be opened says that it is made, and is not tried again', async () => {
+  await world.make('origin')
+  const disk = blindTo('/copy/manifest.json')
+  disk.failing = true
+  await expect(storeOn(disk).fork('origin', { id: 'copy' })).rejects.toMatchObject({
+    code: 'TOO_MANY_FILES',
+    message: expect.stringContaining('session copy is made, but cannot be opened') as string,
+    retryable: false,
+  })
+  await (await world.store.resume('copy')).close()
+})

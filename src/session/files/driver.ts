@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { type Disk, listIfExists, nodeDisk } from '../../base/fs/disk.ts'
 import { ensureHomeDirectory, stintHome } from '../../base/fs/home.ts'
@@ -82,8 +82,8 @@ export class FilesystemDriver implements StoreDriver {
   async create(manifest: Manifest, hold: SessionHold, guard: WriteGuard): Promise<HeldSession> {
     const id = manifest.session_id
     checkSessionId(id)
-    this.#ensureSessions()
     return withFileErrors(`create session ${id}`, undefined, () => {
+      this.#ensureSessions()
       using staged = new StagedSession(this.#disk, this.#sessions, manifest)
       const { lock } = acquireSession(staged.directory, id, manifest, hold)
       const directory = staged.publish(manifest, lock.holdEpoch)
@@ -167,39 +167,48 @@ export class FilesystemDriver implements StoreDriver {
   async unlock(id: string): Promise<Holder | undefined> {
     const { directory, manifest } = this.#find(id)
     const { root } = directory.paths
-    if (observeLock(root).record?.holder === undefined) return undefined
     const hold: SessionHold = { kind: 'writer', purpose: 'unlock' }
-    const { session, before } = withFileErrors(`unlock session ${id}`, root, () => {
+    const unlocked = withFileErrors(`unlock session ${id}`, root, () => {
+      if (observeLock(root).record?.holder === undefined) return undefined
       const acquired = acquireSession(directory, id, manifest, { ...hold, force: true })
       return { session: this.#openAcquired(id, hold, noGuard, acquired), before: acquired.before }
     })
-    await session.release()
+    await unlocked?.session.release()
     // The holder that has lost the lock: it may have changed hands since the first look.
-    return before?.holder
+    return unlocked?.before?.holder
   }
 
   async remove(id: string): Promise<void> {
     // A session whose manifest is invalid can be removed, too.
     const directory = locateSession(this.#disk, this.#sessions, id)
     const { root } = directory.paths
-    const manifest = directory.readManifest()
-    if (manifest !== undefined) assertFilesystemManifest(manifest)
     const trash = join(this.#home, 'trash')
-    ensureHomeDirectory(trash)
     withFileErrors(`remove session ${id}`, root, () => {
+      const manifest = directory.readManifest()
+      if (manifest !== undefined) assertFilesystemManifest(manifest)
+      ensureHomeDirectory(trash)
       const acquired = acquireSession(directory, id, manifest, { kind: 'writer', purpose: 'remove' })
-      const name = listIfExists(this.#disk, trash).includes(id) ? `${id}-${ulid()}` : id
       try {
-        this.#disk.rename(root, join(trash, name))
+        const name = listIfExists(this.#disk, trash).includes(id) ? `${id}-${ulid()}` : id
+        this.#moveToTrash(root, join(trash, name))
       } catch (error) {
         undoAcquire(acquired)
         throw error
       }
-      this.#disk.syncDirectory(this.#sessions)
-      this.#disk.syncDirectory(trash)
       const createdAt = manifest === undefined ? 0 : Date.parse(manifest.created_at)
       forgetHold({ root, createdAt, holdEpoch: acquired.lock.holdEpoch })
     })
+  }
+
+  #moveToTrash(root: string, trashed: string): void {
+    this.#disk.rename(root, trashed)
+    try {
+      for (const path of [root, trashed]) this.#disk.syncDirectory(dirname(path))
+    } catch (error) {
+      // The caller hears that the session is not removed.
+      this.#disk.rename(trashed, root)
+      throw error
+    }
   }
 
   async noteDamage(id: string, what: string): Promise<void> {

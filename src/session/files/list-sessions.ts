@@ -39,7 +39,7 @@ function rejudge(summary: SessionSummary): SessionSummary {
 }
 
 /** Errors of this process or machine, which say nothing about a session. */
-const temporary = new Set(['EMFILE', 'ENFILE', 'ENOMEM'])
+const temporary = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'TOO_MANY_FILES'])
 
 /** Reads the summary of a session; undefined if the directory is not a session. */
 function summaryOf(directory: SessionDirectory, id: string, cache: ListCache): SessionSummary | undefined {

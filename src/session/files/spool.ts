@@ -44,15 +44,17 @@ export async function drainSpoolFiles(
   const { root } = directory.paths
   const drained: string[] = []
   const found: { entry: SpoolEntry; spoolId: string }[] = []
-  for (const name of listSpoolFiles(directory)) {
-    const entries = readSpoolFile(directory, name)
-    if (entries === undefined) {
-      withFileErrors('set a spool file aside', root, () => quarantine(directory, name))
-      continue
+  withFileErrors('read the spool', root, () => {
+    for (const name of listSpoolFiles(directory)) {
+      const entries = readSpoolFile(directory, name)
+      if (entries === undefined) {
+        quarantine(directory, name)
+        continue
+      }
+      for (const [i, entry] of entries.entries()) found.push({ entry, spoolId: `${spoolFileId(name)}/${i}` })
+      drained.push(name)
     }
-    for (const [i, entry] of entries.entries()) found.push({ entry, spoolId: `${spoolFileId(name)}/${i}` })
-    drained.push(name)
-  }
+  })
   if (drained.length === 0) return
   // All at once, so that they share a sync.
   const fresh = found.filter(({ spoolId }) => !spooled.has(spoolId))

@@ -53,8 +53,15 @@ export class StagedSession implements Disposable {
       if (!['EEXIST', 'ENOTEMPTY', 'ENOTDIR'].includes(errorCode(error) ?? '')) throw error
       throw sessionExists(basename(root), error)
     }
+    try {
+      disk.syncDirectory(sessions)
+    } catch (error) {
+      // The creator hears that there is no session, so take it back: a second attempt needs the name.
+      disk.rename(root, paths.root)
+      forgetHold(hold)
+      throw error
+    }
     this.#isPublished = true
-    disk.syncDirectory(sessions)
     return new SessionDirectory(disk, root)
   }
 
