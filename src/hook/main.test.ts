@@ -199,6 +199,29 @@ test.each(commandHosts)(
   },
 )
 
+test('a large event is parsed once, even if its chunks end like an object', async () => {
+  await using world = new HookWorld()
+  await world.hook('claude', 'pre', { session: 'first' })
+  const count = join(world.tmp, 'count')
+  const counter = join(world.tmp, 'counter.cjs')
+  writeFileSync(
+    counter,
+    `const parse = JSON.parse
+    JSON.parse = (text, ...more) => {
+      if (text.length > 60_000) require('node:fs').appendFileSync(${JSON.stringify(count)}, 'x')
+      return parse(text, ...more)
+    }`,
+  )
+  world.env.NODE_OPTIONS = `--require ${counter}`
+  const json = hookEvent('claude', 'pre', { session: 'second', cwd: world.workspace }) as Record<
+    string,
+    unknown
+  >
+  const input = JSON.stringify({ ...json, tool_input: { command: '}'.repeat(1 << 20) } })
+  expect(await world.hook('claude', 'pre', { input })).toMatchObject({ allowed: false })
+  expect(readFileSync(count, 'utf8')).toBe('x')
+})
+
 test.each(commandHosts)('%s: an installation that is missing or broken blocks no tool', async (host) => {
   await using world = new HookWorld()
   await world.hook(host, 'pre', { session: 'first' })

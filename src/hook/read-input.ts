@@ -22,14 +22,42 @@ export function readText(): string {
 /** Reads a JSON object from stdin, without waiting for its end: not every host closes it. */
 export function readObject(): Record<string, unknown> | undefined {
   const chunks: Buffer[] = []
+  const nesting = new Nesting()
   let length = 0
+  let isInvalid = false
   for (;;) {
     const chunk = readChunk()
     if (chunk.length === 0 || length > maxBytes) return undefined
     chunks.push(chunk)
     length += chunk.length
-    const object = endsObject(chunk) ? parseObject(withoutMark(joined(chunks, length))) : undefined
+    // An object that is closed is parsed once, however many chunks it has: it is valid now, or never.
+    if (isInvalid || !nesting.isClosedBy(chunk)) continue
+    const object = parseObject(withoutMark(joined(chunks, length)))
     if (object !== undefined) return object
+    isInvalid = true
+  }
+}
+
+/** Follows JSON from chunk to chunk. No other character of UTF-8 has the bytes of braces and quotes. */
+class Nesting {
+  #depth = 0
+  #isOpened = false
+  #inString = false
+  #isEscaped = false
+
+  /** Reads the next chunk: was a brace opened, and is each one closed at the end of the chunk? */
+  isClosedBy(chunk: Buffer): boolean {
+    for (let at = 0; at < chunk.length; at++) {
+      const byte = chunk[at]
+      if (this.#isEscaped) this.#isEscaped = false
+      else if (byte === quote) this.#inString = !this.#inString
+      else if (this.#inString) this.#isEscaped = byte === backslash
+      else if (byte === openingBrace) {
+        this.#depth += 1
+        this.#isOpened = true
+      } else if (byte === closingBrace) this.#depth -= 1
+    }
+    return this.#isOpened && this.#depth <= 0 && !this.#inString
   }
 }
 
@@ -51,14 +79,7 @@ function readChunk(): Buffer {
   }
 }
 
-const [closingBrace, space] = [0x7d, 0x20]
-
-/** True if the bytes end with a brace: only then is the JSON worth parsing. */
-function endsObject(bytes: Buffer): boolean {
-  let at = bytes.length - 1
-  while (at >= 0 && (bytes[at] ?? 0) <= space) at -= 1
-  return bytes[at] === closingBrace
-}
+const [quote, backslash, openingBrace, closingBrace] = [0x22, 0x5c, 0x7b, 0x7d]
 
 /** Some editors and scripts put a byte order mark first. */
 const withoutMark = (text: string): string => (text.startsWith('\uFEFF') ? text.slice(1) : text)
