@@ -56,6 +56,7 @@ export {
   type Mask,
   type NewAudit,
   type NewEvent,
+  type Pending,
   type Receipt,
   type RecoveryReport,
   type ResumeOptions,

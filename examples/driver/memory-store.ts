@@ -20,7 +20,7 @@ import {
   type SessionRecords,
   type SessionStore,
   type SessionSummary,
-  type SpoolEntry,
+  type SpooledEntry,
   type StoreDriver,
   type StoredReceipt,
   type StoredRecord,
@@ -34,12 +34,15 @@ interface MemorySession {
   manifest: Manifest
   journal: MemoryRecord[]
   audit: MemoryRecord[]
-  spool: SpoolEntry[]
+  spool: SpooledEntry[]
   holder: Holder | undefined
   epoch: number
 }
 
 type MemoryRecord = Omit<StoredRecord, 'data'> & { json: string }
+
+/** How many entries visitors have left: identifies each. */
+let spooledEntries = 0
 
 /** All sessions, by id. Stores on the same map are like processes on the same disk. */
 export type Memory = Map<string, MemorySession>
@@ -84,7 +87,8 @@ function memoryDriver(memory: Memory): StoreDriver {
     },
 
     async spool(id, entries) {
-      find(id).spool.push(...entries)
+      const { spool } = find(id)
+      for (const entry of entries) spool.push({ ...entry, spool: `${++spooledEntries}` })
     },
 
     async spooled(id) {
@@ -155,13 +159,15 @@ class HeldMemory extends MemoryRecords implements HeldSession {
 
   async append(log: LogName, entry: LogEntry, options: RecordOptions = {}): Promise<StoredReceipt> {
     this.#assertHeld()
-    const { type, json, slot, masked } = entry
+    const { type, json, slot, spool, masked } = entry
     this.#guard.check(Buffer.from(json))
     const records = this.session[log]
     const receipt: StoredReceipt = { seq: records.length + 1, at: options.at ?? Date.now() }
     const data = JSON.parse(json) as unknown
     if (log === 'audit') receipt.hash = auditHash(records.at(-1)?.hash ?? '', { ...receipt, type, data })
-    records.push({ ...receipt, type, json, slot, masked })
+    records.push({ ...receipt, type, json, slot, spool, masked })
+    // In the same step: an entry is in the spool or in the log, and never in both.
+    this.session.spool = this.session.spool.filter((each) => each.spool !== (spool ?? ''))
     options.applied?.(receipt)
     return receipt
   }
@@ -171,12 +177,8 @@ class HeldMemory extends MemoryRecords implements HeldSession {
     this.session.manifest = revised(this.session.manifest, Date.now(), revision)
   }
 
-  async drainSpool(append: (entry: SpoolEntry) => Promise<void>): Promise<void> {
-    const { spool } = this.session
-    for (let entry = spool[0]; entry !== undefined; entry = spool[0]) {
-      await append(entry)
-      spool.shift()
-    }
+  async drainSpool(append: (entry: SpooledEntry) => Promise<void>): Promise<void> {
+    for (const entry of this.session.spool) await append(entry)
   }
 
   async release(): Promise<void> {

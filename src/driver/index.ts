@@ -28,6 +28,7 @@ export {
   sessionNotFound,
   type SessionRecords,
   type SessionTransfer,
+  type SpooledEntry,
   type SpoolEntry,
   type StoreDriver,
   type StoredReceipt,

@@ -4,11 +4,10 @@ import { type Clock, systemClock } from '../base/process/clock.ts'
 import { durationMs } from '../base/text/duration.ts'
 import { newSessionId } from '../base/text/id.ts'
 import { errorCode, StintError } from '../base/errors/stint-error.ts'
-import { auditRecordOf } from './audit-record.ts'
 import { checkStrings, createManifest } from './create-manifest.ts'
-import { forkByCopying, newestFirst, replay, verifyByReading } from './driver-defaults.ts'
+import { forkByCopying, replay } from './driver-defaults.ts'
 import type { HeldSession, ReadableSession, StoreDriver } from './driver.ts'
-import { readLatest, visibleEvents } from './events.ts'
+import { inspectionOf } from './inspection.ts'
 import { LiveSession } from './live-session.ts'
 import { byLastActivity, factsOf, type Manifest, newManifest, revised } from './manifest.ts'
 import { assertWrittenBy, checkSessionId, forkNotOpened } from './session-errors.ts'
@@ -17,7 +16,6 @@ import type { Session } from './session.ts'
 import { defaultPolicy } from './state.ts'
 import type {
   ForkOptions,
-  Inspection,
   ListOptions,
   ResumeOptions,
   SessionStore,
@@ -136,7 +134,7 @@ export function createStore(driver: StoreDriver, clock: Clock = systemClock): Dr
       return (await driver.list(filter)).filter((each) => matches(each, filter)).sort(byLastActivity)
     },
 
-    inspect: async (id) => inspectionOf(await read(id)),
+    inspect: async (id) => inspectionOf(driver, await read(id)),
 
     fork: (id, options) => fork(id, options),
 
@@ -168,25 +166,6 @@ async function openWithin(
       if (errorCode(error) !== 'SESSION_LOCKED' || systemClock.mono() >= deadline) throw error
     }
     await delay(Math.min(retryMs, Math.max(1, deadline - systemClock.mono())), undefined, { signal })
-  }
-}
-
-function inspectionOf(session: ReadableSession): Inspection {
-  const state = async () => (await session.state?.()) ?? (await replay(session)).state
-  return {
-    summary: session.summary,
-    manifest: session.manifest,
-    health: (onBytes) => session.verify?.(onBytes) ?? verifyByReading(session, onBytes),
-    events: (options = {}) => visibleEvents(session, options),
-    tail: (count, options) => readLatest(newestFirst(session), count, options),
-    async *audit() {
-      for await (const record of session.records('audit')) yield auditRecordOf(record)
-    },
-    unsettled: async () => [...(await state()).unsettled.values()],
-    async slots() {
-      const { slots } = await state()
-      return Object.fromEntries([...slots].map(([ext, { version, value }]) => [ext, { version, value }]))
-    },
   }
 }
 

@@ -36,8 +36,8 @@ export interface StoreDriver {
   list(filter: ListOptions): Promise<SessionSummary[]>
   /** Leaves entries of a visitor for the holder of the session; durable when it resolves. `NOT_FOUND`. */
   spool(id: string, entries: readonly SpoolEntry[]): Promise<void>
-  /** Reads the entries that visitors left and no holder has taken in yet; none if the session is gone. */
-  spooled(id: string): Promise<readonly SpoolEntry[]>
+  /** Reads the entries that visitors left and that are in no log yet, oldest first; none if it is gone. */
+  spooled(id: string): Promise<readonly SpooledEntry[]>
   /** Takes the session away from its holder, dead or alive, and returns that holder. `NOT_FOUND`. */
   unlock(id: string): Promise<Holder | undefined>
   /** Removes a session and frees its id. `NOT_FOUND`; `SESSION_LOCKED` while a living process holds it. */
@@ -110,11 +110,8 @@ export interface HeldSession extends SessionRecords {
   append(log: LogName, entry: LogEntry, options?: RecordOptions): Promise<StoredReceipt>
   /** Adds a revision to the manifest (`revised` makes the new manifest). */
   revise(revision: Omit<Revision, 'rev' | 'at'>): Promise<void>
-  /**
-   * Calls `append` with each spooled entry, oldest first, and removes the entry when `append` has resolved.
-   * If a crash in between could bring the entry back, set its `spool`: the record carries it.
-   */
-  drainSpool(append: (entry: SpoolEntry) => Promise<void>): Promise<void>
+  /** Calls `append` with each spooled entry, oldest first, and removes the entry when that has resolved. */
+  drainSpool(append: (entry: SpooledEntry) => Promise<void>): Promise<void>
   /** Gives the session back. Called once, last. */
   release(): Promise<void>
 
@@ -160,6 +157,14 @@ export interface LogEntry {
 /** An entry that a visitor leaves. */
 export interface SpoolEntry extends LogEntry {
   log: LogName
+  /** When it was left, in ms since the epoch. Entries of earlier versions do not say. */
+  at?: number
+}
+
+/** An entry in the spool. */
+export interface SpooledEntry extends SpoolEntry {
+  /** Given by the driver. The record that the entry becomes carries it: no crash doubles the entry. */
+  spool: string
 }
 
 export interface RecordOptions extends AppendOptions {
@@ -179,6 +184,7 @@ export interface StoredRecord extends StoredReceipt {
   type: string
   data: unknown
   slot?: { ext: string; version: string }
+  spool?: string
   masked?: boolean
 }
 

@@ -30,7 +30,7 @@ export async function readLatest(
 }
 
 /** Validates a range; a `from` before the first record means the first record. */
-function checkedRange({ from, to }: RecordRange): RecordRange {
+export function checkedRange({ from, to }: RecordRange): RecordRange {
   for (const seq of [from, to])
     if (seq !== undefined && !Number.isSafeInteger(seq)) throw notWhole('number of a record', seq)
   return { ...(from === undefined ? {} : { from: Math.max(1, from) }), ...(to === undefined ? {} : { to }) }
@@ -46,8 +46,9 @@ export const isVisible = (
   all: boolean,
 ): boolean => (type === undefined ? all || !record.type.startsWith(ownPrefix) : record.type === type)
 
-function eventOf({ seq, at, type, data, slot, masked }: StoredRecord): SessionEvent {
+export function eventOf({ seq, at, type, data, slot, masked, spool }: StoredRecord): SessionEvent {
   const event: SessionEvent = { seq, at, type, data: slot === undefined ? data : { ...slot, value: data } }
   if (masked) event.masked = true
+  if (spool !== undefined) event.spool = spool
   return event
 }

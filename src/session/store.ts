@@ -129,6 +129,18 @@ export interface SessionEvent {
   data: unknown
   /** Secrets or tokens in it were replaced before it was written. */
   masked?: true
+  /** Set if a visitor left it for the holder: identifies it while it is pending, and afterwards. */
+  spool?: string
+}
+
+/**
+ * An event, audit line or act that a visitor left, and that the holder of the session has not taken in yet.
+ * It is on disk and will not be lost, but it has no number so far.
+ */
+export type Pending<Numbered> = Omit<Numbered, 'seq' | 'hash'> & {
+  pending: true
+  seq?: undefined
+  hash?: undefined
 }
 
 export interface NewAudit {
@@ -200,17 +212,21 @@ export interface Holder {
   epoch: number
 }
 
-/** A session opened for reading. */
+/**
+ * A session opened for reading. What visitors left and the holder has not taken in yet comes last, as
+ * `Pending`; nothing is missing and nothing comes twice, even if the holder takes it in meanwhile.
+ */
 export interface Inspection {
   summary: SessionSummary
   manifest: Manifest
   /** Reads everything and reports damage. `onBytes` is called with the number of bytes read so far. */
   health(onBytes?: (done: number) => void): Promise<Health>
-  events(options?: EventOptions): AsyncIterable<SessionEvent>
+  /** The events in order. With `to`, or with a `from` beyond the next record, none are pending. */
+  events(options?: EventOptions): AsyncIterable<SessionEvent | Pending<SessionEvent>>
   /** The newest events, oldest first. */
-  tail(count: number, options?: EventOptions): Promise<SessionEvent[]>
-  audit(): AsyncIterable<AuditRecord>
-  unsettled(): Promise<UnsettledAct[]>
+  tail(count: number, options?: EventOptions): Promise<(SessionEvent | Pending<SessionEvent>)[]>
+  audit(): AsyncIterable<AuditRecord | Pending<AuditRecord>>
+  unsettled(): Promise<(UnsettledAct | Pending<UnsettledAct>)[]>
   /** The present values of the slots. */
   slots(): Promise<Record<string, SlotValue>>
 }

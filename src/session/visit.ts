@@ -31,7 +31,7 @@ export async function visitSession<T>(
   try {
     if (held === undefined) {
       await secrets.applyThoseOf(driver, id)
-      return await fn(spoolingVisit(driver, id, secrets))
+      return await fn(spoolingVisit(driver, id, secrets, clock))
     }
     assertWrittenBy(driver.id, id, held.manifest.store)
     secrets.apply(factsOf(held.manifest))
@@ -131,10 +131,10 @@ function directVisit(held: HeldSession, { gate }: RegisteredSecrets): Visit {
   }
 }
 
-function spoolingVisit(driver: StoreDriver, id: string, { gate }: RegisteredSecrets): Visit {
+function spoolingVisit(driver: StoreDriver, id: string, { gate }: RegisteredSecrets, clock: Clock): Visit {
   const leave = async (log: SpoolEntry['log'], entry: LogEntry): Promise<void> => {
     gate.assertClean(JSON.stringify(entry), 'an entry of the spool')
-    await driver.spool(id, [{ log, ...entry }])
+    await driver.spool(id, [{ log, at: clock.now(), ...entry }])
   }
   return {
     direct: false,

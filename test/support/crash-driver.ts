@@ -6,6 +6,7 @@ import type {
   HeldSession,
   ReadableSession,
   SessionHold,
+  SpooledEntry,
   SpoolEntry,
   StoreDriver,
   WriteGuard,
@@ -22,7 +23,7 @@ import { ReadableFiles } from '../../src/session/files/readable-session.ts'
 import { recoverSession } from '../../src/session/files/recover.ts'
 import { SessionDirectory, type SessionPaths } from '../../src/session/files/session-directory.ts'
 import type { AcquiredLock } from '../../src/session/files/session-lock.ts'
-import { listSpoolFiles, readSpoolFile, writeSpoolFile } from '../../src/session/files/spool.ts'
+import { listSpoolFiles, readSpool, writeSpoolFile } from '../../src/session/files/spool.ts'
 import { StagedSession } from '../../src/session/files/staged-session.ts'
 import { forkPoint } from '../../src/session/log/log-end.ts'
 import type { Manifest } from '../../src/session/manifest.ts'
@@ -130,9 +131,8 @@ export class SimulatedDriver implements StoreDriver {
     coded(() => writeSpoolFile(this.#directoryOf(id), entries))
   }
 
-  async spooled(id: string): Promise<SpoolEntry[]> {
-    const directory = this.#directoryOf(id)
-    return listSpoolFiles(directory).flatMap((name) => readSpoolFile(directory, name) ?? [])
+  async spooled(id: string): Promise<SpooledEntry[]> {
+    return readSpool(this.#directoryOf(id))
   }
 
   async hasSpool(id: string): Promise<boolean> {

@@ -84,7 +84,7 @@ export class StormedSession {
   }
 }
 
-const numberOf = ({ type, data }: SessionEvent): number =>
+const numberOf = ({ type, data }: Pick<SessionEvent, 'type' | 'data'>): number =>
   (type === 'stint.slot' ? (data as { value: { n: number } }).value : (data as { n: number })).n
 
 /** An intent comes before its outcome, and no line comes twice. */

@@ -30,6 +30,12 @@ export function ulid(now: number = Date.now(), random: Uint8Array = randomAt(now
   return time + tail
 }
 
+/** Makes a ULID that sorts after this one, even if the clock was set back since. */
+export function ulidAfter(before = ''): string {
+  const time = Array.from(before.slice(0, 10)).reduce((sum, digit) => sum * 32 + alphabet.indexOf(digit), 0)
+  return ulid(Math.max(Date.now(), time + 1))
+}
+
 let last: { now: number; random: Uint8Array } | undefined
 
 /** Random bits; within one millisecond, the previous bits plus one. */

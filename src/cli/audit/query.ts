@@ -1,10 +1,13 @@
-import { auditDamage, type AuditRecord } from '../../session/index.ts'
+import { auditDamage, type AuditRecord, type Pending } from '../../session/index.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { formatTime } from '../text/format.ts'
 import { type NamedSession, openNamed } from '../sessions/which-session.ts'
 import { storeOption } from '../store.ts'
+
+/** A line of the audit log, or one that a visitor left for it. */
+export type AuditLine = AuditRecord | Pending<AuditRecord>
 
 const defaultLimit = 100
 
@@ -31,7 +34,7 @@ export const queryCommand = defineBareCommand({
     const from = since === undefined ? 0 : Date.now() - since
     const keyed = new Set<string>()
     let matching = 0
-    const newest = new NewestItems<AuditRecord>(limit)
+    const newest = new NewestItems<AuditLine>(limit)
     const damage = await readAuditLines(session, (record) => {
       if (record.key === key && key !== undefined && record.act !== undefined) keyed.add(record.act)
       if (
@@ -53,14 +56,14 @@ export const queryCommand = defineBareCommand({
   render: ({ lines }) => renderLines(lines),
 })
 
-const renderLines = (lines: readonly AuditRecord[]): string =>
+const renderLines = (lines: readonly AuditLine[]): string =>
   lines.length === 0 ? 'no such lines' : lines.map(renderLine).join('\n')
 
-function renderLine({ seq, at, type, action, subject, ok, error }: AuditRecord): string {
+function renderLine({ seq, at, type, action, subject, ok, error }: AuditLine): string {
   const how =
     ok === undefined ? '' : ok ? '  ok' : `  failed${error === undefined ? '' : `: ${error.message}`}`
   return visibleText(
-    `${seq}  ${formatTime(at)}  ${type}  ${action}${subject === undefined ? '' : `  ${subject}`}${how}`,
+    `${seq ?? 'pending'}  ${formatTime(at)}  ${type}  ${action}${subject === undefined ? '' : `  ${subject}`}${how}`,
   )
 }
 
@@ -70,7 +73,7 @@ function renderLine({ seq, at, type, action, subject, ok, error }: AuditRecord):
  */
 export async function readAuditLines(
   { id, store }: NamedSession,
-  take: (record: AuditRecord) => void,
+  take: (record: AuditLine) => void,
 ): Promise<StintError | undefined> {
   const inspection = await store.inspect(id)
   for await (const record of inspection.audit()) take(record)

@@ -5,8 +5,7 @@ import { visibleText } from '../../base/text/escape.ts'
 import { plural, formatTime } from '../text/format.ts'
 import { openNamed } from '../sessions/which-session.ts'
 import { storeOption } from '../store.ts'
-import type { AuditRecord } from '../../session/index.ts'
-import { NewestItems, readAuditLines } from './query.ts'
+import { type AuditLine, NewestItems, readAuditLines } from './query.ts'
 
 const defaultLimit = 50
 
@@ -52,12 +51,13 @@ function renderAct({ seq, at, action, subject, state, duration_ms, error }: Show
   const how = duration_ms === null ? state : `${state} in ${formatDuration(duration_ms)}`
   const what = subject === null ? '' : `  ${subject}`
   const why = error === null ? '' : `  (${error})`
-  return visibleText(`${seq}  ${formatTime(at)}  ${how}  ${action}${what}${why}`)
+  return visibleText(`${seq ?? 'pending'}  ${formatTime(at)}  ${how}  ${action}${what}${why}`)
 }
 
 /** An act, from its intent to its outcome; or a line that stands alone. */
 interface ShownAct {
-  seq: number
+  /** Null while it is pending: a visitor left it, and the holder has not taken it in yet. */
+  seq: number | null
   at: number
   action: string
   subject: string | null
@@ -80,7 +80,7 @@ class ActTable {
     this.#newest = new NewestItems(limit)
   }
 
-  take(record: AuditRecord): void {
+  take(record: AuditLine): void {
     const { type, act, at, ok, error, detail } = record
     const begun = type === 'outcome' && act !== undefined ? this.#open.get(act) : undefined
     if (begun === undefined) {
@@ -97,14 +97,13 @@ class ActTable {
   /** The acts that were kept, oldest first. */
   get acts(): ShownAct[] {
     const newest = this.#newest.items
-    const first = newest[0]?.seq ?? Number.POSITIVE_INFINITY
-    const older = [...this.#open.values()].filter(({ seq }) => seq < first)
-    return [...older, ...newest]
+    const kept = new Set(newest)
+    return [...[...this.#open.values()].filter((act) => !kept.has(act)), ...newest]
   }
 
-  #add({ seq, at, type, act, action, subject, key, ok, error, detail }: AuditRecord): void {
+  #add({ seq, at, type, act, action, subject, key, ok, error, detail }: AuditLine): void {
     const shown: ShownAct = {
-      seq,
+      seq: seq ?? null,
       at,
       action,
       subject: subject ?? null,

@@ -1,6 +1,6 @@
 import { liveness } from '../../base/process/liveness.ts'
 import { visibleText } from '../../base/text/escape.ts'
-import type { Holder, SessionEvent, SessionSummary } from '../../session/index.ts'
+import type { Holder, Pending, SessionEvent, SessionSummary } from '../../session/index.ts'
 import { formatTime } from '../text/format.ts'
 
 /** A session as JSON answers show it. */
@@ -30,5 +30,5 @@ export const describeHolder = ({ process: owner, since, beat, kind, purpose }: H
 })
 
 /** Formats an event as one line of text. */
-export const renderEvent = ({ seq, at, type, data }: SessionEvent): string =>
-  visibleText(`${seq}  ${formatTime(at)}  ${type}  ${JSON.stringify(data) ?? ''}`)
+export const renderEvent = ({ seq, at, type, data }: SessionEvent | Pending<SessionEvent>): string =>
+  visibleText(`${seq ?? 'pending'}  ${formatTime(at)}  ${type}  ${JSON.stringify(data) ?? ''}`)

@@ -30,7 +30,7 @@ export const eventsCommand = defineBareCommand({
     let next = from ?? 1
     const lines = async function* (): AsyncGenerator<string> {
       for await (const event of inspection.events({ from, to, all: true })) {
-        next = event.seq + 1
+        if (event.seq !== undefined) next = event.seq + 1
         if (isVisible(event, type, all)) yield visibleJson(event)
       }
     }

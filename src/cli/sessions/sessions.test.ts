@@ -181,6 +181,50 @@ test('tail shows the newest events, follows across segments and writers, and end
   expect(seen()).toEqual([15, 16, 17, 18, 19])
 })
 
+test('events, tail, tail -f and audit show what visitors left while the holder is stopped, each once', async () => {
+  await using world = new SessionWorld()
+  const holder = await world.hold('mine')
+  await holder.write(1)
+  holder.child.kill('SIGSTOP')
+  await world.run('append', 'mine', '--type', 'left', '--data', '1')
+  await world.stint(['run', '--record', '--session', 'mine', '--', 'true'], { cwd: world.tmp })
+  const left = ['left', 'run.start', 'run.end'].map((type) => [undefined, true, type])
+  const shown = (stdout: string) => jsonLines(stdout).map(({ seq, pending, type }) => [seq, pending, type])
+  for (const command of ['events', 'tail'])
+    expect(shown((await world.run(command, 'mine')).stdout)).toEqual([[1, undefined, 'message'], ...left])
+  expect((await world.stint(['sessions', 'tail', 'mine', '-n', '1'])).stdout).toMatch(
+    /^pending {2}.* {2}run\.end /,
+  )
+  expect(dataOf(await world.audit('show', 'mine')).acts).toMatchObject([{ seq: null, state: 'done' }])
+  expect(dataOf(await world.audit('query', 'mine')).lines).toMatchObject([
+    { type: 'intent', pending: true },
+    { type: 'outcome', pending: true },
+  ])
+  expect(dataOf(await world.run('show', 'mine'))).toMatchObject({ records: 1, spooled: 5 })
+
+  const tail = world.startStint(['sessions', 'tail', 'mine', '-f', '-n', '1', '--json'])
+  const seen = () => shown(tail.output().stdout)
+  await until('it shows the last one', () => seen().length === 1)
+  await world.run('append', 'mine', '--type', 'more')
+  await until('it shows one that is left meanwhile', () => seen().length === 2)
+  holder.child.kill('SIGCONT')
+  await holder.write(1)
+  await until(
+    'the holder has taken them in',
+    async () => dataOf(await world.run('show', 'mine')).spooled === 0,
+  )
+  await holder.write(1)
+  await until('it follows the holder', () => jsonLines(tail.output().stdout).at(-1)?.data?.n === 3)
+  expect(seen().filter(([seq]) => seq === undefined)).toEqual([left[2], [undefined, true, 'more']])
+  expect(
+    seen()
+      .filter(([seq]) => seq !== undefined)
+      .every(([, , type]) => type === 'message'),
+  ).toBe(true)
+  tail.child.kill('SIGINT')
+  await tail.finished
+})
+
 test('tail -f ends with NOT_FOUND when the session is removed', async () => {
   await using world = new SessionWorld()
   await world.make('mine', 1)

@@ -6,6 +6,7 @@ import {
   holderOf,
   type Inspection,
   isVisible,
+  type Pending,
   type SessionEvent,
 } from '../../session/index.ts'
 import { storeOption } from '../store.ts'
@@ -39,39 +40,57 @@ export const tailCommand = defineBareCommand({
     const { type, all } = options
     const { state, records } = inspection.summary
     if (state === 'damaged') warn(`${id} is damaged: stint sessions verify ${id} shows where`)
-    const lineOf = (event: SessionEvent): string => (json ? visibleJson(event) : renderEvent(event))
+    const lineOf = (event: ShownEvent): string => (json ? visibleJson(event) : renderEvent(event))
+    // Before the newest events are read: what is left from then on is shown, once, as one of them or later.
+    const old = options.follow ? await pendingIn(inspection, records) : []
     const newest = await inspection.tail(options.lines ?? defaultCount, { type, all })
     const shown = async function* (): AsyncGenerator<string> {
       for (const event of newest) yield lineOf(event)
     }
     if (!(await printLines(shown())) || !options.follow) return
-    const from = Math.max(newest.at(-1)?.seq ?? 0, records) + 1
+    const from = Math.max(newest.findLast(({ seq }) => seq !== undefined)?.seq ?? 0, records) + 1
+    const seen = new Set([...old, ...newest].flatMap(({ spool = [] }) => spool))
     const coming = async function* (): AsyncGenerator<string> {
-      for await (const event of followEvents(inspection, store, from, signal))
+      for await (const event of followEvents(inspection, store, from, seen, signal))
         if (isVisible(event, type, all)) yield lineOf(event)
     }
     await printLines(coming(), { atOnce: true })
   },
 })
 
+type ShownEvent = SessionEvent | Pending<SessionEvent>
+
+/** The events that are pending after a record. */
+async function pendingIn(inspection: Inspection, after: number): Promise<ShownEvent[]> {
+  const pending: ShownEvent[] = []
+  for await (const event of inspection.events({ from: after + 1 }))
+    if (event.seq === undefined) pending.push(event)
+  return pending
+}
+
 /** How often `tail -f` looks for more events, in milliseconds. */
 const lookMs = 200
 
 /**
  * Yields the events from a record on as they are written, across segments and writers, until the signal
- * aborts. `NOT_FOUND` once the session is removed.
+ * aborts. One that is pending is not yielded again when it gets a number, nor is one that was `seen`.
+ * `NOT_FOUND` once the session is removed.
  */
 async function* followEvents(
   inspection: Inspection,
   { driver }: DriverStore,
   from: number,
+  seen: Set<string>,
   signal: AbortSignal,
-): AsyncGenerator<SessionEvent> {
+): AsyncGenerator<ShownEvent> {
   let next = from
   while (!signal.aborted) {
     for await (const event of inspection.events({ from: next, all: true })) {
-      next = event.seq + 1
-      yield event
+      const { seq, spool } = event
+      const isNew = spool === undefined || !seen.has(spool)
+      if (seq !== undefined) next = seq + 1
+      else if (spool !== undefined) seen.add(spool)
+      if (isNew) yield event
     }
     await holderOf(driver, inspection.summary.id)
     // A pause that the signal ends rejects.

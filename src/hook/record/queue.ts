@@ -2,7 +2,7 @@ import { closeSync, fdatasyncSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { listIfExists, nodeDisk } from '../../base/fs/disk.ts'
 import { ensureHomeDirectory } from '../../base/fs/home.ts'
-import { ulid } from '../../base/text/id.ts'
+import { ulidAfter } from '../../base/text/id.ts'
 import { openPrivateFile, writeAll } from '../../base/fs/private-file.ts'
 import { readSmallFile } from '../../base/fs/regular-file.ts'
 import type { CallRecords } from './entries.ts'
@@ -21,15 +21,12 @@ export interface QueuedCall extends CallRecords {
 
 const queueOf = (home: string): string => join(home, 'hook-queue')
 
-/** Makes names ascend in a process that lives on, within a millisecond or after the clock is set back. */
-let lastAt = 0
-
 /** Adds a call to the queue; with `durable`, it is on disk before the tool runs. */
 export function enqueue(home: string, call: QueuedCall, durable: boolean): void {
   const queue = queueOf(home)
   for (const directory of [home, queue]) ensureHomeDirectory(directory)
-  lastAt = Math.max(Date.now(), lastAt + 1)
-  const name = `${ulid(lastAt)}.json`
+  // After all that wait: the intent of an outcome may be among them, from before the clock was set back.
+  const name = `${ulidAfter(queuedFiles(home).at(-1))}.json`
   const staged = join(queue, `.${name}`)
   const fd = openPrivateFile(staged, 'wx')
   try {

@@ -13,6 +13,7 @@ import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { commandHosts, hookBin, hookEvent, HookWorld } from '../../../test/support/hook-host.ts'
 import { until } from '../../../test/support/world.ts'
+import { ulid } from '../../base/text/id.ts'
 import { filesystemStore } from '../../session/files/driver.ts'
 import { readEvent } from '../event.ts'
 import { drainQueue, marked } from './recorder.ts'
@@ -175,18 +176,34 @@ test('invalid queue files and those of dead hooks are removed, one that a hook i
   expect(readdirSync(queue).sort()).toEqual([`.${'6'.repeat(26)}.json`, 'notes.txt'])
 })
 
-/** Queues intents and outcomes of calls of one session, without starting a process for each. */
+/** Queues the intent or the outcome of a call, without starting a process. */
+function queueCall(world: HookWorld, session: string, moment: 'pre' | 'post', call: string): void {
+  const json = hookEvent('claude', moment, { session, cwd: world.workspace, call })
+  const event = readEvent(json, { configured: 'claude', env: {} })
+  recordCall({ event, verdict: { block: false }, agent: null, env: world.env })
+}
+
 function callsOf(world: HookWorld, session: string, count: number): void {
   for (let i = 0; i < count; i++)
-    for (const moment of ['pre', 'post'] as const) {
-      const json = hookEvent('claude', moment, { session, cwd: world.workspace, call: `call-${i}` })
-      const event = readEvent(json, { configured: 'claude', env: {} })
-      recordCall({ event, verdict: { block: false }, agent: null, env: world.env })
-    }
+    for (const moment of ['pre', 'post'] as const) queueCall(world, session, moment, `call-${i}`)
 }
 
 const expected = (count: number): string[] =>
   Array.from({ length: count }, (_, i) => [`tool.call call-${i}`, `tool.result call-${i}`]).flat()
+
+test('an outcome comes after its intent even if the clock is set back between them', async () => {
+  await using world = new HookWorld()
+  queueCall(world, 'first', 'pre', 'call-0')
+  const queue = join(world.home, 'hook-queue')
+  // As if the clock had been an hour ahead.
+  renameSync(join(queue, queued(world)[0] ?? ''), join(queue, `${ulid(Date.now() + 3_600_000)}.json`))
+  queueCall(world, 'first', 'post', 'call-0')
+  await drainQueue(world.env)
+  const { events, audit, unsettled } = await recorded(world, 'first')
+  expect(events.map(({ type }) => type)).toEqual(['tool.call', 'tool.result'])
+  expect(audit.map(({ type }) => type)).toEqual(['intent', 'outcome'])
+  expect(unsettled).toEqual([])
+})
 
 test('recorders killed at any moment write each record once, and in order', async () => {
   await using world = new HookWorld()

@@ -3,7 +3,7 @@ import { stintHome } from '../../base/fs/home.ts'
 import { newSessionId } from '../../base/text/id.ts'
 import { acquireLease, homeRegister, type Lease } from '../../lease/index.ts'
 import { type KnownSecret, registerEnvironmentSecrets } from '../../secrets/index.ts'
-import { createStore, type DriverStore, FilesystemDriver } from '../../session/index.ts'
+import { filesystemStore, type SessionStore } from '../../session/index.ts'
 import { noteWarning } from '../hook-log.ts'
 import type { CallRecords } from './entries.ts'
 import { type QueueEntry, queuedFiles, queueIdOf, readQueued, removeAbandonedFiles } from './queue.ts'
@@ -49,7 +49,7 @@ async function drain(
   lease: Lease,
   tried: Set<string>,
 ): Promise<number> {
-  const store = createStore(new FilesystemDriver({ home }))
+  const store = filesystemStore({ home })
   const { secrets } = registerEnvironmentSecrets(env)
   const failed = new Set<string>()
   let written = 0
@@ -75,7 +75,7 @@ async function drain(
 }
 
 async function write(
-  store: DriverStore,
+  store: SessionStore,
   { id, call, again, begin, done }: QueueEntry,
   secrets: KnownSecret[],
 ): Promise<void> {
@@ -113,12 +113,11 @@ const hasPlaceholder = (record: object): boolean => /<(?:secret|masked)[:>]/.tes
 type Log = 'journal' | 'audit'
 
 /**
- * The logs that contain a record with this mark, or will: an earlier recorder may have died after writing it.
- * Reads the spool before the logs, since the session's holder moves entries from there into the logs.
+ * The logs that contain a record with this mark, or will, because it is pending: an earlier recorder may have
+ * died after writing it.
  */
-async function findMark({ driver, inspect }: DriverStore, session: string, mark: string): Promise<Set<Log>> {
+async function findMark({ inspect }: SessionStore, session: string, mark: string): Promise<Set<Log>> {
   const found = new Set<Log>()
-  for (const { log, json } of await driver.spooled(session)) if (json.includes(mark)) found.add(log)
   const { events, audit } = await inspect(session)
   for await (const { data } of events()) if (markOf(data) === mark) found.add('journal')
   for await (const { detail } of audit()) if (markOf(detail) === mark) found.add('audit')

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { PostgresServer } from '../../../test/support/postgres.ts'
 import { storeConformance } from '../../testing/store-conformance.ts'
 import type { StorePlace } from '../../testing/conformance-case.ts'
+import { ulid } from '../../base/text/id.ts'
 import { migrate } from '../migrate.ts'
 import type { PostgresPool } from '../pool.ts'
 import { postgresStore } from './driver.ts'
@@ -57,4 +58,45 @@ describe.each<[string, () => PostgresPool]>([
   test.each(storeConformance(() => makePlace(name, make)))('$title', async ({ run }) => {
     await expect(run()).resolves.toBeUndefined()
   })
+})
+
+test('what visitors leave is taken in in the order in which it came, even if a clock is set back', async () => {
+  const pool = server.pool({ database })
+  const store = postgresStore({ pool })
+  const session = await store.create()
+  const leave = (type: string): Promise<void> => store.visit(session.id, (visit) => visit.append({ type }))
+  await leave('first')
+  // As if the clock of the first visitor had been an hour ahead.
+  await pool.query('UPDATE stint.spool SET mark = $1', [ulid(Date.now() + 3_600_000)])
+  await leave('second')
+  await session.turn()
+  expect((await session.tail(2)).map(({ type }) => type)).toEqual(['first', 'second'])
+  await session.close()
+})
+
+test('no row has a secret that the purpose of a visit contains when it creates the session', async () => {
+  const pool = server.pool({ database })
+  const value = `planted-${ulid()}`
+  process.env.STINT_PLANTED = value
+  const create = { secrets: [{ kind: 'env' as const, name: 'STINT_PLANTED' }] }
+  try {
+    await postgresStore({ pool }).visit(
+      'planted',
+      async (visit) => {
+        await visit.append({ type: 'note', data: value })
+        for (const table of tables) {
+          const { rows } = await pool.query(
+            `SELECT row_to_json(each)::text AS row FROM stint.${table} AS each`,
+          )
+          expect(
+            rows.filter(({ row }) => String(row).includes(value)),
+            table,
+          ).toEqual([])
+        }
+      },
+      { create, purpose: `use ${value}` },
+    )
+  } finally {
+    delete process.env.STINT_PLANTED
+  }
 })

@@ -12,6 +12,7 @@ import {
   type SessionHold,
   type SessionStore,
   type SessionSummary,
+  type SpooledEntry,
   type SpoolEntry,
   type StoreDriver,
   type TransferDriver,
@@ -113,7 +114,7 @@ export class PostgresDriver implements StoreDriver {
     await writeSpoolRows(this.#database, id, entries)
   }
 
-  async spooled(id: string): Promise<SpoolEntry[]> {
+  async spooled(id: string): Promise<SpooledEntry[]> {
     return await readSpoolRows(this.#database, id)
   }
 

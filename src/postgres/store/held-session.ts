@@ -12,7 +12,7 @@ import {
   revised,
   sessionClosed,
   sessionFenced,
-  type SpoolEntry,
+  type SpooledEntry,
   type StoredReceipt,
 } from '../../session/index.ts'
 import type { LogEnds, LogName, LogRecord } from '../../session/log/index.ts'
@@ -89,7 +89,7 @@ export class PostgresSession implements HeldSession {
     })
   }
 
-  async drainSpool(append: (entry: SpoolEntry) => Promise<void>): Promise<void> {
+  async drainSpool(append: (entry: SpooledEntry) => Promise<void>): Promise<void> {
     const { database, row } = this.#options
     for (;;) {
       const entries = await readSpoolPage(database, row.key)

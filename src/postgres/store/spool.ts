@@ -1,18 +1,21 @@
 import { parseObject } from '../../base/text/fields.ts'
-import { ulid } from '../../base/text/id.ts'
-import { isSpoolEntry, sessionNotFound, type SpoolEntry } from '../../session/index.ts'
+import { ulidAfter } from '../../base/text/id.ts'
+import { isSpoolEntry, sessionNotFound, type SpooledEntry, type SpoolEntry } from '../../session/index.ts'
 import { type Database, untilOnDisk } from '../database.ts'
+import type { SqlRow } from '../pool.ts'
 
 /** How long the mark of an entry outlives it: the visitor may still retry the statement that left it. */
 const markKeptFor = '1 day'
 
-/** Leaves entries for the holder, which takes them in by their marks, in the order of time. */
+/** Leaves entries for the holder, which takes them in by their marks, in the order in which they came. */
 export async function writeSpoolRows(
   database: Database,
   id: string,
   entries: readonly SpoolEntry[],
 ): Promise<void> {
-  const marks = entries.map(() => ulid())
+  const [newest] = await database.query(`SELECT max(spool.mark) AS mark FROM ${waitingIn}`, id)
+  let mark = typeof newest?.mark === 'string' ? newest.mark : undefined
+  const marks = entries.map(() => (mark = ulidAfter(mark)))
   await database.retry(async () => {
     // A retry finds its own marks, even if a holder has taken the entries in meanwhile. It writes them again
     // as they are: only a statement that writes waits for the synchronous standby.
@@ -40,14 +43,14 @@ export async function hasSpoolRows(database: Database, id: string): Promise<bool
 }
 
 /** Reads the entries that wait, oldest first; none if the session is gone. */
-export async function readSpoolRows(database: Database, id: string): Promise<SpoolEntry[]> {
-  const rows = await database.query(`SELECT spool.entry FROM ${waitingIn} ORDER BY spool.mark`, id)
-  return rows.flatMap(({ entry }) => parseEntry(entry) ?? [])
+export async function readSpoolRows(database: Database, id: string): Promise<SpooledEntry[]> {
+  const sql = `SELECT spool.mark, spool.entry FROM ${waitingIn} ORDER BY spool.mark`
+  return (await database.query(sql, id)).flatMap((row) => parseEntry(row) ?? [])
 }
 
-function parseEntry(entry: unknown): SpoolEntry | undefined {
+function parseEntry({ mark, entry }: SqlRow): SpooledEntry | undefined {
   const value = parseObject(String(entry))
-  return isSpoolEntry(value) ? value : undefined
+  return isSpoolEntry(value) ? { ...value, spool: String(mark) } : undefined
 }
 
 const pageSize = 500
@@ -56,19 +59,19 @@ const pageSize = 500
  * Reads the oldest entries that wait, with their marks. The append that takes one in marks it as taken. An
  * invalid entry is set aside, where no holder reads it again: its row stays and counts as taken for ever.
  */
-export async function readSpoolPage(database: Database, key: string): Promise<SpoolEntry[]> {
+export async function readSpoolPage(database: Database, key: string): Promise<SpooledEntry[]> {
   for (;;) {
     const rows = await database.query(
       'SELECT mark, entry FROM stint.spool WHERE session = $1 AND taken_at IS NULL ORDER BY mark LIMIT $2',
       key,
       pageSize,
     )
-    const entries: SpoolEntry[] = []
+    const entries: SpooledEntry[] = []
     const invalid: unknown[] = []
-    for (const { mark, entry } of rows) {
-      const parsed = parseEntry(entry)
-      if (parsed === undefined) invalid.push(mark)
-      else entries.push({ ...parsed, spool: String(mark) })
+    for (const row of rows) {
+      const entry = parseEntry(row)
+      if (entry === undefined) invalid.push(row.mark)
+      else entries.push(entry)
     }
     if (invalid.length === 0) return entries
     const setAside = `UPDATE stint.spool SET taken_at = 'infinity' WHERE session = $1 AND mark = ANY ($2::text[])`

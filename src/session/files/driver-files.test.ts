@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process'
-import { lstatSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { lstatSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { projectRoot, World } from '../../../test/support/world.ts'
+import { ulid } from '../../base/text/id.ts'
 import type { Session } from '../session.ts'
 import type { SessionStore } from '../store.ts'
 import { filesystemStore } from './driver.ts'
@@ -185,4 +186,16 @@ test('a removed session is in the trash until the sweep deletes it', async () =>
   expect(readdirSync(join(home, 'trash'))).toHaveLength(2)
   expect((await world.stint(['sweep', '--scope', 'sessions'])).code).toBe(0)
   expect(readdirSync(join(home, 'trash'))).toEqual([])
+})
+
+test('what visitors leave is taken in in the order in which it came, even if the clock is set back', async () => {
+  await using session = await store.create()
+  const leave = (type: string): Promise<void> => store.visit(session.id, (visit) => visit.append({ type }))
+  const spool = join(home, 'sessions', session.id, 'spool')
+  await leave('first')
+  // As if the clock had been an hour ahead.
+  renameSync(join(spool, readdirSync(spool)[0] ?? ''), join(spool, `${ulid(Date.now() + 3_600_000)}.json`))
+  await leave('second')
+  await session.turn()
+  expect((await session.tail(2)).map(({ type }) => type)).toEqual(['first', 'second'])
 })

@@ -174,3 +174,26 @@ test('the entries of several visitors of a held session are each there once', as
   expect((await (await store.inspect(id)).health()).ok).toBe(true)
   expect(readFileSync(join(home, 'sessions', id, 'manifest.json'), 'utf8')).toContain('"close"')
 })
+
+test('what a visit acknowledged is readable while the holder is stopped, and after it was killed', async () => {
+  const holder = await SessionHolder.start(world, home)
+  const id = (await holder.tell({ do: 'create' })) as string
+  await holder.tell({ do: 'append', type: 'first' })
+  await holder.signal('SIGSTOP')
+  await store.visit(id, async (visit) => {
+    expect(visit.direct).toBe(false)
+    await visit.append({ type: 'left' })
+    await visit.audit({ action: 'run', phase: 'intent', act: 'act_1' })
+  })
+  for (const state of ['active', 'crashed']) {
+    const read = await store.inspect(id)
+    expect(read.summary.state).toBe(state)
+    expect(await typesOf(id)).toEqual(['first', 'left'])
+    expect(await read.tail(1)).toMatchObject([{ type: 'left', pending: true }])
+    expect(await read.unsettled()).toMatchObject([{ act: 'act_1', pending: true }])
+    if (state === 'active') await holder.signal('SIGKILL')
+  }
+  await using session = await store.resume(id)
+  await session.turn()
+  expect(await session.tail(1)).toMatchObject([{ seq: 2, type: 'left' }])
+})

@@ -10,6 +10,7 @@ import type {
   HeldSession,
   ReadableSession,
   SessionHold,
+  SpooledEntry,
   SpoolEntry,
   StoreDriver,
   TransferDriver,
@@ -42,7 +43,7 @@ import {
 import { withFileErrors } from './session-file-errors.ts'
 import type { SessionFiles } from './session-files.ts'
 import { observeLock, type AcquiredLock, undoAcquire } from './session-lock.ts'
-import { listSpoolFiles, readSpoolFile, writeSpoolFile } from './spool.ts'
+import { listSpoolFiles, readSpool, writeSpoolFile } from './spool.ts'
 import { StagedSession } from './staged-session.ts'
 import { readTransferFromFiles, writeTransferToFiles } from './transfer.ts'
 
@@ -142,11 +143,9 @@ export class FilesystemDriver implements StoreDriver {
     )
   }
 
-  async spooled(id: string): Promise<SpoolEntry[]> {
+  async spooled(id: string): Promise<SpooledEntry[]> {
     const directory = this.#directoryOf(id)
-    return withFileErrors('read the spool', directory.paths.root, () =>
-      listSpoolFiles(directory).flatMap((name) => readSpoolFile(directory, name) ?? []),
-    )
+    return withFileErrors('read the spool', directory.paths.root, () => readSpool(directory))
   }
 
   /** False for a session that was just removed, so that its holder can check the spool after closing it. */

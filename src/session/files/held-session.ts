@@ -8,7 +8,7 @@ import type {
   RecordRange,
   Recovery,
   SessionHold,
-  SpoolEntry,
+  SpooledEntry,
   StoredReceipt,
   WriteGuard,
 } from '../driver.ts'
@@ -173,7 +173,7 @@ export class FilesystemSession implements HeldSession {
     return this.lastSeq
   }
 
-  async drainSpool(append: (entry: SpoolEntry) => Promise<void>): Promise<void> {
+  async drainSpool(append: (entry: SpooledEntry) => Promise<void>): Promise<void> {
     await drainSpoolFiles(this.#context.directory, this.#opened.spooled, append)
   }
 

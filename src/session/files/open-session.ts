@@ -5,10 +5,8 @@ import { listIfExists } from '../../base/fs/disk.ts'
 import type { Recovery, SessionHold } from '../driver.ts'
 import { cutTornTail, syncAccepted } from '../log/cut-torn-tail.ts'
 import { type LogName, logNames, type LogPositions, logStart, type Position } from '../log/log-end.ts'
-import { endsAt, hasPosition, readLines } from '../log/read.ts'
-import { parseLogRecord } from '../log/record.ts'
+import { endsAt, hasPosition } from '../log/read.ts'
 import type { Scanned } from '../log/scan.ts'
-import type { Snapshot } from '../log/snapshot-codec.ts'
 import type { Manifest } from '../manifest.ts'
 import { damageFound, logDamaged } from '../session-errors.ts'
 import { brokenSlots, emptyState, nothingToReport } from '../state.ts'
@@ -18,7 +16,7 @@ import { confirmHold, markHold } from './list-cache.ts'
 import { type RecoveredSession, recoverSession } from './recover.ts'
 import type { SessionDirectory } from './session-directory.ts'
 import { type AcquiredLock, prepareAcquire, type SessionLock } from './session-lock.ts'
-import { listSpoolFiles, spoolFileId } from './spool.ts'
+import { listSpoolFiles, spoolIdsInLogs } from './spool.ts'
 import { verifySession } from './verify.ts'
 
 /** Acquires the lock of a session. `SESSION_LOCKED` while a living process holds it, without `force`. */
@@ -76,7 +74,7 @@ export function openAcquiredSession(
       journal: chooseAppendPoint(logs.journal, ends.journal, 'released', lock.holdEpoch),
       audit: chooseAppendPoint(logs.audit, ends.audit, 'released', lock.holdEpoch),
       beginsAudit: false,
-      spooled: spoolIdsInLogs(directory, undefined),
+      spooled: spoolIdsInLogs(directory, listSpoolFiles(directory), undefined),
     })
   const recovered = recoverSession(directory, manifest, before?.ends)
   refuseDamage(context, recovered)
@@ -102,28 +100,13 @@ export function openAcquiredSession(
     journal: chooseAppendPoint(logs.journal, journal.end, standing, lock.holdEpoch),
     audit: chooseAppendPoint(logs.audit, audit.end, standing, lock.holdEpoch),
     beginsAudit: standing !== 'released',
-    spooled: spoolIdsInLogs(directory, snapshot),
+    spooled: spoolIdsInLogs(directory, listSpoolFiles(directory), snapshot),
   })
 }
 
 /** Do the logs still end where the last writer has closed them? */
 const isAsReleased = (logs: SessionDirectory['logs'], ends: LogPositions): boolean =>
   logNames.every((log) => hasPosition(logs[log], ends[log]) && endsAt(logs[log], ends[log]))
-
-/** The ids of the spooled entries that the logs have already: those in the snapshot, and those after it. */
-function spoolIdsInLogs(directory: SessionDirectory, snapshot: Snapshot<Position> | undefined): Set<string> {
-  const files = new Set(listSpoolFiles(directory).map(spoolFileId))
-  const ids = new Set(snapshot?.spooled)
-  if (files.size === 0) return ids
-  for (const log of logNames) {
-    const from = (snapshot?.ends[log].seq ?? 0) + 1
-    for (const { line } of readLines(directory.logs[log], { from })) {
-      const spoolId: unknown = line.bytes.includes('"spool":"') ? parseLogRecord(line.bytes).spool : undefined
-      if (typeof spoolId === 'string' && files.has(spoolFileId(spoolId))) ids.add(spoolId)
-    }
-  }
-  return ids
-}
 
 /** Verifies a session in which damage was noted: it may be before the snapshot that recovery begins with. */
 function refuseNotedDamage(directory: SessionDirectory, manifest: Manifest): void {

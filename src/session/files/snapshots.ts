@@ -56,13 +56,13 @@ export class Snapshots {
     return this.#seqs()[0] ?? 0
   }
 
-  /** The number of turns in the newest snapshot, without reading the values of its slots. */
-  newestTurns(): number {
+  /** The newest snapshot that is not damaged, without the values of its slots. */
+  newest(): StoredSnapshot<Position> | undefined {
     for (const seq of this.#seqs()) {
       const stored = this.#parse(seq)
-      if (stored !== undefined) return stored.turns
+      if (stored !== undefined) return stored
     }
-    return 0
+    return undefined
   }
 
   #seqs(): number[] {

@@ -2,16 +2,22 @@ import { join } from 'node:path'
 import { publishFile } from '../../base/fs/atomic-file.ts'
 import { ensureDirectory, listIfExists, readFile } from '../../base/fs/disk.ts'
 import { ifExists } from '../../base/fs/exists.ts'
-import { ulid } from '../../base/text/id.ts'
-import type { SpoolEntry } from '../driver.ts'
+import { ulidAfter } from '../../base/text/id.ts'
+import type { SpooledEntry, SpoolEntry } from '../driver.ts'
+import { logNames } from '../log/log-end.ts'
+import { readLines } from '../log/read.ts'
+import { parseLogRecord } from '../log/record.ts'
+import type { Snapshot } from '../log/snapshot-codec.ts'
 import { isSpoolEntry } from '../make-entry.ts'
 import type { SessionDirectory } from './session-directory.ts'
 import { withFileErrors } from './session-file-errors.ts'
 
-/** Leaves entries for the next holder of a session; on return they are on disk. File names sort by time. */
-export function writeSpoolFile({ disk, paths }: SessionDirectory, entries: readonly SpoolEntry[]): void {
+/** Leaves entries for the next holder of a session, after those in the spool; on return they are on disk. */
+export function writeSpoolFile(directory: SessionDirectory, entries: readonly SpoolEntry[]): void {
+  const { disk, paths } = directory
   ensureDirectory(disk, paths.spool)
-  publishFile(join(paths.spool, `${ulid()}.json`), JSON.stringify(entries), disk)
+  const name = `${ulidAfter(listSpoolFiles(directory).at(-1))}.json`
+  publishFile(join(paths.spool, name), JSON.stringify(entries), disk)
 }
 
 /** The names of the spool files, oldest first. */
@@ -20,13 +26,45 @@ export const listSpoolFiles = ({ disk, paths }: SessionDirectory): string[] =>
     .filter((name) => /^[0-9A-HJKMNP-TV-Z]{26}\.json$/.test(name))
     .sort()
 
+/** Reads the entries that are in the spool and in no log yet, oldest first. */
+export function readSpool(directory: SessionDirectory): SpooledEntry[] {
+  if (listSpoolFiles(directory).length === 0) return []
+  // In this order: the snapshot lists the entries that are in the logs before it and whose files exist. Of a
+  // later snapshot, it would not be known that a file that is read here was removed in time.
+  const snapshot = directory.snapshots.newest()
+  const names = listSpoolFiles(directory)
+  const entries = names.flatMap((name) => readSpoolFile(directory, name) ?? [])
+  const drained = spoolIdsInLogs(directory, names, snapshot)
+  return entries.filter(({ spool }) => !drained.has(spool))
+}
+
+/** The ids of the entries in these files that the logs have already: in the snapshot, or after it. */
+export function spoolIdsInLogs(
+  directory: SessionDirectory,
+  names: readonly string[],
+  snapshot: Pick<Snapshot, 'ends' | 'spooled'> | undefined,
+): Set<string> {
+  const ids = new Set(snapshot?.spooled)
+  if (names.length === 0) return ids
+  const files = new Set(names.map(spoolFileId))
+  for (const log of logNames) {
+    const from = (snapshot?.ends[log].seq ?? 0) + 1
+    for (const { line } of readLines(directory.logs[log], { from })) {
+      const spoolId: unknown = line.bytes.includes('"spool":"') ? parseLogRecord(line.bytes).spool : undefined
+      if (typeof spoolId === 'string' && files.has(spoolFileId(spoolId))) ids.add(spoolId)
+    }
+  }
+  return ids
+}
+
 /** Reads a spool file; undefined if it is missing or invalid. */
-export function readSpoolFile({ disk, paths }: SessionDirectory, name: string): SpoolEntry[] | undefined {
+function readSpoolFile({ disk, paths }: SessionDirectory, name: string): SpooledEntry[] | undefined {
   const text = readFile(disk, join(paths.spool, name))?.toString()
   if (text === undefined) return undefined
   try {
     const entries = JSON.parse(text) as unknown
-    return Array.isArray(entries) && entries.every(isSpoolEntry) ? entries : undefined
+    if (!Array.isArray(entries) || !entries.every(isSpoolEntry)) return undefined
+    return entries.map((entry, i) => ({ ...entry, spool: `${spoolFileId(name)}/${i}` }))
   } catch {
     return undefined
   }
@@ -39,11 +77,11 @@ export function readSpoolFile({ disk, paths }: SessionDirectory, name: string): 
 export async function drainSpoolFiles(
   directory: SessionDirectory,
   spooled: Set<string>,
-  append: (entry: SpoolEntry) => Promise<void>,
+  append: (entry: SpooledEntry) => Promise<void>,
 ): Promise<void> {
   const { root } = directory.paths
   const drained: string[] = []
-  const found: { entry: SpoolEntry; spoolId: string }[] = []
+  const found: SpooledEntry[] = []
   withFileErrors('read the spool', root, () => {
     for (const name of listSpoolFiles(directory)) {
       const entries = readSpoolFile(directory, name)
@@ -51,16 +89,15 @@ export async function drainSpoolFiles(
         quarantine(directory, name)
         continue
       }
-      for (const [i, entry] of entries.entries()) found.push({ entry, spoolId: `${spoolFileId(name)}/${i}` })
+      found.push(...entries)
       drained.push(name)
     }
   })
   if (drained.length === 0) return
   // All at once, so that they share a sync.
-  const fresh = found.filter(({ spoolId }) => !spooled.has(spoolId))
-  await Promise.all(fresh.map(({ entry, spoolId }) => append({ ...entry, spool: spoolId })))
+  await Promise.all(found.filter(({ spool }) => !spooled.has(spool)).map(append))
   withFileErrors('clear the spool', root, () => removeFiles(directory, drained))
-  for (const { spoolId } of found) spooled.delete(spoolId)
+  for (const { spool } of found) spooled.delete(spool)
 }
 
 /** Removes files and syncs: a crash must not bring back entries that were taken in long ago. */
@@ -78,4 +115,4 @@ function quarantine({ disk, paths: { spool, quarantine: aside } }: SessionDirect
 }
 
 /** The part that the name of a spool file and the ids of its entries share. */
-export const spoolFileId = (nameOrId: string): string => nameOrId.slice(0, 26)
+const spoolFileId = (nameOrId: string): string => nameOrId.slice(0, 26)

@@ -21,7 +21,7 @@ export function readSummary(
     lastAt: last?.at,
     // As of the newest snapshot, without replaying the records after it. A close takes one if records are
     // new, unless writing it fails.
-    turns: directory.snapshots.newestTurns(),
+    turns: directory.snapshots.newest()?.turns ?? 0,
     records: last?.seq ?? 0,
     bytes: sizeOf(directory.paths),
     holder: record?.holder,

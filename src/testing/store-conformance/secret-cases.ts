@@ -187,6 +187,21 @@ export const secretCases: StoreCase[] = [
     },
   ],
   [
+    'the purpose of a visit that creates the session does not show the secrets of the session',
+    async (store) => {
+      await withSecret(async (name, value) => {
+        const purpose = `use ${value}`
+        const create = { secrets: [{ kind: 'env' as const, name }] }
+        const shown = async (): Promise<unknown> => (await store.inspect('made')).summary.holder?.purpose
+        for (const _ of ['creates it', 'opens it'])
+          await store.visit('made', async () => equal(await shown(), `use <secret:env:${name}>`), {
+            create,
+            purpose,
+          })
+      })
+    },
+  ],
+  [
     'a visitor keeps its secrets out, whether it writes directly or through the spool',
     async (store, place) => {
       const other = await place.open()

@@ -1,9 +1,21 @@
 import { deepEqual, equal, ok, rejects as fails } from 'node:assert/strict'
-import type { SessionStore } from '../../session/index.ts'
+import type { DriverStore, HeldSession, Inspection, SessionStore } from '../../session/index.ts'
 import { collect, rejects, type StoreCase, until } from '../conformance-case.ts'
 
 const typesOf = async (store: SessionStore, id: string): Promise<string[]> =>
   (await collect((await store.inspect(id)).events())).map(({ type }) => type)
+
+/** Holds a session and does nothing else: what visitors leave stays where they left it. */
+const holdIdly = (store: SessionStore, id: string): Promise<HeldSession> =>
+  (store as DriverStore).driver.open(id, { kind: 'writer' }, { check: () => {} })
+
+/** All that can be read of what was appended and audited. */
+const readAll = async (read: Inspection) => ({
+  events: (await collect(read.events())).map(({ seq, type }) => [seq, type]),
+  tail: (await read.tail(3)).map(({ seq, type }) => [seq, type]),
+  audit: (await collect(read.audit())).map(({ seq, action, ok: done }) => [seq, action, done]),
+  unsettled: (await read.unsettled()).map(({ act }) => act),
+})
 
 /** Short entries by scripts and hooks. */
 export const visitCases: StoreCase[] = [
@@ -71,6 +83,133 @@ export const visitCases: StoreCase[] = [
         ['left'],
       )
       ok((await read.health()).ok)
+    },
+  ],
+  [
+    'what a visitor has left can be read at once, after the last record and without a number',
+    async (store, place) => {
+      const session = await store.create()
+      await session.append({ type: 'first' })
+      await session.audit({ action: 'pay', phase: 'intent', act: 'act_1' })
+      await session.close()
+      const held = await holdIdly(store, session.id)
+      await (
+        await place.open()
+      ).visit(session.id, async (visit) => {
+        ok(!visit.direct)
+        await visit.append({ type: 'left', data: { n: 1 } })
+        await visit.audit({ action: 'pay', phase: 'outcome', act: 'act_1', ok: true })
+        await visit.append({ type: 'other' })
+        await visit.audit({ action: 'run', phase: 'intent', act: 'act_2' })
+        await visit.append({ type: 'left' })
+      })
+      const read = await store.inspect(session.id)
+      const [first, left] = await collect(read.events())
+      deepEqual([first?.seq, first && 'pending' in first], [1, false])
+      deepEqual([left?.data, left && 'pending' in left && left.pending], [{ n: 1 }, true])
+      ok(left !== undefined && Date.now() - left.at < 60_000)
+      const pending = ['left', 'other', 'left'].map((type) => [undefined, type])
+      deepEqual(await readAll(read), {
+        events: [[1, 'first'], ...pending],
+        tail: pending,
+        audit: [
+          [1, 'pay', undefined],
+          [undefined, 'pay', true],
+          [undefined, 'run', undefined],
+        ],
+        unsettled: ['act_2'],
+      })
+      equal((await collect(read.events({ type: 'other' }))).length, 1)
+      equal((await read.tail(9, { type: 'left' })).length, 2)
+      deepEqual(await read.tail(0), [])
+      const typesIn = async (range: object): Promise<string[]> =>
+        (await collect(read.events(range))).map(({ type }) => type)
+      deepEqual(await typesIn({ to: 9 }), ['first'])
+      deepEqual(await typesIn({ from: 2 }), ['left', 'other', 'left'])
+      deepEqual(await typesIn({ from: 3 }), [])
+      await held.release()
+      await using again = await store.resume(session.id)
+      await again.turn()
+      deepEqual((await readAll(await store.inspect(session.id))).events, [
+        [1, 'first'],
+        [2, 'left'],
+        [3, 'other'],
+        [4, 'left'],
+      ])
+      equal((await again.tail(3))[0]?.spool, left.spool)
+    },
+  ],
+  [
+    'what a visitor has left is read once at every moment while the holder takes it in',
+    async (store, place) => {
+      const id = await closedSession(store)
+      const held = await holdIdly(store, id)
+      await (
+        await place.open()
+      ).visit(id, async (visit) => {
+        for (const n of [1, 2, 3]) {
+          await visit.append({ type: `e${n}` })
+          await visit.audit({ action: `a${n}`, phase: 'intent', act: `act_${n}` })
+        }
+      })
+      const check = async (): Promise<void> => {
+        const { events, tail, audit, unsettled } = await readAll(await store.inspect(id))
+        for (const types of [events, tail])
+          deepEqual(
+            types.map(([, type]) => type),
+            ['e1', 'e2', 'e3'],
+          )
+        deepEqual(
+          audit.map(([, action]) => action),
+          ['a1', 'a2', 'a3'],
+        )
+        deepEqual(unsettled, ['act_1', 'act_2', 'act_3'])
+      }
+      await check()
+      // A reader that stands between two pages of the log when the holder takes everything in.
+      const reading = (await store.inspect(id)).events()
+      const types: string[] = []
+      for await (const { type } of reading) {
+        types.push(type)
+        if (types.length === 1)
+          await held.drainSpool(async (entry) => {
+            await held.append(entry.log, entry)
+            await check()
+          })
+      }
+      deepEqual(types, ['e1', 'e2', 'e3'])
+      await check()
+      await held.release()
+    },
+  ],
+  [
+    'readers miss nothing and see nothing twice while visitors leave entries and the holder takes them in',
+    async (store, place) => {
+      const other = await place.open()
+      await using session = await store.create()
+      const acknowledged: string[] = []
+      const visits = 40
+      const visitor = (async () => {
+        for (let n = 0; n < visits; n++) {
+          await other.visit(session.id, (visit) => visit.append({ type: `v${n}` }))
+          acknowledged.push(`v${n}`)
+        }
+      })()
+      const holder = (async () => {
+        while (acknowledged.length < visits) await session.turn()
+      })()
+      while (acknowledged.length < visits) {
+        const there = [...acknowledged]
+        const read = await store.inspect(session.id)
+        for (const types of [
+          (await collect(read.events())).map(({ type }) => type),
+          (await read.tail(100)).map(({ type }) => type),
+        ]) {
+          deepEqual(types.slice(0, there.length), there)
+          equal(new Set(types).size, types.length)
+        }
+      }
+      await Promise.all([visitor, holder])
     },
   ],
   [

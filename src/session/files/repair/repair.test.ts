@@ -8,7 +8,7 @@ import { World } from '../../../../test/support/world.ts'
 import { auditCodec, encodeBody, encodeLine, journalCodec } from '../../log/codec.ts'
 import { systemClock } from '../../../base/process/clock.ts'
 import { type Disk, nodeDisk } from '../../../base/fs/disk.ts'
-import type { SessionEvent, SessionStore } from '../../store.ts'
+import type { SessionStore } from '../../store.ts'
 import { previewRepair, type RepairOptions, repairSession } from './repair.ts'
 import { filesystemStore } from '../driver.ts'
 
@@ -37,11 +37,12 @@ async function makeSession(id = 'patient'): Promise<string> {
   return id
 }
 
-async function eventsOf(id: string, all = false): Promise<SessionEvent[]> {
+async function eventsOf(id: string, all = false) {
   return await allOf((await store.inspect(id)).events({ all }))
 }
 
-const numbersOf = (events: SessionEvent[]): unknown[] => events.map(({ data }) => (data as { n: number }).n)
+const numbersOf = (events: readonly { data: unknown }[]): unknown[] =>
+  events.map(({ data }) => (data as { n: number }).n)
 
 /** Changes the lines of a file. */
 function edit(path: string, change: (lines: string[]) => string[]): void {

@@ -1,0 +1,117 @@
+import { auditRecordOf, type UnsettledAct } from './audit-record.ts'
+import { newestFirst, replay, verifyByReading } from './driver-defaults.ts'
+import type { ReadableSession, RecordRange, StoreDriver, StoredRecord } from './driver.ts'
+import { checkedRange, eventOf, isVisible, readLatest } from './events.ts'
+import type { LogName } from './log/log-end.ts'
+import type { Inspection, Pending, SessionEvent } from './store.ts'
+
+/** An entry of the spool, in the form of an event. */
+type PendingRecord = Pending<SessionEvent> & { spool: string }
+
+/** Reads a session: its logs, and after them what is still in its spool. */
+export function inspectionOf(driver: StoreDriver, session: ReadableSession): Inspection {
+  const { summary, manifest } = session
+  const state = async () => (await session.state?.()) ?? (await replay(session)).state
+  const pendingIn = (log: LogName) => async (): Promise<PendingRecord[]> => {
+    const entries = await driver.spooled(manifest.session_id)
+    return entries
+      .filter((entry) => entry.log === log)
+      .map(({ type, json, at = summary.lastAt, masked, spool }) => ({
+        pending: true,
+        at,
+        type,
+        data: JSON.parse(json) as unknown,
+        ...(masked && { masked }),
+        spool,
+      }))
+  }
+  return {
+    summary,
+    manifest,
+    health: (onBytes) => session.verify?.(onBytes) ?? verifyByReading(session, onBytes),
+    async *events({ type, all = false, ...range } = {}) {
+      for await (const record of recordsThenPending(session, 'journal', pendingIn('journal'), range))
+        if (isVisible(record, type, all)) yield isPending(record) ? record : eventOf(record)
+    },
+    async tail(count, options = {}) {
+      const { read, pending } = await readWithPending(pendingIn('journal'), () =>
+        readLatest(newestFirst(session), count, options),
+      )
+      const { type, all = false } = options
+      const visible = pending.filter((record) => isVisible(record, type, all))
+      return count <= 0 ? [] : [...read, ...visible].slice(-count)
+    },
+    async *audit() {
+      for await (const record of recordsThenPending(session, 'audit', pendingIn('audit')))
+        yield isPending(record) ? pendingAuditOf(record) : auditRecordOf(record)
+    },
+    async unsettled() {
+      const { read, pending } = await readWithPending(pendingIn('audit'), state)
+      const acts = new Map<string, UnsettledAct | Pending<UnsettledAct>>(read.unsettled)
+      for (const { type, act, at, action, subject, key } of pending.map(pendingAuditOf)) {
+        if (act !== undefined && type === 'outcome') acts.delete(act)
+        if (act !== undefined && type === 'intent')
+          acts.set(act, { act, at, action, subject, key, pending: true })
+      }
+      return [...acts.values()]
+    },
+    async slots() {
+      const { slots } = await state()
+      return Object.fromEntries([...slots].map(([ext, { version, value }]) => [ext, { version, value }]))
+    },
+  }
+}
+
+const isPending = (record: StoredRecord | PendingRecord): record is PendingRecord => 'pending' in record
+
+const pendingAuditOf = (record: PendingRecord) =>
+  ({ ...auditRecordOf({ ...record, seq: 0 }), seq: undefined, hash: undefined, pending: true }) as const
+
+/**
+ * Reads a log and then what is pending for it. The holder may take entries in at any moment: one that leaves
+ * the spool is in the log by then, so the log is read on until no entry has left.
+ */
+async function* recordsThenPending(
+  session: ReadableSession,
+  log: LogName,
+  readPending: () => Promise<PendingRecord[]>,
+  range: RecordRange = {},
+): AsyncGenerator<StoredRecord | PendingRecord> {
+  const { from = 1, to } = checkedRange(range)
+  let pending = to === undefined ? await readPending() : []
+  // Begin one record earlier: if that does not exist, the numbers of pending records may be before `from`.
+  let next = Math.max(1, from - 1)
+  for (;;) {
+    for await (const record of session.records(log, { from: next, to })) {
+      next = record.seq + 1
+      if (record.seq >= from) yield record
+    }
+    if (pending.length === 0 || next < from) return
+    const still = await stillPending(pending, readPending)
+    if (still.length === pending.length) break
+    pending = still
+  }
+  yield* pending
+}
+
+/** Reads something together with the pending records that are not in it, and that it does not lack. */
+async function readWithPending<Result>(
+  readPending: () => Promise<PendingRecord[]>,
+  read: () => Promise<Result>,
+): Promise<{ read: Result; pending: PendingRecord[] }> {
+  for (;;) {
+    const pending = await readPending()
+    const result = await read()
+    // If the holder has taken one in meanwhile, the result may have it, or not.
+    if ((await stillPending(pending, readPending)).length === pending.length) return { read: result, pending }
+  }
+}
+
+async function stillPending(
+  pending: PendingRecord[],
+  readPending: () => Promise<PendingRecord[]>,
+): Promise<PendingRecord[]> {
+  if (pending.length === 0) return pending
+  const ids = new Set((await readPending()).map(({ spool }) => spool))
+  return pending.filter(({ spool }) => ids.has(spool))
+}
