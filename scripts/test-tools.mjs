@@ -14,6 +14,7 @@ const packageOf = {
   python3: 'python3',
   unshare: 'util-linux',
   setsid: 'util-linux',
+  ...(process.argv.includes('--torture') ? { pgbouncer: 'pgbouncer' } : {}),
 }
 
 const isMissing = (tool) => spawnSync('sh', ['-c', `command -v ${tool}`]).status !== 0

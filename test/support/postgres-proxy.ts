@@ -1,4 +1,4 @@
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { createConnection, createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -34,6 +34,9 @@ export class PostgresProxy implements AsyncDisposable {
   static async to(serverDirectory: string): Promise<PostgresProxy> {
     const proxy = new PostgresProxy(serverDirectory)
     await new Promise((resolve) => proxy.#server.once('listening', resolve))
+    // PgBouncer runs as another user.
+    chmodSync(proxy.directory, 0o755)
+    chmodSync(join(proxy.directory, socketName), 0o777)
     return proxy
   }
 

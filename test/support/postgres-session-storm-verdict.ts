@@ -1,3 +1,5 @@
+import type { PostgresSessions } from './postgres-sessions.ts'
+
 /** What the writers have logged. */
 export interface WriterLogs {
   /** The values that each session was asked to append, with or without success. */
@@ -28,6 +30,29 @@ export function readWriterLogs(logs: readonly string[]): WriterLogs {
       )
   }
   return read
+}
+
+/** Compares the sessions on a server with what their writers have logged. */
+export async function judgeSessions(
+  sessions: PostgresSessions,
+  ids: readonly string[],
+  texts: readonly { text: string }[],
+): Promise<{ fenced: number; faults: string[] }> {
+  const logs = readWriterLogs(texts.map(({ text }) => text))
+  const faults: string[] = []
+  for (const id of ids) {
+    // Takes in what visitors left at the end.
+    await (await sessions.store.resume(id)).close()
+    if (!(await sessions.isWhole(id))) faults.push(`${id} is damaged`)
+    const lines = await sessions.sql(
+      `SELECT (line::json ->> 'epoch')::int AS epoch FROM stint.journal JOIN stint.session ON key = session
+      WHERE id = $1 AND line::json ->> 'type' = 'n' ORDER BY seq`,
+      id,
+    )
+    const values = (await sessions.data(id)) as string[]
+    faults.push(...findFaults(logs, { id, values, epochs: lines.map(({ epoch }) => Number(epoch)) }))
+  }
+  return { fenced: logs.fenced, faults }
 }
 
 /** Everything that is wrong with a session. */

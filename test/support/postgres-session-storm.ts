@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { findFaults, readWriterLogs } from './postgres-session-storm-verdict.ts'
+import { judgeSessions } from './postgres-session-storm-verdict.ts'
 import type { PostgresSessions } from './postgres-sessions.ts'
 import type { PostgresServer } from './postgres.ts'
 import { type StormProcess, StormProcesses } from './storm-processes.ts'
@@ -73,7 +73,7 @@ class Storm implements AsyncDisposable {
       acknowledged: this.#acknowledged(),
       ...this.#writers.counts,
       lostAnswers: this.#lostAnswers,
-      ...(await this.#verdict([...ids, shared])),
+      ...(await judgeSessions(this.#options.sessions, [...ids, shared], this.#writers.logs())),
     }
   }
 
@@ -131,25 +131,6 @@ class Storm implements AsyncDisposable {
 
   #acknowledged(): number {
     return this.#writers.logs().reduce((sum, { text }) => sum + text.split('ack ').length - 1, 0)
-  }
-
-  async #verdict(ids: readonly string[]): Promise<Pick<SessionStormReport, 'fenced' | 'faults'>> {
-    const { sessions } = this.#options
-    const logs = readWriterLogs(this.#writers.logs().map(({ text }) => text))
-    const faults: string[] = []
-    // Takes in what is still in the spool.
-    await (await sessions.store.resume(shared)).close()
-    for (const id of ids) {
-      if (!(await sessions.isWhole(id))) faults.push(`${id} is damaged`)
-      const lines = await sessions.sql(
-        `SELECT (line::json ->> 'epoch')::int AS epoch FROM stint.journal JOIN stint.session ON key = session
-        WHERE id = $1 AND line::json ->> 'type' = 'n' ORDER BY seq`,
-        id,
-      )
-      const values = (await sessions.data(id)) as string[]
-      faults.push(...findFaults(logs, { id, values, epochs: lines.map(({ epoch }) => Number(epoch)) }))
-    }
-    return { fenced: logs.fenced, faults }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

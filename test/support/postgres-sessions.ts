@@ -13,7 +13,7 @@ export class PostgresSessions implements AsyncDisposable {
   readonly proxied: pg.Pool
   readonly store: SessionStore
 
-  private constructor(server: PostgresServer, database: string, pool: pg.Pool, proxy: PostgresProxy) {
+  constructor(server: PostgresServer, database: string, pool: pg.Pool, proxy: PostgresProxy) {
     this.database = database
     this.pool = pool
     this.proxy = proxy

@@ -17,7 +17,7 @@ import {
 } from '../../session/index.ts'
 import type { LogEnds, LogName, LogRecord } from '../../session/log/index.ts'
 import { readJournalBackwards, readLogRecords } from './log-rows.ts'
-import { confirmSessionRow, releaseSessionRow } from './session-hold.ts'
+import { releaseSessionRow } from './session-hold.ts'
 import { reviseStatement } from './session-row.ts'
 import { draftSnapshot, writeSnapshot } from './snapshots.ts'
 import { deleteOldMarks, readSpoolPage } from './spool.ts'
@@ -69,10 +69,7 @@ export class PostgresSession implements HeldSession {
       guard.check(Buffer.from(body))
       const statement = reviseStatement(row.key, token, latest.rev, body, factsOf(next))
       const [result] = await database.retry(() => database.write(...statement))
-      if (result?.revised !== true) {
-        if (result?.was_revised !== true) throw this.#stop(sessionFenced(row.id))
-        await confirmSessionRow(database, row.key)
-      }
+      if (result?.revised !== true) throw this.#stop(sessionFenced(row.id))
       this.#manifest = next
     })
   }

@@ -103,26 +103,20 @@ export async function releaseSessionRow(
   { id, key }: SessionRow,
   token: string,
 ): Promise<void> {
+  const free = '(token, holder, since, beat) = (NULL, NULL, NULL, NULL)'
   await database.retry(async () => {
-    const [row] = await database.write(
-      `UPDATE stint.session SET (token, holder, since, beat) = (NULL, NULL, NULL, NULL) WHERE key = $1 AND token = $2 RETURNING key`,
-      key,
-      token,
-    )
-    if (row !== undefined) return
-    // A statement that was sent twice has ended the hold the first time.
-    const [now] = await database.query('SELECT token FROM stint.session WHERE key = $1', key)
-    if (now === undefined || now.token !== null) throw sessionFenced(id)
-    await confirmSessionRow(database, key)
+    for (;;) {
+      const [row] = await database.write(
+        `UPDATE stint.session SET ${free} WHERE key = $1 AND token = $2 RETURNING key`,
+        key,
+        token,
+      )
+      if (row !== undefined) return
+      // A statement that was sent twice has ended the hold the first time. If the server that carried it out
+      // has failed since, its standby may still have the hold.
+      const [now] = await database.write('SELECT token FROM stint.session WHERE key = $1 FOR UPDATE', key)
+      if (now?.token === null) return
+      if (now?.token !== token) throw sessionFenced(id)
+    }
   })
-}
-
-/**
- * Resolves when all that the row of a session shows is durable. A change whose answer was lost is found by
- * reading, and that does not tell whether the synchronous standby has it. A lock is the smallest write: when
- * the standby has it, it has everything before it.
- */
-export async function confirmSessionRow(database: Database, key: string): Promise<void> {
-  const sql = `SELECT ${untilOnDisk} FROM stint.session WHERE key = $1 FOR UPDATE`
-  await database.retry(() => database.write(sql, key))
 }

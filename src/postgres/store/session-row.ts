@@ -179,7 +179,8 @@ export function createStatement(
 
 /**
  * Adds a revision, and updates the columns that lists show. If the statement is sent a second time, it finds
- * the revision of the first: only the holder writes revisions, and no two are equal.
+ * the revision of the first: only the holder writes revisions, and no two are equal. Then it locks the
+ * session, because a statement that writes nothing waits for no standby.
  */
 const reviseSql = `WITH held AS (
     UPDATE stint.session SET rev = $3, tool = $5, title = $6, workspace = $7, beat = clock_timestamp()
@@ -187,11 +188,13 @@ const reviseSql = `WITH held AS (
     RETURNING key
   ), added AS (
     INSERT INTO stint.revision (session, rev, body) SELECT held.key, $3, $4 FROM held
+  ), found AS (
+    SELECT FROM stint.revision AS revision JOIN stint.session AS session ON session.key = revision.session
+    WHERE session.key = $1 AND revision.rev = $3 AND revision.body = $4 FOR UPDATE OF session
   )
-  SELECT EXISTS (SELECT FROM held) AS revised, ${untilOnDisk},
-    EXISTS (SELECT FROM stint.revision WHERE session = $1 AND rev = $3 AND body = $4) AS was_revised`
+  SELECT EXISTS (SELECT FROM held) OR EXISTS (SELECT FROM found) AS revised, ${untilOnDisk}`
 
-/** The statement that adds a revision, with its values. It returns whether it did, or an earlier try had. */
+/** The statement that adds a revision, with its values. It returns whether the revision is there. */
 export const reviseStatement = (
   key: string,
   token: string,

@@ -1,7 +1,7 @@
 import { StintError } from '../../base/errors/stint-error.ts'
 import type { RecordOptions, StoredReceipt } from '../../session/index.ts'
 import { type LogEnds, type LogName, logNames } from '../../session/log/index.ts'
-import type { Database } from '../database.ts'
+import { type Database, untilOnDisk } from '../database.ts'
 import type { AppendBatch, EncodedRecord } from './append-batch.ts'
 import { lineSum } from './log-rows.ts'
 
@@ -38,7 +38,11 @@ export function acknowledge({ places, waiters }: SentAppend): void {
   })
 }
 
-/** Finds the batch that was committed before another process took the session: at most one of them was. */
+/**
+ * Finds the append that was committed: at most one of them was. Reading does not tell whether the synchronous
+ * standby has it, and the standby may be the server that answers next. So each statement also locks the row
+ * of the session, which is the smallest write: when the standby has that, it has everything before it.
+ */
 export async function findCommitted(
   database: Database,
   key: string,
@@ -46,8 +50,9 @@ export async function findCommitted(
 ): Promise<SentAppend | undefined> {
   for (const sent of candidates) {
     const { seq, sum } = sent.end[sent.log]
-    const sql = `SELECT line FROM stint.${sent.log} WHERE session = $1 AND seq = $2`
-    const [row] = await database.retry(() => database.query(sql, key, seq))
+    const sql = `SELECT log.line, ${untilOnDisk} FROM stint.${sent.log} AS log JOIN stint.session AS session
+      ON session.key = log.session WHERE session.key = $1 AND log.seq = $2 FOR UPDATE OF session`
+    const [row] = await database.retry(() => database.write(sql, key, seq))
     if (row !== undefined && lineSum(sent.log, String(row.line)) === sum) return sent
   }
   return undefined

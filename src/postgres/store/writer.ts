@@ -17,7 +17,6 @@ import {
   type EncodedRecord,
   encodeRecord,
 } from './append-batch.ts'
-import { confirmSessionRow } from './session-hold.ts'
 import { parseSessionRow, selectSessionRows, type SessionRow } from './session-row.ts'
 import {
   acknowledge,
@@ -182,22 +181,19 @@ export class SessionWriter {
     const now = found === undefined ? undefined : parseSessionRow(found)
     if (now?.token !== token) {
       const committed = await findCommitted(database, row.key, candidates)
-      if (committed !== undefined) await this.#confirm(committed)
+      if (committed !== undefined) this.#acknowledge(committed)
       this.#stopped = sessionFenced(row.id)
       if (committed !== undefined && committed === sent) return true
       throw this.#stopped
     }
     if (haveSameEnds(now.ends, this.#ends)) return false
-    const committed = candidates.find(({ end }) => haveSameEnds(end, now.ends))
-    if (committed === undefined) throw (this.#stopped = acknowledgedLost(row.id, this.#ends, now.ends))
-    await this.#confirm(committed)
+    const seen = candidates.find(({ end }) => haveSameEnds(end, now.ends))
+    if (seen === undefined) throw (this.#stopped = acknowledgedLost(row.id, this.#ends, now.ends))
+    const committed = await findCommitted(database, row.key, [seen])
+    // The server that had it may have failed meanwhile, before its standby had it, too.
+    if (committed === undefined) return false
+    this.#acknowledge(committed)
     return committed === sent
-  }
-
-  /** Acknowledges an append that was found by reading, when the synchronous standby has it, too. */
-  async #confirm(sent: SentAppend): Promise<void> {
-    await confirmSessionRow(this.#options.database, this.#options.row.key)
-    this.#acknowledge(sent)
   }
 
   #acknowledge(sent: SentAppend): void {

@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest'
+import { migrate } from '../../src/postgres/migrate.ts'
+import { postgresStore } from '../../src/postgres/store/driver.ts'
+import { PgBouncer } from '../support/pgbouncer.ts'
+import { PostgresCluster } from '../support/postgres-cluster.ts'
+import { failoverStorm } from '../support/postgres-failover-storm.ts'
+import { PostgresServer } from '../support/postgres.ts'
+
+test('20 failovers to a synchronous standby, behind PgBouncer in transaction mode, with lost answers: each acknowledged append is there once, in order, without a gap, never two holders, and no fence repeats', async () => {
+  await using cluster = await PostgresCluster.start()
+  const report = await failoverStorm({ cluster, processes: 4, failovers: 2 })
+  console.log(report)
+  expect(report).toMatchObject({ overlaps: [], faults: [], failovers: 2, lostAnswers: 20 })
+  expect(report.unreplicated).toBeGreaterThan(2)
+})
+
+test('behind PgBouncer in statement mode, a fork says at once which mode to use', async () => {
+  await using server = await PostgresServer.start()
+  const database = await server.createDatabase()
+  await migrate({ pool: server.pool({ database }) })
+  await using bouncer = await PgBouncer.to(server.directory, 'statement')
+  const store = postgresStore({ pool: server.pool({ database, host: bouncer.directory }) })
+  await (await store.create({ id: 'mine' })).close()
+  await expect(store.fork('mine')).rejects.toMatchObject({
+    code: 'POSTGRES_POOL_MODE',
+    retryable: false,
+    hint: expect.stringContaining('transaction or session') as string,
+  })
+})
