@@ -5,7 +5,7 @@ import { PostgresServer } from '../../test/support/postgres.ts'
 import { PostgresProxy } from '../../test/support/postgres-proxy.ts'
 import { until } from '../../test/support/world.ts'
 import { acquireLease } from '../lease/lease.ts'
-import { type Register, runAsync } from '../lease/register.ts'
+import { type Register, type RegisterEntry, runAsync } from '../lease/register.ts'
 import { migrate } from './migrate.ts'
 import { postgresRegister, type PostgresStep } from './register.ts'
 
@@ -28,8 +28,9 @@ beforeEach(async () => {
 afterEach(() => proxy[Symbol.asyncDispose]())
 afterAll(() => server[Symbol.asyncDispose]())
 
-const swap = (register: Register<PostgresStep>, epoch: number, text: string) =>
-  runAsync(register, register.swap('k', { epoch, text: epoch === 0 ? undefined : 'read before' }, text))
+const nothing: RegisterEntry = { epoch: 0, text: undefined }
+const swap = (register: Register<PostgresStep>, before: RegisterEntry, text: string) =>
+  runAsync(register, register.swap('k', before, text))
 const read = (register: Register<PostgresStep>, key = 'k') => runAsync(register, register.read(key))
 const lease = (register: Register<PostgresStep>, sessionId: string, more: object = {}) =>
   acquireLease({ register: register as Register, resource: 'r', sessionId, ...more })
@@ -39,30 +40,43 @@ test.each([
   ['UPDATE', 3],
 ])('an %s whose answer was lost is found to have won', async (statement, epoch) => {
   const register = postgresRegister({ pool: proxied })
-  for (let at = 0; at < epoch; at++) await swap(register, at, `text ${at}`)
+  for (let at = 0; at < epoch; at++) await swap(register, await read(register), `text ${at}`)
+  const before = await read(register)
   proxy.strike(statement, 'cut after')
-  expect(await swap(register, epoch, 'ours')).toBe(epoch + 1)
+  expect(await swap(register, before, 'ours')).toBe(epoch + 1)
   expect(proxy.faults).toBe(1)
   expect(await read(register)).toEqual({ epoch: epoch + 1, text: 'ours' })
 })
 
 test('a swap that never reached the server is lost, and the next one wins', async () => {
   const register = postgresRegister({ pool: proxied })
-  await swap(register, 0, 'first')
+  await swap(register, nothing, 'first')
   proxy.strike('UPDATE', 'cut before')
-  expect(await swap(register, 1, 'ours')).toBeUndefined()
-  expect(await swap(register, 1, 'ours again')).toBe(2)
+  const first = { epoch: 1, text: 'first' }
+  expect(await swap(register, first, 'ours')).toBeUndefined()
+  expect(await swap(register, first, 'ours again')).toBe(2)
 })
 
 test('a swap that never reached the server and was overtaken is not reported as won', async () => {
   const register = postgresRegister({ pool: proxied })
   const other = postgresRegister({ pool })
-  await swap(register, 0, 'first')
+  await swap(register, nothing, 'first')
   proxy.strike('UPDATE', 'cut before')
-  const ours = swap(register, 1, 'ours')
-  await swap(other, 1, 'theirs')
+  const first = { epoch: 1, text: 'first' }
+  const ours = swap(register, first, 'ours')
+  await swap(other, first, 'theirs')
   expect(await ours).toBeUndefined()
   expect(await read(register)).toEqual({ epoch: 2, text: 'theirs' })
+})
+
+test('a swap does not replace another text of the same epoch, which a server that took over may have', async () => {
+  const register = postgresRegister({ pool })
+  await swap(register, nothing, 'first')
+  const seen = await read(register)
+  // The primary failed before its standby had that text, and the standby gave the epoch to another one.
+  await pool.query(`UPDATE stint.register SET text = 'theirs'`)
+  expect(await swap(register, seen, 'ours')).toBeUndefined()
+  expect(await read(register)).toEqual({ epoch: 1, text: 'theirs' })
 })
 
 test.each(['cut before', 'cut after'] as const)(
@@ -150,8 +164,7 @@ test('no swap is lost or carried out twice while connections are terminated', as
     const register = postgresRegister({ pool: server.pool({ database, max: 2 }) })
     for (let tries = 0; !stop.signal.aborted; tries++) {
       try {
-        const { epoch } = await read(register)
-        const mine = await swap(register, epoch, `${name} ${tries}`)
+        const mine = await swap(register, await read(register), `${name} ${tries}`)
         if (mine !== undefined) won.push(mine)
       } catch (error) {
         expect(error).toMatchObject({ code: 'POSTGRES_UNAVAILABLE' })
@@ -202,6 +215,20 @@ test('a claims record that this version cannot read is respected for five minute
   await pool.query(`UPDATE stint.register SET written_at = written_at - interval '6 minutes'`)
   const next = await lease(register, 'b')
   expect(next.fence).toBeGreaterThan(first.fence)
+})
+
+test('a lease that was granted survives a crash of the server, even with synchronous_commit = off', async () => {
+  await server.admin(`ALTER SYSTEM SET synchronous_commit = 'off'`)
+  await server.admin(`ALTER SYSTEM SET wal_writer_delay = '10s'`)
+  await server.kill()
+  await server.start()
+  await lease(postgresRegister({ pool }), 'a')
+  await server.kill()
+  await server.start()
+  await expect(lease(postgresRegister({ pool }), 'b')).rejects.toMatchObject({ code: 'LOCK_HELD' })
+  for (const name of ['synchronous_commit', 'wal_writer_delay'])
+    await server.admin(`ALTER SYSTEM RESET ${name}`)
+  await server.admin('SELECT pg_reload_conf()')
 })
 
 test('a server without a timeline works, too', async () => {

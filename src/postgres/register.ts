@@ -179,7 +179,10 @@ const nowSql = (timeline: string): string =>
 
 const lockSql = `SELECT epoch, text, ${untilOnDisk} FROM stint.register WHERE key = $1 FOR UPDATE`
 
-/** The whole swap: of several writers that replace the same entry, only the first changes a row. */
+/**
+ * The whole swap: of several writers that replace the same entry, only the first changes a row. It compares
+ * the texts, too: a primary that failed may have shown an epoch that its standby gave to another text.
+ */
 const swapStatement = (key: string, before: RegisterEntry, text: string): [string, ...unknown[]] =>
   before.text === undefined
     ? [
@@ -193,8 +196,9 @@ const swapStatement = (key: string, before: RegisterEntry, text: string): [strin
     : [
         `UPDATE stint.register SET epoch = epoch + 1, text = $3,
         written_at = greatest(clock_timestamp(), written_at + interval '1 millisecond')
-        WHERE key = $1 AND epoch = $2 RETURNING epoch, ${untilOnDisk}`,
+        WHERE key = $1 AND epoch = $2 AND text = $4 RETURNING epoch, ${untilOnDisk}`,
         key,
         before.epoch,
         text,
+        before.text,
       ]
