@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Clock, systemClock } from '../base/process/clock.ts'
+import { type Clock, recordClock, systemClock } from '../base/process/clock.ts'
 import { durationMs } from '../base/text/duration.ts'
 import { newSessionId } from '../base/text/id.ts'
 import { errorCode, StintError } from '../base/errors/stint-error.ts'
@@ -33,7 +33,9 @@ export interface DriverStore extends SessionStore {
 }
 
 /** Makes a store of a driver: adds everything that does not depend on the medium. */
-export function createStore(driver: StoreDriver, clock: Clock = systemClock): DriverStore {
+export function createStore(driver: StoreDriver, given: Clock = systemClock): DriverStore {
+  const clock = recordClock(given)
+
   async function sessionOf(
     held: HeldSession,
     secrets: RegisteredSecrets,
@@ -128,7 +130,7 @@ export function createStore(driver: StoreDriver, clock: Clock = systemClock): Dr
       }
     },
 
-    visit: (id, fn, options) => visitSession(driver, id, fn, options, clock),
+    visit: (id, fn, options = {}) => visitSession(driver, id, fn, options, clock),
 
     async list(filter = {}) {
       return (await driver.list(filter)).filter((each) => matches(each, filter)).sort(byLastActivity)

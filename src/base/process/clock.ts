@@ -1,3 +1,4 @@
+import { StintError } from '../errors/stint-error.ts'
 import { timerMs } from '../text/duration.ts'
 
 /** The source of "now", so that a test can set the time. */
@@ -14,6 +15,23 @@ export const systemClock: Clock = {
   // process.hrtime, not `performance`: merely naming that one loads a module for 1.5 ms.
   mono: () => Number(process.hrtime.bigint() / 1000n) / 1000,
 }
+
+/** The latest time that a record can carry: its line has room for 15 digits. */
+const latestTime = 999_999_999_999_999
+
+/**
+ * A clock whose `now` returns whole milliseconds that a record can carry. A machine may be set to a time before
+ * 1970, and a program's own clock may return anything: a fraction is cut off, a time out of range becomes the
+ * first or the last that is possible, and `ARG_ERROR` refuses a value that is not a time, before it is written.
+ */
+export const recordClock = (clock: Clock): Clock => ({
+  mono: () => clock.mono(),
+  now() {
+    const time = Math.trunc(Number(clock.now()))
+    if (Number.isNaN(time)) throw new StintError('ARG_ERROR', 'the clock of the store did not return a time')
+    return Math.min(Math.max(time, 0), latestTime)
+  },
+})
 
 /** False in Bun, which runs OpenCode's plugins: its monotonic clock starts with each process. */
 export const monotonicIsShared = process.versions.bun === undefined

@@ -11,7 +11,8 @@ const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
  */
 export function ulid(now: number = Date.now(), random: Uint8Array = randomAt(now)): string {
   let time = ''
-  for (let rest = now, i = 0; i < 10; i++) {
+  // The remainder of a time before 1970 would be negative, and name no letter.
+  for (let rest = Math.max(0, now), i = 0; i < 10; i++) {
     time = alphabet.charAt(rest % 32) + time
     rest = Math.floor(rest / 32)
   }

@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '../../base/process/clock.ts'
+import { type Clock, recordClock, systemClock } from '../../base/process/clock.ts'
 import {
   createStore,
   emptyState,
@@ -61,7 +61,7 @@ export class PostgresDriver implements StoreDriver {
 
   constructor({ clock = systemClock, ...options }: PostgresStoreOptions) {
     this.#database = new Database(options, sessionVersion)
-    this.#clock = clock
+    this.#clock = recordClock(clock)
   }
 
   async create(manifest: Manifest, hold: SessionHold, guard: WriteGuard): Promise<HeldSession> {
