@@ -1,5 +1,5 @@
 import { type AuditCheckpoint, furthestCheckpoint } from './log/record.ts'
-import { isCount, isOptional, isString } from '../base/text/fields.ts'
+import { isCount, isOptional, isRecord, isString, parseObject } from '../base/text/fields.ts'
 import type { SecretRef } from '../secrets/index.ts'
 import type { Mask, SessionSummary } from './store.ts'
 
@@ -10,7 +10,7 @@ export interface Manifest {
   /** The store that wrote it, and the only one that may resume it. */
   store: string
   created_at: string
-  /** The history of the session as a whole, oldest first. */
+  /** The history of the session as a whole, oldest first, without old resumes and closes. */
   revisions: Revision[]
   [more: string]: unknown
 }
@@ -56,11 +56,30 @@ export const newManifest = (sessionId: string, store: string, now: number): Mani
   revisions: [],
 })
 
-/** Returns the manifest with one more revision. */
+/** Returns the manifest with one more revision, and without old ones that have become superfluous. */
 export function revised(manifest: Manifest, now: number, revision: Omit<Revision, 'rev' | 'at'>): Manifest {
   const rev = (manifest.revisions.at(-1)?.rev ?? 0) + 1
   const next = { rev, at: new Date(now).toISOString(), ...revision } as Revision
-  return { ...manifest, revisions: [...manifest.revisions, next] }
+  return { ...manifest, revisions: prune([...manifest.revisions, next]) }
+}
+
+/** How many of the newest revisions are kept in any case. */
+const keptRevisions = 32
+/** The kinds that tell where a session comes from, or what was done to its records. All of these are kept. */
+const origins = new Set<Revision['kind']>(['create', 'fork', 'import', 'repair'])
+const factNames = ['tool', 'title', 'workspace', 'mode', 'secrets', 'mask'] as const
+
+/**
+ * Drops old revisions: the manifest is rewritten whole at every resume and close, and a session may have
+ * thousands. An old one is kept if a present fact comes from it, or if it attests the most of a log.
+ */
+function prune(revisions: readonly Revision[]): Revision[] {
+  const sources = factNames.map((name) => revisions.findLast((each) => each[name] !== undefined))
+  const { seq, audit } = attestedBy({ revisions })
+  const attesting = revisions.filter((each) => audit !== undefined && each.audit === audit)
+  const last = revisions.findLast((each) => each.seq === seq)
+  const needed = new Set([...revisions.slice(-keptRevisions), ...sources, ...attesting, last])
+  return revisions.filter((each) => needed.has(each) || origins.has(each.kind))
 }
 
 export function factsOf({ revisions }: Manifest): Facts {
@@ -96,7 +115,10 @@ export const byLastActivity = (a: SessionSummary, b: SessionSummary): number =>
   b.lastAt - a.lastAt || (a.id < b.id ? -1 : 1)
 
 /** How far both logs must reach: closes, forks, repairs and imports attest it. */
-export function attestedBy({ revisions }: Manifest): { seq: number; audit: AuditCheckpoint | undefined } {
+export function attestedBy({ revisions }: { revisions: readonly Revision[] }): {
+  seq: number
+  audit: AuditCheckpoint | undefined
+} {
   let most = 0
   for (const { seq = 0 } of revisions) most = Math.max(most, seq)
   return { seq: most, audit: furthestCheckpoint(revisions.map(({ audit }) => audit)) }
@@ -104,31 +126,19 @@ export function attestedBy({ revisions }: Manifest): { seq: number; audit: Audit
 
 /** A manifest read from stored JSON, which may be damaged; undefined if it is invalid. */
 export function parseManifest(text: string): Manifest | undefined {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    return undefined
-  }
-  if (typeof value !== 'object' || value === null) return undefined
-  const { schema, session_id, store, created_at, revisions } = value as Record<string, unknown>
+  const value = parseObject(text)
+  const { schema, session_id, store, created_at, revisions } = value ?? {}
   if (schema !== 1 || typeof session_id !== 'string' || typeof store !== 'string') return undefined
   if (typeof created_at !== 'string' || Number.isNaN(Date.parse(created_at))) return undefined
   if (!Array.isArray(revisions) || !revisions.every(isRevision)) return undefined
-  return value as Manifest
+  return value as unknown as Manifest
 }
 
 function isRevision(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  const { rev, at, kind, seq, audit, secrets, ...facts } = value as Record<string, unknown>
+  if (!isRecord(value)) return false
+  const { rev, at, kind, seq, audit, secrets, ...facts } = value
   if (!Number.isSafeInteger(rev) || typeof at !== 'string' || typeof kind !== 'string') return false
   if (!isOptional(seq, isCount) || !(secrets === undefined || Array.isArray(secrets))) return false
   if (!['tool', 'title', 'workspace', 'mode'].every((name) => isOptional(facts[name], isString))) return false
-  return audit === undefined || isAnchor(audit)
-}
-
-function isAnchor(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  const { count, head } = value as Record<string, unknown>
-  return isCount(count) && typeof head === 'string'
+  return audit === undefined || (isRecord(audit) && isCount(audit.count) && isString(audit.head))
 }
