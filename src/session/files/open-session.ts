@@ -3,7 +3,7 @@ import { StintError } from '../../base/errors/stint-error.ts'
 import { isStaged } from '../../base/fs/atomic-file.ts'
 import { listIfExists } from '../../base/fs/disk.ts'
 import type { Recovery, SessionHold } from '../driver.ts'
-import { cutTornTail, syncAccepted } from '../log/cut-torn-tail.ts'
+import { cutTornTail, removeSuperseded, syncAccepted } from '../log/cut-torn-tail.ts'
 import { type LogName, logNames, type LogPositions, logStart, type Position } from '../log/log-end.ts'
 import { endsAt, hasPosition } from '../log/read.ts'
 import type { Scanned } from '../log/scan.ts'
@@ -15,7 +15,7 @@ import { FilesystemSession, type OpenContext } from './held-session.ts'
 import { confirmHold, markHold } from './list-cache.ts'
 import { type RecoveredSession, recoverSession } from './recover.ts'
 import type { SessionDirectory } from './session-directory.ts'
-import { type AcquiredLock, prepareAcquire, type SessionLock } from './session-lock.ts'
+import { acquireLock, type AcquiredLock, type SessionLock } from './session-lock.ts'
 import { listSpoolFiles, spoolIdsInLogs } from './spool.ts'
 import { verifySession } from './verify.ts'
 
@@ -28,17 +28,14 @@ export function acquireSession(
 ): AcquiredLock {
   const { root } = directory.paths
   const createdAt = manifest === undefined ? 0 : Date.parse(manifest.created_at)
-  for (;;) {
-    const request = { ...hold, highestHoldEpoch: directory.highestHoldEpoch() }
-    const { holdEpoch, standing, before, acquire } = prepareAcquire(root, id, request)
+  const acquired = acquireLock(root, id, {
+    ...hold,
+    highestHoldEpoch: () => directory.highestHoldEpoch(),
     // From the moment the lock is acquired, lists must not use a cached summary.
-    const cacheMark = { root, createdAt, holdEpoch }
-    markHold(cacheMark, before?.holdEpoch ?? 0)
-    const lock = acquire()
-    if (lock === undefined) continue
-    confirmHold(cacheMark)
-    return { lock, standing, before }
-  }
+    beforeAttempt: (holdEpoch, previousEpoch) => markHold({ root, createdAt, holdEpoch }, previousEpoch),
+  })
+  confirmHold({ root, createdAt, holdEpoch: acquired.lock.holdEpoch })
+  return acquired
 }
 
 /** Opens a session that was just created. */
@@ -81,6 +78,7 @@ export function openAcquiredSession(
   const { journal, audit, state, snapshot } = recovered
   const cut = logNames.flatMap((log) => cutTornTail(logs[log], recovered[log], paths.quarantine))
   for (const log of logNames) syncAccepted(logs[log], recovered[log])
+  const superseded = logNames.flatMap((log) => removeSuperseded(logs[log], paths.quarantine))
   if (standing === 'dead') removeStaged(directory)
   const recovery: Recovery = {
     state,
@@ -88,7 +86,7 @@ export function openAcquiredSession(
       snapshot: snapshot?.seq,
       replayed: journal.records,
       cut,
-      ignored: [...journal.ignored, ...audit.ignored],
+      ignored: [...journal.ignored, ...audit.ignored, ...superseded],
       brokenSlots: brokenSlots(state),
       tookOverFrom: before?.holder,
     },

@@ -52,10 +52,12 @@ export function lockStanding(
 }
 
 export interface SessionLockRequest extends SessionHold {
-  /** The highest hold epoch in the names of the session's segments. */
-  highestHoldEpoch: number
   /** Acquire the lock even from a holder that is alive. */
   force?: boolean
+  /** Returns the highest hold epoch in the names of the session's segments. */
+  highestHoldEpoch: () => number
+  /** Called before each attempt with the epoch of the new hold and that of the last one, 0 if there was none. */
+  beforeAttempt: (holdEpoch: number, previousEpoch: number) => void
 }
 
 /** A lock that this process has just acquired, and how it was found. */
@@ -65,36 +67,26 @@ export interface AcquiredLock {
   before: SessionLockRecord | undefined
 }
 
-/** A lock that can be acquired, as it was found. */
-export interface LockAttempt extends Omit<AcquiredLock, 'lock'> {
-  /** The epoch of the new hold. */
-  holdEpoch: number
-  /** Acquires the lock by compare-and-swap; undefined if the lock has changed since it was found. */
-  acquire(): SessionLock | undefined
-}
-
-/** Prepares to acquire the lock of the session in a directory. `SESSION_LOCKED`, with the living holder. */
-export function prepareAcquire(root: string, id: string, request: SessionLockRequest): LockAttempt {
+/** Acquires the lock of the session in a directory. `SESSION_LOCKED`, with the living holder. */
+export function acquireLock(root: string, id: string, request: SessionLockRequest): AcquiredLock {
   const register = lockRegister(root)
-  const entry = readEntry(register)
-  const { record: before, standing } = observe(entry)
-  if (standing === 'held' && !request.force) throw sessionLocked(id, before?.holder)
-  // A torn record has lost its hold epoch, so the register's epoch and the names of the segments are
-  // considered, too.
-  const holdEpoch = Math.max(entry.epoch, before?.holdEpoch ?? 0, request.highestHoldEpoch) + 1
-  if (!isHoldEpoch(holdEpoch))
-    throw new StintError('HOME_UNSAFE', `session ${id} has a file with an epoch that is too large`, {
-      hint: 'Remove that file, which stint did not write, from the directory of the session.',
-    })
-  return {
-    holdEpoch,
-    before,
-    standing,
-    acquire() {
-      const record = { holder: newHolder(request, holdEpoch), holdEpoch, ends: undefined }
-      const won = swapEntry(register, entry, formatLockRecord(id, record))
-      return won === undefined ? undefined : new SessionLock(root, id, won, record)
-    },
+  for (;;) {
+    const entry = readEntry(register)
+    const { record: before, standing } = observe(entry)
+    if (standing === 'held' && !request.force) throw sessionLocked(id, before?.holder)
+    const previousEpoch = before?.holdEpoch ?? 0
+    // A torn record has lost its hold epoch, so the register's epoch and the names of the segments are
+    // considered, too.
+    const holdEpoch = Math.max(entry.epoch, previousEpoch, request.highestHoldEpoch()) + 1
+    if (!isHoldEpoch(holdEpoch))
+      throw new StintError('HOME_UNSAFE', `session ${id} has a file with an epoch that is too large`, {
+        hint: 'Remove that file, which stint did not write, from the directory of the session.',
+      })
+    request.beforeAttempt(holdEpoch, previousEpoch)
+    const record = { holder: newHolder(request, holdEpoch), holdEpoch, ends: undefined }
+    const won = swapEntry(register, entry, formatLockRecord(id, record))
+    // Otherwise another process was faster: look again.
+    if (won !== undefined) return { lock: new SessionLock(root, id, won, record), standing, before }
   }
 }
 

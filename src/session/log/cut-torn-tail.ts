@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { replaceFile } from '../../base/fs/atomic-file.ts'
-import { ensureDirectory, readFully } from '../../base/fs/disk.ts'
-import type { LogFiles } from './log-files.ts'
+import { type Disk, ensureDirectory, listIfExists, readFile, readFully } from '../../base/fs/disk.ts'
+import { effectiveSegments, type LogFiles, parseSegmentName } from './log-files.ts'
 import type { Leftover, Scanned } from './scan.ts'
 
 /** A torn tail that was cut off a log, and the file with its copy. */
@@ -16,12 +16,10 @@ export function cutTornTail(files: LogFiles, scanned: Scanned, quarantine: strin
   const { disk, directory, log } = files
   const cuts: CutTail[] = []
   for (const leftover of scanned.torn) {
-    ensureDirectory(disk, quarantine)
     const file = disk.open(join(directory, leftover.segment))
     try {
       const bytes = readFully(disk, file, leftover.offset, leftover.bytes)
-      const kept = join(quarantine, `${leftover.segment}-${leftover.offset}-${shortHash(bytes)}`)
-      replaceFile(kept, bytes, disk)
+      const kept = keepBytes(disk, quarantine, leftover, bytes)
       disk.truncate(file, leftover.offset)
       disk.sync(file)
       cuts.push({ ...leftover, log, kept })
@@ -30,6 +28,54 @@ export function cutTornTail(files: LogFiles, scanned: Scanned, quarantine: strin
     }
   }
   return cuts
+}
+
+/**
+ * Removes segments that another one supersedes as a whole. Bytes that the other does not have are of a writer
+ * that had lost its lock: they are copied to `quarantine`, and returned. Such a writer may still have its file
+ * open; what it writes from now on was never acknowledged, and goes with the file.
+ */
+export function removeSuperseded(files: LogFiles, quarantine: string): Leftover[] {
+  const { disk, directory, log } = files
+  const names = listIfExists(disk, directory)
+  const effective = effectiveSegments(log, names)
+  const superseded = names
+    .flatMap((name) => parseSegmentName(log, name) ?? [])
+    .filter(({ name }) => !effective.some((each) => each.name === name))
+  const ignored: Leftover[] = []
+  for (const { name, firstSeq } of superseded) {
+    const copy = effective.find((each) => each.firstSeq === firstSeq)
+    const bytes = readFile(disk, join(directory, name)) ?? Buffer.alloc(0)
+    const offset = copy === undefined ? 0 : equalLines(bytes, readFile(disk, join(directory, copy.name)))
+    let end = bytes.length
+    // A writer fills its file ahead with newlines.
+    while (end > offset && bytes[end - 1] === newline) end -= 1
+    if (end > offset) {
+      const leftover = { segment: name, offset, bytes: end - offset }
+      keepBytes(disk, quarantine, leftover, bytes.subarray(offset, end))
+      ignored.push(leftover)
+    }
+    disk.unlink(join(directory, name))
+  }
+  if (superseded.length > 0) disk.syncDirectory(directory)
+  return ignored
+}
+
+const newline = 0x0a
+
+/** The length of the lines at their beginning that two files have in common. */
+function equalLines(one: Buffer, other: Buffer | undefined): number {
+  let [at, end] = [0, 0]
+  for (; at < one.length && one[at] === other?.[at]; at++) if (one[at] === newline) end = at + 1
+  return end
+}
+
+function keepBytes(disk: Disk, quarantine: string, { segment, offset }: Leftover, bytes: Buffer): string {
+  ensureDirectory(disk, quarantine)
+  const hash = createHash('sha256').update(bytes).digest('hex').slice(0, 12)
+  const kept = join(quarantine, `${segment}-${offset}-${hash}`)
+  replaceFile(kept, bytes, disk)
+  return kept
 }
 
 /** Syncs the records that a scan has accepted: when their writer died, they may have been in memory only. */
@@ -44,5 +90,3 @@ export function syncAccepted(files: LogFiles, { end }: Scanned): void {
   }
   disk.syncDirectory(directory)
 }
-
-const shortHash = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex').slice(0, 12)

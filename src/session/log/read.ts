@@ -1,14 +1,8 @@
+import type { RecordRange } from '../driver.ts'
 import { type Line, linesBackwards, linesFrom, type ReadAt } from './lines.ts'
 import { logStart, type Position } from './log-end.ts'
 import { listSegments, type LogFiles, openSegment } from './log-files.ts'
 import { checkRecord, type CheckedHeader, type LogRecord, parseLogRecord } from './record.ts'
-
-export interface ReadOptions {
-  /** The first record to read; 1 by default. */
-  from?: number
-  /** The last record to read. */
-  to?: number
-}
 
 /** An intact line of an effective segment, with its checked header. */
 export interface RecordLine {
@@ -23,7 +17,7 @@ export interface RecordLine {
  */
 export function* readLines(
   files: LogFiles,
-  { from = 1, to = Number.POSITIVE_INFINITY }: ReadOptions = {},
+  { from = 1, to = Number.POSITIVE_INFINITY }: RecordRange = {},
 ): Generator<RecordLine> {
   let wanted: number | undefined
   for (const segment of listSegments(files)) {
@@ -44,8 +38,8 @@ export function* readLines(
 }
 
 /** Reads the records of a log in order, up to the first that is damaged or missing. */
-export function* readRecords(files: LogFiles, options?: ReadOptions): Generator<LogRecord> {
-  for (const { line } of readLines(files, options)) yield parseLogRecord(line.bytes)
+export function* readRecords(files: LogFiles, range?: RecordRange): Generator<LogRecord> {
+  for (const { line } of readLines(files, range)) yield parseLogRecord(line.bytes)
 }
 
 /** The position just after a record; undefined if there is no such record. */

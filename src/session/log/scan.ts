@@ -32,7 +32,7 @@ export interface Scanned {
   torn: Leftover[]
   /**
    * Bytes of a writer that had lost its lock, or whose write had failed. Segments that another one supersedes
-   * as a whole are not read, and not listed.
+   * as a whole are not read; the next writer removes them.
    */
   ignored: Leftover[]
   /** In a damaged log: the first record that is missing or changed. */
