@@ -199,3 +199,20 @@ test('what visitors leave is taken in in the order in which it came, even if the
   await session.turn()
   expect((await session.tail(2)).map(({ type }) => type)).toEqual(['first', 'second'])
 })
+
+test('every line of a closed session is JSON for any reader', async () => {
+  const session = await store.create()
+  await fill(session)
+  await session.close()
+  const directory = join(home, 'sessions', session.id)
+  for (const [file, count] of [
+    ['journal.log', 4],
+    ['audit/audit.log', 2],
+  ] as const) {
+    const lines = readFileSync(join(directory, file), 'utf8').split('\n')
+    expect(lines.pop()).toBe('')
+    expect(lines.map((line) => (JSON.parse(line) as { seq: number }).seq)).toEqual(
+      Array.from({ length: count }, (_, i) => i + 1),
+    )
+  }
+})
