@@ -112,7 +112,7 @@ export interface HeldSession extends SessionRecords {
   revise(revision: Omit<Revision, 'rev' | 'at'>): Promise<void>
   /** Calls `append` with each spooled entry, oldest first, and removes the entry when that has resolved. */
   drainSpool(append: (entry: SpooledEntry) => Promise<void>): Promise<void>
-  /** Gives the session back. Called once, last. */
+  /** Gives the session back. Called last, and again if it was rejected. */
   release(): Promise<void>
 
   /** Optional: what the driver found when it opened the session. By default the store replays both logs. */

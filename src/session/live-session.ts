@@ -58,6 +58,7 @@ export class LiveSession implements Session {
   /** The last record before the disk was full. */
   #fullAfter: number | undefined
   #spooling: Promise<void> | undefined
+  #recordedClose: Promise<void> | undefined
   #closing: Promise<void> | undefined
   #closed = false
 
@@ -196,20 +197,30 @@ export class LiveSession implements Session {
 
   async #close(): Promise<void> {
     for (const timer of this.#timers) clearInterval(timer)
-    const held = this.#held
+    this.#recordedClose ??= this.#recordClose()
     try {
-      await this.#drainSpool()
-      // Commit records that no caller has awaited, too: the revision attests where the logs end.
-      await held.flush?.()
-      if (this.#sinceSnapshot.records > 0) await this.#trySnapshot()
-      const ends = held.ends?.()
-      const attested = ends === undefined ? { seq: held.lastSeq } : attestEnds(ends)
-      await held.revise({ kind: 'close', ...attested, turns: this.#state.turns })
+      await this.#recordedClose
     } finally {
       this.#closed = true
-      await held.release()
+      await giveBack(this.#held).catch((error: unknown) => {
+        // The caller may try again, when the disk has room for example.
+        this.#closing = undefined
+        throw error
+      })
     }
-    await this.#context.onReleased()
+    // What visitors left at the last moment is durable: if it cannot be taken in now, the next holder does.
+    await this.#quietly(() => this.#context.onReleased())
+  }
+
+  async #recordClose(): Promise<void> {
+    const held = this.#held
+    await this.#drainSpool()
+    // Commit records that no caller has awaited, too: the revision attests where the logs end.
+    await held.flush?.()
+    if (this.#sinceSnapshot.records > 0) await this.#trySnapshot()
+    const ends = held.ends?.()
+    const attested = ends === undefined ? { seq: held.lastSeq } : attestEnds(ends)
+    await held.revise({ kind: 'close', ...attested, turns: this.#state.turns })
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -270,13 +281,26 @@ export class LiveSession implements Session {
     return this.#spooling
   }
 
-  /** Runs background work that no caller waits for: a failure shows at the next append. */
+  /** Runs work that no caller depends on. A failure shows at the next append. */
   async #quietly(act: () => unknown): Promise<void> {
     try {
       await act()
     } catch {
       // Fenced, for example, or a full disk.
     }
+  }
+}
+
+/** How often a process that could not give a session back tries again, in milliseconds. */
+const giveBackMs = 1000
+
+/** Gives a session back. If that fails, on a full disk for example, it is tried again while this process lives. */
+export async function giveBack(held: HeldSession): Promise<void> {
+  try {
+    await held.release()
+  } catch (error) {
+    if (errorCode(error) !== 'FENCED') setTimeout(() => giveBack(held).catch(() => {}), giveBackMs).unref()
+    throw error
   }
 }
 

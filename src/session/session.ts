@@ -68,7 +68,11 @@ export interface Session extends AsyncDisposable {
   tail(count: number): Promise<SessionEvent[]>
   /** Copies the session up to a record, under a new id and held for writing; this one goes on. */
   fork(options?: ForkOptions): Promise<Session>
-  /** Takes in what visitors left, takes a snapshot, records the close and gives the lock back. */
+  /**
+   * Takes in what visitors left, takes a snapshot, records the close and gives the lock back. If the close
+   * cannot be recorded, on a full disk for example, it still gives the lock back, and the session counts as
+   * crashed. If it cannot give the lock back either, it can be called again.
+   */
   close(): Promise<void>
 }
 

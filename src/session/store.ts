@@ -75,6 +75,11 @@ export interface VisitOptions {
   secrets?: readonly { ref: SecretRef; value: string }[]
   /** Masks what looks like a token in everything this visit writes, whatever the session has chosen. */
   mask?: 'tokens'
+  /**
+   * Called if the session could not be given back after the visit; its records are on disk all the same. By
+   * default a warning of the process.
+   */
+  onWarning?: (message: string) => void
 }
 
 /** The operations of a visitor. Everything is on disk when its promise resolves. */
@@ -275,8 +280,8 @@ export interface RecoveryReport {
    */
   cut: { log: string; segment: string; offset: number; bytes: number; kept: string }[]
   /**
-   * Bytes that a writer wrote after it had lost its lock. Those in a segment that the next writer has
-   * replaced by a copy are not listed.
+   * Bytes that a writer wrote after it had lost its lock. Those in a segment that the next writer has replaced
+   * by a copy are moved to the quarantine, and listed once.
    */
   ignored: { segment: string; offset: number; bytes: number }[]
   /** Slots that could not be read. */

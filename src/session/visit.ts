@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Clock, systemClock } from '../base/process/clock.ts'
-import { errorCode } from '../base/errors/stint-error.ts'
+import { errorCode, errorMessage } from '../base/errors/stint-error.ts'
 import { durationMs } from '../base/text/duration.ts'
 import { createManifest } from './create-manifest.ts'
 import { hasSpool, holderOf } from './driver-defaults.ts'
 import type { HeldSession, LogEntry, SpoolEntry, StoreDriver } from './driver.ts'
-import { drainSpool, takeSnapshot } from './live-session.ts'
+import { drainSpool, giveBack, takeSnapshot } from './live-session.ts'
 import { factsOf } from './manifest.ts'
 import { makeAuditEntry, makeEventEntry } from './make-entry.ts'
 import { assertWrittenBy, checkSessionId } from './session-errors.ts'
@@ -21,13 +21,14 @@ export async function visitSession<T>(
   driver: StoreDriver,
   id: string,
   fn: (visit: Visit) => Promise<T> | T,
-  options: VisitOptions = {},
-  clock: Clock = systemClock,
+  options: VisitOptions,
+  clock: Clock,
 ): Promise<T> {
   checkSessionId(id)
   const secrets = new RegisteredSecrets(options.mask)
   secrets.registerAll(options.secrets ?? [])
   const held = await enter(driver, id, options, secrets, clock)
+  const { onWarning = (message) => process.emitWarning(message) } = options
   try {
     if (held === undefined) {
       await secrets.applyThoseOf(driver, id)
@@ -38,8 +39,13 @@ export async function visitSession<T>(
     await drainSpoolAndSnapshot(held, secrets)
     return await fn(directVisit(held, secrets))
   } finally {
-    await held?.release()
-    await drainLeftovers(driver, id, secrets)
+    // What was acknowledged is on disk, whatever happens now: a failure here must not suggest a second try.
+    try {
+      if (held !== undefined) await giveBack(held)
+      await drainLeftovers(driver, id, secrets)
+    } catch (error) {
+      onWarning(`session ${id} could not be given back after a visit: ${errorMessage(error)}`)
+    }
   }
 }
 
@@ -59,7 +65,7 @@ export async function drainLeftovers(
       try {
         await drainSpool(held, secrets, () => {})
       } finally {
-        await held.release()
+        await giveBack(held)
       }
     } catch (error) {
       // Another process holds the session and takes the entries in, or the session was removed with its

@@ -24,7 +24,7 @@ export function renameInto(path: string, make: (staged: string) => void, disk: D
     make(staged)
     disk.rename(staged, path)
   } catch (error) {
-    discardStaged(disk, staged)
+    discard(disk, staged)
     throw error
   }
 }
@@ -45,9 +45,15 @@ export function publishFile(path: string, content: string | Uint8Array, disk: Di
     if (errorCode(error) === 'EEXIST') return false
     throw error
   } finally {
-    discardStaged(disk, staged)
+    discard(disk, staged)
   }
-  disk.syncDirectory(dirname(path))
+  try {
+    disk.syncDirectory(dirname(path))
+  } catch (error) {
+    // A caller that is told of a failure may try again: the file must not be found twice.
+    discard(disk, path)
+    throw error
+  }
   return true
 }
 
@@ -71,10 +77,10 @@ function fillStaged(staged: string, fill: Fill, disk: Disk): void {
 }
 
 /** Never throws: that would hide the original error, or make a published file look unpublished. */
-function discardStaged(disk: Disk, staged: string): void {
+function discard(disk: Disk, path: string): void {
   try {
-    disk.unlink(staged)
+    disk.unlink(path)
   } catch {
-    // It stays behind; `isStaged` recognizes it by its name.
+    // It stays behind; `isStaged` recognizes a temp file by its name.
   }
 }

@@ -26,7 +26,8 @@ export async function recordRun(
   command: readonly string[],
   where?: string,
 ): Promise<Recording> {
-  const store = await openStore(where, (message) => context.warn(message))
+  const onWarning = (message: string): void => context.warn(message)
+  const store = await openStore(where, onWarning)
   const { requestId } = context
   const subject = command.map(shellWord).join(' ')
   const options: VisitOptions = {
@@ -34,6 +35,7 @@ export async function recordRun(
     secrets: registerEnvironmentSecrets().secrets,
     create: { tool: 'stint run', title: subject, workspace: findWorkspace().path, mask: 'tokens' },
     mask: 'tokens',
+    onWarning,
   }
   const startedAt = Date.now()
   await store.visit(

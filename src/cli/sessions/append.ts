@@ -61,6 +61,7 @@ export const appendCommand = defineBareCommand({
         secrets: registerEnvironmentSecrets().secrets,
         // Scripts pass on what programs print: mask tokens in it, unless the creator says otherwise.
         create: create ? { tool, title, workspace: findWorkspace().path, mask: mask ?? 'tokens' } : undefined,
+        onWarning: warn,
       },
     )
   },

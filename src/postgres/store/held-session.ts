@@ -122,11 +122,11 @@ export class PostgresSession implements HeldSession {
 
   async release(): Promise<void> {
     if (this.#released) return
-    this.#released = true
     const { database, row, token } = this.#options
     await this.#writer.flush()
     this.#stop(sessionClosed())
     await releaseSessionRow(database, row, token)
+    this.#released = true
   }
 
   #stop(reason: StintError): StintError {

@@ -117,6 +117,84 @@ test('a visitor of a session that is removed meanwhile gets NOT_FOUND', async ()
   await expect(session.close()).rejects.toMatchObject({ code: 'FENCED' })
 })
 
+test('a visit that cannot give the session back keeps what it has acknowledged, and warns', async () => {
+  const id = await world.make('visited', 1)
+  let failing = true
+  const truncate = (file: number, length: number): void => {
+    if (failing) throw fault('ENOSPC')
+    nodeDisk.truncate(file, length)
+  }
+  const warnings: string[] = []
+  const onWarning = (message: string): void => void warnings.push(message)
+  const store = storeOn({ truncate })
+  expect(await store.visit(id, (visit) => visit.append({ type: 'note' }), { onWarning })).toBeUndefined()
+  expect(warnings).toMatchObject([expect.stringContaining('visited could not be given back')])
+  // The caller gets its own error, whatever happens afterwards.
+  const failed = store.visit(id, () => Promise.reject(new Error('of the caller')), { onWarning })
+  await expect(failed).rejects.toThrow('of the caller')
+  failing = false
+  await using session = await store.resume(id)
+  expect((await session.tail(5)).map(({ type }) => type)).toEqual(['message', 'note'])
+})
+
+test('an entry whose leaving was rejected is not in the spool', async () => {
+  await using session = await world.store.create({ id: 'held' })
+  const syncDirectory = (path: string): void => {
+    if (basename(path) === 'spool') throw fault('EMFILE')
+    nodeDisk.syncDirectory(path)
+  }
+  const visiting = storeOn({ syncDirectory }).visit('held', (visit) => visit.append({ type: 'left' }))
+  await expect(visiting).rejects.toMatchObject({ code: 'TOO_MANY_FILES' })
+  await session.turn()
+  expect(await session.tail(5)).toEqual([])
+})
+
+test('a session whose close could not be recorded is not listed as closed, and can be resumed at once', async () => {
+  let failing = false
+  const rename = (from: string, to: string): void => {
+    if (failing && !to.includes('.cache')) throw fault('ENOSPC')
+    nodeDisk.rename(from, to)
+  }
+  const store = storeOn({ rename })
+  const session = await store.create({ id: 'full' })
+  await session.turn()
+  failing = true
+  await expect(session.close()).rejects.toMatchObject({ code: 'DISK_FULL' })
+  failing = false
+  expect(await store.list()).toMatchObject([{ id: 'full', state: 'crashed' }])
+  await using again = await store.resume('full')
+  expect(again.turns).toBe(1)
+  await again.close()
+  expect(await store.list()).toMatchObject([{ id: 'full', state: 'closed', turns: 1 }])
+})
+
+test('a session that had no room for a snapshot is listed with the turns that its close has counted', async () => {
+  const makeDirectory = (path: string): void => {
+    if (basename(path) === 'snapshots') throw fault('ENOSPC')
+    nodeDisk.makeDirectory(path)
+  }
+  const store = storeOn({ makeDirectory })
+  const session = await store.create()
+  for (let i = 0; i < 3; i++) await session.turn()
+  await session.close()
+  expect(await store.list()).toMatchObject([{ state: 'closed', turns: 3 }])
+})
+
+test('an append to a session whose directory was deleted is NOT_FOUND, also where a segment begins', async () => {
+  let failing = false
+  const write: Disk['write'] = (...args) => {
+    if (failing) throw fault('ENOSPC')
+    return nodeDisk.write(...args)
+  }
+  const session = await storeOn({ write }).create({ id: 'deleted' })
+  failing = true
+  await expect(session.append({ type: 'note' })).rejects.toMatchObject({ code: 'DISK_FULL' })
+  failing = false
+  rmSync(world.path('deleted'), { recursive: true })
+  await expect(session.append({ type: 'note' })).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  await expect(session.close()).rejects.toMatchObject({ code: 'FENCED' })
+})
+
 test('where links cannot be made, a repair keeps synced copies', async () => {
   const id = await world.make('patient')
   const journal = world.path(id, 'journal.log')

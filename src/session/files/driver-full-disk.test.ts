@@ -36,3 +36,19 @@ test.each(['append', 'slot', 'large'])(
     expect({ again, ok }).toEqual({ again: true, ok: true })
   },
 )
+
+test('a close that fails without inodes can be repeated, and the session is never listed as closed before', async () => {
+  await using world = new World()
+  const disk = join(world.tmp, 'disk')
+  const script = `mkdir "$0" && mount -t tmpfs -o nr_inodes=200,mode=0700 tmpfs "$0" && exec "$1" "$2" "$0/home" "$0"`
+  const args = ['-c', script, disk, process.execPath, join(projectRoot, 'test/fixtures/no-inodes.mjs')]
+  const { stdout, stderr } = await world.unshare(['--mount'], 'sh', args)
+  expect(stderr).toBe('')
+  expect(JSON.parse(stdout)).toEqual({
+    first: ['DISK_FULL', 'active'],
+    // The close could not be recorded, but the lock is given back.
+    second: ['DISK_FULL', 'crashed'],
+    turns: 1,
+    after: ['closed', 1],
+  })
+})

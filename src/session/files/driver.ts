@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { type Disk, listIfExists, nodeDisk } from '../../base/fs/disk.ts'
 import { ensureHomeDirectory, stintHome } from '../../base/fs/home.ts'
-import { type Clock, systemClock } from '../../base/process/clock.ts'
+import { type Clock, recordClock, systemClock } from '../../base/process/clock.ts'
 import { ulid } from '../../base/text/id.ts'
 import { createStore } from '../create-store.ts'
 import type {
@@ -76,7 +76,7 @@ export class FilesystemDriver implements StoreDriver {
   constructor({ home = stintHome(), clock = systemClock }: FilesystemOptions = {}, disk: Disk = nodeDisk) {
     this.#home = home
     this.#sessions = sessionsDirectoryIn(home)
-    this.#clock = clock
+    this.#clock = recordClock(clock)
     this.#disk = disk
   }
 

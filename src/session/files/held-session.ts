@@ -13,7 +13,7 @@ import type {
   WriteGuard,
 } from '../driver.ts'
 import { encodeCheckpoint, encodeEntry, maxInlineBytes } from '../log/codec.ts'
-import type { AppendPoint, LogEnd, LogName, LogPositions } from '../log/log-end.ts'
+import type { AppendPoint, LogName, LogPositions } from '../log/log-end.ts'
 import { readBackwards, readRecords } from '../log/read.ts'
 import type { BlobName, LogRecord } from '../log/record.ts'
 import { defaultSegmentSizes, type SegmentSizes } from '../log/segment-file.ts'
@@ -23,7 +23,7 @@ import { sessionClosed } from '../session-errors.ts'
 import { type FoldedState, visitedRecords } from '../state.ts'
 import { readWithData } from './recover.ts'
 import { formatManifest, type SessionDirectory } from './session-directory.ts'
-import { withFileErrors } from './session-file-errors.ts'
+import { sessionFileError, withFileErrors } from './session-file-errors.ts'
 import type { SessionLock } from './session-lock.ts'
 import { drainSpoolFiles } from './spool.ts'
 
@@ -78,7 +78,10 @@ export class FilesystemSession implements HeldSession {
   readonly #journal: LogWriter
   #audit: LogWriter | undefined
   #manifest: Manifest
-  #isReleased = false
+  #stage: 'open' | 'closed' | 'released' = 'open'
+  /** Where the logs end, if the next holder may rely on it: they are closed, and the manifest is up to date. */
+  #finalEnds: LogPositions | undefined
+  #isManifestUpToDate = true
 
   constructor(context: OpenContext, lock: SessionLock, opened: OpenedLogs) {
     this.#context = context
@@ -86,7 +89,13 @@ export class FilesystemSession implements HeldSession {
     this.#opened = opened
     this.recovered = opened.recovered
     this.#manifest = context.manifest
-    this.#policy = new SessionCommitPolicy(lock, context.guard, () => this.ends().audit)
+    this.#policy = {
+      // The journal attests how far the audit log has come.
+      checkpoint: (log) => (log === 'audit' ? '' : encodeCheckpoint(this.ends().audit)),
+      check: (bytes) => context.guard.check(bytes),
+      assertOwned: () => lock.assertOwned(),
+      explain: (error, doing) => sessionFileError(error, doing, context.directory.paths.root),
+    }
     this.#journal = this.#openWriter('journal')
     // A writer that never audits anything must still be able to record there that the disk is full.
     if (opened.beginsAudit || context.hold.kind === 'writer') this.#openAudit()
@@ -152,7 +161,9 @@ export class FilesystemSession implements HeldSession {
     guard.check(Buffer.from(JSON.stringify(next.revisions.at(-1))))
     this.#lock.assertOwned()
     const { disk, paths } = directory
+    this.#isManifestUpToDate = false
     this.#withErrors('write the manifest', () => replaceFile(paths.manifest, formatManifest(next), disk))
+    this.#isManifestUpToDate = true
     this.#manifest = next
   }
 
@@ -195,31 +206,31 @@ export class FilesystemSession implements HeldSession {
   }
 
   async release(): Promise<void> {
-    if (this.#isReleased) return
-    this.#isReleased = true
+    if (this.#stage === 'released') return
     this.#withErrors('close the session', () => {
-      let ends: LogPositions | undefined
       try {
-        ends = this.#closeLogs()
+        if (this.#stage === 'open') this.#closeLogs()
       } finally {
         // Even if closing has failed: then the next holder recovers the logs.
-        this.#lock.release(ends)
+        this.#lock.release(this.#finalEnds)
+        this.#stage = 'released'
       }
     })
   }
 
-  #closeLogs(): LogPositions {
+  #closeLogs(): void {
+    this.#stage = 'closed'
     try {
       this.#audit?.close()
     } finally {
       this.#journal.close()
     }
-    return this.ends()
+    if (this.#isManifestUpToDate) this.#finalEnds = this.ends()
   }
 
   /** A released lock cannot tell: until another process acquires it, `assertOwned` still passes. */
   #assertOpen(): void {
-    if (this.#isReleased) throw sessionClosed()
+    if (this.#stage !== 'open') throw sessionClosed()
   }
 
   ends(): LogPositions {
@@ -276,31 +287,5 @@ export class FilesystemSession implements HeldSession {
 
   #withErrors<Result>(doing: string, act: () => Result): Result {
     return withFileErrors(doing, this.#context.directory.paths.root, act)
-  }
-}
-
-/** Checks the commits of both logs against the lock and the secrets of their session. */
-class SessionCommitPolicy implements CommitPolicy {
-  readonly #lock: SessionLock
-  readonly #guard: WriteGuard
-  readonly #auditEnd: () => LogEnd
-
-  constructor(lock: SessionLock, guard: WriteGuard, auditEnd: () => LogEnd) {
-    this.#lock = lock
-    this.#guard = guard
-    this.#auditEnd = auditEnd
-  }
-
-  /** The journal attests how far the audit log has come. */
-  checkpoint(log: LogName): string {
-    return log === 'audit' ? '' : encodeCheckpoint(this.#auditEnd())
-  }
-
-  check(bytes: Buffer): void {
-    this.#guard.check(bytes)
-  }
-
-  assertOwned(): void {
-    this.#lock.assertOwned()
   }
 }

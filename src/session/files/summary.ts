@@ -1,5 +1,6 @@
 import { lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { isCount } from '../../base/text/fields.ts'
 import { sessionState } from '../holder.ts'
 import type { LogFiles } from '../log/log-files.ts'
 import { readBackwards } from '../log/read.ts'
@@ -19,14 +20,17 @@ export function readSummary(
   return summarize(manifest, {
     state: sessionState(standing, record?.holder, directory.isDamageNoted()),
     lastAt: last?.at,
-    // As of the newest snapshot, without replaying the records after it. A close takes one if records are
-    // new, unless writing it fails.
-    turns: directory.snapshots.newest()?.turns ?? 0,
+    // As of the newest snapshot or close, without replaying the records after it.
+    turns: Math.max(directory.snapshots.newest()?.turns ?? 0, closedTurns(manifest)),
     records: last?.seq ?? 0,
     bytes: sizeOf(directory.paths),
     holder: record?.holder,
   })
 }
+
+/** The turns that the last close has counted: it may have had no room for a snapshot. */
+const closedTurns = ({ revisions }: Manifest): number =>
+  revisions.findLast(({ turns }) => isCount(turns))?.turns ?? 0
 
 function lastRecord(files: LogFiles): LogRecord | undefined {
   // Returning from `for…of` runs the generator's cleanup, which closes the file.

@@ -4,8 +4,10 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { decodeRecord } from '../../../test/support/decode-record.ts'
 import { World } from '../../../test/support/world.ts'
 import { systemClock } from '../../base/process/clock.ts'
+import { codedError } from '../../base/errors/stint-error.ts'
 import { type Disk, nodeDisk } from '../../base/fs/disk.ts'
 import type { RecordOptions } from '../driver.ts'
+import { sessionFenced } from '../session-errors.ts'
 import type { Receipt } from '../store.ts'
 import { linesFrom } from './lines.ts'
 import { logStart, type Position } from './log-end.ts'
@@ -48,7 +50,7 @@ function open(opening: Opening = {}): JournalWriter {
     start: { from, continues },
     epoch,
     clock: systemClock,
-    policy: { checkpoint: () => '', check: () => {}, assertOwned },
+    policy: { checkpoint: () => '', check: () => {}, assertOwned, explain: codedError },
     sizes: { ...defaultSegmentSizes, segmentBytes },
   })
 }
@@ -244,7 +246,7 @@ test('a record on disk is acknowledged even if its applied callback throws', asy
   expect(await appended).toMatchObject({ seq: 1 })
 })
 
-test('after the lock could not be read, every append is rejected with a coded error', async () => {
+test('while the lock cannot be read, each append is rejected and absent; later ones are acknowledged', async () => {
   let code: string | undefined
   const writer = open({
     assertOwned: () => {
@@ -253,23 +255,53 @@ test('after the lock could not be read, every append is rejected with a coded er
   })
   await writer.write('m', 1)
   code = 'EMFILE'
-  for (let n = 2; n < 4; n++)
-    await expect(writer.write('m', n)).rejects.toMatchObject({ code: 'TOO_MANY_FILES' })
+  for (let n = 2; n < 4; n++) {
+    await expect(writer.write('m', 'rejected')).rejects.toMatchObject({ code: 'TOO_MANY_FILES' })
+    expect(records().map(({ data }) => data)).toEqual([1])
+  }
+  code = undefined
+  expect(await writer.write('m', 2)).toEqual({ seq: 2 })
+  writer.close()
+  expect(records().map(({ data }) => data)).toEqual([1, 2])
+})
+
+test('an append whose record cannot be cut off again is not called retryable', async () => {
+  const disk = faultyDisk()
+  const writer = open({ disk })
+  await writer.write('m', 1)
+  disk.failing = { call: 'write', code: 'ENOSPC', times: 1 }
+  const truncate = (): never => {
+    throw Object.assign(new Error('ENOSPC'), { code: 'ENOSPC' })
+  }
+  Object.assign(disk, { truncate })
+  await expect(writer.write('m', 2)).rejects.toMatchObject({ code: 'DISK_FAILED', retryable: false })
+})
+
+test('every line of a segment that is followed by another is JSON', async () => {
+  const writer = open({ segmentBytes: 500 })
+  for (let n = 1; n <= 20; n++) await writer.write('m', `line ${n} \u2028`)
+  const segments = effectiveSegments('journal', readdirSync(directory)).slice(0, -1)
+  expect(segments.length).toBeGreaterThan(2)
+  for (const { name, firstSeq } of segments) {
+    const lines = readFileSync(join(directory, name), 'utf8').split('\n')
+    expect(lines.pop()).toBe('')
+    expect(lines.map((line) => JSON.parse(line) as unknown)[0]).toMatchObject({ seq: firstSeq, type: 'm' })
+  }
 })
 
 test('a record that was written after the lock was lost is rejected, and the writer writes nothing more', async () => {
   let isOwned = true
   const writer = open({
     assertOwned: () => {
-      if (!isOwned) throw new Error('fenced')
+      if (!isOwned) throw sessionFenced('mine')
     },
   })
   await writer.write('m', 1)
   isOwned = false
-  await expect(writer.write('m', 2)).rejects.toThrow('fenced')
+  await expect(writer.write('m', 2)).rejects.toMatchObject({ code: 'FENCED' })
   const left = readFileSync(join(directory, 'journal.log'))
   isOwned = true
-  await expect(writer.write('m', 3)).rejects.toThrow('fenced')
+  await expect(writer.write('m', 3)).rejects.toMatchObject({ code: 'FENCED' })
   writer.close()
   expect(readFileSync(join(directory, 'journal.log'))).toEqual(left)
 })

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { codedError, errorCode } from '../../base/errors/stint-error.ts'
+import { errorCode, StintError } from '../../base/errors/stint-error.ts'
 import type { Clock } from '../../base/process/clock.ts'
 import type { RecordOptions } from '../driver.ts'
 import { sessionClosed } from '../session-errors.ts'
@@ -18,8 +18,10 @@ export interface CommitPolicy {
   checkpoint(log: LogName): string
   /** Throws if these bytes must not be written. */
   check(bytes: Buffer): void
-  /** Throws if this process no longer holds the lock of the session. */
+  /** Throws `FENCED` if this process no longer holds the lock, or why the lock cannot be read. */
   assertOwned(): void
+  /** Turns the error of a failed system call into a coded one. `doing` completes "cannot …". */
+  explain(error: unknown, doing: string): unknown
 }
 
 export interface LogWriterOptions {
@@ -59,8 +61,8 @@ class Group {
  * the event loop are one group, with one write and one sync.
  *
  * A write or sync that fails poisons the segment: its group is rejected, the file is cut back to the last
- * acknowledged record, and the next record begins a new segment. A sync is never retried: after a failed one,
- * the kernel may have dropped the data and report success.
+ * acknowledged record, and the next record begins a new segment. So does a lock that cannot be read after the
+ * sync. A sync is never retried: after a failed one, the kernel may have dropped the data and report success.
  */
 export class LogWriter {
   readonly #options: LogWriterOptions
@@ -95,8 +97,9 @@ export class LogWriter {
   /** Resolves when the record is on disk. With `durable: false` it may wait up to 50 ms for other records. */
   append(body: string, { durable = true, applied }: RecordOptions = {}): Promise<Receipt> {
     if (this.#broken !== undefined) return Promise.reject(this.#broken)
-    const group = (this.#gathering ??= new Group())
+    // Before a group is made: the clock may be a program's own, and throw.
     const receipt = { seq: 0, at: this.#options.clock.now() }
+    const group = (this.#gathering ??= new Group())
     group.records.push({ body, receipt, applied })
     if (durable) this.#commitSoon()
     else this.#lazy.schedule()
@@ -114,7 +117,7 @@ export class LogWriter {
       this.assertUsable()
       this.#write(group.records)
     } catch (error) {
-      group.reject(codedError(error, `write to the ${this.#options.files.log}`))
+      group.reject(this.#options.policy.explain(error, `write to the ${this.#options.files.log}`))
       return
     }
     // The records are on disk, so their appends resolve even if a callback has a bug and throws.
@@ -133,7 +136,7 @@ export class LogWriter {
     return this.#position
   }
 
-  /** Closes the segment as it is. For a writer whose session could not be opened, or has lost its lock. */
+  /** Closes the segment as it is. For a writer whose session could not be opened. */
   abandon(): void {
     this.#segment?.close()
     this.#segment = undefined
@@ -156,13 +159,12 @@ export class LogWriter {
     const segment = (this.#segment ??= this.#begin(firstSeq))
     try {
       segment.write(bytes)
+      // If this process was suspended, another writer may have taken the session over. Re-check the lock
+      // before acknowledging: a record in a superseded segment is never read.
+      policy.assertOwned()
     } catch (error) {
-      this.#poison(segment)
-      throw error
+      throw this.#poison(segment, error)
     }
-    // If this process was suspended, another writer may have taken the session over. Re-check the lock before
-    // acknowledging: a record in a superseded segment is never read.
-    this.#assertOwned()
     segment.accept(bytes)
     this.#checkpoint = checkpoint
     this.#position = { seq: firstSeq + records.length - 1, sum, segment: segment.name, offset: segment.end }
@@ -183,20 +185,6 @@ export class LogWriter {
       if (codec.follows !== undefined) sum = codec.sumOf(lines.last)
     })
     return codec.sumOf(lines.last)
-  }
-
-  /**
-   * Ends this writer if the lock is lost or cannot be read. The segment stays as it is: the new holder may
-   * have read and accepted its last records.
-   */
-  #assertOwned(): void {
-    try {
-      this.#options.policy.assertOwned()
-    } catch (error) {
-      this.#broken = codedError(error, 'check the lock of the session')
-      this.abandon()
-      throw this.#broken
-    }
   }
 
   #continue({ segment: name, offset: end }: Position): SegmentFile {
@@ -227,7 +215,7 @@ export class LogWriter {
     }
     // The segment that is there belongs to a dead writer or to this one. If it belongs to a writer that has
     // taken the session over, a segment with this writer's epoch would supersede it.
-    this.#assertOwned()
+    this.#options.policy.assertOwned()
     return undefined
   }
 
@@ -254,16 +242,24 @@ export class LogWriter {
     segment?.truncateAndClose()
   }
 
-  /** Cuts a segment back to its last acknowledged record. If that fails, the log accepts no more records. */
-  #poison(segment: SegmentFile): void {
+  /**
+   * Cuts a segment back to its last acknowledged record, so that the rejected group is absent, and returns the
+   * error that rejects it. A writer that cannot cut, or has lost its lock, writes nothing more: then the next
+   * holder may have read the group, or will read it.
+   */
+  #poison(segment: SegmentFile, error: unknown): unknown {
     this.#segment = undefined
+    if (errorCode(error) === 'FENCED') {
+      segment.close()
+      return (this.#broken = error)
+    }
     try {
       segment.truncateAndClose()
-    } catch (error) {
-      this.#broken = codedError(
-        error,
-        `truncate the ${this.#options.files.log} to its last acknowledged record`,
-      )
+      return error
+    } catch (cause) {
+      const { log } = this.#options.files
+      const message = `cannot cut off a rejected record of the ${log}: it may turn up when the session is resumed`
+      return (this.#broken = new StintError('DISK_FAILED', message, { cause }))
     }
   }
 }
