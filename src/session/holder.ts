@@ -1,4 +1,5 @@
 import { type Liveness, liveness, ownIdentity, parseIdentity } from '../base/process/liveness.ts'
+import { isRecord } from '../base/text/fields.ts'
 import type { SessionHold } from './driver.ts'
 import type { Holder, SessionState } from './store.ts'
 
@@ -9,8 +10,8 @@ export function newHolder({ kind, purpose }: SessionHold, epoch: number, now = D
 
 /** A holder read from stored JSON, which may be damaged; undefined if it is invalid. */
 export function parseHolder(value: unknown, epoch: number): Holder | undefined {
-  if (typeof value !== 'object' || value === null) return undefined
-  const { process, since, beat, kind, purpose } = value as Record<string, unknown>
+  if (!isRecord(value)) return undefined
+  const { process, since, beat, kind, purpose } = value
   const identity = parseIdentity(process)
   if (identity === undefined || !isTime(since) || !isTime(beat)) return undefined
   return {

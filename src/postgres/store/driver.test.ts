@@ -1,6 +1,9 @@
 import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { expectReadableWith, expectRefusedWith, noTimes, oddTimes } from '../../../test/support/odd-clocks.ts'
 import { PostgresServer } from '../../../test/support/postgres.ts'
+import type { Clock } from '../../base/process/clock.ts'
+import type { SessionStore } from '../../session/index.ts'
 import { storeConformance } from '../../testing/store-conformance.ts'
 import type { StorePlace } from '../../testing/conformance-case.ts'
 import { ulid } from '../../base/text/id.ts'
@@ -99,4 +102,19 @@ test('no row has a secret that the purpose of a visit contains when it creates t
   } finally {
     delete process.env.STINT_PLANTED
   }
+})
+
+describe('sessions in PostgreSQL, with a clock of the program', () => {
+  const storeWith = (clock: Clock): SessionStore =>
+    postgresStore({ pool: pools.get('clocks') as PostgresPool, clock })
+
+  test.each(oddTimes)('that returns %s, can be read', async (_, time) => {
+    await makePlace('clocks', make({}))
+    await expect(expectReadableWith(time, storeWith)).resolves.toBeUndefined()
+  })
+
+  test.each(noTimes)('refuse a record while it returns %s', async (_, time) => {
+    await makePlace('clocks', make({}))
+    await expect(expectRefusedWith(time, storeWith)).resolves.toBeUndefined()
+  })
 })

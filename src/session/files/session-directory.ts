@@ -18,18 +18,20 @@ import { Snapshots } from './snapshots.ts'
 export const filesystemId = 'filesystem'
 
 /** The paths of a session. */
-export interface SessionPaths {
-  root: string
-  manifest: string
-  audit: string
-  blobs: string
-  quarantine: string
-  snapshots: string
-  spool: string
-  state: string
+export type SessionPaths = ReturnType<typeof pathsIn>
+
+const pathsIn = (root: string) => ({
+  root,
+  manifest: join(root, 'manifest.json'),
+  audit: join(root, 'audit'),
+  blobs: join(root, 'blobs'),
+  quarantine: join(root, 'quarantine'),
+  snapshots: join(root, 'snapshots'),
+  spool: join(root, 'spool'),
+  state: join(root, 'state'),
   /** Exists from the moment damage was found until it is repaired, so that lists need not read the logs. */
-  damaged: string
-}
+  damaged: join(root, 'damaged.json'),
+})
 
 /** The directory of a session, and its contents. */
 export class SessionDirectory {
@@ -41,17 +43,7 @@ export class SessionDirectory {
 
   constructor(disk: Disk, root: string) {
     this.disk = disk
-    this.paths = {
-      root,
-      manifest: join(root, 'manifest.json'),
-      audit: join(root, 'audit'),
-      blobs: join(root, 'blobs'),
-      quarantine: join(root, 'quarantine'),
-      snapshots: join(root, 'snapshots'),
-      spool: join(root, 'spool'),
-      state: join(root, 'state'),
-      damaged: join(root, 'damaged.json'),
-    }
+    this.paths = pathsIn(root)
     this.logs = {
       journal: { disk, directory: root, log: 'journal', codec: codecs.journal },
       audit: { disk, directory: this.paths.audit, log: 'audit', codec: codecs.audit },

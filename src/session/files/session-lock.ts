@@ -1,5 +1,6 @@
 import { codedError, StintError } from '../../base/errors/stint-error.ts'
 import { type Liveness, liveness } from '../../base/process/liveness.ts'
+import { isRecord, parseObject } from '../../base/text/fields.ts'
 import { ulid } from '../../base/text/id.ts'
 import { fileRegister, type Register, type RegisterEntry, runSync } from '../../lease/index.ts'
 import type { SessionHold } from '../driver.ts'
@@ -201,16 +202,10 @@ const formatLockRecord = (session: string, { holder, holdEpoch, ends }: SessionL
 function parseLockRecord(text: string | undefined, registerEpoch: number): SessionLockRecord | undefined {
   if (text === undefined) return undefined
   const torn: SessionLockRecord = { holder: unknownHolder, holdEpoch: registerEpoch, ends: undefined }
-  let value: Record<string, unknown>
-  try {
-    value = JSON.parse(text) as Record<string, unknown>
-  } catch {
-    return torn
-  }
-  if (typeof value !== 'object' || value === null || !isHoldEpoch(value.epoch)) return torn
-  const { epoch: holdEpoch } = value
-  if (value.holder === undefined) return { holder: undefined, holdEpoch, ends: parseEnds(value.ends) }
-  const holder = parseHolder(value.holder, holdEpoch)
+  const { epoch: holdEpoch, holder: stored, ends } = parseObject(text) ?? {}
+  if (!isHoldEpoch(holdEpoch)) return torn
+  if (stored === undefined) return { holder: undefined, holdEpoch, ends: parseEnds(ends) }
+  const holder = parseHolder(stored, holdEpoch)
   return holder === undefined ? torn : { holder, holdEpoch, ends: undefined }
 }
 
@@ -219,9 +214,8 @@ const isHoldEpoch = (value: unknown): value is number =>
   Number.isSafeInteger(value) && (value as number) > 0 && (value as number) < 999_999_999_999_999
 
 function parseEnds(value: unknown): LogPositions | undefined {
-  if (typeof value !== 'object' || value === null) return undefined
-  const ends = value as Record<string, unknown>
-  const [journal, audit] = [parsePosition(ends.journal), parsePosition(ends.audit)]
+  if (!isRecord(value)) return undefined
+  const [journal, audit] = [parsePosition(value.journal), parsePosition(value.audit)]
   return journal === undefined || audit === undefined ? undefined : { journal, audit }
 }
 

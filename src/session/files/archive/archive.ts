@@ -1,5 +1,6 @@
 import { parseSegmentName } from '../../log/log-files.ts'
 import { visibleJson } from '../../../base/text/escape.ts'
+import { parseObject } from '../../../base/text/fields.ts'
 import { isSessionId } from '../../../base/text/id.ts'
 import { invalidArchive } from './tar.ts'
 
@@ -27,25 +28,21 @@ export interface ArchiveAbout {
   audit_lines: number
 }
 
-/** A file in an archive. An archive has no other kinds. */
-export type ArchiveMember =
-  | { kind: 'about' }
-  | { kind: 'sums' }
-  | { kind: 'manifest' }
-  | { kind: 'journal'; name: string }
-  | { kind: 'audit'; name: string }
-  | { kind: 'blob'; sha256: string }
+/** A file in an archive: one of the three texts about the session, or a file of it. There are no other kinds. */
+export interface ArchiveMember {
+  kind: 'text' | 'journal' | 'audit' | 'blob'
+  /** Its name in the directory of its kind. */
+  name: string
+}
 
 /** No record or epoch has a higher number in practice. The numbers after it still fit a segment's name. */
 export const largestNumber = 1e12
 
 /** The member with this name; undefined for any other name. Only the names of members become paths. */
 export function parseMemberName(name: string): ArchiveMember | undefined {
-  if (name === aboutName) return { kind: 'about' }
-  if (name === sumsName) return { kind: 'sums' }
-  if (name === 'manifest.json') return { kind: 'manifest' }
+  if ([aboutName, sumsName, 'manifest.json'].includes(name)) return { kind: 'text', name }
   const blob = /^blobs\/([0-9a-f]{64})$/.exec(name)?.[1]
-  if (blob !== undefined) return { kind: 'blob', sha256: blob }
+  if (blob !== undefined) return { kind: 'blob', name: blob }
   const [log, file] = name.startsWith('audit/')
     ? (['audit', name.slice(6)] as const)
     : (['journal', name] as const)
@@ -78,16 +75,11 @@ export function parseSums(text: string): Map<string, string> {
 }
 
 export function parseAbout(text: string): ArchiveAbout {
-  let about: Partial<ArchiveAbout> | null
-  try {
-    about = JSON.parse(text) as Partial<ArchiveAbout> | null
-  } catch {
-    throw invalidArchive(`${aboutName} is not JSON`)
-  }
+  const about = parseObject(text)
   if (about?.format !== archiveFormat.format) throw invalidArchive('it is not the archive of a session')
   if (about.version !== archiveFormat.version)
     throw invalidArchive(
       `this version reads version ${archiveFormat.version} of archives, not ${visibleJson(about.version)}`,
     )
-  return about as ArchiveAbout
+  return about as unknown as ArchiveAbout
 }

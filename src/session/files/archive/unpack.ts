@@ -46,7 +46,7 @@ export async function unpackArchive(
     const member = parseMemberName(rest)
     if (member === undefined) throw foreign(entry)
     if (sums.has(rest)) throw invalidArchive(`${rest} is in it twice`)
-    if (member.kind === 'about' || member.kind === 'sums' || member.kind === 'manifest') {
+    if (member.kind === 'text') {
       const bytes = await readText(entry)
       texts.set(rest, bytes.toString())
       sums.set(rest, createHash('sha256').update(bytes).digest('hex'))
@@ -87,13 +87,13 @@ async function readText(entry: ReadEntry): Promise<Buffer> {
 /** Writes and syncs a file, and returns its sum. */
 async function writeMember(
   { disk, paths }: SessionDirectory,
-  member: Extract<ArchiveMember, { kind: 'journal' | 'audit' | 'blob' }>,
+  { kind, name }: ArchiveMember,
   entry: ReadEntry,
 ): Promise<string> {
-  const directory = { journal: paths.root, audit: paths.audit, blob: paths.blobs }[member.kind]
+  const directory = { text: paths.root, journal: paths.root, audit: paths.audit, blob: paths.blobs }[kind]
   makeIfMissing(disk, directory)
   const hash = createHash('sha256')
-  const file = disk.create(join(directory, member.kind === 'blob' ? member.sha256 : member.name))
+  const file = disk.create(join(directory, name))
   try {
     let at = 0
     for await (const piece of entry.content()) {
