@@ -293,13 +293,20 @@ export class LiveSession implements Session {
 
 /** How often a process that could not give a session back tries again, in milliseconds. */
 const giveBackMs = 1000
+const waiting = new WeakSet<HeldSession>()
 
 /** Gives a session back. If that fails, on a full disk for example, it is tried again while this process lives. */
 export async function giveBack(held: HeldSession): Promise<void> {
   try {
     await held.release()
   } catch (error) {
-    if (errorCode(error) !== 'FENCED') setTimeout(() => giveBack(held).catch(() => {}), giveBackMs).unref()
+    if (errorCode(error) !== 'FENCED' && !waiting.has(held)) {
+      waiting.add(held)
+      setTimeout(() => {
+        waiting.delete(held)
+        void giveBack(held).catch(() => {})
+      }, giveBackMs).unref()
+    }
     throw error
   }
 }
