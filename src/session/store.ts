@@ -76,8 +76,8 @@ export interface VisitOptions {
   /** Masks what looks like a token in everything this visit writes, whatever the session has chosen. */
   mask?: 'tokens'
   /**
-   * Called if the session could not be given back after the visit; its records are on disk all the same. By
-   * default a warning of the process.
+   * Called if the visit did not end cleanly: the session could not be given back, for example. What the visit
+   * has written is on disk all the same. By default a warning of the process.
    */
   onWarning?: (message: string) => void
 }

@@ -44,7 +44,9 @@ export async function visitSession<T>(
       if (held !== undefined) await giveBack(held)
       await drainLeftovers(driver, id, secrets)
     } catch (error) {
-      onWarning(`session ${id} could not be given back after a visit: ${errorMessage(error)}`)
+      // A session that another process has taken over needs no giving back.
+      if (errorCode(error) !== 'FENCED')
+        onWarning(`the visit of session ${id} did not end cleanly: ${errorMessage(error)}`)
     }
   }
 }

@@ -26,6 +26,6 @@ test('an event that was recorded is reported as such, even if the session cannot
   const { code, envelope, stderr } = await world.unshare(['--mount'], 'sh', args)
   expect(code, stderr).toBe(0)
   expect(envelope()).toMatchObject({ ok: true, data: { session_id: 'a', taken_in: true } })
-  expect(JSON.stringify(envelope())).toContain('could not be given back')
+  expect(JSON.stringify(envelope())).toContain('did not end cleanly')
   expect(stderr.match(/"type":"\w+"/g)).toEqual(['"type":"first"', '"type":"second"'])
 })

@@ -128,7 +128,7 @@ test('a visit that cannot give the session back keeps what it has acknowledged, 
   const onWarning = (message: string): void => void warnings.push(message)
   const store = storeOn({ truncate })
   expect(await store.visit(id, (visit) => visit.append({ type: 'note' }), { onWarning })).toBeUndefined()
-  expect(warnings).toMatchObject([expect.stringContaining('visited could not be given back')])
+  expect(warnings).toMatchObject([expect.stringContaining('visited did not end cleanly')])
   // The caller gets its own error, whatever happens afterwards.
   const failed = store.visit(id, () => Promise.reject(new Error('of the caller')), { onWarning })
   await expect(failed).rejects.toThrow('of the caller')
