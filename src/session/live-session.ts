@@ -295,7 +295,7 @@ export class LiveSession implements Session {
 const giveBackMs = 1000
 const waiting = new WeakSet<HeldSession>()
 
-/** Gives a session back. If that fails, on a full disk for example, it is tried again while this process lives. */
+/** Gives a session back. If that fails, on a full disk for example, it is tried again every second. */
 export async function giveBack(held: HeldSession): Promise<void> {
   try {
     await held.release()

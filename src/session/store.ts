@@ -280,8 +280,8 @@ export interface RecoveryReport {
    */
   cut: { log: string; segment: string; offset: number; bytes: number; kept: string }[]
   /**
-   * Bytes that a writer wrote after it had lost its lock. Those in a segment that the next writer has replaced
-   * by a copy are moved to the quarantine, and listed once.
+   * Bytes that a writer wrote after it had lost its lock. Those in a segment that the next writer has
+   * replaced by a copy are moved to the quarantine, and listed once.
    */
   ignored: { segment: string; offset: number; bytes: number }[]
   /** Slots that could not be read. */

@@ -20,9 +20,10 @@ export const systemClock: Clock = {
 const latestTime = 999_999_999_999_999
 
 /**
- * A clock whose `now` returns whole milliseconds that a record can carry. A machine may be set to a time before
- * 1970, and a program's own clock may return anything: a fraction is cut off, a time out of range becomes the
- * first or the last that is possible, and `ARG_ERROR` refuses a value that is not a time, before it is written.
+ * A clock whose `now` returns whole milliseconds that a record can carry. A machine may be set to a time
+ * before 1970, and a program's own clock may return anything: a fraction is cut off, a time out of range
+ * becomes the first or the last that is possible, and `ARG_ERROR` refuses a value that is not a time, before
+ * it is written.
  */
 export const recordClock = (clock: Clock): Clock => ({
   mono: () => clock.mono(),

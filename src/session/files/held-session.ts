@@ -79,7 +79,7 @@ export class FilesystemSession implements HeldSession {
   #audit: LogWriter | undefined
   #manifest: Manifest
   #stage: 'open' | 'closed' | 'released' = 'open'
-  /** Where the logs end, if the next holder may rely on it: they are closed, and the manifest is up to date. */
+  /** Where the logs end, if the next holder may rely on it: they are closed, and the manifest is complete. */
   #finalEnds: LogPositions | undefined
   #isManifestUpToDate = true
 

@@ -57,7 +57,7 @@ export interface SessionLockRequest extends SessionHold {
   force?: boolean
   /** Returns the highest hold epoch in the names of the session's segments. */
   highestHoldEpoch: () => number
-  /** Called before each attempt with the epoch of the new hold and that of the last one, 0 if there was none. */
+  /** Called before each attempt with the epoch of the new hold and of the last one; 0 if there was none. */
   beforeAttempt: (holdEpoch: number, previousEpoch: number) => void
 }
 

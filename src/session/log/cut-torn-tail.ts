@@ -32,8 +32,8 @@ export function cutTornTail(files: LogFiles, scanned: Scanned, quarantine: strin
 
 /**
  * Removes segments that another one supersedes as a whole. Bytes that the other does not have are of a writer
- * that had lost its lock: they are copied to `quarantine`, and returned. Such a writer may still have its file
- * open; what it writes from now on was never acknowledged, and goes with the file.
+ * that had lost its lock: they are copied to `quarantine`, and returned. Such a writer may still have its
+ * file open; what it writes from now on was never acknowledged, and goes with the file.
  */
 export function removeSuperseded(files: LogFiles, quarantine: string): Leftover[] {
   const { disk, directory, log } = files

@@ -243,9 +243,9 @@ export class LogWriter {
   }
 
   /**
-   * Cuts a segment back to its last acknowledged record, so that the rejected group is absent, and returns the
-   * error that rejects it. A writer that cannot cut, or has lost its lock, writes nothing more: then the next
-   * holder may have read the group, or will read it.
+   * Cuts a segment back to its last acknowledged record, so that the rejected group is absent, and returns
+   * the error that rejects it. A writer that cannot cut, or has lost its lock, writes nothing more: then the
+   * next holder may have read the group, or will read it.
    */
   #poison(segment: SegmentFile, error: unknown): unknown {
     this.#segment = undefined

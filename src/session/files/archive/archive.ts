@@ -28,7 +28,7 @@ export interface ArchiveAbout {
   audit_lines: number
 }
 
-/** A file in an archive: one of the three texts about the session, or a file of it. There are no other kinds. */
+/** A file in an archive: one of the three texts about the session, or one of its own files. */
 export interface ArchiveMember {
   kind: 'text' | 'journal' | 'audit' | 'blob'
   /** Its name in the directory of its kind. */
