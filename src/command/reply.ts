@@ -1,6 +1,6 @@
 import { systemClock } from '../base/process/clock.ts'
 import { writeOut } from '../base/process/write-output.ts'
-import { visibleJson, visibleLines } from '../base/text/escape.ts'
+import { visibleAnswer, visibleJson, visibleLines } from '../base/text/escape.ts'
 import { errorMessage, StintError } from '../base/errors/stint-error.ts'
 import type { BareContext } from './context.ts'
 
@@ -99,7 +99,7 @@ export class Reply {
   }
 
   #say(text: string): void {
-    if (!this.json && !this.quiet) writeOut(1, endLine(text))
+    if (!this.json && !this.quiet) writeOut(1, answerText(text))
   }
 
   /** Prints the answer, once, and returns the exit code. `text` is the answer for a person. */
@@ -123,7 +123,7 @@ export class Reply {
   }
 
   #printText(outcome: Outcome, text: string | undefined): boolean {
-    if (!('error' in outcome)) return text === undefined || this.quiet || writeOut(1, endLine(text))
+    if (!('error' in outcome)) return text === undefined || this.quiet || writeOut(1, answerText(text))
     const { error } = outcome
     // The program that failed has said itself why.
     if (error.code === 'CHILD_FAILED') return true
@@ -140,7 +140,7 @@ export class Reply {
   }
 }
 
-const endLine = (text: string): string => (text.endsWith('\n') ? text : `${text}\n`)
+const answerText = (text: string): string => visibleAnswer(text.endsWith('\n') ? text : `${text}\n`)
 
 const exitCodeOfOutcome = (outcome: Outcome): number => ('error' in outcome ? outcome.error.exit : 0)
 

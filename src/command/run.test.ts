@@ -30,6 +30,16 @@ test('a handler that calls process.exit(0) succeeds without an answer', async ()
   })
 })
 
+test('what a handler says and warns of keeps its lines, and nothing else in it controls the terminal', async () => {
+  await using world = new World()
+  const text = String.raw`'\x1b[31mred\x1b[39m\tx\r\n\x1b]0;title\x07\x9b2J\u202e'`
+  const tool = toolIn(world, `ctx.say(${text}); ctx.warn(${text}); return { files: [] }`)
+  const { stdout, stderr } = await world.start(process.execPath, [tool]).finished
+  const rest = String.raw`\u001b]0;title\u0007\u009b2J\u202e`
+  expect(stdout).toBe(`\x1b[31mred\x1b[39m\tx\r\n${rest}\n0 files\n`)
+  expect(stderr).toBe(String.raw`tool: warning: \u001b[31mred\u001b[39m${'\t'}x\u000d${'\n'}${rest}${'\n'}`)
+})
+
 test('the answer is printed even if a cleanup hook calls process.exit', async () => {
   await using world = new World()
   const tool = toolIn(world, `ctx.onCleanup(() => process.exit(0)); return { files: [1, 2] }`)

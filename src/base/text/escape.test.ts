@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { anyCharacter } from '../../../test/support/any-character.ts'
-import { shellWord, visibleJson, visibleLines, visibleText } from './escape.ts'
+import { shellWord, visibleAnswer, visibleJson, visibleLines, visibleText } from './escape.ts'
 
 test('a shell parses any quoted string as the one word it was', () => {
   const texts = fc.array(fc.string({ unit: fc.constantFrom(...'ab \'"$`\\\n*?;%!~#=é🙂') }))
@@ -55,6 +55,17 @@ test('JSON for a terminal is the same value, without a character that a terminal
       const json = visibleJson(value)
       expect(JSON.parse(json)).toEqual(JSON.parse(JSON.stringify(value)))
       expect(json).not.toMatch(/[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u)
+    }),
+  )
+})
+
+test('an answer keeps its colours, lines and tabs, and nothing else that a terminal would obey', () => {
+  const obeyed = fc.constantFrom(...'\u001b[]0123;m\r\n\t\u0007\u009b\u202e')
+  fc.assert(
+    fc.property(fc.string({ unit: fc.oneof(obeyed, anyCharacter) }), (text) => {
+      // oxlint-disable-next-line no-control-regex -- a colour is an escape sequence
+      const rest = visibleAnswer(text).replaceAll(/\u001b\[[\d;]*m|\r?\n|\t/g, '')
+      expect(rest).not.toMatch(/[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u)
     }),
   )
 })

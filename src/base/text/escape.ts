@@ -16,6 +16,16 @@ export const visibleLines = (text: string): string =>
   text.replaceAll(unseen, (char) => (char === '\n' || char === '\t' ? char : escaped(char)))
 
 /**
+ * Makes the rendered answer of a command safe to print, in case it quotes others: colours, line ends and tabs
+ * stay, and any other control character is escaped, as is one that reverses text.
+ */
+export const visibleAnswer = (text: string): string =>
+  text.replaceAll(inAnswer, (match: string, kept: string | undefined) => kept ?? escaped(match))
+
+// oxlint-disable-next-line no-control-regex -- a colour is an escape sequence
+const inAnswer = /(\u001b\[[\d;]*m|\r?\n|\t)|[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu
+
+/**
  * A value as JSON in one line, safe to print: `JSON.stringify` escapes only the control characters below
  * U+0020, and a terminal also obeys those from U+007F on and the ones that change the direction of text.
  */

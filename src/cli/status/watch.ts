@@ -1,6 +1,6 @@
 import { after } from '../../base/process/clock.ts'
 import { deliver } from '../../base/process/write-output.ts'
-import { visibleJson } from '../../base/text/escape.ts'
+import { visibleAnswer, visibleJson } from '../../base/text/escape.ts'
 import { formatDuration } from '../../base/text/duration.ts'
 import type { BareContext } from '../../command/context.ts'
 import { isTerminal, type Paint, paintFor } from '../../command/stdio.ts'
@@ -110,7 +110,7 @@ class AlternateScreen {
   draw(lines: readonly string[]): boolean {
     const before = this.#isOpen ? '' : enter
     this.#isOpen = true
-    const text = lines.map((line) => `${line}\x1b[K`).join('\r\n')
+    const text = lines.map((line) => `${visibleAnswer(line)}\x1b[K`).join('\r\n')
     return deliver(1, `${before}\x1b[H${text}\x1b[J`) === 'written'
   }
 

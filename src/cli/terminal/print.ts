@@ -1,9 +1,10 @@
 import { StintError } from '../../base/errors/stint-error.ts'
 import { deliver } from '../../base/process/write-output.ts'
+import { visibleAnswer } from '../../base/text/escape.ts'
 
-/** Prints to stdout. Returns false if the reader is gone: then a stream should end. */
+/** Prints text, or bytes as they are. Returns false if the reader is gone: then a stream should end. */
 export function print(content: string | Uint8Array): boolean {
-  const written = deliver(1, content)
+  const written = deliver(1, typeof content === 'string' ? visibleAnswer(content) : content)
   if (written === 'full') throw new StintError('DISK_FULL', 'cannot write to stdout: no space left')
   return written === 'written'
 }
