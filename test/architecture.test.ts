@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { exportsOf, filesIn, sourceFiles, sourceImports } from './support/source-graph.ts'
 import { projectRoot } from './support/world.ts'
@@ -87,6 +87,21 @@ test('a name is exported by one file only', () => {
     .filter(([, files]) => files.length > 1)
     .map(([name, files]) => `${name}: ${files.join(', ')}`)
   expect(doubled).toEqual([])
+})
+
+test('a test of a source file lies beside it, and its name begins with that of the file', () => {
+  const tests = filesIn(['src', 'scripts'], ['.test.ts'])
+  const proves = (test: string): boolean => {
+    const [folder, words] = [dirname(test), basename(test, '.test.ts').split('-')]
+    const names = words.map((_, index) => words.slice(0, index + 1).join('-'))
+    return names.some(
+      (name) =>
+        ['.ts', '.mjs'].some((extension) => existsSync(join(projectRoot, folder, `${name}${extension}`))) ||
+        (name === basename(folder) && existsSync(join(projectRoot, folder, 'index.ts'))),
+    )
+  }
+  expect(tests.length).toBeGreaterThan(150)
+  expect(tests.filter((test) => !proves(test))).toEqual([])
 })
 
 test('no comment line is wider than 110 columns', () => {

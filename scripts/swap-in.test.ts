@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
-import { projectRoot, World } from './support/world.ts'
+import { projectRoot, World } from '../test/support/world.ts'
 
 const swapIn = pathToFileURL(join(projectRoot, 'scripts/swap-in.mjs')).href
 
