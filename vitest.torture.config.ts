@@ -1,4 +1,7 @@
 import { defineConfig } from 'vitest/config'
+import { cleanEnvironment } from './test/support/clean-environment.ts'
+
+cleanEnvironment()
 
 /** `npm run torture`: the tests that take too long for every run of the suite. */
 export default defineConfig({

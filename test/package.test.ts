@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from 'node:fs'
-import { homedir } from 'node:os'
+import { userInfo } from 'node:os'
 import { join, posix } from 'node:path'
 import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
@@ -59,7 +59,9 @@ test('no file in the tarball contains a path of this machine, or names a missing
     const text = readFileSync(consumer.installed(path), 'utf8')
     const map = /[#@] sourceMappingURL=(\S+)/.exec(text)?.[1]
     const lostMap = map !== undefined && !paths.includes(posix.join(posix.dirname(path), map))
-    return lostMap || [projectRoot, homedir()].some((here) => here !== '/' && text.includes(`${here}/`))
+    return (
+      lostMap || [projectRoot, userInfo().homedir].some((here) => here !== '/' && text.includes(`${here}/`))
+    )
   })
   expect(suspicious).toEqual([])
 })

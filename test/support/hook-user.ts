@@ -1,7 +1,6 @@
 import { lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SettingsAgentName } from '../../src/hook/host.ts'
-import { isHostVariable } from '../../src/hook-install/agents.ts'
 import { type Finished, World } from './world.ts'
 
 /** The file with the hooks of each agent, below the home directory of its user. */
@@ -50,11 +49,9 @@ export class HookUser extends World {
   constructor() {
     super()
     for (const path of [this.user, this.project, this.bin]) mkdirSync(path)
-    for (const name of Object.keys(this.env))
-      if (isHostVariable(name) || name.startsWith('XDG_')) delete this.env[name]
     symlinkSync(process.execPath, join(this.bin, 'node'))
     this.env.HOME = this.user
-    this.env.PATH = `${this.bin}:/usr/bin:/bin`
+    this.env.PATH = `${this.bin}:${process.env.SYSTEM_PATH}`
   }
 
   /** The settings of an agent of this user. */

@@ -14,6 +14,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import { findPrograms, type PostgresPrograms, serverParent } from './postgres-binaries.ts'
+import { copyNewData } from './postgres-new-data.ts'
 import { onSmallDisk } from './postgres-small-disk.ts'
 import { until } from './world.ts'
 
@@ -221,16 +222,12 @@ export class PostgresServer implements AsyncDisposable {
   }
 
   async #initialise(settings: Record<string, string>): Promise<void> {
-    const { initdb, env, uid, gid } = this.#programs
-    mkdirSync(this.#data, { mode: 0o700 })
-    if (uid !== undefined && gid !== undefined)
-      for (const path of [this.directory, this.#data]) chownSync(path, uid, gid)
+    const { uid, gid } = this.#programs
+    if (uid !== undefined && gid !== undefined) chownSync(this.directory, uid, gid)
     if (this.#options.smallDisk !== undefined) mkdirSync(join(this.directory, 'small'))
     // Clients may run as other users; they need a password.
     chmodSync(this.directory, 0o755)
-    const flags = ['--auth=trust', '--username=postgres', '--encoding=UTF8', '--no-locale', '--no-sync']
-    const args = ['-D', this.#data, ...flags, '--wal-segsize=1', '--no-instructions']
-    await promisify(execFile)(initdb, args, { env, uid, gid, cwd: this.directory })
+    await copyNewData(this.#data, this.#programs)
     writeFileSync(join(this.#data, 'pg_hba.conf'), hostRules)
     const lines = Object.entries({ ...defaultSettings, ...settings }).map(
       ([name, value]) => `${name} = ${value}`,

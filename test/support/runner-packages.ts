@@ -1,7 +1,6 @@
 import { cpSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll } from 'vitest'
 import { projectRoot } from './world.ts'
 
 export type TestRunner = 'vitest' | 'node-test' | 'jest'
@@ -18,9 +17,13 @@ const beside: Record<TestRunner, Record<string, string>> = {
 }
 
 const made = new Map<TestRunner, string>()
-afterAll(() => {
-  for (const directory of made.values()) rmSync(directory, { recursive: true, force: true })
-})
+
+/** Removes what `packagesFor` has made. */
+export function removePackages(runner: TestRunner): void {
+  const directory = made.get(runner)
+  made.delete(runner)
+  if (directory !== undefined) rmSync(directory, { recursive: true, force: true })
+}
 
 /**
  * Makes a `node_modules` with stint and a runner, as `npm install` does. stint is copied, so that its code

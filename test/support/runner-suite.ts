@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { filesInSection } from './doc-blocks.ts'
-import type { TestRunner } from './runner-packages.ts'
+import { removePackages, type TestRunner } from './runner-packages.ts'
 import { printedValues, TestProject } from './test-project.ts'
 import { isRunning, until } from './world.ts'
 
@@ -13,8 +13,9 @@ export interface RunnerSuite {
   guide: Record<string, number>
 }
 
-/** Tests that every runner must pass. */
+/** Tests that every runner must pass. All tests of a file share the packages; they are removed at its end. */
 export function testRunner(runner: TestRunner, { held, guide }: RunnerSuite): void {
+  afterAll(() => removePackages(runner))
   testConcurrentRuns(runner, held)
 
   test.each([

@@ -8,7 +8,7 @@ const slow = [
   'src/session/files/driver-crash-mutations.test.ts',
   'src/test-runners/vitest/vitest.test.ts',
   'src/test-runners/jest/jest.test.ts',
-  'src/lease/lock-storm.test.ts',
+  'src/lease/lease-storm.test.ts',
   'src/cli/doctor/doctor.test.ts',
   'src/postgres/store/driver-storm.test.ts',
 ]

@@ -31,7 +31,7 @@ export interface Running {
 }
 
 /** Variables of the test run that a user's shell would not have. */
-const aboutTheSuite = new Set(['NODE_EXTRA_CA_CERTS', 'VITEST', 'CI', 'NO_COLOR', 'FORCE_COLOR'])
+const aboutTheSuite = new Set(['VITEST', 'CI', 'NO_COLOR', 'FORCE_COLOR'])
 
 /**
  * A temp directory for one test, as `STINT_TMP_ROOT` of every stint it starts, with a `STINT_HOME` in it, so

@@ -1,14 +1,18 @@
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { LockWorld } from '../../../test/support/lock-world.ts'
 import type { CommandContext } from '../../command/context.ts'
 import { acquireLeaseSync } from '../../lease/index.ts'
 import { holdLease } from './hold-lease.ts'
 import { openClaims } from '../lock/lock-options.ts'
 
+afterEach(() => void vi.unstubAllEnvs())
+
 test('a program that cannot join the lease has lost it at once', async () => {
   await using world = new LockWorld()
-  process.env.STINT_HOME = join(world.tmp, 'home')
+  vi.stubEnv('STINT_HOME', join(world.tmp, 'home'))
+  // A held lease sets these, for the children of the run.
+  for (const name of ['STINT_FENCE', 'STINT_SESSION_ID', 'STINT_WORKSPACE']) vi.stubEnv(name, undefined)
   const releases: (() => void)[] = []
   const context = {
     sessionId: 'mine',
