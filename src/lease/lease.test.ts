@@ -144,6 +144,84 @@ test('a swap that won and was overtaken is not applied twice, and still counts',
   expect(await lease.release()).toBe(true)
 })
 
+test('a lease is granted although no descriptor is left to list its record', async () => {
+  await (await acquireLease(options('a'))).release()
+  const files = register
+  let linked = false
+  register = {
+    ...files,
+    perform: async (step) => {
+      const { call } = step as { call: string }
+      if (linked && call === 'list') throw Object.assign(new Error('EMFILE'), { code: 'EMFILE' })
+      linked ||= call === 'symlink'
+      return await files.perform(step)
+    },
+  }
+  const lease = await acquireLease(options('b'))
+  linked = false
+  expect(await lease.check()).toBe(true)
+  expect(await lease.release()).toBe(true)
+})
+
+/** Uses a register in memory; returns a function that keeps the next swap from returning. */
+function useHeldRegister(): () => () => void {
+  const memory = memoryRegister() as Register
+  let gate: Promise<void> | undefined
+  register = {
+    ...memory,
+    *swap(key, before, text) {
+      const won = yield* memory.swap(key, before, text)
+      const held = gate
+      gate = undefined
+      if (held !== undefined) yield () => held
+      return won
+    },
+  }
+  return () => {
+    let go = (): void => {}
+    gate = new Promise((resolve) => (go = resolve))
+    return go
+  }
+}
+
+const holderPids = async (): Promise<number[]> => {
+  const { record } = await WorkspaceClaims.open(register, { workspace: join(world.tmp, 'work') }).read()
+  return record.claims.flatMap(({ holders }) => holders.map(({ pid }) => pid))
+}
+
+/** Everything in a register in memory is done before the event loop turns. */
+const turn = (): Promise<unknown> => new Promise((resolve) => setImmediate(resolve))
+
+test('a refresh that ends after the release of its lease leaves a claim that was joined again alone', async () => {
+  const holdNextSwap = useHeldRegister()
+  const { pid } = world.start('sleep', ['300'])
+  await acquireLease(options('a', { pid }))
+  const first = await acquireLease(options('a'))
+  const letGo = holdNextSwap()
+  const refreshed = first.refresh()
+  await turn()
+  expect(await first.release()).toBe(true)
+  const again = await acquireLease(options('a'))
+  letGo()
+  expect(await refreshed).toBe(false)
+  await turn()
+  expect(await holderPids()).toEqual([pid, process.pid])
+  expect(await again.release()).toBe(true)
+})
+
+test('a process that joins while the lease is released does not keep the claim', async () => {
+  const holdNextSwap = useHeldRegister()
+  const identity = identify(world.start('sleep', ['300']).pid)
+  const lease = await acquireLease(options('a'))
+  const letGo = holdNextSwap()
+  const joined = identity && lease.join(identity)
+  await turn()
+  expect(await lease.release()).toBe(true)
+  letGo()
+  expect(await joined).toBe(false)
+  expect(await holderPids()).toEqual([])
+})
+
 test('disposing a lease releases it, in a register in memory, too', async () => {
   register = memoryRegister() as Register
   {

@@ -113,7 +113,11 @@ export class Lease {
   /** Adds a process as a holder: the claim stands while either lives. `release` gives it up for both. */
   join(holder: Identity): Promise<boolean> {
     return this.#inTurn(async () => {
-      const joined = this.#update(await this.#claims.refresh(this.#refreshRequest(holder)))
+      const decided = await this.#claims.refresh(this.#refreshRequest(holder))
+      // `release` has removed the holders that it knew of, this one not among them.
+      if (this.#isOver && decided.answer.claim !== undefined)
+        await this.#claims.release({ ...this.#releaseRequest(), holders: [holder] })
+      const joined = this.#update(decided)
       if (joined) this.#holders.push(holder)
       return joined
     })
@@ -166,11 +170,8 @@ export class Lease {
 
   #update({ answer: { claim }, epoch, startedAtMs }: Decided<{ claim?: Claim }>): boolean {
     if (claim === undefined) return this.#lose()
-    if (this.#isOver) {
-      // The lease was released while this refresh was under way, which wrote the claim again.
-      this.#claims.release(this.#releaseRequest()).catch(() => {})
-      return false
-    }
+    // Released while this refresh was under way. If the session has a claim, it belongs to another lease.
+    if (this.#isOver) return false
     this.#claim = claim
     this.#epoch = epoch
     this.#refreshedAtMs = startedAtMs

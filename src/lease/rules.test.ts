@@ -293,3 +293,13 @@ test('no sequence of requests makes two claims in force conflict, or changes a c
     { numRuns: 500 },
   )
 })
+
+test('an acquire whose swap won and was overtaken still names the claims that it took over', () => {
+  const held = granted(empty, wants('a'), at(0))
+  const late = at(6 * minute)
+  const first = decideAcquire(held, wants('b'), late, 2)
+  const again = decideAcquire(first.next ?? held, wants('b'), late, 3, first.answer)
+  expect(again.answer).toMatchObject({ granted: true, tookOver: [{ session_id: 'a' }], claim: { fence: 2 } })
+  const unrelated = decideAcquire(first.next ?? held, wants('b'), late, 3)
+  expect(unrelated.answer).toMatchObject({ granted: true, tookOver: [] })
+})

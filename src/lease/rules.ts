@@ -37,12 +37,16 @@ export type AcquireAnswer =
   | { granted: true; claim: Claim; tookOver: Claim[] }
   | { granted: false; by: Claim; retryAfterMs: number }
 
-/** Grants what is free, stale or the session's own; refuses what conflicts with another claim in force. */
+/**
+ * Grants what is free, stale or the session's own; refuses what conflicts with another claim in force.
+ * `tried` is the answer of an earlier attempt, whose swap may have won and been overtaken.
+ */
 export function decideAcquire(
   record: ClaimsRecord,
   request: AcquireRequest,
   observation: Observation,
   nextFence: number,
+  tried?: AcquireAnswer,
 ): Decision<AcquireAnswer> {
   const own = ownClaim(record, request)
   // A claim that only dead processes hold is granted anew, with a new fence.
@@ -78,7 +82,10 @@ export function decideAcquire(
     detached: request.holder === null || (mine?.detached ?? false),
     holders,
   }
-  const tookOver = others.filter((other) => !remaining.includes(other))
+  const stale = others.filter((other) => !remaining.includes(other))
+  // If the record has the claim of the earlier attempt, that attempt has removed the claims it took over.
+  const hasWon = tried?.granted === true && tried.claim.fence === mine?.fence
+  const tookOver = hasWon ? [...tried.tookOver, ...stale] : stale
   return { next: { ...record, claims: [...remaining, claim] }, answer: { granted: true, claim, tookOver } }
 }
 

@@ -209,7 +209,8 @@ function acquiring(request: AcquireRequest): Decide<AcquireAnswer> {
     const isBusy = claim.holders.some(({ calls }) => calls.length > 0)
     return now - since > (isBusy ? claim.busy_ttl_ms : claim.ttl_ms)
   }
-  return (record, observation, fence) => decideAcquire(record, request, { ...observation, outlasted }, fence)
+  return (record, observation, fence, tried) =>
+    decideAcquire(record, request, { ...observation, outlasted }, fence, tried)
 }
 
 const refreshing =

@@ -48,6 +48,16 @@ export const buildNoSync = (directory: string): string =>
     '-fPIC',
   )
 
+/** A library that, when preloaded, makes all file systems look like one without symbolic links. */
+export const buildNoLinks = (directory: string): string =>
+  buildC(
+    directory,
+    `#include <errno.h>
+     int symlink(const char *target, const char *path) { errno = EPERM; return -1; }`,
+    '-shared',
+    '-fPIC',
+  )
+
 /**
  * A program whose main thread ends at once while another goes on: it looks like a zombie, but is alive.
  * Prints `up`.

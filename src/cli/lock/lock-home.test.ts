@@ -9,6 +9,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
+import { buildNoLinks } from '../../../test/support/build-c.ts'
 import { validEnvelope } from '../../../test/support/envelope.ts'
 import { errorOf, LockWorld } from '../../../test/support/lock-world.ts'
 import { isRoot, stintBin } from '../../../test/support/world.ts'
@@ -151,4 +152,25 @@ test('a read-only, full or foreign home is a coded error, never a hang or "acqui
     env: { STINT_HOME: join(world.tmp, 'file') },
   })
   expect([file.code, errorOf(file)?.code]).toEqual([4, 'HOME_UNSAFE'])
+})
+
+test('a file system without symbolic links is LOCK_UNSUPPORTED, for a lease and for a session', async () => {
+  await using world = new LockWorld()
+  world.env.LD_PRELOAD = buildNoLinks(world.tmp)
+  const lease = await world.lock(['acquire', '--session', 'a'])
+  const session = await world.stint(['sessions', 'append', 'a', '--create', '--type', 'x', '--json'])
+  for (const result of [lease, session])
+    expect([result.code, errorOf(result)?.code]).toEqual([4, 'LOCK_UNSUPPORTED'])
+})
+
+test('the error of a failed call names the call and its path', async () => {
+  await using world = new LockWorld()
+  const script = `mkdir -p "$STINT_HOME"; mount -t tmpfs -o mode=0700 tmpfs "$STINT_HOME"
+    "$0" "$1" lock acquire --session a --workspace / --json > /dev/null; mount -o remount,ro "$STINT_HOME"
+    "$0" "$1" lock refresh --session a --workspace / --json`
+  const { stdout } = await world.unshare(['--mount'], 'sh', ['-c', script, process.execPath, stintBin])
+  expect(validEnvelope(stdout).error).toMatchObject({
+    code: 'READ_ONLY',
+    detail: expect.stringMatching(/^errno=EROFS call=symlink path=.*\/home\/locks\/\w{12}\/\d+$/) as string,
+  })
 })
