@@ -29,6 +29,32 @@ test.each(ways)('merging states loses none: 2 writers with 2 swaps each, where %
   expect(whole.states).toBeGreaterThan(states)
 })
 
+test.each([{ keptEpochs: 1 }, { keptEpochs: 4, remembers: true }])(
+  'of 2 writers with 2 swaps each, beside a sweep that removes the key twice (%j), no two win an epoch, and none comes again',
+  (options) => {
+    const { states, violation, trace } = explore({
+      writers: 3,
+      sweepers: 1,
+      swaps: 2,
+      crashes: 1,
+      ...options,
+    })
+    console.log(`2 x 2 and a sweep, ${JSON.stringify(options)}: ${states} states`)
+    expect(violation, trace?.join('\n')).toBeUndefined()
+    expect(states).toBeGreaterThan(10_000)
+  },
+)
+
+test.each<[Mutation, string]>([
+  ['a first epoch by name only', 'unread'],
+  // What the sweep relies on; a week is long enough.
+  ['a process that sleeps through a sweep', 'which was not on top'],
+])('the explorer finds the fault of a sweep with: %s', (mutation, expected) => {
+  const { states, violation } = explore({ writers: 3, sweepers: 1, swaps: 2, keptEpochs: 4, mutation })
+  console.log(`${mutation}: after ${states} states: ${violation}`)
+  expect(violation).toContain(expected)
+})
+
 test.each<[Mutation, Partial<Exploration>]>([
   ['no listing after the create', {}],
   ['no listing after the read', {}],

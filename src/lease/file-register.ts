@@ -34,6 +34,9 @@ export type FileSteps<Result> = Steps<FileStep, Result>
 /** The longest text that is tried as a link's target. A file system that takes less says ENAMETOOLONG. */
 const maxLinkBytes = 4000
 
+/** How the names of directories begin that are being made for a new key. */
+export const stagedPrefix = '.new-'
+
 /** Unused attachments are removed at every epoch that this number divides. */
 const removeAttachmentsEvery = 8
 
@@ -337,7 +340,7 @@ function callSync(step: FileStep): unknown {
 
 /** Creates the directory of a key with its first epoch in it; fails if there is one that is not empty. */
 function makeKey({ path, epoch, text, attachment }: Extract<FileStep, { call: 'makeKey' }>): void {
-  const staged = join(dirname(path), `.new-${ulid()}`)
+  const staged = join(dirname(path), `${stagedPrefix}${ulid()}`)
   makePrivateDirectories(staged)
   try {
     if (attachment !== undefined) createPrivateFile(join(staged, attachment.name), attachment.rest)

@@ -1,5 +1,11 @@
 /** The door of leases: claims on workspaces and resources, kept in a register. */
-export { type AllClaims, allClaims, type ClaimedTarget, forEachClaimedSync } from './all-claims.ts'
+export {
+  type AllClaims,
+  allClaims,
+  type ClaimedTarget,
+  forEachClaimedSync,
+  isClaimsKey,
+} from './all-claims.ts'
 export {
   type Claim,
   type ClaimHolder,
@@ -39,6 +45,7 @@ export {
   runSync,
   type Steps,
 } from './register.ts'
+export { sweepKey, sweepLocks } from './sweep-locks.ts'
 export { repositoryOf } from './repository.ts'
 export {
   type AcquireAnswer,

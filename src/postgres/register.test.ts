@@ -6,6 +6,7 @@ import type { Register } from '../lease/register.ts'
 import { registerConformance } from '../testing/register-conformance.ts'
 import { migrate } from './migrate.ts'
 import { postgresRegister } from './register.ts'
+import { purge } from './store/purge.ts'
 
 let server: PostgresServer
 let database: string
@@ -56,4 +57,20 @@ test('fences grow although the rows of the first grants were lost, as in a failo
     await lease.release()
   }
   expect(fences).toEqual([...new Set(fences)].sort((a, b) => a - b))
+})
+
+test('a purge deletes leases that nobody holds or has used for long, and their fences never come again', async () => {
+  const pool = await open()
+  const register = postgresRegister({ pool }) as Register
+  const held = await acquireLease({ register, resource: 'held', sessionId: 'a', ttlMs: 30 * 86_400_000 })
+  const used = await acquireLease({ register, resource: 'used', sessionId: 'a' })
+  await used.release()
+  expect((await purge({ pool, olderThanMs: 0 })).leases).toBe(0)
+  await pool.query(`UPDATE stint.register SET written_at = written_at - interval '8 days'`)
+  expect((await purge({ pool })).leases).toBe(0)
+  expect((await purge({ pool, olderThanMs: 0 })).leases).toBe(1)
+  expect(await held.check()).toBe(true)
+  const again = await acquireLease({ register, resource: 'used', sessionId: 'b' })
+  expect(again.fence).toBeGreaterThan(used.fence)
+  await Promise.all([held.release(), again.release()])
 })

@@ -98,6 +98,11 @@ export function postgresRegister(options: PostgresRegisterOptions): Register<Pos
     return nowOf((await readWithTime(key ?? '', nowSql)) ?? {})
   }
 
+  async function remove(key: string, { epoch }: RegisterEntry): Promise<boolean> {
+    const sql = 'DELETE FROM stint.register WHERE key = $1 AND epoch = $2 RETURNING epoch'
+    return (await database.query(sql, key, epoch)).length > 0
+  }
+
   async function writtenAt(key: string): Promise<number | undefined> {
     const sql = `SELECT ${milliseconds('written_at')} AS at FROM stint.register WHERE key = $1`
     return (await database.query(sql, key))[0]?.at as number | undefined
@@ -112,6 +117,7 @@ export function postgresRegister(options: PostgresRegisterOptions): Register<Pos
     shared: { nameWorkspace: repositoryOf },
     read: (key) => once(() => read(key)),
     swap: (key, before, text) => once(() => swap(key, before, text)),
+    remove: (key, before) => once(() => remove(key, before)),
     now: (key) => once(() => now(key)),
     writtenAt: (key) => once(() => writtenAt(key)),
     keys: () => once(keys),

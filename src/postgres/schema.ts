@@ -115,7 +115,7 @@ export const migrations: readonly Migration[] = [
   text text NOT NULL,
   written_at timestamptz NOT NULL
 ) WITH (fillfactor = 50)`,
-      `COMMENT ON TABLE stint.register IS 'Leases. Rows are never deleted: epochs must not start again.'`,
+      `COMMENT ON TABLE stint.register IS 'Leases. Only a purge deletes rows, and raises the row swept-until first: epochs must not start again.'`,
     ],
   },
   // A program that knows only leases can still use them.

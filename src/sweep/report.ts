@@ -1,8 +1,11 @@
 import type { Removal, RemovalFailure } from '../base/fs/remove-tree.ts'
 import type { EntryFacts, KeepReason, RemoveReason } from './verdict.ts'
 
-/** The parts a sweep can be limited to. Sessions do not expire, so `sessions` is never part of `all`. */
-export const sweepScopes = ['scratch', 'outputs', 'trash', 'sessions', 'all'] as const
+/**
+ * The parts a sweep can be limited to. Sessions do not expire, so `sessions` is never part of `all`. `locks`
+ * is, for the command: the function `sweep` knows nothing of leases, and finds nothing there.
+ */
+export const sweepScopes = ['scratch', 'outputs', 'trash', 'locks', 'sessions', 'all'] as const
 export type SweepScope = (typeof sweepScopes)[number]
 
 /** The result of a sweep: removed and kept entries, and failures. */

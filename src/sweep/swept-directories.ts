@@ -27,6 +27,7 @@ export interface DirectoriesOptions {
 
 /** The directories of a scope, in the order to sweep them. Throws for an unsafe root or home. */
 export function directoriesIn(scope: SweepScope, options: DirectoriesOptions): SweptDirectory[] {
+  if (scope === 'locks') return []
   if (scope === 'sessions') {
     const path = findSessionTrash()
     return path === undefined ? [] : [{ kind: 'sessions', path }]
@@ -35,7 +36,7 @@ export function directoriesIn(scope: SweepScope, options: DirectoriesOptions): S
   if (root === undefined) return []
   if (!options.dryRun) ensureScratchDirectory(root.trash)
   // Trash and outputs come first: judging them needs no look at processes.
-  const byScope: Record<Exclude<SweepScope, 'sessions' | 'all'>, SweptDirectory> = {
+  const byScope: Record<Exclude<SweepScope, 'locks' | 'sessions' | 'all'>, SweptDirectory> = {
     trash: { kind: 'trash', path: root.trash, root },
     outputs: { kind: 'out', path: root.out, root },
     scratch: { kind: 'root', path: root.path, root },

@@ -29,6 +29,7 @@ export type RemoveReason =
   | 'tracked'
   | 'removed-session'
   | 'unfinished-session'
+  | 'unused-lock'
   | 'superseded'
 export type KeepReason =
   | 'owner-alive'

@@ -8,6 +8,8 @@ export interface Exploration {
   compactAnytime?: boolean
   /** How many writers may die, each at any point. */
   crashes?: number
+  /** How many of the writers sweep: instead of swaps, they remove the entry that they have read. */
+  sweepers?: number
   /** Whether a read passes the result of the writer's last operation as `known`. */
   remembers?: boolean
   mutation?: Mutation
@@ -27,3 +29,5 @@ export type Mutation =
   | 'compaction of the top'
   | 'compaction out of order'
   | 'one text for all'
+  | 'a first epoch by name only'
+  | 'a process that sleeps through a sweep'

@@ -19,10 +19,15 @@ import type { Exploration } from './explorer-options.ts'
  */
 export interface Writer {
   name: string
+  /** Takes other numbers than the others for the start of a key. */
+  index: number
+  /** Whether it sweeps: instead of a swap it removes what it has read. */
+  isSweeper: boolean
   /** Operations done: even ones are reads, odd ones swaps. */
   done: number
-  /** The epoch that the last read returned, which a swap expects. */
+  /** The epoch that the last read returned, which a swap replaces; without a text, where the key starts. */
   held: number
+  heldText: string | undefined
   answers: readonly Answered[]
   /** How many of the answers no longer matter, as the driver has started over. */
   forgotten: number
@@ -30,6 +35,8 @@ export interface Writer {
   topAtStart: number
   /** Whether the epoch that a swap created was on top. */
   onTop: boolean
+  /** The epoch that was current when a swap created one above it, if the writer had not read that. */
+  overwrote: number
   /** The result of its last operation, if it remembers that. */
   known: RegisterEntry | undefined
 }
@@ -38,12 +45,16 @@ type Answered = Answer & { to: FileStep['call'] }
 
 export const idle: Writer = {
   name: '',
+  index: 0,
+  isSweeper: false,
   done: 0,
   held: 0,
+  heldText: undefined,
   answers: [],
   forgotten: 0,
   topAtStart: 0,
   onTop: false,
+  overwrote: 0,
   known: undefined,
 }
 
@@ -77,40 +88,73 @@ export function advance(before: Writer, directory: Directory, options: Explorati
     answers: [...before.answers, { to: step.call, ...answer }],
     topAtStart: before.answers.length === before.forgotten ? directory.top : before.topAtStart,
     onTop: before.onTop || onTop,
+    overwrote: onTop ? overwritten(before, directory) : before.overwrote,
   }
   at = resume(steps, answer)
   const made = { directory: after, step, answer, result: at.value }
-  const broken = compactsTooMuch(step, directory)
+  const broken = compactsTooMuch(step, directory, before)
   if (!at.done) return { ...made, writer: startsOver(now, at.value) ? forget(now) : now, violation: broken }
   const held = isSwapping(before) ? wonWith(at.value, text) : (at.value as RegisterEntry)
+  const { name, index, isSweeper } = before
+  const read = isSwapping(before) ? undefined : held
   const writer = {
     ...idle,
-    name: before.name,
+    name,
+    index,
+    isSweeper,
     done: before.done + 1,
-    held: isSwapping(before) ? 0 : (held?.epoch ?? 0),
+    held: read?.text === undefined && !isSweeper ? startOf(before, after, options) : (read?.epoch ?? 0),
+    heldText: read?.text,
     known: options.remembers ? (held ?? before.known) : undefined,
   }
-  return { ...made, writer, violation: broken ?? judge(now, held) }
+  return { ...made, writer, violation: broken ?? judge(now, held, after) }
+}
+
+/** Where a writer starts a key: at 0 if nothing is swept, else above all that was, at its own number. */
+const startOf = (writer: Writer, { top }: Directory, { sweepers = 0 }: Exploration): number =>
+  sweepers === 0 || isSwapping(writer) ? 0 : top + 1 + writer.index
+
+/** The current epoch, if a writer has not read it; 0 if it has, or if a sweep has removed that. */
+function overwritten({ held, heldText }: Writer, { files }: Directory): number {
+  const current = topOf(files.map(([name]) => name))
+  return current === held && heldText !== undefined ? 0 : current
 }
 
 function operation(writer: Writer, text: string, { keptEpochs }: Exploration): Steps<FileStep, unknown> {
   const register = fileRegister('/locks', keptEpochs)
-  return isSwapping(writer)
-    ? register.swap('key', { epoch: writer.held, text: writer.held === 0 ? undefined : 'text' }, text)
-    : register.read('key', writer.known)
+  const before = { epoch: writer.held, text: writer.heldText }
+  if (isSwapping(writer) && writer.isSweeper && register.remove !== undefined)
+    return register.remove('key', before)
+  return isSwapping(writer) ? register.swap('key', before, text) : register.read('key', writer.known)
 }
 
 const wonWith = (epoch: unknown, text: string): RegisterEntry | undefined =>
   typeof epoch === 'number' ? { epoch, text } : undefined
 
 function perform(step: FileStep, directory: Directory, writer: Writer, options: Exploration): Effect {
-  const effect = carryOut(step, directory)
+  const effect = carryOutMutated(step, directory, options)
+  if (step.call === 'unlink' && writer.isSweeper)
+    return { ...effect, after: sweep(effect.after, directory, step) }
   const isStray = step.call === 'symlink' && !effect.onTop && options.mutation !== 'one text for all'
   if (isStray) return carryOut({ ...step, text: stray + step.text }, directory)
   const missing = step.call === 'list' ? missingListing(writer, options) : undefined
   if (missing !== undefined) return { ...effect, answer: { value: missing } }
   const isBlind = step.call === 'exists' && options.mutation === 'no look for a successor'
   return isBlind ? { ...effect, answer: { value: false } } : effect
+}
+
+/** Carries out a step, or what a driver does instead that creates the first epoch like any other. */
+function carryOutMutated(step: FileStep, directory: Directory, { mutation }: Exploration): Effect {
+  if (step.call !== 'makeKey' || mutation !== 'a first epoch by name only') return carryOut(step, directory)
+  const link = { call: 'symlink', path: `${step.path}/${step.epoch}`, text: step.text } as const
+  return carryOut(link, { ...directory, isThere: true })
+}
+
+/** Remembers that a sweep has removed the current epoch. */
+const sweep = (after: Directory, before: Directory, { path }: { path: string }): Directory => {
+  const epoch = epochOf(nameOf(path))
+  const isCurrent = epoch === topOf(before.files.map(([name]) => name))
+  return isCurrent ? { ...after, swept: Math.max(after.swept, epoch) } : after
 }
 
 /** Replaces a listing by what the writer knows already, as if it were not made. */
@@ -134,8 +178,10 @@ const confirms = ({ answers }: Writer): boolean => {
 const forget = (writer: Writer): Writer => ({ ...writer, forgotten: writer.answers.length, topAtStart: 0 })
 
 /** The highest epoch stays and the others are deleted in order: reads rely on both. */
-function compactsTooMuch(step: FileStep, directory: Directory): string | undefined {
+function compactsTooMuch(step: FileStep, directory: Directory, writer: Writer): string | undefined {
   if (step.call !== 'unlink' || mayVanish(directory, nameOf(step.path))) return undefined
+  // A sweep removes what it has read, even if another epoch was written since.
+  if (writer.isSweeper && epochOf(nameOf(step.path)) === writer.held) return undefined
   return `${step.path} was compacted too early`
 }
 
@@ -143,11 +189,15 @@ export const mayVanish = ({ files, top }: Directory, name: string): boolean =>
   epochOf(name) < top && files.every(([other, text]) => epochOf(other) >= epochOf(name) || isStray(text))
 
 /** Checks the result of an operation. */
-function judge(writer: Writer, held: RegisterEntry | undefined): string | undefined {
+function judge(writer: Writer, held: RegisterEntry | undefined, { swept }: Directory): string | undefined {
   if (held === undefined) return undefined
   const { epoch, text } = held
-  if (isSwapping(writer))
-    return writer.onTop ? undefined : `a swap was won with epoch ${epoch}, which was not on top`
+  if (isSwapping(writer)) {
+    if (!writer.onTop) return `a swap was won with epoch ${epoch}, which was not on top`
+    const { held, overwrote } = writer
+    return overwrote === 0 ? undefined : `a swap from ${held} was won, and had replaced ${overwrote} unread`
+  }
+  if (epoch === 0 && swept >= writer.topAtStart) return undefined
   if (epoch < writer.topAtStart)
     return `a read returned epoch ${epoch}, but ${writer.topAtStart} was there before it began`
   return isStray(text) ? `a read returned ${text}, which was never current as epoch ${epoch}` : undefined
@@ -164,6 +214,7 @@ function judge(writer: Writer, held: RegisterEntry | undefined): string | undefi
 export function keyOf(writer: Writer, reduced: boolean): string {
   if (!reduced) return JSON.stringify(writer)
   const { name, done, held, answers, forgotten, topAtStart, onTop } = writer
+  const who = [name, writer.index, writer.isSweeper, writer.heldText, writer.overwrote]
   const known = forgotten > 0 ? undefined : writer.known
   const compacted = answers.filter(({ to }) => to === 'unlink').length
   const relevant = answers.slice(forgotten).flatMap((answer): unknown[] => {
@@ -172,5 +223,5 @@ export function keyOf(writer: Writer, reduced: boolean): string {
     const names = answer.value as string[]
     return [isSwapping(writer) ? names.slice(compacted) : topOf(names)]
   })
-  return JSON.stringify([name, done, held, relevant, topAtStart, onTop, known])
+  return JSON.stringify([who, done, held, relevant, topAtStart, onTop, known])
 }

@@ -18,7 +18,7 @@ const dies = 100
 const compacts = 200
 
 function writersModel(options: Exploration): Model {
-  const { writers: count, swaps, crashes = 0, unreduced = false } = options
+  const { writers: count, swaps, crashes = 0, unreduced = false, sweepers = 0, mutation } = options
   const directories = new Numbered<Directory>()
   const writers = new Numbered<Writer>()
   const directoryNumber = (directory: Directory): number =>
@@ -28,7 +28,13 @@ function writersModel(options: Exploration): Model {
     return writers.numberOf(keyOf(kept, !unreduced), kept)
   }
   // A finished writer needs no memory; a dead one is equal to it.
-  const finished = ({ name }: Writer): Writer => ({ ...idle, name, done: swaps * 2 })
+  const finished = ({ name, index, isSweeper }: Writer): Writer => ({
+    ...idle,
+    name,
+    index,
+    isSweeper,
+    done: swaps * 2,
+  })
 
   // The next step of a writer depends only on the writer and the directory: each pair is computed once.
   const advances = new Map<number, { writer: number; directory: number; violation: string | undefined }>()
@@ -58,15 +64,33 @@ function writersModel(options: Exploration): Model {
   const start = [
     directoryNumber(emptyDirectory),
     crashes,
-    ...names.map((name) => writerNumber({ ...idle, name })),
+    ...names.map((name, index) => {
+      const isSweeper = index < sweepers
+      return writerNumber({ ...idle, name, isSweeper, index: sweepers === 0 ? 0 : index })
+    }),
   ]
   const next = new Uint32Array(start.length)
+
+  /**
+   * A sweep removes only what has been there for so long that no process is still in the middle of an
+   * operation that began before.
+   */
+  function isTooSoon(sweeper: Writer, state: Row): boolean {
+    const { isSweeper, held, answers } = sweeper
+    if (!isSweeper || !isSwapping(sweeper) || answers.length > 0) return false
+    if (mutation === 'a process that sleeps through a sweep') return false
+    return Array.from(state.subarray(firstWriter), (each) => writers.valueOf(each)).some((other) =>
+      isSwapping(other)
+        ? !other.isSweeper && (other.held !== held || other.heldText === undefined)
+        : other.answers.length > 0 && other.topAtStart !== held,
+    )
+  }
 
   function moves(state: Row, found: Found): void {
     const [directory = 0, crashesLeft = 0] = state
     for (let column = firstWriter; column < state.length; column++) {
       const writer = state[column] ?? 0
-      if (writer === finish(writer)) continue
+      if (writer === finish(writer) || isTooSoon(writers.valueOf(writer), state)) continue
       const after = advanced(writer, directory)
       next.set(state)
       next[0] = after.directory

@@ -1,6 +1,7 @@
 import {
   chownSync,
   existsSync,
+  lutimesSync,
   mkdirSync,
   readdirSync,
   symlinkSync,
@@ -173,6 +174,49 @@ test('--scope sessions removes sessions whose creator died before they were fini
   expect(await world.sweep('--scope', 'sessions')).toEqual({ ...would, dry_run: false })
   expect(would.bytes_freed).toBe(would.removed.reduce((sum, { bytes }) => sum + bytes, 0))
   expect([unfinished, beingCreated, session].map((path) => existsSync(path))).toEqual([false, true, true])
+})
+
+test('locks that no session holds or has used for a week are swept, and their fences never come again', async () => {
+  await using world = new FullWorld()
+  const locks = join(world.home, 'locks')
+  const lock = async (resource: string, ...args: string[]): Promise<Record<string, unknown>> => {
+    const result = await world.stint(['lock', ...args, '--session', 'a', '--resource', resource, '--json'])
+    return result.envelope().data as Record<string, unknown>
+  }
+  const used = await lock('old', 'acquire', '--ttl', '30d')
+  const held = await lock('held', 'acquire', '--ttl', '30d')
+  const young = await lock('young', 'acquire')
+  for (const resource of ['old', 'young']) await lock(resource, 'release')
+  const of = ({ workspace_key }: Record<string, unknown>): string => join(locks, String(workspace_key))
+  const makeOld = (path: string): void => {
+    const eightDaysAgo = Date.now() / 1000 - 8 * 86_400
+    for (const name of readdirSync(path)) lutimesSync(join(path, name), eightDaysAgo, eightDaysAgo)
+  }
+  const epochs = readdirSync(of(used)).map(Number)
+  makeOld(of(used))
+  makeOld(of(held))
+  const staged = world.place(locks, `.new-${ulid()}`)
+  const beingMade = world.place(locks, `.new-${ulid()}`)
+  utimesSync(staged, 0, 0)
+
+  const before = treeHash(world.home)
+  const would = await world.sweep('--dry-run')
+  expect(treeHash(world.home)).toBe(before)
+  const swept = would.removed.filter(({ reason }) => reason === 'unused-lock').map(({ path }) => path)
+  expect(swept).toEqual([staged, of(used)])
+  expect(await removedPaths(world, '--scope', 'locks', '--older-than', '9d')).toEqual([staged])
+  expect(await removedPaths(world, '--scope', 'locks')).toEqual([of(used)])
+  expect([staged, of(used), of(held), of(young), beingMade].map((path) => existsSync(path))).toEqual([
+    false,
+    false,
+    true,
+    true,
+    true,
+  ])
+  const again = await lock('old', 'acquire')
+  expect(Number(again.epoch)).toBeGreaterThan(Math.max(...epochs))
+  expect(Number(again.fence)).toBeGreaterThan(Number(used.fence))
+  expect(await lock('held', 'check', '--fence', String(held.fence))).toMatchObject({ held: true })
 })
 
 const removedPaths = async (world: FullWorld, ...flags: string[]): Promise<string[]> =>

@@ -2,6 +2,7 @@ import { StintError } from '../../base/errors/stint-error.ts'
 import { formatBytes } from '../../base/text/size.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
+import { sweepLocks } from '../../lease/index.ts'
 import { sweepStagedSessions } from '../../session/index.ts'
 import { addToReport, recordSweep, type SweepReport, sweep, sweepScopes } from '../../sweep/index.ts'
 import { openProgressBar } from '../terminal/progress.ts'
@@ -10,7 +11,7 @@ import { manageTimer, renderTimer, type TimerData } from './timer.ts'
 export const sweepCommand = defineBareCommand({
   name: 'sweep',
   summary:
-    'Removes what dead runs left behind: scratches whose owner and children are dead, expired outputs, trash.',
+    'Removes what dead runs left behind: scratches whose owner and children are dead, expired outputs, trash, locks unused for a week.',
   options: {
     'dry-run': { type: 'boolean', help: 'show what would be done; change nothing' },
     'older-than': {
@@ -21,7 +22,7 @@ export const sweepCommand = defineBareCommand({
     scope: {
       type: 'string',
       choices: sweepScopes,
-      help: 'what to look at (all: scratch, outputs and trash); sessions deletes removed and unfinished sessions',
+      help: 'what to look at (all: scratch, outputs, trash and locks); sessions deletes removed and unfinished sessions',
     },
     'install-timer': { type: 'boolean', help: 'sweep regularly: a systemd user timer, or a crontab line' },
     'uninstall-timer': { type: 'boolean', help: 'remove that timer' },
@@ -47,6 +48,8 @@ export const sweepCommand = defineBareCommand({
       onProgress: ({ done, total, bytesFreed: bytes }) => progress?.update({ count: { done, total }, bytes }),
     }).finally(() => progress?.clear())
     if (options.scope === 'sessions') addUnfinishedSessions(report, { dryRun, olderThanMs })
+    if (['locks', 'all', undefined].includes(options.scope))
+      addLocks(report, options.scope, { dryRun, olderThanMs })
     if (!dryRun) await recordSweep(report)
     const data = sweepData(report, dryRun)
     if (data.failures.length > 0) throw sweepFailure(data)
@@ -62,6 +65,21 @@ function addUnfinishedSessions(
 ): void {
   for (const { path, removal } of sweepStagedSessions(options))
     addToReport(report, { path, type: 'directory', reason: 'unfinished-session' }, removal)
+}
+
+/** Removes the records of leases that no session holds or has used for long. */
+function addLocks(
+  report: SweepReport,
+  scope: string | undefined,
+  options: { dryRun: boolean; olderThanMs: number | undefined },
+): void {
+  try {
+    for (const { path, removal } of sweepLocks(options))
+      addToReport(report, { path, type: 'directory', reason: 'unused-lock' }, removal)
+  } catch (error) {
+    // A home that cannot be used must not fail a sweep of the temp directory; `stint doctor` reports it.
+    if (scope === 'locks') throw error
+  }
 }
 
 interface TimerOptions {

@@ -1,5 +1,7 @@
+import { isClaimsKey, type Register, runAsync, sweepKey } from '../../lease/index.ts'
 import { Database } from '../database.ts'
 import type { PostgresPool } from '../pool.ts'
+import { postgresRegister } from '../register.ts'
 import { sessionVersion } from '../schema.ts'
 
 export interface PurgeOptions {
@@ -13,18 +15,21 @@ export const defaultPurgeAgeMs = 30 * 24 * 3_600_000
 export interface PurgeReport {
   sessions: number
   records: number
+  /** Records of leases that no session holds or has used for that long, and at least for a week. */
+  leases: number
 }
 
 const tables = ['journal', 'audit', 'revision', 'blob', 'snapshot', 'state', 'spool'] as const
 
 /**
- * Deletes removed sessions for good; nothing else in stint does. The role must be allowed to delete.
+ * Deletes removed sessions and unused leases for good; nothing else in stint does. The role must be allowed
+ * to delete.
  *
  * @example
  * await purge({ pool, olderThanMs: 7 * 24 * 3_600_000 })
  */
 export async function purge({ pool, olderThanMs = defaultPurgeAgeMs }: PurgeOptions): Promise<PurgeReport> {
-  const report = { sessions: 0, records: 0 }
+  const report = { sessions: 0, records: 0, leases: await purgeLeases(pool, olderThanMs) }
   const database = new Database({ pool }, sessionVersion)
   // A transaction for each session, so that other processes never wait long for a lock.
   for (;;) {
@@ -46,4 +51,14 @@ export async function purge({ pool, olderThanMs = defaultPurgeAgeMs }: PurgeOpti
     report.sessions += 1
     report.records += records
   }
+}
+
+async function purgeLeases(pool: PostgresPool, olderThanMs: number): Promise<number> {
+  const register = postgresRegister({ pool }) as Register
+  let leases = 0
+  for (const key of await runAsync(register, register.keys())) {
+    if (!isClaimsKey(key, register)) continue
+    if (await runAsync(register, sweepKey(register, key, { olderThanMs }))) leases += 1
+  }
+  return leases
 }
