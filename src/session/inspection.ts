@@ -29,9 +29,10 @@ export function inspectionOf(driver: StoreDriver, session: ReadableSession): Ins
     summary,
     manifest,
     health: (onBytes) => session.verify?.(onBytes) ?? verifyByReading(session, onBytes),
-    async *events({ type, all = false, ...range } = {}) {
-      for await (const record of recordsThenPending(session, 'journal', pendingIn('journal'), range))
-        if (isVisible(record, type, all)) yield isPending(record) ? record : eventOf(record)
+    events({ type, all = false, ...range } = {}) {
+      const show = (record: StoredRecord | PendingRecord) =>
+        isVisible(record, type, all) ? (isPending(record) ? record : eventOf(record)) : undefined
+      return readThenPending(session, 'journal', pendingIn('journal'), show, range)
     },
     async tail(count, options = {}) {
       const { read, pending } = await readWithPending(pendingIn('journal'), () =>
@@ -41,10 +42,10 @@ export function inspectionOf(driver: StoreDriver, session: ReadableSession): Ins
       const visible = pending.filter((record) => isVisible(record, type, all))
       return count <= 0 ? [] : [...read, ...visible].slice(-count)
     },
-    async *audit() {
-      for await (const record of recordsThenPending(session, 'audit', pendingIn('audit')))
-        yield isPending(record) ? pendingAuditOf(record) : auditRecordOf(record)
-    },
+    audit: () =>
+      readThenPending(session, 'audit', pendingIn('audit'), (record) =>
+        isPending(record) ? pendingAuditOf(record) : auditRecordOf(record),
+      ),
     async unsettled() {
       const { read, pending } = await readWithPending(pendingIn('audit'), state)
       const acts = new Map<string, UnsettledAct | Pending<UnsettledAct>>(read.unsettled)
@@ -62,21 +63,23 @@ export function inspectionOf(driver: StoreDriver, session: ReadableSession): Ins
   }
 }
 
-const isPending = (record: StoredRecord | PendingRecord): record is PendingRecord => 'pending' in record
+const isPending = (record: StoredRecord | PendingRecord): record is PendingRecord => record.seq === undefined
 
 const pendingAuditOf = (record: PendingRecord) =>
   ({ ...auditRecordOf({ ...record, seq: 0 }), seq: undefined, hash: undefined, pending: true }) as const
 
 /**
- * Reads a log and then what is pending for it. The holder may take entries in at any moment: one that leaves
- * the spool is in the log by then, so the log is read on until no entry has left.
+ * Reads a log and then what is pending for it, and yields what `show` makes of each record. The holder may
+ * take entries in at any moment: one that leaves the spool is in the log by then, so the log is read on until
+ * no entry has left.
  */
-async function* recordsThenPending(
+async function* readThenPending<Shown>(
   session: ReadableSession,
   log: LogName,
   readPending: () => Promise<PendingRecord[]>,
+  show: (record: StoredRecord | PendingRecord) => Shown | undefined,
   range: RecordRange = {},
-): AsyncGenerator<StoredRecord | PendingRecord> {
+): AsyncGenerator<Shown> {
   const { from = 1, to } = checkedRange(range)
   let pending = to === undefined ? await readPending() : []
   // Begin one record earlier: if that does not exist, the numbers of pending records may be before `from`.
@@ -84,14 +87,18 @@ async function* recordsThenPending(
   for (;;) {
     for await (const record of session.records(log, { from: next, to })) {
       next = record.seq + 1
-      if (record.seq >= from) yield record
+      const shown = record.seq < from ? undefined : show(record)
+      if (shown !== undefined) yield shown
     }
     if (pending.length === 0 || next < from) return
     const still = await stillPending(pending, readPending)
     if (still.length === pending.length) break
     pending = still
   }
-  yield* pending
+  for (const record of pending) {
+    const shown = show(record)
+    if (shown !== undefined) yield shown
+  }
 }
 
 /** Reads something together with the pending records that are not in it, and that it does not lack. */
