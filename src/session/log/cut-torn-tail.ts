@@ -45,7 +45,9 @@ export function removeSuperseded(files: LogFiles, quarantine: string): Leftover[
   const ignored: Leftover[] = []
   for (const { name, firstSeq } of superseded) {
     const copy = effective.find((each) => each.firstSeq === firstSeq)
-    const bytes = readFile(disk, join(directory, name)) ?? Buffer.alloc(0)
+    const bytes = readFile(disk, join(directory, name))
+    // Not a regular file: stint did not make it.
+    if (bytes === undefined) continue
     const offset = copy === undefined ? 0 : equalLines(bytes, readFile(disk, join(directory, copy.name)))
     let end = bytes.length
     // A writer fills its file ahead with newlines.
