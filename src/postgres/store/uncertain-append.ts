@@ -61,6 +61,16 @@ export async function findCommitted(
 export const haveSameEnds = (a: LogEnds, b: LogEnds): boolean =>
   logNames.every((log) => a[log].seq === b[log].seq && a[log].sum === b[log].sum)
 
+/** The error of an append without an answer: not retryable, as a second try might record it twice. */
+export const fateUnknown = (id: string, error: unknown): unknown =>
+  error instanceof StintError
+    ? new StintError(error.code, `${error.message}; the records may be in session ${id}`, {
+        ...error.options,
+        retryable: false,
+        hint: 'When the server answers again, see whether they are there: `stint sessions tail` shows the newest.',
+      })
+    : error
+
 /** `JOURNAL_CORRUPT`: a replica has taken over that lacked the last records, or a backup was restored. */
 export const acknowledgedLost = (id: string, acknowledged: LogEnds, found: LogEnds): StintError =>
   new StintError(

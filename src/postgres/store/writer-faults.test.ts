@@ -110,12 +110,15 @@ test('an append that was carried out before another process took the session is 
   expect(await sessions.data('mine')).toEqual(['ours', 'theirs'])
 })
 
-test('an append that failed before it reached the server is not there, and the session goes on', async () => {
+test('an append without an answer is not called retryable; one that did not reach the server is not there', async () => {
   const { proxy } = sessions
   const session = await sessions.storeOver({ patienceMs: 0 }).create({ id: 'mine' })
   await note(session, 1)
   proxy.strike(append, 'cut before')
-  await expect(note(session, 'lost')).rejects.toMatchObject({ code: 'POSTGRES_UNAVAILABLE', retryable: true })
+  await expect(note(session, 'lost')).rejects.toMatchObject({
+    code: 'POSTGRES_UNAVAILABLE',
+    retryable: false,
+  })
   expect(await note(session, 2)).toMatchObject({ seq: 2 })
   await session.close()
   expect(await sessions.data('mine')).toEqual([1, 2])

@@ -22,6 +22,7 @@ import {
   acknowledge,
   acknowledgedLost,
   type AppendWaiter,
+  fateUnknown,
   findCommitted,
   haveSameEnds,
   type SentAppend,
@@ -159,8 +160,9 @@ export class SessionWriter {
         // append that was given up on was carried out after all.
         if (await this.#lookUp(sent)) return
       } catch (error) {
-        if (isUncertain(error)) this.#uncertain.push(sent)
-        throw this.#explain(error)
+        if (!isUncertain(error)) throw this.#explain(error)
+        this.#uncertain.push(sent)
+        throw fateUnknown(row.id, error)
       }
     }
     throw new Error(`the server gave contradictory answers ${maxContradictions} times for one append`)
