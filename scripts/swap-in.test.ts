@@ -16,7 +16,7 @@ for (let n = 0; n < 100; n++) {
   swapIn(next, 'dist')
 }`
 
-test('of builds that end at the same moment one stays, complete, and nothing else is left', async () => {
+test('if several builds end at the same moment, one complete build remains, and nothing else', async () => {
   await using world = new World()
   const place = join(world.tmp, 'project')
   mkdirSync(place)

@@ -7,7 +7,7 @@ import { run } from '../processes.mjs'
 const tests = 500
 const nodeModules = join(import.meta.dirname, '../../node_modules')
 
-/** Each test writes one small file. The kinds differ in who provides the directory and who removes it. */
+/** Each test writes one small file. The kinds differ in what provides the directory and removes it. */
 const kinds = {
   'stint/vitest': {
     imports: `import { test } from 'stint/vitest'`,

@@ -4,7 +4,7 @@ import { delimiter, join } from 'node:path'
 import { allAgents, isHostVariable } from '../../src/hook-install/agents.ts'
 import { hostSettings } from '../../src/hook-install/host-settings.ts'
 
-/** What would show a test that the user has an agent, or stint itself, installed. */
+/** Programs by which stint finds out that the user has an agent, or stint itself, installed. */
 const hidden = [
   ...Object.values(hostSettings).flatMap(({ programs = [] }) => programs),
   ...allAgents,

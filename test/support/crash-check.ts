@@ -25,7 +25,7 @@ export interface CrashState {
   quick?: boolean
 }
 
-/** What recovery found, and what is wrong with it. */
+/** The session as recovery found it, and the faults in it. */
 export interface Verdict {
   facts?: Facts
   violations: string[]

@@ -134,7 +134,7 @@ test('after a failed sync the contents are uncertain, and another sync does not 
   expect(remains(disk, '/a')).toEqual(new Set(['']))
 })
 
-test('of too many combinations, those that lose everything and nothing are tried', () => {
+test('if there are too many combinations, those that lose everything and those that lose nothing are tried', () => {
   const disk = new CrashDisk()
   for (let n = 0; n < 12; n++) put(disk, `/${n}`, 'text')
   const counts = [...crashStates(disk, { ...bounds, combinations: 50 })].map(

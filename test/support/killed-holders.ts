@@ -31,7 +31,7 @@ export function lockGround(under: string) {
   }
 }
 
-/** What is left after the kills. */
+/** The locks and files that remain after the kills. */
 export interface KilledHolders {
   /** Changes of the claims by the killed processes. */
   cycles: number

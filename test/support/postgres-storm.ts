@@ -15,7 +15,7 @@ export interface PostgresStormOptions {
   enough?: (verdict: StormVerdict) => boolean
 }
 
-/** What a storm has found. */
+/** The result of a storm. */
 export interface StormVerdict {
   grants: number
   /** Leases that expired, and whose holder noticed. */
