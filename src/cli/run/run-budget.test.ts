@@ -101,7 +101,8 @@ test('unreadable directories are not counted, and there is a warning', async () 
   await using world = new World()
   chmodSync(world.tmp, 0o777)
   const asOther = isRoot ? { uid: 65534, gid: 65534 } : {}
-  const script = 'mkdir "$TMPDIR/d"; head -c 9000 /dev/zero > "$TMPDIR/d/x"; chmod 0 "$TMPDIR/d"'
+  // Closed before it is filled: a check of the budget may come at any moment.
+  const script = 'mkdir "$TMPDIR/d"; exec 3> "$TMPDIR/d/x"; chmod 0 "$TMPDIR/d"; head -c 9000 /dev/zero >&3'
   const args = ['run', '--max-bytes', '1KB', '--json', '--', 'sh', '-c', script]
   const result = await world.stint(args, { cwd: '/', ...asOther })
   expect([result.code, result.envelope().warnings]).toEqual([
