@@ -96,12 +96,22 @@ export async function findSessionRow(database: Database, id: string): Promise<Se
   return found
 }
 
-/** Reads the manifest with its revisions. */
+/** Old resumes and closes tell nothing about a session as it is now, and there may be thousands of them. */
+const currentRevisions = `SELECT body FROM stint.revision WHERE session = $1 AND (
+    body NOT LIKE '%"kind":"resume"%' AND body NOT LIKE '%"kind":"close"%'
+    OR rev > (SELECT max(rev) - 32 FROM stint.revision WHERE session = $1)
+    OR rev = (SELECT max(rev) FROM stint.revision WHERE session = $1 AND body LIKE '%"kind":"close"%')
+  ) ORDER BY rev`
+
+export const allRevisions = 'SELECT body FROM stint.revision WHERE session = $1 ORDER BY rev'
+
+/** Reads the manifest, by default without the revisions that are superfluous by now. */
 export async function readRowManifest(
   database: Database,
   { key, id, manifest: text }: SessionRow,
+  revisionsSql = currentRevisions,
 ): Promise<Manifest> {
-  const rows = await database.query('SELECT body FROM stint.revision WHERE session = $1 ORDER BY rev', key)
+  const rows = await database.query(revisionsSql, key)
   const revisions = `[${rows.map(({ body }) => String(body)).join(',')}]`
   const manifest = parseManifest(`${text.slice(0, -1)},"revisions":${revisions}}`)
   if (manifest === undefined || manifest.session_id !== id)

@@ -11,7 +11,7 @@ import {
 import type { Database } from '../database.ts'
 import { readBlob } from './blob-row.ts'
 import { scanLogRows } from './log-rows.ts'
-import { findSessionRow, readRowManifest, type SessionRow } from './session-row.ts'
+import { allRevisions, findSessionRow, readRowManifest, type SessionRow } from './session-row.ts'
 import { readSnapshotEnds } from './snapshots.ts'
 
 /** The records of a log that are attested outside of it: the sum of each, by `seq`. */
@@ -49,7 +49,7 @@ export async function verifyRows(
 
 async function readAttested(database: Database, row: SessionRow): Promise<Record<LogName, Attested>> {
   const attested = { journal: new Map<number, string>(), audit: new Map<number, string>() }
-  const { revisions } = await readRowManifest(database, row)
+  const { revisions } = await readRowManifest(database, row, allRevisions)
   for (const { seq, crc, audit } of revisions) {
     if (seq !== undefined && crc !== undefined) attested.journal.set(seq, crc)
     if (audit !== undefined) attested.audit.set(audit.count, audit.head)

@@ -104,6 +104,24 @@ export const sessionCases: StoreCase[] = [
     },
   ],
   [
+    'a session that was resumed many times keeps its facts and where it comes from, in a manifest that stays small',
+    async (store) => {
+      const origin = await store.create({ tool: 'test', title: 'one', workspace: '/w' })
+      await origin.append({ type: 'note' })
+      const fork = await origin.fork({ title: 'two' })
+      const { id } = fork
+      await Promise.all([fork.close(), origin.close()])
+      for (let n = 0; n < 30; n++) await (await store.resume(id)).close()
+      const { manifest, summary } = await store.inspect(id)
+      ok(manifest.revisions.length < 50, `${manifest.revisions.length} revisions`)
+      deepEqual(manifest.revisions[0]?.from, { session_id: origin.id, seq: 1 })
+      equal(manifest.revisions.at(-1)?.seq, 1)
+      deepEqual([summary.tool, summary.title, summary.workspace], ['test', 'two', '/w'])
+      await using again = await store.resume(id)
+      equal(again.lastSeq, 1)
+    },
+  ],
+  [
     'a list shows the state of each session, newest activity first, and can be filtered',
     async (store) => {
       const first = await store.create({ id: 'first', tool: 'a', workspace: '/one', title: 'A' })
