@@ -1,4 +1,5 @@
 import { equal, ok } from 'node:assert/strict'
+import type { Clock } from '../base/process/clock.ts'
 import type { SessionStore } from '../session/index.ts'
 
 /** One thing that a driver must do; run it with any test runner. */
@@ -9,8 +10,11 @@ export interface ConformanceCase {
 
 /** A set of sessions for one case, empty at first. */
 export interface StorePlace {
-  /** Opens a store on these sessions. Each call returns another store, as if in another process. */
-  open(): SessionStore | Promise<SessionStore>
+  /**
+   * Opens a store on these sessions. Each call returns another store, as if in another process. `clock` dates
+   * its records, if the driver takes a clock.
+   */
+  open(clock?: Clock): SessionStore | Promise<SessionStore>
   /** Makes a session look as if another kind of store had written it: changes `store` in its manifest. */
   disown(id: string): void | Promise<void>
   /** Adds a key to the manifest of a session, as a later version of stint might. */

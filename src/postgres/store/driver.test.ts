@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { expectReadableWith, expectRefusedWith, noTimes, oddTimes } from '../../../test/support/odd-clocks.ts'
+import { expectRefusedWith, noTimes } from '../../../test/support/odd-clocks.ts'
 import { PostgresServer } from '../../../test/support/postgres.ts'
 import type { Clock } from '../../base/process/clock.ts'
 import type { SessionStore } from '../../session/index.ts'
@@ -29,7 +29,7 @@ async function makePlace(name: string, make: () => PostgresPool): Promise<StoreP
   pools.set(name, pool)
   await server.admin(tables.map((table) => `DELETE FROM stint.${table};`).join(''), database)
   return {
-    open: () => postgresStore({ pool }),
+    open: (clock) => postgresStore({ pool, clock }),
     disown: async (id) =>
       void (await pool.query(`UPDATE stint.session SET store = 'other' WHERE id = $1`, [id])),
     addToManifest: async (id, key, value) =>
@@ -107,11 +107,6 @@ test('no row has a secret that the purpose of a visit contains when it creates t
 describe('sessions in PostgreSQL, with a clock of the program', () => {
   const storeWith = (clock: Clock): SessionStore =>
     postgresStore({ pool: pools.get('clocks') as PostgresPool, clock })
-
-  test.each(oddTimes)('that returns %s, can be read', async (_, time) => {
-    await makePlace('clocks', make({}))
-    await expect(expectReadableWith(time, storeWith)).resolves.toBeUndefined()
-  })
 
   test.each(noTimes)('refuse a record while it returns %s', async (_, time) => {
     await makePlace('clocks', make({}))

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { expectReadableWith, expectRefusedWith, noTimes, oddTimes } from '../../../test/support/odd-clocks.ts'
+import { expectRefusedWith, noTimes } from '../../../test/support/odd-clocks.ts'
 import { SessionWorld } from '../../../test/support/session-world.ts'
 import type { Clock } from '../../base/process/clock.ts'
 import type { SessionStore } from '../store.ts'
@@ -12,13 +12,6 @@ beforeEach(() => {
 afterEach(() => world[Symbol.asyncDispose]())
 
 const storeWith = (clock: Clock): SessionStore => filesystemStore({ home: world.home, clock })
-
-test.each(oddTimes)(
-  'with a clock that returns %s, every acknowledged record can be read',
-  async (_, time) => {
-    await expect(expectReadableWith(time, storeWith)).resolves.toBeUndefined()
-  },
-)
 
 test.each(noTimes)('a record is refused, and not written, while the clock returns %s', async (_, time) => {
   await expect(expectRefusedWith(time, storeWith)).resolves.toBeUndefined()

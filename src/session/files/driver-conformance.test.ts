@@ -23,7 +23,7 @@ function makePlace(): StorePlace {
     )
   }
   return {
-    open: () => filesystemStore({ home }),
+    open: (clock) => filesystemStore({ home, clock }),
     disown: (id) => change(id, 'store', 'postgres'),
     addToManifest: change,
   }

@@ -24,6 +24,15 @@ const oddData: unknown[] = [
   { text: 'ä'.repeat(300 * 1024), list: Array.from({ length: 1000 }, (_, i) => i) },
 ]
 
+/** Times that a clock may return by mistake. */
+const oddTimes: unknown[] = [
+  1_700_000_000_000.75,
+  -86_400_000.5,
+  new Date(1_700_000_000_000),
+  1e300,
+  Number.NEGATIVE_INFINITY,
+]
+
 /** The journal. */
 export const eventCases: StoreCase[] = [
   [
@@ -96,6 +105,31 @@ export const eventCases: StoreCase[] = [
         (await again.tail(2)).map(({ data }) => data),
         oddData.slice(-2),
       )
+    },
+  ],
+  [
+    'every acknowledged record can be read, whatever the clock returns',
+    async (_, place) => {
+      for (const time of oddTimes) {
+        const store = await place.open({ now: () => time as number, mono: () => 1 })
+        const session = await store.create()
+        await session.append({ type: 'note', data: 1 })
+        await session.slot('s', { version: '1', initial: 0 }).set(7)
+        await session.act({ action: 'deploy', key: 'once' }, () => 'done')
+        await session.turn()
+        await session.close()
+        await store.visit(session.id, (visit) => visit.append({ type: 'note', data: 2 }))
+        const again = await store.resume(session.id)
+        deepEqual(
+          (await collect(again.events())).map(({ data }) => data),
+          [1, 2],
+        )
+        deepEqual([again.slot('s', { version: '1', initial: 0 }).value, again.turns], [7, 1])
+        await again.close()
+        const { health, summary } = await store.inspect(session.id)
+        ok((await health()).ok)
+        deepEqual([summary.state, summary.records], ['closed', 4])
+      }
     },
   ],
   [
