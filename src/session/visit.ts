@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Clock, systemClock } from '../base/process/clock.ts'
-import { errorCode, errorMessage } from '../base/errors/stint-error.ts'
+import { errorCode, errorMessage, notRetryable } from '../base/errors/stint-error.ts'
 import { durationMs } from '../base/text/duration.ts'
 import { createManifest } from './create-manifest.ts'
 import { hasSpool, holderOf } from './driver-defaults.ts'
@@ -29,15 +29,23 @@ export async function visitSession<T>(
   secrets.registerAll(options.secrets ?? [])
   const held = await enter(driver, id, options, secrets, clock)
   const { onWarning = (message) => process.emitWarning(message) } = options
+  let isWritten = false
+  const onWritten = (): void => void (isWritten = true)
   try {
     if (held === undefined) {
       await secrets.applyThoseOf(driver, id)
-      return await fn(spoolingVisit(driver, id, secrets, clock))
+      const leave: WriteEntry = async (log, entry) => {
+        secrets.gate.assertClean(JSON.stringify(entry), 'an entry of the spool')
+        await driver.spool(id, [{ log, at: clock.now(), ...entry }])
+      }
+      return await fn(visitBy(leave, false, secrets, onWritten))
     }
     assertWrittenBy(driver.id, id, held.manifest.store)
     secrets.apply(factsOf(held.manifest))
     await drainSpoolAndSnapshot(held, secrets)
-    return await fn(directVisit(held, secrets))
+    return await fn(visitBy((log, entry) => held.append(log, entry), true, secrets, onWritten))
+  } catch (error) {
+    throw isWritten ? notRetryable(error) : error
   } finally {
     // What was acknowledged is on disk, whatever happens now: a failure here must not suggest a second try.
     try {
@@ -127,26 +135,24 @@ async function enter(
   }
 }
 
-function directVisit(held: HeldSession, { gate }: RegisteredSecrets): Visit {
+type WriteEntry = (log: SpoolEntry['log'], entry: LogEntry) => Promise<unknown>
+
+/** A visit that writes to the logs (`direct`) or to the spool. `onWritten` is called after each entry. */
+function visitBy(
+  write: WriteEntry,
+  direct: boolean,
+  { gate }: RegisteredSecrets,
+  onWritten: () => void,
+): Visit {
   return {
-    direct: true,
+    direct,
     async append(event) {
-      await held.append('journal', makeEventEntry(event, gate))
+      await write('journal', makeEventEntry(event, gate))
+      onWritten()
     },
     async audit(entry) {
-      await held.append('audit', makeAuditEntry(entry, gate))
+      await write('audit', makeAuditEntry(entry, gate))
+      onWritten()
     },
-  }
-}
-
-function spoolingVisit(driver: StoreDriver, id: string, { gate }: RegisteredSecrets, clock: Clock): Visit {
-  const leave = async (log: SpoolEntry['log'], entry: LogEntry): Promise<void> => {
-    gate.assertClean(JSON.stringify(entry), 'an entry of the spool')
-    await driver.spool(id, [{ log, at: clock.now(), ...entry }])
-  }
-  return {
-    direct: false,
-    append: (event) => leave('journal', makeEventEntry(event, gate)),
-    audit: (entry) => leave('audit', makeAuditEntry(entry, gate)),
   }
 }

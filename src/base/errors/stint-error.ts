@@ -89,6 +89,12 @@ export function codedError(error: unknown, doing: string, hint?: string): unknow
   })
 }
 
+/** The error for a caller that has done something before it: the identical call would do that again. */
+export function notRetryable(error: unknown): unknown {
+  if (!(error instanceof StintError) || !error.retryable) return error
+  return new StintError(error.code, error.message, { ...error.options, cause: error, retryable: false })
+}
+
 /** The message of a thrown value. Never throws, whatever the value is. */
 export function errorMessage(value: unknown): string {
   try {

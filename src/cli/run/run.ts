@@ -2,7 +2,7 @@ import { exitCodeOf } from '../../command/children.ts'
 import type { ChildExit } from '../../command/context.ts'
 import { defineCommand } from '../../command/define-command.ts'
 import { newSessionId } from '../../base/text/id.ts'
-import { StintError } from '../../base/errors/stint-error.ts'
+import { notRetryable, StintError } from '../../base/errors/stint-error.ts'
 import { keepPolicies } from '../../scratch/index.ts'
 import { readBudget } from '../budget.ts'
 import { assertTtl } from '../lock/lock-options.ts'
@@ -119,7 +119,7 @@ export const run = defineCommand({
         : undefined
     const child = await context.spawn(program, args, { stdio: 'inherit' }).catch(async (error: unknown) => {
       await recording?.finish({ error })
-      throw error
+      throw recording === undefined ? error : notRetryable(error)
     })
     const end = async (): Promise<ChildExit> => {
       await lease?.join(child.pid)

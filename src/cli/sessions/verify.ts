@@ -96,8 +96,8 @@ async function verifyOne(
   } catch (error) {
     if (!(error instanceof StintError)) throw error
     if (error.code === 'NOT_FOUND') return undefined
-    // The server could not be asked: that says nothing about the session.
-    if (error.code.startsWith('POSTGRES_')) throw error
+    // The server could not be asked, or no file can be opened: that says nothing about the session.
+    if (error.code.startsWith('POSTGRES_') || error.code === 'TOO_MANY_FILES') throw error
     return { verified: { session_id: id, state: 'damaged', findings: [error.message], health: null }, error }
   }
 }

@@ -275,3 +275,23 @@ test('a fork that cannot be opened says that it is made, and is not tried again'
   })
   await (await world.store.resume('copy')).close()
 })
+
+test.each([
+  ['may be tried again if nothing was written before', false],
+  ['is not tried again if a record was written before', true],
+])('a visit that fails %s', async (_, isWritten) => {
+  await world.make('mine')
+  let failing = false
+  const store = storeOn({
+    write(...args) {
+      if (failing) throw fault('ENOSPC')
+      return nodeDisk.write(...args)
+    },
+  })
+  const visiting = store.visit('mine', async (visit) => {
+    if (isWritten) await visit.append({ type: 'first' })
+    failing = true
+    await visit.append({ type: 'second' })
+  })
+  await expect(visiting).rejects.toMatchObject({ code: 'DISK_FULL', retryable: !isWritten })
+})

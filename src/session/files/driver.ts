@@ -219,9 +219,14 @@ export class FilesystemDriver implements StoreDriver {
 
   get transfer(): TransferDriver {
     return {
-      read: async (id) => readTransferFromFiles(this.#disk, this.#sessions, id),
+      read: async (id) =>
+        withFileErrors(`read session ${id}`, undefined, () =>
+          readTransferFromFiles(this.#disk, this.#sessions, id),
+        ),
       write: (transfer, id) =>
-        writeTransferToFiles(transfer, { disk: this.#disk, home: this.#home, id, now: this.#clock.now() }),
+        withFileErrors('copy the session', undefined, () =>
+          writeTransferToFiles(transfer, { disk: this.#disk, home: this.#home, id, now: this.#clock.now() }),
+        ),
     }
   }
 

@@ -7,12 +7,16 @@ import { sessionNotFound } from '../session-errors.ts'
 /** The path is a file instead of a directory, a directory or a link instead of a file, or a device. */
 const misplaced = new Set(['ENOTDIR', 'EISDIR', 'ELOOP', 'ENXIO'])
 
-/** Acts on the files of a session, whose directory is `root`. Turns errors into coded errors. */
+/** Acts on the files of a session, whose directory is `root`. Turns errors and rejections into coded errors. */
 export function withFileErrors<T>(doing: string, root: string | undefined, act: () => T): T {
-  try {
-    return act()
-  } catch (error) {
+  const rethrow = (error: unknown): never => {
     throw sessionFileError(error, doing, root)
+  }
+  try {
+    const result = act()
+    return result instanceof Promise ? (result.catch(rethrow) as T) : result
+  } catch (error) {
+    return rethrow(error)
   }
 }
 

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { notRetryable } from '../../../base/errors/stint-error.ts'
 import { type Disk, makeIfMissing } from '../../../base/fs/disk.ts'
 import { ifExists } from '../../../base/fs/exists.ts'
 import type { Clock } from '../../../base/process/clock.ts'
@@ -13,7 +14,7 @@ import { linkOrCopy } from '../fork.ts'
 import { defaultLimits } from '../held-session.ts'
 import { openAcquiredSession, acquireSession } from '../open-session.ts'
 import { locateSession, type SessionDirectory } from '../session-directory.ts'
-import { withFileErrors } from '../session-file-errors.ts'
+import { sessionFileError, withFileErrors } from '../session-file-errors.ts'
 import { observeLock, type AcquiredLock, undoAcquire } from '../session-lock.ts'
 import { plainPayloads } from '../snapshots.ts'
 import { diagnose, type Diagnosis, restoringBodies } from './diagnose.ts'
@@ -57,7 +58,12 @@ export async function repairSession({
   id,
 }: RepairOptions): Promise<Repaired | RepairPlan> {
   const directory = locateSession(disk, sessions, id)
-  const acquired = acquireSession(directory, id, directory.readManifest(), hold)
+  const { root } = directory.paths
+  const doing = `repair session ${id}`
+  const acquired = withFileErrors(doing, root, () =>
+    acquireSession(directory, id, directory.readManifest(), hold),
+  )
+  let isChanged = false
   try {
     const diagnosis = diagnose(directory, id, acquired.before?.ends)
     const plan = planRepair(id, diagnosis)
@@ -67,12 +73,14 @@ export async function repairSession({
     }
     const repaired = { ...plan, kept: join(directory.paths.quarantine, `repair-${ulid()}`) }
     keepFiles(directory, diagnosis, repaired)
+    isChanged = true
     writeLogs(directory, diagnosis, repaired, acquired.lock.holdEpoch, clock.now())
     await recordRepair(directory, diagnosis, repaired, acquired, clock)
     return repaired
   } catch (error) {
     undoAcquire(acquired)
-    throw error
+    const coded = sessionFileError(error, doing, root)
+    throw isChanged ? notRetryable(coded) : coded
   }
 }
 
