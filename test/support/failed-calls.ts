@@ -1,13 +1,13 @@
 import { mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { getSystemErrorName, isDeepStrictEqual } from 'node:util'
+import { getSystemErrorName } from 'node:util'
 import { type ErrorCode, errorTable } from '../../src/base/errors/error-table.ts'
 import { acquireLease, fileRegister } from '../../src/lease/index.ts'
 import { filesystemStore } from '../../src/session/files/driver.ts'
 import { buildFailCall } from './build-c.ts'
 import { copyTree } from './copy-tree.ts'
 import { validEnvelope } from './envelope.ts'
-import { type HomeFacts, readHomeFacts } from './home-facts.ts'
+import { type HomeFacts, isUnchanged, readHomeFacts } from './home-facts.ts'
 import { type Finished, stintBin, until, World } from './world.ts'
 
 /** A file call of stint, as `fail-call.c` has logged it. */
@@ -56,6 +56,8 @@ export interface FaultedCommand {
   input?: string
   /** Adds to the place from which all runs start. */
   prepare?: (place: string, world: FaultWorld) => Promise<void> | void
+  /** The code with which the command ends if no call fails. */
+  clean?: ErrorCode
   /** A process of the command goes on after the answer. */
   background?: true
   /** What is wrong with the end of this command, besides what is wrong with the end of any. */
@@ -198,8 +200,7 @@ function faultsOfAnswer({ code, result }: Answer): string[] {
 /** What is wrong with what a command has left, whatever the command. */
 function faultsOfHome({ answer, before, after }: Ended): string[] {
   const faults: string[] = []
-  if (answer.retryable && !isDeepStrictEqual(before, after))
-    faults.push('retryable, but something has happened')
+  if (answer.retryable && !isUnchanged(before, after)) faults.push('retryable, but something has happened')
   for (const [id, now] of Object.entries(after.sessions)) {
     const { whole = true, events = [], audit = [] } = before.sessions[id] ?? {}
     if (whole && !now.whole) faults.push(`session ${id} is damaged`)
@@ -250,8 +251,15 @@ export interface FaultSearch {
   faults: string[]
 }
 
-/** Runs a command once for each of its file calls and each error of that call, with that one call failed. */
-export async function failEachCall(world: FaultWorld, command: FaultedCommand): Promise<FaultSearch> {
+/**
+ * Runs a command once for each of its file calls and each error of that call, with that one call failed. With
+ * `every`, only each n-th of these runs is made.
+ */
+export async function failEachCall(
+  world: FaultWorld,
+  command: FaultedCommand,
+  every = 1,
+): Promise<FaultSearch> {
   const origin = world.newPlace()
   await command.prepare?.(origin, world)
   const before = await readHomeFacts(origin)
@@ -276,7 +284,7 @@ export async function failEachCall(world: FaultWorld, command: FaultedCommand): 
         }
         const found = [...faultsOfAnswer(answer), ...faultsOfHome(ended), ...command.faults(ended)]
         // Once for each call is enough.
-        if (fault?.error === 0 && answer.code !== undefined && isDeepStrictEqual(before, ended.after)) {
+        if (fault?.error === 0 && answer.code !== undefined && isUnchanged(before, ended.after)) {
           const again = (await world.run(command, place)).answer
           if (again.code !== clean?.code)
             found.push(`later, the same command: ${again.result.stdout}${again.result.stderr}`)
@@ -295,10 +303,13 @@ export async function failEachCall(world: FaultWorld, command: FaultedCommand): 
   }
 
   const { answer: clean, calls } = await attempt()
+  if (clean.code !== command.clean) search.faults.push(`${command.title}: ${clean.code} ${clean.message}`)
   search.calls = calls.length
-  const faults = calls.flatMap(({ number, errors }) =>
-    Array.from({ length: errors }, (_, error): Fault => ({ at: number, error })),
-  )
+  const faults = calls
+    .flatMap(({ number, errors }) =>
+      Array.from({ length: errors }, (_, error): Fault => ({ at: number, error })),
+    )
+    .filter((_, i) => i % every === 0)
   const work = async (): Promise<void> => {
     for (let fault = faults.shift(); fault !== undefined; fault = faults.shift()) {
       const { calls } = await attempt(fault, clean)

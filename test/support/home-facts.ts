@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { allClaims, fileRegister } from '../../src/lease/index.ts'
 import { FilesystemDriver } from '../../src/session/files/driver.ts'
 import { createStore } from '../../src/session/index.ts'
@@ -68,4 +69,15 @@ function namesIn(directory: string): string[] {
   } catch {
     return []
   }
+}
+
+/**
+ * Has nothing happened? A new session without records counts as nothing: a visit that could not write its
+ * first record has made it, and the next visit uses it.
+ */
+export function isUnchanged(before: HomeFacts, { sessions, ...after }: HomeFacts): boolean {
+  const known = Object.entries(sessions).filter(
+    ([id, { events, audit }]) => id in before.sessions || events.length + audit.length > 0,
+  )
+  return isDeepStrictEqual(before, { sessions: Object.fromEntries(known), ...after })
 }
