@@ -7,7 +7,7 @@ import { sessionNotFound } from '../session-errors.ts'
 /** The path is a file instead of a directory, a directory or a link instead of a file, or a device. */
 const misplaced = new Set(['ENOTDIR', 'EISDIR', 'ELOOP', 'ENXIO'])
 
-/** Acts on the files of a session, whose directory is `root`. Turns errors and rejections into coded errors. */
+/** Acts on the files of a session, whose directory is `root`. Codes what it throws, and its rejection. */
 export function withFileErrors<T>(doing: string, root: string | undefined, act: () => T): T {
   const rethrow = (error: unknown): never => {
     throw sessionFileError(error, doing, root)
