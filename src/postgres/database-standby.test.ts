@@ -139,7 +139,7 @@ async function interruptChanges(
   return { early: [...acknowledged], all }
 }
 
-// The last test: the standby takes over.
+// From here on, the standby is the primary.
 test('a standby that takes over has everything that was acknowledged, and what it lacks is done there before it is acknowledged', async () => {
   // The register looks for a lost swap for five seconds; a failover of busy servers may take longer.
   const { lease: _, ...changes } = await prepareChanges('failover')
@@ -151,4 +151,20 @@ test('a standby that takes over has everything that was acknowledged, and what i
   await all
   for (const how of ['terminate', 'cancel', 'failover'])
     await expect(assertChanged(standby, how)).resolves.toBeUndefined()
+})
+
+test('a standby that takes over gives higher fences, even for a key that it never saw', async () => {
+  await using late = await PostgresServer.standbyOf(standby)
+  await late.kill()
+  const fences: number[] = []
+  for (let n = 0; n < 3; n++) {
+    const mine = await lease(standby.pool({ database }), 'never-seen', 'mine')
+    fences.push(mine.fence)
+    await mine.release()
+  }
+  await standby.kill()
+  await late.start()
+  await late.promote()
+  const next = await lease(late.pool({ database }), 'never-seen', 'other')
+  expect(next.fence).toBeGreaterThan(Math.max(...fences))
 })
