@@ -29,8 +29,8 @@ export const listSpoolFiles = ({ disk, paths }: SessionDirectory): string[] =>
 /** Reads the entries that are in the spool and in no log yet, oldest first. */
 export function readSpool(directory: SessionDirectory): SpooledEntry[] {
   if (listSpoolFiles(directory).length === 0) return []
-  // In this order: the snapshot lists the entries that are in the logs before it and whose files exist. Of a
-  // later snapshot, it would not be known that a file that is read here was removed in time.
+  // Read the snapshot before the files: it lists each entry that the logs had and whose file still existed. A
+  // snapshot that a holder takes after it has removed a file that is read here would not list its entries.
   const snapshot = directory.snapshots.newest()
   const names = listSpoolFiles(directory)
   const entries = names.flatMap((name) => readSpoolFile(directory, name) ?? [])

@@ -188,17 +188,18 @@ export const visitCases: StoreCase[] = [
       const other = await place.open()
       await using session = await store.create()
       const acknowledged: string[] = []
-      const visits = 40
+      const visits = new AbortController()
+      const { signal } = visits
       const visitor = (async () => {
-        for (let n = 0; n < visits; n++) {
+        for (let n = 0; n < 40; n++) {
           await other.visit(session.id, (visit) => visit.append({ type: `v${n}` }))
           acknowledged.push(`v${n}`)
         }
-      })()
+      })().finally(() => visits.abort())
       const holder = (async () => {
-        while (acknowledged.length < visits) await session.turn()
+        while (!signal.aborted) await session.turn()
       })()
-      while (acknowledged.length < visits) {
+      while (!signal.aborted) {
         const there = [...acknowledged]
         const read = await store.inspect(session.id)
         for (const types of [
