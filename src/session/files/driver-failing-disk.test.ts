@@ -168,6 +168,16 @@ test('a session whose close could not be recorded is not listed as closed, and c
   expect(await store.list()).toMatchObject([{ id: 'full', state: 'closed', turns: 1 }])
 })
 
+test('a closed session whose resume fails on a full disk is still listed as closed', async () => {
+  const id = await world.make('rested')
+  const rename = (from: string, to: string): void => {
+    if (basename(to) === 'manifest.json') throw fault('ENOSPC')
+    nodeDisk.rename(from, to)
+  }
+  await expect(storeOn({ rename }).resume(id)).rejects.toMatchObject({ code: 'DISK_FULL' })
+  expect(await world.store.list()).toMatchObject([{ id, state: 'closed', records: 3 }])
+})
+
 test('a session that had no room for a snapshot is listed with the turns that its close has counted', async () => {
   const makeDirectory = (path: string): void => {
     if (basename(path) === 'snapshots') throw fault('ENOSPC')

@@ -59,11 +59,8 @@ export interface OpenedLogs {
   recovered: Recovery | undefined
   journal: AppendPoint
   audit: AppendPoint
-  /**
-   * Begin the audit log at once, even for a visitor: it supersedes lines that an earlier writer may still
-   * add.
-   */
-  beginsAudit: boolean
+  /** The last holder has closed the logs, or the session is new: no earlier writer can add to them. */
+  wasClosed: boolean
   /** The ids of the spooled entries that the logs have already, and whose files may still exist. */
   spooled: Set<string>
 }
@@ -97,8 +94,9 @@ export class FilesystemSession implements HeldSession {
       explain: (error, doing) => sessionFileError(error, doing, context.directory.paths.root),
     }
     this.#journal = this.#openWriter('journal')
-    // A writer that never audits anything must still be able to record there that the disk is full.
-    if (opened.beginsAudit || context.hold.kind === 'writer') this.#openAudit()
+    // A writer that never audits anything must still be able to record there that the disk is full. A visitor
+    // after a crash begins a segment, to supersede lines that an earlier writer may still add.
+    if (!opened.wasClosed || context.hold.kind === 'writer') this.#openAudit()
   }
 
   get manifest(): Manifest {
@@ -225,7 +223,14 @@ export class FilesystemSession implements HeldSession {
     } finally {
       this.#journal.close()
     }
-    if (this.#isManifestUpToDate) this.#finalEnds = this.ends()
+    if (this.#isManifestUpToDate || this.#isAsFound()) this.#finalEnds = this.ends()
+  }
+
+  /** Was the session closed when it was opened, and has this hold written nothing to its logs? */
+  #isAsFound(): boolean {
+    const { journal, audit } = this.ends()
+    const { journal: found, audit: foundAudit, wasClosed } = this.#opened
+    return wasClosed && journal.seq === found.from.seq && audit.seq === foundAudit.from.seq
   }
 
   /** A released lock cannot tell: until another process acquires it, `assertOwned` still passes. */

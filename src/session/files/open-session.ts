@@ -44,7 +44,7 @@ export const openNewSession = (context: OpenContext, lock: SessionLock): Filesys
     recovered: { state: emptyState(), report: nothingToReport(), bytes: 0, snapshotDue: false },
     journal: { from: logStart('journal'), continues: false },
     audit: { from: logStart('audit'), continues: false },
-    beginsAudit: false,
+    wasClosed: true,
     spooled: new Set(),
   })
 
@@ -70,7 +70,7 @@ export function openAcquiredSession(
       recovered: undefined,
       journal: chooseAppendPoint(logs.journal, ends.journal, 'released', lock.holdEpoch),
       audit: chooseAppendPoint(logs.audit, ends.audit, 'released', lock.holdEpoch),
-      beginsAudit: false,
+      wasClosed: true,
       spooled: spoolIdsInLogs(directory, listSpoolFiles(directory), undefined),
     })
   const recovered = recoverSession(directory, manifest, before?.ends)
@@ -97,7 +97,7 @@ export function openAcquiredSession(
     recovered: recovery,
     journal: chooseAppendPoint(logs.journal, journal.end, standing, lock.holdEpoch),
     audit: chooseAppendPoint(logs.audit, audit.end, standing, lock.holdEpoch),
-    beginsAudit: standing !== 'released',
+    wasClosed: standing === 'released',
     spooled: spoolIdsInLogs(directory, listSpoolFiles(directory), snapshot),
   })
 }
