@@ -37,15 +37,15 @@ export function packagesFor(runner: TestRunner): string {
 }
 
 function install(runner: TestRunner): string {
+  const packages = Object.entries(beside[runner])
+  for (const [, target] of packages)
+    if (!existsSync(target)) throw new Error(`${target} is missing: run node scripts/test-tools.mjs`)
   const directory = realpathSync(mkdtempSync(join(tmpdir(), 'stint-packages-')))
   const modules = join(directory, 'node_modules')
   const stint = join(modules, 'stint')
   mkdirSync(stint, { recursive: true })
   for (const name of ['dist', 'package.json'])
     cpSync(join(projectRoot, name), join(stint, name), { recursive: true })
-  for (const [name, target] of Object.entries(beside[runner])) {
-    if (!existsSync(target)) throw new Error(`${target} is missing: run node scripts/test-tools.mjs`)
-    symlinkSync(target, join(modules, name))
-  }
+  for (const [name, target] of packages) symlinkSync(target, join(modules, name))
   return directory
 }
