@@ -52,7 +52,8 @@ export function* sweepKey(
     if (now.wall - writtenAt < Math.max(unusedAfterMs, olderThanMs)) return false
     if (entry.epoch >= until || record.generation > generationAt(until)) return false
   }
-  if (dryRun || register.remove === undefined) return dryRun
+  if (register.remove === undefined) return false
+  if (dryRun) return true
   yield* raiseSweptUntil(register, until)
   return yield* register.remove(key, entry)
 }

@@ -196,7 +196,7 @@ export class LiveSession implements Session {
   }
 
   async #close(): Promise<void> {
-    for (const timer of this.#timers) clearInterval(timer)
+    this.#stopTimers()
     this.#recordedClose ??= this.#recordClose()
     try {
       await this.#recordedClose
@@ -207,9 +207,9 @@ export class LiveSession implements Session {
         this.#closing = undefined
         throw error
       })
+      // What visitors left at the last moment is durable: if it cannot be taken in now, the next holder does.
+      await this.#quietly(() => this.#context.onReleased())
     }
-    // What visitors left at the last moment is durable: if it cannot be taken in now, the next holder does.
-    await this.#quietly(() => this.#context.onReleased())
   }
 
   async #recordClose(): Promise<void> {
@@ -285,9 +285,14 @@ export class LiveSession implements Session {
   async #quietly(act: () => unknown): Promise<void> {
     try {
       await act()
-    } catch {
-      // Fenced, for example, or a full disk.
+    } catch (error) {
+      // The session belongs to another process now.
+      if (errorCode(error) === 'FENCED') this.#stopTimers()
     }
+  }
+
+  #stopTimers(): void {
+    for (const timer of this.#timers) clearInterval(timer)
   }
 }
 

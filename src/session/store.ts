@@ -57,12 +57,13 @@ export interface CreateOptions {
   snapshots?: Partial<SnapshotPolicy>
   /** Shown to processes that find the session locked. */
   purpose?: string
-  signal?: AbortSignal
 }
 
-export interface ResumeOptions extends Pick<CreateOptions, 'snapshots' | 'purpose' | 'signal'> {
+export interface ResumeOptions extends Pick<CreateOptions, 'snapshots' | 'purpose'> {
   /** How long to wait for a living holder: a duration such as `'10s'`, or milliseconds (0). */
   wait?: string | number
+  /** Ends the waiting. */
+  signal?: AbortSignal
 }
 
 export interface VisitOptions {

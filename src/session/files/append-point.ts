@@ -17,8 +17,9 @@ export function chooseAppendPoint(
   // The last writer has closed the segment. Records added to any segment but the last would never be read.
   if (standing === 'released') return { from, continues: last?.name === from.segment }
   // The last writer is dead, or there was none.
-  if (standing !== 'silent' && standing !== 'held') return { from, continues: false }
-  // The last writer may still write to its last segment, or truncate it: copy its acknowledged part.
+  if (standing === 'dead' || standing === 'never') return { from, continues: false }
+  // The last writer is silent, or `unlock` has taken its lock. It may still write to its last segment, or
+  // truncate it: copy its acknowledged part.
   if (last === undefined || from.segment !== last.name || from.seq === 0) return { from, continues: false }
   const { disk, directory, log } = files
   const segment = laterSegment(log, last.firstSeq, holdEpoch)

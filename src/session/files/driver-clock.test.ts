@@ -3,7 +3,9 @@ import { expectRefusedWith, noTimes } from '../../../test/support/odd-clocks.ts'
 import { SessionWorld } from '../../../test/support/session-world.ts'
 import type { Clock } from '../../base/process/clock.ts'
 import type { SessionStore } from '../store.ts'
-import { filesystemStore } from './driver.ts'
+import { createManifest } from '../create-manifest.ts'
+import { noGuard, RegisteredSecrets } from '../session-secrets.ts'
+import { filesystemStore, FilesystemDriver } from './driver.ts'
 
 let world: SessionWorld
 beforeEach(() => {
@@ -15,4 +17,15 @@ const storeWith = (clock: Clock): SessionStore => filesystemStore({ home: world.
 
 test.each(noTimes)('a record is refused, and not written, while the clock returns %s', async (_, time) => {
   await expect(expectRefusedWith(time, storeWith)).resolves.toBeUndefined()
+})
+
+test('a heartbeat has the time of this machine, by which others judge it, whatever the clock of the store', async () => {
+  const early: Clock = { now: () => 0, mono: () => 0 }
+  const driver = new FilesystemDriver({ home: world.home, clock: early })
+  const manifest = createManifest(driver.id, { id: 'mine' }, new RegisteredSecrets(), 0)
+  const held = await driver.create(manifest, { kind: 'writer', purpose: 'test' }, noGuard)
+  const before = Date.now()
+  await held.beat?.()
+  expect((await driver.holder('mine'))?.beat).toBeGreaterThanOrEqual(before)
+  await held.release()
 })

@@ -200,7 +200,7 @@ export class FilesystemSession implements HeldSession {
   }
 
   beat(): void {
-    this.#lock.beat(this.#context.clock.now())
+    this.#lock.beat()
   }
 
   async release(): Promise<void> {

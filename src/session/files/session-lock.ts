@@ -121,10 +121,10 @@ export class SessionLock {
   }
 
   /** Records that the holder is alive. */
-  beat(now: number): void {
+  beat(): void {
     const { holder } = this.#record
     if (holder === undefined) return
-    if (!this.#replace({ ...this.#record, holder: { ...holder, beat: now } }))
+    if (!this.#replace({ ...this.#record, holder: { ...holder, beat: Date.now() } }))
       throw sessionFenced(this.#session)
   }
 

@@ -34,7 +34,7 @@ export interface LogWriterOptions {
   sizes: SegmentSizes
 }
 
-interface Pending {
+interface GatheredRecord {
   body: string
   /** Its `seq` is 0 until the record is encoded, with its group. */
   receipt: Receipt
@@ -43,7 +43,7 @@ interface Pending {
 
 /** Records that are written and synced together. They settle together, through one promise. */
 class Group {
-  readonly records: Pending[] = []
+  readonly records: GatheredRecord[] = []
   readonly written: Promise<void>
   resolve!: () => void
   reject!: (error: unknown) => void
@@ -148,7 +148,7 @@ export class LogWriter {
     setImmediate(() => this.commit())
   }
 
-  #write(records: readonly Pending[]): void {
+  #write(records: readonly GatheredRecord[]): void {
     const { files, policy, sizes } = this.#options
     const checkpoint = policy.checkpoint(files.log)
     const firstSeq = this.#position.seq + 1
@@ -171,7 +171,7 @@ export class LogWriter {
   }
 
   /** Numbers the records, encodes their lines, and returns the sum of the last. */
-  #encode(records: readonly Pending[], firstSeq: number, checkpoint: string): string {
+  #encode(records: readonly GatheredRecord[], firstSeq: number, checkpoint: string): string {
     const { files, epoch } = this.#options
     const { codec } = files
     const lines = this.#lines
