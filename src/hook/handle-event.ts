@@ -54,7 +54,7 @@ function beginToolCall(event: HookEvent, party: Party, scope: Scope, context: Ho
   const { workspace, needs } = findCallTarget(event, tool, scope)
   const purpose = purposeOf(event, (text) => redactRawEnvironmentSecrets(text, context.env))
   const request = { ...party, needs, call: event.callId ?? newCallId(), purpose }
-  const { answer, observation } = WorkspaceClaims.open(context.register, { workspace }).changeSync(
+  const { answer, observation } = WorkspaceClaims.open(context.register, { workspace }).claimSync(
     (record, observation, fence) => beginCall(record, request, observation, fence),
   )
   return answer.granted ? pass : { block: true, reason: callRefusal(workspace.path, answer.by, observation) }

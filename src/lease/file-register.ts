@@ -171,7 +171,10 @@ export function fileRegister(directory: string, keptEpochs = 4): Register<FileSt
   function* tidyUp(key: string, names: string[], epoch: number): FileSteps<void> {
     try {
       yield* compact(key, names)
-      if (epoch % removeAttachmentsEvery === 0 && names.some(isAttachmentName))
+      if (
+        epoch % removeAttachmentsEvery === 0 &&
+        names.some((name) => epochOf(name) === 0 && isAttachmentName(name))
+      )
         yield* useAttachments().removeUnused(key, names, swapsUnderWay === 1)
     } catch {}
   }

@@ -1,11 +1,15 @@
 import { lstatSync, realpathSync, type Stats, statSync } from 'node:fs'
-import { basename, dirname, join, relative, resolve, sep } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { errorCode, StintError } from '../base/errors/stint-error.ts'
+import { canonicalDirectory, foldNames, namesBelow, realPathOf } from '../base/fs/canonical-path.ts'
 import { readSmallFile } from '../base/fs/regular-file.ts'
 import { md5 } from '../base/text/md5.ts'
 import type { Register } from './register.ts'
 
-/** The tree being edited: the git top level if there is one, else the directory; always its real path. */
+/**
+ * The tree being edited: the git top level if there is one, else the directory. Always by one path, although
+ * a directory on a file system without case, or in a bind mount, has several.
+ */
 export interface Workspace {
   path: string
   /** First 12 hex digits of the MD5 of the path. */
@@ -24,7 +28,7 @@ export interface LeaseTarget {
 
 /** Finds the workspace around a directory. */
 export function findWorkspace(directory: string = currentDirectory()): Workspace {
-  const path = gitTopLevel(realDirectory(directory))
+  const path = canonicalDirectory(gitTopLevel(realDirectory(directory)))
   return { path, key: computeWorkspaceHash(path) }
 }
 
@@ -73,7 +77,7 @@ export function pathsInTarget(
 ): string[] {
   if (path === undefined)
     throw new StintError('ARG_ERROR', `${name} is a resource: it has no paths`, { hint: 'Claim all of it.' })
-  return claimPaths(path, paths.map(withoutPattern), from, shared === undefined ? undefined : true)
+  return claimPaths(path, paths.map(withoutPattern), from, shared !== undefined)
 }
 
 /**
@@ -89,26 +93,22 @@ function withoutPattern(path: string): string {
 }
 
 /**
- * Paths in the form of claims: real, relative to the workspace, and in lower case if `fold` is set, by
- * default where the file system does not tell cases apart. Relative paths start at `from`.
+ * Paths in the form of claims: real, relative to the workspace, and in lower case with `fold`. Without it,
+ * only names are in lower case whose directory does not tell cases apart. Relative paths start at `from`.
  */
 export function claimPaths(
   workspace: string,
   paths: readonly string[],
   from: string = currentDirectory(),
-  fold: boolean = paths.length > 0 && ignoresCase(workspace),
+  fold = false,
 ): string[] {
   return paths.map((path) => {
     if (path === '**' || path === '') return '**'
-    const inside = relative(workspace, realAncestor(resolve(from, path)))
-    if (inside === '') return '**'
-    if (inside === '..' || inside.startsWith(`..${sep}`) || inside.includes('\0')) {
-      throw new StintError('NAME_INVALID', `${path} is not in the workspace ${workspace}`, {
-        hint: 'Claim a path in that workspace, or name another workspace.',
-      })
-    }
-    const name = inside.split(sep).join('/')
-    return fold ? name.toLowerCase() : name
+    const names = path.includes('\0') ? undefined : namesBelow(workspace, realPathOf(resolve(from, path)))
+    if (names === undefined)
+      throw new StintError('NAME_INVALID', `${path} is not in the workspace ${workspace}`)
+    if (names.length === 0) return '**'
+    return fold ? names.join('/').toLowerCase() : foldNames(workspace, names).join('/')
   })
 }
 
@@ -171,27 +171,4 @@ function statOf(path: string): Stats | undefined {
   } catch {
     return undefined
   }
-}
-
-/** The real path of the deepest ancestor that exists, with the rest appended: a file may not exist yet. */
-function realAncestor(path: string): string {
-  try {
-    return realpathSync.native(path)
-  } catch (error) {
-    const parent = dirname(path)
-    const errno = errorCode(error)
-    if (parent === path || (errno !== 'ENOENT' && errno !== 'ENOTDIR')) return path
-    return join(realAncestor(parent), basename(path))
-  }
-}
-
-/** Whether the directory is also found under its name in the other case. */
-function ignoresCase(directory: string): boolean {
-  const name = basename(directory)
-  const other = name === name.toLowerCase() ? name.toUpperCase() : name.toLowerCase()
-  if (other === name) return false
-  const [one, two] = [name, other].map((each) =>
-    lstatSync(join(dirname(directory), each), { throwIfNoEntry: false }),
-  )
-  return one !== undefined && one.ino === two?.ino && one.dev === two.dev
 }

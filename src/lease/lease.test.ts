@@ -145,7 +145,8 @@ test('a swap that won and was overtaken is not applied twice, and still counts',
 })
 
 test('a lease is granted although no descriptor is left to list its record', async () => {
-  await (await acquireLease(options('a'))).release()
+  const on = (sessionId: string): LeaseOptions => ({ sessionId, resource: 'deploy', register })
+  await (await acquireLease(on('a'))).release()
   const files = register
   let linked = false
   register = {
@@ -157,10 +158,26 @@ test('a lease is granted although no descriptor is left to list its record', asy
       return await files.perform(step)
     },
   }
-  const lease = await acquireLease(options('b'))
+  const lease = await acquireLease(on('b'))
   linked = false
   expect(await lease.check()).toBe(true)
   expect(await lease.release()).toBe(true)
+})
+
+test('a grant is taken back if it cannot be found out whether a directory above or below is claimed', async () => {
+  const files = register
+  let fails = false
+  register = {
+    ...files,
+    *keys() {
+      if (fails) throw Object.assign(new Error('EMFILE'), { code: 'EMFILE' })
+      return yield* files.keys()
+    },
+  }
+  fails = true
+  await expect(acquireLease(options('a'))).rejects.toMatchObject({ code: 'EMFILE' })
+  fails = false
+  await (await acquireLease(options('b'))).release()
 })
 
 /** Uses a register in memory; returns a function that keeps the next swap from returning. */

@@ -89,6 +89,35 @@ export function decideAcquire(
   return { next: { ...record, claims: [...remaining, claim] }, answer: { granted: true, claim, tookOver } }
 }
 
+/**
+ * Answers with a claim in force that conflicts with a claim on a directory above or below, which is in
+ * another record. Removes stale ones that conflict: otherwise a late refresh could bring them back.
+ */
+export function decideYield(
+  record: ClaimsRecord,
+  { sessionId, ...wanted }: ClaimedPaths & { sessionId: string },
+  observation: Observation,
+): Decision<Claim | undefined> {
+  const conflicting = record.claims.filter(
+    (claim) => claim.session_id !== sessionId && areInConflict(claim, wanted),
+  )
+  const by = conflicting.find((claim) => isInForce(claim, observation))
+  if (by !== undefined || conflicting.length === 0) return { answer: by }
+  const claims = record.claims.filter((claim) => !conflicting.includes(claim))
+  return { next: { ...record, claims }, answer: undefined }
+}
+
+/** Takes back a grant that was written: the session's claim is what it was before, if it had one. */
+export function decideWithdraw(
+  record: ClaimsRecord,
+  granted: Claim,
+  before: Claim | undefined,
+): Decision<undefined> {
+  const mine = record.claims.find((claim) => isOwn(claim, { sessionId: granted.session_id }))
+  if (mine?.fence !== granted.fence) return { answer: undefined }
+  return { next: replaceClaim(record, mine, before), answer: undefined }
+}
+
 export interface RefreshRequest {
   sessionId: string
   /** Refresh only the claim that began with this fence. */

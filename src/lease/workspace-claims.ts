@@ -1,9 +1,13 @@
+import { existsSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { isWithin } from '../base/fs/paths.ts'
 import { sleep, systemClock } from '../base/process/clock.ts'
 import { type Identity, type Liveness, liveness } from '../base/process/liveness.ts'
 import { thisMachine } from '../base/process/platform.ts'
-import { type BrokenClaim, type Claim, wholeWorkspace } from './claim-record.ts'
-import type { Observation } from './claim-status.ts'
+import { type BrokenClaim, type Claim, parseClaimsRecord, wholeWorkspace } from './claim-record.ts'
+import { type Observation, remainingMs } from './claim-status.ts'
 import {
+  isWorkspaceKey,
   type LeaseTarget,
   pathsInTarget,
   resourceTarget,
@@ -11,16 +15,19 @@ import {
   workspaceTarget,
 } from './lease-target.ts'
 import { heldError } from './lock-held-error.ts'
-import { type Now, type Register, runAsync, runSync } from './register.ts'
+import { type Now, type Register, runAsync, runSync, type Steps } from './register.ts'
 import {
   type AcquireAnswer,
   type AcquireRequest,
   type BreakAnswer,
   checkClaim,
+  covers,
   decideAcquire,
   decideBreak,
   decideRefresh,
   decideRelease,
+  decideWithdraw,
+  decideYield,
   type RefreshRequest,
   type ReleaseAnswer,
   type ReleaseRequest,
@@ -92,6 +99,70 @@ export class WorkspaceClaims {
     return runSync(this.register, this.#stored.change(decide))
   }
 
+  /** Changes the claims by a decision that may grant one; takes a grant back that conflicts elsewhere. */
+  claimSync<Answer extends AcquireAnswer | { granted: true }>(
+    decide: Decide<Answer>,
+  ): Decided<Answer | Refused> {
+    return runSync(this.register, this.#claim(decide))
+  }
+
+  /**
+   * A directory without git is its own workspace, and so is each directory in it: their claims are in
+   * different records, and conflict if they overlap. Each side writes its claim first and then looks for
+   * others, so of two that claim at the same moment at least one sees the other. Only a new grant looks.
+   */
+  *#claim<Answer extends AcquireAnswer | { granted: true }>(
+    decide: Decide<Answer>,
+  ): Steps<unknown, Decided<Answer | Refused>> {
+    const fences = new Set<number>()
+    let before: Claim | undefined
+    const decided = yield* this.#stored.change<Answer>((record, observation, fence, tried) => {
+      const decision = decide(record, observation, fence, tried)
+      const { answer } = decision
+      // The record of a later attempt may contain the claim of the first.
+      if (fences.size === 0 && 'claim' in answer)
+        before = record.claims.find((each) => each.session_id === answer.claim.session_id)
+      fences.add(fence)
+      return decision
+    })
+    const { answer, observation } = decided
+    if (!('claim' in answer) || !fences.has(answer.claim.fence)) return decided
+    const { claim } = answer
+    let by: Claim | undefined
+    let isFree = false
+    try {
+      by = yield* this.#findNested(claim)
+      isFree = by === undefined
+    } finally {
+      if (!isFree) yield* this.#stored.change((record) => decideWithdraw(record, claim, before))
+    }
+    if (by === undefined) return decided
+    return {
+      ...decided,
+      answer: { granted: false, by, retryAfterMs: Math.ceil(remainingMs(by, observation)) },
+    }
+  }
+
+  /** A claim in force on a directory above or below this one that conflicts with a claim here. */
+  *#findNested({ session_id: sessionId, paths, mode }: Claim): Steps<unknown, Claim | undefined> {
+    const { register, key } = this
+    const { path } = this.target
+    if (path === undefined || register.shared !== undefined || isRepository(path)) return undefined
+    for (const other of (yield* register.keys()).filter((each) => isWorkspaceKey(each) && each !== key)) {
+      const { text } = yield* register.read(other)
+      const record = text === undefined ? undefined : parseClaimsRecord(text, '')
+      if (record === undefined || record.claims.length === 0) continue
+      const wanted = pathsFrom(record.workspace, path, paths)
+      if (wanted === undefined || isRepository(record.workspace)) continue
+      const stored = new StoredClaims(register, { key: other, name: record.workspace }, livenessFor(register))
+      const { answer } = yield* stored.change((record, observation) =>
+        decideYield(record, { sessionId, paths: wanted, mode }, observation),
+      )
+      if (answer !== undefined) return answer
+    }
+    return undefined
+  }
+
   /** Claims what the request asks for; retries for `waitMs` while it is refused, then throws `LOCK_HELD`. */
   async acquire(
     request: AcquireRequest,
@@ -101,7 +172,7 @@ export class WorkspaceClaims {
     const decide = acquiring(request)
     for (let tries = 0; ; tries++) {
       signal?.throwIfAborted()
-      const { answer, ...view } = await this.change(decide)
+      const { answer, ...view } = await runAsync(this.register, this.#claim(decide))
       if (answer.granted) return { answer, ...view }
       const waited = systemClock.mono() - waitingSinceMs
       if (waited >= waitMs) throw heldError(this, answer, view, Math.round(waitMs))
@@ -113,7 +184,7 @@ export class WorkspaceClaims {
     const waitingSinceMs = systemClock.mono()
     const decide = acquiring(request)
     for (let tries = 0; ; tries++) {
-      const { answer, ...view } = this.changeSync(decide)
+      const { answer, ...view } = this.claimSync(decide)
       if (answer.granted) return { answer, ...view }
       const waited = systemClock.mono() - waitingSinceMs
       if (waited >= waitMs) throw heldError(this, answer, view, Math.round(waitMs))
@@ -222,6 +293,24 @@ const releasing =
   (request: ReleaseRequest): Decide<ReleaseAnswer> =>
   (record, _observation, _fence, tried) =>
     decideRelease(record, request, tried)
+
+const isRepository = (path: string): boolean => existsSync(join(path, '.git'))
+
+/**
+ * Paths in one directory as paths of another that is above or below it; undefined if they do not overlap, or
+ * if the other is not a directory but a resource.
+ */
+function pathsFrom(other: string, path: string, paths: readonly string[]): string[] | undefined {
+  if (isWithin(path, other)) {
+    const inside = relative(other, path)
+    return paths.map((each) => (each === '**' ? inside : `${inside}/${each}`))
+  }
+  if (!isWithin(other, path)) return undefined
+  const inside = relative(path, other)
+  if (paths.some((each) => covers(each, inside))) return [...wholeWorkspace]
+  const below = paths.filter((each) => each.startsWith(`${inside}/`))
+  return below.length === 0 ? undefined : below.map((each) => each.slice(inside.length + 1))
+}
 
 /** How liveness is judged for the holders in a register. */
 export const livenessFor = ({ shared }: Register): ((process: Identity) => Liveness) =>

@@ -1,0 +1,192 @@
+import {
+  type BigIntStats,
+  lstatSync,
+  opendirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+} from 'node:fs'
+import { basename, dirname, join, relative, resolve } from 'node:path'
+import { errorCode } from '../errors/stint-error.ts'
+import { isWithin } from './paths.ts'
+
+// One directory can have several real paths: its file system may ignore case, or be mounted in two places.
+// All of them must lead to one claim.
+
+/** The one path, among all the real paths of a directory, that names it in claims. */
+export const canonicalDirectory = (path: string): string => inFirstMount(spelledOnDisk(path))
+
+/** The path with its names as they are on disk, where another case of a name leads to the same directory. */
+function spelledOnDisk(path: string): string {
+  const parent = dirname(path)
+  if (parent === path) return path
+  const [above, name] = [spelledOnDisk(parent), basename(path)]
+  if (!isSameFile(join(above, name), join(above, otherCase(name)))) return join(above, name)
+  const folded = name.toLowerCase()
+  const names = readNames(above).filter((each) => each.toLowerCase() === folded)
+  return join(above, names.sort()[0] ?? name)
+}
+
+/**
+ * The path of a directory in the mount that shows most of its file system, or the shortest of several such
+ * paths. A bind mount shows a part, and its directories also have a path outside of it.
+ */
+function inFirstMount(path: string): string {
+  const mounts = readMounts()
+  const own = mounts
+    .filter(({ point }) => isWithin(path, point))
+    .sort((a, b) => b.point.length - a.point.length)[0]
+  if (own === undefined) return path
+  const onDevice = join(own.root, relative(own.point, path))
+  return (
+    mounts
+      .filter(({ device, root }) => device === own.device && isWithin(onDevice, root))
+      .map(({ point, root }) => ({ root, path: join(point, relative(root, onDevice)) }))
+      .sort(
+        (a, b) =>
+          a.root.length - b.root.length || a.path.length - b.path.length || (a.path < b.path ? -1 : 1),
+      )
+      .find((other) => other.path === path || isSameFile(other.path, path))?.path ?? path
+  )
+}
+
+interface Mount {
+  /** Major and minor number of the file system. */
+  device: string
+  /** The directory of the file system that is mounted. */
+  root: string
+  /** Where it is mounted. */
+  point: string
+}
+
+/** The mounts of this process, the last mounted first; none where there is no `/proc`. */
+function readMounts(): Mount[] {
+  try {
+    const lines = readFileSync('/proc/self/mountinfo', 'utf8').trim().split('\n')
+    return lines.toReversed().map((line) => {
+      const [, , device = '', root = '', point = ''] = line.split(' ').map(unescapeMount)
+      return { device, root, point }
+    })
+  } catch {
+    return []
+  }
+}
+
+/** Spaces, tabs, line breaks and backslashes are in octal. */
+const unescapeMount = (field: string): string =>
+  field.replaceAll(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)))
+
+/**
+ * The real path of a file that may not exist yet: that of its deepest ancestor that exists, with the rest
+ * appended. A link whose target is missing stands for its target, which is what a write through it creates.
+ */
+export function realPathOf(path: string): string {
+  try {
+    return realpathSync.native(path)
+  } catch (error) {
+    const parent = dirname(path)
+    const errno = errorCode(error)
+    if (parent === path || (errno !== 'ENOENT' && errno !== 'ENOTDIR')) return path
+    const above = realPathOf(parent)
+    const target = errno === 'ENOENT' ? readLink(path) : undefined
+    return target === undefined ? join(above, basename(path)) : realPathOf(resolve(above, target))
+  }
+}
+
+function readLink(path: string): string | undefined {
+  try {
+    return readlinkSync(path)
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * The names that lead from a workspace to a path; undefined if the path is outside. The workspace may be
+ * anywhere above the path under another name, so directories are compared by device and inode.
+ */
+export function namesBelow(workspace: string, path: string): string[] | undefined {
+  const names: string[] = []
+  for (let at = path; ; at = dirname(at)) {
+    if (at === workspace || (!isWithin(path, workspace) && isSameFile(at, workspace))) return names
+    if (at === dirname(at)) return undefined
+    names.unshift(basename(at))
+  }
+}
+
+/** The names with those in lower case whose directory does not tell cases apart. */
+export function foldNames(workspace: string, names: readonly string[]): string[] {
+  let at = workspace
+  let folds = ignoresCase(dirname(workspace), basename(workspace)) ?? false
+  return names.map((name) => {
+    folds = ignoresCase(at, name) ?? folds
+    at = join(at, name)
+    return folds ? name.toLowerCase() : name
+  })
+}
+
+/** How many names of a directory are tried to find out whether it ignores case. */
+const triedNames = 8
+
+/**
+ * Asks the directory itself whether it ignores case: by this name if it is there, else by others. Undefined
+ * if there is no name to ask by: an empty directory is taken to be like the one above it.
+ */
+function ignoresCase(directory: string, name: string): boolean | undefined {
+  const known = [name, ...(statOf(join(directory, name)) === undefined ? firstNames(directory) : [])]
+  const asked = known.find((each) => otherCase(each) !== each && statOf(join(directory, each)) !== undefined)
+  if (asked === undefined) return undefined
+  return isSameFile(join(directory, asked), join(directory, otherCase(asked)))
+}
+
+/** The name with its letters in the other case; the name itself if it has none. */
+const otherCase = (name: string): string => {
+  const lower = name.toLowerCase()
+  return name === lower ? name.toUpperCase() : lower
+}
+
+/** Whether two paths are one file. Without links: a link with the other case is another file. */
+function isSameFile(one: string, two: string): boolean {
+  if (one === two) return false
+  const second = statOf(two)
+  const first = second && statOf(one)
+  return first !== undefined && first.ino === second?.ino && first.dev === second.dev
+}
+
+function statOf(path: string): BigIntStats | undefined {
+  try {
+    return lstatSync(path, { bigint: true, throwIfNoEntry: false })
+  } catch {
+    // This user may not look there.
+    return undefined
+  }
+}
+
+function firstNames(directory: string): string[] {
+  const names: string[] = []
+  try {
+    const opened = opendirSync(directory)
+    try {
+      for (
+        let entry = opened.readSync();
+        entry !== null && names.length < triedNames;
+        entry = opened.readSync()
+      )
+        names.push(entry.name)
+    } finally {
+      opened.closeSync()
+    }
+  } catch {
+    // It does not exist yet, or cannot be read.
+  }
+  return names
+}
+
+function readNames(directory: string): string[] {
+  try {
+    return readdirSync(directory)
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,110 @@
+import { linkSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { LockWorld } from '../../test/support/lock-world.ts'
+import { stintBin } from '../../test/support/world.ts'
+import { fileRegister } from './file-register.ts'
+import { acquireLease, type Lease } from './lease.ts'
+import type { Register } from './register.ts'
+
+let world: LockWorld
+beforeEach(() => {
+  world = new LockWorld()
+})
+afterEach(() => world[Symbol.asyncDispose]())
+
+/** Claims paths in a directory, or all of it, for a session. */
+const claim = (sessionId: string, workspace: string, ...paths: string[]): Promise<Lease> =>
+  acquireLease({
+    sessionId,
+    workspace,
+    paths: paths.map((path) => join(workspace, path)),
+    register: fileRegister(join(world.home, 'locks')) as Register,
+  })
+
+const held = (by: string): object => ({
+  code: 'LOCK_HELD',
+  options: { facts: { holder: { session_id: by } } },
+})
+
+test('without git, a claim on a directory and one on a directory in it exclude each other', async () => {
+  const inner = join(world.workspace, 'sub')
+  mkdirSync(join(inner, 'deep'), { recursive: true })
+  const outer = await claim('a', world.workspace)
+  await expect(claim('b', inner)).rejects.toMatchObject(held('a'))
+  await expect(claim('b', inner, 'deep')).rejects.toMatchObject(held('a'))
+  await (await claim('a', inner)).release()
+  await outer.release()
+
+  const b = await claim('b', inner)
+  await expect(claim('a', world.workspace)).rejects.toMatchObject(held('b'))
+  const beside = await claim('a', world.workspace, 'other')
+  await expect(claim('a', world.workspace, 'sub/file')).rejects.toMatchObject(held('b'))
+  // What it had before the refusal is still its own.
+  expect(await beside.check()).toBe(true)
+  await expect(claim('c', world.workspace, 'other')).rejects.toMatchObject(held('a'))
+  await b.release()
+  expect((await claim('a', world.workspace, 'sub/file')).fence).toBeGreaterThan(beside.fence)
+})
+
+test('a repository in a directory without git is claimed apart from it', async () => {
+  const repository = join(world.workspace, 'repository')
+  mkdirSync(join(repository, '.git'), { recursive: true })
+  const outer = await claim('a', world.workspace)
+  const inner = await claim('b', repository)
+  expect([await outer.release(), await inner.release()]).toEqual([true, true])
+})
+
+test('a claim of a dead process on the directory above is removed, and does not come back', async () => {
+  const inner = join(world.workspace, 'sub')
+  mkdirSync(inner)
+  const sleeper = world.start('sleep', ['300'])
+  const register = fileRegister(join(world.home, 'locks')) as Register
+  const dead = await acquireLease({ sessionId: 'a', workspace: world.workspace, pid: sleeper.pid, register })
+  sleeper.child.kill('SIGKILL')
+  await sleeper.finished
+  const lease = await claim('b', inner)
+  expect(await dead.refresh()).toBe(false)
+  expect(await lease.release()).toBe(true)
+})
+
+test('a link whose target is missing is claimed as its target', async () => {
+  mkdirSync(join(world.workspace, 'd'))
+  symlinkSync('../target', join(world.workspace, 'd/link'))
+  symlinkSync('d/link', join(world.workspace, 'chain'))
+  await claim('a', world.workspace, 'target')
+  for (const path of ['d/link', 'chain', 'target'])
+    await expect(claim('b', world.workspace, path)).rejects.toMatchObject(held('a'))
+})
+
+// A hard link with the other case looks like a file system without case: both names are one file.
+test('where a directory does not tell cases apart, a file has one claim in any case, even if it is new', async () => {
+  const directory = join(world.workspace, 'src')
+  mkdirSync(directory)
+  writeFileSync(join(directory, 'f'), '')
+  linkSync(join(directory, 'f'), join(directory, 'F'))
+  await claim('a', world.workspace, 'src/f', 'src/New')
+  for (const path of ['src/F', 'src/NEW', 'src/new/below'])
+    await expect(claim('b', world.workspace, path)).rejects.toMatchObject(held('a'))
+  // The directory above tells cases apart.
+  await (await claim('b', world.workspace, 'SRC/f')).release()
+})
+
+// As two directories cannot share an inode, bind mounts give one of them two names that differ in case only.
+test.each(['work-again', 'WORK', 'sub/deep/work'])(
+  'a workspace has one claim by each of its paths: it is also mounted at %s',
+  async (name) => {
+    const script = `mkdir -p "$2/${name}" "$3/src" && mount --bind "$3" "$2/${name}" &&
+      "$0" "$1" lock acquire --session a --path src --workspace "$3" --json > /dev/null
+      "$0" "$1" lock acquire --session b --workspace "$2/${name}" --path src/f --json
+      "$0" "$1" lock acquire --session b --workspace "$2/${name}" --path other --json`
+    const args = ['-c', script, process.execPath, stintBin, world.tmp, world.workspace]
+    const { stdout } = await world.unshare(['--mount'], 'sh', args)
+    const [refused, granted] = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { data: unknown; error: unknown })
+    expect(refused?.error).toMatchObject({ code: 'LOCK_HELD', holder: { session_id: 'a' } })
+    expect(granted?.data).toMatchObject({ acquired: true, workspace: world.workspace })
+  },
+)
