@@ -18,14 +18,9 @@ export { FilesystemDriver, type FilesystemOptions, filesystemStore } from './fil
 export type { Exported } from './files/archive/export.ts'
 export type { RepairPlan } from './files/repair/repair-plan.ts'
 export type { SessionFiles } from './files/session-files.ts'
-export {
-  type StagedSweepOptions,
-  sweepStagedSessions,
-  type SweptStagedSession,
-} from './files/staged-session.ts'
+export { sweepStagedSessions } from './files/staged-session.ts'
 export {
   holderStanding,
-  type HolderStanding,
   type LockStanding,
   newHolder,
   parseHolder,

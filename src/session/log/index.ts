@@ -9,15 +9,7 @@ export {
   encodeLine,
   maxInlineBytes,
 } from './codec.ts'
-export {
-  attestEnds,
-  forkPoint,
-  type LogEnd,
-  type LogEnds,
-  type LogName,
-  logNames,
-  parseLogEnd,
-} from './log-end.ts'
+export { forkPoint, type LogEnd, type LogEnds, type LogName, logNames, parseLogEnd } from './log-end.ts'
 export { type BlobName, checkRecord, type LogRecord, parseLogRecord } from './record.ts'
 export {
   encodeSnapshot,

@@ -2,7 +2,7 @@ import { StintError } from '../../../base/errors/stint-error.ts'
 import { visibleText } from '../../../base/text/escape.ts'
 
 /** The size of a block in POSIX `tar` (ustar): each entry is a header block and its content in blocks. */
-export const blockBytes = 512
+const blockBytes = 512
 
 export interface TarEntry {
   name: string
@@ -70,7 +70,7 @@ function splitName(name: string): [prefix: string, last: string] {
  * entry that is neither a file nor a directory: a link leads out of the archive, and a session has no
  * devices.
  */
-export function parseTarHeader(block: Buffer): TarEntry | 'end' {
+function parseTarHeader(block: Buffer): TarEntry | 'end' {
   if (block.every((byte) => byte === 0)) return 'end'
   const text = (field: Field): string => {
     const [start, length] = fields[field]

@@ -91,7 +91,7 @@ const logRepair = (salvage: Salvage | undefined): LogRepair => ({
 
 const shownRanges = 5
 
-export function rangesText(ranges: readonly SeqRange[]): string {
+function rangesText(ranges: readonly SeqRange[]): string {
   const shown = ranges
     .slice(0, shownRanges)
     .map(({ from, to }) => (from === to ? `${from}` : `${from}–${to}`))

@@ -6,7 +6,7 @@ import { replaceFileBy } from '../../../base/fs/atomic-file.ts'
 import { IntactLineReader, type Salvage } from './salvage.ts'
 
 /** The type of the record in the place of a lost one: the others keep their numbers. */
-export const lostType = 'stint.lost'
+const lostType = 'stint.lost'
 
 export interface Rewrite {
   salvage: Salvage
