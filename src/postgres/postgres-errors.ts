@@ -49,6 +49,7 @@ interface Explanation {
 const grant = 'Grant the role what docs/postgres.md lists, or use another role.'
 const credentials =
   'Check user and password: in the URL, in PGPASSWORD, or in the password file (PGPASSFILE).'
+const standbyAway = 'Check that the synchronous standby is up and connected, then try again.'
 const utf8 = 'Use a database with the encoding UTF8: this one cannot store every character.'
 
 /** By SQL state, or by its class, which is the first two characters. */
@@ -106,25 +107,16 @@ const invalidUrl = (): StintError =>
 /** An error without an SQL state is about the connection. */
 function explainConnection(error: unknown): StintError {
   const errno = errorCode(error)
-  const detail = errno === undefined ? undefined : `errno=${errno}`
   const why = reason(error)
+  const explain = (code: ErrorCode, message: string, hint?: string): StintError =>
+    new StintError(code, message, { cause: error, detail: errno && `errno=${errno}`, hint })
   // `pg` reports it like this if the server asks for a password and there is none.
   if (why.startsWith('SASL'))
-    return new StintError('POSTGRES_DENIED', `PostgreSQL requires a password: ${why}`, {
-      cause: error,
-      hint: credentials,
-    })
+    return explain('POSTGRES_DENIED', `PostgreSQL requires a password: ${why}`, credentials)
   if (errno === 'EACCES' || errno === 'EPERM')
-    return new StintError('POSTGRES_DENIED', `the connection to PostgreSQL is not permitted: ${why}`, {
-      cause: error,
-      detail,
-    })
-  if (error instanceof NotReplicated)
-    return new StintError('POSTGRES_UNAVAILABLE', why, {
-      cause: error,
-      hint: 'Check that the synchronous standby is up and connected, then try again.',
-    })
-  return new StintError('POSTGRES_UNAVAILABLE', `cannot reach PostgreSQL: ${why}`, { cause: error, detail })
+    return explain('POSTGRES_DENIED', `the connection to PostgreSQL is not permitted: ${why}`)
+  if (error instanceof NotReplicated) return explain('POSTGRES_UNAVAILABLE', why, standbyAway)
+  return explain('POSTGRES_UNAVAILABLE', `cannot reach PostgreSQL: ${why}`)
 }
 
 /** For a host with several addresses, Node reports an error without a message, with one error an address. */

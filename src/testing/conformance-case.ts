@@ -50,6 +50,16 @@ export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
   return all
 }
 
+/** One field of each item. */
+export async function valuesOf<T, Key extends keyof T>(
+  items: AsyncIterable<T> | Iterable<T> | Promise<Iterable<T>>,
+  key: Key,
+): Promise<T[Key][]> {
+  const values: T[Key][] = []
+  for await (const item of await items) values.push(item[key])
+  return values
+}
+
 /** Returns a generator of numbers below a bound; equal seeds give equal numbers. */
 export function randomFrom(seed: number): (below: number) => number {
   let state = seed

@@ -53,10 +53,24 @@ export async function writeTransferToRows(
     async (query) => {
       const [made] = await query(...createStatement(manifest, undefined, initial))
       if (made === undefined) throw sessionExists(id)
-      const writer = new TransferWriter(query, transfer, String(made.key))
-      await writer.writeLog('journal')
-      await writer.writeLog('audit')
-      await writer.finish()
+      const key = String(made.key)
+      const journal = await writeLog(query, transfer, key, 'journal')
+      const audit = await writeLog(query, transfer, key, 'audit')
+      let bytes = journal.bytes + audit.bytes
+      for (const sha256 of new Set([...journal.blobs, ...audit.blobs])) {
+        const content = await transfer.blob({ sha256, bytes: 0 })
+        bytes += Buffer.byteLength(content)
+        const sql = 'INSERT INTO stint.blob (session, sha256, content) VALUES ($1, $2, $3)'
+        await query(sql, key, sha256, content)
+      }
+      // The columns that are known only now.
+      await query(
+        `UPDATE stint.session SET bytes = $2, epoch = $3, last_at = coalesce(to_timestamp($4::float8 / 1000), last_at) WHERE key = $1`,
+        key,
+        bytes,
+        Math.max(1, journal.epoch, audit.epoch),
+        journal.lastAt ?? null,
+      )
     },
     { long: true },
   )
@@ -66,81 +80,54 @@ export async function writeTransferToRows(
 /** The most that one statement inserts. */
 const maxInsert = { rows: 2000, bytes: 4 << 20 }
 
-interface NewLogRow {
-  seq: number
-  line: string
-  blob: string | null
+/** The lines of one log that were written. */
+interface WrittenLog {
+  bytes: number
+  /** The highest epoch of their writers. */
+  epoch: number
+  lastAt?: number
+  blobs: Set<string>
 }
 
-/** Writes the rows of a transferred session in one transaction. */
-class TransferWriter {
-  readonly #query: Query
-  readonly #transfer: SessionTransfer
-  readonly #key: string
-  readonly #blobs = new Set<string>()
-  #bytes = 0
-  #epoch = 0
-  #lastAt: number | undefined
-
-  constructor(query: Query, transfer: SessionTransfer, key: string) {
-    this.#query = query
-    this.#transfer = transfer
-    this.#key = key
-  }
-
-  async writeLog(log: LogName): Promise<void> {
-    let end: LogEnd = emptyLogEnd(log)
-    let rows: NewLogRow[] = []
-    let bytes = 0
-    const flush = async (): Promise<void> => {
-      await this.#insert(log, rows)
-      this.#bytes += bytes
-      ;[rows, bytes] = [[], 0]
-    }
-    for await (const line of this.#transfer.lines(log)) {
-      const next = nextLogEnd(log, { seq: end.seq + 1, line }, end)
-      if (next === undefined) throw changedOnTheWay(log, end.seq + 1)
-      end = next
-      const { blob, epoch, at } = parseLogRecord(Buffer.from(line))
-      if (blob !== undefined) this.#blobs.add(blob.sha256)
-      this.#epoch = Math.max(this.#epoch, epoch)
-      if (log === 'journal') this.#lastAt = at
-      rows.push({ seq: end.seq, line, blob: blob?.sha256 ?? null })
-      bytes += Buffer.byteLength(line)
-      if (rows.length >= maxInsert.rows || bytes >= maxInsert.bytes) await flush()
-    }
-    await flush()
-    const { seq, sum } = this.#transfer.ends[log]
-    if (end.seq !== seq || end.sum !== sum) throw changedOnTheWay(log, end.seq + 1)
-  }
-
-  /** Writes the blobs that the lines name, and the columns that are known only now. */
-  async finish(): Promise<void> {
-    for (const sha256 of this.#blobs) {
-      const content = await this.#transfer.blob({ sha256, bytes: 0 })
-      this.#bytes += Buffer.byteLength(content)
-      const sql = 'INSERT INTO stint.blob (session, sha256, content) VALUES ($1, $2, $3)'
-      await this.#query(sql, this.#key, sha256, content)
-    }
-    await this.#query(
-      `UPDATE stint.session SET bytes = $2, epoch = $3, last_at = coalesce(to_timestamp($4::float8 / 1000), last_at) WHERE key = $1`,
-      this.#key,
-      this.#bytes,
-      Math.max(1, this.#epoch),
-      this.#lastAt ?? null,
-    )
-  }
-
-  async #insert(log: LogName, rows: readonly NewLogRow[]): Promise<void> {
-    await this.#query(
+/** Writes the lines of a log, and checks that they are those of the transfer. */
+async function writeLog(
+  query: Query,
+  transfer: SessionTransfer,
+  key: string,
+  log: LogName,
+): Promise<WrittenLog> {
+  const written: WrittenLog = { bytes: 0, epoch: 0, blobs: new Set() }
+  let end: LogEnd = emptyLogEnd(log)
+  let rows: { seq: number; line: string; blob: string | null }[] = []
+  let flushedBytes = 0
+  const flush = async (): Promise<void> => {
+    await query(
       `INSERT INTO stint.${log} (session, seq, line, blob)
       SELECT $1, new.* FROM unnest($2::bigint[], $3::text[], $4::text[]) AS new`,
-      this.#key,
+      key,
       rows.map(({ seq }) => seq),
       rows.map(({ line }) => line),
       rows.map(({ blob }) => blob),
     )
+    rows = []
+    flushedBytes = written.bytes
   }
+  for await (const line of transfer.lines(log)) {
+    const next = nextLogEnd(log, { seq: end.seq + 1, line }, end)
+    if (next === undefined) throw changedOnTheWay(log, end.seq + 1)
+    end = next
+    const { blob, epoch, at } = parseLogRecord(Buffer.from(line))
+    rows.push({ seq: end.seq, line, blob: blob?.sha256 ?? null })
+    if (blob !== undefined) written.blobs.add(blob.sha256)
+    written.epoch = Math.max(written.epoch, epoch)
+    written.lastAt = at
+    written.bytes += Buffer.byteLength(line)
+    if (rows.length >= maxInsert.rows || written.bytes - flushedBytes >= maxInsert.bytes) await flush()
+  }
+  await flush()
+  const { seq, sum } = transfer.ends[log]
+  if (end.seq !== seq || end.sum !== sum) throw changedOnTheWay(log, end.seq + 1)
+  return written
 }
 
 const changedOnTheWay = (log: LogName, seq: number): StintError =>

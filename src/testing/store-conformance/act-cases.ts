@@ -1,5 +1,5 @@
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
-import { codeOf, collect, rejects, type StoreCase } from '../conformance-case.ts'
+import { codeOf, collect, rejects, type StoreCase, valuesOf } from '../conformance-case.ts'
 
 /** The audit log, and acts that are recorded before and after they are performed. */
 export const actCases: StoreCase[] = [
@@ -121,10 +121,7 @@ export const actCases: StoreCase[] = [
           ['act_2', 'pay', undefined, 'l'],
         ],
       )
-      deepEqual(
-        (await (await store.inspect(session.id)).unsettled()).map(({ act }) => act),
-        ['act_1', 'act_2'],
-      )
+      deepEqual(await valuesOf((await store.inspect(session.id)).unsettled(), 'act'), ['act_1', 'act_2'])
       await rejects(
         'ACT_UNCERTAIN',
         again.act({ action: 'pay', key: 'k' }, () => 1),

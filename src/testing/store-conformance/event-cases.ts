@@ -1,5 +1,5 @@
 import { deepEqual, equal, ok, rejects as fails } from 'node:assert/strict'
-import { collect, rejects, type StoreCase } from '../conformance-case.ts'
+import { collect, rejects, type StoreCase, valuesOf } from '../conformance-case.ts'
 
 const deep = (depth: number): unknown => {
   let value: unknown = 'bottom'
@@ -41,7 +41,7 @@ export const eventCases: StoreCase[] = [
       await using session = await store.create()
       const appended = Array.from({ length: 200 }, (_, i) => session.append({ type: 'note', data: i }))
       deepEqual(
-        (await Promise.all(appended)).map(({ seq }) => seq),
+        await valuesOf(Promise.all(appended), 'seq'),
         Array.from({ length: 200 }, (_, i) => i + 1),
       )
       equal(session.lastSeq, 200)
@@ -64,10 +64,7 @@ export const eventCases: StoreCase[] = [
       void session.append({ type: 'last' }, { durable: false })
       await session.close()
       const read = await (await place.open()).inspect(session.id)
-      deepEqual(
-        (await collect(read.events())).map(({ type }) => type),
-        ['lazy', 'soon', 'alone', 'last'],
-      )
+      deepEqual(await valuesOf(read.events(), 'type'), ['lazy', 'soon', 'alone', 'last'])
     },
   ],
   [
@@ -101,10 +98,7 @@ export const eventCases: StoreCase[] = [
         read,
         expected.map(({ data }) => ({ data: data ?? null })),
       )
-      deepEqual(
-        (await again.tail(2)).map(({ data }) => data),
-        oddData.slice(-2),
-      )
+      deepEqual(await valuesOf(again.tail(2), 'data'), oddData.slice(-2))
     },
   ],
   [
@@ -120,10 +114,7 @@ export const eventCases: StoreCase[] = [
         await session.close()
         await store.visit(session.id, (visit) => visit.append({ type: 'note', data: 2 }))
         const again = await store.resume(session.id)
-        deepEqual(
-          (await collect(again.events())).map(({ data }) => data),
-          [1, 2],
-        )
+        deepEqual(await valuesOf(again.events(), 'data'), [1, 2])
         deepEqual([again.slot('s', { version: '1', initial: 0 }).value, again.turns], [7, 1])
         await again.close()
         const { health, summary } = await store.inspect(session.id)
@@ -139,7 +130,7 @@ export const eventCases: StoreCase[] = [
       for (let i = 1; i <= 20; i++) await session.append({ type: i % 5 === 0 ? 'fifth' : 'note', data: i })
       await session.turn()
       const seqs = async (options: Parameters<typeof session.events>[0]): Promise<number[]> =>
-        (await collect(session.events(options))).map(({ seq }) => seq)
+        await valuesOf(session.events(options), 'seq')
       deepEqual(await seqs({ from: 18 }), [18, 19, 20])
       deepEqual(await seqs({ from: 3, to: 5 }), [3, 4, 5])
       deepEqual(await seqs({ to: 2 }), [1, 2])
@@ -149,21 +140,12 @@ export const eventCases: StoreCase[] = [
       deepEqual(await seqs({ type: 'fifth', from: 6, to: 15 }), [10, 15])
       deepEqual(await seqs({ from: 20, all: true }), [20, 21])
       deepEqual(await seqs({ type: 'stint.turn' }), [21])
-      deepEqual(
-        (await session.tail(3)).map(({ seq }) => seq),
-        [18, 19, 20],
-      )
+      deepEqual(await valuesOf(session.tail(3), 'seq'), [18, 19, 20])
       deepEqual(await session.tail(0), [])
       equal((await session.tail(1000)).length, 20)
       const read = await store.inspect(session.id)
-      deepEqual(
-        (await read.tail(2, { type: 'fifth' })).map(({ seq }) => seq),
-        [15, 20],
-      )
-      deepEqual(
-        (await read.tail(1, { all: true })).map(({ seq }) => seq),
-        [21],
-      )
+      deepEqual(await valuesOf(read.tail(2, { type: 'fifth' }), 'seq'), [15, 20])
+      deepEqual(await valuesOf(read.tail(1, { all: true }), 'seq'), [21])
     },
   ],
   [
@@ -216,7 +198,7 @@ export const eventCases: StoreCase[] = [
       await using session = await store.create()
       for (const n of [1, 2, 3]) await session.append({ type: 'note', data: n })
       const seqs = async (options: object): Promise<number[]> =>
-        (await collect(session.events(options))).map(({ seq }) => seq)
+        await valuesOf(session.events(options), 'seq')
       deepEqual(await seqs({ from: 0 }), [1, 2, 3])
       deepEqual(await seqs({ from: -5, to: 2 }), [1, 2])
       deepEqual(await seqs({ from: undefined, to: undefined }), [1, 2, 3])

@@ -1,9 +1,8 @@
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import type { Session } from '../../session/index.ts'
-import { collect, rejects, type StoreCase } from '../conformance-case.ts'
+import { rejects, type StoreCase, valuesOf } from '../conformance-case.ts'
 
-const datas = async (session: Session): Promise<unknown[]> =>
-  (await collect(session.events())).map(({ data }) => data)
+const datas = async (session: Session): Promise<unknown[]> => await valuesOf(session.events(), 'data')
 
 /** Forks. */
 export const forkCases: StoreCase[] = [

@@ -1,7 +1,7 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { ulid } from '../../base/text/id.ts'
 import type { Session } from '../../session/index.ts'
-import { collect, rejects, type StoreCase } from '../conformance-case.ts'
+import { collect, rejects, type StoreCase, valuesOf } from '../conformance-case.ts'
 
 /** Sets an environment variable to a new secret while `use` runs. */
 async function withSecret(use: (name: string, value: string) => Promise<void>): Promise<void> {
@@ -130,14 +130,8 @@ export const secretCases: StoreCase[] = [
         await session.audit({ action: 'plain' })
         await session.audit({ action: 'secret', detail: [value] })
         const read = await store.inspect(session.id)
-        deepEqual(
-          (await collect(read.events({ all: true }))).map(({ masked }) => masked),
-          [undefined, true, true, true, true],
-        )
-        deepEqual(
-          (await collect(read.audit())).map(({ masked }) => masked),
-          [undefined, true],
-        )
+        deepEqual(await valuesOf(read.events({ all: true }), 'masked'), [undefined, true, true, true, true])
+        deepEqual(await valuesOf(read.audit(), 'masked'), [undefined, true])
       })
     },
   ],
@@ -152,7 +146,7 @@ export const secretCases: StoreCase[] = [
       await session.close()
       await visit()
       deepEqual(
-        (await collect((await store.inspect(session.id)).events())).map(({ data }) => data).toSorted(),
+        (await valuesOf((await store.inspect(session.id)).events(), 'data')).toSorted(),
         [maskedToken, maskedToken, token].toSorted(),
       )
     },
@@ -216,10 +210,10 @@ export const secretCases: StoreCase[] = [
       await session.close()
       await visit()
       const read = await store.inspect(session.id)
-      deepEqual(
-        (await collect(read.events())).map(({ data }) => data),
-        ['<secret:env:VISITOR_KEY>', '<secret:env:VISITOR_KEY>'],
-      )
+      deepEqual(await valuesOf(read.events(), 'data'), [
+        '<secret:env:VISITOR_KEY>',
+        '<secret:env:VISITOR_KEY>',
+      ])
     },
   ],
 ]

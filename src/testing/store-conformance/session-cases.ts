@@ -1,5 +1,5 @@
 import { deepEqual, equal, match, notEqual, ok, rejects as fails } from 'node:assert/strict'
-import { collect, rejects, type StoreCase, until } from '../conformance-case.ts'
+import { collect, rejects, type StoreCase, until, valuesOf } from '../conformance-case.ts'
 
 const badIds = ['', '.', '..', 'a/b', '../a', '.hidden', 'a\0b', 'x'.repeat(300), '🙂', 'a b', 'ä']
 
@@ -31,7 +31,7 @@ export const sessionCases: StoreCase[] = [
       await using named = await store.create({ id: 'my-agent.1_x' })
       equal(named.id, 'my-agent.1_x')
       await rejects('NAME_TAKEN', store.create({ id: 'my-agent.1_x' }))
-      deepEqual((await store.list()).map(({ id }) => id).toSorted(), ['my-agent.1_x', minted.id].toSorted())
+      deepEqual((await valuesOf(store.list(), 'id')).toSorted(), ['my-agent.1_x', minted.id].toSorted())
     },
   ],
   [
@@ -49,10 +49,7 @@ export const sessionCases: StoreCase[] = [
         )
       await using session = await store.create({ id: 'a' })
       for (const id of badIds) await rejects('SESSION_ID_INVALID', session.fork({ id }))
-      deepEqual(
-        (await store.list()).map(({ id }) => id),
-        ['a'],
-      )
+      deepEqual(await valuesOf(store.list(), 'id'), ['a'])
     },
   ],
   [
@@ -144,14 +141,8 @@ export const sessionCases: StoreCase[] = [
       const [{ holder, bytes = 0, createdAt = 0, lastAt = 0 } = {}] = listed
       equal(holder?.process.pid, process.pid)
       ok(bytes > 0 && createdAt > 0 && lastAt >= createdAt)
-      deepEqual(
-        (await store.list({ tool: 'b' })).map(({ id }) => id),
-        ['second'],
-      )
-      deepEqual(
-        (await store.list({ workspace: '/one' })).map(({ id }) => id),
-        ['first'],
-      )
+      deepEqual(await valuesOf(store.list({ tool: 'b' }), 'id'), ['second'])
+      deepEqual(await valuesOf(store.list({ workspace: '/one' }), 'id'), ['first'])
       deepEqual(await store.list({ workspace: '/one', tool: 'b' }), [])
       await first.close()
       equal((await store.list()).find(({ id }) => id === 'first')?.turns, 1)

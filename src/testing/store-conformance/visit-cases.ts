@@ -1,9 +1,9 @@
 import { deepEqual, equal, ok, rejects as fails } from 'node:assert/strict'
 import type { DriverStore, HeldSession, Inspection, SessionStore } from '../../session/index.ts'
-import { collect, rejects, type StoreCase, until } from '../conformance-case.ts'
+import { collect, rejects, type StoreCase, until, valuesOf } from '../conformance-case.ts'
 
 const typesOf = async (store: SessionStore, id: string): Promise<string[]> =>
-  (await collect((await store.inspect(id)).events())).map(({ type }) => type)
+  await valuesOf((await store.inspect(id)).events(), 'type')
 
 /** Holds a session and does nothing else: what visitors leave stays where they left it. */
 const holdIdly = (store: SessionStore, id: string): Promise<HeldSession> =>
@@ -14,7 +14,7 @@ const readAll = async (read: Inspection) => ({
   events: (await collect(read.events())).map(({ seq, type }) => [seq, type]),
   tail: (await read.tail(3)).map(({ seq, type }) => [seq, type]),
   audit: (await collect(read.audit())).map(({ seq, action, ok: done }) => [seq, action, done]),
-  unsettled: (await read.unsettled()).map(({ act }) => act),
+  unsettled: await valuesOf(read.unsettled(), 'act'),
 })
 
 /** Short entries by scripts and hooks. */
@@ -38,10 +38,7 @@ export const visitCases: StoreCase[] = [
       deepEqual(await typesOf(store, session.id), ['note', 'visit'])
       const read = await store.inspect(session.id)
       deepEqual(read.manifest, manifest)
-      deepEqual(
-        (await collect(read.audit())).map(({ action }) => action),
-        ['seen'],
-      )
+      deepEqual(await valuesOf(read.audit(), 'action'), ['seen'])
       await using again = await store.resume(session.id)
       equal(again.lastSeq, 2)
       deepEqual(again.report.cut, [])
@@ -78,10 +75,7 @@ export const visitCases: StoreCase[] = [
       await session.close()
       deepEqual(await typesOf(store, session.id), ['note', 'left'])
       const read = await store.inspect(session.id)
-      deepEqual(
-        (await collect(read.audit())).map(({ action }) => action),
-        ['left'],
-      )
+      deepEqual(await valuesOf(read.audit(), 'action'), ['left'])
       ok((await read.health()).ok)
     },
   ],
@@ -122,8 +116,7 @@ export const visitCases: StoreCase[] = [
       equal((await collect(read.events({ type: 'other' }))).length, 1)
       equal((await read.tail(9, { type: 'left' })).length, 2)
       deepEqual(await read.tail(0), [])
-      const typesIn = async (range: object): Promise<string[]> =>
-        (await collect(read.events(range))).map(({ type }) => type)
+      const typesIn = async (range: object): Promise<string[]> => await valuesOf(read.events(range), 'type')
       deepEqual(await typesIn({ to: 9 }), ['first'])
       deepEqual(await typesIn({ from: 2 }), ['left', 'other', 'left'])
       deepEqual(await typesIn({ from: 3 }), [])
@@ -202,10 +195,7 @@ export const visitCases: StoreCase[] = [
       while (!signal.aborted) {
         const there = [...acknowledged]
         const read = await store.inspect(session.id)
-        for (const types of [
-          (await collect(read.events())).map(({ type }) => type),
-          (await read.tail(100)).map(({ type }) => type),
-        ]) {
+        for (const types of [await valuesOf(read.events(), 'type'), await valuesOf(read.tail(100), 'type')]) {
           deepEqual(types.slice(0, there.length), there)
           equal(new Set(types).size, types.length)
         }
@@ -246,10 +236,7 @@ export const visitCases: StoreCase[] = [
         await place.open()
       ).visit(session.id, (visit) => visit.audit({ action: 'pay', phase: 'intent', act: 'act_v', key: 'k' }))
       await session.turn()
-      deepEqual(
-        session.unsettled().map(({ act }) => act),
-        ['act_v'],
-      )
+      deepEqual(await valuesOf(session.unsettled(), 'act'), ['act_v'])
       await rejects(
         'ACT_UNCERTAIN',
         session.act({ action: 'pay', key: 'k' }, () => 1),
@@ -271,10 +258,7 @@ export const visitCases: StoreCase[] = [
       await using session = await store.resume('visited')
       const { snapshot, replayed } = session.report
       deepEqual([snapshot, replayed, session.lastSeq], snapshots ? [5000, 2, 5002] : [undefined, 5002, 5002])
-      deepEqual(
-        session.unsettled().map(({ act }) => act),
-        ['act_1'],
-      )
+      deepEqual(await valuesOf(session.unsettled(), 'act'), ['act_1'])
     },
   ],
   [
