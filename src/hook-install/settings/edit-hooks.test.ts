@@ -106,6 +106,38 @@ test('a group with handlers of the user keeps them and its matcher', () => {
   })
 })
 
+// Claude Code and Gemini CLI share a matcher in a group; Cursor has one in each handler.
+test.each(['claude', 'gemini', 'cursor'] as const)(
+  '%s: tools that the user added to a matcher stay when stint installs again',
+  (agent) => {
+    const withMine = (text: string): string =>
+      text.replaceAll(/(?<="matcher": "(\^\()?)(?=\w)/g, 'mcp__files__.*|')
+    const edited = withMine(install('{}', agent))
+    expect(edited).toContain('mcp__files__.*|')
+    expect(install(edited, agent)).toBe(edited)
+    const scope = { scope: 'paths' }
+    expect(install(edited, agent, scope)).toBe(withMine(install('{}', agent, scope)))
+  },
+)
+
+test.each([
+  ['claude', 'Mine|Edit', 'Mine|Edit|Write|MultiEdit|NotebookEdit|Bash'],
+  ['gemini', '^(mine|replace)$', '^(mine|replace)$|^(run_shell_command|write_file)$'],
+  ['cursor', 'Mine', 'Mine|Shell|Write|Delete'],
+  ['cursor', '*', '*'],
+] as const)('%s: the matcher %j, which lacks tools of stint, becomes %j', (agent, theirs, merged) => {
+  const withMatcher = (matcher: string): string =>
+    install('{}', agent).replaceAll(/(?<="matcher": )".*"/g, JSON.stringify(matcher))
+  expect(install(withMatcher(theirs), agent)).toBe(withMatcher(merged))
+  expect(install(withMatcher(merged), agent)).toBe(withMatcher(merged))
+})
+
+test('a matcher that the user removed, to guard every tool, does not come back', () => {
+  const without = install('{}', 'claude').replaceAll(/ *"matcher": .*\n/g, '')
+  expect(without).not.toContain('matcher')
+  expect(install(without, 'claude')).toBe(without)
+})
+
 test('duplicate hooks become one', () => {
   const once = install('{}', 'cursor')
   const { hooks } = parse(once) as { hooks: Record<string, unknown[]> }

@@ -105,9 +105,24 @@ function dropped(
 
 /** Updates a handler in place. In a group with handlers of the user's, the group's matcher stays. */
 function updated(text: string, found: InstalledHandler, entry: HookEntry, shape: SettingsShape): string {
-  const item = found.sharesGroup ? entry.handler : itemOf(entry, shape)
+  const item = found.sharesGroup
+    ? entry.handler
+    : itemOf({ ...entry, matcher: mergedMatcher(found, entry) }, shape)
   return isDeepStrictEqual(found.value, item) ? text : replaceAt(text, found.path, item)
 }
+
+/** Tools that the user has added to a matcher stay; the tools of ours that it lacks are appended. */
+function mergedMatcher({ value }: InstalledHandler, { matcher: ours }: HookEntry): string | undefined {
+  const { matcher: theirs } = value as { matcher?: unknown }
+  if (ours === undefined || theirs === undefined) return undefined
+  if (typeof theirs !== 'string') return ours
+  const missing = toolsIn(ours).filter((tool) => !toolsIn(theirs).includes(tool))
+  if (missing.length === 0 || ['', '*', '.*'].includes(theirs)) return theirs
+  return `${theirs}|${ours.replace(toolsIn(ours).join('|'), missing.join('|'))}`
+}
+
+/** The tools of a matcher: `A|B`, or `^(A|B)$` where the host reads an unanchored expression. */
+const toolsIn = (matcher: string): string[] => matcher.split(/[|()^$]+/).filter((tool) => tool !== '')
 
 function itemOf({ matcher, handler }: HookEntry, { kind }: SettingsShape): Record<string, unknown> {
   const matching = matcher === undefined ? {} : { matcher }

@@ -8,7 +8,8 @@ import { settingsCommand } from './command-text.ts'
 /** A hook that stint registers for an event. */
 export interface HookEntry {
   event: string
-  matcher?: string
+  /** Absent if the hook is for every tool, or the event is not about a tool. */
+  matcher?: string | undefined
   handler: Readonly<Record<string, unknown>>
 }
 
@@ -25,7 +26,7 @@ export function hookEntries(
   const host = hosts[agent]
   return host.events.map((event) => ({
     event: event.name,
-    ...(event.matcher === undefined ? {} : { matcher: event.matcher }),
+    matcher: event.matcher,
     handler: handlerOf(
       hostSettings[agent],
       event,
