@@ -3,11 +3,13 @@ import type { RecordRange, SessionRecords, StoredRecord } from './driver.ts'
 import { ownPrefix } from './state.ts'
 import type { EventOptions, SessionEvent } from './store.ts'
 
-/** The events of a session that match the options, in order. */
+/** The events of a session that match the options, in order, once `ready` has resolved. */
 export async function* visibleEvents(
   session: SessionRecords,
   { type, all = false, ...range }: EventOptions,
+  ready: () => Promise<void>,
 ): AsyncIterable<SessionEvent> {
+  await ready()
   for await (const record of session.records('journal', checkedRange(range)))
     if (isVisible(record, type, all)) yield eventOf(record)
 }

@@ -179,10 +179,11 @@ export class LiveSession implements Session {
   }
 
   events(options: EventOptions = {}): AsyncIterable<SessionEvent> {
-    return visibleEvents(this.#held, options)
+    return visibleEvents(this.#held, options, () => this.#quietly(() => this.#drainSpool()))
   }
 
   async tail(count: number): Promise<SessionEvent[]> {
+    await this.#quietly(() => this.#drainSpool())
     return await readLatest(newestFirst(this.#held), count)
   }
 

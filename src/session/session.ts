@@ -62,9 +62,9 @@ export interface Session extends AsyncDisposable {
   snapshot(): Promise<void>
   /** Changes the title, workspace or mode: a new revision of the manifest. */
   annotate(facts: { title?: string; workspace?: string; mode?: string }): Promise<void>
-  /** Reads the session's events in order, without holding them in memory. */
+  /** Takes in what visitors left, and reads the events in order, without holding them in memory. */
   events(options?: EventOptions): AsyncIterable<SessionEvent>
-  /** The newest events, oldest first. */
+  /** Takes in what visitors left, and returns the newest events, oldest first. */
   tail(count: number): Promise<SessionEvent[]>
   /** Copies the session up to a record, under a new id and held for writing; this one goes on. */
   fork(options?: ForkOptions): Promise<Session>

@@ -133,6 +133,25 @@ export const visitCases: StoreCase[] = [
     },
   ],
   [
+    'the holder reads at once what a visitor has left, with its number',
+    async (store, place) => {
+      const other = await place.open()
+      await using session = await store.create()
+      const leave = (type: string): Promise<void> =>
+        other.visit(session.id, (visit) => visit.append({ type }))
+      await leave('first')
+      deepEqual(
+        (await collect(session.events())).map(({ seq, type }) => [seq, type]),
+        [[1, 'first']],
+      )
+      await leave('second')
+      deepEqual(
+        (await session.tail(1)).map(({ seq, type }) => [seq, type]),
+        [[2, 'second']],
+      )
+    },
+  ],
+  [
     'what a visitor has left is read once at every moment while the holder takes it in',
     async (store, place) => {
       const id = await closedSession(store)
