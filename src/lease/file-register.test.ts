@@ -195,3 +195,46 @@ test('a file in the place of a link, or a missing attachment, reads as an empty 
   symlinkSync('@../secret gone', join(path, 'k', '4'))
   expect(runSync(register, register.read('k'))).toEqual({ epoch: 4, text: '' })
 })
+
+test('a key goes on after a sweep that was killed before it had deleted the attachments', () => {
+  const path = directory()
+  swapAll(fileRegister(path), 0, ['x'.repeat(5000)])
+  rmSync(join(path, 'k', '1'))
+  expect(attachmentsOf(path)).toHaveLength(1)
+  const register = fileRegister(path)
+  const start = { epoch: 100, text: undefined }
+  expect(runSync(register, register.swap('k', start, 'free'))).toBeUndefined()
+  expect(runSync(register, register.swap('k', start, 'free'))).toBe(101)
+  expect(runSync(register, register.read('k'))).toEqual({ epoch: 101, text: 'free' })
+})
+
+test('a file of others in the directory of a new key is named, and a sweep leaves its key as it is', () => {
+  const path = directory()
+  const register = fileRegister(path)
+  mkdirSync(join(path, 'k'), { recursive: true })
+  writeFileSync(join(path, 'k', '.DS_Store'), '')
+  expect(() => runSync(register, register.swap('k', { epoch: 100, text: undefined }, 'free'))).toThrow(
+    expect.objectContaining({ code: 'HOME_UNSAFE', message: expect.stringContaining('.DS_Store') as string }),
+  )
+  symlinkSync('free', join(path, 'k', '7'))
+  expect(runSync(register, register.remove?.('k', { epoch: 7, text: 'free' }) as never)).toBe(false)
+  expect(runSync(register, register.read('k'))).toEqual({ epoch: 7, text: 'free' })
+})
+
+test('a swap of a long text has won although no descriptor is left to list or to write', () => {
+  const path = directory()
+  const files = fileRegister(path)
+  swapAll(files, 0, ['one'])
+  let isLinked = false
+  const register: Register<FileStep> = {
+    ...files,
+    performSync(step) {
+      if (isLinked && ['list', 'write'].includes(step.call))
+        throw Object.assign(new Error('EMFILE'), { code: 'EMFILE' })
+      isLinked ||= step.call === 'symlink'
+      return files.performSync?.(step)
+    },
+  }
+  const before = { epoch: 1, text: 'one' }
+  expect(runSync(register, register.swap('k', before, 'x'.repeat(5000)))).toBe(2)
+})

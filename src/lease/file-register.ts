@@ -104,7 +104,8 @@ export function fileRegister(directory: string, keptEpochs = 4): Register<FileSt
     try {
       const { created, attachment } = yield* publish(key, before, text)
       if (!created) return undefined
-      const names = yield* listAfter(key, before, epoch)
+      const names = yield* listAfter(key, before)
+      if (names === undefined) return epoch
       if (attachment !== undefined) yield* useAttachments().restore(key, attachment, names)
       yield* tidyUp(key, names, epoch)
       return highestEpoch(names) === epoch ? epoch : undefined
@@ -116,15 +117,15 @@ export function fileRegister(directory: string, keptEpochs = 4): Register<FileSt
   /**
    * Lists a key after its next epoch was created. If that fails, as it does without a free descriptor, the
    * epoch before the new one can still show that the swap has won: it is deleted before the new one is, so
-   * while it is there, the new epoch had not come and gone before.
+   * while it is there, the new epoch had not come and gone before. Then the result is undefined.
    */
-  function* listAfter(key: string, before: RegisterEntry, epoch: number): FileSteps<string[]> {
+  function* listAfter(key: string, before: RegisterEntry): FileSteps<string[] | undefined> {
     try {
       return yield* list(key)
     } catch (error) {
       const hasWon =
         before.text === undefined ? isStarting(before) : (yield* readEpoch(key, before.epoch)) === before.text
-      if (hasWon) return [String(epoch)]
+      if (hasWon) return undefined
       throw error
     }
   }
@@ -155,10 +156,24 @@ export function fileRegister(directory: string, keptEpochs = 4): Register<FileSt
       return { created: true, attachment }
     } catch (error) {
       const errno = errorCode(error) ?? ''
+      if (errno === 'ENOTEMPTY' && isStarting(before)) yield* removeLeftovers(key)
       const isGone = errno === 'ENOENT' && before.text !== undefined
       if (isGone || ['EEXIST', 'ENOTEMPTY'].includes(errno)) return { created: false }
       throw error
     }
+  }
+
+  /** Empties a directory without epochs, in which a sweep that was killed has left attachments. */
+  function* removeLeftovers(key: string): FileSteps<void> {
+    const names = yield* list(key)
+    if (highestEpoch(names) > 0) return
+    const foreign = names.find((name) => !isAttachmentName(name))
+    if (foreign !== undefined)
+      throw new StintError('HOME_UNSAFE', `${directory}/${key}/${foreign} was not written by stint`, {
+        hint: 'Remove it.',
+      })
+    // A process that still links to one of them writes it again: see `Attachments.restore`.
+    for (const name of names) yield* unlink(key, name)
   }
 
   /** The call that creates the epoch after `before`. */
@@ -215,6 +230,8 @@ export function fileRegister(directory: string, keptEpochs = 4): Register<FileSt
     if (highestEpoch(names) !== before.epoch) return false
     if (before.epoch > 0 && (yield* readEpoch(key, before.epoch)) !== before.text) return false
     const attached = names.filter(isAttachmentName)
+    // The directory of a key with a file of others could not be removed.
+    if (names.some((name) => epochOf(name) === 0 && !isAttachmentName(name))) return false
     if (attached.length > 0 && !(yield* useAttachments().areAbandoned(key, attached))) return false
     const epochs = names.filter((name) => epochOf(name) > 0).sort((a, b) => epochOf(a) - epochOf(b))
     for (const name of [...epochs, ...attached]) yield* unlink(key, name)
@@ -230,7 +247,8 @@ export function fileRegister(directory: string, keptEpochs = 4): Register<FileSt
     remove,
     *writtenAt(key) {
       const epoch = highestEpoch(yield* list(key))
-      return (yield { call: 'mtime', path: pathOf(key, epoch) }) as number | undefined
+      const path = epoch === 0 ? directoryOf(key) : pathOf(key, epoch)
+      return (yield { call: 'mtime', path }) as number | undefined
     },
     *keys() {
       return (yield* listDirectory(directory)).filter((name) => !name.startsWith('.'))

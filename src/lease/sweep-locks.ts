@@ -48,10 +48,11 @@ export function* sweepKey(
     if (record === undefined) return false
     const observation = { now, liveness: livenessFor(register) }
     if (record.claims.some((claim) => isInForce(claim, observation))) return false
-    const writtenAt = (yield* register.writtenAt(key)) ?? now.wall
-    if (now.wall - writtenAt < Math.max(unusedAfterMs, olderThanMs)) return false
     if (entry.epoch >= until || record.generation > generationAt(until)) return false
   }
+  // A key without a record may be one that an earlier version of stint has just made.
+  const writtenAt = (yield* register.writtenAt(key)) ?? now.wall
+  if (now.wall - writtenAt < Math.max(unusedAfterMs, olderThanMs)) return false
   if (register.remove === undefined) return false
   if (dryRun) return true
   yield* raiseSweptUntil(register, until)

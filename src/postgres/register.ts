@@ -98,9 +98,9 @@ export function postgresRegister(options: PostgresRegisterOptions): Register<Pos
     return nowOf((await readWithTime(key ?? '', nowSql)) ?? {})
   }
 
-  async function remove(key: string, { epoch }: RegisterEntry): Promise<boolean> {
-    const sql = 'DELETE FROM stint.register WHERE key = $1 AND epoch = $2 RETURNING epoch'
-    return (await database.query(sql, key, epoch)).length > 0
+  async function remove(key: string, { epoch, text }: RegisterEntry): Promise<boolean> {
+    const sql = 'DELETE FROM stint.register WHERE key = $1 AND epoch = $2 AND text = $3 RETURNING epoch'
+    return (await database.write(sql, key, epoch, text)).length > 0
   }
 
   async function writtenAt(key: string): Promise<number | undefined> {

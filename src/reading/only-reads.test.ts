@@ -42,7 +42,20 @@ test.each([
     ['sort $X', 'git diff "$X"', 'git diff *', 'find *'],
   ],
   ['an option behind the end of the options', ['git log -S -- --output=x', 'sort -t -- -o x']],
-  ['an operand that writes', ['uniq a b', 'xxd a b', 'date 11161800', 'hostname x', 'git config a.b c']],
+  [
+    'an operand that writes',
+    [
+      'uniq a b',
+      'xxd a b',
+      'xxd -ps a b',
+      'xxd -bs a b',
+      'xxd -l 5 a b',
+      'date -I 010100002027',
+      'date 11161800',
+      'hostname x',
+      'git config a.b c',
+    ],
+  ],
   [
     'a ref',
     [

@@ -78,8 +78,8 @@ export const readingPrograms: Readonly<Record<string, ReadingProgram>> = {
   base64: { flags: 'di', values: 'w', long: 'decode ignore-garbage wrap' },
   // An operand without the plus sign sets the clock.
   date: {
-    flags: 'uR',
-    values: 'dIr',
+    flags: 'IuR',
+    values: 'dr',
     long: 'date iso-8601 reference rfc-3339 utc',
     operands: allMatch(/^\+/),
   },
@@ -137,7 +137,10 @@ export const readingPrograms: Readonly<Record<string, ReadingProgram>> = {
     operands: atMostOne,
   },
   unzip: ([letters = '', ...more]) => /^-q?[lvZ]1?$/.test(letters) && allMatch(/^[^-]/)(more),
-  xxd: { flags: 'abeipu', values: 'cgls', operands: atMostOne },
+  // The second operand is the file that xxd writes. Its options have several letters: `-ps` is one.
+  xxd: (words) =>
+    words.every((word) => /^(?:[^-].*|-[abeipu]|-[cgls]\d+)$/.test(word)) &&
+    words.filter((word) => !word.startsWith('-')).length <= 1,
 }
 
 const diffOptions = `
