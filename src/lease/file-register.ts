@@ -58,11 +58,11 @@ const removeAttachmentsEvery = 8
 export function fileRegister(directory: string, keptEpochs = 4): Register<FileStep> {
   const directoryOf = (key: string): string => `${directory}/${key}`
   const pathOf = (key: string, name: number | string): string => `${directory}/${key}/${name}`
-  /** What follows the first line in the last text of several lines that this register wrote for a key. */
+  /** By key, everything after the first line of the last text that this register wrote, if it had lines. */
   const lastRests = new Map<string, string>()
   let swapsUnderWay = 0
   let attachments: Attachments | undefined
-  // Most processes write one record, and need none.
+  // Created on first use: most processes write a single record, which needs no attachment.
   const useAttachments = (): Attachments => (attachments ??= new Attachments({ pathOf, readTargets, unlink }))
 
   const list = (key: string): FileSteps<string[]> => listDirectory(directoryOf(key))

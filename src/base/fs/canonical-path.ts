@@ -33,7 +33,10 @@ function spelledOnDisk(path: string): string {
  * paths. A bind mount shows a part, and its directories also have a path outside of it.
  */
 function inFirstMount(path: string): string {
-  const mounts = readMounts()
+  const table = readMountTable()
+  // The usual case, without parsing the table: the file system is mounted once.
+  if (table.split(` ${deviceNumbers(path)} `).length === 2) return path
+  const mounts = parseMounts(table)
   const own = mounts
     .filter(({ point }) => isWithin(path, point))
     .sort((a, b) => b.point.length - a.point.length)[0]
@@ -60,18 +63,32 @@ interface Mount {
   point: string
 }
 
-/** The mounts of this process, the last mounted first; none where there is no `/proc`. */
-function readMounts(): Mount[] {
+/** The table of this process's mounts; empty where there is no `/proc`. */
+function readMountTable(): string {
   try {
-    const lines = readFileSync('/proc/self/mountinfo', 'utf8').trim().split('\n')
-    return lines.toReversed().map((line) => {
+    return readFileSync('/proc/self/mountinfo', 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+/** The device of a file as the table of mounts has it. On btrfs no line does: subvolumes have their own. */
+function deviceNumbers(path: string): string {
+  const dev = statOf(path)?.dev ?? 0n
+  const major = ((dev >> 8n) & 0xfffn) | ((dev >> 32n) & ~0xfffn)
+  return `${major}:${(dev & 0xffn) | ((dev >> 12n) & ~0xffn)}`
+}
+
+/** The mounts, the last mounted first. */
+const parseMounts = (table: string): Mount[] =>
+  table
+    .trim()
+    .split('\n')
+    .toReversed()
+    .map((line) => {
       const [, , device = '', root = '', point = ''] = line.split(' ').map(unescapeMount)
       return { device, root, point }
     })
-  } catch {
-    return []
-  }
-}
 
 /** Spaces, tabs, line breaks and backslashes are in octal. */
 const unescapeMount = (field: string): string =>
