@@ -242,6 +242,22 @@ async function faultsLater(place: string): Promise<string[]> {
   return faults
 }
 
+/** Everything that is wrong with the end of a command. */
+async function faultsOfEnd(
+  world: FaultWorld,
+  command: FaultedCommand,
+  ended: Ended,
+  tryAgain: boolean,
+): Promise<string[]> {
+  const { answer, clean, before, after, place } = ended
+  const faults = [...faultsOfAnswer(answer), ...faultsOfHome(ended), ...command.faults(ended)]
+  if (tryAgain && answer.code !== clean.code && isUnchanged(before, after)) {
+    const again = (await world.run(command, place)).answer
+    if (again.code !== clean.code) faults.push(`later, the same command: ${again.code} ${again.message}`)
+  }
+  return [...faults, ...(await faultsLater(place))]
+}
+
 /** The result of a search. */
 export interface FaultSearch {
   /** How many file calls the command makes if none fails. */
@@ -263,48 +279,28 @@ export async function failEachCall(
   const origin = world.newPlace()
   await command.prepare?.(origin, world)
   const before = await readHomeFacts(origin)
-  const search: FaultSearch = { calls: 0, failed: 0, faults: [] }
+  const first = world.newPlace(origin)
+  const { answer: clean, calls } = await world.run(command, first)
+  const search: FaultSearch = { calls: calls.length, failed: 0, faults: [] }
 
-  async function attempt(fault?: Fault, clean?: Answer): Promise<{ answer: Answer; calls: CountedCall[] }> {
-    const place = world.newPlace(origin)
-    const run = await world.run(command, place, fault)
-    const { answer, calls } = run
-    const call = calls.find(({ error }) => error !== undefined)
-    if (fault === undefined || call !== undefined) {
-      const what =
-        call && `${call.error} of ${call.name} ${call.path.replace(`${place}/`, '')} (call ${call.number})`
-      try {
-        const ended = {
-          answer,
-          clean: clean ?? answer,
-          before,
-          after: await readHomeFacts(place),
-          place,
-          error: call?.error,
-        }
-        const found = [...faultsOfAnswer(answer), ...faultsOfHome(ended), ...command.faults(ended)]
-        // Once for each call is enough.
-        if (fault?.error === 0 && answer.code !== undefined && isUnchanged(before, ended.after)) {
-          const again = (await world.run(command, place)).answer
-          if (again.code !== clean?.code)
-            found.push(`later, the same command: ${again.result.stdout}${again.result.stderr}`)
-        }
-        found.push(...(await faultsLater(place)))
-        const said = `${answer.code ?? 'ok'} ${answer.result.stderr.slice(0, 300)}`
-        search.faults.push(
-          ...found.map((each) => `${command.title}, ${what ?? 'no failed call'}: ${each}; ${said}`),
-        )
-      } catch (error) {
-        search.faults.push(`${command.title}, ${what}: ${(error as Error).stack}`)
-      }
+  async function judge(place: string, answer: Answer, call?: CountedCall, tryAgain = false): Promise<void> {
+    const where =
+      call && `${call.error} of ${call.name} ${call.path.replace(`${place}/`, '')} (call ${call.number})`
+    const report = (fault: string): void =>
+      void search.faults.push(
+        `${command.title}, ${where ?? 'no failed call'}: ${fault}; ${answer.code ?? 'ok'}`,
+      )
+    try {
+      const ended = { answer, clean, before, after: await readHomeFacts(place), place, error: call?.error }
+      for (const fault of await faultsOfEnd(world, command, ended, tryAgain)) report(fault)
+    } catch (error) {
+      report(`the home cannot be read: ${String(error)}`)
     }
     rmSync(place, { recursive: true, force: true, maxRetries: 5, retryDelay: 20 })
-    return run
   }
 
-  const { answer: clean, calls } = await attempt()
+  await judge(first, clean)
   if (clean.code !== command.clean) search.faults.push(`${command.title}: ${clean.code} ${clean.message}`)
-  search.calls = calls.length
   const faults = calls
     .flatMap(({ number, errors }) =>
       Array.from({ length: errors }, (_, error): Fault => ({ at: number, error })),
@@ -312,9 +308,13 @@ export async function failEachCall(
     .filter((_, i) => i % every === 0)
   const work = async (): Promise<void> => {
     for (let fault = faults.shift(); fault !== undefined; fault = faults.shift()) {
-      const { calls } = await attempt(fault, clean)
-      // Processes that run side by side may order their calls differently, and make fewer of them.
-      if (calls.some(({ error }) => error !== undefined)) search.failed += 1
+      const place = world.newPlace(origin)
+      const { answer, calls } = await world.run(command, place, fault)
+      const call = calls.find(({ error }) => error !== undefined)
+      // Processes that run side by side may make their calls in another order, and fewer of them.
+      if (call !== undefined) search.failed += 1
+      // After one error of each call, the command is tried again.
+      await judge(place, answer, call, fault.error === 0)
     }
   }
   await Promise.all([work(), work()])

@@ -128,7 +128,8 @@ export const run = defineCommand({
     }
     const exit = await end().catch((reason: unknown) => {
       recording?.stoppedBy(reason)
-      throw reason
+      // The program has begun to run.
+      throw notRetryable(reason)
     })
     await recording?.finish(exit)
     const code = exitCodeOf(exit)
