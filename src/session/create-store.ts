@@ -10,7 +10,7 @@ import type { HeldSession, ReadableSession, StoreDriver } from './driver.ts'
 import { inspectionOf } from './inspection.ts'
 import { LiveSession } from './live-session.ts'
 import { byLastActivity, factsOf, type Manifest, newManifest, revised } from './manifest.ts'
-import { assertWrittenBy, checkSessionId, forkNotOpened } from './session-errors.ts'
+import { assertWrittenBy, checkSessionId, copyUnusable } from './session-errors.ts'
 import { RegisteredSecrets } from './session-secrets.ts'
 import type { Session } from './session.ts'
 import { defaultPolicy } from './state.ts'
@@ -98,7 +98,7 @@ export function createStore(driver: StoreDriver, given: Clock = systemClock): Dr
       const held = await driver.open(forkId, secrets.holdFor('writer', purpose), secrets.guard)
       return await sessionOf(held, secrets)
     } catch (error) {
-      throw forkNotOpened(forkId, error)
+      throw copyUnusable(forkId, 'cannot be opened', error)
     }
   }
 

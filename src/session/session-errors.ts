@@ -67,14 +67,13 @@ function localHostName({ host, pidns }: Identity): string | undefined {
   return host === here.host && pidns === here.pidns ? hostname() : undefined
 }
 
-/** The error of a fork that is complete, but could not be opened. It has the code of its cause. */
-export function forkNotOpened(id: string, cause: unknown): unknown {
+/** The error of a copy that is complete, but of no use yet, with the code of its cause. */
+export function copyUnusable(id: string, problem: string, cause: unknown): unknown {
   if (!(cause instanceof StintError)) return cause
-  return new StintError(cause.code, `session ${id} is made, but cannot be opened: ${cause.message}`, {
+  return new StintError(cause.code, `session ${id} is made, but ${problem}: ${cause.message}`, {
     ...cause.options,
     cause,
     retryable: false,
-    hint: 'Resume it later.',
   })
 }
 

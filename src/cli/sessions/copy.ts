@@ -1,6 +1,6 @@
 import { defineBareCommand } from '../../command/define-command.ts'
 import { errorMessage, StintError } from '../../base/errors/stint-error.ts'
-import type { DriverStore, TransferDriver } from '../../session/index.ts'
+import { copyUnusable, type DriverStore, type Health, type TransferDriver } from '../../session/index.ts'
 import { openStore, storeOption } from '../store.ts'
 import { plural } from '../text/format.ts'
 import { findId, idArgument, openNamed } from './which-session.ts'
@@ -60,7 +60,7 @@ export const copyCommand = defineBareCommand({
     const original = await findId(source, idArgument(positionals))
     const transfer = await transferOf(source).read(original)
     const copy = await transferOf(target).write(transfer, id)
-    const health = await (await target.inspect(copy)).health()
+    const health = await healthOf(target, copy)
     const { journal, audit } = transfer.ends
     if (!health.ok || health.journal.head !== journal.sum || health.audit.head !== audit.sum)
       throw new StintError('JOURNAL_CORRUPT', `${copy} differs from ${original}: do not use it`)
@@ -75,6 +75,14 @@ export const copyCommand = defineBareCommand({
   render: ({ session_id, store, from, records, audit_lines }) =>
     `${session_id} (${store}) is ${from.session_id} (${from.store}): ${plural(records, 'record')}, ${plural(audit_lines, 'audit line')}, verified`,
 })
+
+async function healthOf({ inspect }: DriverStore, copy: string): Promise<Health> {
+  try {
+    return await (await inspect(copy)).health()
+  } catch (error) {
+    throw copyUnusable(copy, 'could not be verified', error)
+  }
+}
 
 /** Both stores that the command line can name are able to transfer sessions. */
 const transferOf = ({ driver }: DriverStore): TransferDriver => driver.transfer as TransferDriver

@@ -1,4 +1,4 @@
-import { StintError } from '../../base/errors/stint-error.ts'
+import { notRetryable, StintError } from '../../base/errors/stint-error.ts'
 import { formatBytes } from '../../base/text/size.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
@@ -63,8 +63,13 @@ function addUnfinishedSessions(
   report: SweepReport,
   options: { dryRun: boolean; olderThanMs: number | undefined },
 ): void {
-  for (const { path, removal } of sweepStagedSessions(options))
-    addToReport(report, { path, type: 'directory', reason: 'unfinished-session' }, removal)
+  try {
+    for (const { path, removal } of sweepStagedSessions(options))
+      addToReport(report, { path, type: 'directory', reason: 'unfinished-session' }, removal)
+  } catch (error) {
+    // The trash is emptied already.
+    throw notRetryable(error)
+  }
 }
 
 /** Removes the records of leases that no session holds or has used for long. */

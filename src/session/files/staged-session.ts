@@ -98,13 +98,14 @@ export function sweepStagedSessions({
   olderThanMs = 0,
 }: StagedSweepOptions = {}): SweptStagedSession[] {
   const sessions = sessionsDirectoryIn(home)
-  assertOwnDirectory(sessions)
+  const looking = <Found>(look: () => Found): Found => withHomeErrors(home, 'look at the sessions', look)
+  looking(() => assertOwnDirectory(sessions))
   const swept: SweptStagedSession[] = []
-  for (const name of withHomeErrors(home, 'list the sessions', () => listIfExists(nodeDisk, sessions))) {
+  for (const name of looking(() => listIfExists(nodeDisk, sessions))) {
     const pid = makerOf(name)
     if (pid === undefined) continue
     const path = join(sessions, name)
-    const stat = lstatSync(path, { throwIfNoEntry: false })
+    const stat = looking(() => lstatSync(path, { throwIfNoEntry: false }))
     if (stat === undefined || ownDirectoryProblem(stat) !== undefined) continue
     const ageMs = Date.now() - stat.mtimeMs
     if (ageMs < olderThanMs || !isAbandoned(ageMs, pidExists(pid))) continue
