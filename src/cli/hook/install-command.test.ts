@@ -13,6 +13,7 @@ import {
 import { HookUser } from '../../../test/support/hook-user.ts'
 import type { Finished } from '../../../test/support/world.ts'
 import type { SettingsAgentName } from '../../hook/host.ts'
+import { hosts } from '../../hook/hosts.ts'
 
 interface Handler {
   command?: string
@@ -145,14 +146,28 @@ test.each(commandHosts)('%s: project hooks do not block a user without stint', a
 })
 
 test.each(commandHosts)(
-  '%s: --fail-closed blocks a call when stint is missing, and nothing else',
+  '%s: --fail-closed blocks a call when stint is missing or broken, and nothing else',
   async (host) => {
     await using world = new AgentWorld()
     await world.install(host, '--fail-closed')
     expect(outcome(host, await world.call(host, 'pre'), true).allowed).toBe(true)
-    rmSync(world.installation, { recursive: true })
-    expect(outcome(host, await world.call(host, 'pre'), true).allowed).toBe(false)
-    for (const moment of ['post', 'stop'] as const)
-      expect((await world.call(host, moment)).code, moment).not.toBe(2)
+    for (const [what, breakIt] of faults) {
+      world.restore()
+      breakIt(world)
+      // Node runs an empty file with success, as a hook that allows the call does where it prints nothing.
+      const passes = what === 'an empty file' && hosts[host].allowIfFailClosed === undefined
+      expect(outcome(host, await world.call(host, 'pre'), true).allowed, what).toBe(passes)
+      for (const moment of ['post', 'stop'] as const)
+        expect((await world.call(host, moment)).code, `${what}: ${moment}`).not.toBe(2)
+    }
   },
 )
+
+test.each(commandHosts)('%s: with --fail-closed, a refusal gives only its own reason', async (host) => {
+  await using world = new AgentWorld()
+  await world.install(host, '--fail-closed')
+  await world.hold()
+  const { allowed, reason } = outcome(host, await world.call(host, 'pre'), true)
+  expect([allowed, reason]).toEqual([false, expect.stringContaining('other-session')])
+  expect(reason).not.toContain('failed')
+})

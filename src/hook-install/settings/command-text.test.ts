@@ -44,6 +44,11 @@ test('a shell splits the command into the same words', () => {
   expect(shell.stdout).toBe(`${odd}\n`)
 })
 
+test('a command with the tail of an earlier version is still recognized', () => {
+  const command = readCommand('/bin/node /opt/stint-hook.cjs codex --fail-closed || exit 2')
+  expect(command).toMatchObject({ agent: 'codex', flags: ['--fail-closed'] })
+})
+
 test.each([
   'echo stint-hook claude',
   'my-wrapper --quiet stint-hook claude',

@@ -28,7 +28,7 @@ export function settingsCommand(
   // Only a call that is about to run may be blocked: a failure must not keep a turn from ending.
   const failClosed = choices.failClosed === true && event.kind === 'pre'
   const line = hookCommand(host, event, startWords(program), { ...choices, failClosed })
-  // Exit code 2 blocks in every host, also in those without a setting for it.
+  // Exit code 2 with a reason on stderr blocks in every host, also in those without a setting for it.
   if (failClosed) return `${line}${orRefuse}`
   return host.sharesSettings && place !== 'user' ? `${line}${onlyRefusals}` : line
 }
@@ -66,8 +66,12 @@ const withoutCertificates = 'NODE_EXTRA_CA_CERTS='
 /** The words that start a program, with the variables it needs. */
 export const startWords = (program: readonly string[]): string[] => [withoutCertificates, ...program]
 
-const orRefuse = ' || exit 2'
-const tails = [onlyRefusals, orRefuse]
+/** Codex and Gemini CLI ignore exit code 2 if stderr is empty; stint's own refusals have a reason there. */
+const orRefuse =
+  " || { [ $? -eq 2 ] || echo 'stint-hook failed, and --fail-closed refuses the call' >&2; exit 2; }"
+
+/** The last one is of earlier versions. */
+const tails = [onlyRefusals, orRefuse, ' || exit 2']
 
 /** Parses a command; undefined if stint did not write it, or a user edited it. */
 export function readCommand(text: string): HookCommand | undefined {
