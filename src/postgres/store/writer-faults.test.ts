@@ -253,6 +253,25 @@ test('an append waits for a free connection of the pool, until POSTGRES_UNAVAILA
   expect(data).toEqual(['never sent', 'next'])
 })
 
+test('an append whose answer was lost is found later, even if the tries after it have failed for certain', async () => {
+  let isBroken = true
+  let sent = 0
+  const pool = interceptedPool(sessions.pool, async (sql, run) => {
+    if (!isBroken || !sql.includes('INSERT INTO stint.journal')) return await run(sql)
+    sent += 1
+    if (sent > 1) throw Object.assign(new Error('too many clients already'), { code: '53300' })
+    await run(sql)
+    throw Object.assign(new Error('the connection was lost'), { code: '08006' })
+  })
+  const session = await postgresStore({ pool, patienceMs: 100 }).create({ id: 'mine' })
+  await expect(note(session, 1)).rejects.toMatchObject({ code: 'POSTGRES_UNAVAILABLE', retryable: false })
+  expect(sent).toBeGreaterThan(1)
+  isBroken = false
+  expect(await note(session, 2)).toMatchObject({ seq: 2 })
+  await session.close()
+  expect(await sessions.data('mine')).toEqual([1, 2])
+})
+
 test('a writer stops when the server has lost acknowledged records', async () => {
   const session = await sessions.store.create({ id: 'mine' })
   for (const n of [1, 2, 3]) await note(session, n)

@@ -9,6 +9,7 @@ import {
 } from '../../session/index.ts'
 import { LazyCommit, type LogEnds, type LogName } from '../../session/log/index.ts'
 import type { Database } from '../database.ts'
+import type { SqlRow } from '../pool.ts'
 import { isUncertain, sqlState } from '../postgres-errors.ts'
 import {
   type AppendBatch,
@@ -153,14 +154,23 @@ export class SessionWriter {
       const batch = encodeBatch(records, this.#ends, row.epoch, this.#checkpoint)
       this.#check(batch)
       const sent = sentAppend(batch, records)
+      // A try whose answer was lost may have been carried out, whatever the later tries say.
+      let mayBeThere = false
+      const send = (): Promise<SqlRow[]> =>
+        database.write(...appendStatement(row.key, token, batch)).catch((error: unknown) => {
+          mayBeThere ||= isUncertain(error)
+          throw error
+        })
       try {
-        const rows = await database.retry(() => database.write(...appendStatement(row.key, token, batch)))
+        const rows = await database.retry(send)
         if (rows.length > 0) return this.#acknowledge(sent)
         // No row has changed: an earlier try was carried out, or another process has the session, or an
         // append that was given up on was carried out after all.
+        mayBeThere = true
         if (await this.#lookUp(sent)) return
       } catch (error) {
-        if (!isUncertain(error)) throw this.#explain(error)
+        if (error === this.#stopped) throw error
+        if (!mayBeThere || sqlState(error) === '23505') throw this.#explain(error)
         this.#uncertain.push(sent)
         throw fateUnknown(row.id, error)
       }
