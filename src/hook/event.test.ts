@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { commandHosts, hookEvent, type Moment, registered } from '../../test/support/hook-host.ts'
 import { touchedPaths } from './call-target.ts'
-import { detectHost, readEvent } from './event.ts'
+import { detectHost, readEvent, useOf } from './event.ts'
 import { hosts } from './hosts.ts'
 import type { SettingsAgentName } from './host.ts'
 
@@ -29,6 +29,13 @@ test.each(all)('%s, %s: the event is read correctly', (host, moment) => {
   const hasId = JSON.stringify(hookEvent(host, moment, { cwd: '/w' })).includes('call-1')
   expect(event.callId).toBe(hasId ? 'call-1' : undefined)
   expect(event.failure !== undefined).toBe(moment === 'failure' && event.kind === 'post')
+})
+
+test.each(commandHosts)('%s: every tool of a matcher counts as an edit or a shell', (name) => {
+  const host = hosts[name]
+  const tools = host.events.flatMap(({ matcher }) => matcher?.match(/\w+/g) ?? [])
+  expect(tools.filter((tool) => useOf(tool, [host]) === 'none')).toEqual([])
+  expect(host.shells).toEqual(expect.arrayContaining([...host.posixShells]))
 })
 
 test.each(guests)(

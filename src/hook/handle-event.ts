@@ -8,6 +8,7 @@ import { type CallTarget, findCallTarget, purposeOf } from './call-target.ts'
 import { beginCall, endCall, type EndedCall, type Party } from './decide.ts'
 import type { HookEvent, Tool } from './event.ts'
 import type { HostName } from './host.ts'
+import { hosts } from './hosts.ts'
 import type { HookChoices, Scope } from './options.ts'
 import { endSession, endTurn, handlePrompt, isOfSession, startSession } from './session-events.ts'
 import { callRefusal, pass, type Verdict } from './verdict.ts'
@@ -75,16 +76,13 @@ function endToolCall(event: HookEvent, party: Party, scope: Scope, register: Reg
 }
 
 /** The tool of an event; undefined if it changes no file. */
-function changingTool({ tool }: HookEvent): Tool | undefined {
-  const changes = tool !== undefined && tool.use !== 'none' && !isReadingCommand(tool)
+function changingTool({ host, tool }: HookEvent): Tool | undefined {
+  const changes = tool !== undefined && tool.use !== 'none' && !isReadingCommand(host, tool)
   return changes ? tool : undefined
 }
 
-/** The tools that give their command to a POSIX shell. PowerShell and tools of MCP servers are others. */
-const posixShells = new Set(['Bash', 'bash', 'Shell', 'run_shell_command'])
-
-const isReadingCommand = ({ name, input: { command } }: Tool): boolean =>
-  posixShells.has(name) && typeof command === 'string' && onlyReads(command)
+const isReadingCommand = (host: HostName, { name, input: { command } }: Tool): boolean =>
+  hosts[host].posixShells.includes(name) && typeof command === 'string' && onlyReads(command)
 
 let calls = 0
 

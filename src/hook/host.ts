@@ -80,6 +80,11 @@ export interface Host {
   readonly edits: readonly string[]
   /** Tools that can change anything. */
   readonly shells: readonly string[]
+  /**
+   * Those of `shells` that give the argument `command` to a POSIX shell: a command that only reads needs no
+   * claim. PowerShell is none.
+   */
+  readonly posixShells: readonly string[]
   /** A process has one session at a time, and `/clear` or a resume only changes its id. */
   readonly renamesSessions: boolean
   /** Other hosts also run the hooks in this host's settings: each event is checked for its real sender. */

@@ -64,6 +64,18 @@ test.each(commandHosts)(
   },
 )
 
+test.each(commandHosts)(
+  '%s: a command that only reads passes while another session holds the workspace',
+  async (host) => {
+    await using world = new HookWorld()
+    await world.hook(host, 'pre', { session: 'first' })
+    const event = JSON.stringify(hookEvent(host, 'pre', { session: 'second', cwd: world.workspace }))
+    expect(await world.hook(host, 'pre', { input: event })).toMatchObject({ allowed: false })
+    const input = event.replace('npm test', 'git status')
+    expect(await world.hook(host, 'pre', { input })).toMatchObject({ allowed: true })
+  },
+)
+
 test.each(commandHosts)('%s: events of another session do not change the claim', async (host) => {
   await using world = new HookWorld()
   await world.hook(host, 'pre', { session: 'first' })

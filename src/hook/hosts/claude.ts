@@ -43,6 +43,7 @@ export const claude: Host = {
   edits: ['Edit', 'Write', 'MultiEdit', 'NotebookEdit'],
   // PowerShell is not in the matcher: it is guarded only where a user has added it.
   shells: ['Bash', 'PowerShell'],
+  posixShells: ['Bash'],
   renamesSessions: true,
   // Cursor and Copilot run the hooks of these settings with events of their own.
   sharesSettings: true,

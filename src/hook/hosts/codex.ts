@@ -20,6 +20,7 @@ export const codex: Host = {
   directoryVariables: ['CLAUDE_PROJECT_DIR'],
   edits: ['apply_patch', 'Edit', 'Write'],
   shells: ['Bash'],
+  posixShells: ['Bash'],
   renamesSessions: false,
   sharesSettings: false,
   // Only Codex numbers its turns.

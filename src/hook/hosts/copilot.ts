@@ -30,6 +30,7 @@ export const copilot: Host = {
   directoryVariables: ['CLAUDE_PROJECT_DIR'],
   edits: ['edit', 'create', 'apply_patch', 'str_replace_editor', ...claude.edits],
   shells: ['bash', 'powershell', 'write_bash', 'write_powershell', ...claude.shells],
+  posixShells: ['bash', ...claude.posixShells],
   renamesSessions: false,
   sharesSettings: false,
   // For an event of Claude Code's name, Copilot sends a time and no transcript; Claude Code the opposite.

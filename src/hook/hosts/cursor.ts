@@ -25,6 +25,7 @@ export const cursor: Host = {
   directoryVariables: ['CURSOR_PROJECT_DIR', 'CLAUDE_PROJECT_DIR'],
   edits: ['Write', 'Delete', 'Edit', 'StrReplace', 'MultiEdit', 'NotebookEdit'],
   shells: ['Shell', 'Bash'],
+  posixShells: ['Shell', 'Bash'],
   renamesSessions: false,
   sharesSettings: false,
   isSender: (json) => 'cursor_version' in json || ('conversation_id' in json && 'generation_id' in json),

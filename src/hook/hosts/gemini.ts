@@ -26,6 +26,7 @@ export const gemini: Host = {
   sessionVariable,
   edits: ['write_file', 'replace'],
   shells: ['run_shell_command'],
+  posixShells: ['run_shell_command'],
   renamesSessions: true,
   sharesSettings: false,
   // The variable alone proves nothing: any agent started from Gemini's shell inherits it.

@@ -15,6 +15,7 @@ export const git: Host = {
   directoryVariables: [],
   edits: [],
   shells: [],
+  posixShells: [],
   renamesSessions: false,
   sharesSettings: false,
   blocksOnNonzeroExit: true,

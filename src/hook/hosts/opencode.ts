@@ -11,6 +11,7 @@ export const opencode: Host = {
   directoryVariables: [],
   edits: ['edit', 'write', 'multiedit', 'patch', 'apply_patch'],
   shells: ['bash'],
+  posixShells: ['bash'],
   renamesSessions: false,
   sharesSettings: false,
   blocksOnNonzeroExit: false,
