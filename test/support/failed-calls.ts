@@ -58,8 +58,8 @@ export interface FaultedCommand {
   prepare?: (place: string, world: FaultWorld) => Promise<void> | void
   /** The code with which the command ends if no call fails. */
   clean?: ErrorCode
-  /** A process of the command goes on after the answer. */
-  background?: true
+  /** A hook: its exit code is a verdict, and a process of it may go on after the answer. */
+  isHook?: boolean
   /** What is wrong with the end of this command, besides what is wrong with the end of any. */
   faults: (ended: Ended) => string[]
 }
@@ -87,7 +87,7 @@ export class FaultWorld extends World {
 
   /** Runs a command; with `fault`, the call with that number gets that error of its kind. */
   async run(
-    { program = stintBin, args, input, background }: Omit<FaultedCommand, 'faults'>,
+    { program = stintBin, args, input, isHook }: Omit<FaultedCommand, 'faults'>,
     place: string,
     fault: Fault = { at: 0, error: 0 },
   ): Promise<{ answer: Answer; calls: CountedCall[] }> {
@@ -120,7 +120,7 @@ export class FaultWorld extends World {
       },
     })
     const result = await running.finished
-    if (background) await until('no process uses the place', () => !isInUse(temp))
+    if (isHook) await until('no process uses the place', () => !isInUse(temp))
     return { answer: readAnswer(result), calls: readCalls(log) }
   }
 }
@@ -183,7 +183,7 @@ function readAnswer(result: Finished): Answer {
 }
 
 /** What is wrong with an answer, whatever the command. */
-function faultsOfAnswer({ code, result }: Answer): string[] {
+function faultsOfAnswer({ code, result }: Answer, { isHook = false }: FaultedCommand): string[] {
   const { code: exit, signal, stdout, stderr } = result
   const output = stdout + stderr
   return [
@@ -191,9 +191,7 @@ function faultsOfAnswer({ code, result }: Answer): string[] {
     /^\s+at .+:\d+:\d+\)?$/m.test(output) && 'a stack trace',
     output.includes('UNEXPECTED') && 'UNEXPECTED',
     code !== undefined && !(code in errorTable) && `the code ${code} is not documented`,
-    (code === undefined) !== (exit === 0) &&
-      !stderr.startsWith('stint-hook: ') &&
-      `exit ${exit} with ${code ?? 'no code'}`,
+    !isHook && (code === undefined) !== (exit === 0) && `exit ${exit} with ${code ?? 'no code'}`,
   ].filter((fault) => fault !== false)
 }
 
@@ -250,7 +248,7 @@ async function faultsOfEnd(
   tryAgain: boolean,
 ): Promise<string[]> {
   const { answer, clean, before, after, place } = ended
-  const faults = [...faultsOfAnswer(answer), ...faultsOfHome(ended), ...command.faults(ended)]
+  const faults = [...faultsOfAnswer(answer, command), ...faultsOfHome(ended), ...command.faults(ended)]
   if (tryAgain && answer.code !== clean.code && isUnchanged(before, after)) {
     const again = (await world.run(command, place)).answer
     if (again.code !== clean.code) faults.push(`later, the same command: ${again.code} ${again.message}`)
