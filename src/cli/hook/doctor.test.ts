@@ -12,6 +12,7 @@ import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { hookBin } from '../../../test/support/hook-host.ts'
 import { contentOf, hookAgents, HookUser } from '../../../test/support/hook-user.ts'
+import { hosts } from '../../hook/hosts.ts'
 
 interface Examined {
   agent: string
@@ -51,7 +52,7 @@ test('every installed hook is run and measured, and nothing changes', async () =
   expect(problemsOf({ data })).toBe('')
   expect([code, data.hooks.map(({ agent, ok }) => [agent, ok])]).toEqual([
     0,
-    ['claude', 'codex', 'cursor', 'copilot', 'gemini', 'opencode', 'git'].map((agent) => [agent, true]),
+    Object.keys(hosts).map((agent) => [agent, true]),
   ])
   for (const { agent, latency } of data.hooks)
     if (agent !== 'git' && agent !== 'opencode')

@@ -10,7 +10,7 @@ import {
   registered,
   hookBin,
 } from '../../../test/support/hook-host.ts'
-import { HookUser } from '../../../test/support/hook-user.ts'
+import { type ChangeRow, HookUser } from '../../../test/support/hook-user.ts'
 import type { Finished } from '../../../test/support/world.ts'
 import type { SettingsAgentName } from '../../hook/host.ts'
 import { hosts } from '../../hook/hosts.ts'
@@ -35,16 +35,12 @@ class AgentWorld extends HookUser {
     cpSync(dirname(hookBin), this.installation, { recursive: true })
   }
 
-  async install(host: SettingsAgentName, ...flags: string[]): Promise<void> {
-    const program = join(this.installation, 'stint.cjs')
-    const { code, stdout } = await this.start(
-      process.execPath,
-      [program, 'hook', 'install', host, ...flags],
-      {
-        cwd: this.project,
-      },
-    ).finished
-    if (code !== 0) throw new Error(stdout)
+  /** Installs the hooks of a host, and returns the path of its settings. */
+  async install(host: SettingsAgentName, ...flags: string[]): Promise<string> {
+    const args = [join(this.installation, 'stint.cjs'), 'hook', 'install', host, ...flags]
+    const finished = await this.start(process.execPath, args, { cwd: this.project }).finished
+    if (finished.code !== 0) throw new Error(finished.stdout)
+    return (finished.envelope().data as { hooks: [ChangeRow] }).hooks[0].path
   }
 
   /** The command in the host's settings for this event. */
@@ -126,15 +122,8 @@ test.each(commandHosts)('%s: a missing node blocks no tool', async (host) => {
 
 test.each(commandHosts)('%s: project hooks do not block a user without stint', async (host) => {
   await using world = new AgentWorld()
-  await world.install(host, '--project')
-  const files = {
-    claude: '.claude/settings.json',
-    codex: '.codex/hooks.json',
-    cursor: '.cursor/hooks.json',
-    copilot: '.github/hooks/stint.json',
-    gemini: '.gemini/settings.json',
-  }
-  const path = join(world.project, files[host])
+  const path = await world.install(host, '--project')
+  expect(path.startsWith(world.project)).toBe(true)
   await world.hold()
   const line = world.command(host, 'pre', path)
   expect(outcome(host, await world.call(host, 'pre', line))).toEqual({ allowed: true, reason: '' })

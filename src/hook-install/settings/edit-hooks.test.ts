@@ -48,13 +48,13 @@ test.each(agents)(
     for (const text of ['{\n  "other": 1\n}\n', '{"other":1}', '{\r\n\t"other": 1,\r\n}\r\n']) {
       const once = install(text, agent)
       expect(install(once, agent)).toBe(once)
-      const before = agent === 'cursor' || agent === 'copilot' ? withVersion(text) : text
+      const before = 'version' in hostSettings[agent].shape.root ? withVersion(text) : text
       expect(uninstall(once, agent)).toBe(before)
     }
   },
 )
 
-/** These two agents ignore a file without `version`, so it stays. */
+/** Cursor and Copilot ignore a file without `version`, so it stays. */
 const withVersion = (text: string): string => {
   if (text.startsWith('{"')) return '{"other":1,"version":1}'
   return text.includes('\r')
