@@ -54,6 +54,8 @@ export interface Claim {
   narrowed: boolean
   /** Whether it was taken without a process: it then outlives its holders until its time is over. */
   detached: boolean
+  /** Set until its writer has looked for claims on directories above and below: see `WorkspaceClaims`. */
+  unconfirmed?: true
   holders: ClaimHolder[]
 }
 
@@ -161,7 +163,7 @@ function parseClaim(value: unknown): Claim | undefined {
   if (!isRecord(value) || !isString(value.session_id) || !isNumber(value.acquired_at)) return undefined
   const paths = listOf(value.paths, (path) => (isString(path) ? path : undefined))
   const fence = numberOr(value.fence, 0)
-  return {
+  const claim: Claim = {
     session_id: value.session_id,
     pid: isNumber(value.pid) ? value.pid : null,
     acquired_at: value.acquired_at,
@@ -179,6 +181,8 @@ function parseClaim(value: unknown): Claim | undefined {
     detached: value.detached === true,
     holders: listOf(value.holders, parseHolder),
   }
+  if (value.unconfirmed === true) claim.unconfirmed = true
+  return claim
 }
 
 function parseBreak(value: unknown): BrokenClaim | undefined {

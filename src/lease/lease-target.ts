@@ -106,7 +106,9 @@ export function claimPaths(
     if (path === '**' || path === '') return '**'
     const names = path.includes('\0') ? undefined : namesBelow(workspace, realPathOf(resolve(from, path)))
     if (names === undefined)
-      throw new StintError('NAME_INVALID', `${path} is not in the workspace ${workspace}`)
+      throw new StintError('NAME_INVALID', `${path} is not in the workspace ${workspace}`, {
+        hint: 'Claim a path in that workspace, or name another workspace.',
+      })
     if (names.length === 0) return '**'
     return fold ? names.join('/').toLowerCase() : foldNames(workspace, names).join('/')
   })

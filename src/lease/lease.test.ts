@@ -180,6 +180,31 @@ test('a grant is taken back if it cannot be found out whether a directory above 
   await (await acquireLease(options('b'))).release()
 })
 
+test('a claim whose writer was killed before it had looked above and below is not granted without a look', async () => {
+  const [outer, inner] = [join(world.tmp, 'outer'), join(world.tmp, 'outer/inner')]
+  mkdirSync(inner, { recursive: true })
+  const files = register
+  const on = (sessionId: string, workspace: string): LeaseOptions => ({ sessionId, workspace, register })
+  const held = await acquireLease(on('b', inner))
+  let isKilled = false
+  register = {
+    ...files,
+    *keys() {
+      isKilled = true
+      return yield* files.keys()
+    },
+    perform: async (step) => {
+      if (isKilled) throw new Error('killed')
+      return await files.perform(step)
+    },
+  }
+  await expect(acquireLease(on('a', outer))).rejects.toThrow('killed')
+  register = files
+  await expect(acquireLease(on('a', outer))).rejects.toMatchObject({ code: 'LOCK_HELD' })
+  await held.release()
+  await (await acquireLease(on('a', outer))).release()
+})
+
 /** Uses a register in memory; returns a function that keeps the next swap from returning. */
 function useHeldRegister(): () => () => void {
   const memory = memoryRegister() as Register

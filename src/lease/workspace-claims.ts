@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join, relative } from 'node:path'
+import { foldNames } from '../base/fs/canonical-path.ts'
 import { isWithin } from '../base/fs/paths.ts'
 import { sleep, systemClock } from '../base/process/clock.ts'
 import { type Identity, type Liveness, liveness } from '../base/process/liveness.ts'
@@ -28,6 +29,7 @@ import {
   decideRelease,
   decideWithdraw,
   decideYield,
+  markConfirmed,
   type RefreshRequest,
   type ReleaseAnswer,
   type ReleaseRequest,
@@ -109,34 +111,48 @@ export class WorkspaceClaims {
   /**
    * A directory without git is its own workspace, and so is each directory in it: their claims are in
    * different records, and conflict if they overlap. Each side writes its claim first and then looks for
-   * others, so of two that claim at the same moment at least one sees the other. Only a new grant looks.
+   * others, so of two that claim at the same moment at least one sees the other. A claim whose writer was
+   * killed before it had looked is marked as unconfirmed, and its session looks when it claims again.
    */
   *#claim<Answer extends AcquireAnswer | { granted: true }>(
     decide: Decide<Answer>,
   ): Steps<unknown, Decided<Answer | Refused>> {
-    const fences = new Set<number>()
-    let before: Claim | undefined
+    const { path } = this.target
+    if (path === undefined || this.register.shared !== undefined || isRepository(path))
+      return yield* this.#stored.change(decide)
+    const found: (Claim | undefined)[] = []
     const decided = yield* this.#stored.change<Answer>((record, observation, fence, tried) => {
       const decision = decide(record, observation, fence, tried)
-      const { answer } = decision
-      // The record of a later attempt may contain the claim of the first.
-      if (fences.size === 0 && 'claim' in answer)
-        before = record.claims.find((each) => each.session_id === answer.claim.session_id)
-      fences.add(fence)
-      return decision
+      const { next, answer } = decision
+      if (next === undefined || !('claim' in answer)) return decision
+      const { claim } = answer
+      const own = record.claims.find((each) => each.session_id === claim.session_id)
+      found.push(own)
+      if (claim.fence !== fence && !own?.unconfirmed) return decision
+      return {
+        next: markConfirmed(next, claim, false),
+        answer: { ...answer, claim: { ...claim, unconfirmed: true } },
+      }
     })
     const { answer, observation } = decided
-    if (!('claim' in answer) || !fences.has(answer.claim.fence)) return decided
+    if (!('claim' in answer) || !answer.claim.unconfirmed) return decided
     const { claim } = answer
+    // The record of a later attempt may contain the claim of the first.
+    const before = found[0]?.unconfirmed ? undefined : found[0]
     let by: Claim | undefined
     let isFree = false
     try {
-      by = yield* this.#findNested(claim)
+      by = yield* this.#findNested(claim, path)
       isFree = by === undefined
     } finally {
-      if (!isFree) yield* this.#stored.change((record) => decideWithdraw(record, claim, before))
+      yield* this.#stored.change((record) =>
+        isFree
+          ? { next: markConfirmed(record, claim, true), answer: undefined }
+          : decideWithdraw(record, claim, before),
+      )
     }
-    if (by === undefined) return decided
+    const { unconfirmed: _, ...confirmed } = claim
+    if (by === undefined) return { ...decided, answer: { ...answer, claim: confirmed } }
     return {
       ...decided,
       answer: { granted: false, by, retryAfterMs: Math.ceil(remainingMs(by, observation)) },
@@ -144,13 +160,15 @@ export class WorkspaceClaims {
   }
 
   /** A claim in force on a directory above or below this one that conflicts with a claim here. */
-  *#findNested({ session_id: sessionId, paths, mode }: Claim): Steps<unknown, Claim | undefined> {
+  *#findNested(
+    { session_id: sessionId, paths, mode }: Claim,
+    path: string,
+  ): Steps<unknown, Claim | undefined> {
     const { register, key } = this
-    const { path } = this.target
-    if (path === undefined || register.shared !== undefined || isRepository(path)) return undefined
     for (const other of (yield* register.keys()).filter((each) => isWorkspaceKey(each) && each !== key)) {
       const { text } = yield* register.read(other)
-      const record = text === undefined ? undefined : parseClaimsRecord(text, '')
+      // Most workspaces are free: do not parse their records.
+      const record = text === undefined || text.startsWith('free ') ? undefined : parseClaimsRecord(text, '')
       if (record === undefined || record.claims.length === 0) continue
       const wanted = pathsFrom(record.workspace, path, paths)
       if (wanted === undefined || isRepository(record.workspace)) continue
@@ -302,15 +320,19 @@ const isRepository = (path: string): boolean => existsSync(join(path, '.git'))
  */
 function pathsFrom(other: string, path: string, paths: readonly string[]): string[] | undefined {
   if (isWithin(path, other)) {
-    const inside = relative(other, path)
+    const inside = claimPathOf(other, path)
     return paths.map((each) => (each === '**' ? inside : `${inside}/${each}`))
   }
   if (!isWithin(other, path)) return undefined
-  const inside = relative(path, other)
+  const inside = claimPathOf(path, other)
   if (paths.some((each) => covers(each, inside))) return [...wholeWorkspace]
   const below = paths.filter((each) => each.startsWith(`${inside}/`))
   return below.length === 0 ? undefined : below.map((each) => each.slice(inside.length + 1))
 }
+
+/** The path of a directory in another one, in the form of claims. */
+const claimPathOf = (outer: string, inner: string): string =>
+  foldNames(outer, relative(outer, inner).split('/')).join('/')
 
 /** How liveness is judged for the holders in a register. */
 export const livenessFor = ({ shared }: Register): ((process: Identity) => Liveness) =>
