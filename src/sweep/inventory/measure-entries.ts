@@ -1,3 +1,4 @@
+import { codedError } from '../../base/errors/stint-error.ts'
 import { isWithin } from '../../base/fs/paths.ts'
 import { measureSteps, type TreeSize } from '../../base/fs/measure-tree.ts'
 import { systemClock } from '../../base/process/clock.ts'
@@ -18,8 +19,12 @@ export async function measureEntries(
   const root = findRoot()
   if (root === undefined) return []
   const entries: MeasuredEntry[] = []
-  for (const entry of await runInTurns(listEntries(root, now)))
-    entries.push(await measureEntry(entry, () => systemClock.mono() > end))
+  try {
+    for (const entry of await runInTurns(listEntries(root, now)))
+      entries.push(await measureEntry(entry, () => systemClock.mono() > end))
+  } catch (error) {
+    throw codedError(error, `look at ${root.path}`)
+  }
   return entries
 }
 
