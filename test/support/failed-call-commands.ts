@@ -341,7 +341,7 @@ export const faultedCommands: readonly FaultedCommand[] = [
           : [(workspaces as []).length, (sessions as { total: number }).total],
       )(ended).filter((fault) => !fault.startsWith('a false answer: "failed"')),
   },
-  { title: 'doctor', args: ['doctor', '--json'], faults: reading(() => undefined) },
+  { title: 'doctor', args: ['doctor', '--json'], every: 400, faults: reading(() => undefined) },
   { title: 'temp list', args: ['temp', 'list', '--json'], faults: reading(() => undefined) },
   {
     ...hook('pre', 'pre'),

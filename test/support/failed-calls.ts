@@ -60,6 +60,8 @@ export interface FaultedCommand {
   clean?: ErrorCode
   /** A hook: its exit code is a verdict, and a process of it may go on after the answer. */
   isHook?: boolean
+  /** Only each n-th run is made of a command that makes thousands of calls. */
+  every?: number
   /** What is wrong with the end of this command, besides what is wrong with the end of any. */
   faults: (ended: Ended) => string[]
 }
@@ -303,7 +305,7 @@ export async function failEachCall(
     .flatMap(({ number, errors }) =>
       Array.from({ length: errors }, (_, error): Fault => ({ at: number, error })),
     )
-    .filter((_, i) => i % every === 0)
+    .filter((_, i) => i % (every * (command.every ?? 1)) === 0)
   const work = async (): Promise<void> => {
     for (let fault = faults.shift(); fault !== undefined; fault = faults.shift()) {
       const place = world.newPlace(origin)
