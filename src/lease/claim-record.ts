@@ -54,7 +54,7 @@ export interface Claim {
   narrowed: boolean
   /** Whether it was taken without a process: it then outlives its holders until its time is over. */
   detached: boolean
-  /** Set until its writer has looked for claims on directories above and below: see `WorkspaceClaims`. */
+  /** Set while a killed writer may not have looked for claims above and below: see `WorkspaceClaims`. */
   unconfirmed?: true
   holders: ClaimHolder[]
 }

@@ -107,19 +107,6 @@ export function decideYield(
   return { next: { ...record, claims }, answer: undefined }
 }
 
-/** Marks the claim as one whose writer has looked for claims on other directories, or has not yet. */
-export function markConfirmed(
-  record: ClaimsRecord,
-  { session_id, fence }: Claim,
-  isConfirmed: boolean,
-): ClaimsRecord {
-  const claims = record.claims.map(({ unconfirmed, ...claim }): Claim => {
-    const isIt = claim.session_id === session_id && claim.fence === fence
-    return (isIt ? !isConfirmed : unconfirmed) ? { ...claim, unconfirmed: true } : claim
-  })
-  return { ...record, claims }
-}
-
 /** Takes back a grant that was written: the session's claim is what it was before, if it had one. */
 export function decideWithdraw(
   record: ClaimsRecord,

@@ -6,7 +6,7 @@ import { sleep, systemClock } from '../base/process/clock.ts'
 import { type Identity, type Liveness, liveness } from '../base/process/liveness.ts'
 import { thisMachine } from '../base/process/platform.ts'
 import { type BrokenClaim, type Claim, parseClaimsRecord, wholeWorkspace } from './claim-record.ts'
-import { type Observation, remainingMs } from './claim-status.ts'
+import { claimStatus, type Observation, remainingMs } from './claim-status.ts'
 import {
   isWorkspaceKey,
   type LeaseTarget,
@@ -29,7 +29,6 @@ import {
   decideRelease,
   decideWithdraw,
   decideYield,
-  markConfirmed,
   type RefreshRequest,
   type ReleaseAnswer,
   type ReleaseRequest,
@@ -111,8 +110,8 @@ export class WorkspaceClaims {
   /**
    * A directory without git is its own workspace, and so is each directory in it: their claims are in
    * different records, and conflict if they overlap. Each side writes its claim first and then looks for
-   * others, so of two that claim at the same moment at least one sees the other. A claim whose writer was
-   * killed before it had looked is marked as unconfirmed, and its session looks when it claims again.
+   * others, so of two that claim at the same moment at least one sees the other. A new claim stays marked as
+   * unconfirmed until its session claims again: its writer may have been killed before it had looked.
    */
   *#claim<Answer extends AcquireAnswer | { granted: true }>(
     decide: Decide<Answer>,
@@ -120,42 +119,46 @@ export class WorkspaceClaims {
     const { path } = this.target
     if (path === undefined || this.register.shared !== undefined || isRepository(path))
       return yield* this.#stored.change(decide)
-    const found: (Claim | undefined)[] = []
-    const decided = yield* this.#stored.change<Answer>((record, observation, fence, tried) => {
-      const decision = decide(record, observation, fence, tried)
-      const { next, answer } = decision
-      if (next === undefined || !('claim' in answer)) return decision
+    // What the session had before each attempt: a later one may find the claim of the first.
+    const before: (Claim | undefined)[] = []
+    let confirmedFence: number | undefined
+    for (;;) {
+      let isNew = false
+      const decided = yield* this.#stored.change<Answer>((record, observation, fence, tried) => {
+        const decision = decide(record, observation, fence, tried)
+        const { next, answer } = decision
+        if (next === undefined || !('claim' in answer)) return decision
+        const { claim } = answer
+        const own = record.claims.find(
+          (each) => each.session_id === claim.session_id || each.fence === claim.fence,
+        )
+        // A killed writer has left the claim: look above and below before the session uses it.
+        if (own?.unconfirmed && own.fence !== confirmedFence && claimStatus(own, observation) !== 'dead')
+          return { answer: { ...answer, claim: own } }
+        before.push(own)
+        isNew = claim.fence === fence
+        if (!isNew) return decision
+        const marked: Claim = { ...claim, unconfirmed: true }
+        const claims = next.claims.map((each) => (each === claim ? marked : each))
+        return { next: { ...next, claims }, answer: { ...answer, claim: marked } }
+      })
+      const { answer, observation } = decided
+      if (!('claim' in answer) || !answer.claim.unconfirmed) return decided
       const { claim } = answer
-      const own = record.claims.find((each) => each.session_id === claim.session_id)
-      found.push(own)
-      if (claim.fence !== fence && !own?.unconfirmed) return decision
-      return {
-        next: markConfirmed(next, claim, false),
-        answer: { ...answer, claim: { ...claim, unconfirmed: true } },
+      let by: Claim | undefined
+      let isFree = false
+      try {
+        by = yield* this.#findNested(claim, path)
+        isFree = by === undefined
+      } finally {
+        if (!isFree) yield* this.#stored.change((record) => decideWithdraw(record, claim, before[0]))
       }
-    })
-    const { answer, observation } = decided
-    if (!('claim' in answer) || !answer.claim.unconfirmed) return decided
-    const { claim } = answer
-    // The record of a later attempt may contain the claim of the first.
-    const before = found[0]?.unconfirmed ? undefined : found[0]
-    let by: Claim | undefined
-    let isFree = false
-    try {
-      by = yield* this.#findNested(claim, path)
-      isFree = by === undefined
-    } finally {
-      yield* this.#stored.change((record) =>
-        isFree
-          ? { next: markConfirmed(record, claim, true), answer: undefined }
-          : decideWithdraw(record, claim, before),
-      )
-    }
-    const { unconfirmed: _, ...confirmed } = claim
-    if (by === undefined) return { ...decided, answer: { ...answer, claim: confirmed } }
-    return {
-      ...decided,
-      answer: { granted: false, by, retryAfterMs: Math.ceil(remainingMs(by, observation)) },
+      if (by !== undefined) {
+        const retryAfterMs = Math.ceil(remainingMs(by, observation))
+        return { ...decided, answer: { granted: false, by, retryAfterMs } }
+      }
+      if (isNew) return decided
+      confirmedFence = claim.fence
     }
   }
 
