@@ -56,7 +56,27 @@ export interface Claim {
   detached: boolean
   /** Set while a killed writer may not have looked for claims above and below: see `WorkspaceClaims`. */
   unconfirmed?: true
+  /** The session that this one works for, such as that of an agent's own agent: see `rules.ts`. */
+  parent?: string
+  /** Where the session works, for the people who meet its claim. */
+  origin?: ClaimOrigin
   holders: ClaimHolder[]
+}
+
+/** Tells people whose session it is. A property is absent if it is not known. */
+export interface ClaimOrigin {
+  /** The agent's name for people, such as `Claude Code`. */
+  agent?: string
+  /** The terminal, such as `pts/3`. */
+  terminal?: string
+  /** The pane of tmux, such as `%5`. */
+  tmux_pane?: string
+  hostname?: string
+  user?: string
+  /** The directory that the agent was started in. */
+  directory?: string
+  /** The first words of the prompt that the agent works on, without secrets. */
+  prompt?: string
 }
 
 export type ClaimMode = 'exclusive' | 'shared'
@@ -182,7 +202,30 @@ function parseClaim(value: unknown): Claim | undefined {
     holders: listOf(value.holders, parseHolder),
   }
   if (value.unconfirmed === true) claim.unconfirmed = true
+  if (isString(value.parent)) claim.parent = value.parent
+  const origin = parseOrigin(value.origin)
+  if (origin !== undefined) claim.origin = origin
   return claim
+}
+
+const originFields = [
+  'agent',
+  'terminal',
+  'tmux_pane',
+  'hostname',
+  'user',
+  'directory',
+  'prompt',
+] as const satisfies readonly (keyof ClaimOrigin)[]
+
+function parseOrigin(value: unknown): ClaimOrigin | undefined {
+  if (!isRecord(value)) return undefined
+  const origin: ClaimOrigin = {}
+  for (const field of originFields) {
+    const text = value[field]
+    if (isString(text)) origin[field] = text
+  }
+  return origin
 }
 
 function parseBreak(value: unknown): BrokenClaim | undefined {

@@ -10,6 +10,7 @@ export {
   type Claim,
   type ClaimHolder,
   type ClaimMode,
+  type ClaimOrigin,
   type ClaimsRecord,
   defaultTtlMs,
   isSameProcess,

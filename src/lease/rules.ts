@@ -4,6 +4,7 @@ import {
   type Claim,
   type ClaimHolder,
   type ClaimMode,
+  type ClaimOrigin,
   type ClaimsRecord,
   defaultBusyTtlMs,
   type HolderCall,
@@ -31,6 +32,9 @@ export interface AcquireRequest {
   call?: string
   /** The session's previous id, if its host reports one: a claim of the same process moves along. */
   renamedFrom?: string
+  /** The session that this one works for; a claim that stands keeps its parent. */
+  parent?: string
+  origin?: ClaimOrigin
 }
 
 export type AcquireAnswer =
@@ -82,6 +86,10 @@ export function decideAcquire(
     detached: request.holder === null || (mine?.detached ?? false),
     holders,
   }
+  const parent = mine === undefined ? request.parent : mine.parent
+  if (parent !== undefined) claim.parent = parent
+  const origin = request.origin ?? mine?.origin
+  if (origin !== undefined) claim.origin = origin
   const stale = others.filter((other) => !remaining.includes(other))
   // If the record has the claim of the earlier attempt, that attempt has removed the claims it took over.
   const hasWon = tried?.granted === true && tried.claim.fence === mine?.fence
