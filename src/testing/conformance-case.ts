@@ -23,8 +23,8 @@ export interface StorePlace {
   snapshots?: boolean
 }
 
-/** A case of the store suite: its title, and what it does with a store and its place. */
-export type StoreCase = [title: string, run: (store: SessionStore, place: StorePlace) => Promise<void>]
+/** Cases of the store suite by title: what each does with a store and its place. */
+export type StoreCases = Record<string, (store: SessionStore, place: StorePlace) => Promise<void>>
 
 /** The code of the error with which a promise rejects. */
 export async function codeOf(failing: Promise<unknown>): Promise<string> {

@@ -1,4 +1,4 @@
-import type { ConformanceCase, StorePlace } from './conformance-case.ts'
+import type { ConformanceCase, StoreCases, StorePlace } from './conformance-case.ts'
 import { actCases } from './store-conformance/act-cases.ts'
 import { eventCases } from './store-conformance/event-cases.ts'
 import { forkCases } from './store-conformance/fork-cases.ts'
@@ -16,7 +16,7 @@ import { visitCases } from './store-conformance/visit-cases.ts'
  * for (const { title, run } of storeConformance(() => myPlace())) test(title, run)
  */
 export function storeConformance(makePlace: () => StorePlace | Promise<StorePlace>): ConformanceCase[] {
-  const cases = [
+  const cases: StoreCases = {
     ...sessionCases,
     ...eventCases,
     ...slotCases,
@@ -25,8 +25,8 @@ export function storeConformance(makePlace: () => StorePlace | Promise<StorePlac
     ...forkCases,
     ...visitCases,
     ...lockCases,
-  ]
-  return cases.map(([title, run]) => ({
+  }
+  return Object.entries(cases).map(([title, run]) => ({
     title,
     async run() {
       const place = await makePlace()

@@ -1,154 +1,133 @@
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
-import { codeOf, collect, rejects, type StoreCase, valuesOf } from '../conformance-case.ts'
+import { codeOf, collect, rejects, type StoreCases, valuesOf } from '../conformance-case.ts'
 
 /** The audit log, and acts that are recorded before and after they are performed. */
-export const actCases: StoreCase[] = [
-  [
-    'the audit log is a chain of numbered lines that verifies',
-    async (store, place) => {
-      const session = await store.create()
-      const first = await session.audit({ action: 'approve', subject: 'rm -rf build', detail: { by: 'me' } })
-      const second = await session.audit({ action: 'note' })
-      deepEqual([first.seq, second.seq], [1, 2])
-      match(first.hash, /^[0-9a-f]{64}$/)
-      await session.close()
-      const read = await (await place.open()).inspect(session.id)
-      const lines = await collect(read.audit())
-      deepEqual(
-        lines.map(({ seq, type, action, hash }) => [seq, type, action, hash]),
-        [
-          [1, 'note', 'approve', first.hash],
-          [2, 'note', 'note', second.hash],
-        ],
-      )
-      deepEqual([lines[0]?.subject, lines[0]?.detail], ['rm -rf build', { by: 'me' }])
-      const health = await read.health()
-      ok(health.ok)
-      deepEqual([health.audit.records, health.audit.head], [2, second.hash])
-      await rejects(
-        'ARG_ERROR',
-        session.audit({ action: '' }),
-        session.audit({ action: 'x', phase: 'odd' as 'intent' }),
-      )
-    },
-  ],
-  [
-    'an intent is recorded before the act, its outcome after it',
-    async (store) => {
-      await using session = await store.create()
-      const seen = async (): Promise<unknown[]> =>
-        (await collect((await store.inspect(session.id)).audit())).map(({ type, ok: done }) => [type, done])
-      const result = await session.act({ action: 'shell', subject: 'make' }, async () => {
-        deepEqual(await seen(), [['intent', undefined]])
-        equal(session.unsettled().length, 1)
-        return { code: 0 }
+export const actCases: StoreCases = {
+  async 'the audit log is a chain of numbered lines that verifies'(store, place) {
+    const session = await store.create()
+    const first = await session.audit({ action: 'approve', subject: 'rm -rf build', detail: { by: 'me' } })
+    const second = await session.audit({ action: 'note' })
+    deepEqual([first.seq, second.seq], [1, 2])
+    match(first.hash, /^[0-9a-f]{64}$/)
+    await session.close()
+    const read = await (await place.open()).inspect(session.id)
+    const lines = await collect(read.audit())
+    deepEqual(
+      lines.map(({ seq, type, action, hash }) => [seq, type, action, hash]),
+      [
+        [1, 'note', 'approve', first.hash],
+        [2, 'note', 'note', second.hash],
+      ],
+    )
+    deepEqual([lines[0]?.subject, lines[0]?.detail], ['rm -rf build', { by: 'me' }])
+    const health = await read.health()
+    ok(health.ok)
+    deepEqual([health.audit.records, health.audit.head], [2, second.hash])
+    await rejects(
+      'ARG_ERROR',
+      session.audit({ action: '' }),
+      session.audit({ action: 'x', phase: 'odd' as 'intent' }),
+    )
+  },
+  async 'an intent is recorded before the act, its outcome after it'(store) {
+    await using session = await store.create()
+    const seen = async (): Promise<unknown[]> =>
+      (await collect((await store.inspect(session.id)).audit())).map(({ type, ok: done }) => [type, done])
+    const result = await session.act({ action: 'shell', subject: 'make' }, async () => {
+      deepEqual(await seen(), [['intent', undefined]])
+      equal(session.unsettled().length, 1)
+      return { code: 0 }
+    })
+    deepEqual(result, { code: 0 })
+    deepEqual(await seen(), [
+      ['intent', undefined],
+      ['outcome', true],
+    ])
+    deepEqual(session.unsettled(), [])
+  },
+  async 'an act with a key is performed once, and returns its result after a resume, too'(store, place) {
+    const session = await store.create()
+    let times = 0
+    const act = (): number => (times += 1)
+    equal(await session.act({ action: 'pay', key: 'k' }, act), 1)
+    equal(await session.act({ action: 'pay', key: 'k' }, act), 1)
+    await session.close()
+    await using again = await (await place.open()).resume(session.id)
+    equal(await again.act({ action: 'pay', key: 'k' }, act), 1)
+    equal(times, 1)
+    equal(await again.act({ action: 'pay', key: 'k' }, act, { again: true }), 2)
+    equal(await again.act({ action: 'pay', key: 'k' }, act), 2)
+    equal(await again.act({ action: 'pay' }, act), 3)
+  },
+  async 'of many concurrent acts with one key one is performed, and all return its result'(store) {
+    await using session = await store.create()
+    let times = 0
+    const acts = Array.from({ length: 10 }, () =>
+      session.act({ action: 'pay', key: 'k' }, async () => {
+        times += 1
+        await new Promise((resolve) => setTimeout(resolve, 5))
+        return times
+      }),
+    )
+    deepEqual(
+      await Promise.all(acts),
+      Array.from({ length: 10 }, () => 1),
+    )
+    equal(times, 1)
+  },
+  async 'an act that failed throws its own error, and is not performed again unless asked'(store) {
+    await using session = await store.create()
+    const failure = Object.assign(new Error('no money'), { code: 'BROKE' })
+    const failing = (): never => {
+      throw failure
+    }
+    equal(await codeOf(session.act({ action: 'pay', key: 'k' }, failing)), 'BROKE')
+    await rejects(
+      'ACT_FAILED',
+      session.act({ action: 'pay', key: 'k' }, () => 1),
+    )
+    equal(await session.act({ action: 'pay', key: 'k' }, () => 1, { again: true }), 1)
+    equal(await session.act({ action: 'pay', key: 'k' }, () => 2), 1)
+    const lines = await collect((await store.inspect(session.id)).audit())
+    deepEqual(lines[1]?.error, { code: 'BROKE', message: 'no money' })
+  },
+  async 'an act without a recorded outcome is uncertain until it is settled'(store, place) {
+    const session = await store.create()
+    await session.audit({ action: 'pay', subject: 'rent', phase: 'intent', act: 'act_1', key: 'k' })
+    await session.audit({ action: 'pay', phase: 'intent', act: 'act_2', key: 'l' })
+    await session.close()
+    await using again = await (await place.open()).resume(session.id)
+    deepEqual(
+      again.unsettled().map(({ act, action, subject, key }) => [act, action, subject, key]),
+      [
+        ['act_1', 'pay', 'rent', 'k'],
+        ['act_2', 'pay', undefined, 'l'],
+      ],
+    )
+    deepEqual(await valuesOf((await store.inspect(session.id)).unsettled(), 'act'), ['act_1', 'act_2'])
+    await rejects(
+      'ACT_UNCERTAIN',
+      again.act({ action: 'pay', key: 'k' }, () => 1),
+    )
+    await again.settle('act_1', { ok: true, result: 'paid' })
+    equal(await again.act({ action: 'pay', key: 'k' }, () => 1), 'paid')
+    await rejects('ARG_ERROR', again.settle('act_3', { ok: true }))
+    equal(await again.act({ action: 'pay', key: 'l' }, () => 'anew', { again: true }), 'anew')
+    equal(await again.act({ action: 'pay', key: 'l' }, () => 1), 'anew')
+  },
+  async 'an act that is started within itself is refused, and any thrown value is recorded'(store) {
+    await using session = await store.create()
+    const inner = session.act({ action: 'pay', key: 'k' }, () =>
+      session.act({ action: 'other', key: 'own' }, () => session.act({ action: 'pay', key: 'k' }, () => 1)),
+    )
+    await rejects('ARG_ERROR', inner)
+    const odd = Object.create(null) as object
+    const thrown = await session
+      .act({ action: 'shell' }, () => {
+        throw odd
       })
-      deepEqual(result, { code: 0 })
-      deepEqual(await seen(), [
-        ['intent', undefined],
-        ['outcome', true],
-      ])
-      deepEqual(session.unsettled(), [])
-    },
-  ],
-  [
-    'an act with a key is performed once, even after a resume, and returns its recorded result',
-    async (store, place) => {
-      const session = await store.create()
-      let times = 0
-      const act = (): number => (times += 1)
-      equal(await session.act({ action: 'pay', key: 'k' }, act), 1)
-      equal(await session.act({ action: 'pay', key: 'k' }, act), 1)
-      await session.close()
-      await using again = await (await place.open()).resume(session.id)
-      equal(await again.act({ action: 'pay', key: 'k' }, act), 1)
-      equal(times, 1)
-      equal(await again.act({ action: 'pay', key: 'k' }, act, { again: true }), 2)
-      equal(await again.act({ action: 'pay', key: 'k' }, act), 2)
-      equal(await again.act({ action: 'pay' }, act), 3)
-    },
-  ],
-  [
-    'of many concurrent acts with one key one is performed, and all return its result',
-    async (store) => {
-      await using session = await store.create()
-      let times = 0
-      const acts = Array.from({ length: 10 }, () =>
-        session.act({ action: 'pay', key: 'k' }, async () => {
-          times += 1
-          await new Promise((resolve) => setTimeout(resolve, 5))
-          return times
-        }),
-      )
-      deepEqual(
-        await Promise.all(acts),
-        Array.from({ length: 10 }, () => 1),
-      )
-      equal(times, 1)
-    },
-  ],
-  [
-    'an act that failed throws its own error, and is not performed again unless asked',
-    async (store) => {
-      await using session = await store.create()
-      const failure = Object.assign(new Error('no money'), { code: 'BROKE' })
-      const failing = (): never => {
-        throw failure
-      }
-      equal(await codeOf(session.act({ action: 'pay', key: 'k' }, failing)), 'BROKE')
-      await rejects(
-        'ACT_FAILED',
-        session.act({ action: 'pay', key: 'k' }, () => 1),
-      )
-      equal(await session.act({ action: 'pay', key: 'k' }, () => 1, { again: true }), 1)
-      equal(await session.act({ action: 'pay', key: 'k' }, () => 2), 1)
-      const lines = await collect((await store.inspect(session.id)).audit())
-      deepEqual(lines[1]?.error, { code: 'BROKE', message: 'no money' })
-    },
-  ],
-  [
-    'an act without a recorded outcome is uncertain until it is settled',
-    async (store, place) => {
-      const session = await store.create()
-      await session.audit({ action: 'pay', subject: 'rent', phase: 'intent', act: 'act_1', key: 'k' })
-      await session.audit({ action: 'pay', phase: 'intent', act: 'act_2', key: 'l' })
-      await session.close()
-      await using again = await (await place.open()).resume(session.id)
-      deepEqual(
-        again.unsettled().map(({ act, action, subject, key }) => [act, action, subject, key]),
-        [
-          ['act_1', 'pay', 'rent', 'k'],
-          ['act_2', 'pay', undefined, 'l'],
-        ],
-      )
-      deepEqual(await valuesOf((await store.inspect(session.id)).unsettled(), 'act'), ['act_1', 'act_2'])
-      await rejects(
-        'ACT_UNCERTAIN',
-        again.act({ action: 'pay', key: 'k' }, () => 1),
-      )
-      await again.settle('act_1', { ok: true, result: 'paid' })
-      equal(await again.act({ action: 'pay', key: 'k' }, () => 1), 'paid')
-      await rejects('ARG_ERROR', again.settle('act_3', { ok: true }))
-      equal(await again.act({ action: 'pay', key: 'l' }, () => 'anew', { again: true }), 'anew')
-      equal(await again.act({ action: 'pay', key: 'l' }, () => 1), 'anew')
-    },
-  ],
-  [
-    'an act that is started within itself is refused, and any thrown value is recorded',
-    async (store) => {
-      await using session = await store.create()
-      const inner = session.act({ action: 'pay', key: 'k' }, () =>
-        session.act({ action: 'other', key: 'own' }, () => session.act({ action: 'pay', key: 'k' }, () => 1)),
-      )
-      await rejects('ARG_ERROR', inner)
-      const odd = Object.create(null) as object
-      const thrown = await session
-        .act({ action: 'shell' }, () => {
-          throw odd
-        })
-        .catch((error: unknown) => error)
-      equal(thrown, odd)
-      deepEqual(session.unsettled(), [])
-    },
-  ],
-]
+      .catch((error: unknown) => error)
+    equal(thrown, odd)
+    deepEqual(session.unsettled(), [])
+  },
+}

@@ -1,5 +1,5 @@
 import { deepEqual, equal, ok, rejects as fails } from 'node:assert/strict'
-import { collect, rejects, type StoreCase, valuesOf } from '../conformance-case.ts'
+import { collect, rejects, type StoreCases, valuesOf } from '../conformance-case.ts'
 
 const deep = (depth: number): unknown => {
   let value: unknown = 'bottom'
@@ -34,181 +34,150 @@ const oddTimes: unknown[] = [
 ]
 
 /** The journal. */
-export const eventCases: StoreCase[] = [
-  [
-    'events are numbered from 1 without gaps, in the order in which they were appended',
-    async (store) => {
-      await using session = await store.create()
-      const appended = Array.from({ length: 200 }, (_, i) => session.append({ type: 'note', data: i }))
-      deepEqual(
-        await valuesOf(Promise.all(appended), 'seq'),
-        Array.from({ length: 200 }, (_, i) => i + 1),
-      )
-      equal(session.lastSeq, 200)
-      const events = await collect(session.events())
-      deepEqual(
-        events.map(({ seq, data }) => [seq, data]),
-        Array.from({ length: 200 }, (_, i) => [i + 1, i]),
-      )
-      ok(events.every(({ at, type }) => Math.abs(at - Date.now()) < 600_000 && type === 'note'))
-    },
-  ],
-  [
-    'an append with durable: false keeps its place, and is acknowledged',
-    async (store, place) => {
+export const eventCases: StoreCases = {
+  async 'events are numbered from 1 without gaps, in the order in which they were appended'(store) {
+    await using session = await store.create()
+    const appended = Array.from({ length: 200 }, (_, i) => session.append({ type: 'note', data: i }))
+    deepEqual(
+      await valuesOf(Promise.all(appended), 'seq'),
+      Array.from({ length: 200 }, (_, i) => i + 1),
+    )
+    equal(session.lastSeq, 200)
+    const events = await collect(session.events())
+    deepEqual(
+      events.map(({ seq, data }) => [seq, data]),
+      Array.from({ length: 200 }, (_, i) => [i + 1, i]),
+    )
+    ok(events.every(({ at, type }) => Math.abs(at - Date.now()) < 600_000 && type === 'note'))
+  },
+  async 'an append with durable: false keeps its place, and is acknowledged'(store, place) {
+    const session = await store.create()
+    const lazy = session.append({ type: 'lazy' }, { durable: false })
+    const soon = session.append({ type: 'soon' })
+    deepEqual([(await lazy).seq, (await soon).seq], [1, 2])
+    await session.append({ type: 'alone' }, { durable: false })
+    void session.append({ type: 'last' }, { durable: false })
+    await session.close()
+    const read = await (await place.open()).inspect(session.id)
+    deepEqual(await valuesOf(read.events(), 'type'), ['lazy', 'soon', 'alone', 'last'])
+  },
+  async 'the process stays alive until an append with durable: false is acknowledged'(store) {
+    await using session = await store.create()
+    const before = process.getActiveResourcesInfo().length
+    let settled = false
+    const appended = session.append({ type: 'lazy' }, { durable: false }).finally(() => (settled = true))
+    // A suite that runs inside any test runner cannot start a process with the driver in it and watch it
+    // end. It asks Node for what keeps the event loop alive instead: a driver that delays the write must
+    // have added a resource, such as a timer that is not unref'd, or must have one by the time the event
+    // loop goes round.
+    let added = process.getActiveResourcesInfo().length > before
+    await new Promise((resolve) => setImmediate(resolve))
+    added ||= process.getActiveResourcesInfo().length > before
+    ok(settled || added, 'a process that awaits only this append would end before it is written')
+    equal((await appended).seq, 1)
+  },
+  async 'data is read back unchanged: large, deep, with any character'(store, place) {
+    const session = await store.create()
+    for (const data of oddData) await session.append({ type: 'odd', data })
+    await session.close()
+    const expected = oddData.map((data) => JSON.parse(JSON.stringify({ data })) as { data?: unknown })
+    await using again = await (await place.open()).resume(session.id)
+    const read = (await collect(again.events())).map(({ data }) => ({ data: data ?? null }))
+    deepEqual(
+      read,
+      expected.map(({ data }) => ({ data: data ?? null })),
+    )
+    deepEqual(await valuesOf(again.tail(2), 'data'), oddData.slice(-2))
+  },
+  async 'every acknowledged record can be read, whatever the clock returns'(_, place) {
+    for (const time of oddTimes) {
+      const store = await place.open({ now: () => time as number, mono: () => 1 })
       const session = await store.create()
-      const lazy = session.append({ type: 'lazy' }, { durable: false })
-      const soon = session.append({ type: 'soon' })
-      deepEqual([(await lazy).seq, (await soon).seq], [1, 2])
-      await session.append({ type: 'alone' }, { durable: false })
-      void session.append({ type: 'last' }, { durable: false })
-      await session.close()
-      const read = await (await place.open()).inspect(session.id)
-      deepEqual(await valuesOf(read.events(), 'type'), ['lazy', 'soon', 'alone', 'last'])
-    },
-  ],
-  [
-    'the process stays alive until an append with durable: false is acknowledged',
-    async (store) => {
-      await using session = await store.create()
-      const before = process.getActiveResourcesInfo().length
-      let settled = false
-      const appended = session.append({ type: 'lazy' }, { durable: false }).finally(() => (settled = true))
-      // A suite that runs inside any test runner cannot start a process with the driver in it and watch it
-      // end. It asks Node for what keeps the event loop alive instead: a driver that delays the write must
-      // have added a resource, such as a timer that is not unref'd, or must have one by the time the event
-      // loop goes round.
-      let added = process.getActiveResourcesInfo().length > before
-      await new Promise((resolve) => setImmediate(resolve))
-      added ||= process.getActiveResourcesInfo().length > before
-      ok(settled || added, 'a process that awaits only this append would end before it is written')
-      equal((await appended).seq, 1)
-    },
-  ],
-  [
-    'data is read back unchanged: large, deep, with any character',
-    async (store, place) => {
-      const session = await store.create()
-      for (const data of oddData) await session.append({ type: 'odd', data })
-      await session.close()
-      const expected = oddData.map((data) => JSON.parse(JSON.stringify({ data })) as { data?: unknown })
-      await using again = await (await place.open()).resume(session.id)
-      const read = (await collect(again.events())).map(({ data }) => ({ data: data ?? null }))
-      deepEqual(
-        read,
-        expected.map(({ data }) => ({ data: data ?? null })),
-      )
-      deepEqual(await valuesOf(again.tail(2), 'data'), oddData.slice(-2))
-    },
-  ],
-  [
-    'every acknowledged record can be read, whatever the clock returns',
-    async (_, place) => {
-      for (const time of oddTimes) {
-        const store = await place.open({ now: () => time as number, mono: () => 1 })
-        const session = await store.create()
-        await session.append({ type: 'note', data: 1 })
-        await session.slot('s', { version: '1', initial: 0 }).set(7)
-        await session.act({ action: 'deploy', key: 'once' }, () => 'done')
-        await session.turn()
-        await session.close()
-        await store.visit(session.id, (visit) => visit.append({ type: 'note', data: 2 }))
-        const again = await store.resume(session.id)
-        deepEqual(await valuesOf(again.events(), 'data'), [1, 2])
-        deepEqual([again.slot('s', { version: '1', initial: 0 }).value, again.turns], [7, 1])
-        await again.close()
-        const { health, summary } = await store.inspect(session.id)
-        ok((await health()).ok)
-        deepEqual([summary.state, summary.records], ['closed', 4])
-      }
-    },
-  ],
-  [
-    'events are read by range, by type, or from the end',
-    async (store) => {
-      await using session = await store.create()
-      for (let i = 1; i <= 20; i++) await session.append({ type: i % 5 === 0 ? 'fifth' : 'note', data: i })
+      await session.append({ type: 'note', data: 1 })
+      await session.slot('s', { version: '1', initial: 0 }).set(7)
+      await session.act({ action: 'deploy', key: 'once' }, () => 'done')
       await session.turn()
-      const seqs = async (options: Parameters<typeof session.events>[0]): Promise<number[]> =>
-        await valuesOf(session.events(options), 'seq')
-      deepEqual(await seqs({ from: 18 }), [18, 19, 20])
-      deepEqual(await seqs({ from: 3, to: 5 }), [3, 4, 5])
-      deepEqual(await seqs({ to: 2 }), [1, 2])
-      deepEqual(await seqs({ from: 21 }), [])
-      deepEqual(await seqs({ from: 100 }), [])
-      deepEqual(await seqs({ type: 'fifth' }), [5, 10, 15, 20])
-      deepEqual(await seqs({ type: 'fifth', from: 6, to: 15 }), [10, 15])
-      deepEqual(await seqs({ from: 20, all: true }), [20, 21])
-      deepEqual(await seqs({ type: 'stint.turn' }), [21])
-      deepEqual(await valuesOf(session.tail(3), 'seq'), [18, 19, 20])
-      deepEqual(await session.tail(0), [])
-      equal((await session.tail(1000)).length, 20)
-      const read = await store.inspect(session.id)
-      deepEqual(await valuesOf(read.tail(2, { type: 'fifth' }), 'seq'), [15, 20])
-      deepEqual(await valuesOf(read.tail(1, { all: true }), 'seq'), [21])
-    },
-  ],
-  [
-    'a type is a string of 1 to 200 characters, and stint. is reserved',
-    async (store) => {
-      await using session = await store.create()
-      const append = (type: unknown): Promise<unknown> => session.append({ type: type as string })
-      await rejects('ARG_ERROR', append(''), append('x'.repeat(201)), append(7), append('stint.turn'))
-      equal(session.lastSeq, 0)
-      equal((await session.append({ type: 'ok "\n\u2028' })).seq, 1)
-      equal((await session.tail(1))[0]?.type, 'ok "\n\u2028')
-    },
-  ],
-  [
-    'data that cannot be written as JSON is refused, and nothing else',
-    async (store) => {
-      await using session = await store.create()
-      const circle: { self?: unknown } = {}
-      circle.self = circle
-      const before = session.append({ type: 'before' })
-      const failing = session.append({ type: 'circle', data: circle })
-      const after = session.append({ type: 'after' })
-      await fails(failing, 'a cycle cannot be written')
-      deepEqual([(await before).seq, (await after).seq], [1, 2])
-    },
-  ],
-  [
-    'a reader sees acknowledged events while the writer goes on',
-    async (store, place) => {
-      const other = await place.open()
-      await using session = await store.create()
-      for (let i = 1; i <= 10; i++) {
-        const writing = session.append({ type: 'later', data: 'x'.repeat(5000) })
-        await session.append({ type: 'note', data: i })
-        const read = await other.inspect(session.id)
-        const events = await collect(read.events())
-        ok(events.length >= 2 * i)
-        deepEqual(
-          events.map(({ seq }) => seq),
-          Array.from(events, (_, k) => k + 1),
-        )
-        ok((await read.health()).ok)
-        await writing
-      }
-    },
-  ],
-  [
-    'an invalid range is refused; a range that begins before the first event begins at the first',
-    async (store) => {
-      await using session = await store.create()
-      for (const n of [1, 2, 3]) await session.append({ type: 'note', data: n })
-      const seqs = async (options: object): Promise<number[]> =>
-        await valuesOf(session.events(options), 'seq')
-      deepEqual(await seqs({ from: 0 }), [1, 2, 3])
-      deepEqual(await seqs({ from: -5, to: 2 }), [1, 2])
-      deepEqual(await seqs({ from: undefined, to: undefined }), [1, 2, 3])
-      await rejects(
-        'ARG_ERROR',
-        seqs({ from: 1.5 }),
-        seqs({ to: '2' }),
-        session.tail(2.5),
-        session.tail('2' as never),
+      await session.close()
+      await store.visit(session.id, (visit) => visit.append({ type: 'note', data: 2 }))
+      const again = await store.resume(session.id)
+      deepEqual(await valuesOf(again.events(), 'data'), [1, 2])
+      deepEqual([again.slot('s', { version: '1', initial: 0 }).value, again.turns], [7, 1])
+      await again.close()
+      const { health, summary } = await store.inspect(session.id)
+      ok((await health()).ok)
+      deepEqual([summary.state, summary.records], ['closed', 4])
+    }
+  },
+  async 'events are read by range, by type, or from the end'(store) {
+    await using session = await store.create()
+    for (let i = 1; i <= 20; i++) await session.append({ type: i % 5 === 0 ? 'fifth' : 'note', data: i })
+    await session.turn()
+    const seqs = async (options: Parameters<typeof session.events>[0]): Promise<number[]> =>
+      await valuesOf(session.events(options), 'seq')
+    deepEqual(await seqs({ from: 18 }), [18, 19, 20])
+    deepEqual(await seqs({ from: 3, to: 5 }), [3, 4, 5])
+    deepEqual(await seqs({ to: 2 }), [1, 2])
+    deepEqual(await seqs({ from: 21 }), [])
+    deepEqual(await seqs({ from: 100 }), [])
+    deepEqual(await seqs({ type: 'fifth' }), [5, 10, 15, 20])
+    deepEqual(await seqs({ type: 'fifth', from: 6, to: 15 }), [10, 15])
+    deepEqual(await seqs({ from: 20, all: true }), [20, 21])
+    deepEqual(await seqs({ type: 'stint.turn' }), [21])
+    deepEqual(await valuesOf(session.tail(3), 'seq'), [18, 19, 20])
+    deepEqual(await session.tail(0), [])
+    equal((await session.tail(1000)).length, 20)
+    const read = await store.inspect(session.id)
+    deepEqual(await valuesOf(read.tail(2, { type: 'fifth' }), 'seq'), [15, 20])
+    deepEqual(await valuesOf(read.tail(1, { all: true }), 'seq'), [21])
+  },
+  async 'a type is a string of 1 to 200 characters, and stint. is reserved'(store) {
+    await using session = await store.create()
+    const append = (type: unknown): Promise<unknown> => session.append({ type: type as string })
+    await rejects('ARG_ERROR', append(''), append('x'.repeat(201)), append(7), append('stint.turn'))
+    equal(session.lastSeq, 0)
+    equal((await session.append({ type: 'ok "\n\u2028' })).seq, 1)
+    equal((await session.tail(1))[0]?.type, 'ok "\n\u2028')
+  },
+  async 'data that cannot be written as JSON is refused, and nothing else'(store) {
+    await using session = await store.create()
+    const circle: { self?: unknown } = {}
+    circle.self = circle
+    const before = session.append({ type: 'before' })
+    const failing = session.append({ type: 'circle', data: circle })
+    const after = session.append({ type: 'after' })
+    await fails(failing, 'a cycle cannot be written')
+    deepEqual([(await before).seq, (await after).seq], [1, 2])
+  },
+  async 'a reader sees acknowledged events while the writer goes on'(store, place) {
+    const other = await place.open()
+    await using session = await store.create()
+    for (let i = 1; i <= 10; i++) {
+      const writing = session.append({ type: 'later', data: 'x'.repeat(5000) })
+      await session.append({ type: 'note', data: i })
+      const read = await other.inspect(session.id)
+      const events = await collect(read.events())
+      ok(events.length >= 2 * i)
+      deepEqual(
+        events.map(({ seq }) => seq),
+        Array.from(events, (_, k) => k + 1),
       )
-    },
-  ],
-]
+      ok((await read.health()).ok)
+      await writing
+    }
+  },
+  async 'an invalid range is refused; a range that begins before the first event begins at the first'(store) {
+    await using session = await store.create()
+    for (const n of [1, 2, 3]) await session.append({ type: 'note', data: n })
+    const seqs = async (options: object): Promise<number[]> => await valuesOf(session.events(options), 'seq')
+    deepEqual(await seqs({ from: 0 }), [1, 2, 3])
+    deepEqual(await seqs({ from: -5, to: 2 }), [1, 2])
+    deepEqual(await seqs({ from: undefined, to: undefined }), [1, 2, 3])
+    await rejects(
+      'ARG_ERROR',
+      seqs({ from: 1.5 }),
+      seqs({ to: '2' }),
+      session.tail(2.5),
+      session.tail('2' as never),
+    )
+  },
+}
