@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Script } from 'node:vm'
+import { explained, ifPossible } from '../base/errors/if-possible.ts'
 import { codedError, StintError } from '../base/errors/stint-error.ts'
 import { saveCompiled } from '../base/process/compiled-code.ts'
 
@@ -43,7 +44,7 @@ function load(name: string): unknown {
   if (known !== undefined) return known.exports
   const filename = join(__dirname, `${name}.cjs`)
   const cache = join(__dirname, `${name}-${BUILDS[name]}-${process.version}-${process.arch}.cache`)
-  const cachedData = read(cache)
+  const cachedData = ifPossible(() => readFileSync(cache))
   const source = `(function (exports, require, module) {${readSource(filename)}\n})`
   const script = new Script(source, { filename, cachedData })
   // A cache has the functions that are compiled at exit. Of all commands, `run` uses most of `main`.
@@ -57,17 +58,8 @@ function load(name: string): unknown {
 
 /** Reads a part of stint: a process without a free descriptor can have started and still fail here. */
 function readSource(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch (error) {
-    throw codedError(error, `load ${path}`)
-  }
-}
-
-function read(path: string): Buffer | undefined {
-  try {
-    return readFileSync(path)
-  } catch {
-    return undefined
-  }
+  return explained(
+    (error) => codedError(error, `load ${path}`),
+    () => readFileSync(path, 'utf8'),
+  )
 }

@@ -1,17 +1,11 @@
 import { closeSync, openSync } from 'node:fs'
+import { succeeds } from '../base/errors/if-possible.ts'
 import { readProcessStat } from '../base/process/platform.ts'
 
 // Terminal handling that keeps `stint run` invisible behind its foreground child.
 
 /** Is there a terminal whose keys send signals to our process group? It need not be stdin. */
-export function hasControllingTerminal(): boolean {
-  try {
-    closeSync(openSync('/dev/tty', 'r+'))
-    return true
-  } catch {
-    return false
-  }
-}
+export const hasControllingTerminal = (): boolean => succeeds(() => closeSync(openSync('/dev/tty', 'r+')))
 
 /**
  * Stops this process at Ctrl-Z, but only after its children. Ctrl-Z reaches all of them at once: if we

@@ -3,6 +3,7 @@ import { basename, join } from 'node:path'
 import { type Identity, parseIdentity } from '../base/process/liveness.ts'
 import { openPrivateFile, writeAll } from '../base/fs/private-file.ts'
 import { readSmallFile } from '../base/fs/regular-file.ts'
+import { explained } from '../base/errors/if-possible.ts'
 import { codedError } from '../base/errors/stint-error.ts'
 import { metaDirectory, type Owner } from './owner.ts'
 
@@ -23,11 +24,10 @@ export class ChildrenRecord {
   constructor(scratch: string) {
     this.#scratch = scratch
     this.path = childrenPath(scratch)
-    try {
-      this.#fd = openPrivateFile(this.path, 'a')
-    } catch (error) {
-      throw codedError(error, `record children in ${scratch}`)
-    }
+    this.#fd = explained(
+      (error) => codedError(error, `record children in ${scratch}`),
+      () => openPrivateFile(this.path, 'a'),
+    )
   }
 
   add({ pid, started }: Identity, program: string): void {

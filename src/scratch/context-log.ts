@@ -1,10 +1,10 @@
 import { join, relative } from 'node:path'
 import { readLastLines } from '../base/fs/regular-file.ts'
-import { appendPrivateFile, makePrivateDirectory } from '../base/fs/private-file.ts'
+import { appendPrivateFile } from '../base/fs/private-file.ts'
 import { parseObject } from '../base/text/fields.ts'
 import { visibleText } from '../base/text/escape.ts'
 import { metaDirectory } from './owner.ts'
-import { makePathIn, creationError } from './create-in.ts'
+import { createDirectory, creating, makePathIn } from './create-in.ts'
 
 /** `.stint/contexts.log`: which directory belongs to which context, one JSON object a line. */
 const contextsLog = 'contexts.log'
@@ -15,12 +15,8 @@ export function makeContextDirectory(
   { scratch, count, name, file }: { scratch: string; count: number; name: string; file?: string },
 ): string {
   const path = join(parent, `${count}-${slug(name)}`)
-  try {
-    makePrivateDirectory(path)
-    logContext(scratch, path, name, file)
-  } catch (error) {
-    throw creationError(error, path)
-  }
+  createDirectory(path)
+  creating(path, () => logContext(scratch, path, name, file))
   return path
 }
 

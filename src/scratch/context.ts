@@ -1,7 +1,6 @@
 import { lstatSync, renameSync, rmdirSync, type Stats } from 'node:fs'
 import { basename, join, relative, sep } from 'node:path'
 import { isRealDirectory } from '../base/fs/exists.ts'
-import { makePrivateDirectory } from '../base/fs/private-file.ts'
 import {
   nothingRemoved,
   type Removal,
@@ -9,10 +8,11 @@ import {
   removeTree,
   totalRemoval,
 } from '../base/fs/remove-tree.ts'
+import { explained, ifPossible, succeeds } from '../base/errors/if-possible.ts'
 import { codedError, StintError } from '../base/errors/stint-error.ts'
 import { logContext, makeContextDirectory } from './context-log.ts'
 import { outputDirectoryFor } from './output.ts'
-import { createFile, creationError, makePathIn, safeNameParts } from './create-in.ts'
+import { createDirectory, createFile, makePathIn, safeNameParts } from './create-in.ts'
 import { type ResourceEvent, resourceChannel } from './resource-event.ts'
 import { removeUnlessMounted } from './trash.ts'
 import type { ScratchRun } from './scratch-run.ts'
@@ -58,7 +58,7 @@ export class ScratchContext {
     if (this.#directory === undefined) {
       this.#enlist()
       this.#directory = this.#makeDirectory()
-      this.#made = lstatQuietly(this.#directory)
+      this.#made = lstatIfPossible(this.#directory)
       this.#filled = false
     }
     return this.#directory
@@ -81,11 +81,7 @@ export class ScratchContext {
   /** Creates a new directory, 0700, and returns its path. */
   dir(name?: string): string {
     const path = makePathIn(this.path, name === undefined ? [this.#nextName('dir')] : safeNameParts(name))
-    try {
-      makePrivateDirectory(path)
-    } catch (error) {
-      throw creationError(error, path)
-    }
+    createDirectory(path)
     this.#publish('created', path, 'directory')
     return path
   }
@@ -153,11 +149,10 @@ export class ScratchContext {
   keep(keepSeconds: number = 86_400): string {
     const output = outputDirectoryFor(this.run, keepSeconds)
     const kept = join(output, keptName(this.run.path, this.path))
-    try {
-      renameSync(this.path, kept)
-    } catch (error) {
-      throw codedError(error, `keep ${this.path}`)
-    }
+    explained(
+      (error) => codedError(error, `keep ${this.path}`),
+      () => renameSync(this.path, kept),
+    )
     this.#forgetDirectories()
     try {
       logContext(output, kept, this.name, this.#file)
@@ -190,7 +185,7 @@ export class ScratchContext {
     const directory = this.#directory
     if (directory === undefined) return nothingRemoved()
     this.#directory = undefined
-    if (!this.#filled && removeIfEmpty(directory)) {
+    if (!this.#filled && succeeds(() => rmdirSync(directory))) {
       this.#publish('removed', directory, 'directory')
       return { ...nothingRemoved(), removed: 1 }
     }
@@ -256,23 +251,8 @@ const keptName = (scratch: string, path: string): string =>
  * links fail this.
  */
 function hasNoMount(path: string, made: { dev: number; ino: number } | undefined): boolean {
-  const now = lstatQuietly(path)
+  const now = lstatIfPossible(path)
   return now !== undefined && now.dev === made?.dev && now.ino === made.ino && now.nlink === 2
 }
 
-function lstatQuietly(path: string): Stats | undefined {
-  try {
-    return lstatSync(path)
-  } catch {
-    return undefined
-  }
-}
-
-function removeIfEmpty(path: string): boolean {
-  try {
-    rmdirSync(path)
-    return true
-  } catch {
-    return false
-  }
-}
+const lstatIfPossible = (path: string): Stats | undefined => ifPossible(() => lstatSync(path))

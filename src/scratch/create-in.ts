@@ -1,6 +1,7 @@
 import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { createPrivateFile, makePrivateDirectory } from '../base/fs/private-file.ts'
+import { explained } from '../base/errors/if-possible.ts'
 import { codedError, errorCode, StintError } from '../base/errors/stint-error.ts'
 
 /** Joins the parts, creating the directories on the way. Refuses to follow a symlink. */
@@ -18,16 +19,17 @@ export function makePathIn(base: string, parts: readonly string[]): string {
   return join(path, parts.at(-1) ?? '')
 }
 
-export function createFile(path: string, content: string | Uint8Array): void {
-  try {
-    createPrivateFile(path, content)
-  } catch (error) {
-    throw creationError(error, path)
-  }
-}
+export const createFile = (path: string, content: string | Uint8Array): void =>
+  creating(path, () => createPrivateFile(path, content))
+
+export const createDirectory = (path: string): void => creating(path, () => makePrivateDirectory(path))
+
+/** Makes something at a path, and explains a failure. */
+export const creating = (path: string, make: () => void): void =>
+  explained((error) => creationError(error, path), make)
 
 /** Explains a failed creation. ENOENT means that `base` is gone: everything below it is created. */
-export function creationError(error: unknown, path: string): unknown {
+function creationError(error: unknown, path: string): unknown {
   const errno = errorCode(error)
   if (errno === 'EEXIST') return new StintError('NAME_TAKEN', `${path} already exists`, { cause: error })
   if (errno === 'ENOENT')

@@ -1,9 +1,8 @@
 import { basename, dirname, join } from 'node:path'
 import { ulid } from '../base/text/id.ts'
 import { liveness } from '../base/process/liveness.ts'
-import { makePrivateDirectory } from '../base/fs/private-file.ts'
-import { codedError } from '../base/errors/stint-error.ts'
 import { ScratchContext } from './context.ts'
+import { createDirectory } from './create-in.ts'
 import { readOwner } from './owner.ts'
 import { findRoot, type ScratchRoot } from './root.ts'
 import { newScratchRun } from './scratch-run.ts'
@@ -29,10 +28,6 @@ function rootAbove(path: string): ScratchRoot | undefined {
 /** The name is random, because several processes can join at once. */
 function makePart(scratch: string): string {
   const path = join(scratch, `w-${ulid().slice(-8)}`)
-  try {
-    makePrivateDirectory(path)
-  } catch (error) {
-    throw codedError(error, `create ${path}`)
-  }
+  createDirectory(path)
   return path
 }

@@ -1,5 +1,6 @@
 import { isRealDirectory, lstatIfExists } from '../base/fs/exists.ts'
 import { nothingRemoved, type Removal, type RemovalOptions } from '../base/fs/remove-tree.ts'
+import { ifPossible } from '../base/errors/if-possible.ts'
 import { errorCode } from '../base/errors/stint-error.ts'
 import type { ScratchRoot } from './root.ts'
 import { readTrackedRecord, rewriteTrackedRecord, type TrackedRecord } from './tracked-record.ts'
@@ -24,33 +25,25 @@ export interface DeadTracked {
  * this sweep must not remove it, for example because it is its current directory; another sweep may. If the
  * path cannot be examined, the sweep tries to remove it.
  */
-export function trackedPathFate(
+function trackedPathFate(
   { path, file }: TrackedPath,
   root: ScratchRoot,
   spared: readonly string[],
 ): 'remove' | 'spare' | 'forget' {
-  return isGone(path, file) ? 'forget' : isProtected(path, root, spared) ? 'spare' : 'remove'
-}
-
-function isGone(path: string, file: TrackedPath['file']): boolean {
-  try {
+  const isGone = ifPossible(() => {
     const stat = lstatIfExists(path)
     return stat === undefined || !isSameFile(file, stat)
-  } catch {
-    return false
-  }
+  })
+  return isGone ? 'forget' : isProtected(path, root, spared) ? 'spare' : 'remove'
 }
 
-/** The paths of a record that a sweep would remove. */
-export function listRemovableTracked(root: ScratchRoot, requestId: string): TrackedPath[] {
-  try {
+/** The paths that a run tracks, and whether a sweep would remove them; none if the record is unreadable. */
+export const listTracked = (root: ScratchRoot, requestId: string): (TrackedPath & { sweepable: boolean })[] =>
+  ifPossible(() => {
     const spared = protectedPaths(root)
-    const tracked = readTrackedRecord(root, requestId)?.tracked ?? []
-    return tracked.filter((each) => trackedPathFate(each, root, spared) === 'remove')
-  } catch {
-    return []
-  }
-}
+    const { tracked = [] } = readTrackedRecord(root, requestId) ?? {}
+    return tracked.map((each) => ({ ...each, sweepable: trackedPathFate(each, root, spared) === 'remove' }))
+  }) ?? []
 
 /**
  * Removes the paths that an ended run tracked. Paths that could not or must not be removed stay in its

@@ -2,7 +2,7 @@ import { lstatSync, type Stats } from 'node:fs'
 import { join } from 'node:path'
 import { ifExists } from '../base/fs/exists.ts'
 import { ensureOwnDirectory, ownDirectoryProblem } from '../base/fs/own-directory.ts'
-import { configuredTmp, findTmp, tempDirectoryError } from '../base/fs/temp-directory.ts'
+import { configuredTmp, findTmp, withTempErrors } from '../base/fs/temp-directory.ts'
 import { StintError } from '../base/errors/stint-error.ts'
 import { geteuid } from '../base/process/platform.ts'
 
@@ -58,24 +58,15 @@ export function findRoot(env: NodeJS.ProcessEnv = process.env): ScratchRoot | un
   return stat && root
 }
 
-function lstatRoot({ path }: ScratchRoot): Stats | undefined {
-  try {
-    return ifExists(() => lstatSync(path))
-  } catch (error) {
-    throw tempDirectoryError(error, path)
-  }
-}
+const lstatRoot = ({ path }: ScratchRoot): Stats | undefined =>
+  withTempErrors(path, () => ifExists(() => lstatSync(path)))
 
 /** Makes the root or a directory in it, or checks the existing one before it is trusted. */
-export function ensureScratchDirectory(path: string): void {
-  let problem: string | undefined
-  try {
-    problem = ensureOwnDirectory(path)
-  } catch (error) {
-    throw tempDirectoryError(error, path)
-  }
-  assertSafe(path, problem)
-}
+export const ensureScratchDirectory = (path: string): void =>
+  assertSafe(
+    path,
+    withTempErrors(path, () => ensureOwnDirectory(path)),
+  )
 
 function assertSafe(path: string, problem: string | undefined): void {
   if (problem === undefined) return

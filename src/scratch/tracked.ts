@@ -13,6 +13,7 @@ import {
   type RemovalOptions,
   totalRemoval,
 } from '../base/fs/remove-tree.ts'
+import { ifPossible } from '../base/errors/if-possible.ts'
 import { errorCode, StintError } from '../base/errors/stint-error.ts'
 import { mountFailure } from './trash.ts'
 import type { ScratchRoot } from './root.ts'
@@ -71,12 +72,8 @@ const isAncestorOfAny = (path: string, spared: readonly string[]): boolean =>
   isRealDirectory(path) && spared.flatMap(pathAncestors).some((each) => isSameDirectory(each, path))
 
 function isSameDirectory(one: string, other: string): boolean {
-  try {
-    const [a, b] = [lstatSync(one), lstatSync(other)]
-    return a.ino === b.ino && a.dev === b.dev
-  } catch {
-    return false
-  }
+  const [a, b] = [one, other].map((path) => ifPossible(() => lstatSync(path)))
+  return a !== undefined && a.ino === b?.ino && a.dev === b.dev
 }
 
 /**
@@ -92,25 +89,13 @@ export const protectedPaths = (root: ScratchRoot): string[] =>
     () => userInfo().homedir,
     stintHome,
     () => process.cwd(),
-  ].flatMap((find) => realPath(find) ?? [])
+  ].flatMap((find) => {
+    // Without a home, or in a removed current directory, there is nothing to protect.
+    const path = ifPossible(find)
+    return path ? [realpathIfThere(path) ?? path] : []
+  })
 
-function realPath(find: () => string | undefined): string | undefined {
-  try {
-    const path = find()
-    return path && (realpathIfThere(path) ?? path)
-  } catch {
-    // No home, or a removed current directory: there is nothing to protect.
-    return undefined
-  }
-}
-
-function realpathIfThere(path: string): string | undefined {
-  try {
-    return realpathSync.native(path)
-  } catch {
-    return undefined
-  }
-}
+const realpathIfThere = (path: string): string | undefined => ifPossible(() => realpathSync.native(path))
 
 /** Removes the paths that this run tracks, whatever files they are now. */
 export function removeOwnTracked(all: readonly TrackedPath[], options: RemovalOptions = {}): Removal {

@@ -1,3 +1,4 @@
+import { succeeds } from '../base/errors/if-possible.ts'
 import { minSecretBytes } from './forms.ts'
 import { SecretGate } from './gate.ts'
 import type { SecretRef } from './secret-ref.ts'
@@ -35,15 +36,9 @@ export function registerEnvironmentSecrets(env: NodeJS.ProcessEnv = process.env)
   secrets: KnownSecret[]
 } {
   const gate = new SecretGate()
-  const secrets = environmentSecretRefs(env).flatMap((ref) => {
-    const value = env[ref.name] ?? ''
-    try {
-      gate.register(ref, value)
-      return [{ ref, value }]
-    } catch {
-      return []
-    }
-  })
+  const secrets = environmentSecretRefs(env)
+    .map((ref) => ({ ref, value: env[ref.name] ?? '' }))
+    .filter(({ ref, value }) => succeeds(() => gate.register(ref, value)))
   return { gate, secrets }
 }
 

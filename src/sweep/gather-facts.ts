@@ -1,5 +1,6 @@
 import { lstatSync, type Stats } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { ifPossible } from '../base/errors/if-possible.ts'
 import { isStaged } from '../base/fs/atomic-file.ts'
 import { exists } from '../base/fs/exists.ts'
 import { liveness, ownIdentity } from '../base/process/liveness.ts'
@@ -103,16 +104,8 @@ const manifestFile = 'manifest.json'
 
 /** The name alone proves nothing: a directory is a session if it contains a manifest, as a regular file. */
 const isTrashedSession = (name: string, trash: string): boolean =>
-  isSessionName(name) && isFile(join(trash, name, manifestFile))
+  isSessionName(name) && (ifPossible(() => lstatSync(join(trash, name, manifestFile)).isFile()) ?? false)
 
 /** `<sessionId>`, or `<sessionId>-<suffix>` if the trash already had a session with that id. */
 const isSessionName = (name: string): boolean =>
   isSessionId(name) || (/-[A-Za-z0-9._]+$/.test(name) && isSessionId(name.slice(0, name.lastIndexOf('-'))))
-
-function isFile(path: string): boolean {
-  try {
-    return lstatSync(path).isFile()
-  } catch {
-    return false
-  }
-}

@@ -3,7 +3,7 @@ import { exists, isRealDirectory } from '../base/fs/exists.ts'
 import { measureSteps } from '../base/fs/measure-tree.ts'
 import { nothingRemoved, type Removal } from '../base/fs/remove-tree.ts'
 import { isRequestId } from '../base/text/id.ts'
-import { listRemovableTracked, removeDeadTracked } from '../scratch/remove-dead-tracked.ts'
+import { listTracked, removeDeadTracked } from '../scratch/remove-dead-tracked.ts'
 import { deleteTrackedRecord } from '../scratch/tracked-record.ts'
 import { removeViaTrashSteps } from '../scratch/trash.ts'
 import type { JudgedEntry } from './judge-entry.ts'
@@ -55,7 +55,8 @@ function* removeTrackedBy(
   if (kind === 'trash' && exists(join(root.path, name))) return
   const reason = 'tracked'
   if (dryRun) {
-    for (const { path } of listRemovableTracked(root, name)) {
+    for (const { path, sweepable } of listTracked(root, name)) {
+      if (!sweepable) continue
       const type = isRealDirectory(path) ? 'directory' : 'file'
       addToReport(report, { path, type, reason }, yield* measureOnly(path))
     }

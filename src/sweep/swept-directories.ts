@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { lstatSync, readdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { homeUnsafe, stintHome, withHomeErrors } from '../base/fs/home.ts'
+import { ifPossible } from '../base/errors/if-possible.ts'
 import { codedError, errorCode, StintError } from '../base/errors/stint-error.ts'
 import { bytePath, latin1Of, utf8Of } from '../base/fs/paths.ts'
 import { ownDirectoryProblem } from '../base/fs/own-directory.ts'
@@ -124,17 +125,14 @@ function splitByEncoding(latin1: readonly string[]): Pick<SweptListing, 'names' 
 
 /**
  * Gives an entry of the trash a plain ASCII name, so that it can be removed like any other: names in the
- * trash carry no meaning. Returns the new name; undefined if the entry cannot be renamed.
+ * trash carry no meaning. Returns the new name; undefined if the entry is gone or cannot be renamed.
  */
 function renameToPlain(trash: string, latin1: string): string | undefined {
   const path = bytePath(`${latin1Of(trash)}/${latin1}`)
   const name = `odd-${ulid()}`
-  try {
+  return ifPossible(() => {
     if (lstatSync(path).uid !== geteuid()) return undefined
     renameSync(path, `${trash}/${name}`)
     return name
-  } catch {
-    // Another sweep has removed it, or it cannot be moved: it stays as it is.
-    return undefined
-  }
+  })
 }

@@ -1,4 +1,5 @@
 import { readdirSync } from 'node:fs'
+import { ifPossible } from '../base/errors/if-possible.ts'
 import { leaksOf, type TestOptions } from './options.ts'
 
 /** Files left in the temp directory, and the tests that may have left them. */
@@ -56,14 +57,9 @@ export class LeakWatch {
 }
 
 /** The entries of a temp directory, without the caches of Node, which are meant to stay. */
-export function listLeft(directory: string): string[] {
-  try {
-    return readdirSync(directory).filter((name) => !/^(node|v8)-compile-cache/.test(name))
-  } catch {
-    // The code under test has removed the directory, so nothing is left in it.
-    return []
-  }
-}
+export const listLeft = (directory: string): string[] =>
+  // If the code under test has removed the directory, nothing is left in it.
+  (ifPossible(() => readdirSync(directory)) ?? []).filter((name) => !/^(node|v8)-compile-cache/.test(name))
 
 /** Prints a message among the output of the test runner. */
 export type Say = (message: string) => void

@@ -1,14 +1,8 @@
-import {
-  type BigIntStats,
-  lstatSync,
-  opendirSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  realpathSync,
-} from 'node:fs'
+import { type BigIntStats, lstatSync, opendirSync, readdirSync, readlinkSync, realpathSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
+import { ifPossible } from '../errors/if-possible.ts'
 import { errorCode } from '../errors/stint-error.ts'
+import { readMountinfo, unescapeMountPath } from './mounts.ts'
 import { isWithin } from './paths.ts'
 
 // One directory can have several real paths: its file system may ignore case, or be mounted in two places.
@@ -24,7 +18,7 @@ function spelledOnDisk(path: string): string {
   const [above, name] = [spelledOnDisk(parent), basename(path)]
   if (!isSameFile(join(above, name), join(above, otherCase(name)))) return join(above, name)
   const folded = name.toLowerCase()
-  const names = readNames(above).filter((each) => each.toLowerCase() === folded)
+  const names = (ifPossible(() => readdirSync(above)) ?? []).filter((each) => each.toLowerCase() === folded)
   return join(above, names.sort()[0] ?? name)
 }
 
@@ -33,7 +27,7 @@ function spelledOnDisk(path: string): string {
  * paths. A bind mount shows a part, and its directories also have a path outside of it.
  */
 function inFirstMount(path: string): string {
-  const table = readMountTable()
+  const table = readMountinfo()
   // The usual case, without parsing the table: the file system is mounted once.
   if (table.split(` ${deviceNumbers(path)} `).length === 2) return path
   const mounts = parseMounts(table)
@@ -63,15 +57,6 @@ interface Mount {
   point: string
 }
 
-/** The table of this process's mounts; empty where there is no `/proc`. */
-function readMountTable(): string {
-  try {
-    return readFileSync('/proc/self/mountinfo', 'utf8')
-  } catch {
-    return ''
-  }
-}
-
 /** The device of a file as the table of mounts has it. On btrfs no line does: subvolumes have their own. */
 function deviceNumbers(path: string): string {
   const dev = statOf(path)?.dev ?? 0n
@@ -86,13 +71,9 @@ const parseMounts = (table: string): Mount[] =>
     .split('\n')
     .toReversed()
     .map((line) => {
-      const [, , device = '', root = '', point = ''] = line.split(' ').map(unescapeMount)
+      const [, , device = '', root = '', point = ''] = line.split(' ').map(unescapeMountPath)
       return { device, root, point }
     })
-
-/** Spaces, tabs, line breaks and backslashes are in octal. */
-const unescapeMount = (field: string): string =>
-  field.replaceAll(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)))
 
 /**
  * The real path of a file that may not exist yet: that of its deepest ancestor that exists, with the rest
@@ -106,16 +87,8 @@ export function realPathOf(path: string): string {
     const errno = errorCode(error)
     if (parent === path || (errno !== 'ENOENT' && errno !== 'ENOTDIR')) return path
     const above = realPathOf(parent)
-    const target = errno === 'ENOENT' ? readLink(path) : undefined
+    const target = errno === 'ENOENT' ? ifPossible(() => readlinkSync(path)) : undefined
     return target === undefined ? join(above, basename(path)) : realPathOf(resolve(above, target))
-  }
-}
-
-function readLink(path: string): string | undefined {
-  try {
-    return readlinkSync(path)
-  } catch {
-    return undefined
   }
 }
 
@@ -171,39 +144,13 @@ function isSameFile(one: string, two: string): boolean {
   return first !== undefined && first.ino === second?.ino && first.dev === second.dev
 }
 
-function statOf(path: string): BigIntStats | undefined {
-  try {
-    return lstatSync(path, { bigint: true, throwIfNoEntry: false })
-  } catch {
-    // This user may not look there.
-    return undefined
-  }
-}
+const statOf = (path: string): BigIntStats | undefined =>
+  ifPossible(() => lstatSync(path, { bigint: true, throwIfNoEntry: false }))
 
+/** A few names of a directory; none if it does not exist yet, or cannot be read. */
 function firstNames(directory: string): string[] {
-  const names: string[] = []
-  try {
-    const opened = opendirSync(directory)
-    try {
-      for (
-        let entry = opened.readSync();
-        entry !== null && names.length < triedNames;
-        entry = opened.readSync()
-      )
-        names.push(entry.name)
-    } finally {
-      opened.closeSync()
-    }
-  } catch {
-    // It does not exist yet, or cannot be read.
-  }
-  return names
-}
-
-function readNames(directory: string): string[] {
-  try {
-    return readdirSync(directory)
-  } catch {
-    return []
-  }
+  const opened = ifPossible(() => opendirSync(directory))
+  const names = Array.from({ length: triedNames }, () => ifPossible(() => opened?.readSync()?.name))
+  opened?.closeSync()
+  return names.filter((name) => name !== undefined)
 }

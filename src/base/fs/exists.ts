@@ -1,10 +1,9 @@
 import { lstatSync, readdirSync, type Stats, statSync } from 'node:fs'
+import { ifPossible } from '../errors/if-possible.ts'
 import { errorCode } from '../errors/stint-error.ts'
 
 /** Runs a file-system call; undefined if it fails with ENOENT. */
-export function ifExists<Result>(call: () => Result): Result | undefined {
-  return unless(['ENOENT'], call)
-}
+export const ifExists = <Result>(call: () => Result): Result | undefined => unless(['ENOENT'], call)
 
 /** `lstat` of a path; undefined if it does not exist, also because a file stands where a directory should. */
 export const lstatIfExists = (path: string): Stats | undefined =>
@@ -37,13 +36,8 @@ export function exists(path: string): boolean {
 }
 
 /** Is this a directory, and not a link to one? */
-export function isRealDirectory(path: string | Buffer): boolean {
-  try {
-    return lstatSync(path).isDirectory()
-  } catch {
-    return false
-  }
-}
+export const isRealDirectory = (path: string | Buffer): boolean =>
+  ifPossible(() => lstatSync(path).isDirectory()) ?? false
 
 /** Has this directory any entries? A missing directory counts as empty, an unreadable one as not empty. */
 export function hasEntries(directory: string): boolean {

@@ -1,6 +1,7 @@
 import { lstatSync, realpathSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
+import { explained, ifPossible } from '../errors/if-possible.ts'
 import { codedError, errorCode, StintError } from '../errors/stint-error.ts'
 import { geteuid } from '../process/platform.ts'
 import { shellWord } from '../text/escape.ts'
@@ -30,12 +31,8 @@ export function stintHome(env: NodeJS.ProcessEnv = process.env): string {
 }
 
 function userHome(): string {
-  let home = ''
-  try {
-    home = homedir()
-  } catch {
-    // HOME is not set, and the user id has no entry in the system's user database.
-  }
+  // Without HOME, `homedir` throws for a user id that has no entry in the system's user database.
+  const home = ifPossible(homedir) ?? ''
   if (isAbsolute(home)) return home
   throw new StintError('HOME_MISSING', 'there is no home directory: HOME does not name one', {
     hint: 'Set STINT_HOME to the absolute path of a directory of yours.',
@@ -44,12 +41,10 @@ function userHome(): string {
 
 /** Creates the home or a directory in it; checks an existing one before it is trusted. */
 export function ensureHomeDirectory(path: string): void {
-  let problem: string | undefined
-  try {
-    problem = ensureChosenDirectory(path)
-  } catch (error) {
-    throw cannotMake(error, path)
-  }
+  const problem = explained(
+    (error) => cannotMake(error, path),
+    () => ensureChosenDirectory(path),
+  )
   if (problem !== undefined) throw homeUnsafe(path, problem)
 }
 
@@ -77,13 +72,8 @@ const homeMissing = (message: string, errno: string, cause?: unknown, hint?: str
   new StintError('HOME_MISSING', message, { cause, detail: `errno=${errno}`, hint })
 
 /** Runs `act`, and passes what it throws through `homeError`. */
-export function withHomeErrors<Result>(home: string, doing: string, act: () => Result): Result {
-  try {
-    return act()
-  } catch (error) {
-    throw homeError(error, home, doing)
-  }
-}
+export const withHomeErrors = <Result>(home: string, doing: string, act: () => Result): Result =>
+  explained((error) => homeError(error, home, doing), act)
 
 /**
  * Converts the error of a failed system call in the home to a coded one that names the path at fault and says
@@ -116,19 +106,12 @@ function notDirectory(home: string, path: string, cause: unknown): StintError {
 }
 
 function noPermission(path: string, doing: string, cause: unknown): StintError {
+  const isOwn = ifPossible(() => lstatSync(path).uid) === geteuid()
   return new StintError('PERMISSION_DENIED', `cannot ${doing}: no permission for ${path} (EACCES)`, {
     cause,
     detail: `errno=EACCES path=${path}`,
-    hint: belongsToUs(path)
+    hint: isOwn
       ? `chmod u+rwX ${shellWord(path)}, or set STINT_HOME to another directory.`
       : 'Set STINT_HOME to a directory that you may write to.',
   })
-}
-
-function belongsToUs(path: string): boolean {
-  try {
-    return lstatSync(path).uid === geteuid()
-  } catch {
-    return false
-  }
 }

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { ifPossible } from '../errors/if-possible.ts'
 
 /**
  * Lists the mount points at or below a directory: a recursive delete would go straight through a bind mount
@@ -48,13 +49,9 @@ export function mountHolding(path: string, mountinfo: string = readMountinfo()):
 export const escapeMountPath = (path: string): string =>
   path.replace(/[ \t\n\\#]/g, (char) => `\\${char.charCodeAt(0).toString(8).padStart(3, '0')}`)
 
-const unescapeMountPath = (text: string): string =>
+export const unescapeMountPath = (text: string): string =>
   text.replace(/\\([0-7]{3})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)))
 
-function readMountinfo(): string {
-  try {
-    return readFileSync('/proc/self/mountinfo', 'utf8')
-  } catch {
-    return ''
-  }
-}
+/** The mounts of this process; empty where there is no /proc. */
+export const readMountinfo = (): string =>
+  ifPossible(() => readFileSync('/proc/self/mountinfo', 'utf8')) ?? ''

@@ -1,5 +1,6 @@
 import { realpathSync, type Stats, statSync } from 'node:fs'
 import { basename, dirname, join, sep } from 'node:path'
+import { ifPossible } from '../errors/if-possible.ts'
 
 /** Is this absolute path equal to `outer`, or below it? Compares names only: no link is followed. */
 export const isWithin = (path: string, outer: string): boolean =>
@@ -12,11 +13,7 @@ export const isWithin = (path: string, outer: string): boolean =>
 export function realParentPath(absolute: string): string {
   const [parent, name] = [dirname(absolute), basename(absolute)]
   if (parent === absolute) return absolute
-  try {
-    return join(realpathSync.native(parent), name)
-  } catch {
-    return join(realParentPath(parent), name)
-  }
+  return join(ifPossible(() => realpathSync.native(parent)) ?? realParentPath(parent), name)
 }
 
 /** An absolute path and all its parent directories, from the root down. */
@@ -40,13 +37,7 @@ export function lastVisibleOn(path: string): string {
   return last
 }
 
-function statOf(path: string): Stats | undefined {
-  try {
-    return statSync(path)
-  } catch {
-    return undefined
-  }
-}
+const statOf = (path: string): Stats | undefined => ifPossible(() => statSync(path))
 
 // File names are bytes, not always valid UTF-8. A Latin-1 string keeps every byte, as one character each.
 const isAscii = (text: string): boolean => /^[\x20-\x7e]*$/.test(text)

@@ -1,5 +1,6 @@
 import { realpathSync } from 'node:fs'
 import { tmpdir } from 'node:os'
+import { explained } from '../errors/if-possible.ts'
 import { codedError, errorCode, StintError } from '../errors/stint-error.ts'
 
 /** The temp directory as it is configured: `STINT_TMP_ROOT`, or that of the system. */
@@ -8,17 +9,14 @@ export const configuredTmp = (env: NodeJS.ProcessEnv = process.env): string => e
 /** The real path of the temp directory: mounts are listed by their real paths. */
 export function findTmp(env: NodeJS.ProcessEnv = process.env): string {
   const tmp = configuredTmp(env)
-  try {
-    return realpathSync.native(tmp)
-  } catch (error) {
-    throw tempDirectoryError(error, tmp)
-  }
+  return withTempErrors(tmp, () => realpathSync.native(tmp))
 }
 
-/**
- * Explains a failed use of the temp directory or of a path in it; `TEMP_DIR_MISSING` if it does not exist.
- */
-export function tempDirectoryError(error: unknown, path: string): unknown {
+/** Uses the temp directory or a path in it, and explains a failure: `TEMP_DIR_MISSING` if it is missing. */
+export const withTempErrors = <Result>(path: string, use: () => Result): Result =>
+  explained((error) => tempDirectoryError(error, path), use)
+
+function tempDirectoryError(error: unknown, path: string): unknown {
   const errno = errorCode(error) ?? ''
   if (!['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG'].includes(errno)) return codedError(error, `use ${path}`)
   return new StintError('TEMP_DIR_MISSING', `there is no directory for ${path}`, {

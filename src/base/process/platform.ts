@@ -1,4 +1,5 @@
 import { closeSync, openSync, readFileSync, readlinkSync, readSync } from 'node:fs'
+import { ifPossible } from '../errors/if-possible.ts'
 
 /**
  * What the operating system reports about processes. All platform differences of liveness are in this file:
@@ -99,18 +100,7 @@ export function thisMachine(): Machine {
 /** The effective user id; 0 on Windows, which has none: `lstat` reports 0 for every file there. */
 export const geteuid = (): number => process.geteuid?.() ?? 0
 
-function readLine(path: string): string {
-  try {
-    return readFileSync(path, 'utf8').trim()
-  } catch {
-    return ''
-  }
-}
+const readLine = (path: string): string => ifPossible(() => readFileSync(path, 'utf8').trim()) ?? ''
 
-function namespaceOf(kind: string): string {
-  try {
-    return readlinkSync(`/proc/self/ns/${kind}`).replace(/\D/g, '')
-  } catch {
-    return ''
-  }
-}
+const namespaceOf = (kind: string): string =>
+  ifPossible(() => readlinkSync(`/proc/self/ns/${kind}`).replace(/\D/g, '')) ?? ''

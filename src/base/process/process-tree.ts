@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { ifPossible } from '../errors/if-possible.ts'
 import { listIfReadable } from '../fs/exists.ts'
 import type { Identity } from './liveness.ts'
 import { type ProcessStat, readProcessStat } from './platform.ts'
@@ -65,21 +66,11 @@ function processesSince(children: readonly Identity[]): ProcessStat[] {
 }
 
 /** The pid assigned last, the fifth field of loadavg; 0 if it cannot be read. */
-function lastPid(): number {
-  try {
-    return Number(readFileSync('/proc/loadavg', 'utf8').split(' ')[4]) || 0
-  } catch {
-    return 0
-  }
-}
+const lastPid = (): number => Number(readIfPossible('/proc/loadavg').split(' ')[4]) || 0
 
-function environmentOf(pid: number): string {
-  try {
-    return `\0${readFileSync(`/proc/${pid}/environ`, 'utf8')}`
-  } catch {
-    return ''
-  }
-}
+const environmentOf = (pid: number): string => `\0${readIfPossible(`/proc/${pid}/environ`)}`
+
+const readIfPossible = (path: string): string => ifPossible(() => readFileSync(path, 'utf8')) ?? ''
 
 /** Signals a process unless its pid has been reused. */
 export function signalProcess({ pid, started }: Found, signal: NodeJS.Signals): void {

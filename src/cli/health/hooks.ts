@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { ifPossible } from '../../base/errors/if-possible.ts'
 import { hasEntries, lstatIfExists } from '../../base/fs/exists.ts'
 import { stintHome } from '../../base/fs/home.ts'
 import { readSmallFile } from '../../base/fs/regular-file.ts'
@@ -45,23 +46,14 @@ const hasGitGuard = (workspace: string): boolean =>
 const mayHaveHooks = (workspace: string): boolean =>
   hasInstallRecords() || agentTargets(workspace).some(({ path }) => mentionsStint(path))
 
-function hasInstallRecords(): boolean {
-  try {
-    return hasEntries(join(stintHome(), 'hooks'))
-  } catch {
-    // The home is invalid: the check of the home reports that.
-    return true
-  }
-}
+/** True in a home that is invalid: the check of the home reports that. */
+const hasInstallRecords = (): boolean => ifPossible(() => hasEntries(join(stintHome(), 'hooks'))) ?? true
 
-function mentionsStint(path: string): boolean {
-  try {
-    return lstatIfExists(path) !== undefined && (readSettingsFile(path).bytes?.includes('stint') ?? false)
-  } catch {
-    // The closer look will say why it cannot be read.
-    return true
-  }
-}
+/** True for a file that cannot be read: the closer look says why. */
+const mentionsStint = (path: string): boolean =>
+  ifPossible(() =>
+    lstatIfExists(path) === undefined ? false : readSettingsFile(path).bytes?.includes('stint') === true,
+  ) ?? true
 
 export function judgeHooks({ hooks, without }: HooksFound): Check[] {
   const checks = hooks.flatMap(judgeHook)

@@ -1,4 +1,5 @@
 import { homedir } from 'node:os'
+import { ifPossible } from '../../base/errors/if-possible.ts'
 import { formatDuration } from '../../base/text/duration.ts'
 
 /** `1 orphan`, `2 orphans`. */
@@ -16,16 +17,7 @@ export const formatTime = (at: number): string =>
   new Date(at).toISOString().replace('T', ' ').replace(/\..*$/, 'Z')
 
 /** A path as people write it: `~/src` for a directory in their home directory. */
-export function shortPath(path: string, home: string = homeDirectory()): string {
+export function shortPath(path: string, home: string = ifPossible(homedir) ?? ''): string {
   if (home === '' || home === '/') return path
   return path === home || path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path
-}
-
-function homeDirectory(): string {
-  try {
-    return homedir()
-  } catch {
-    // The user has no entry in the system's list of users.
-    return ''
-  }
 }

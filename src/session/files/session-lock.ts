@@ -1,3 +1,4 @@
+import { explained } from '../../base/errors/if-possible.ts'
 import { codedError, StintError } from '../../base/errors/stint-error.ts'
 import { type Liveness, liveness } from '../../base/process/liveness.ts'
 import { isRecord, parseObject } from '../../base/text/fields.ts'
@@ -170,21 +171,18 @@ export function undoAcquire({ lock, before }: AcquiredLock): void {
 
 const lockRegister = (root: string): Register => fileRegister(root) as Register
 
-function readEntry(register: Register, known?: RegisterEntry): RegisterEntry {
-  try {
-    return runSync(register, register.read(lockKey, known))
-  } catch (error) {
-    throw codedError(error, 'read the lock of the session')
-  }
-}
+const readEntry = (register: Register, known?: RegisterEntry): RegisterEntry =>
+  explained(
+    (error) => codedError(error, 'read the lock of the session'),
+    () => runSync(register, register.read(lockKey, known)),
+  )
 
 function swapEntry(register: Register, before: RegisterEntry, text: string): RegisterEntry | undefined {
-  try {
-    const epoch = runSync(register, register.swap(lockKey, before, text))
-    return epoch === undefined ? undefined : { epoch, text }
-  } catch (error) {
-    throw codedError(error, 'write the lock of the session')
-  }
+  const epoch = explained(
+    (error) => codedError(error, 'write the lock of the session'),
+    () => runSync(register, register.swap(lockKey, before, text)),
+  )
+  return epoch === undefined ? undefined : { epoch, text }
 }
 
 /** Each text is unique, because the register tells epochs apart by their texts. */

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { ifPossible } from '../../base/errors/if-possible.ts'
 import { publishFile } from '../../base/fs/atomic-file.ts'
 import { ensureDirectory, listIfExists, readFile } from '../../base/fs/disk.ts'
 import { ifExists } from '../../base/fs/exists.ts'
@@ -59,15 +60,10 @@ export function spoolIdsInLogs(
 
 /** Reads a spool file; undefined if it is missing or invalid. */
 function readSpoolFile({ disk, paths }: SessionDirectory, name: string): SpooledEntry[] | undefined {
-  const text = readFile(disk, join(paths.spool, name))?.toString()
-  if (text === undefined) return undefined
-  try {
-    const entries = JSON.parse(text) as unknown
-    if (!Array.isArray(entries) || !entries.every(isSpoolEntry)) return undefined
-    return entries.map((entry, i) => ({ ...entry, spool: `${spoolFileId(name)}/${i}` }))
-  } catch {
-    return undefined
-  }
+  const text = readFile(disk, join(paths.spool, name))?.toString() ?? ''
+  const entries = ifPossible(() => JSON.parse(text) as unknown)
+  if (!Array.isArray(entries) || !entries.every(isSpoolEntry)) return undefined
+  return entries.map((entry, i) => ({ ...entry, spool: `${spoolFileId(name)}/${i}` }))
 }
 
 /**

@@ -5,11 +5,9 @@ import { ownDirectoryProblem } from '../../base/fs/own-directory.ts'
 import { liveness } from '../../base/process/liveness.ts'
 import { isRequestId, isSessionId, requestIdIn } from '../../base/text/id.ts'
 import { visibleText } from '../../base/text/escape.ts'
-import { trackedPathFate } from '../../scratch/remove-dead-tracked.ts'
+import { listTracked } from '../../scratch/remove-dead-tracked.ts'
 import { type Owner, readOwner } from '../../scratch/owner.ts'
 import type { ScratchRoot } from '../../scratch/root.ts'
-import { readTrackedRecord } from '../../scratch/tracked-record.ts'
-import { protectedPaths } from '../../scratch/tracked.ts'
 import { type JudgedEntry, judgeEntry, markSuperseded } from '../judge-entry.ts'
 import { directoriesIn, listSwept, type SweptDirectory, type SweptListing } from '../swept-directories.ts'
 import type { TempEntry, TrackedLine } from './entry.ts'
@@ -92,18 +90,12 @@ function describeTracked(
 }
 
 /** The paths that a run tracks elsewhere; none if the record cannot be read. */
-export function readTrackedLines(root: ScratchRoot, requestId: string): TrackedLine[] {
-  try {
-    const spared = protectedPaths(root)
-    return (readTrackedRecord(root, requestId)?.tracked ?? []).map((tracked) => ({
-      path: tracked.path,
-      context: tracked.context === undefined ? null : visibleText(tracked.context),
-      sweepable: trackedPathFate(tracked, root, spared) === 'remove',
-    }))
-  } catch {
-    return []
-  }
-}
+export const readTrackedLines = (root: ScratchRoot, requestId: string): TrackedLine[] =>
+  listTracked(root, requestId).map(({ path, context, sweepable }) => ({
+    path,
+    context: context === undefined ? null : visibleText(context),
+    sweepable,
+  }))
 
 function ageFields(
   path: string,

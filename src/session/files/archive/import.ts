@@ -1,3 +1,4 @@
+import { succeeds } from '../../../base/errors/if-possible.ts'
 import { errorCode, errorMessage } from '../../../base/errors/stint-error.ts'
 import type { Disk } from '../../../base/fs/disk.ts'
 import { ifExists } from '../../../base/fs/exists.ts'
@@ -72,19 +73,10 @@ function checkManifest({ id, manifest: text }: Unpacked): Manifest {
   if (manifest === undefined || manifest.session_id !== id || !isWritable(manifest))
     throw invalidArchive('its manifest is invalid')
   for (const { secrets } of manifest.revisions) {
-    if (secrets?.every(isSecretRef) === false)
+    if (secrets?.every((ref) => succeeds(() => checkSecretRef(ref))) === false)
       throw invalidArchive('its manifest has something else where references to secrets should be')
   }
   return manifest
-}
-
-function isSecretRef(value: unknown): boolean {
-  try {
-    checkSecretRef(value)
-    return true
-  } catch {
-    return false
-  }
 }
 
 function checkLogs(directory: SessionDirectory, manifest: Manifest, { id }: Unpacked): RecoveredSession {
@@ -149,12 +141,7 @@ const spareLevels = 100
 function isWritable(value: unknown): boolean {
   let nested = value
   for (let level = 0; level < spareLevels; level++) nested = [nested]
-  try {
-    JSON.stringify(nested)
-    return true
-  } catch {
-    return false
-  }
+  return succeeds(() => JSON.stringify(nested))
 }
 
 function publish(
