@@ -15,16 +15,19 @@ export function makeEventEntry({ type, data, masked }: NewEvent, gate: SecretGat
   return makeEntry({ type, data, masked }, gate)
 }
 
-/** Makes an entry without secrets. The entry says if something in it was replaced, here or earlier. */
+/**
+ * Makes an entry without secrets. The entry says if something in it was replaced, here or earlier. Its
+ * properties are written out: spreading them would cost as much as encoding them.
+ */
 export function makeEntry(
-  { data, ...rest }: Omit<LogEntry, 'json'> & { data: unknown },
+  { type: given, data, slot, spool, masked }: Omit<LogEntry, 'json'> & { data: unknown },
   gate: SecretGate,
 ): LogEntry {
-  const given = JSON.stringify(data) ?? 'null'
-  const json = gate.json(given)
-  const type = gate.text(rest.type)
-  const isMasked = rest.masked || json !== given || type !== rest.type
-  return { ...rest, type, json, masked: isMasked || undefined }
+  const raw = JSON.stringify(data) ?? 'null'
+  const json = gate.json(raw)
+  const type = gate.text(given)
+  const isMasked = masked || json !== raw || type !== given
+  return { type, json, slot, spool, masked: isMasked || undefined }
 }
 
 /** `ARG_ERROR` unless an event can have this type. */
