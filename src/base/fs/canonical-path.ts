@@ -8,8 +8,22 @@ import { isWithin } from './paths.ts'
 // One directory can have several real paths: its file system may ignore case, or be mounted in two places.
 // All of them must lead to one claim.
 
-/** The one path, among all the real paths of a directory, that names it in claims. */
-export const canonicalDirectory = (path: string): string => inFirstMount(spelledOnDisk(path))
+/** The canonical paths that this process has found, by device, inode and real path of the directory. */
+const knownDirectories = new Map<string, string>()
+
+/**
+ * The one path, among all the real paths of a directory, that names it in claims. A process finds it once:
+ * reading the mounts takes as long as acquiring a lease, and a claim must not change its name meanwhile.
+ */
+export function canonicalDirectory(path: string): string {
+  const { dev, ino } = statOf(path) ?? {}
+  const identity = `${dev} ${ino} ${path}`
+  const known = knownDirectories.get(identity)
+  if (known !== undefined) return known
+  const found = inFirstMount(spelledOnDisk(path))
+  knownDirectories.set(identity, found)
+  return found
+}
 
 /** The path with its names as they are on disk, where another case of a name leads to the same directory. */
 function spelledOnDisk(path: string): string {
