@@ -1,4 +1,5 @@
 import { formatDuration } from '../base/text/duration.ts'
+import { readCommandLine } from '../base/process/platform.ts'
 import { visibleText } from '../base/text/escape.ts'
 import { ageOf, blockReason, type Claim, claimStatus, type Observation, remainingMs } from '../lease/index.ts'
 
@@ -27,7 +28,7 @@ export const onFault = (failClosed: boolean, choice: string, task: string, fault
 export const callRefusal = (workspace: string, by: Claim, observation: Observation): string =>
   [
     holderText(workspace, by, observation),
-    'Nothing was changed. Do not look for a way around it: continue with work that changes no files, then try again; or tell the user, who can let that session finish, close it, or start you in another git worktree.',
+    `Nothing was changed. Do not look for a way around it: continue with work that changes no files, then try again; or tell the user, who can let that session finish, ${isInSharedServer(by, observation) ? '' : 'close it, '}or start you in another git worktree.`,
     endText(by, observation),
   ].join(' ')
 
@@ -46,8 +47,19 @@ function holderText(workspace: string, by: Claim, observation: Observation): str
   const busy = claimStatus(by, observation) === 'busy' ? ', and is at work right now' : ''
   const doing = by.purpose === null ? '' : `; it is doing ${JSON.stringify(visibleText(by.purpose, 200))}`
   const [held, active] = [observation.now.wall - by.acquired_at, ageOf(by, observation.now)].map(rounded)
-  return `${blockReason(visibleText(by.session_id), by.pid)}. That session has held ${what} for ${held}, was last active ${active} ago${busy}${doing}.`
+  return `${holderSentence(by, observation)}. That session has held ${what} for ${held}, was last active ${active} ago${busy}${doing}.`
 }
+
+/** The end of a shared server would end the sessions of all windows, so that sentence asks only to wait. */
+function holderSentence(by: Claim, observation: Observation): string {
+  const session = visibleText(by.session_id)
+  if (!isInSharedServer(by, observation)) return blockReason(session, by.pid)
+  return `parallel session lock held by ${session} — wait for that session. Its pid ${by.pid} is the app-server of all Codex windows: do not end it`
+}
+
+/** All windows of Codex run their sessions in one process, `codex app-server`. */
+const isInSharedServer = ({ holders }: Claim, { liveness }: Observation): boolean =>
+  holders.some((holder) => liveness(holder) === 'alive' && readCommandLine(holder.pid).includes('app-server'))
 
 const endText = (by: Claim, observation: Observation): string =>
   `Its claim expires in at most ${rounded(remainingMs(by, observation))}; \`stint lock status\` shows it.`

@@ -64,6 +64,15 @@ export function parseProcessStat(text: string): ProcessStat | undefined {
     : undefined
 }
 
+/** The words of a process's command line; none if /proc does not show the process. */
+export function readCommandLine(pid: number): string[] {
+  try {
+    return isOurProc() ? readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0') : []
+  } catch {
+    return []
+  }
+}
+
 /** Does this pid exist? Also if this user may not signal it. */
 export function pidExists(pid: number): boolean {
   try {

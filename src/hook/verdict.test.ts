@@ -1,0 +1,14 @@
+import { expect, test } from 'vitest'
+import { HookWorld } from '../../test/support/hook-host.ts'
+
+test('a refusal by a session in Codex’s app-server says that all windows share its pid, and not to close it', async () => {
+  await using world = new HookWorld()
+  // Its command line is all that the hook looks at.
+  const server = world.start(process.execPath, ['-e', 'setInterval(() => {}, 1e6)', 'app-server'])
+  await world.lock(['acquire', '--session', 'first', '--pid', String(server.pid)])
+  const { allowed, reason } = await world.hook('codex', 'pre', { session: 'second' })
+  expect(allowed).toBe(false)
+  expect(reason).toMatch(/^parallel session lock held by first — wait for that session\. /)
+  expect(reason).toContain(`Its pid ${server.pid} is the app-server of all Codex windows: do not end it. `)
+  expect(reason).not.toContain('close')
+})
