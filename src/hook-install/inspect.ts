@@ -9,7 +9,7 @@ import { commandIn, guardEvents, guardIn, guardText } from './git/guard-text.ts'
 import { hostSettings } from './host-settings.ts'
 import { isOurPlugin, isUnmodifiedPlugin } from './opencode-plugin.ts'
 import { choicesOf } from './settings/command-text.ts'
-import { findHandlers } from './settings/edit-hooks.ts'
+import { findHandlers, missingTools } from './settings/edit-hooks.ts'
 import { readRecord } from './settings/install-record.ts'
 import { readSettingsFile } from './settings/settings-file.ts'
 import { decode } from './settings/settings-text.ts'
@@ -21,8 +21,8 @@ export interface Installation {
   place: InstallPlace
   path: string
   /**
-   * `lost`: the record says that hooks were installed, but none is there. `incomplete`: some are missing.
-   * `edited`: they differ from what stint writes.
+   * `lost`: the record says that hooks were installed, but none is there. `incomplete`: some are missing, or
+   * tools in their matchers. `edited`: they differ from what stint writes.
    */
   state: 'installed' | 'absent' | 'lost' | 'incomplete' | 'edited' | 'unreadable'
   /** A description of what is wrong. */
@@ -75,9 +75,15 @@ function inspectSettings({ agent, path }: Extract<HookTarget, { kind: 'settings'
     choices: Object.assign({}, ...ours.map(({ command }) => choicesOf(command))) as HookChoices,
   }
   const missing = events.filter(({ name }) => !ours.some(({ event }) => event === name))
-  if (missing.length === 0) return { state: 'installed', ...found }
-  const names = missing.map(({ name }) => name).join(', ')
-  return { state: 'incomplete', problem: `there is no hook for ${names}`, ...found }
+  const unguarded = ours.flatMap(({ event, matcher }) =>
+    missingTools(matcher, events.find(({ name }) => name === event)?.matcher),
+  )
+  const problems = [
+    ...(missing.length > 0 ? [`there is no hook for ${missing.map(({ name }) => name).join(', ')}`] : []),
+    ...(unguarded.length > 0 ? [`it does not guard ${[...new Set(unguarded)].join(', ')}`] : []),
+  ]
+  if (problems.length === 0) return { state: 'installed', ...found }
+  return { state: 'incomplete', problem: problems.join('; '), ...found }
 }
 
 function inspectGuard(directory: string): Part {

@@ -113,6 +113,11 @@ test('settings that were rewritten in part or as a whole after the installation 
   const whole = world.read(path)
   writeFileSync(path, whole.replace('"SessionEnd"', '"Other"'))
   expect(problemsOf(await doctor(world))).toContain('there is no hook for SessionEnd')
+  writeFileSync(path, whole.replaceAll('|Monitor|PowerShell', ''))
+  const old = await doctor(world)
+  expect([old.code, problemsOf(old)]).toEqual([3, 'it does not guard Monitor, PowerShell'])
+  await world.change('install', 'claude')
+  expect(world.read(path)).toBe(whole)
   writeFileSync(path, '{}\n')
   const lost = await doctor(world)
   expect([lost.code, problemsOf(lost)]).toEqual([3, expect.stringContaining('rewritten')])
@@ -191,13 +196,26 @@ test('Codex: hooks that are off and an invalid config.toml are problems, untrust
   expect((await doctor(world)).data.hooks[0]?.notes).toEqual([])
 })
 
+test.each([
+  ['2.2.0 (Claude Code)', 'the hooks were checked with Claude Code 2.1.325, yours is 2.2.0'],
+  ['2.1.325 (Claude Code)', undefined],
+  ['2.1.90', undefined],
+  ['no version', undefined],
+])('an agent whose version is %s gets the note: %s', async (version, note) => {
+  await using world = new HookUser()
+  await world.change('install', 'claude')
+  writeFileSync(join(world.bin, 'claude'), `#!/bin/sh\necho '${version}'\nexit 1\n`, { mode: 0o755 })
+  const { code, data } = await doctor(world)
+  expect([code, data.hooks[0]?.notes[0]?.problem]).toEqual([0, note])
+})
+
 test('the OpenCode plugin is run in the runtime inside OpenCode, if there is one', async () => {
   await using world = new HookUser()
   const log = join(world.tmp, 'log')
   // Runs a file as Bun does if BUN_BE_BUN is set; otherwise it acts as OpenCode.
   const script = `#!/bin/sh
-echo "$BUN_BE_BUN $1" >> '${log}'
 [ "$BUN_BE_BUN" = 1 ] || exit 1
+echo "$BUN_BE_BUN $1" >> '${log}'
 if [ "$1" = -e ]; then echo "bun 1.3.14"; else shift; exec '${process.execPath}' "$@"; fi
 `
   writeFileSync(join(world.bin, 'opencode'), script, { mode: 0o755 })

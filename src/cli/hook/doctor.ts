@@ -1,5 +1,6 @@
 import { defineCommand } from '../../command/define-command.ts'
 import { agentTitle } from '../../hook/hosts.ts'
+import { newerThanChecked } from '../../hook-install/doctor/agent-version.ts'
 import { examine, type Finding } from '../../hook-install/doctor/examine.ts'
 import { emptyNodes, idle, type Latency, measure, type SlowReason, slowReasons } from '../health/latency.ts'
 import { runLine } from '../../hook-install/doctor/run-hook.ts'
@@ -47,12 +48,14 @@ export const hookDoctorCommand = defineCommand({
       })
     if (installed.length === 0) return { hooks: [], reasons: [] }
     const ground = prepareGround(scratch.dir('doctor'))
-    const hooks = installed.map((hook) =>
-      described(
-        hook,
-        examine(hook, workspace, (it) => tryHook(it, ground)),
-      ),
+    const names = new Set(installed.map(({ agent }) => agent))
+    const newer = new Map(
+      [...names].map((agent) => [agent, newerThanChecked(agent, ground.free, trialEnv(ground))]),
     )
+    const hooks = installed.map((hook) => {
+      const { problems, notes } = examine(hook, workspace, (it) => tryHook(it, ground))
+      return described(hook, { problems, notes: [...notes, ...(newer.get(hook.agent) ?? [])] })
+    })
     const data = withLatencies(hooks, installed, ground, options.runs ?? 20)
     const broken = data.hooks.filter(({ ok }) => !ok)
     if (broken.length === 0) return data

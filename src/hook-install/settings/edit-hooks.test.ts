@@ -98,12 +98,29 @@ test('a group with handlers of the user keeps them and its matcher', () => {
     hooks: {
       PreToolUse: [
         {
-          matcher: 'MyTool|Edit|Write|MultiEdit|NotebookEdit|Bash',
+          matcher: 'MyTool|Edit|Write|MultiEdit|NotebookEdit|Bash|Monitor|PowerShell',
           hooks: [{ type: 'command', command: 'theirs' }],
         },
       ],
     },
   })
+})
+
+/** The matcher of earlier versions of stint. */
+const beforeMonitor = 'Edit|Write|MultiEdit|NotebookEdit|Bash'
+
+test('a handler in a group whose matcher lacks tools gets a group of its own; the group stays', () => {
+  const group = install('{}', 'claude')
+    .replace('|Monitor|PowerShell', '')
+    .replace(
+      '"hooks": [\n          {',
+      '"hooks": [\n          {"type": "command", "command": "theirs"},\n          {',
+    )
+  const { hooks } = parse(install(group, 'claude')) as { hooks: Record<string, object[]> }
+  expect(hooks.PreToolUse).toMatchObject([
+    { matcher: beforeMonitor, hooks: [{ command: 'theirs' }] },
+    { matcher: `${beforeMonitor}|Monitor|PowerShell`, hooks: [{ type: 'command' }] },
+  ])
 })
 
 // Claude Code and Gemini CLI share a matcher in a group; Cursor has one in each handler.
@@ -121,9 +138,10 @@ test.each(['claude', 'gemini', 'cursor'] as const)(
 )
 
 test.each([
-  ['claude', 'Mine|Edit', 'Mine|Edit|Write|MultiEdit|NotebookEdit|Bash'],
+  ['claude', 'Mine|Edit', 'Mine|Edit|Write|MultiEdit|NotebookEdit|Bash|Monitor|PowerShell'],
+  ['claude', beforeMonitor, `${beforeMonitor}|Monitor|PowerShell`],
   ['gemini', '^(mine|replace)$', '^(mine|replace)$|^(run_shell_command|write_file)$'],
-  ['cursor', 'Mine', 'Mine|Shell|Write|Delete'],
+  ['cursor', 'Mine', 'Mine|Shell|Write|StrReplace|ApplyPatch|Edit|EditNotebook|TabWrite|Delete'],
   ['cursor', '*', '*'],
 ] as const)('%s: the matcher %j, which lacks tools of stint, becomes %j', (agent, theirs, merged) => {
   const withMatcher = (matcher: string): string =>

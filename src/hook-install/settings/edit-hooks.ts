@@ -14,6 +14,7 @@ export interface InstalledHandler {
   path: JsonPath
   value: unknown
   sharesGroup: boolean
+  matcher: unknown
   text: string
   command: HookCommand
 }
@@ -24,13 +25,14 @@ export function findHandlers(text: string, agent: string, shape: SettingsShape):
     (list.children ?? []).flatMap((item, index) => {
       const handlers = shape.kind === 'flat' ? [item] : (propertyOf(item, 'hooks')?.children ?? [])
       const sharesGroup = handlers.length > 1
+      const matcher: unknown = propertyOf(item, 'matcher')?.value
       return handlers.flatMap((handler, inner) => {
         const text: unknown = propertyOf(handler, shape.command)?.value
         const command = typeof text === 'string' ? readCommand(text) : undefined
         if (command?.agent !== agent) return []
         const path = ['hooks', event, index, ...(sharesGroup ? ['hooks', inner] : [])]
         const value: unknown = getNodeValue(sharesGroup ? handler : item)
-        return [{ event, path, value, sharesGroup, text: text as string, command }]
+        return [{ event, path, value, sharesGroup, matcher, text: text as string, command }]
       })
     }),
   )
@@ -63,8 +65,11 @@ export function withEntries(
   for (const entry of entries) {
     checkList(text, entry.event)
     const found = findHandlers(text, agent, shape).find(({ event }) => event === entry.event)
+    // The matcher of a group belongs to the user's handlers, too: one that lacks tools is left to them.
+    const moves = found?.sharesGroup === true && missingTools(found.matcher, entry.matcher).length > 0
+    if (moves) text = removeAt(text, found.path)
     text =
-      found === undefined
+      found === undefined || moves
         ? append(text, ['hooks', entry.event], itemOf(entry, shape))
         : updated(text, found, entry, shape)
   }
@@ -112,13 +117,22 @@ function updated(text: string, found: InstalledHandler, entry: HookEntry, shape:
 }
 
 /** Tools that the user has added to a matcher stay; the tools of ours that it lacks are appended. */
-function mergedMatcher({ value }: InstalledHandler, { matcher: ours }: HookEntry): string | undefined {
-  const { matcher: theirs } = value as { matcher?: unknown }
+function mergedMatcher(
+  { matcher: theirs }: InstalledHandler,
+  { matcher: ours }: HookEntry,
+): string | undefined {
   if (ours === undefined || theirs === undefined) return undefined
   if (typeof theirs !== 'string') return ours
-  const missing = toolsIn(ours).filter((tool) => !toolsIn(theirs).includes(tool))
-  if (missing.length === 0 || ['', '*', '.*'].includes(theirs)) return theirs
+  const missing = missingTools(theirs, ours)
+  if (missing.length === 0) return theirs
   return `${theirs}|${ours.replace(toolsIn(ours).join('|'), missing.join('|'))}`
+}
+
+/** The tools of stint's matcher that an installed one lacks; without a matcher, a hook is for every tool. */
+export function missingTools(theirs: unknown, ours: string | undefined): string[] {
+  if (ours === undefined || typeof theirs !== 'string' || ['', '*', '.*'].includes(theirs)) return []
+  const guarded = toolsIn(theirs)
+  return toolsIn(ours).filter((tool) => !guarded.includes(tool))
 }
 
 /** The tools of a matcher: `A|B`, or `^(A|B)$` where the host reads an unanchored expression. */

@@ -1,0 +1,34 @@
+import { spawnSync } from 'node:child_process'
+import type { HostName } from '../../hook/host.ts'
+import { hosts } from '../../hook/hosts.ts'
+import { findOnPath } from '../hook-program.ts'
+import type { Problem } from './examine.ts'
+
+/** The newest version of each agent whose events were checked; Cursor's documentation names none. */
+export const checkedVersions: Readonly<Partial<Record<HostName, string>>> = {
+  claude: '2.1.325',
+  codex: '0.166.0',
+  copilot: '1.0.102',
+  gemini: '0.61.0',
+  opencode: '1.18.34',
+}
+
+/** A note about an installed agent that is newer than the version whose events were checked. */
+export function newerThanChecked(agent: HostName, cwd: string, env: NodeJS.ProcessEnv): Problem[] {
+  const checked = checkedVersions[agent]
+  const program = checked === undefined ? undefined : findOnPath(agent, env)
+  if (checked === undefined || program === undefined) return []
+  const options = { cwd, env, encoding: 'utf8', timeout: 5000, killSignal: 'SIGKILL' } as const
+  const { stdout } = spawnSync(program, ['--version'], { ...options, stdio: ['ignore', 'pipe', 'ignore'] })
+  const [installed] = /\d+\.\d+\.\d+/.exec(stdout ?? '') ?? []
+  if (installed === undefined || !isNewer(installed, checked)) return []
+  const problem = `the hooks were checked with ${hosts[agent].title} ${checked}, yours is ${installed}`
+  return [{ problem, fix: 'tools that are new in it are not guarded; update stint' }]
+}
+
+/** Compares versions such as 2.1.325, number by number. */
+export function isNewer(version: string, than: string): boolean {
+  const [ours, theirs] = [version, than].map((text) => text.split('.').map(Number))
+  const at = ours?.findIndex((number, index) => number !== theirs?.[index]) ?? -1
+  return at >= 0 && (ours?.[at] ?? 0) > (theirs?.[at] ?? 0)
+}
