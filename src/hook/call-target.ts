@@ -51,7 +51,15 @@ function repositoryAround(file: string): Workspace | undefined {
 }
 
 /** The fields in which the tools of all hosts name the file they change. */
-const pathFields = ['file_path', 'notebook_path', 'path', 'filePath', 'absolute_path', 'target_file']
+const pathFields = [
+  'file_path',
+  'notebook_path',
+  'path',
+  'filePath',
+  'absolute_path',
+  'target_file',
+  'target_notebook',
+]
 
 /** The fields in which tools take a patch. */
 const patchFields = ['command', 'input', 'patch', 'patchText']

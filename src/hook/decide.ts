@@ -22,6 +22,8 @@ import type { Identity } from '../base/process/liveness.ts'
 export interface Party {
   sessionId: string
   agent: Identity | null
+  /** The event named no session: its call belongs to the session that its agent's process holds here. */
+  isUnnamed?: boolean
 }
 
 /** A tool call that is about to run. */
@@ -39,7 +41,8 @@ export function beginCall(
   observation: Observation,
   nextFence: number,
 ): Decision<AcquireAnswer | { granted: true }> {
-  const { sessionId, agent, needs, call, purpose } = request
+  const { agent, needs, call, purpose } = request
+  const sessionId = sessionIn(claims, request)
   const renamedFrom = renamed(claims, request)?.session_id
   const own = claims.claims.find((claim) => claim.session_id === (renamedFrom ?? sessionId))
   const asked = {
@@ -62,6 +65,15 @@ export function beginCall(
   return decideAcquire(claims, { ...asked, paths: own.paths }, observation, nextFence)
 }
 
+/** The session id under which a party has its claim here. */
+function sessionIn({ claims }: ClaimsRecord, { sessionId, agent, isUnnamed }: Party): string {
+  const held = isUnnamed ? claims.filter(({ holders }) => own(holders, agent) !== undefined) : []
+  return held.reduce<Claim | undefined>(laterOf, undefined)?.session_id ?? sessionId
+}
+
+const laterOf = (one: Claim | undefined, other: Claim): Claim =>
+  one !== undefined && one.refreshed_at > other.refreshed_at ? one : other
+
 export interface EndedCall {
   claim?: Claim
   /** The id of the call that ended; undefined if none was in flight. */
@@ -74,10 +86,12 @@ export interface EndedCall {
  */
 export function endCall(
   claims: ClaimsRecord,
-  { sessionId, agent, call }: Party & { call: string | undefined },
+  { call, ...party }: Party & { call: string | undefined },
   observation: Observation,
   tried?: EndedCall,
 ): Decision<EndedCall> {
+  const { agent } = party
+  const sessionId = sessionIn(claims, party)
   const before = claims.claims.find((claim) => claim.session_id === sessionId)?.holders ?? []
   const ended = call ?? (tried === undefined ? own(before, agent)?.calls[0]?.id : tried.call)
   // Another process than the one that began the call may end it: some hosts have several.

@@ -19,7 +19,7 @@ export interface HookEvent {
   failure: { error: unknown } | undefined
   /** The event is about a subagent, which shares its parent's session. */
   subagent: boolean
-  /** Why a session began or ended: `clear` and `resume` only change its id. */
+  /** Why a session began or ended (`clear` and `resume` only change its id), or where a prompt came from. */
   cause: string | undefined
   /** Tasks keep running in the background after the turn. */
   background: boolean
@@ -45,17 +45,18 @@ export function readEvent(json: EventJson, source: EventSource): HookEvent {
   const { configured, env } = source
   const host = detectHost(json, source)
   const { fields, directoryVariables } = hosts[host]
-  const name = firstText(json, fields.event) ?? source.name ?? ''
+  const said = firstText(json, fields.event)
+  const name = said ?? source.name ?? ''
   // A host that runs the hooks of another may send its own names for events and tools, or the other's.
   const known = [hosts[host], hosts[configured]]
   const event = findEvent(name, known) ?? findEvent(source.name ?? '', known)
   return {
     host,
     name,
-    kind: event?.kind,
+    kind: event?.counts?.(json) === false ? undefined : event?.kind,
     sessionId: firstText(json, fields.session),
     cwd: firstText(json, fields.directory) ?? firstText(env, directoryVariables),
-    tool: toolOf(json, fields, known),
+    tool: namedTool(json, fields, known) ?? unnamedTool(json, fields, event, said !== undefined),
     callId: firstText(json, fields.call),
     failure: failureOf(json, fields, event),
     subagent: text(json.agent_id) !== undefined,
@@ -79,11 +80,38 @@ function findEvent(name: string, known: readonly Host[]): HostEvent | undefined 
   return known.flatMap(({ events }) => events).find((event) => event.name.toLowerCase() === wanted)
 }
 
-function toolOf(json: EventJson, fields: HostFields, known: readonly Host[]): Tool | undefined {
+function namedTool(json: EventJson, fields: HostFields, known: readonly Host[]): Tool | undefined {
   const name = firstText(json, fields.tool)
   if (name === undefined) return undefined
   return { name, use: useOf(name, known), input: inputOf(firstOf(json, fields.input)) }
 }
+
+/** The arguments of tools that only edit files. */
+const editArguments = ['old_string', 'new_string', 'contents', 'patch']
+
+/**
+ * The tool of an event that does not name it. A host sends an event with a matcher only for a tool that can
+ * change files, so the call counts as a shell, unless its arguments are those of an edit. JSON that says
+ * neither its event nor arguments is no call.
+ */
+function unnamedTool(
+  json: EventJson,
+  fields: HostFields,
+  event: HostEvent | undefined,
+  namesEvent: boolean,
+): Tool | undefined {
+  const given = firstOf(json, fields.input)
+  if (event?.matcher === undefined || (!namesEvent && typeof given !== 'object')) return undefined
+  const input = inputOf(given)
+  const use = editArguments.some((name) => name in input) ? 'edit' : 'shell'
+  return { name: 'unnamed tool', use, input }
+}
+
+/** Cursor may send the patch of its ApplyPatch alone, without an event around it. */
+export const eventOfPatch = (text: string): EventJson | undefined =>
+  /^\uFEFF?\s*\*\*\* Begin Patch/.test(text)
+    ? { tool_name: 'ApplyPatch', tool_input: { patch: text } }
+    : undefined
 
 /** What a tool can change, by the first of these hosts that knows it. */
 export function useOf(name: string, known: readonly Host[]): Tool['use'] {
@@ -117,12 +145,20 @@ function inputOf(value: unknown): Record<string, unknown> {
 
 /** The value of the first of these properties that is present. */
 const firstOf = (json: EventJson, names: readonly string[]): unknown =>
-  names.map((name) => json[name]).find((value) => value !== undefined && value !== null)
+  names.map((name) => valueAt(json, name)).find((value) => value !== undefined && value !== null)
+
+/** The value of a property, or of one in a property: `tool.name`. */
+function valueAt(json: EventJson, name: string): unknown {
+  const [outer = '', inner] = name.split('.')
+  const value = json[outer]
+  if (inner === undefined) return value
+  return typeof value === 'object' && value !== null ? (value as EventJson)[inner] : undefined
+}
 
 /** The first of these properties that holds a string; of a list, its first element counts. */
 function firstText(json: EventJson, names: readonly string[]): string | undefined {
   for (const name of names) {
-    const value = json[name]
+    const value = valueAt(json, name)
     const found = text(Array.isArray(value) ? value[0] : value)
     if (found !== undefined) return found
   }

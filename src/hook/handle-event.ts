@@ -28,11 +28,14 @@ export function handleEvent(
   context: HookContext,
 ): Verdict {
   if (context.env.STINT_BYPASS === '1') return pass
+  // Subagents and teammates share a session: their prompts, starts and ends are not those of its main thread.
+  if (event.subagent && event.kind !== 'pre' && event.kind !== 'post') return pass
   const { agent, register } = context
-  const party = { sessionId: sessionName(event.sessionId, event.host, agent), agent }
+  const isUnnamed = event.sessionId === undefined
+  const party = { sessionId: sessionName(event.sessionId, event.host, agent), agent, isUnnamed }
   if (event.kind === 'pre') return beginToolCall(event, party, scope, context)
   if (event.kind === 'post') endToolCall(event, party, scope, register)
-  else if (event.kind === 'prompt') handlePrompt(party, register)
+  else if (event.kind === 'prompt') handlePrompt(event, party, register)
   else if (event.kind === 'stop') endTurn(event, party, hold, register)
   else if (event.kind === 'start') startSession(event, party, register)
   else if (event.kind === 'end') endSession(event, party, hold, register)

@@ -30,6 +30,8 @@ export interface HostEvent {
   readonly matcher?: string
   /** The host sends this event instead of the usual one of kind `post` when a call has failed. */
   readonly failed?: true
+  /** Tells which events of this name count; absent if all do. */
+  counts?(json: EventJson): boolean
 }
 
 /** An event as a host sends it. */
@@ -37,7 +39,7 @@ export type EventJson = Readonly<Record<string, unknown>>
 
 /**
  * The JSON properties in which a host sends each part of an event. Of several, the first that holds a string
- * counts; of a list, its first element.
+ * counts; of a list, its first element. `a.b` is the property `b` of the object `a`.
  */
 export interface HostFields {
   readonly event: readonly string[]
@@ -65,7 +67,7 @@ export interface Host {
    */
   readonly events: readonly HostEvent[]
   readonly fields: HostFields
-  /** False if the JSON lacks the event's name, which the command line then contains (`--event`). */
+  /** False if stdin may lack the event's name, which the command line then contains (`--event`). */
   readonly namesEvent: boolean
   /** Variables that contain the working directory, for events without one. */
   readonly directoryVariables: readonly string[]

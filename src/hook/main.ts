@@ -3,7 +3,7 @@ import { errorMessage } from '../base/errors/stint-error.ts'
 import { deliver } from '../base/process/write-output.ts'
 import { homeRegister } from '../lease/index.ts'
 import { agentProcess, ancestorsOf } from './agent-process.ts'
-import { type HookEvent, readEvent } from './event.ts'
+import { eventOfPatch, type HookEvent, readEvent } from './event.ts'
 import { guardGit } from './git-guard.ts'
 import { handleEvent } from './handle-event.ts'
 import { noteWarning } from './hook-log.ts'
@@ -36,7 +36,8 @@ function runHook(
     const verdict = orFault(options, { name }, env, checkTask, () => judgeGit(options, env))
     return { response: formatResponse(verdict, { host: 'git', kind: 'pre', configured, failClosed }) }
   }
-  const json = readObject()
+  const input = readObject()
+  const json = typeof input === 'string' ? eventOfPatch(input) : input
   if (json === undefined) {
     const verdict = fault(options, {}, env, checkTask, 'stdin is not a JSON object')
     return { response: formatResponse(verdict, { host: configured, kind: 'pre', configured, failClosed }) }

@@ -19,15 +19,18 @@ export function readText(): string {
   return joined(chunks, length)
 }
 
-/** Reads a JSON object from stdin, without waiting for its end: not every host closes it. */
-export function readObject(): Record<string, unknown> | undefined {
+/**
+ * Reads a JSON object from stdin, without waiting for its end: not every host closes it. If stdin contains
+ * anything else, returns its text.
+ */
+export function readObject(): Record<string, unknown> | string {
   const chunks: Buffer[] = []
   const nesting = new Nesting()
   let length = 0
   let isInvalid = false
   for (;;) {
     const chunk = readChunk()
-    if (chunk.length === 0 || length > maxBytes) return undefined
+    if (chunk.length === 0 || length > maxBytes) return joined(chunks, length)
     chunks.push(chunk)
     length += chunk.length
     // An object that is closed is parsed once, however many chunks it has: it is valid now, or never.

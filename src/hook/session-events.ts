@@ -11,8 +11,13 @@ import type { HookEvent } from './event.ts'
 import { hosts } from './hosts.ts'
 import type { HoldUntil } from './options.ts'
 
+/** The senders of a prompt that speak for the user; a host that names none sends only the user's. */
+const speakers: ReadonlySet<unknown> = new Set([undefined, 'user', 'sdk'])
+
 /** The user has sent a prompt: earlier calls have ended or were cancelled, except background work. */
-export function handlePrompt(party: Party, register: Register): void {
+export function handlePrompt(event: HookEvent, party: Party, register: Register): void {
+  // Claude Code also sends prompts of its own, such as a wake-up, while calls run.
+  if (!speakers.has(event.cause)) return
   forEachClaimedSync(register, isOfSession(party.sessionId), (claims) => {
     claims.changeSync((record, observation) => forgetCalls(record, party, observation, 'keep'))
   })
@@ -20,8 +25,6 @@ export function handlePrompt(party: Party, register: Register): void {
 
 /** The turn is over: the claim is released, unless it is held for the session or background work goes on. */
 export function endTurn(event: HookEvent, party: Party, hold: HoldUntil, register: Register): void {
-  // The end of a subagent is not the end of its session's turn.
-  if (event.subagent) return
   const background = event.background ? 'start' : 'end'
   forEachClaimedSync(register, isOfSession(party.sessionId), (claims) => {
     if (hold === 'turn' && !event.background) claims.changeSync((record) => leaveClaim(record, party))

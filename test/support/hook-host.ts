@@ -28,8 +28,8 @@ export interface Filled {
   file?: string
 }
 
-/** An event as the host sends it; the fixture names its source. */
-export function hookEvent(host: SettingsAgentName, moment: Moment, filled: Filled): Record<string, unknown> {
+/** An event as the host sends it, by its name in the fixture, which also names its source. */
+export function hookEvent(host: SettingsAgentName, moment: string, filled: Filled): Record<string, unknown> {
   const path = join(projectRoot, 'test/fixtures/hook-events', `${host}.json`)
   const fixture = JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>
   const { session = 'session-a', cwd, call = 'call-1', file = 'src/a.ts' } = filled

@@ -1,6 +1,6 @@
 import type { Host, HostFields } from '../host.ts'
 
-const matcher = 'Edit|Write|MultiEdit|NotebookEdit|Bash'
+const matcher = 'Edit|Write|MultiEdit|NotebookEdit|Bash|Monitor|PowerShell'
 
 /** The fields of Claude Code, which other hosts have copied. */
 export const claudeFields: HostFields = {
@@ -41,9 +41,9 @@ export const claude: Host = {
   processVariable: 'CLAUDE_PID',
   sessionVariable: 'CLAUDE_CODE_SESSION_ID',
   edits: ['Edit', 'Write', 'MultiEdit', 'NotebookEdit'],
-  // PowerShell is not in the matcher: it is guarded only where a user has added it.
-  shells: ['Bash', 'PowerShell'],
-  posixShells: ['Bash'],
+  // Monitor runs a command in the background, and reports what it prints.
+  shells: ['Bash', 'Monitor', 'PowerShell'],
+  posixShells: ['Bash', 'Monitor'],
   renamesSessions: true,
   // Cursor and Copilot run the hooks of these settings with events of their own.
   sharesSettings: true,

@@ -23,7 +23,7 @@ export const codex: Host = {
   posixShells: ['Bash'],
   renamesSessions: false,
   sharesSettings: false,
-  // Only Codex numbers its turns.
+  // Of the events that stint registers, only those of Codex have this.
   isSender: (json) => 'turn_id' in json,
   blocksOnNonzeroExit: false,
   refusal: claudeRefusal,

@@ -14,6 +14,8 @@ export const copilot: Host = {
     { name: 'postToolUseFailure', kind: 'post', failed: true },
     { name: 'userPromptSubmitted', kind: 'prompt' },
     { name: 'agentStop', kind: 'stop' },
+    // A turn that an error ends has no `agentStop`.
+    { name: 'errorOccurred', kind: 'stop', counts: ({ recoverable }) => recoverable === false },
     { name: 'sessionStart', kind: 'start' },
     { name: 'sessionEnd', kind: 'end' },
   ],

@@ -1,7 +1,8 @@
 import type { Host } from '../host.ts'
 import { claudeFields } from './claude.ts'
 
-const matcher = 'Shell|Write|Delete'
+const edits = ['Write', 'StrReplace', 'ApplyPatch', 'Edit', 'EditNotebook', 'TabWrite', 'Delete']
+const matcher = ['Shell', ...edits].join('|')
 
 export const cursor: Host = {
   name: 'cursor',
@@ -19,11 +20,14 @@ export const cursor: Host = {
     ...claudeFields,
     session: ['session_id', 'conversation_id'],
     directory: ['cwd', 'workspace_roots'],
+    tool: ['tool_name', 'tool_call.name', 'tool.name'],
+    input: ['tool_input', 'tool_call.input', 'tool_call.arguments', 'tool.input'],
     error: ['error', 'error_message'],
   },
-  namesEvent: true,
+  // ApplyPatch may come as a bare patch, which is no JSON.
+  namesEvent: false,
   directoryVariables: ['CURSOR_PROJECT_DIR', 'CLAUDE_PROJECT_DIR'],
-  edits: ['Write', 'Delete', 'Edit', 'StrReplace', 'MultiEdit', 'NotebookEdit'],
+  edits: [...edits, 'MultiEdit', 'NotebookEdit'],
   shells: ['Shell', 'Bash'],
   posixShells: ['Shell', 'Bash'],
   renamesSessions: false,

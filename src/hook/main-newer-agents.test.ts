@@ -1,0 +1,115 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { type Filled, hookEvent, HookWorld, lineOf } from '../../test/support/hook-host.ts'
+import type { SettingsAgentName } from './host.ts'
+
+// Events that newer versions of the agents send; each fixture says which version or report it comes from.
+
+/** Sends an event of a fixture as a host would send it before a call, and returns the host's reaction. */
+const send = (
+  world: HookWorld,
+  host: SettingsAgentName,
+  name: string,
+  more: Partial<Filled> & { scope?: 'paths' } = {},
+) => {
+  const event: unknown = hookEvent(host, name, { cwd: world.workspace, ...more })
+  const input = typeof event === 'string' ? event : JSON.stringify(event)
+  return world.hook(host, 'pre', { input, choices: more.scope === undefined ? {} : { scope: more.scope } })
+}
+
+const callsOf = ({ claims }: HookWorld) =>
+  claims.map(({ session_id, holders }) => [session_id, holders.flatMap(({ calls }) => calls).length])
+
+test.each([
+  ['claude', 'subagentPrompt'],
+  ['claude', 'subagentStart'],
+  ['claude', 'wakeupPrompt'],
+  ['claude', 'taskPrompt'],
+  ['codex', 'subagentPrompt'],
+] as const)('%s: %s does not end the calls of the main thread', async (host, name) => {
+  await using world = new HookWorld()
+  await world.hook(host, 'pre', { session: 'first' })
+  await send(world, host, name, { session: 'first' })
+  expect(callsOf(world)).toEqual([['first', 1]])
+})
+
+test('claude: a prompt that says it comes from the user ends earlier calls', async () => {
+  await using world = new HookWorld()
+  await world.hook('claude', 'pre', { session: 'first' })
+  await send(world, 'claude', 'userPrompt', { session: 'first' })
+  expect(callsOf(world)).toEqual([['first', 0]])
+})
+
+test('claude: a turn that ends with a wake-up scheduled releases the workspace', async () => {
+  await using world = new HookWorld()
+  await world.hook('claude', 'pre', { session: 'first' })
+  await send(world, 'claude', 'wakingStop', { session: 'first' })
+  expect(world.claims).toEqual([])
+})
+
+test.each(['monitor', 'powershell'])('claude: %s is refused as a shell is', async (name) => {
+  await using world = new HookWorld()
+  await world.hook('claude', 'pre', { session: 'first' })
+  expect(await send(world, 'claude', name, { session: 'second' })).toMatchObject({ allowed: false })
+})
+
+test('claude: a monitor that only reads passes', async () => {
+  await using world = new HookWorld()
+  await world.hook('claude', 'pre', { session: 'first' })
+  const event = hookEvent('claude', 'monitor', { session: 'second', cwd: world.workspace })
+  const input = JSON.stringify({ ...event, tool_input: { command: 'tail -f build.log' } })
+  expect(await world.hook('claude', 'pre', { input })).toMatchObject({ allowed: true })
+})
+
+const cursorEdits = [
+  'strReplace',
+  'editTool',
+  'tabWrite',
+  'editNotebook',
+  'applyPatch',
+  'toolCall',
+  'toolObject',
+  'unnamedEdit',
+  'unnamedWrite',
+  'unnamedPatch',
+  'barePatch',
+]
+
+test.each([...cursorEdits, 'unnamedCall'])(
+  'cursor: %s is refused while another session holds the workspace',
+  async (name) => {
+    await using world = new HookWorld()
+    // A claim without a process: this one is the agent of every hook that the test starts.
+    await world.lock(['acquire', '--session', 'first'])
+    expect(await send(world, 'cursor', name, { session: 'second' })).toMatchObject({ allowed: false })
+  },
+)
+
+test.each(cursorEdits)('cursor: %s claims its file with --scope paths', async (name) => {
+  await using world = new HookWorld()
+  mkdirSync(join(world.workspace, 'src'))
+  await send(world, 'cursor', name, { session: 'first', scope: 'paths' })
+  expect(world.claims).toMatchObject([{ paths: ['src/a.ts'] }])
+})
+
+test('cursor: a bare patch, which names no session, belongs to the session that its process holds', async () => {
+  await using world = new HookWorld()
+  await world.hook('cursor', 'pre', { session: 'first' })
+  expect(await send(world, 'cursor', 'barePatch')).toMatchObject({ allowed: true })
+  expect(callsOf(world)).toEqual([['first', 2]])
+})
+
+test('copilot: an error that ends the turn releases the workspace; one that it recovers from does not', async () => {
+  await using world = new HookWorld()
+  const line = lineOf('copilot', 'stop').replace('agentStop', 'errorOccurred')
+  const fail = (name: string) => {
+    const input = JSON.stringify(hookEvent('copilot', name, { session: 'first', cwd: world.workspace }))
+    return world.startHook('copilot', 'stop', { line, input }).finished
+  }
+  await world.hook('copilot', 'pre', { session: 'first' })
+  await fail('recoverableError')
+  expect(callsOf(world)).toEqual([['first', 1]])
+  await fail('fatalError')
+  expect(world.claims).toEqual([])
+})
