@@ -41,14 +41,19 @@ if (packages().length > 0) {
   process.exit(1)
 }
 
-// Jest is large, and only its example needs it: it is not a dependency of the project.
-const jest = join(dirname(fileURLToPath(import.meta.url)), '../examples/jest')
-const installed = join(jest, 'node_modules/.package-lock.json')
+// These are large, and no dependencies of the project: only the examples of Jest, and the scenes of
+// `npm run agents`, need them.
+const project = join(dirname(fileURLToPath(import.meta.url)), '..')
 const changedAt = (path) => statSync(path).mtimeMs
-if (!existsSync(installed) || changedAt(installed) < changedAt(join(jest, 'package-lock.json'))) {
-  console.log('installing for the tests: Jest, in examples/jest')
-  execFileSync('npm', ['ci', '--prefix', jest, '--ignore-scripts', '--no-audit', '--no-fund'], {
-    cwd: jest,
+function install(folder, ...options) {
+  const directory = join(project, folder)
+  const installed = join(directory, 'node_modules/.package-lock.json')
+  if (existsSync(installed) && changedAt(installed) >= changedAt(join(directory, 'package-lock.json'))) return
+  console.log(`installing for the tests: the packages of ${folder}`)
+  execFileSync('npm', ['ci', '--prefix', directory, '--no-audit', '--no-fund', ...options], {
+    cwd: directory,
     stdio: ['ignore', 'ignore', 'inherit'],
   })
 }
+if (process.argv.includes('--agents')) install('test/agents')
+else install('examples/jest', '--ignore-scripts')

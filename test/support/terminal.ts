@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { closeSync, constants, mkdirSync, openSync, symlinkSync } from 'node:fs'
+import { closeSync, constants, existsSync, mkdirSync, openSync, symlinkSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { isRunning, stintBin, until, type World } from './world.ts'
 
@@ -13,8 +13,9 @@ export class Terminal implements AsyncDisposable {
   readonly #server: number
   readonly #device: string
 
-  static async open(world: World, shell: readonly string[] = ['sh', '-i']): Promise<Terminal> {
-    const terminal = new Terminal(world, shell)
+  /** Opens a terminal; a second one in the same world needs another `name`. */
+  static async open(world: World, shell: readonly string[] = ['sh', '-i'], name = 'tmux'): Promise<Terminal> {
+    const terminal = new Terminal(world, shell, name)
     try {
       await terminal.shows(/^\[0\] ready>$/)
       return terminal
@@ -24,8 +25,8 @@ export class Terminal implements AsyncDisposable {
     }
   }
 
-  private constructor(world: World, shell: readonly string[]) {
-    this.#socket = join(world.tmp, 'tmux')
+  private constructor(world: World, shell: readonly string[], name: string) {
+    this.#socket = join(world.tmp, name)
     this.#env = environment(world)
     this.#tmux('new-session', '-d', '-x', '80', '-y', '24', '-c', world.tmp, '--', ...shell)
     const [server, device = ''] = this.#tmux('display-message', '-p', '#{pid} #{pane_tty}').trim().split(' ')
@@ -99,14 +100,21 @@ export class Terminal implements AsyncDisposable {
   }
 }
 
-function environment({ env, tmp }: World): NodeJS.ProcessEnv {
+/** Makes a directory of the world that has `stint` and `node`, for its PATH. */
+export function commandsOf({ tmp }: World): string {
   const bin = join(tmp, 'bin')
+  if (existsSync(bin)) return bin
   mkdirSync(bin)
   symlinkSync(stintBin, join(bin, 'stint'))
   symlinkSync(process.execPath, join(bin, 'node'))
+  return bin
+}
+
+function environment(world: World): NodeJS.ProcessEnv {
+  const { env, tmp } = world
   return {
     ...env,
-    PATH: [bin, env.PATH].join(delimiter),
+    PATH: [commandsOf(world), env.PATH].join(delimiter),
     // Programs in the terminal write their histories here, so that these go with the test.
     HOME: tmp,
     LC_ALL: 'C',

@@ -1,0 +1,179 @@
+import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { type Running, projectRoot, stintBin, until, World } from '../support/world.ts'
+import { commandsOf, Terminal } from '../support/terminal.ts'
+import { claude } from './claude.ts'
+import { codex } from './codex.ts'
+import { Model, type Step } from './model.ts'
+
+/** How the rig drives one agent. */
+export interface Agent {
+  /** The name by which `stint hook install` knows it. */
+  name: 'claude' | 'codex'
+  /** Every event for which the agent runs hooks. */
+  events: readonly string[]
+  /** Writes its configuration: no questions at the start, the stand-in model, and these hooks. */
+  configure(rig: Rig, hooks: object): void
+  /** The command line of a run that ends with its turn. */
+  headless(prompt: string): string[]
+  /** The command line of a session in a terminal, which asks its user for consent or never does. */
+  interactive(prompt: string, asks: boolean): string[]
+  /** A step that runs a shell command. */
+  shell(command: string): Step
+  /** A step that runs a shell command if the user consents, in a session that asks. */
+  asking(command: string): Step
+  /** A step that starts a shell command in the background. */
+  background(command: string): Step
+}
+
+/** An event as an agent sent it to its hooks. */
+export interface AgentEvent {
+  agent: string
+  env: Record<string, string>
+  json: { hook_event_name: string; session_id: string; [field: string]: unknown }
+}
+
+/** A line that appeared in a file of the repository, and the scripts whose sessions had a claim then. */
+export interface Write {
+  text: string
+  holders: string[]
+}
+
+export interface Claim {
+  session_id: string
+  standing: string
+  expires_in_ms: number
+  [field: string]: unknown
+}
+
+export const agentPrograms = join(projectRoot, 'test/agents/node_modules/.bin')
+
+/** A user with both agents and stint's hooks, a repository, the stand-in model, and the witness. */
+export class Rig extends World {
+  readonly repository = join(this.tmp, 'repository')
+  readonly #events = join(this.tmp, 'events')
+  readonly #witness: Running
+
+  static async open(...installOptions: string[]): Promise<Rig> {
+    const rig = new Rig(await Model.listen())
+    await rig.#prepare(installOptions)
+    return rig
+  }
+
+  private constructor(readonly model: Model) {
+    super()
+    for (const path of [this.repository, this.#events]) mkdirSync(path)
+    Object.assign(this.env, {
+      HOME: this.tmp,
+      PATH: [commandsOf(this), agentPrograms, this.env.PATH].join(delimiter),
+      HTTP_PROXY: model.url,
+      HTTPS_PROXY: model.url,
+      NO_PROXY: '127.0.0.1',
+    })
+    // Codex runs commands in a login shell, whose system-wide profile sets another PATH.
+    writeFileSync(join(this.tmp, '.profile'), `PATH='${this.env.PATH}'\n`)
+    const witness = join(projectRoot, 'test/agents/witness.mjs')
+    this.#witness = this.start(process.execPath, [witness, stintBin, this.repository])
+  }
+
+  async #prepare(installOptions: readonly string[]): Promise<void> {
+    await this.start('git', ['init', '-q', this.repository]).finished
+    for (const agent of [claude, codex]) agent.configure(this, this.#recorder(agent))
+    const installed = await this.stint(['hook', 'install', 'claude', 'codex', ...installOptions, '--json'])
+    if (installed.code !== 0) throw new Error(`${installed.stdout}${installed.stderr}`)
+    await until('the witness watches', () => this.#witness.output().stdout !== '')
+  }
+
+  /** Hooks that keep every event of an agent, with the environment that the agent gives to its hooks. */
+  #recorder({ name, events }: Agent): object {
+    const script = join(this.tmp, `record-${name}`)
+    const file = `${this.#events}/$(date +%s%N)-$$-${name}`
+    writeFileSync(
+      script,
+      `#!/bin/sh\nfile=${file}\nenv -0 > "$file.env"\ncat > "$file" && mv "$file" "$file.json"\n`,
+    )
+    chmodSync(script, 0o700)
+    const group = { hooks: [{ type: 'command', command: script }] }
+    return Object.fromEntries(events.map((event) => [event, [group]]))
+  }
+
+  /** Starts an agent with the prompt `play SCRIPT`; it ends with its turn. */
+  play(agent: Agent, script: string, ...options: string[]): Running {
+    const [program = '', ...args] = agent.headless(`play ${script}`)
+    return this.start(program, [...args, ...options], { cwd: this.repository })
+  }
+
+  /** Opens a terminal in which an agent gets the prompt `play SCRIPT`. It does not end with its turn. */
+  async window(agent: Agent, script: string, { asks = false } = {}): Promise<Terminal> {
+    const terminal = await Terminal.open(this, ['sh', '-i'], `window-${script}`)
+    terminal.resize(120, 40)
+    const words = agent.interactive(`play ${script}`, asks).map((word) => `'${word}'`)
+    terminal.enter(`cd ${this.repository} && ${words.join(' ')}`)
+    return terminal
+  }
+
+  events(): AgentEvent[] {
+    const names = readdirSync(this.#events).filter((name) => name.endsWith('.json'))
+    return names.toSorted().map((name) => {
+      const base = join(this.#events, name.slice(0, -'.json'.length))
+      const pairs = readFileSync(`${base}.env`, 'utf8').split('\0').slice(0, -1)
+      return {
+        agent: base.slice(base.lastIndexOf('-') + 1),
+        env: Object.fromEntries(
+          pairs.map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]),
+        ),
+        json: JSON.parse(readFileSync(`${base}.json`, 'utf8')) as AgentEvent['json'],
+      }
+    })
+  }
+
+  /** The scripts of a session, by its prompts. */
+  #scriptOf(sessionId: string): string {
+    const prompts = this.events().filter(({ json }) => json.session_id === sessionId && 'prompt' in json)
+    return prompts.map(({ json }) => String(json.prompt).replace('play ', '')).at(-1) ?? sessionId
+  }
+
+  /** Every line that has appeared in a file of the repository, in order. */
+  writes(): Write[] {
+    const lines = this.#witness.output().stdout.split('\n').slice(1, -1)
+    return lines.map((line) => {
+      const { text, claims } = JSON.parse(line) as { text: string; claims: Claim[] }
+      return { text, holders: claims.map(({ session_id }) => this.#scriptOf(session_id)) }
+    })
+  }
+
+  /** Waits until the witness has seen this line. */
+  wrote(text: string): Promise<void> {
+    return until(`${text} is written`, () => this.writes().some((write) => write.text === text))
+  }
+
+  /** Waits until an agent has sent this event in the session of this script. */
+  heard(event: string, script: string): Promise<void> {
+    const isIt = ({ json }: AgentEvent): boolean =>
+      json.hook_event_name === event && this.#scriptOf(json.session_id) === script
+    return until(`${script} sends ${event}`, () => this.events().some(isIt))
+  }
+
+  /** A step that ends the turn, but not before this. */
+  doneAfter(what: string, condition: () => boolean): () => Promise<Step> {
+    return async () => {
+      await until(what, condition)
+      return 'Done.'
+    }
+  }
+
+  /** A step that ends the turn when the witness has seen this line, so that it also sees the claim. */
+  doneAfterWrite(text: string): () => Promise<Step> {
+    return this.doneAfter(`${text} is written`, () => this.writes().some((write) => write.text === text))
+  }
+
+  async claims(): Promise<Claim[]> {
+    const status = await this.stint(['lock', 'status', '--json'], { cwd: this.repository })
+    return (status.envelope().data as { claims: Claim[] }).claims
+  }
+
+  override async [Symbol.asyncDispose](): Promise<void> {
+    await super[Symbol.asyncDispose]()
+    await this.model[Symbol.asyncDispose]()
+  }
+}
