@@ -1,0 +1,118 @@
+import { closeSync, fstatSync, lstatSync, renameSync, unlinkSync, writeSync } from 'node:fs'
+import { openPrivateFile } from './private-file.ts'
+import { readLastLines } from './regular-file.ts'
+
+/** A full log is renamed to this name, and replaces the one before it. */
+const olderOf = (path: string): string => `${path}.1`
+
+/** A process that was killed while it rotated leaves its lock; it counts no more after this time. */
+const rotationMs = 10_000
+
+/**
+ * Appends lines to a log that other processes append to as well, in one write, so that none is torn. A file
+ * of `maxBytes` is renamed, and a new one begun: the two have at least the last `maxBytes` that were written,
+ * and at most about twice as many. Throws if it cannot write; a link or another kind of file is left alone.
+ */
+export function appendBoundedLog(path: string, lines: string, maxBytes: number): void {
+  if (appendBelow(path, lines, maxBytes)) return
+  rotate(path, maxBytes)
+  // Another process rotates, or a directory is in the way: append all the same, up to twice the size.
+  appendBelow(path, lines, 2 * maxBytes)
+}
+
+/** False if the file has `maxBytes` already. */
+function appendBelow(path: string, lines: string, maxBytes: number): boolean {
+  const fd = openPrivateFile(path, 'a')
+  try {
+    const stat = fstatSync(fd)
+    if (stat.size >= maxBytes) return false
+    if (stat.isFile()) writeSync(fd, lines)
+    return true
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** One process renames at a time: a second rename would replace the full file by the new, empty one. */
+function rotate(path: string, maxBytes: number): void {
+  const lock = `${path}.lock`
+  try {
+    closeSync(openPrivateFile(lock, 'wx'))
+  } catch {
+    const since = lstatSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? 0
+    if (since > 0 && Math.abs(Date.now() - since) > rotationMs) unlinkSync(lock)
+    return
+  }
+  try {
+    if ((lstatSync(path, { throwIfNoEntry: false })?.size ?? 0) >= maxBytes) renameSync(path, olderOf(path))
+  } catch {
+    // A directory has the name of the older file.
+  } finally {
+    unlinkSync(lock)
+  }
+}
+
+/** The complete lines of both files, oldest first; with `lastBytes`, only those at the end of the newer. */
+export function readBoundedLog(path: string, maxBytes: number, lastBytes?: number): string[] {
+  if (lastBytes !== undefined) return readLastLines(path, lastBytes)
+  return [olderOf(path), path].flatMap((each) => readLastLines(each, 2 * maxBytes))
+}
+
+/** Removes both files; returns how many there were. */
+export function removeBoundedLog(path: string): number {
+  const there = [olderOf(path), path].filter((each) => lstatSync(each, { throwIfNoEntry: false })?.isFile())
+  for (const each of there) unlinkSync(each)
+  return there.length
+}
+
+/** A process writes to a log at most once in this time; the lines in between come with its next write. */
+const gatherMs = 250
+
+/** How many lines of a process wait for that: of more, the oldest are lost. */
+const maxGathered = 16
+
+/**
+ * A bounded log for a process that may append thousands of lines a second, which would cost more than what
+ * they report. Appending never throws: a log is worth no failure.
+ */
+export class GatheredLog {
+  readonly #path: string
+  readonly #maxBytes: number
+  #waiting: string[] = []
+  #writtenAtMs = Number.NEGATIVE_INFINITY
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(path: string, maxBytes: number) {
+    this.#path = path
+    this.#maxBytes = maxBytes
+  }
+
+  append(line: string): void {
+    this.#waiting = [...this.#waiting, line].slice(-maxGathered)
+    const waitMs = this.#writtenAtMs + gatherMs - performance.now()
+    if (waitMs <= 0) return this.#write()
+    if (this.#timer !== undefined) return
+    this.#timer = setTimeout(() => this.#write(), waitMs).unref()
+    process.once('exit', this.#write)
+  }
+
+  readonly #write = (): void => {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    process.off('exit', this.#write)
+    const lines = this.#waiting
+    this.#waiting = []
+    this.#writtenAtMs = performance.now()
+    try {
+      if (lines.length > 0)
+        appendBoundedLog(this.#path, lines.map((line) => `${line}\n`).join(''), this.#maxBytes)
+    } catch {
+      // The disk is full or the home is read-only, and the work goes on without a log.
+    }
+  }
+
+  /** The lines of both files and those that wait; with `lastBytes`, only the last of them. */
+  read(lastBytes?: number): string[] {
+    return [...readBoundedLog(this.#path, this.#maxBytes, lastBytes), ...this.#waiting]
+  }
+}
