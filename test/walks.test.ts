@@ -34,7 +34,7 @@ const walks: Walk[] = [
     entry: /export async function acquireLease\(/,
     effect: /\bsymlink\(/,
     domains: ['lease/'],
-    maxFiles: 9,
+    maxFiles: 10,
   },
   {
     heading: 'From SIGTERM to the empty temp root',

@@ -3,7 +3,7 @@
  *
  * @module stint/driver
  */
-export type { Now, Register, RegisterEntry, Steps } from '../lease/index.ts'
+export type { ActivityLogs, Now, Register, RegisterEntry, Steps } from '../lease/index.ts'
 export {
   auditHash,
   createStore,

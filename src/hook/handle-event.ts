@@ -1,7 +1,7 @@
 import { isSessionId } from '../base/text/id.ts'
 import { md5 } from '../base/text/md5.ts'
 import type { Identity } from '../base/process/liveness.ts'
-import { forEachClaimedSync, type Register, WorkspaceClaims } from '../lease/index.ts'
+import { forEachClaimedSync, type Register, wholeWorkspace, WorkspaceClaims } from '../lease/index.ts'
 import { onlyReads } from '../reading/index.ts'
 import { redactRawEnvironmentSecrets } from '../secrets/index.ts'
 import { type CallTarget, findCallTarget, purposeOf } from './call-target.ts'
@@ -11,7 +11,7 @@ import type { HostName } from './host.ts'
 import { hosts } from './hosts.ts'
 import type { HookChoices, Scope } from './options.ts'
 import { endSession, endTurn, handlePrompt, isOfSession, startSession } from './session-events.ts'
-import { callRefusal, pass, type Verdict } from './verdict.ts'
+import { callRefusal, handOverText, pass, type Verdict } from './verdict.ts'
 
 /** The process and environment in which an event happens. */
 export interface HookContext {
@@ -24,7 +24,11 @@ export interface HookContext {
 /** Changes the claims as an event requires. Only a tool call that is about to run can be refused. */
 export function handleEvent(
   event: HookEvent,
-  { scope, hold }: Pick<Required<HookChoices>, 'scope' | 'hold'>,
+  {
+    scope,
+    hold,
+    handover = true,
+  }: Pick<Required<HookChoices>, 'scope' | 'hold'> & Pick<HookChoices, 'handover'>,
   context: HookContext,
 ): Verdict {
   if (context.env.STINT_BYPASS === '1') return pass
@@ -33,7 +37,7 @@ export function handleEvent(
   const { agent, register } = context
   const isUnnamed = event.sessionId === undefined
   const party = { sessionId: sessionName(event.sessionId, event.host, agent), agent, isUnnamed }
-  if (event.kind === 'pre') return beginToolCall(event, party, scope, context)
+  if (event.kind === 'pre') return beginToolCall(event, party, { scope, handover }, context)
   if (event.kind === 'post') endToolCall(event, party, scope, register)
   else if (event.kind === 'prompt') handlePrompt(event, party, register)
   else if (event.kind === 'stop') endTurn(event, party, hold, register)
@@ -52,16 +56,32 @@ export function sessionName(given: string | undefined, host: HostName, agent: Id
 }
 
 /** Claims what a tool call needs, or refuses it with the name of the holder. */
-function beginToolCall(event: HookEvent, party: Party, scope: Scope, context: HookContext): Verdict {
+function beginToolCall(
+  event: HookEvent,
+  party: Party,
+  { scope, handover }: Pick<Required<HookChoices>, 'scope' | 'handover'>,
+  context: HookContext,
+): Verdict {
   const tool = changingTool(event)
   if (tool === undefined) return pass
   const { workspace, needs } = findCallTarget(event, tool, scope)
   const purpose = purposeOf(event, (text) => redactRawEnvironmentSecrets(text, context.env))
   const request = { ...party, needs, call: event.callId ?? newCallId(), purpose }
-  const { answer, observation } = WorkspaceClaims.open(context.register, { workspace }).claimSync(
+  const claims = WorkspaceClaims.open(context.register, { workspace })
+  const { answer, before, observation } = claims.claimSync(
     (record, observation, fence) => beginCall(record, request, observation, fence),
+    {
+      session_id: party.sessionId,
+      pid: party.agent?.pid ?? null,
+      paths: needs === 'anything' ? wholeWorkspace : needs,
+      purpose,
+    },
   )
-  return answer.granted ? pass : { block: true, reason: callRefusal(workspace.path, answer.by, observation) }
+  if (!answer.granted) return { block: true, reason: callRefusal(workspace.path, answer.by, observation) }
+  // The history is read only for a new grant, and only if the host can tell the model.
+  if (!handover || hosts[event.host].context === undefined || !('claim' in answer)) return pass
+  const ended = claims.activity.endedBeforeSync(answer.claim, before)
+  return ended.length === 0 ? pass : { block: false, context: handOverText(ended, observation) }
 }
 
 function endToolCall(event: HookEvent, party: Party, scope: Scope, register: Register): void {

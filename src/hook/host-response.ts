@@ -26,7 +26,11 @@ export function formatResponse(verdict: Verdict, to: ResponseTarget): HookRespon
   // Only a tool call can be refused: the same exit code after a turn would make the agent continue for ever.
   if (to.kind !== 'pre') return silence
   const host = hosts[to.host]
-  if (!verdict.block) return { ...silence, stdout: line(to.failClosed ? host.allowIfFailClosed : undefined) }
+  if (!verdict.block) {
+    const { context } = verdict
+    const allow = to.failClosed ? host.allowIfFailClosed : undefined
+    return { ...silence, stdout: line(context === undefined ? allow : (host.context?.(context) ?? allow)) }
+  }
   const guestCode = to.configured === to.host ? undefined : host.refusalExitCodeAsGuest
   return {
     stdout: line(host.refusal?.(verdict.reason)),

@@ -74,7 +74,7 @@ export function stintPlugin(choices: HookChoices = {}): (input: PluginInput) => 
       try {
         sessions.add(sessionId)
         const around = { register: homeRegister(), agent: ownIdentity(), env: process.env }
-        verdict = handleEvent(event, { scope, hold }, around)
+        verdict = handleEvent(event, { scope, hold, handover: false }, around)
         task = recordTask
         if (record && recordCall({ ...around, event, verdict })) drain()
         return verdict

@@ -15,6 +15,8 @@ export interface HookChoices {
   failClosed?: boolean
   /** Each tool call is recorded in the session's journal and audit log. */
   record?: boolean
+  /** A session that gets the workspace is told who held it since; true by default. */
+  handover?: boolean
 }
 
 /** The command line of `stint-hook`. */
@@ -28,7 +30,7 @@ export interface HookOptions extends Required<HookChoices> {
 
 export const usage =
   `usage: stint-hook <${Object.keys(hosts).join('|')}> [--scope workspace|paths] ` +
-  '[--hold turn|session] [--fail-closed] [--record] [--event NAME]'
+  '[--hold turn|session] [--fail-closed] [--record] [--no-handover] [--event NAME]'
 
 /** Parses the command line; undefined if it is invalid. */
 export function parseOptions(args: readonly string[]): HookOptions | undefined {
@@ -42,11 +44,13 @@ export function parseOptions(args: readonly string[]): HookOptions | undefined {
     hold: 'turn',
     failClosed: false,
     record: false,
+    handover: true,
   }
   for (let at = 0; at < rest.length; at++) {
     const word = rest[at] ?? ''
     if (word === '--fail-closed') options.failClosed = true
     else if (word === '--record') options.record = true
+    else if (word === '--no-handover') options.handover = false
     else if (!word.startsWith('--')) options.words.push(word)
     else if (!setValue(options, word, rest[++at])) return undefined
   }

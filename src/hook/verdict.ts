@@ -1,10 +1,18 @@
 import { formatDuration } from '../base/text/duration.ts'
 import { readCommandLine } from '../base/process/platform.ts'
 import { visibleText } from '../base/text/escape.ts'
-import { ageOf, blockReason, type Claim, claimStatus, type Observation, remainingMs } from '../lease/index.ts'
+import {
+  type ClaimActivity,
+  ageOf,
+  blockReason,
+  type Claim,
+  claimStatus,
+  type Observation,
+  remainingMs,
+} from '../lease/index.ts'
 
-/** The decision of a hook about an event. */
-export type Verdict = { block: false } | { block: true; reason: string }
+/** The decision of a hook about an event. `context` is for the model, where its host passes it on. */
+export type Verdict = { block: false; context?: string } | { block: true; reason: string }
 
 export const pass: Verdict = { block: false }
 
@@ -39,6 +47,19 @@ export const gitRefusal = (workspace: string, by: Claim, observation: Observatio
     endText(by, observation),
     'To go on anyway, set STINT_BYPASS=1 for this one command.',
   ].join('\n')
+
+/** Tells a model, in one line, whose claims ended since its own session was last here; the last by name. */
+export function handOverText(ended: readonly ClaimActivity[], { now }: Observation): string {
+  const last = ended.at(-1)
+  if (last === undefined) return ''
+  const agent = last.origin?.agent === undefined ? '' : ` (${visibleText(last.origin.agent, 60)})`
+  const what = last.paths.includes('**') ? 'this workspace' : `${listed(last.paths)} in this workspace`
+  const doing = last.purpose === null ? '' : `, doing ${JSON.stringify(visibleText(last.purpose, 200))}`
+  const [held, ago] = [last.held_ms ?? 0, now.wall - last.at].map(rounded)
+  const more = ended.length - 1
+  const others = more === 0 ? '' : `, and ${more} other ${more === 1 ? 'session' : 'sessions'} before it`
+  return `stint: since your session was last here, session ${visibleText(last.session_id)}${agent} held ${what} for ${held}, until ${ago} ago${doing}${others}. Files that you know may have changed: read them again before you edit them. \`stint lock history\` shows more.`
+}
 
 /** A model reads this, so the texts of other sessions are quoted and stripped of control characters. */
 function holderText(workspace: string, by: Claim, observation: Observation): string {

@@ -218,7 +218,7 @@ const originFields = [
   'prompt',
 ] as const satisfies readonly (keyof ClaimOrigin)[]
 
-function parseOrigin(value: unknown): ClaimOrigin | undefined {
+export function parseOrigin(value: unknown): ClaimOrigin | undefined {
   if (!isRecord(value)) return undefined
   const origin: ClaimOrigin = {}
   for (const field of originFields) {

@@ -18,6 +18,7 @@ import { readSmallFile } from '../base/fs/regular-file.ts'
 import { monotonicIsShared, systemClock } from '../base/process/clock.ts'
 import { thisMachine } from '../base/process/platform.ts'
 import { ulid } from '../base/text/id.ts'
+import { homeActivityLogs } from './activity-log.ts'
 import { type Attachment, Attachments, isAttachmentName } from './attachments.ts'
 import type { Now, Register, RegisterEntry, Steps } from './register.ts'
 
@@ -405,6 +406,7 @@ function openHomeRegister(home: string): Register<FileStep> {
   }
   return {
     ...fileRegister(locks),
+    activity: homeActivityLogs(home),
     performSync(step) {
       try {
         ensureDirectories(step)

@@ -6,6 +6,7 @@ export {
   forEachClaimedSync,
   isClaimsKey,
 } from './all-claims.ts'
+export { type ClaimActivity, activityKinds, type Actor } from './activity-log.ts'
 export {
   type Claim,
   type ClaimHolder,
@@ -38,6 +39,7 @@ export {
 } from './lease-target.ts'
 export { blockReason } from './lock-held-error.ts'
 export {
+  type ActivityLogs,
   memoryRegister,
   type Now,
   type Register,

@@ -38,6 +38,18 @@ export interface Register<Step = unknown> {
   locate?(key: string, epoch: number): string
   /** Calls back when the key may have changed, but may miss changes; returns a function that stops it. */
   watch?(key: string, onChange: () => void): () => void
+  /** Where the activity of each key is noted; without it, there is no history. */
+  readonly activity?: ActivityLogs
+}
+
+/** A bounded log of lines for each key. Leases do not depend on it. */
+export interface ActivityLogs {
+  /** Appends a line, at once or soon. Must not throw, and must not make the caller wait. */
+  append(key: string, line: string): void
+  /** Returns the lines, oldest first; with `lastBytes`, about that many bytes of the newest. */
+  read(key: string, lastBytes?: number): Promise<string[]>
+  /** Needed if the register has `performSync`. */
+  readSync?(key: string, lastBytes?: number): string[]
 }
 
 /** What a register holds for a key. */

@@ -27,6 +27,8 @@ export interface ClaimsView {
 /** The answer of a decision that was carried out, and the claims after it, changed or not. */
 export interface Decided<Answer> extends ClaimsView {
   answer: Answer
+  /** The claims before it; absent if nothing changed. */
+  before?: ClaimsRecord
   /** This process's monotonic clock, in milliseconds, before the register's time was read. */
   startedAtMs: number
 }
@@ -104,7 +106,7 @@ export class StoredClaims {
         const epoch = yield* this.#register.swap(this.#target.key, before, text)
         if (epoch !== undefined) {
           this.#remember({ epoch, text, record: next, writtenAtMs: systemClock.mono() })
-          return { answer, epoch, record: next, observation, startedAtMs }
+          return { answer, epoch, before: record, record: next, observation, startedAtMs }
         }
         tried = answer
       }

@@ -1,10 +1,11 @@
 import { lstatSync, readdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { errorCode } from '../base/errors/stint-error.ts'
 import { homeUnsafe, stintHome, withHomeErrors } from '../base/fs/home.ts'
 import { measureTree } from '../base/fs/measure-tree.ts'
 import { ownDirectoryProblem } from '../base/fs/own-directory.ts'
 import { nothingRemoved, type Removal, removeTree } from '../base/fs/remove-tree.ts'
+import { removeActivityLog } from './activity-log.ts'
 import { countableTime, generationAt, parseClaimsRecord } from './claim-record.ts'
 import { isInForce } from './claim-status.ts'
 import { homeRegister, stagedPrefix } from './file-register.ts'
@@ -107,7 +108,8 @@ function sweepRecord(path: string, key: string, options: LockSweepOptions): Remo
     const bytes = measureTree(path)
     const removed = options.dryRun ? 0 : readdirSync(path).length + 1
     if (!runSync(register, sweepKey(register, key, options))) return undefined
-    return { ...nothingRemoved(), bytes, removed }
+    const logFiles = options.dryRun ? 0 : removeActivityLog(dirname(dirname(path)), key)
+    return { ...nothingRemoved(), bytes, removed: removed + logFiles }
   } catch (error) {
     // A key that cannot be read or removed must not stop the sweep of the others.
     return {

@@ -5,6 +5,7 @@ import { isWithin } from '../base/fs/paths.ts'
 import { sleep, systemClock } from '../base/process/clock.ts'
 import { type Identity, type Liveness, liveness } from '../base/process/liveness.ts'
 import { thisMachine } from '../base/process/platform.ts'
+import { ActivityLog, type Actor } from './activity-log.ts'
 import { type BrokenClaim, type Claim, parseClaimsRecord, wholeWorkspace } from './claim-record.ts'
 import { claimStatus, type Observation, remainingMs } from './claim-status.ts'
 import {
@@ -51,6 +52,7 @@ export interface WaitOptions {
 export class WorkspaceClaims {
   readonly register: Register
   readonly target: LeaseTarget
+  readonly activity: ActivityLog
   readonly #stored: StoredClaims
 
   /** The claims on the workspace around a directory (the current one by default), or on a named resource. */
@@ -65,6 +67,7 @@ export class WorkspaceClaims {
   constructor(register: Register, target: LeaseTarget) {
     this.register = register
     this.target = target
+    this.activity = new ActivityLog(register, target.key)
     this.#stored = new StoredClaims(register, target, livenessFor(register))
   }
 
@@ -92,19 +95,26 @@ export class WorkspaceClaims {
   }
 
   /** Replaces the claims by what `decide` makes of them; decides again if another writer was faster. */
-  change<Answer>(decide: Decide<Answer>): Promise<Decided<Answer>> {
-    return runAsync(this.register, this.#stored.change(decide))
+  async change<Answer>(decide: Decide<Answer>): Promise<Decided<Answer>> {
+    return this.activity.noteChange(await runAsync(this.register, this.#stored.change(decide)))
   }
 
   changeSync<Answer>(decide: Decide<Answer>): Decided<Answer> {
-    return runSync(this.register, this.#stored.change(decide))
+    return this.activity.noteChange(runSync(this.register, this.#stored.change(decide)))
   }
 
-  /** Changes the claims by a decision that may grant one; takes a grant back that conflicts elsewhere. */
+  /**
+   * Changes the claims by a decision that may grant one; takes a grant back that conflicts elsewhere. A
+   * refusal is noted for `actor`.
+   */
   claimSync<Answer extends AcquireAnswer | { granted: true }>(
     decide: Decide<Answer>,
+    actor: Actor,
   ): Decided<Answer | Refused> {
-    return runSync(this.register, this.#claim(decide))
+    const decided = this.activity.noteChange(runSync(this.register, this.#claim(decide)))
+    const { answer, observation } = decided
+    if ('by' in answer) this.activity.noteBlockedSync('refusal', actor, answer.by, observation.now)
+    return decided
   }
 
   /**
@@ -193,10 +203,18 @@ export class WorkspaceClaims {
     const decide = acquiring(request)
     for (let tries = 0; ; tries++) {
       signal?.throwIfAborted()
-      const { answer, ...view } = await runAsync(this.register, this.#claim(decide))
+      const { answer, ...view } = this.activity.noteChange(await runAsync(this.register, this.#claim(decide)))
       if (answer.granted) return { answer, ...view }
       const waited = systemClock.mono() - waitingSinceMs
-      if (waited >= waitMs) throw heldError(this, answer, view, Math.round(waitMs))
+      const isOver = waited >= waitMs
+      if (isOver || tries === 0)
+        await this.activity.noteBlocked(
+          isOver ? 'refusal' : 'wait',
+          actorOf(request),
+          answer.by,
+          view.observation.now,
+        )
+      if (isOver) throw heldError(this, answer, view, Math.round(waitMs))
       await this.#changeOrTimeout(Math.min(pauseMs(tries), waitMs - waited), signal)
     }
   }
@@ -205,10 +223,18 @@ export class WorkspaceClaims {
     const waitingSinceMs = systemClock.mono()
     const decide = acquiring(request)
     for (let tries = 0; ; tries++) {
-      const { answer, ...view } = this.claimSync(decide)
+      const { answer, ...view } = this.activity.noteChange(runSync(this.register, this.#claim(decide)))
       if (answer.granted) return { answer, ...view }
       const waited = systemClock.mono() - waitingSinceMs
-      if (waited >= waitMs) throw heldError(this, answer, view, Math.round(waitMs))
+      const isOver = waited >= waitMs
+      if (isOver || tries === 0)
+        this.activity.noteBlockedSync(
+          isOver ? 'refusal' : 'wait',
+          actorOf(request),
+          answer.by,
+          view.observation.now,
+        )
+      if (isOver) throw heldError(this, answer, view, Math.round(waitMs))
       sleep(Math.min(pauseMs(tries), waitMs - waited))
     }
   }
@@ -314,6 +340,16 @@ const releasing =
   (request: ReleaseRequest): Decide<ReleaseAnswer> =>
   (record, _observation, _fence, tried) =>
     decideRelease(record, request, tried)
+
+/** A request as the activity log shows it. */
+const actorOf = ({ sessionId, holder, paths, purpose = null, parent, origin }: AcquireRequest): Actor => ({
+  session_id: sessionId,
+  pid: holder?.pid ?? null,
+  paths,
+  purpose,
+  parent,
+  origin,
+})
 
 const isRepository = (path: string): boolean => existsSync(join(path, '.git'))
 

@@ -213,6 +213,8 @@ test('locks that no session holds or has used for a week are swept, and their fe
     true,
     true,
   ])
+  const logs = [used, held].map(({ workspace_key }) => join(world.home, 'activity', `${workspace_key}.log`))
+  expect(logs.map((path) => existsSync(path))).toEqual([false, true])
   const again = await lock('old', 'acquire')
   expect(Number(again.epoch)).toBeGreaterThan(Math.max(...epochs))
   expect(Number(again.fence)).toBeGreaterThan(Number(used.fence))

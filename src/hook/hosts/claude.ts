@@ -22,6 +22,11 @@ export const claudeRefusal = (reason: string): object => ({
   },
 })
 
+/** Without a decision, so that the user's own permission rules still apply. */
+export const claudeContext = (text: string): object => ({
+  hookSpecificOutput: { hookEventName: 'PreToolUse', additionalContext: text },
+})
+
 export const claude: Host = {
   name: 'claude',
   title: 'Claude Code',
@@ -49,6 +54,7 @@ export const claude: Host = {
   sharesSettings: true,
   blocksOnNonzeroExit: false,
   refusal: claudeRefusal,
+  context: claudeContext,
   // Other hosts that run the hooks in these settings understand the exit code, if not the JSON.
   refusalExitCode: 2,
 }

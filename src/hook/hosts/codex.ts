@@ -1,5 +1,5 @@
 import type { Host } from '../host.ts'
-import { claudeFields, claudeRefusal } from './claude.ts'
+import { claudeContext, claudeFields, claudeRefusal } from './claude.ts'
 
 const matcher = 'Bash|apply_patch'
 
@@ -27,5 +27,6 @@ export const codex: Host = {
   isSender: (json) => 'turn_id' in json,
   blocksOnNonzeroExit: false,
   refusal: claudeRefusal,
+  context: claudeContext,
   refusalExitCode: 2,
 }

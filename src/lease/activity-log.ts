@@ -1,0 +1,255 @@
+import { join } from 'node:path'
+import { GatheredLog, removeBoundedLog } from '../base/fs/bounded-log.ts'
+import { ensureHomeDirectory } from '../base/fs/home.ts'
+import { isNumber, isString, parseObject } from '../base/text/fields.ts'
+import { type Claim, type ClaimOrigin, type ClaimsRecord, parseOrigin } from './claim-record.ts'
+import type { ActivityLogs, Now, Register } from './register.ts'
+import { covers } from './rules.ts'
+
+/**
+ * An event in the activity log of a workspace. `takeover`: another session was granted the paths of a claim
+ * that was dead or had expired. `late`: a call ran although another session had got the claim meanwhile.
+ */
+export const activityKinds = ['grant', 'wait', 'refusal', 'takeover', 'release', 'break', 'late'] as const
+export type ActivityKind = (typeof activityKinds)[number]
+
+/** The session of an activity, and what it works on. */
+export interface Actor {
+  session_id: string
+  pid: number | null
+  paths: readonly string[]
+  purpose: string | null
+  parent?: string
+  origin?: ClaimOrigin
+}
+
+/** A line of the log. `takeover` and `break` are about the session that lost its claim. */
+export interface ClaimActivity extends Actor {
+  /** Milliseconds since the epoch. */
+  at: number
+  kind: ActivityKind
+  fence?: number
+  /** How long the session had held a claim that ended, in milliseconds. */
+  held_ms?: number
+  /** The session in the way, the session that took over, or the user who broke the claim. */
+  by?: string
+  /** Why a claim was broken. */
+  reason?: string
+}
+
+/** The activities in a change of the claims: grants, and claims that ended. A refresh is none. */
+export function activitiesIn(before: ClaimsRecord, after: ClaimsRecord, { wall }: Now): ClaimActivity[] {
+  const at = Math.round(wall)
+  const grants = after.claims.filter(
+    ({ session_id, fence }) =>
+      !before.claims.some((old) => old.session_id === session_id && old.fence === fence),
+  )
+  const ended = before.claims.flatMap((claim): ClaimActivity[] => {
+    // A claim with the same fence is this one, though its session may go on under another id.
+    const left = after.claims.find(
+      ({ session_id, fence }) => session_id === claim.session_id || fence === claim.fence,
+    )
+    const paths = claim.paths.filter((path) => !left?.paths.some((other) => covers(other, path)))
+    if (paths.length === 0) return []
+    const broken = after.breaks.find(
+      ({ session_id, fence }) => session_id === claim.session_id && fence === claim.fence,
+    )
+    const end = { ...actorOf(claim), paths, fence: claim.fence, at, held_ms: at - claim.acquired_at }
+    if (broken !== undefined)
+      return [{ ...end, kind: 'break', by: broken.by, reason: broken.reason ?? undefined }]
+    if (grants[0] === undefined || left !== undefined) return [{ ...end, kind: 'release' }]
+    // The holder may have been dead for hours: it held the claim up to its last sign of life.
+    const held_ms = claim.refreshed_at - claim.acquired_at
+    return [{ ...end, kind: 'takeover', by: grants[0].session_id, held_ms }]
+  })
+  return [
+    ...ended,
+    ...grants.map((claim) => ({ ...actorOf(claim), kind: 'grant' as const, fence: claim.fence, at })),
+  ]
+}
+
+const actorOf = ({ session_id, pid, paths, purpose, parent, origin }: Claim): Actor => ({
+  session_id,
+  pid,
+  paths,
+  purpose,
+  parent,
+  origin,
+})
+
+/** Characters kept of a string, and how many paths: every line stays far below the size of a log. */
+const maxLength = 300
+const maxPaths = 10
+
+function formatActivity(activity: ClaimActivity): string {
+  const paths = activity.paths.slice(0, maxPaths)
+  const short = (_name: string, value: unknown): unknown =>
+    isString(value) ? value.slice(0, maxLength) : value
+  return JSON.stringify({ ...activity, paths }, short)
+}
+
+/** Parses the lines of a log and puts them in order; leaves out torn and foreign ones. */
+export const parseActivities = (lines: readonly string[]): ClaimActivity[] =>
+  lines.flatMap((line) => parseActivity(line) ?? []).sort((a, b) => a.at - b.at)
+
+function parseActivity(line: string): ClaimActivity | undefined {
+  // A line that a full disk has cut off has no end, and the next line follows it at once.
+  const value = parseObject(line) ?? parseObject(line.slice(Math.max(0, line.lastIndexOf('{"session_id":'))))
+  const kind = activityKinds.find((each) => each === value?.kind)
+  if (value === undefined || kind === undefined || !isString(value.session_id) || !isNumber(value.at))
+    return undefined
+  const activity: ClaimActivity = {
+    session_id: value.session_id,
+    pid: isNumber(value.pid) ? value.pid : null,
+    paths: Array.isArray(value.paths) ? value.paths.filter(isString) : [],
+    purpose: isString(value.purpose) ? value.purpose : null,
+    at: value.at,
+    kind,
+  }
+  for (const name of ['fence', 'held_ms'] as const) {
+    const number = value[name]
+    if (isNumber(number)) activity[name] = number
+  }
+  for (const name of ['by', 'reason', 'parent'] as const) {
+    const text = value[name]
+    if (isString(text)) activity[name] = text
+  }
+  const origin = parseOrigin(value.origin)
+  if (origin !== undefined) activity.origin = origin
+  return activity
+}
+
+/** For this long, a session that is refused by the same holder again is not noted again, in milliseconds. */
+const repeatMs = 60_000
+
+/** Whether the log has the same refusal, or the same wait, within the last minute. */
+const isRepeated = ({ kind, session_id, by, at }: ClaimActivity, recent: readonly ClaimActivity[]): boolean =>
+  recent.some(
+    (each) =>
+      each.kind === kind && each.session_id === session_id && each.by === by && at - each.at < repeatMs,
+  )
+
+/**
+ * The claims of other sessions on these paths that have ended since the session was last here, the newest of
+ * each session. A session that the log does not name has seen nothing that could be out of date.
+ */
+export function endedSince(
+  history: readonly ClaimActivity[],
+  claim: Claim,
+  paths: readonly string[],
+): ClaimActivity[] {
+  const overlaps = (each: ClaimActivity): boolean =>
+    each.paths.some((one) => paths.some((other) => covers(one, other) || covers(other, one)))
+  const earlier = history.filter(
+    ({ session_id, fence }) => session_id === claim.session_id && fence !== claim.fence,
+  )
+  const last = earlier.findLast(overlaps) ?? earlier[0]
+  if (last === undefined) return []
+  const ended = history
+    .slice(history.indexOf(last) + 1)
+    .filter(
+      (each) =>
+        each.held_ms !== undefined &&
+        each.session_id !== claim.session_id &&
+        each.session_id !== claim.parent &&
+        each.parent !== claim.session_id &&
+        overlaps(each),
+    )
+  return [...new Map(ended.map((each) => [each.session_id, each])).values()]
+}
+
+/** How many bytes of the newest lines are searched for an earlier refusal: more than a busy minute has. */
+const recentBytes = 16 << 10
+
+/** The activity log of one workspace or resource. Nothing here throws: leases do not depend on their log. */
+export class ActivityLog {
+  readonly #logs: ActivityLogs | undefined
+  readonly #key: string
+
+  constructor({ activity }: Register, key: string) {
+    this.#logs = activity
+    this.#key = key
+  }
+
+  /** Notes the grants and the ends of claims in a change that was carried out; returns it. */
+  noteChange<Change extends { before?: ClaimsRecord; record: ClaimsRecord; observation: { now: Now } }>(
+    change: Change,
+  ): Change {
+    const { before, record, observation } = change
+    if (before !== undefined && this.#logs !== undefined)
+      for (const activity of activitiesIn(before, record, observation.now)) this.#append(activity)
+    return change
+  }
+
+  /** Notes that another session's claim is in the way; of repetitions within a minute, only the first. */
+  async noteBlocked(kind: 'wait' | 'refusal', actor: Actor, by: Claim, { wall }: Now): Promise<void> {
+    const activity = { ...actor, kind, by: by.session_id, at: Math.round(wall) }
+    try {
+      this.#noteUnlessRepeated(activity, (await this.#logs?.read(this.#key, recentBytes)) ?? [])
+    } catch {
+      // The server is not reachable.
+    }
+  }
+
+  noteBlockedSync(kind: 'wait' | 'refusal', actor: Actor, by: Claim, { wall }: Now): void {
+    const activity = { ...actor, kind, by: by.session_id, at: Math.round(wall) }
+    this.#noteUnlessRepeated(activity, this.#logs?.readSync?.(this.#key, recentBytes) ?? [])
+  }
+
+  /** Notes a call that ran after another session had got the claim: its user approved it too late. */
+  noteLateCall(actor: Actor, by: Claim, { wall }: Now): void {
+    this.#append({ ...actor, kind: 'late', by: by.session_id, at: Math.round(wall) })
+  }
+
+  /** All activities that the log still has, oldest first. */
+  async read(): Promise<ClaimActivity[]> {
+    return parseActivities((await this.#logs?.read(this.#key)) ?? [])
+  }
+
+  /** The claims of others that ended since the session of a claim was last here, if it was just granted. */
+  endedBeforeSync(claim: Claim, before: ClaimsRecord | undefined): ClaimActivity[] {
+    const had = before?.claims.find(({ session_id }) => session_id === claim.session_id)
+    if (before === undefined || had?.fence === claim.fence) return []
+    const gained = claim.paths.filter((path) => !had?.paths.includes(path))
+    return endedSince(parseActivities(this.#logs?.readSync?.(this.#key) ?? []), claim, gained)
+  }
+
+  #noteUnlessRepeated(activity: ClaimActivity, recent: readonly string[]): void {
+    if (!isRepeated(activity, parseActivities(recent))) this.#append(activity)
+  }
+
+  #append(activity: ClaimActivity): void {
+    this.#logs?.append(this.#key, formatActivity(activity))
+  }
+}
+
+const maxLogBytes = 128 << 10
+
+const logPath = (home: string, key: string): string => join(home, 'activity', `${key}.log`)
+
+/** The activity logs in the home: one for each key, in two files of 128 KiB. */
+export function homeActivityLogs(home: string): ActivityLogs {
+  const logs = new Map<string, GatheredLog>()
+  let isReady = false
+  const logOf = (key: string): GatheredLog => {
+    const log = logs.get(key) ?? new GatheredLog(logPath(home, key), maxLogBytes)
+    logs.set(key, log)
+    return log
+  }
+  return {
+    append(key, line) {
+      try {
+        if (!isReady) ensureHomeDirectory(join(home, 'activity'))
+        isReady = true
+        logOf(key).append(line)
+      } catch {
+        // The home is read-only, or the name of the directory leads elsewhere.
+      }
+    },
+    read: async (key, lastBytes) => logOf(key).read(lastBytes),
+    readSync: (key, lastBytes) => logOf(key).read(lastBytes),
+  }
+}
+
+/** Removes the log of a key from the home; returns the number of files. */
+export const removeActivityLog = (home: string, key: string): number => removeBoundedLog(logPath(home, key))
