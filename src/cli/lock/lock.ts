@@ -28,6 +28,10 @@ export const lock: CommandGroup = {
       summary: 'all workspaces with claims',
       load: async () => (await import('./list.ts')).lockListCommand,
     },
+    history: {
+      summary: 'who held this workspace, and who was refused',
+      load: async () => (await import('./history.ts')).lockHistoryCommand,
+    },
     watch: {
       summary: 'print a line for each change',
       load: async () => (await import('./watch.ts')).lockWatchCommand,
