@@ -27,6 +27,10 @@ export const installCommand = defineBareCommand({
       help: 'block tool calls when the hook itself fails, where the agent supports it',
     },
     record: { type: 'boolean', help: "record each tool call in the session's journal and audit log" },
+    'no-handover': {
+      type: 'boolean',
+      help: 'do not tell a session that gets the workspace who held it since',
+    },
     ...dryRunOption,
   },
   examples: [
@@ -43,7 +47,8 @@ export const installCommand = defineBareCommand({
       if (!warned.has(message)) warn(message)
       warned.add(message)
     }
-    const chosen = { scope, hold, failClosed, record, dryRun, warn: warnOnce }
+    const handover = options['no-handover'] ? false : undefined
+    const chosen = { scope, hold, failClosed, record, handover, dryRun, warn: warnOnce }
     const data = await changeEach(targets, { dryRun, say }, (target) => installHooks(target, chosen))
     return { ...data, next: dryRun ? [] : nextSteps(targets) }
   },

@@ -40,6 +40,7 @@ function renderInstallation({ agent, path, state, problem, choices }: Installati
     choices.hold && `hold ${choices.hold}`,
     choices.failClosed && 'fails closed',
     choices.record && 'records',
+    choices.handover === false && 'no hand-over',
   ].filter(Boolean)
   const how = chosen.length === 0 ? '' : ` (${chosen.join(', ')})`
   const what = state === 'installed' ? `installed${how}` : state

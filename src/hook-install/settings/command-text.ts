@@ -41,6 +41,7 @@ const hookArguments = (host: Host, event: HostEvent, choices: HookChoices = {}):
   ...(choices.hold === undefined ? [] : ['--hold', choices.hold]),
   ...(choices.failClosed ? ['--fail-closed'] : []),
   ...(choices.record ? ['--record'] : []),
+  ...(choices.handover === false ? ['--no-handover'] : []),
 ]
 
 /**
@@ -96,6 +97,7 @@ export function choicesOf({ flags }: HookCommand): HookChoices {
     ...(hold === 'turn' || hold === 'session' ? { hold } : {}),
     ...(flags.includes('--fail-closed') ? { failClosed: true } : {}),
     ...(flags.includes('--record') ? { record: true } : {}),
+    ...(flags.includes('--no-handover') ? { handover: false } : {}),
   }
 }
 
