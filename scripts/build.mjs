@@ -81,18 +81,19 @@ async function bundleHook() {
     outdir: bin,
     entryPoints: { 'hook-main': 'src/hook/main.ts' },
     charset: 'ascii',
-    external: ['./hook-record.cjs'],
+    external: ['./hook-record.cjs', './hook-git.cjs'],
     plugins: [lazyOs],
   })
   await bundle({
     outdir: bin,
     entryPoints: {
+      'hook-git': 'src/hook/git-aftermath.ts',
       'hook-record': 'src/hook/record/record-in-hook.ts',
       'hook-recorder': 'src/hook/record/recorder-bin.ts',
     },
     plugins: [loadApart],
   })
-  await bundleLauncher('stint-hook', 'src/hook/launch.ts', ['hook-main', 'hook-record'])
+  await bundleLauncher('stint-hook', 'src/hook/launch.ts', ['hook-main', 'hook-git', 'hook-record'])
   await bundle({
     outdir: bin,
     entryPoints: { 'opencode-plugin': 'src/hook/opencode.ts' },

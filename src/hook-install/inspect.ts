@@ -101,7 +101,7 @@ function inspectGuard(directory: string): Part {
   const choices = first.guard.includes(' --fail-closed') ? { failClosed: true } : {}
   const found = { commands, program, choices }
   if (guards.some(({ event, guard }) => guard !== guardText(event, program, choices)))
-    return { state: 'edited', problem: 'the guard differs from what stint writes', ...found }
+    return { state: 'edited', problem: 'the guard differs from what this version of stint writes', ...found }
   const missing = guardEvents.filter(({ name }) => !guards.some(({ event }) => event.name === name))
   const dead = guards.filter(({ path }) => !isExecutable(path))
   if (missing.length > 0)

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { hookBin, HookWorld } from '../../test/support/hook-host.ts'
 import { gitCheckLine } from '../hook-install/git/guard-text.ts'
-import { changesBranch } from './git-guard.ts'
+import { parseGitCommand } from './git-command.ts'
+import { guardedChange } from './git-guard.ts'
 import { hosts } from './hosts.ts'
 
 /** A repository with one commit and the guard as its hooks. */
@@ -152,23 +153,46 @@ test('an unusable home allows commits, unless --fail-closed is given', async () 
   expect(readFileSync(closed.home, 'utf8')).toBe('a file')
 })
 
-const lines = (text: string) => () => text
+const zero = '0'.repeat(40)
+const one = '1'.repeat(40)
 
-test('only the state prepared counts, and only HEAD and branches that really change', () => {
-  const zero = '0'.repeat(40)
-  const one = '1'.repeat(40)
-  const prepared = (text: string) =>
-    changesBranch({ hook: 'reference-transaction', state: 'prepared', lines: lines(text) })
-  expect(prepared(`${zero} ${one} refs/heads/main\n`)).toBe(true)
-  expect(prepared(`${zero} ${one} HEAD\n`)).toBe(true)
-  expect(prepared(`${zero} ref:refs/heads/x HEAD\n`)).toBe(true)
-  expect(prepared(`${zero} ${one} refs/tags/v1\n${zero} ${one} ORIG_HEAD\n`)).toBe(false)
-  expect(prepared(`${one} ${one} refs/heads/main\n`)).toBe(false)
-  expect(prepared('')).toBe(false)
-  const never = () => {
-    throw new Error('stdin is not read')
-  }
-  for (const state of ['committed', 'aborted', 'preparing', undefined])
-    expect(changesBranch({ hook: 'reference-transaction', state, lines: never })).toBe(false)
-  expect(changesBranch({ hook: 'post-commit', state: undefined, lines: never })).toBe(false)
+/** What the guard thinks of lines that a command of git gives to `reference-transaction`. */
+const ofRefs = (lines: string, command = 'commit', state = 'prepared') =>
+  guardedChange({
+    hook: 'reference-transaction',
+    args: [state],
+    lines: () => lines,
+    command: () => parseGitCommand(command.split(' ')),
+  })
+
+test('a change of HEAD, a branch or the stash is guarded, and no other ref', () => {
+  expect(ofRefs(`${zero} ${one} refs/heads/main\n`)).toBe('nothing yet')
+  expect(ofRefs(`${zero} ${one} HEAD\n`)).toBe('nothing yet')
+  expect(ofRefs(`${zero} ref:refs/heads/x HEAD\n`)).toBe('nothing yet')
+  expect(ofRefs(`${zero} ${one} refs/stash\n`, 'stash')).toBe('nothing yet')
+  expect(ofRefs(`${zero} ${one} refs/tags/v1\n${zero} ${one} ORIG_HEAD\n`)).toBe(undefined)
+  expect(ofRefs(`${zero} ${zero} refs/heads/main\n`, 'branch -D main')).toBe('nothing yet')
+  expect(ofRefs(`${one} ${one} refs/heads/main\n`)).toBe(undefined)
+  expect(ofRefs(`${one} ${zero} refs/heads/main\n`, 'pack-refs --all')).toBe(undefined)
+  expect(ofRefs('')).toBe(undefined)
+  for (const state of ['committed', 'aborted', 'preparing'])
+    expect(ofRefs(`${zero} ${one} HEAD\n`, 'commit', state)).toBe(undefined)
+})
+
+test('a merge is refused by ORIG_HEAD, before it changes a file; a reset writes ORIG_HEAD after that', () => {
+  const line = `${zero} ${one} ORIG_HEAD\n`
+  expect(ofRefs(line, 'merge other')).toBe('nothing yet')
+  expect(ofRefs(line, 'am a.patch')).toMatchObject({ kind: 'am' })
+  expect(ofRefs(line, 'reset --hard')).toBe(undefined)
+  expect(ofRefs(`${one} ${zero} refs/stash\n`, 'stash clear')).toBe('nothing yet')
+  expect(ofRefs(`${one} ${zero} refs/stash\n`, 'stash pop')).toBe(undefined)
+})
+
+test('a command that writes files first is described, and so is one that cannot be seen', () => {
+  const line = `${zero} ${one} HEAD\n`
+  for (const command of ['reset --hard', '-C sub -c a.b=c checkout x', ''])
+    expect(ofRefs(line, command), command).toMatchObject({ kind: 'refs', after: one })
+  const call = { args: [one, one, '1'], lines: () => '', command: () => parseGitCommand(['checkout']) }
+  expect(guardedChange({ hook: 'post-checkout', ...call })).toBe(undefined)
+  expect(guardedChange({ hook: 'post-commit', ...call })).toBe(undefined)
 })

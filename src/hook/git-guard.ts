@@ -1,14 +1,20 @@
+import { resolve } from 'node:path'
 import { type Claim, findWorkspace, isInForce, type Register, WorkspaceClaims } from '../lease/index.ts'
+import { gitOnlyReads } from '../reading/index.ts'
 import type { Ancestor } from './agent-process.ts'
+import type { Aftermath } from './git-aftermath.ts'
+import { type GitCommand, gitDirectories } from './git-command.ts'
 import { hosts } from './hosts.ts'
-import { gitRefusal, pass, type Verdict } from './verdict.ts'
+import { gitRefusal, nothingChanged, pass, type Verdict } from './verdict.ts'
 
-/** The hook that git runs, its first argument, and for `reference-transaction` the lines on stdin. */
+/** The hook that git runs, with its arguments, or `shim` for a command before git itself starts. */
 export interface GitCall {
-  hook: string | undefined
-  state: string | undefined
-  /** Reads stdin; called only if the lines matter. */
+  hook: string
+  args: readonly string[]
+  /** Reads stdin, on which `reference-transaction` gets its lines; called only if they matter. */
   lines: () => string
+  /** The command of git that runs the hook, or that the shim is about to start. */
+  command: () => GitCommand
 }
 
 /** The process that runs git. */
@@ -17,32 +23,85 @@ export interface GitCaller {
   ancestors: readonly Ancestor[]
   cwd: string
   register: Register
+  /** Tells what git has done by the time it runs its hook. */
+  describe: (aftermath: Aftermath, workspace: string) => string
 }
 
 /**
- * Refuses a commit or a change of a branch while another session holds the whole workspace. An agent's shell
- * can bypass the hooks of tools, but not those of git. Claims nothing itself.
+ * Refuses a command of git while another session holds the whole workspace. An agent's shell can bypass the
+ * hooks of tools, but not those of git. Claims nothing itself.
  */
 export function guardGit(call: GitCall, caller: GitCaller): Verdict {
-  if (caller.env.STINT_BYPASS === '1' || !changesBranch(call)) return pass
-  const workspace = findWorkspace(caller.cwd)
-  const { record, observation } = WorkspaceClaims.open(caller.register, { workspace }).readSync()
-  const by = record.claims.find(
-    (claim) => claim.paths.includes('**') && isInForce(claim, observation) && !belongsTo(claim, caller),
-  )
-  return by === undefined ? pass : { block: true, reason: gitRefusal(workspace.path, by, observation) }
+  if (caller.env.STINT_BYPASS === '1') return pass
+  const change = guardedChange(call)
+  if (change === undefined) return pass
+  const { cwd, env } = caller
+  // `git worktree add` runs hooks here for the working tree that it makes elsewhere.
+  const directories =
+    call.hook === 'shim' ? gitDirectories(call.command(), cwd, env) : [resolve(cwd, env.GIT_WORK_TREE ?? '')]
+  for (const directory of directories) {
+    const workspace = findWorkspace(directory)
+    const { record, observation } = WorkspaceClaims.open(caller.register, { workspace }).readSync()
+    const by = record.claims.find(
+      (claim) => claim.paths.includes('**') && isInForce(claim, observation) && !belongsTo(claim, caller),
+    )
+    if (by === undefined) continue
+    const happened = change === 'nothing yet' ? nothingChanged : caller.describe(change, workspace.path)
+    const isDone = call.hook === 'post-checkout'
+    return { block: true, reason: gitRefusal(workspace.path, by, observation, { happened, isDone }) }
+  }
+  return pass
 }
 
-/** True if the hook can still refuse, and `HEAD` or a branch changes. */
-export function changesBranch({ hook, state, lines }: GitCall): boolean {
-  if (hook === 'pre-commit') return true
-  if (hook !== 'reference-transaction' || state !== 'prepared') return false
-  return lines()
-    .split('\n')
-    .some((line) => {
-      const [before, after, ref = ''] = line.split(' ')
-      return before !== after && (ref === 'HEAD' || ref.startsWith('refs/heads/'))
-    })
+/** The change that a call of a hook is about; undefined if it changes nothing that is guarded. */
+export function guardedChange(call: GitCall): 'nothing yet' | Aftermath | undefined {
+  const { hook, args, lines, command } = call
+  switch (hook) {
+    case 'shim':
+      return gitOnlyReads(args) ? undefined : 'nothing yet'
+    case 'pre-commit':
+    case 'pre-push':
+      return 'nothing yet'
+    case 'pre-rebase':
+      return { kind: 'rebase', command: command() }
+    case 'pre-merge-commit':
+      return { kind: 'merge', command: command() }
+    case 'post-checkout': {
+      const [before = '', after = '', isBranch = '1'] = args
+      // `git checkout` without arguments only shows what has changed.
+      if (command().name === 'checkout' && command().args.length === 0) return undefined
+      return { kind: isBranch === '0' ? 'files' : 'switch', command: command(), before, after }
+    }
+    case 'reference-transaction':
+      return args[0] === 'prepared' ? changeOfRefs(lines(), command) : undefined
+    default:
+      return undefined
+  }
+}
+
+/** Commands that write files, the index or both before they change a ref. */
+const writesFilesFirst = (name: string): boolean =>
+  // The command line cannot be seen everywhere.
+  name === '' || /^(?:reset|checkout|switch|merge|pull|rebase|cherry-pick|revert|am)$/.test(name)
+
+/** The change of the first guarded ref: `HEAD`, a branch, the stash, or `ORIG_HEAD` before a merge. */
+function changeOfRefs(lines: string, command: () => GitCommand): 'nothing yet' | Aftermath | undefined {
+  for (const line of lines.split('\n')) {
+    const [before = '', after = '', ref = ''] = line.split(' ')
+    // git does not tell what a ref that it deletes was before.
+    if (before === after && !/^0+$/.test(after)) continue
+    const { name, args } = command()
+    // Only packs the refs as they are.
+    if (name === 'pack-refs') continue
+    if (ref === 'HEAD' || ref.startsWith('refs/heads/'))
+      return writesFilesFirst(name) ? { kind: 'refs', command: command(), before, after } : 'nothing yet'
+    // `pop` and `drop` have already removed the entry of the stash when they delete the ref behind it.
+    if (ref === 'refs/stash' && args[0] !== 'pop' && args[0] !== 'drop') return 'nothing yet'
+    // A merge and `am` write ORIG_HEAD before they change a file; a reset and a rebase do so after.
+    if (ref === 'ORIG_HEAD' && name === 'merge') return 'nothing yet'
+    if (ref === 'ORIG_HEAD' && name === 'am') return { kind: 'am', command: command() }
+  }
+  return undefined
 }
 
 /** Variables in which agents pass their session to their children. */

@@ -40,7 +40,7 @@ function load(name: string): unknown {
   const module = { exports: {} }
   const run = script.runInThisContext() as (...given: unknown[]) => void
   run(
-    (path: string) => (path === './hook-record.cjs' ? load('hook-record') : require(path)),
+    (path: string) => (path.startsWith('./hook-') ? load(path.slice(2, -'.cjs'.length)) : require(path)),
     module,
     __dirname,
   )

@@ -2,8 +2,11 @@ import { fstatSync, statSync } from 'node:fs'
 import { errorMessage } from '../base/errors/stint-error.ts'
 import { deliver } from '../base/process/write-output.ts'
 import { homeRegister } from '../lease/index.ts'
-import { agentProcess, ancestorsOf } from './agent-process.ts'
+import { readCommandLine } from '../base/process/platform.ts'
+import { agentProcess, type Ancestor, ancestorsOf } from './agent-process.ts'
 import { eventOfPatch, type HookEvent, readEvent } from './event.ts'
+import type { Aftermath } from './git-aftermath.ts'
+import { type GitCommand, parseGitCommand } from './git-command.ts'
 import { guardGit } from './git-guard.ts'
 import { handleEvent } from './handle-event.ts'
 import { noteWarning } from './hook-log.ts'
@@ -48,10 +51,26 @@ function runHook(
   return { response, event }
 }
 
-function judgeGit({ words: [hook, state] }: HookOptions, env: NodeJS.ProcessEnv): Verdict {
-  const call = { hook, state, lines: () => readText() }
+function judgeGit({ words: [hook = '', ...args] }: HookOptions, env: NodeJS.ProcessEnv): Verdict {
   const ancestors = [...ancestorsOf(process.ppid)]
-  return guardGit(call, { env, ancestors, cwd: process.cwd(), register: homeRegister(env) })
+  const command = (): GitCommand => parseGitCommand(hook === 'shim' ? args : runningGit(ancestors))
+  const call = { hook, args, lines: () => readText(), command }
+  const describe = (aftermath: Aftermath, workspace: string): string => {
+    try {
+      // Only a refusal needs it, and it starts git.
+      const { describeAftermath } = require('./hook-git.cjs') as typeof import('./git-aftermath.ts')
+      return describeAftermath(aftermath, workspace)
+    } catch {
+      return 'git may already have changed files: `git status` shows them.'
+    }
+  }
+  return guardGit(call, { env, ancestors, cwd: process.cwd(), register: homeRegister(env), describe })
+}
+
+/** The words after `git` of the process that runs the hook; none where they cannot be seen. */
+function runningGit(ancestors: readonly Ancestor[]): string[] {
+  const git = ancestors.find(({ name }) => name === 'git')
+  return git === undefined ? [] : readCommandLine(git.pid).slice(1)
 }
 
 function judgeEvent(event: HookEvent, options: HookOptions, env: NodeJS.ProcessEnv): Verdict {

@@ -48,6 +48,7 @@ export function parseOptions(args: readonly string[]): HookOptions | undefined {
   }
   for (let at = 0; at < rest.length; at++) {
     const word = rest[at] ?? ''
+    if (word === '--') return { ...options, words: [...options.words, ...rest.slice(at + 1)] }
     if (word === '--fail-closed') options.failClosed = true
     else if (word === '--record') options.record = true
     else if (word === '--no-handover') options.handover = false

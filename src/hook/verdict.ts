@@ -40,12 +40,21 @@ export const callRefusal = (workspace: string, by: Claim, observation: Observati
     endText(by, observation),
   ].join(' ')
 
-/** The reason for refusing a git command, for a person or an agent. */
-export const gitRefusal = (workspace: string, by: Claim, observation: Observation): string =>
+/**
+ * The reason for refusing a git command, for a person or an agent. `happened` tells what git has changed by
+ * now; with `isDone`, that is all of it, and git cannot be stopped any more.
+ */
+export const gitRefusal = (
+  workspace: string,
+  by: Claim,
+  observation: Observation,
+  { happened, isDone }: { happened: string; isDone: boolean },
+): string =>
   [
     holderText(workspace, by, observation),
+    happened,
     endText(by, observation),
-    'To go on anyway, set STINT_BYPASS=1 for this one command.',
+    ...(isDone ? [] : ['To go on anyway, set STINT_BYPASS=1 for this one command.']),
   ].join('\n')
 
 /** Tells a model, in one line, whose claims ended since its own session was last here; the last by name. */
@@ -60,6 +69,9 @@ export function handOverText(ended: readonly ClaimActivity[], { now }: Observati
   const others = more === 0 ? '' : `, and ${more} other ${more === 1 ? 'session' : 'sessions'} before it`
   return `stint: since your session was last here, session ${visibleText(last.session_id)}${agent} held ${what} for ${held}, until ${ago} ago${doing}${others}. Files that you know may have changed: read them again before you edit them. \`stint lock history\` shows more.`
 }
+
+/** What a refusal says if git has not begun yet. */
+export const nothingChanged = 'Nothing was changed.'
 
 /** A model reads this, so the texts of other sessions are quoted and stripped of control characters. */
 function holderText(workspace: string, by: Claim, observation: Observation): string {

@@ -1,2 +1,2 @@
 /** Which shell commands change nothing, so that an agent may run them while another holds the workspace. */
-export { onlyReads } from './only-reads.ts'
+export { gitOnlyReads, onlyReads } from './only-reads.ts'

@@ -16,6 +16,10 @@ export function onlyReads(command: string): boolean {
   return commands !== undefined && commands.length > 0 && commands.every(isReading)
 }
 
+/** Does git change no file outside `.git`, no ref and no configuration, with these arguments? */
+export const gitOnlyReads = (args: readonly string[]): boolean =>
+  isReadingGit(args.map((text) => ({ text, expands: false })))
+
 function isReading([program, ...words]: readonly ShellWord[]): boolean {
   if (program === undefined || program.expands) return false
   const name = program.text.replace(/^\/(?:usr\/)?bin\//, '')

@@ -67,7 +67,8 @@ export function parseProcessStat(text: string): ProcessStat | undefined {
 /** The words of a process's command line; none if /proc does not show the process. */
 export function readCommandLine(pid: number): string[] {
   try {
-    return isOurProc() ? readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0') : []
+    // Every word ends with a NUL.
+    return isOurProc() ? readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(0, -1) : []
   } catch {
     return []
   }

@@ -4,6 +4,7 @@ import {
   mkdirSync,
   readdirSync,
   renameSync,
+  rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
@@ -12,6 +13,10 @@ import { expect, test } from 'vitest'
 import { hookBin } from '../../../test/support/hook-host.ts'
 import { contentOf, HookUser } from '../../../test/support/hook-user.ts'
 import type { Finished } from '../../../test/support/world.ts'
+import { guardEvents } from '../../hook-install/git/guard-text.ts'
+
+const hooksIn = (directory: string): { path: string }[] =>
+  guardEvents.map(({ name }) => ({ path: join(directory, name) }))
 
 /** A repository with one commit. */
 class Repository extends HookUser {
@@ -55,10 +60,9 @@ test('a commit is refused, with the name of the holder, while another session ho
   await using world = new Repository()
   await world.make()
   const rows = await world.change('install', 'git')
-  expect(rows.map(({ path, outcome }) => [path, outcome])).toEqual([
-    [join(world.hooks, 'pre-commit'), 'installed'],
-    [join(world.hooks, 'reference-transaction'), 'installed'],
-  ])
+  expect(rows.map(({ path, outcome }) => [path, outcome])).toEqual(
+    guardEvents.map(({ name }) => [join(world.hooks, name), 'installed']),
+  )
   expect(await world.commit('free')).toMatchObject({ code: 0 })
   await world.hold()
   const refused = await world.commit('refused')
@@ -105,10 +109,7 @@ test('existing hooks run after the guard, and are restored when the guard is rem
   world.script('reference-transaction', `#!/usr/bin/env bash\necho "$1:" >> '${log}'\ncat >> '${log}'\n`)
   const before = contentOf(world.hooks)
   await world.change('install', 'git')
-  expect(await world.change('install', 'git')).toMatchObject([
-    { outcome: 'unchanged' },
-    { outcome: 'unchanged' },
-  ])
+  expect((await world.change('install', 'git')).every(({ outcome }) => outcome === 'unchanged')).toBe(true)
   expect(await world.commit()).toMatchObject({ code: 0 })
   const told = world.read(log)
   expect(told).toContain('pre-commit .git/hooks/pre-commit\n')
@@ -189,6 +190,42 @@ test('a hook that was moved aside survives an interrupted installation and a rep
   expect(contentOf(world.hooks)).toEqual(kept)
 })
 
+test('own hooks for a push and a checkout get their input, and run although the guard complains', async () => {
+  await using world = new Repository()
+  await world.make()
+  const log = join(world.tmp, 'log')
+  const remote = join(world.tmp, 'remote')
+  await world.git('init', '--bare', remote)
+  await world.git('branch', 'other')
+  world.script('pre-push', `#!/bin/sh\ncat >> '${log}'\n`)
+  world.script('post-checkout', `#!/bin/sh\necho "checkout $3" >> '${log}'\n`)
+  await world.change('install', 'git')
+  expect(await world.git('push', remote, 'main')).toMatchObject({ code: 0 })
+  expect(world.read(log)).toMatch(/^refs\/heads\/main [0-9a-f]{40} refs\/heads\/main 0{40}\n$/)
+  await world.hold()
+  const switched = await world.git('checkout', 'other')
+  expect(switched).toMatchObject({ code: 0, stderr: expect.stringContaining('from main to other') })
+  expect(world.read(log)).toContain('checkout 1\n')
+})
+
+test('the guard of an earlier version is reported by the doctor, and brought up to date', async () => {
+  await using world = new Repository()
+  await world.make()
+  await world.change('install', 'git')
+  const added = guardEvents.map(({ name }) => name).filter((name) => !/^pre-commit|^reference/.test(name))
+  for (const name of added) rmSync(join(world.hooks, name))
+  const older = join(world.hooks, 'reference-transaction')
+  writeFileSync(older, world.read(older).replace(" | *' refs/stash'* | *' ORIG_HEAD'*", ''))
+  const { code, ...found } = await world.hook(['doctor', 'git', '--runs', '1'])
+  expect([code, found.envelope().error?.message]).toEqual([
+    3,
+    expect.stringMatching(/differs from what this version of stint writes; stint hook install git/),
+  ])
+  const outcomes = (await world.change('install', 'git')).map(({ outcome }) => outcome)
+  expect(outcomes).toEqual(['unchanged', 'installed', 'installed', 'installed', 'updated', 'installed'])
+  expect(await world.hook(['doctor', 'git', '--runs', '1'])).toMatchObject({ code: 0 })
+})
+
 test('an existing hook that fails still refuses the commit, with its own exit code', async () => {
   await using world = new Repository()
   await world.make()
@@ -208,7 +245,7 @@ async function husky(world: Repository): Promise<string> {
     join(stubs, 'h'),
     'n=$(basename "$0")\ns=$(dirname "$(dirname "$0")")/$n\n[ ! -f "$s" ] && exit 0\nsh -e "$s" "$@"\nexit $?\n',
   )
-  for (const name of ['pre-commit', 'commit-msg']) {
+  for (const name of ['pre-commit', 'commit-msg', 'pre-rebase', 'pre-push', 'post-checkout']) {
     writeFileSync(join(stubs, name), stub)
     chmodSync(join(stubs, name), 0o755)
   }
@@ -234,9 +271,9 @@ test('husky: its hooks keep running, no tracked file changes, and stubs that it 
   expect((await world.commit()).code).not.toBe(0)
   const status = await world.hook(['status', 'git'])
   expect(status.envelope().data).toMatchObject({ hooks: [{ state: 'incomplete' }] })
-  expect(await world.change('install', 'git')).toMatchObject([
-    { outcome: 'installed' },
-    { outcome: 'unchanged' },
+  const repaired = await world.change('install', 'git')
+  expect(repaired.map(({ outcome }) => outcome).filter((outcome) => outcome !== 'unchanged')).toEqual([
+    'installed',
   ])
   await world.change('uninstall', 'git')
   expect(contentOf(stubs)).toEqual(before)
@@ -316,7 +353,7 @@ test('a worktree shares the hooks of its repository, and has a workspace of its 
   const worktree = join(world.tmp, 'worktree')
   await world.git('worktree', 'add', worktree)
   const finished = await world.hook(['install', 'git'], worktree)
-  expect(finished.envelope().data).toMatchObject({ hooks: [{ path: join(world.hooks, 'pre-commit') }, {}] })
+  expect(finished.envelope().data).toMatchObject({ hooks: hooksIn(world.hooks) })
   await world.hold()
   expect((await world.commit()).code).toBe(1)
   const there = await world.git('-C', worktree, 'commit', '--allow-empty', '-m', 'there')
@@ -334,7 +371,7 @@ test('a submodule has hooks of its own, and is held together with its parent pro
   mkdirSync(deep)
   const finished = await world.hook(['install', 'git'], deep)
   expect(finished.envelope().data).toMatchObject({
-    hooks: [{ path: join(world.project, '.git/modules/sub/hooks/pre-commit') }, {}],
+    hooks: hooksIn(join(world.project, '.git/modules/sub/hooks')),
   })
   await world.hold()
   expect((await world.git('-C', deep, 'commit', '--allow-empty', '-m', 'x')).code).toBe(1)
@@ -348,7 +385,7 @@ test('a subdirectory of a repository finds its hooks, wherever they are kept', a
   const deep = join(world.project, 'src/deep')
   mkdirSync(deep, { recursive: true })
   const finished = await world.hook(['install', 'git'], deep)
-  expect(finished.envelope().data).toMatchObject({ hooks: [{ path: join(stubs, 'pre-commit') }, {}] })
+  expect(finished.envelope().data).toMatchObject({ hooks: hooksIn(stubs) })
   const bare = join(world.tmp, 'bare')
   await world.git('init', '--bare', bare)
   expect((await world.hook(['install', 'git'], bare)).envelope().error?.code).toBe('NOT_FOUND')

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { HostName, SettingsAgentName } from '../../hook/host.ts'
-import { guardIn } from '../git/guard-text.ts'
+import { guardEvents, guardIn } from '../git/guard-text.ts'
 import { findOnPath } from '../hook-program.ts'
 import { type HookExit, type HostSettings, hostSettings } from '../host-settings.ts'
 import type { Installation } from '../inspect.ts'
@@ -33,7 +33,9 @@ const settingsRunner = ({ trialEvent, isRefusal }: HostSettings): HookRunner => 
 /** Runs only the guards: the rest of a git hook belongs to the user, and must not run for a trial. */
 const gitRunner: HookRunner = {
   run({ commands, cwd, env, refuses }) {
-    const runs = commands.map(({ text }) => {
+    const refusing = guardEvents.filter(({ kind }) => kind === 'pre')
+    const runs = commands.flatMap(({ event, text }) => {
+      if (!refusing.some(({ name }) => name === event)) return []
       const guard = guardIn(readSettingsFile(text).bytes?.toString() ?? '') ?? 'exit 127'
       return runLine(guard, [text, 'prepared'], cwd, transaction, env)
     })

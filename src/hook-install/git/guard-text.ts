@@ -43,7 +43,9 @@ export function guardText(
 ): string {
   const check = `(set +e; ${gitCheckLine(event, startWords(program), choices)})`
   const lines =
-    event.name === 'reference-transaction' ? transactionCheck(check) : `${check} </dev/null || exit 1\n`
+    event.name === 'reference-transaction'
+      ? transactionCheck(check)
+      : `${check} </dev/null${event.kind === 'pre' ? ' || exit 1' : ''}\n`
   return `${begin}\n${lines}${end}`
 }
 
@@ -57,6 +59,8 @@ export function gitCheckLine(
   choices: Pick<HookChoices, 'failClosed'> = {},
 ): string {
   const words = [...program, 'git', event.name].map(shellWord).join(' ')
+  // The rest of a hook that only tells must still run.
+  if (event.kind === 'post') return `${words} "$@" || :`
   const refuse = choices.failClosed ? ' || exit 1' : onlyRefusals
   const check = `${words} "$@"${choices.failClosed ? ' --fail-closed' : ''}${refuse}`
   return event.name === 'reference-transaction' ? `if [ "$1" = prepared ]; then ${check}; fi` : check
@@ -64,11 +68,11 @@ export function gitCheckLine(
 
 /**
  * git lists the changed refs on stdin, and the rest of the hook must be able to read them as well. A process
- * is started only for a change of a branch, not for a fetch.
+ * is started only for a change of a branch or the stash and before a merge, not for a fetch.
  */
 const transactionCheck = (check: string): string => `stint_refs=$(cat)
 case $stint_refs in
-*' HEAD'* | *' refs/heads/'*)
+*' HEAD'* | *' refs/heads/'* | *' refs/stash'* | *' ORIG_HEAD'*)
 ${check} <<STINT || exit 1
 $stint_refs
 STINT

@@ -1,13 +1,18 @@
 import type { Host } from '../host.ts'
 import { claudeFields } from './claude.ts'
 
-/** Not an agent, but every agent's shell uses it. Only `prepared` of `reference-transaction` counts. */
+/** Not an agent, but every agent's shell uses it. Only `prepared` of `reference-transaction` can refuse. */
 export const git: Host = {
   name: 'git',
   title: 'git',
   events: [
     { name: 'pre-commit', kind: 'pre' },
+    { name: 'pre-merge-commit', kind: 'pre' },
+    { name: 'pre-rebase', kind: 'pre' },
+    { name: 'pre-push', kind: 'pre' },
     { name: 'reference-transaction', kind: 'pre' },
+    // The last one cannot refuse: git has no hook before it switches to a branch or replaces files.
+    { name: 'post-checkout', kind: 'post' },
   ],
   // git sends no JSON; the guard passes the name of the hook as an argument.
   fields: claudeFields,

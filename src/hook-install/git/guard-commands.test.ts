@@ -1,0 +1,175 @@
+import { execFileSync } from 'node:child_process'
+import { cpSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { HookUser } from '../../../test/support/hook-user.ts'
+import { type Finished, projectRoot } from '../../../test/support/world.ts'
+import { acquireLeaseSync, fileRegister, findWorkspace } from '../../lease/index.ts'
+
+/**
+ * The commands of the table in docs/hooks.md, each with a preparation by another command where it needs one.
+ * `a.txt` differs between the commits, `b.txt` has uncommitted changes, `u.txt` is untracked, and only the
+ * branch `other` has `o.txt`.
+ */
+const commands: Readonly<Record<string, string>> = {
+  'git commit -a -m x': '',
+  'git commit --no-verify -a -m x': '',
+  'git reset --soft HEAD~1': '',
+  'git reset HEAD~1': '',
+  'git reset --hard HEAD~1': '',
+  'git merge ahead': '',
+  'git merge --no-edit other': '',
+  'git merge --squash other': '',
+  'git pull --no-rebase origin ahead': '',
+  'git rebase other': 'git checkout b.txt',
+  'git rebase --autostash other': '',
+  'git rebase --no-verify other': 'git checkout b.txt',
+  'git checkout -b new': '',
+  'git checkout -b new other': '',
+  'git checkout other': '',
+  'git switch other': '',
+  'git checkout --detach HEAD~1': '',
+  'git checkout HEAD~1 -- a.txt': '',
+  'git restore b.txt': '',
+  'git clean -fd': '',
+  'git stash': '',
+  'git stash pop': 'git stash',
+  'git stash apply': 'git stash',
+  'git stash clear': 'git stash',
+  'git cherry-pick other': '',
+  'git revert --no-edit HEAD': '',
+  'git am other.patch': '',
+  'git apply other.patch': '',
+  'git push origin main:new': '',
+  'git tag v2': '',
+  'git branch new': '',
+  'git branch -D other': '',
+  'git update-ref refs/heads/other HEAD': '',
+  'git worktree add ../linked': '',
+  'git worktree add --detach ../linked': '',
+  'git rm -q a.txt': '',
+  'git mv a.txt c.txt': '',
+  'git add u.txt': '',
+  'git gc -q': '',
+  'git fetch origin': '',
+  'git config user.name x': '',
+}
+
+const setUp = `
+git init -q -b main . && git config user.name t && git config user.email t@example.org
+echo 1 >a.txt && echo 1 >b.txt && echo '*.patch' >.gitignore && git add . && git commit -qm one
+echo 2 >a.txt && git commit -qam two
+git checkout -qb other HEAD~1 && echo o >o.txt && git add o.txt && git commit -qm other
+git format-patch -q --stdout -1 >other.patch
+git checkout -qb ahead main && echo 3 >a.txt && git commit -qam ahead && git checkout -q main
+git clone -q --bare . ../origin.git && git remote add origin ../origin.git && git fetch -q origin
+echo dirty >>b.txt && echo new >u.txt`
+
+/** A user who holds nothing, and copies of a repository with the guard that another session holds. */
+class Repositories extends HookUser {
+  constructor() {
+    super()
+    Object.assign(this.env, { GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_SYSTEM: '/dev/null' })
+    this.sh(setUp, this.project)
+  }
+
+  sh(line: string, cwd: string): string {
+    const env = { ...this.env, STINT_BYPASS: '1' }
+    return execFileSync('sh', ['-ec', line], {
+      cwd,
+      env,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+  }
+
+  /** A copy of the repository, held by another session. */
+  copy(index: number, prepare: string): string {
+    const directory = join(this.tmp, `copy-${index}`)
+    mkdirSync(directory)
+    cpSync(this.project, join(directory, 'work'), { recursive: true, preserveTimestamps: true })
+    cpSync(join(this.tmp, 'origin.git'), join(directory, 'origin.git'), { recursive: true })
+    const repository = join(directory, 'work')
+    this.sh(`git update-index -q --refresh || :\n${prepare}`, repository)
+    acquireLeaseSync({
+      workspace: findWorkspace(repository),
+      sessionId: 'holder',
+      pid: null,
+      purpose: 'a refactoring',
+      register: fileRegister(join(this.env.STINT_HOME ?? '', 'locks')),
+    })
+    return repository
+  }
+
+  run(line: string, cwd: string): Promise<Finished> {
+    const [program = '', ...args] = line.split(' ')
+    return this.start(program, args, { cwd }).finished
+  }
+
+  /** Everything that a command could change: files, index, refs of both repositories, configuration. */
+  state(repository: string): Record<string, string> {
+    const git = (args: string, at = repository): string => this.sh(`git ${args}`, at)
+    const files = readdirSync(repository).filter((name) => name !== '.git')
+    return {
+      ...Object.fromEntries(
+        files.map((name) => [`\`${name}\``, readFileSync(join(repository, name), 'utf8')]),
+      ),
+      'the index': git('ls-files -s'),
+      refs: `${git('for-each-ref')}${readFileSync(join(repository, '.git/HEAD'), 'utf8')}${git('stash list')}`,
+      origin: git('for-each-ref', join(repository, '../origin.git')),
+      configuration: readFileSync(join(repository, '.git/config'), 'utf8'),
+    }
+  }
+}
+
+const differences = (before: Record<string, string>, after: Record<string, string>): string[] =>
+  [...new Set([...Object.keys(before), ...Object.keys(after)])]
+    .filter((key) => before[key] !== after[key])
+    .sort()
+
+/** The cell of the table: what the user was told, and whether that came before anything had changed. */
+function outcome({ code, stderr }: Finished, changed: readonly string[]): string {
+  if (!stderr.includes('parallel session lock held by holder')) return 'not seen'
+  const files = changed.filter((name) => name.startsWith('`'))
+  const what = files.length > 0 ? files : changed
+  if (code === 0) return `told after: ${what.join(', ')}`
+  return changed.length === 0 ? 'refused before' : `refused after: ${what.join(', ')}`
+}
+
+/** Runs the commands of a message that bring something back. */
+function bringBack(world: Repositories, message: string, repository: string): void {
+  for (const [, line = ''] of message.matchAll(/`(STINT_BYPASS=1 git [^`]*)`/g)) world.sh(line, repository)
+}
+
+test(
+  'the table in docs/hooks.md says of each command when the guard refuses it',
+  { timeout: 240_000 },
+  async () => {
+    await using world = new Repositories()
+    await world.change('install', 'git')
+    const rows = Object.entries(commands).map(async ([command, prepare], index) => {
+      const repository = world.copy(index, prepare)
+      const before = world.state(repository)
+      const finished = await world.run(command, repository)
+      const changed = differences(before, world.state(repository))
+      const cell = outcome(finished, changed)
+      const { stderr: message } = finished
+      if (cell !== 'not seen') {
+        // The message never reads as if nothing had happened, and names the files or says what is lost.
+        const saysNothing = /Nothing was changed|No file was changed/.test(message)
+        expect(saysNothing, `${command}: ${message}`).toBe(cell === 'refused before')
+        bringBack(world, message, repository)
+        const lost = message.includes('are lost') ? ['`b.txt`'] : []
+        const stillChanged = differences(before, world.state(repository))
+        expect(lost, `${command}: ${message}`).toEqual(expect.arrayContaining(stillChanged))
+        for (const name of changed.filter((each) => each.startsWith('`') && each !== '`b.txt`'))
+          expect(message, command).toContain(name.slice(1, -1))
+      }
+      return `| \`${command}\` | ${cell} |`
+    })
+    const page = readFileSync(join(projectRoot, 'docs/hooks.md'), 'utf8')
+    const [, section = ''] = page.split('### What the guard sees\n')
+    const table = section.split('\n').filter((line) => line.startsWith('| `git'))
+    expect(table).toEqual(await Promise.all(rows))
+  },
+)

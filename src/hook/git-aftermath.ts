@@ -1,0 +1,142 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { shellWord, visibleText } from '../base/text/escape.ts'
+import type { GitCommand } from './git-command.ts'
+import { nothingChanged } from './verdict.ts'
+
+/** A command of git that has perhaps changed files by the time it runs the hook. */
+export interface Aftermath {
+  /**
+   * `refs`: it is about to move HEAD or a branch. `switch`, `files`: it has switched to a commit, or replaced
+   * files. `merge`: it is about to commit a merge. `rebase`, `am`: it is about to begin.
+   */
+  kind: 'refs' | 'switch' | 'files' | 'merge' | 'rebase' | 'am'
+  command: GitCommand
+  /** The commits before and after a change of a ref, or a switch. */
+  before?: string
+  after?: string
+}
+
+/** Runs git in the workspace; returns its output, or `''` if it fails. */
+type AskGit = (...args: string[]) => string
+
+/** Tells what git has changed by now, what can be brought back, with which command, and what cannot. */
+export function describeAftermath(
+  aftermath: Aftermath,
+  workspace: string,
+  git: AskGit = askGit(workspace),
+): string {
+  const { command, before = '', after = '' } = aftermath
+  const again = `STINT_BYPASS=1 git -C ${shellWord(visibleText(workspace))}`
+  switch (aftermath.kind) {
+    case 'am':
+      return `No file was changed. git am had only begun; \`${again} am --quit\` ends it.`
+    case 'rebase':
+      if (!hasAutostash(git)) return nothingChanged
+      return `git had already moved the uncommitted changes into an autostash when it asked. \`${again} rebase --quit && ${again} stash pop\` brings them back. Nothing else was changed.`
+    case 'merge': {
+      const files = split(git('diff', '--cached', '--name-only', '-z', '--no-renames', 'HEAD'))
+      return `git had already merged into the files when it asked: ${listed(files)}. It made no commit. \`${again} merge --abort\` takes the merge back; uncommitted changes are kept.`
+    }
+    case 'switch': {
+      const [, from = before, to = after] =
+        /moving from (\S+) to (\S+)$/m.exec(git('log', '-g', '-1', '--format=%gs', 'HEAD')) ?? []
+      const files = split(git('diff', '--name-only', '-z', '--no-renames', before, after))
+      return `git had already switched from ${from} to ${to} when it ran this hook, as it has none before that. ${
+        files.length === 0 ? 'No file was changed by it' : `Files that changed: ${listed(files)}`
+      }. \`${again} checkout ${shellWord(from)}\` goes back. ${uncommitted(command)}`
+    }
+    case 'files': {
+      const files = split(git('ls-files', '--full-name', '-z', '--', ...pathsIn(command)))
+      return `git had already replaced files when it ran this hook, as it has none before that: ${listed(files)}. ${restoring(files, again, '--staged --worktree')} ${lost}`
+    }
+    case 'refs':
+      return describeRefs(command, after.replace(/^ref:/, ''), git, again)
+  }
+}
+
+function describeRefs(command: GitCommand, target: string, git: AskGit, again: string): string {
+  const differing = (...args: string[]): string[] =>
+    split(git('diff', '--name-only', '-z', '--no-renames', ...args))
+  const concerned = new Set(differing('HEAD', target))
+  const files = differing('HEAD').filter((file) => concerned.has(file))
+  const staged = differing('--cached', 'HEAD').filter((file) => concerned.has(file))
+  const isUnknown = command.name === ''
+  if (files.length === 0 && staged.length === 0 && !discards(command))
+    return isUnknown
+      ? 'HEAD and the branches are as before; `git status` shows whether git had already changed files.'
+      : nothingChanged
+  const had = isUnknown ? 'may already have changed' : 'had already changed'
+  const ending = ended.has(command.name) ? ` \`${again} ${command.name} --quit\` ends it.` : ''
+  const place = files.length > 0 ? '--staged --worktree' : '--staged'
+  const which = files.length > 0 ? files : staged
+  return [
+    which.length === 0
+      ? 'git had already put the files back to their commit when it asked.'
+      : `git ${had} ${files.length > 0 ? 'files' : 'the index, but no file,'} when it asked: ${listed(which)}. HEAD and the branches are as before. ${restoring(which, again, place, target)}${ending}`,
+    files.length > 0 || which.length === 0
+      ? uncommitted(command)
+      : 'What had been staged in them is not any more.',
+  ].join(' ')
+}
+
+/** Commands that leave a state behind when git refuses the change of a ref. */
+const ended = new Set(['cherry-pick', 'rebase'])
+
+const lost =
+  'Uncommitted changes in them, if any, are lost: `git fsck --lost-found` finds what had been staged, and the rest cannot be brought back.'
+
+const uncommitted = (command: GitCommand): string =>
+  discards(command)
+    ? 'Uncommitted changes in this workspace, if any, are lost: `git fsck --lost-found` finds what had been staged, and the rest cannot be brought back.'
+    : 'Uncommitted changes in other files were kept.'
+
+/** True if the command throws uncommitted changes away. git takes `--hard` in any shorter form, too. */
+const discards = ({ name, args }: GitCommand): boolean =>
+  (name === 'reset' && args.some((word) => word.startsWith('--ha'))) ||
+  ((name === 'checkout' || name === 'switch') &&
+    args.some((word) => /^(?:--for|--disc|-[a-zA-Z]*f)/.test(word)))
+
+/** The command that brings back the files as HEAD has them, and touches no others. */
+function restoring(files: readonly string[], again: string, place: string, target = ''): string {
+  const restore = `restore --source=HEAD ${place}`
+  const isPlain = files.length <= 5 && files.every((file) => visibleText(file) === file)
+  const line =
+    isPlain || target === ''
+      ? `${again} ${restore} -- ${isPlain ? files.map(shellWord).join(' ') : 'FILE…'}`
+      : `${again} diff --name-only -z --no-renames HEAD ${target} | ${again} ${restore} --pathspec-from-file=- --pathspec-file-nul`
+  return `\`${line}\` brings back what HEAD has of them.`
+}
+
+const listed = (files: readonly string[]): string => {
+  const shown = files.slice(0, 10).map((file) => visibleText(file, 200))
+  return files.length > 10 ? `${shown.join(', ')} and ${files.length - 10} more` : shown.join(', ')
+}
+
+/** The paths in the command line of `checkout` or `restore`, or what may be one. */
+function pathsIn({ args }: GitCommand): string[] {
+  const at = args.indexOf('--')
+  return at >= 0 ? args.slice(at + 1) : args.filter((word) => !word.startsWith('-'))
+}
+
+/** True if a rebase has moved uncommitted changes into a stash. */
+const hasAutostash = (git: AskGit): boolean =>
+  ['rebase-merge/autostash', 'rebase-apply/autostash'].some((name) =>
+    existsSync(git('rev-parse', '--path-format=absolute', '--git-path', name).trim()),
+  )
+
+const split = (text: string): string[] => text.split('\0').filter((name) => name !== '')
+
+/** Asks git with the variables that it has set for its hook, in the directory from which it was called. */
+const askGit =
+  (workspace: string): AskGit =>
+  (...args) => {
+    const { status, stdout } = spawnSync('git', args, {
+      cwd: args[0] === 'ls-files' ? `${workspace}/${process.env.GIT_PREFIX ?? ''}` : workspace,
+      env: { ...process.env, GIT_OPTIONAL_LOCKS: '0' },
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+      timeout: 10_000,
+    })
+    return status === 0 ? stdout : ''
+  }
