@@ -15,6 +15,12 @@ test('of the reading commands that agents run, at least 95 % pass', () => {
   expect(refused.length / readingCommands.length, refused.join('\n')).toBeLessThanOrEqual(0.05)
 })
 
+test('a very long command counts as a change, at once and without an error', () => {
+  for (const part of ['x', '"', '\n', 'time ', 'ls;', 'xargs '])
+    expect(onlyReads(`ls ${part.repeat(10_000_000)}`), part).toBe(false)
+  expect(onlyReads(`ls ${'some-file '.repeat(1000)}`)).toBe(true)
+})
+
 test.each([
   ['a redirection to a file', ['ls > x', 'ls >>x', 'ls 2> x', 'ls &>x', 'ls >/dev/nullx', 'ls >| x']],
   [

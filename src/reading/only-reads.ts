@@ -7,12 +7,16 @@ import {
 } from './reading-programs.ts'
 import { type ShellWord, splitCommand } from './shell-lexer.ts'
 
+/** In characters. Longer text may exhaust the stack of the lexer, and a fault lets the call through. */
+const longestReading = 16_384
+
 /**
  * Does a shell command change no file outside `.git`, no ref and no configuration? False if that is not
- * certain: for every program, option and piece of syntax that the tables and the lexer do not know.
+ * certain: for every program, option and piece of syntax that the tables and the lexer do not know, and for
+ * a very long command.
  */
 export function onlyReads(command: string): boolean {
-  const commands = splitCommand(command)
+  const commands = command.length > longestReading ? undefined : splitCommand(command)
   return commands !== undefined && commands.length > 0 && commands.every(isReading)
 }
 
