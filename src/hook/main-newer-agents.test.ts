@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type Filled, hookEvent, HookWorld, lineOf } from '../../test/support/hook-host.ts'
 import type { SettingsAgentName } from './host.ts'
+import type { HookChoices } from './options.ts'
 
 // Events that newer versions of the agents send; each fixture says which version or report it comes from.
 
@@ -11,11 +12,11 @@ const send = (
   world: HookWorld,
   host: SettingsAgentName,
   name: string,
-  more: Partial<Filled> & { scope?: 'paths' } = {},
+  more: Partial<Filled> & { choices?: HookChoices } = {},
 ) => {
   const event: unknown = hookEvent(host, name, { cwd: world.workspace, ...more })
   const input = typeof event === 'string' ? event : JSON.stringify(event)
-  return world.hook(host, 'pre', { input, choices: more.scope === undefined ? {} : { scope: more.scope } })
+  return world.hook(host, 'pre', { input, choices: more.choices ?? {} })
 }
 
 const callsOf = ({ claims }: HookWorld) =>
@@ -46,6 +47,16 @@ test('claude: a turn that ends with a wake-up scheduled releases the workspace',
   await world.hook('claude', 'pre', { session: 'first' })
   await send(world, 'claude', 'wakingStop', { session: 'first' })
   expect(world.claims).toEqual([])
+})
+
+test('claude: with --hold session, a fork takes over the claim of its session at its first call', async () => {
+  await using world = new HookWorld()
+  const choices = { hold: 'session' } as const
+  await world.hook('claude', 'pre', { session: 'first', choices })
+  await send(world, 'claude', 'forkEnd', { session: 'first', choices })
+  await send(world, 'claude', 'forkStart', { session: 'fork', choices })
+  expect(await world.hook('claude', 'pre', { session: 'fork', choices })).toMatchObject({ allowed: true })
+  expect(callsOf(world)).toEqual([['fork', 1]])
 })
 
 test.each(['monitor', 'powershell'])('claude: %s is refused as a shell is', async (name) => {
@@ -89,7 +100,7 @@ test.each([...cursorEdits, 'unnamedCall'])(
 test.each(cursorEdits)('cursor: %s claims its file with --scope paths', async (name) => {
   await using world = new HookWorld()
   mkdirSync(join(world.workspace, 'src'))
-  await send(world, 'cursor', name, { session: 'first', scope: 'paths' })
+  await send(world, 'cursor', name, { session: 'first', choices: { scope: 'paths' } })
   expect(world.claims).toMatchObject([{ paths: ['src/a.ts'] }])
 })
 
