@@ -24,7 +24,9 @@ export const isUnmodifiedPlugin = (text: string): boolean =>
 
 /** OpenCode loads every file in its plugin directory; this one imports the plugin from where stint is. */
 function pluginText(program: readonly string[], choices: HookChoices): string {
-  const chosen = Object.fromEntries(Object.entries(choices).filter(([, value]) => value))
+  const chosen = Object.fromEntries(
+    Object.entries(choices).filter(([, value]) => value !== undefined && value !== false),
+  )
   const plugin = pathToFileURL(join(dirname(program.at(-1) ?? ''), 'opencode-plugin.mjs')).href
   const lines = [
     `import { stintPlugin } from ${JSON.stringify(plugin)}`,

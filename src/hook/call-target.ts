@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { StintError } from '../base/errors/stint-error.ts'
-import { claimPaths, findWorkspace, wholeWorkspace, type Workspace } from '../lease/index.ts'
+import { claimPaths, findWorkspace, type NewCall, wholeWorkspace, type Workspace } from '../lease/index.ts'
 import type { HookEvent, Tool } from './event.ts'
 import { hosts } from './hosts.ts'
 import type { Scope } from './options.ts'
@@ -103,6 +103,21 @@ export function purposeOf(
 
 function describe({ description, command }: Record<string, unknown>): string | undefined {
   if (typeof description === 'string' && description.trim() !== '') return `(${description.trim()})`
+  return programOf(command)
+}
+
+/** The first word of a command, if it is plain: an assignment before it may be a password. */
+function programOf(command: unknown): string | undefined {
   const [first = ''] = typeof command === 'string' ? command.trim().split(/\s/, 1) : []
   return /^[\w./-]{1,40}$/.test(first) ? first : undefined
+}
+
+/** What a call is, for a session that finds it running. `clean` removes secrets. */
+export function describeCall(tool: Tool, clean: (text: string) => string): Omit<NewCall, 'id'> {
+  const [file] = tool.use === 'edit' ? touchedPaths(tool) : []
+  const name = file ?? programOf(tool.input.command)
+  return {
+    kind: tool.use === 'edit' ? 'edit' : 'command',
+    ...(name !== undefined && { name: basename(clean(name)).slice(0, 60) }),
+  }
 }

@@ -1,5 +1,8 @@
 import {
   type AcquireAnswer,
+  backgroundOf,
+  busyWork,
+  type CallPolicy,
   type Claim,
   type ClaimHolder,
   type ClaimsRecord,
@@ -8,13 +11,16 @@ import {
   decideRelease,
   type Decision,
   defaultTtlMs,
+  type HolderCall,
   isInForce,
-  type Observation,
-  remainingMs,
   isSameProcess,
-  withCall,
+  type NewCall,
+  type Observation,
+  refuse,
+  type ReleaseAnswer,
 } from '../lease/index.ts'
 import type { Identity } from '../base/process/liveness.ts'
+import type { HoldUntil } from './options.ts'
 
 // Decides how an event changes the claims of a workspace: pure functions on top of the rules of leases.
 
@@ -30,7 +36,8 @@ export interface Party {
 export interface CallRequest extends Party {
   /** The files it will change; `anything`: it may change any file, but claims none. */
   needs: readonly string[] | 'anything'
-  call: string
+  call: NewCall
+  policy: CallPolicy
   purpose: string
 }
 
@@ -41,7 +48,7 @@ export function beginCall(
   observation: Observation,
   nextFence: number,
 ): Decision<AcquireAnswer | { granted: true }> {
-  const { agent, needs, call, purpose } = request
+  const { agent, needs, call, policy, purpose } = request
   const sessionId = sessionIn(claims, request)
   const renamedFrom = renamed(claims, request)?.session_id
   const own = claims.claims.find((claim) => claim.session_id === (renamedFrom ?? sessionId))
@@ -51,6 +58,7 @@ export function beginCall(
     mode: 'exclusive' as const,
     ttlMs: defaultTtlMs,
     call,
+    policy,
     purpose,
     renamedFrom,
   }
@@ -59,8 +67,7 @@ export function beginCall(
   const whole = claims.claims.find(
     (claim) => claim !== own && claim.paths.includes('**') && isInForce(claim, observation),
   )
-  if (whole !== undefined)
-    return { answer: { granted: false, by: whole, retryAfterMs: remainingMs(whole, observation) } }
+  if (whole !== undefined) return refuse(claims, whole, observation)
   if (own === undefined || !isInForce(own, observation)) return { answer: { granted: true } }
   return decideAcquire(claims, { ...asked, paths: own.paths }, observation, nextFence)
 }
@@ -104,32 +111,74 @@ export function endCall(
 const own = (holders: readonly ClaimHolder[], agent: Identity | null): ClaimHolder | undefined =>
   holders.find((holder) => agent !== null && isSameProcess(holder, agent))
 
-/** The id of the call that stands for background work. */
-const backgroundCall = 'background'
-
-/** Forgets the calls in flight, except background work as `background` says; the claim stays. */
-export function forgetCalls(
+/** Ends these calls of a session, or all; writes nothing if they have ended before. */
+export function endCalls(
   claims: ClaimsRecord,
-  { sessionId, agent }: Party,
+  { sessionId }: Party,
   observation: Observation,
-  background: 'keep' | 'start' | 'end',
-): Decision<{ claim?: Claim }> {
-  const holders = (before: readonly ClaimHolder[]): ClaimHolder[] => {
-    const worker = own(before, agent) ?? before[0]
-    return before.map((holder) => {
-      const left = holder.calls.filter(({ id }) => id === backgroundCall && background !== 'end')
-      const starts = background === 'start' && holder === worker
-      return { ...holder, calls: starts ? withCall(left, backgroundCall, observation) : left }
-    })
-  }
+  ids?: readonly string[],
+): Decision<unknown> {
+  const ends = ({ id }: HolderCall): boolean => ids?.includes(id) ?? true
+  const before = claims.claims.find((claim) => claim.session_id === sessionId)?.holders ?? []
+  if (!before.some(({ calls }) => calls.some(ends))) return { answer: undefined }
+  const holders = (all: readonly ClaimHolder[]): ClaimHolder[] =>
+    all.map((holder) => ({ ...holder, calls: holder.calls.filter((call) => !ends(call)) }))
   return decideRefresh(claims, { sessionId, holders }, observation)
 }
 
-/** Takes the agent's processes out of the claim. Another program's process that shares the claim stays. */
-export function leaveClaim(
+/**
+ * Notes that a call waits for its user: the named one, else the newest with this description, else the
+ * newest. Hosts report a question without the id of the call.
+ */
+export function noteWaiting(
   claims: ClaimsRecord,
   { sessionId, agent }: Party,
-): Decision<{ released: boolean }> {
+  call: Partial<NewCall>,
+  observation: Observation,
+): Decision<unknown> {
+  const mine = claims.claims.find((claim) => claim.session_id === sessionId)
+  const calls = (own(mine?.holders ?? [], agent)?.calls ?? []).toReversed()
+  const waiting =
+    calls.find(({ id }) => id === call.id) ??
+    calls.find(({ kind, name }) => kind === call.kind && name === call.name) ??
+    calls[0]
+  if (waiting === undefined || waiting.waiting_since !== undefined) return { answer: undefined }
+  const waiting_since = Math.round(observation.now.wall)
+  const holders = (all: readonly ClaimHolder[]): ClaimHolder[] =>
+    all.map((holder) => ({
+      ...holder,
+      calls: holder.calls.map((each) => (each.id === waiting.id ? { ...each, waiting_since } : each)),
+    }))
+  return decideRefresh(claims, { sessionId, holders }, observation)
+}
+
+/**
+ * Ends a turn: its calls have ended, and the claim is released, unless it is held for the session. Processes
+ * that its calls have left running keep the claim for a while.
+ */
+export function endTurn(
+  claims: ClaimsRecord,
+  party: Party,
+  hold: HoldUntil,
+  observation: Observation,
+): Decision<unknown> {
+  const { sessionId } = party
+  const mine = claims.claims.find((claim) => claim.session_id === sessionId)
+  if (mine === undefined) return { answer: undefined }
+  const holders = (all: readonly ClaimHolder[]): ClaimHolder[] =>
+    all.map((holder) => ({ ...holder, calls: [] }))
+  const background = backgroundOf(mine, observation)
+  const left: Claim = { ...mine, holders: holders(mine.holders), background }
+  const released = leaveClaim(claims, party)
+  if (hold === 'turn' && busyWork(left, observation) === undefined) return released
+  // Another program that shares the claim keeps it in force.
+  const isOver = hold === 'turn' && released.answer.claim === undefined
+  const endedTurn = { background, ...(isOver && { turn_ended: true as const }) }
+  return decideRefresh(claims, { sessionId, holders, endedTurn }, observation)
+}
+
+/** Takes the agent's processes out of the claim. Another program's process that shares the claim stays. */
+export function leaveClaim(claims: ClaimsRecord, { sessionId, agent }: Party): Decision<ReleaseAnswer> {
   const holders = claims.claims.find((claim) => claim.session_id === sessionId)?.holders ?? []
   const ours = holders.filter(
     (holder) => holder.calls.length > 0 || (agent !== null && isSameProcess(holder, agent)),
@@ -149,9 +198,10 @@ export function markRenaming(
   observation: Observation,
   nextFence: number,
 ): Decision<unknown> {
-  const { next = claims, answer } = forgetCalls(claims, party, observation, 'end')
-  if (answer.claim === undefined) return { answer: undefined }
-  const { paths, mode, ttl_ms: ttlMs } = answer.claim
+  const { next = claims } = endCalls(claims, party, observation)
+  const mine = next.claims.find((claim) => claim.session_id === party.sessionId)
+  if (mine === undefined) return { answer: undefined }
+  const { paths, mode, ttl_ms: ttlMs } = mine
   const request = {
     sessionId: party.sessionId,
     holder: party.agent,
@@ -171,7 +221,7 @@ export function takeOverRenamed(
   nextFence: number,
 ): Decision<unknown> {
   const before = renamed(claims, party)
-  if (before === undefined) return forgetCalls(claims, party, observation, 'end')
+  if (before === undefined) return endCalls(claims, party, observation)
   const { paths, mode, ttl_ms: ttlMs, session_id: renamedFrom } = before
   const { sessionId, agent: holder } = party
   const purpose = 'a new session'

@@ -38,6 +38,23 @@ test.each(commandHosts)('%s: every tool of a matcher counts as an edit or a shel
   expect(host.shells).toEqual(expect.arrayContaining([...host.posixShells]))
 })
 
+test('events about permissions, batches and notifications of Claude Code and Codex are read', () => {
+  const claude = (moment: Moment) => read('claude', 'claude', moment)
+  expect(claude('waiting')).toMatchObject({ kind: 'waiting', tool: { name: 'Bash' }, callId: undefined })
+  expect(claude('denied')).toMatchObject({
+    kind: 'post',
+    callId: 'call-1',
+    failure: { error: 'not needed for the task' },
+  })
+  expect(claude('interrupt')).toMatchObject({ kind: 'post', callId: 'call-1', interrupted: true })
+  expect(claude('batch')).toMatchObject({ kind: 'batch', batch: ['call-1', 'other'] })
+  expect(claude('notification')).toMatchObject({ kind: 'waiting', tool: undefined })
+  expect(claude('idle').kind).toBe('stop')
+  const other = { hook_event_name: 'Notification', notification_type: 'auth_success' }
+  expect(readEvent(other, { configured: 'claude', env: {} }).kind).toBeUndefined()
+  expect(read('codex', 'codex', 'waiting')).toMatchObject({ kind: 'waiting', tool: { use: 'shell' } })
+})
+
 test.each(guests)(
   '%s is recognized by its events when it runs a hook from Claude Code’s settings',
   (host) => {
@@ -104,11 +121,10 @@ test('an unknown event has no kind', () => {
   expect(readEvent({ hook_event_name: 'toString' }, { configured: 'claude', env: {} }).kind).toBeUndefined()
 })
 
-test('a blank session id counts as missing; subagents and background tasks are noted', () => {
-  const json = { session_id: ' ', agent_id: 'x', background_tasks: [{}], hook_event_name: 'Stop' }
+test('a blank session id counts as missing; subagents are noted', () => {
+  const json = { session_id: ' ', agent_id: 'x', hook_event_name: 'Stop' }
   expect(readEvent(json, { configured: 'claude', env: {} })).toMatchObject({
     sessionId: undefined,
     subagent: true,
-    background: true,
   })
 })

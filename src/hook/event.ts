@@ -1,3 +1,4 @@
+import { isRecord } from '../base/text/fields.ts'
 import type { EventJson, EventKind, Host, HostEvent, HostFields, HostName } from './host.ts'
 import { hosts } from './hosts.ts'
 
@@ -15,14 +16,16 @@ export interface HookEvent {
   tool: Tool | undefined
   /** The id of the call that begins or ends; some hosts give none. */
   callId: string | undefined
+  /** The ids of the calls that an event of kind `batch` ends. */
+  batch: readonly string[]
   /** Present on an event of kind `post` if the call failed; `error` is the host's reason, or null. */
   failure: { error: unknown } | undefined
+  /** The user has interrupted the call, and with it the turn. */
+  interrupted: boolean
   /** The event is about a subagent, which shares its parent's session. */
   subagent: boolean
   /** Why a session began or ended (`clear` and `resume` only change its id), or where a prompt came from. */
   cause: string | undefined
-  /** Tasks keep running in the background after the turn. */
-  background: boolean
 }
 
 export interface Tool {
@@ -53,15 +56,16 @@ export function readEvent(json: EventJson, source: EventSource): HookEvent {
   return {
     host,
     name,
-    kind: event?.counts?.(json) === false ? undefined : event?.kind,
+    kind: kindOf(event, json),
     sessionId: firstText(json, fields.session),
     cwd: firstText(json, fields.directory) ?? firstText(env, directoryVariables),
     tool: namedTool(json, fields, known) ?? unnamedTool(json, fields, event, said !== undefined),
     callId: firstText(json, fields.call),
+    batch: batchOf(json, fields),
     failure: failureOf(json, fields, event),
+    interrupted: json.is_interrupt === true,
     subagent: text(json.agent_id) !== undefined,
     cause: text(json.reason) ?? text(json.source),
-    background: Array.isArray(json.background_tasks) && json.background_tasks.length > 0,
   }
 }
 
@@ -78,6 +82,23 @@ export function detectHost(json: EventJson, { configured, env }: EventSource): H
 function findEvent(name: string, known: readonly Host[]): HostEvent | undefined {
   const wanted = name.toLowerCase()
   return known.flatMap(({ events }) => events).find((event) => event.name.toLowerCase() === wanted)
+}
+
+/**
+ * The meaning of an event; undefined if it has none for claims. Of the notifications, one tells that the
+ * agent waits for permission, and one that its turn is over.
+ */
+function kindOf(event: HostEvent | undefined, json: EventJson): EventKind | undefined {
+  if (event?.counts?.(json) === false) return undefined
+  const { notification_type: type } = json
+  if (type === undefined || event?.kind !== 'waiting') return event?.kind
+  if (type === 'idle_prompt') return 'stop'
+  return type === 'permission_prompt' ? 'waiting' : undefined
+}
+
+function batchOf({ tool_calls }: EventJson, { call }: HostFields): string[] {
+  if (!Array.isArray(tool_calls)) return []
+  return tool_calls.filter(isRecord).flatMap((each) => firstText(each, call) ?? [])
 }
 
 function namedTool(json: EventJson, fields: HostFields, known: readonly Host[]): Tool | undefined {

@@ -2,11 +2,13 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { LockWorld } from '../../test/support/lock-world.ts'
+import { isRunning, type Running, until } from '../../test/support/world.ts'
 import type { Claim } from '../lease/claim-record.ts'
 import { fileRegister } from '../lease/file-register.ts'
 import type { Now } from '../lease/register.ts'
 import { WorkspaceClaims } from '../lease/workspace-claims.ts'
 import { type Identity, identify } from '../base/process/liveness.ts'
+import { ticksNow } from '../base/process/process-table.ts'
 import type { HookEvent } from './event.ts'
 import { handleEvent } from './handle-event.ts'
 import type { EventKind } from './host.ts'
@@ -14,6 +16,13 @@ import type { EventKind } from './host.ts'
 const minute = 60_000
 const shell = { name: 'Bash', use: 'shell' as const, input: { command: 'make' } }
 const edit = (file: string) => ({ name: 'Edit', use: 'edit' as const, input: { file_path: file } })
+
+/** An agent with a child of its own that starts a command at each SIGUSR1 and prints its pid. */
+const agentScript = `
+  trap 'sleep 601 >/dev/null 2>&1 & echo $!' USR1
+  sleep 600 >/dev/null 2>&1 &
+  echo ready
+  while :; do wait; done`
 
 /** Sessions that send events at times the test chooses. */
 class Stage extends LockWorld {
@@ -47,16 +56,38 @@ class Stage extends LockWorld {
 
   /** Starts a process that acts as the agent. */
   agent(): { identity: Identity; kill: () => Promise<unknown> } {
-    const sleeper = this.start('sleep', ['600'])
-    const identity = identify(sleeper.pid)
-    if (identity === undefined) throw new Error('no sleeper')
+    return this.#agentOf(this.start('sleep', ['600']))
+  }
+
+  /** Starts an agent that can run commands, with its session in their environment. */
+  async commandingAgent(session: string) {
+    const running = this.start('sh', ['-c', agentScript], {
+      cwd: this.workspace,
+      env: { CLAUDE_CODE_SESSION_ID: session },
+    })
+    const lines = () => running.output().stdout.split('\n')
+    await until('it takes signals', () => lines()[0] === 'ready')
+    let commands = 0
     return {
-      identity,
-      kill: () => {
-        sleeper.child.kill('SIGKILL')
-        return sleeper.finished
+      ...this.#agentOf(running),
+      /** Runs a command that does not end by itself, in the workspace; returns its pid. */
+      run: async (): Promise<number> => {
+        running.child.kill('SIGUSR1')
+        commands += 1
+        await until('the command runs', () => lines().length > commands + 1)
+        return Number(lines()[commands])
       },
     }
+  }
+
+  #agentOf({ pid, child, finished }: Running) {
+    const identity = identify(pid)
+    if (identity === undefined) throw new Error('no agent')
+    const kill = () => {
+      child.kill('SIGKILL')
+      return finished
+    }
+    return { identity, kill }
   }
 
   send(kind: EventKind, agent: Identity | null, more: Partial<HookEvent> = {}) {
@@ -68,13 +99,14 @@ class Stage extends LockWorld {
       cwd: this.workspace,
       tool: shell,
       callId: 'call',
+      batch: [],
       failure: undefined,
+      interrupted: false,
       subagent: false,
       cause: undefined,
-      background: false,
       ...more,
     }
-    return handleEvent(event, this.choices, { register: this.register, agent, env: {} })
+    return handleEvent(event, this.choices, { register: this.register, agent, env: {}, ticks: ticksNow() })
   }
 
   get claims(): Claim[] {
@@ -83,24 +115,28 @@ class Stage extends LockWorld {
   }
 }
 
-test('a call of 20 minutes keeps its claim while its agent lives, and loses it when the agent is dead', async () => {
+test('a command of 20 minutes keeps its claim while it runs, and is named to the session that is refused', async () => {
   await using stage = new Stage()
-  const [mine, other] = [stage.agent(), stage.agent()]
+  const [mine, other] = [await stage.commandingAgent('a'), stage.agent()]
   expect(stage.send('pre', mine.identity)).toEqual({ block: false })
+  const pid = await mine.run()
   stage.ahead = 20 * minute
-  expect(stage.send('pre', other.identity, { sessionId: 'b' })).toMatchObject({
-    block: true,
-    reason: expect.stringMatching(/held by a \(pid \d+\).* for 20m, was last active 20m ago, and is at work/),
-  })
-  await mine.kill()
+  const refused = stage.send('pre', other.identity, { sessionId: 'b' })
+  expect(refused.block && refused.reason).toMatch(
+    /held by a \(pid \d+\).* for 20m, was last active 20m ago; /,
+  )
+  expect(refused.block && refused.reason).toContain(`ago; its command \`make\` still runs, pid ${pid}; it is`)
+  process.kill(pid, 'SIGKILL')
+  await until('it has ended', () => !isRunning(pid))
   expect(stage.send('pre', other.identity, { sessionId: 'b' })).toEqual({ block: false })
 })
 
 test('a claim ends five minutes after the last call, or two hours after a call that never ended', async () => {
   await using stage = new Stage()
-  const [mine, other] = [stage.agent(), stage.agent()]
+  const [mine, other] = [await stage.commandingAgent('a'), stage.agent()]
   const ask = () => stage.send('pre', other.identity, { sessionId: 'b' }).block
   stage.send('pre', mine.identity)
+  await mine.run()
   stage.ahead = 119 * minute
   expect(ask()).toBe(true)
   stage.send('post', mine.identity)
@@ -110,8 +146,55 @@ test('a claim ends five minutes after the last call, or two hours after a call t
   expect(ask()).toBe(false)
   stage.send('stop', other.identity, { sessionId: 'b' })
   stage.send('pre', mine.identity)
+  await mine.run()
   stage.ahead += 121 * minute
   expect(ask()).toBe(false)
+})
+
+test('a call that its user interrupts without a word from the host lets the claim expire', async () => {
+  await using stage = new Stage()
+  const [mine, other] = [await stage.commandingAgent('a'), stage.agent()]
+  const ask = () => stage.send('pre', other.identity, { sessionId: 'b' })
+  stage.send('pre', mine.identity)
+  stage.ahead = 4 * minute
+  const refused = ask()
+  expect(refused.block && refused.reason).toMatch(
+    /was last active 4m ago; it is doing .* expires in at most 1m/,
+  )
+  stage.ahead = 6 * minute
+  expect(ask()).toEqual({ block: false })
+})
+
+test('an open question to the user keeps the claim for half an hour, or as long as the user has chosen', async () => {
+  await using stage = new Stage()
+  const [mine, other] = [await stage.commandingAgent('a'), stage.agent()]
+  const ask = () => stage.send('pre', other.identity, { sessionId: 'b' })
+  stage.send('pre', mine.identity)
+  stage.send('waiting', mine.identity, { callId: undefined })
+  stage.ahead = 29 * minute
+  const refused = ask()
+  expect(refused.block && refused.reason).toContain('; its command `make` has waited for its user for 29m; ')
+  stage.ahead = 31 * minute
+  expect(ask()).toEqual({ block: false })
+  stage.send('stop', other.identity, { sessionId: 'b' })
+  stage.choices.promptHoldMs = 6 * minute
+  stage.send('pre', mine.identity)
+  stage.send('waiting', mine.identity, { callId: undefined, tool: undefined })
+  stage.ahead += 5.5 * minute
+  expect(ask().block).toBe(true)
+  stage.ahead += minute
+  expect(ask()).toEqual({ block: false })
+})
+
+test('a batch ends the calls that it names, and a user who interrupts a call ends the turn', async () => {
+  await using stage = new Stage()
+  const mine = stage.agent()
+  const calls = () => stage.claims[0]?.holders[0]?.calls.map(({ id }) => id)
+  for (const callId of ['1', '2', '3']) stage.send('pre', mine.identity, { callId })
+  stage.send('batch', mine.identity, { tool: undefined, callId: undefined, batch: ['1', '3', '9'] })
+  expect(calls()).toEqual(['2'])
+  stage.send('post', mine.identity, { callId: '2', interrupted: true })
+  expect(stage.claims).toEqual([])
 })
 
 test('a command that only reads passes while another session holds the workspace, and claims nothing', async () => {
@@ -148,20 +231,80 @@ test('without call ids, the end of a reading command ends no other call', async 
   expect(stage.claims[0]?.holders[0]?.calls).toHaveLength(1)
 })
 
-test('a turn that ends with background work keeps the workspace until a turn ends without', async () => {
+test('a command that outlives its turn keeps the workspace for ten minutes, once', async () => {
   await using stage = new Stage()
-  const [mine, other] = [stage.agent(), stage.agent()]
-  stage.send('pre', mine.identity)
-  stage.send('stop', mine.identity, { background: true })
-  expect(stage.claims[0]?.holders[0]?.calls.map(({ id }) => id)).toEqual(['background'])
-  stage.ahead = 30 * minute
-  stage.send('prompt', mine.identity)
-  expect(stage.send('pre', other.identity, { sessionId: 'b' })).toMatchObject({ block: true })
-  stage.send('pre', mine.identity)
-  stage.send('post', mine.identity)
-  expect(stage.claims[0]?.holders[0]?.calls).toHaveLength(1)
+  const [mine, other] = [await stage.commandingAgent('a'), stage.agent()]
+  const ask = () => stage.send('pre', other.identity, { sessionId: 'b' })
+  const turn = () => {
+    stage.send('pre', mine.identity)
+    stage.send('post', mine.identity)
+  }
+  turn()
+  const pid = await mine.run()
+  stage.send('stop', mine.identity)
+  const refused = ask()
+  expect(refused.block && refused.reason).toContain(`its background process \`sleep\` still runs, pid ${pid}`)
+  expect(refused.block && refused.reason).toContain('expires in at most 10m')
+  stage.ahead = 9 * minute
+  turn()
+  stage.send('stop', mine.identity)
+  expect(ask().block).toBe(true)
+  stage.ahead = 11 * minute
+  turn()
   stage.send('stop', mine.identity)
   expect(stage.claims).toEqual([])
+  expect(isRunning(pid)).toBe(true)
+})
+
+test('the workspace is free as soon as the last background command of an ended turn has ended', async () => {
+  await using stage = new Stage()
+  const [mine, other] = [await stage.commandingAgent('a'), stage.agent()]
+  stage.send('pre', mine.identity)
+  const pid = await mine.run()
+  stage.send('stop', mine.identity)
+  expect(stage.send('pre', other.identity, { sessionId: 'b' }).block).toBe(true)
+  process.kill(pid, 'SIGKILL')
+  await until('it has ended', () => !isRunning(pid))
+  expect(stage.send('pre', other.identity, { sessionId: 'b' })).toEqual({ block: false })
+})
+
+test('with --background 0, the end of a turn releases the workspace whatever still runs', async () => {
+  await using stage = new Stage()
+  stage.choices.backgroundMs = 0
+  const mine = await stage.commandingAgent('a')
+  stage.send('pre', mine.identity)
+  await mine.run()
+  stage.send('stop', mine.identity)
+  expect(stage.claims).toEqual([])
+})
+
+test('the command of a killed agent keeps the workspace for ten minutes after another session has asked', async () => {
+  await using stage = new Stage()
+  const [mine, other] = [await stage.commandingAgent('a'), stage.agent()]
+  const ask = () => stage.send('pre', other.identity, { sessionId: 'b' })
+  stage.send('pre', mine.identity)
+  const pid = await mine.run()
+  stage.ahead = 30 * minute
+  await mine.kill()
+  const refused = ask()
+  expect(refused.block && refused.reason).toContain(`its background process \`sleep\` still runs, pid ${pid}`)
+  stage.ahead += 9 * minute
+  expect(ask().block).toBe(true)
+  stage.ahead += 2 * minute
+  expect(ask()).toEqual({ block: false })
+})
+
+test('of two sessions in one process, only the one whose command runs in its workspace is busy', async () => {
+  await using stage = new Stage()
+  const [shared, other] = [await stage.commandingAgent('a'), stage.agent()]
+  const elsewhere = join(stage.tmp, 'elsewhere')
+  mkdirSync(elsewhere)
+  stage.send('pre', shared.identity, { host: 'codex' })
+  stage.send('pre', shared.identity, { host: 'codex', sessionId: 'b', cwd: elsewhere })
+  await shared.run()
+  stage.ahead = 6 * minute
+  const ask = (cwd: string) => stage.send('pre', other.identity, { sessionId: 'c', cwd }).block
+  expect([ask(stage.workspace), ask(elsewhere)]).toEqual([true, false])
 })
 
 test('a subagent shares the session of its parent, and its end releases nothing', async () => {
@@ -207,13 +350,10 @@ test('two sessions of one process stay separate: an equal pid alone moves no cla
   expect(stage.claims).toMatchObject([{ session_id: 'a' }])
 })
 
-test('a session that restarts in its process forgets its calls; a compaction keeps background work', async () => {
+test('a session that restarts in its process forgets its calls', async () => {
   await using stage = new Stage()
   const mine = stage.agent()
   stage.send('pre', mine.identity)
-  stage.send('stop', mine.identity, { background: true })
-  stage.send('start', mine.identity, { cause: 'compact' })
-  expect(stage.claims[0]?.holders[0]?.calls).toHaveLength(1)
   stage.send('start', mine.identity, { cause: 'startup' })
   expect(stage.claims[0]?.holders[0]?.calls).toHaveLength(0)
 })

@@ -1,16 +1,31 @@
 import { isSessionId } from '../base/text/id.ts'
 import { md5 } from '../base/text/md5.ts'
 import type { Identity } from '../base/process/liveness.ts'
-import { forEachClaimedSync, type Register, wholeWorkspace, WorkspaceClaims } from '../lease/index.ts'
+import {
+  type CallPolicy,
+  defaultCallPolicy,
+  forEachClaimedSync,
+  type Register,
+  wholeWorkspace,
+  WorkspaceClaims,
+} from '../lease/index.ts'
 import { onlyReads } from '../reading/index.ts'
 import { redactRawEnvironmentSecrets } from '../secrets/index.ts'
-import { type CallTarget, findCallTarget, purposeOf } from './call-target.ts'
+import { type CallTarget, describeCall, findCallTarget, purposeOf } from './call-target.ts'
 import { beginCall, endCall, type EndedCall, type Party } from './decide.ts'
 import type { HookEvent, Tool } from './event.ts'
 import type { HostName } from './host.ts'
 import { hosts } from './hosts.ts'
 import type { HookChoices, Scope } from './options.ts'
-import { endSession, endTurn, handlePrompt, isOfSession, startSession } from './session-events.ts'
+import {
+  endOpenCalls,
+  endSession,
+  handlePrompt,
+  handleStop,
+  handleWaiting,
+  isOfSession,
+  startSession,
+} from './session-events.ts'
 import { callRefusal, handOverText, pass, type Verdict } from './verdict.ts'
 
 /** The process and environment in which an event happens. */
@@ -19,28 +34,32 @@ export interface HookContext {
   /** The agent's process: the claim lives as long as it does. */
   agent: Identity | null
   env: NodeJS.ProcessEnv
+  /** The time of the event, in clock ticks since boot; absent where processes have no such start time. */
+  ticks?: number
 }
 
+/** The choices of the user that matter for an event. */
+type EventChoices = Pick<Required<HookChoices>, 'scope' | 'hold'> &
+  Pick<HookChoices, 'backgroundMs' | 'promptHoldMs' | 'handover'>
+
+/** Events that are about a session only if its main thread sends them. */
+const ofMainThread = new Set<HookEvent['kind']>(['prompt', 'stop', 'start', 'end'])
+
 /** Changes the claims as an event requires. Only a tool call that is about to run can be refused. */
-export function handleEvent(
-  event: HookEvent,
-  {
-    scope,
-    hold,
-    handover = true,
-  }: Pick<Required<HookChoices>, 'scope' | 'hold'> & Pick<HookChoices, 'handover'>,
-  context: HookContext,
-): Verdict {
+export function handleEvent(event: HookEvent, choices: EventChoices, context: HookContext): Verdict {
   if (context.env.STINT_BYPASS === '1') return pass
   // Subagents and teammates share a session: their prompts, starts and ends are not those of its main thread.
-  if (event.subagent && event.kind !== 'pre' && event.kind !== 'post') return pass
+  if (event.subagent && ofMainThread.has(event.kind)) return pass
   const { agent, register } = context
+  const { scope, hold } = choices
   const isUnnamed = event.sessionId === undefined
   const party = { sessionId: sessionName(event.sessionId, event.host, agent), agent, isUnnamed }
-  if (event.kind === 'pre') return beginToolCall(event, party, { scope, handover }, context)
+  if (event.kind === 'pre') return beginToolCall(event, party, choices, context)
   if (event.kind === 'post') endToolCall(event, party, scope, register)
+  else if (event.kind === 'batch') endOpenCalls(party, register, event.batch)
+  else if (event.kind === 'waiting') awaitUser(event, party, context)
   else if (event.kind === 'prompt') handlePrompt(event, party, register)
-  else if (event.kind === 'stop') endTurn(event, party, hold, register)
+  if (event.kind === 'stop' || (event.interrupted && !event.subagent)) handleStop(party, hold, register)
   else if (event.kind === 'start') startSession(event, party, register)
   else if (event.kind === 'end') endSession(event, party, hold, register)
   return pass
@@ -59,15 +78,17 @@ export function sessionName(given: string | undefined, host: HostName, agent: Id
 function beginToolCall(
   event: HookEvent,
   party: Party,
-  { scope, handover }: Pick<Required<HookChoices>, 'scope' | 'handover'>,
-  context: HookContext,
+  choices: EventChoices,
+  { register, env, ticks }: HookContext,
 ): Verdict {
   const tool = changingTool(event)
   if (tool === undefined) return pass
-  const { workspace, needs } = findCallTarget(event, tool, scope)
-  const purpose = purposeOf(event, (text) => redactRawEnvironmentSecrets(text, context.env))
-  const request = { ...party, needs, call: event.callId ?? newCallId(), purpose }
-  const claims = WorkspaceClaims.open(context.register, { workspace })
+  const { workspace, needs } = findCallTarget(event, tool, choices.scope)
+  const clean = (text: string): string => redactRawEnvironmentSecrets(text, env)
+  const call = { id: event.callId ?? newCallId(), ...describeCall(tool, clean), ...(ticks && { ticks }) }
+  const purpose = purposeOf(event, clean)
+  const request = { ...party, needs, call, policy: policyOf(event, party, choices), purpose }
+  const claims = WorkspaceClaims.open(register, { workspace })
   const { answer, before, observation } = claims.claimSync(
     (record, observation, fence) => beginCall(record, request, observation, fence),
     {
@@ -79,9 +100,32 @@ function beginToolCall(
   )
   if (!answer.granted) return { block: true, reason: callRefusal(workspace.path, answer.by, observation) }
   // The history is read only for a new grant, and only if the host can tell the model.
-  if (!handover || hosts[event.host].context === undefined || !('claim' in answer)) return pass
+  if (choices.handover === false || hosts[event.host].context === undefined || !('claim' in answer))
+    return pass
   const ended = claims.activity.endedBeforeSync(answer.claim, before)
   return ended.length === 0 ? pass : { block: false, context: handOverText(ended, observation) }
+}
+
+function policyOf(
+  { host, sessionId }: HookEvent,
+  party: Party,
+  { backgroundMs, promptHoldMs }: EventChoices,
+): CallPolicy {
+  const { sessionVariable, sharesProcess } = hosts[host]
+  return {
+    prompt_hold_ms: promptHoldMs ?? defaultCallPolicy.prompt_hold_ms,
+    background_ms: backgroundMs ?? defaultCallPolicy.background_ms,
+    ...(sessionVariable && sessionId && { mark: `${sessionVariable}=${party.sessionId}` }),
+    ...(sharesProcess && { shared_process: true }),
+  }
+}
+
+/** Notes which call waits. An event about a command that only reads is about none that is counted. */
+function awaitUser(event: HookEvent, party: Party, { register, env }: HookContext): void {
+  const tool = changingTool(event)
+  if (event.tool !== undefined && tool === undefined) return
+  const call = tool && describeCall(tool, (text) => redactRawEnvironmentSecrets(text, env))
+  handleWaiting({ id: event.callId, ...call }, party, register)
 }
 
 function endToolCall(event: HookEvent, party: Party, scope: Scope, register: Register): void {

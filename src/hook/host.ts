@@ -13,6 +13,10 @@ export type EventKind =
   | 'pre'
   /** A tool has run, or failed. */
   | 'post'
+  /** All calls that the model made in one answer have ended, whether they ran or not. */
+  | 'batch'
+  /** The agent waits for its user's permission. */
+  | 'waiting'
   /** The user has sent a prompt: no earlier call can still be running. */
   | 'prompt'
   /** The turn has ended, or was cancelled. */
@@ -75,6 +79,8 @@ export interface Host {
   readonly processVariable?: string
   /** The variable in which the agent passes its session id to its children. */
   readonly sessionVariable?: string
+  /** The agent's process may work for several sessions at a time. */
+  readonly sharesProcess?: true
   /**
    * Tools that change files named in their input. This and `shells` are supersets of the matcher: users add
    * tools to it, and a host that runs the hooks of another may use the other's tool names.

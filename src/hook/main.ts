@@ -1,5 +1,6 @@
 import { fstatSync, statSync } from 'node:fs'
 import { errorMessage } from '../base/errors/stint-error.ts'
+import { ownIdentity } from '../base/process/liveness.ts'
 import { deliver } from '../base/process/write-output.ts'
 import { homeRegister } from '../lease/index.ts'
 import { readCommandLine } from '../base/process/platform.ts'
@@ -75,7 +76,9 @@ function runningGit(ancestors: readonly Ancestor[]): string[] {
 
 function judgeEvent(event: HookEvent, options: HookOptions, env: NodeJS.ProcessEnv): Verdict {
   const agent = agentProcess(event.host, env)
-  const verdict = handleEvent(event, options, { register: homeRegister(env), agent, env })
+  // The agent starts this process before the call, so all processes of the call are younger.
+  const ticks = ownIdentity().started ?? undefined
+  const verdict = handleEvent(event, options, { register: homeRegister(env), agent, env, ticks })
   if (!options.record) return verdict
   const recorded = orFault(options, event, env, recordTask, () => {
     // Recording is rare: its code is a file of its own, loaded only here.

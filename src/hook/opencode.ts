@@ -4,6 +4,7 @@
  * @module stint/opencode
  */
 import { homeRegister } from '../lease/index.ts'
+import { ticksNow } from '../base/process/process-table.ts'
 import { ownIdentity } from '../base/process/liveness.ts'
 import { errorMessage } from '../base/errors/stint-error.ts'
 import type { HookChoices } from './options.ts'
@@ -73,8 +74,8 @@ export function stintPlugin(choices: HookChoices = {}): (input: PluginInput) => 
       let task: string = checkTask
       try {
         sessions.add(sessionId)
-        const around = { register: homeRegister(), agent: ownIdentity(), env: process.env }
-        verdict = handleEvent(event, { scope, hold, handover: false }, around)
+        const around = { register: homeRegister(), agent: ownIdentity(), env: process.env, ticks: ticksNow() }
+        verdict = handleEvent(event, { ...choices, scope, hold, handover: false }, around)
         task = recordTask
         if (record && recordCall({ ...around, event, verdict })) drain()
         return verdict
@@ -138,10 +139,11 @@ const blank: HookEvent = {
   cwd: undefined,
   tool: undefined,
   callId: undefined,
+  batch: [],
   failure: undefined,
+  interrupted: false,
   subagent: false,
   cause: undefined,
-  background: false,
 }
 
 const toolOf = (name: string, args: unknown) => ({

@@ -1,3 +1,5 @@
+import { parseDuration } from '../base/text/duration.ts'
+import { defaultCallPolicy } from '../lease/index.ts'
 import type { HostName } from './host.ts'
 import { hosts, isHostName } from './hosts.ts'
 
@@ -11,6 +13,10 @@ export type HoldUntil = 'turn' | 'session'
 export interface HookChoices {
   scope?: Scope
   hold?: HoldUntil
+  /** How long processes that outlive their turn or agent keep the claim, in milliseconds; 0: not at all. */
+  backgroundMs?: number
+  /** How long a call that waits for its user keeps the claim, in milliseconds. */
+  promptHoldMs?: number
   /** A hook that fails, or cannot be started, blocks the call. */
   failClosed?: boolean
   /** Each tool call is recorded in the session's journal and audit log. */
@@ -30,7 +36,8 @@ export interface HookOptions extends Required<HookChoices> {
 
 export const usage =
   `usage: stint-hook <${Object.keys(hosts).join('|')}> [--scope workspace|paths] ` +
-  '[--hold turn|session] [--fail-closed] [--record] [--no-handover] [--event NAME]'
+  '[--hold turn|session] [--background D] [--prompt-hold D] [--fail-closed] [--record] [--no-handover] ' +
+  '[--event NAME]'
 
 /** Parses the command line; undefined if it is invalid. */
 export function parseOptions(args: readonly string[]): HookOptions | undefined {
@@ -42,6 +49,8 @@ export function parseOptions(args: readonly string[]): HookOptions | undefined {
     words: [],
     scope: 'workspace',
     hold: 'turn',
+    backgroundMs: defaultCallPolicy.background_ms,
+    promptHoldMs: defaultCallPolicy.prompt_hold_ms,
     failClosed: false,
     record: false,
     handover: true,
@@ -63,6 +72,10 @@ function setValue(options: HookOptions, name: string, value: string | undefined)
   if (name === '--event') options.event = value
   else if (name === '--scope' && (value === 'workspace' || value === 'paths')) options.scope = value
   else if (name === '--hold' && (value === 'turn' || value === 'session')) options.hold = value
-  else return false
+  else if (name === '--background' || name === '--prompt-hold') {
+    const ms = parseDuration(value)
+    if (ms === undefined) return false
+    options[name === '--background' ? 'backgroundMs' : 'promptHoldMs'] = ms
+  } else return false
   return true
 }

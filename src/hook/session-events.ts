@@ -1,9 +1,10 @@
-import { type Claim, type Decision, forEachClaimedSync, type Register } from '../lease/index.ts'
+import { type Claim, type Decision, forEachClaimedSync, type NewCall, type Register } from '../lease/index.ts'
 import {
-  forgetCalls,
+  endCalls,
+  endTurn,
   isBeingRenamed,
-  leaveClaim,
   markRenaming,
+  noteWaiting,
   type Party,
   takeOverRenamed,
 } from './decide.ts'
@@ -14,35 +15,40 @@ import type { HoldUntil } from './options.ts'
 /** The senders of a prompt that speak for the user; a host that names none sends only the user's. */
 const speakers: ReadonlySet<unknown> = new Set([undefined, 'user', 'sdk'])
 
-/** The user has sent a prompt: earlier calls have ended or were cancelled, except background work. */
+/** The user has sent a prompt: earlier calls have ended or were cancelled. */
 export function handlePrompt(event: HookEvent, party: Party, register: Register): void {
   // Claude Code also sends prompts of its own, such as a wake-up, while calls run.
-  if (!speakers.has(event.cause)) return
+  if (speakers.has(event.cause)) endOpenCalls(party, register)
+}
+
+/** Calls have ended, whether they ran or not: those with these ids, or all. */
+export function endOpenCalls(party: Party, register: Register, ids?: readonly string[]): void {
   forEachClaimedSync(register, isOfSession(party.sessionId), (claims) => {
-    claims.changeSync((record, observation) => forgetCalls(record, party, observation, 'keep'))
+    claims.changeSync((record, observation) => endCalls(record, party, observation, ids))
   })
 }
 
-/** The turn is over: the claim is released, unless it is held for the session or background work goes on. */
-export function endTurn(event: HookEvent, party: Party, hold: HoldUntil, register: Register): void {
-  const background = event.background ? 'start' : 'end'
+/** The agent asks its user for permission. */
+export function handleWaiting(call: Partial<NewCall>, party: Party, register: Register): void {
   forEachClaimedSync(register, isOfSession(party.sessionId), (claims) => {
-    if (hold === 'turn' && !event.background) claims.changeSync((record) => leaveClaim(record, party))
-    else claims.changeSync((record, observation) => forgetCalls(record, party, observation, background))
+    claims.changeSync((record, observation) => noteWaiting(record, party, call, observation))
+  })
+}
+
+/** The turn is over. */
+export function handleStop(party: Party, hold: HoldUntil, register: Register): void {
+  forEachClaimedSync(register, isOfSession(party.sessionId), (claims) => {
+    claims.changeSync((record, observation) => endTurn(record, party, hold, observation))
   })
 }
 
 export function startSession(event: HookEvent, party: Party, register: Register): void {
-  // A compaction happens in the middle of a turn.
-  const background = event.cause === 'compact' ? 'keep' : 'end'
   const isOwn = isOfSession(party.sessionId)
   const renaming = isRenaming(event)
   const isAffected = (claim: Claim): boolean => isOwn(claim) || (renaming && isBeingRenamed(claim))
   forEachClaimedSync(register, isAffected, (claims) => {
     claims.changeSync((record, observation, fence): Decision<unknown> =>
-      renaming
-        ? takeOverRenamed(record, party, observation, fence)
-        : forgetCalls(record, party, observation, background),
+      renaming ? takeOverRenamed(record, party, observation, fence) : endCalls(record, party, observation),
     )
   })
 }
@@ -52,7 +58,7 @@ export function endSession(event: HookEvent, party: Party, hold: HoldUntil, regi
   forEachClaimedSync(register, isOfSession(party.sessionId), (claims) => {
     if (goesOn)
       claims.changeSync((record, observation, fence) => markRenaming(record, party, observation, fence))
-    else claims.changeSync((record) => leaveClaim(record, party))
+    else claims.changeSync((record, observation) => endTurn(record, party, 'turn', observation))
   })
 }
 

@@ -1,14 +1,15 @@
-import { formatDuration } from '../base/text/duration.ts'
 import { readCommandLine } from '../base/process/platform.ts'
 import { visibleText } from '../base/text/escape.ts'
 import {
-  type ClaimActivity,
   ageOf,
   blockReason,
+  busyWork,
   type Claim,
-  claimStatus,
+  type ClaimActivity,
   type Observation,
   remainingMs,
+  roughDuration,
+  workText,
 } from '../lease/index.ts'
 
 /** The decision of a hook about an event. `context` is for the model, where its host passes it on. */
@@ -64,7 +65,7 @@ export function handOverText(ended: readonly ClaimActivity[], { now }: Observati
   const agent = last.origin?.agent === undefined ? '' : ` (${visibleText(last.origin.agent, 60)})`
   const what = last.paths.includes('**') ? 'this workspace' : `${listed(last.paths)} in this workspace`
   const doing = last.purpose === null ? '' : `, doing ${JSON.stringify(visibleText(last.purpose, 200))}`
-  const [held, ago] = [last.held_ms ?? 0, now.wall - last.at].map(rounded)
+  const [held, ago] = [last.held_ms ?? 0, now.wall - last.at].map(roughDuration)
   const more = ended.length - 1
   const others = more === 0 ? '' : `, and ${more} other ${more === 1 ? 'session' : 'sessions'} before it`
   return `stint: since your session was last here, session ${visibleText(last.session_id)}${agent} held ${what} for ${held}, until ${ago} ago${doing}${others}. Files that you know may have changed: read them again before you edit them. \`stint lock history\` shows more.`
@@ -77,9 +78,12 @@ export const nothingChanged = 'Nothing was changed.'
 function holderText(workspace: string, by: Claim, observation: Observation): string {
   const where = visibleText(workspace)
   const what = by.paths.includes('**') ? where : `${listed(by.paths)} in ${where}`
-  const busy = claimStatus(by, observation) === 'busy' ? ', and is at work right now' : ''
+  const work = busyWork(by, observation)
+  const busy = work === undefined ? '' : `; ${workText(work, observation.now)}`
   const doing = by.purpose === null ? '' : `; it is doing ${JSON.stringify(visibleText(by.purpose, 200))}`
-  const [held, active] = [observation.now.wall - by.acquired_at, ageOf(by, observation.now)].map(rounded)
+  const [held, active] = [observation.now.wall - by.acquired_at, ageOf(by, observation.now)].map(
+    roughDuration,
+  )
   return `${holderSentence(by, observation)}. That session has held ${what} for ${held}, was last active ${active} ago${busy}${doing}.`
 }
 
@@ -95,13 +99,9 @@ const isInSharedServer = ({ holders }: Claim, { liveness }: Observation): boolea
   holders.some((holder) => liveness(holder) === 'alive' && readCommandLine(holder.pid).includes('app-server'))
 
 const endText = (by: Claim, observation: Observation): string =>
-  `Its claim expires in at most ${rounded(remainingMs(by, observation))}; \`stint lock status\` shows it.`
+  `Its claim expires in at most ${roughDuration(remainingMs(by, observation))}; \`stint lock status\` shows it.`
 
 const listed = (paths: readonly string[]): string => {
   const shown = paths.slice(0, 3).map((path) => visibleText(path, 100))
   return paths.length > 3 ? `${shown.join(', ')} and ${paths.length - 3} more` : shown.join(', ')
 }
-
-/** Rounds to seconds; less than one is "a moment". */
-const rounded = (ms: number): string =>
-  ms < 1000 ? 'a moment' : formatDuration(Math.round(ms / 1000) * 1000)

@@ -3,7 +3,7 @@ import { type Claim, noClaims, parseClaimsRecord } from './claim-record.ts'
 import type { Observation } from './claim-status.ts'
 import { isWorkspaceKey } from './lease-target.ts'
 import { type Register, runAsync, runSync, type Steps } from './register.ts'
-import { sweptUntilKey } from './stored-claims.ts'
+import { observe, sweptUntilKey } from './stored-claims.ts'
 import { livenessFor, WorkspaceClaims } from './workspace-claims.ts'
 
 /** A workspace or resource with at least one claim on it. */
@@ -38,7 +38,7 @@ export async function allClaims(register: Register): Promise<AllClaims> {
     const { workspace, claims } = record
     return claims.length === 0
       ? []
-      : [{ key, workspace, claims, observation: { now: await run(register.now(key)), liveness } }]
+      : [{ key, workspace, claims, observation: observe(await run(register.now(key)), liveness, workspace) }]
   }
 
   const claimed = (await run(register.keys())).filter((key) => isClaimsKey(key, register))

@@ -60,7 +60,37 @@ export interface Claim {
   parent?: string
   /** Where the session works, for the people who meet its claim. */
   origin?: ClaimOrigin
+  /** When the claim began, in clock ticks since boot, as in the start times of processes. */
+  ticks?: number
+  /** How other processes judge the calls of this claim; absent if no agent's hook has made it. */
+  policy?: CallPolicy
+  /** The processes of calls that still ran when a turn ended. */
+  background?: BackgroundProcess[]
+  /** The turn has ended: only its background processes keep the claim in force. */
+  turn_ended?: true
+  /** When another session first found that the agent has died and left processes. */
+  dead_since?: number
   holders: ClaimHolder[]
+}
+
+/** What the user of an agent has chosen, and what the hook knows about its host. */
+export interface CallPolicy {
+  /** How long a call that waits for its user keeps the claim busy. */
+  prompt_hold_ms: number
+  /** How long background processes keep the claim busy; 0: not at all. */
+  background_ms: number
+  /** `NAME=value` in the environment of the processes that the session's calls start. */
+  mark?: string
+  /** The agent's process works for several sessions. */
+  shared_process?: true
+}
+
+/** A process that a call has left running. With the machine of the claim's holders, it is an identity. */
+export interface BackgroundProcess extends Pick<Identity, 'pid' | 'started'> {
+  /** The name of its program. */
+  name: string
+  /** When the turn ended that had started it, in milliseconds since the epoch. */
+  since: number
 }
 
 /** Tells people whose session it is. A property is absent if it is not known. */
@@ -87,15 +117,23 @@ export interface ClaimHolder extends Identity {
   calls: HolderCall[]
 }
 
+/** A use of a tool that has begun, and of which no end was reported. Times are as in a claim. */
 export interface HolderCall {
   id: string
-  /** Milliseconds since the epoch. */
   since: number
+  kind?: 'command' | 'edit'
+  /** The program of a command, or the file of an edit. */
+  name?: string
+  /** `since` in clock ticks since boot: processes of the call started later. */
+  ticks?: number
+  /** When the agent asked its user for permission. */
+  waiting_since?: number
 }
 
 export const wholeWorkspace: readonly string[] = ['**']
 export const defaultTtlMs = 5 * 60_000
 export const defaultBusyTtlMs = 2 * 3_600_000
+export const defaultCallPolicy: CallPolicy = { prompt_hold_ms: 30 * 60_000, background_ms: 10 * 60_000 }
 /** No claim lasts longer without a refresh, whatever its record says. */
 export const maxTtlMs = 30 * 24 * 3_600_000
 
@@ -205,7 +243,36 @@ function parseClaim(value: unknown): Claim | undefined {
   if (isString(value.parent)) claim.parent = value.parent
   const origin = parseOrigin(value.origin)
   if (origin !== undefined) claim.origin = origin
+  if (isNumber(value.ticks)) claim.ticks = value.ticks
+  const policy = parsePolicy(value.policy)
+  if (policy !== undefined) claim.policy = policy
+  const background = listOf(value.background, parseBackground)
+  if (background.length > 0) claim.background = background
+  if (value.turn_ended === true) claim.turn_ended = true
+  if (isNumber(value.dead_since)) claim.dead_since = value.dead_since
   return claim
+}
+
+function parsePolicy(value: unknown): CallPolicy | undefined {
+  if (!isRecord(value)) return undefined
+  const { prompt_hold_ms, background_ms, mark } = value
+  return {
+    prompt_hold_ms: numberOr(prompt_hold_ms, defaultCallPolicy.prompt_hold_ms),
+    background_ms: numberOr(background_ms, defaultCallPolicy.background_ms),
+    ...(isString(mark) && { mark }),
+    ...(value.shared_process === true && { shared_process: true }),
+  }
+}
+
+function parseBackground(value: unknown): BackgroundProcess | undefined {
+  if (!isRecord(value) || !isCount(value.pid) || value.pid === 0) return undefined
+  const { pid, started, name, since } = value
+  return {
+    pid,
+    started: isNumber(started) ? started : null,
+    name: stringOr(name, ''),
+    since: numberOr(since, 0),
+  }
 }
 
 const originFields = [
@@ -247,7 +314,15 @@ function parseHolder(value: unknown): ClaimHolder | undefined {
 
 function parseCall(value: unknown): HolderCall | undefined {
   if (!isRecord(value) || !isString(value.id)) return undefined
-  return { id: value.id, since: numberOr(value.since, 0) }
+  const { id, since, kind, name, ticks, waiting_since } = value
+  return {
+    id,
+    since: numberOr(since, 0),
+    ...((kind === 'command' || kind === 'edit') && { kind }),
+    ...(isString(name) && { name }),
+    ...(isNumber(ticks) && { ticks }),
+    ...(isNumber(waiting_since) && { waiting_since }),
+  }
 }
 
 const numberOr = (value: unknown, other: number): number => (isNumber(value) ? value : other)

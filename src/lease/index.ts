@@ -8,24 +8,29 @@ export {
 } from './all-claims.ts'
 export { type ClaimActivity, activityKinds, type Actor } from './activity-log.ts'
 export {
+  type CallPolicy,
   type Claim,
   type ClaimHolder,
   type ClaimMode,
   type ClaimOrigin,
   type ClaimsRecord,
+  defaultCallPolicy,
   defaultTtlMs,
+  type HolderCall,
   isSameProcess,
   maxTtlMs,
   wholeWorkspace,
 } from './claim-record.ts'
 export {
   ageOf,
+  busyWork,
   claimLiveness,
   claimStatus,
   isInForce,
   type Observation,
   remainingMs,
 } from './claim-status.ts'
+export { backgroundOf, type Work } from './claim-work.ts'
 export { fileRegister, homeRegister } from './file-register.ts'
 export { acquireLease, acquireLeaseSync, type Lease } from './lease.ts'
 export type { LeaseOptions } from './lease-options.ts'
@@ -37,7 +42,7 @@ export {
   targetKind,
   type Workspace,
 } from './lease-target.ts'
-export { blockReason } from './lock-held-error.ts'
+export { blockReason, roughDuration, workText } from './lock-held-error.ts'
 export {
   type ActivityLogs,
   memoryRegister,
@@ -57,6 +62,8 @@ export {
   type Decision,
   decideRefresh,
   decideRelease,
-  withCall,
+  type NewCall,
+  refuse,
+  type ReleaseAnswer,
 } from './rules.ts'
 export { WorkspaceClaims } from './workspace-claims.ts'

@@ -78,7 +78,7 @@ test('acquiring again refreshes the claim and keeps its fence; asking for more g
 })
 
 test('a claim whose living holder has a call in flight outlasts its TTL, up to the busy TTL', () => {
-  const held = granted(empty, wants('a', { call: 'call-1' }), at(0))
+  const held = granted(empty, wants('a', { call: { id: 'call-1' } }), at(0))
   expect(isGranted(held, wants('b'), at(20 * minute))).toBe(false)
   expect(isGranted(held, wants('b'), at(20 * minute, { liveness: lives({ 97: 'dead' }) }))).toBe(true)
   expect(isGranted(held, wants('b'), at(20 * minute, { liveness: lives({ 97: 'unknown' }) }))).toBe(true)
@@ -88,7 +88,8 @@ test('a claim whose living holder has a call in flight outlasts its TTL, up to t
 
 test('a call that begins twice counts once, and a process that joins twice is one holder with its calls', () => {
   const calls = (claims: ClaimsRecord) => only(claims).holders.map((each) => each.calls.map(({ id }) => id))
-  const begin = (claims: ClaimsRecord, call: string) => granted(claims, wants('a', { call }), at(1))
+  const begin = (claims: ClaimsRecord, call: string) =>
+    granted(claims, wants('a', { call: { id: call } }), at(1))
   const two = ['1', '2', '1'].reduce(begin, empty)
   expect(calls(two)).toEqual([['2', '1']])
   const join = (claims: ClaimsRecord, pid: number) =>
@@ -265,7 +266,12 @@ test('no sequence of requests makes two claims in force conflict, or changes a c
             step.do === 'acquire'
               ? decideAcquire(
                   claims,
-                  { ...request, paths: step.paths, mode: step.mode, call: step.call ? 'x' : undefined },
+                  {
+                    ...request,
+                    paths: step.paths,
+                    mode: step.mode,
+                    call: step.call ? { id: 'x' } : undefined,
+                  },
                   observation(),
                   epoch + 1,
                 )

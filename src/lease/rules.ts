@@ -1,6 +1,7 @@
 import type { Identity } from '../base/process/liveness.ts'
 import {
   type BrokenClaim,
+  type CallPolicy,
   type Claim,
   type ClaimHolder,
   type ClaimMode,
@@ -10,7 +11,8 @@ import {
   type HolderCall,
   isSameProcess,
 } from './claim-record.ts'
-import { claimStatus, isInForce, type Observation, remainingMs } from './claim-status.ts'
+import { isInForce, type Observation, remainingMs } from './claim-status.ts'
+import { isDeserted } from './claim-work.ts'
 
 /** The outcome of a rule. The rules are pure functions of the record, a request and an observation. */
 export interface Decision<Answer> {
@@ -18,6 +20,9 @@ export interface Decision<Answer> {
   next?: ClaimsRecord
   answer: Answer
 }
+
+/** A call that is about to begin. */
+export type NewCall = Omit<HolderCall, 'since' | 'waiting_since'>
 
 export interface AcquireRequest {
   sessionId: string
@@ -28,8 +33,9 @@ export interface AcquireRequest {
   ttlMs: number
   busyTtlMs?: number
   purpose?: string | null
-  /** The id of a call that the holder begins. */
-  call?: string
+  /** A call that the holder begins. */
+  call?: NewCall
+  policy?: CallPolicy
   /** The session's previous id, if its host reports one: a claim of the same process moves along. */
   renamedFrom?: string
   /** The session that this one works for; a claim that stands keeps its parent. */
@@ -54,7 +60,7 @@ export function decideAcquire(
 ): Decision<AcquireAnswer> {
   const own = ownClaim(record, request)
   // A claim that only dead processes hold is granted anew, with a new fence.
-  const mine = own !== undefined && claimStatus(own, observation) === 'dead' ? undefined : own
+  const mine = own !== undefined && isDeserted(own, observation) ? undefined : own
   const others = record.claims.filter((claim) => claim !== mine)
   const remaining = others.filter((claim) => isInForce(claim, observation))
   const wanted = {
@@ -62,8 +68,7 @@ export function decideAcquire(
     mode: mine?.mode === 'exclusive' ? mine.mode : request.mode,
   }
   const by = remaining.find((claim) => areInConflict(claim, wanted))
-  if (by !== undefined)
-    return { answer: { granted: false, by, retryAfterMs: Math.ceil(remainingMs(by, observation)) } }
+  if (by !== undefined) return refuse(record, by, observation)
 
   // A request for nothing new keeps its fence; one for more is a new grant.
   const isWider = mine === undefined || wanted.mode !== mine.mode || !isSameList(wanted.paths, mine.paths)
@@ -90,11 +95,31 @@ export function decideAcquire(
   if (parent !== undefined) claim.parent = parent
   const origin = request.origin ?? mine?.origin
   if (origin !== undefined) claim.origin = origin
+  const policy = request.policy ?? mine?.policy
+  if (policy !== undefined) claim.policy = policy
+  const ticks = mine === undefined ? request.call?.ticks : mine.ticks
+  if (ticks !== undefined) claim.ticks = ticks
+  if (mine?.background !== undefined) claim.background = mine.background
   const stale = others.filter((other) => !remaining.includes(other))
   // If the record has the claim of the earlier attempt, that attempt has removed the claims it took over.
   const hasWon = tried?.granted === true && tried.claim.fence === mine?.fence
   const tookOver = hasWon ? [...tried.tookOver, ...stale] : stale
   return { next: { ...record, claims: [...remaining, claim] }, answer: { granted: true, claim, tookOver } }
+}
+
+/**
+ * Refuses because of a claim in force. The first refusal after the death of an agent that has left processes
+ * notes the time: from then on they keep the claim for as long as background work does.
+ */
+export function refuse(
+  record: ClaimsRecord,
+  by: Claim,
+  observation: Observation,
+): Decision<Extract<AcquireAnswer, { granted: false }>> {
+  const answer = { granted: false as const, by, retryAfterMs: Math.ceil(remainingMs(by, observation)) }
+  if (by.dead_since !== undefined || !isDeserted(by, observation)) return { answer }
+  const noted: Claim = { ...by, dead_since: Math.round(observation.now.wall) }
+  return { next: replaceClaim(record, by, noted), answer }
 }
 
 /**
@@ -132,6 +157,8 @@ export interface RefreshRequest {
   firstFence?: number
   /** Returns the new holders. Applied twice, it must give the same result as once. */
   holders?: (before: readonly ClaimHolder[]) => ClaimHolder[]
+  /** The turn has ended, and these processes of its calls still run. */
+  endedTurn?: Required<Pick<Claim, 'background'>> & Pick<Claim, 'turn_ended'>
 }
 
 /** Refreshes the session's own claim; never takes back one that was lost. */
@@ -143,7 +170,7 @@ export function decideRefresh(
   const mine = record.claims.find((claim) => isOwn(claim, request))
   if (mine === undefined) return { answer: {} }
   const holders = request.holders?.(mine.holders) ?? mine.holders
-  const claim: Claim = { ...mine, ...refreshedAt(observation), holders }
+  const claim: Claim = { ...mine, ...refreshedAt(observation), holders, ...request.endedTurn }
   return { next: replaceClaim(record, mine, claim), answer: { claim } }
 }
 
@@ -262,9 +289,9 @@ export function withHolder(holders: readonly ClaimHolder[], holder: Identity): C
 }
 
 /** The calls with this one as the last of them. */
-export const withCall = (calls: readonly HolderCall[], id: string, { now }: Observation): HolderCall[] => [
-  ...calls.filter((each) => each.id !== id),
-  { id, since: Math.round(now.wall) },
+const withCall = (calls: readonly HolderCall[], call: NewCall, { now }: Observation): HolderCall[] => [
+  ...calls.filter((each) => each.id !== call.id),
+  { ...call, since: Math.round(now.wall) },
 ]
 
 const refreshedAt = ({ now }: Observation): Pick<Claim, 'refreshed_at' | 'mono' | 'clock'> => ({

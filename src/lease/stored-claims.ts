@@ -1,7 +1,9 @@
+import { isAbsolute } from 'node:path'
 import { StintError } from '../base/errors/stint-error.ts'
 import { systemClock } from '../base/process/clock.ts'
 import { type Identity, type Liveness, ownIdentity } from '../base/process/liveness.ts'
 import { thisMachine } from '../base/process/platform.ts'
+import { type ProcessTable, readProcessTable } from '../base/process/process-table.ts'
 import { ulid } from '../base/text/id.ts'
 import {
   type ClaimsRecord,
@@ -124,7 +126,7 @@ export class StoredClaims {
   }
 
   *#observe(): Steps<unknown, Observation> {
-    return { now: yield* this.#register.now(this.#target.key), liveness: this.#liveness }
+    return observe(yield* this.#register.now(this.#target.key), this.#liveness, this.#target.name)
   }
 
   *#readRecord(): Steps<unknown, KnownRecord> {
@@ -173,6 +175,13 @@ function nextWriteId(): { writer: string; count: number } {
   const { pid, started } = ownIdentity()
   writes += 1
   return { writer: `${pid.toString(36)}.${(started ?? 0).toString(36)}.${writerToken}`, count: writes }
+}
+
+/** An observation of claims on `name`. The processes of this machine are read if a decision asks for them. */
+export function observe(now: Now, liveness: Observation['liveness'], name: string): Observation {
+  let table: ProcessTable | undefined
+  const processes = (): ProcessTable => (table ??= readProcessTable())
+  return { now, liveness, processes, ...(isAbsolute(name) && { workspace: name }) }
 }
 
 /** Enough of the boot id to tell this boot from the last. */

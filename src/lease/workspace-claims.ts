@@ -7,7 +7,8 @@ import { type Identity, type Liveness, liveness } from '../base/process/liveness
 import { thisMachine } from '../base/process/platform.ts'
 import { ActivityLog, type Actor } from './activity-log.ts'
 import { type BrokenClaim, type Claim, parseClaimsRecord, wholeWorkspace } from './claim-record.ts'
-import { claimStatus, type Observation, remainingMs } from './claim-status.ts'
+import { type Observation, remainingMs } from './claim-status.ts'
+import { isDeserted } from './claim-work.ts'
 import {
   isWorkspaceKey,
   type LeaseTarget,
@@ -143,7 +144,7 @@ export class WorkspaceClaims {
           (each) => each.session_id === claim.session_id || each.fence === claim.fence,
         )
         // A killed writer has left the claim: look above and below before the session uses it.
-        if (own?.unconfirmed && own.fence !== confirmedFence && claimStatus(own, observation) !== 'dead')
+        if (own?.unconfirmed && own.fence !== confirmedFence && !isDeserted(own, observation))
           return { answer: { ...answer, claim: own } }
         before.push(own)
         isNew = claim.fence === fence

@@ -19,7 +19,17 @@ const program = [process.execPath, hookBin]
 export const commandHosts = Object.keys(hostSettings) as SettingsAgentName[]
 
 /** `edit` is a call that names its file; `failure` is the event with which a host reports a failed call. */
-export type Moment = EventKind | 'edit' | 'failure'
+export type Moment = EventKind | 'edit' | 'failure' | RareMoment
+
+/** Moments that only some hosts report, each with the name of its event. */
+const rareEvents = {
+  interrupt: 'PostToolUseFailure',
+  denied: 'PermissionDenied',
+  notification: 'Notification',
+  idle: 'Notification',
+} as const
+
+type RareMoment = keyof typeof rareEvents
 
 export interface Filled {
   session?: string
@@ -45,9 +55,11 @@ export function hookEvent(host: SettingsAgentName, moment: string, filled: Fille
 export function registered(host: SettingsAgentName, moment: Moment): HostEvent {
   const kind = moment === 'edit' ? 'pre' : moment
   const { events } = hosts[host]
+  const rare = Object.entries(rareEvents).find(([name]) => name === moment)?.[1]
   // Codex has no event for a failed call, but one for an interrupted turn.
   const failure = events.find(({ name, failed }) => failed ?? name === 'Interrupt')
   const found =
+    events.find(({ name }) => name === rare) ??
     (kind === 'failure' ? failure : undefined) ??
     events.find((event) => event.kind === (kind === 'failure' ? 'post' : kind))
   if (found === undefined) throw new Error(`${host} has no ${moment}`)

@@ -1,4 +1,5 @@
 import { closeSync, openSync, readFileSync, readlinkSync, readSync } from 'node:fs'
+import { listIfReadable } from '../fs/exists.ts'
 import { ifPossible } from '../errors/if-possible.ts'
 
 /**
@@ -36,6 +37,17 @@ export function readProcessStat(pid: number): ProcessStat | undefined {
     return undefined
   }
 }
+
+/** Every process that /proc shows. */
+export const readAllProcessStats = (): ProcessStat[] =>
+  listIfReadable('/proc')
+    .map(Number)
+    .filter(Number.isInteger)
+    .flatMap((pid) => readProcessStat(pid) ?? [])
+
+/** The variables a process was started with, each between NUL characters; empty if they cannot be read. */
+export const readEnvironment = (pid: number): string =>
+  ifPossible(() => `\0${readFileSync(`/proc/${pid}/environ`, 'utf8')}`) ?? ''
 
 let ourProc: boolean | undefined
 

@@ -27,7 +27,7 @@ test('descendants are found by parent pid and by mark, without this process and 
   ]
   const root = { ...ownIdentity(), pid: 10, started: 100 }
   const pids = (roots: (typeof root)[], marked: number[]) =>
-    descendants(table, roots, (pid) => marked.includes(pid)).map(({ pid }) => pid)
+    descendants(table, roots, ({ pid }) => marked.includes(pid)).map(({ pid }) => pid)
   expect(pids([root], [])).toEqual([10, 11, 12, 14])
   expect(pids([root], [21])).toEqual([10, 11, 12, 14, 21])
   expect(pids([{ ...root, started: 99 }], [])).toEqual([])

@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { ifPossible } from '../errors/if-possible.ts'
-import { listIfReadable } from '../fs/exists.ts'
 import type { Identity } from './liveness.ts'
-import { type ProcessStat, readProcessStat } from './platform.ts'
+import { type ProcessStat, readAllProcessStats, readEnvironment, readProcessStat } from './platform.ts'
 
 /** A process to signal: as long as its start time is unchanged, the pid has not been reused. */
 export type Found = Pick<ProcessStat, 'pid' | 'started'>
@@ -15,20 +14,24 @@ export type Found = Pick<ProcessStat, 'pid' | 'started'>
 export function processesOf(children: readonly Identity[], mark: string): Found[] {
   if (children.length === 0) return []
   const processes = processesSince(children)
-  return descendants(processes, children, (pid) => environmentOf(pid).includes(`\0${mark}\0`)).filter(
-    ({ pid }) => !environmentOf(pid).includes(`\0${guardMark}=`),
+  const isMarked = ({ pid }: ProcessStat): boolean => readEnvironment(pid).includes(`\0${mark}\0`)
+  return descendants(processes, children, isMarked).filter(
+    ({ pid }) => !readEnvironment(pid).includes(`\0${guardMark}=`),
   )
 }
 
 /** A variable in the environment of guards, which end by themselves when their work is done. */
 export const guardMark = 'STINT_GUARD'
 
+/** The part of a process's stat that shows its parent and whether it still runs. */
+export type RelatedProcess = Omit<ProcessStat, 'name' | 'started'> & Pick<Identity, 'started'>
+
 /** Selects the roots whose pids were not reused, their descendants, and marked processes. */
-export function descendants(
-  processes: readonly ProcessStat[],
+export function descendants<Process extends RelatedProcess>(
+  processes: readonly Process[],
   roots: readonly Identity[],
-  isMarked: (pid: number) => boolean,
-): ProcessStat[] {
+  isMarked: (process: Process) => boolean,
+): Process[] {
   const parents = new Map(processes.map((each) => [each.pid, each.ppid]))
   const rootPids = new Set(
     roots
@@ -45,10 +48,10 @@ export function descendants(
     return false
   }
   return processes.filter(
-    ({ pid, state, threads }) =>
-      pid !== process.pid &&
-      !((state === 'Z' || state === 'X') && threads <= 1) &&
-      (belongs(pid) || isMarked(pid)),
+    (each) =>
+      each.pid !== process.pid &&
+      !((each.state === 'Z' || each.state === 'X') && each.threads <= 1) &&
+      (belongs(each.pid) || isMarked(each)),
   )
 }
 
@@ -58,19 +61,12 @@ function processesSince(children: readonly Identity[]): ProcessStat[] {
   if (children.length === 1 && only?.pid === lastPid())
     return [only.pid].flatMap((pid) => readProcessStat(pid) ?? [])
   const first = Math.min(...children.map(({ started }) => started ?? 0))
-  return listIfReadable('/proc')
-    .map(Number)
-    .filter(Number.isInteger)
-    .flatMap((pid) => readProcessStat(pid) ?? [])
-    .filter(({ started }) => started >= first)
+  return readAllProcessStats().filter(({ started }) => started >= first)
 }
 
 /** The pid assigned last, the fifth field of loadavg; 0 if it cannot be read. */
-const lastPid = (): number => Number(readIfPossible('/proc/loadavg').split(' ')[4]) || 0
-
-const environmentOf = (pid: number): string => `\0${readIfPossible(`/proc/${pid}/environ`)}`
-
-const readIfPossible = (path: string): string => ifPossible(() => readFileSync(path, 'utf8')) ?? ''
+const lastPid = (): number =>
+  Number(ifPossible(() => readFileSync('/proc/loadavg', 'utf8'))?.split(' ')[4]) || 0
 
 /** Signals a process unless its pid has been reused. */
 export function signalProcess({ pid, started }: Found, signal: NodeJS.Signals): void {

@@ -22,6 +22,16 @@ export const installCommand = defineBareCommand({
       choices: ['turn', 'session'],
       help: 'how long a session keeps its claim: to the end of its turn (the default), or to its own end',
     },
+    background: {
+      type: 'duration',
+      value: 'D',
+      help: 'how long commands that outlive their turn or agent keep the workspace (10m); 0 for not at all',
+    },
+    'prompt-hold': {
+      type: 'duration',
+      value: 'D',
+      help: 'how long a call that waits for your permission keeps the workspace (30m)',
+    },
     'fail-closed': {
       type: 'boolean',
       help: 'block tool calls when the hook itself fails, where the agent supports it',
@@ -36,11 +46,13 @@ export const installCommand = defineBareCommand({
   examples: [
     ['stint hook install', 'for every agent found, in your own settings'],
     ['stint hook install claude --project', "in this project's settings, for everyone"],
+    ['stint hook install --background 0 --prompt-hold 5m', 'share a workspace more readily'],
     ['stint hook install git', 'commits and branch changes in this repository, too'],
     ['stint hook install --dry-run', 'see the changes first'],
   ],
   async run({ warn, say }, { options, positionals }): Promise<ChangesData & { next: string[] }> {
     const { scope, hold, record, 'fail-closed': failClosed, 'dry-run': dryRun } = options
+    const { background: backgroundMs, 'prompt-hold': promptHoldMs } = options
     const targets = targetsToInstall(readAgents(positionals), readPlace(options), findWorkspace().path)
     const warned = new Set<string>()
     const warnOnce = (message: string): void => {
@@ -48,7 +60,8 @@ export const installCommand = defineBareCommand({
       warned.add(message)
     }
     const handover = options['no-handover'] ? false : undefined
-    const chosen = { scope, hold, failClosed, record, handover, dryRun, warn: warnOnce }
+    const choices = { scope, hold, backgroundMs, promptHoldMs, failClosed, record, handover }
+    const chosen = { ...choices, dryRun, warn: warnOnce }
     const data = await changeEach(targets, { dryRun, say }, (target) => installHooks(target, chosen))
     return { ...data, next: dryRun ? [] : nextSteps(targets) }
   },

@@ -4,6 +4,7 @@ import { agentTitle } from '../../hook/hosts.ts'
 import { allAgents, hasAgent } from '../../hook-install/agents.ts'
 import { targetsToInspect } from '../../hook-install/target.ts'
 import { findWorkspace } from '../../lease/index.ts'
+import { formatDuration } from '../../base/text/duration.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { agentPositionals, readAgents, readPlace, placeOptions } from './options.ts'
 
@@ -38,6 +39,8 @@ function renderInstallation({ agent, path, state, problem, choices }: Installati
   const chosen = [
     choices.scope && `scope ${choices.scope}`,
     choices.hold && `hold ${choices.hold}`,
+    choices.backgroundMs !== undefined && `background ${formatDuration(choices.backgroundMs)}`,
+    choices.promptHoldMs !== undefined && `prompt hold ${formatDuration(choices.promptHoldMs)}`,
     choices.failClosed && 'fails closed',
     choices.record && 'records',
     choices.handover === false && 'no hand-over',

@@ -1,10 +1,12 @@
 import {
   ageOf,
+  busyWork,
   type Claim,
   claimLiveness,
   claimStatus,
   type Observation,
   remainingMs,
+  workText,
 } from '../../lease/index.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { formatAge } from '../text/format.ts'
@@ -22,8 +24,24 @@ export const describeClaim = (claim: Claim, observation: Observation) => ({
   mode: claim.mode,
   fence: claim.fence,
   purpose: claim.purpose,
+  work: describeWork(claim, observation),
   holders: claim.holders.map(({ pid, calls }) => ({ pid, calls: calls.length })),
 })
+
+/** What keeps a claim busy; null if nothing does. */
+function describeWork(claim: Claim, observation: Observation) {
+  const work = busyWork(claim, observation)
+  if (work === undefined) return null
+  const { state, call, process, since } = work
+  return {
+    state,
+    kind: call?.kind ?? null,
+    name: call?.name ?? process?.name ?? null,
+    pid: process?.pid ?? null,
+    since,
+    text: workText(work, observation.now),
+  }
+}
 
 export type ClaimDescription = ReturnType<typeof describeClaim>
 
@@ -34,7 +52,8 @@ export function renderClaim(claim: ClaimDescription): string {
   const how = claim.mode === 'shared' ? ', shared' : ''
   const why = claim.purpose === null ? '' : `  ${JSON.stringify(claim.purpose)}`
   const age = formatAge(claim.age_ms)
+  const busy = claim.work === null ? '' : ` (${claim.work.text})`
   return visibleText(
-    `  ${who}  ${what}${how}  ${claim.standing}, refreshed ${age} ago, fence ${claim.fence}${why}`,
+    `  ${who}  ${what}${how}  ${claim.standing}${busy}, refreshed ${age} ago, fence ${claim.fence}${why}`,
   )
 }

@@ -71,4 +71,5 @@ const renderShort = ({ session_id, standing, fence, purpose }: ClaimDescription)
   `${session_id} ${standing} fence=${fence}${purpose === null ? '' : ` ${JSON.stringify(purpose)}`}`
 
 /** The fields that do not change by themselves from one read to the next. */
-const stableFields = ({ age_ms: _age, expires_in_ms: _rest, ...claim }: ClaimDescription) => claim
+const stableFields = ({ age_ms: _age, expires_in_ms: _rest, work: _work, ...claim }: ClaimDescription) =>
+  claim

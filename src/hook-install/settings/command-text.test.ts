@@ -10,6 +10,8 @@ const choices = fc.record(
   {
     scope: fc.constantFrom('workspace' as const, 'paths' as const),
     hold: fc.constantFrom('turn' as const, 'session' as const),
+    backgroundMs: fc.nat(),
+    promptHoldMs: fc.nat(),
     failClosed: fc.constant(true as const),
     record: fc.constant(true as const),
   },

@@ -1,4 +1,5 @@
 import { basename, isAbsolute } from 'node:path'
+import { formatDuration, parseDuration } from '../../base/text/duration.ts'
 import { shellWord } from '../../base/text/escape.ts'
 import type { Host, HostEvent, HostName } from '../../hook/host.ts'
 import { isHostName } from '../../hook/hosts.ts'
@@ -39,6 +40,8 @@ const hookArguments = (host: Host, event: HostEvent, choices: HookChoices = {}):
   ...(host.namesEvent ? [] : ['--event', event.name]),
   ...(choices.scope === undefined ? [] : ['--scope', choices.scope]),
   ...(choices.hold === undefined ? [] : ['--hold', choices.hold]),
+  ...(choices.backgroundMs === undefined ? [] : ['--background', formatDuration(choices.backgroundMs)]),
+  ...(choices.promptHoldMs === undefined ? [] : ['--prompt-hold', formatDuration(choices.promptHoldMs)]),
   ...(choices.failClosed ? ['--fail-closed'] : []),
   ...(choices.record ? ['--record'] : []),
   ...(choices.handover === false ? ['--no-handover'] : []),
@@ -92,9 +95,13 @@ export function choicesOf({ flags }: HookCommand): HookChoices {
   const after = (name: string): string | undefined => flags[flags.indexOf(name) + 1 || flags.length]
   const scope = after('--scope')
   const hold = after('--hold')
+  const backgroundMs = parseDuration(after('--background') ?? '')
+  const promptHoldMs = parseDuration(after('--prompt-hold') ?? '')
   return {
     ...(scope === 'workspace' || scope === 'paths' ? { scope } : {}),
     ...(hold === 'turn' || hold === 'session' ? { hold } : {}),
+    ...(backgroundMs !== undefined && { backgroundMs }),
+    ...(promptHoldMs !== undefined && { promptHoldMs }),
     ...(flags.includes('--fail-closed') ? { failClosed: true } : {}),
     ...(flags.includes('--record') ? { record: true } : {}),
     ...(flags.includes('--no-handover') ? { handover: false } : {}),

@@ -10,7 +10,7 @@ export const claudeFields: HostFields = {
   tool: ['tool_name'],
   input: ['tool_input'],
   call: ['tool_use_id'],
-  error: ['error'],
+  error: ['error', 'reason'],
   result: ['tool_response'],
 }
 
@@ -34,6 +34,11 @@ export const claude: Host = {
     { name: 'PreToolUse', kind: 'pre', matcher },
     { name: 'PostToolUse', kind: 'post', matcher },
     { name: 'PostToolUseFailure', kind: 'post', matcher, failed: true },
+    { name: 'PermissionRequest', kind: 'waiting', matcher },
+    // Sent when Claude Code's own classifier, not the user, has refused the call.
+    { name: 'PermissionDenied', kind: 'post', matcher, failed: true },
+    { name: 'PostToolBatch', kind: 'batch' },
+    { name: 'Notification', kind: 'waiting' },
     { name: 'UserPromptSubmit', kind: 'prompt' },
     { name: 'Stop', kind: 'stop' },
     { name: 'StopFailure', kind: 'stop' },

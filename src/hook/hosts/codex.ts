@@ -9,6 +9,7 @@ export const codex: Host = {
   events: [
     { name: 'PreToolUse', kind: 'pre', matcher },
     { name: 'PostToolUse', kind: 'post', matcher },
+    { name: 'PermissionRequest', kind: 'waiting', matcher },
     { name: 'UserPromptSubmit', kind: 'prompt' },
     { name: 'Stop', kind: 'stop' },
     { name: 'Interrupt', kind: 'stop' },
@@ -18,6 +19,9 @@ export const codex: Host = {
   fields: claudeFields,
   namesEvent: true,
   directoryVariables: ['CLAUDE_PROJECT_DIR'],
+  sessionVariable: 'CODEX_THREAD_ID',
+  // The windows of one user share an app-server.
+  sharesProcess: true,
   edits: ['apply_patch', 'Edit', 'Write'],
   shells: ['Bash'],
   posixShells: ['Bash'],

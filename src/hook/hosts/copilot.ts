@@ -30,6 +30,7 @@ export const copilot: Host = {
   },
   namesEvent: false,
   directoryVariables: ['CLAUDE_PROJECT_DIR'],
+  sessionVariable: 'COPILOT_AGENT_SESSION_ID',
   edits: ['edit', 'create', 'apply_patch', 'str_replace_editor', ...claude.edits],
   shells: ['bash', 'powershell', 'write_bash', 'write_powershell', ...claude.shells],
   posixShells: ['bash', ...claude.posixShells],

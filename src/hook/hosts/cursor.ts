@@ -27,6 +27,8 @@ export const cursor: Host = {
   // ApplyPatch may come as a bare patch, which is no JSON.
   namesEvent: false,
   directoryVariables: ['CURSOR_PROJECT_DIR', 'CLAUDE_PROJECT_DIR'],
+  // An editor has many conversations.
+  sharesProcess: true,
   edits: [...edits, 'MultiEdit', 'NotebookEdit'],
   shells: ['Shell', 'Bash'],
   posixShells: ['Shell', 'Bash'],

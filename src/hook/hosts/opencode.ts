@@ -9,6 +9,9 @@ export const opencode: Host = {
   fields: claudeFields,
   namesEvent: true,
   directoryVariables: [],
+  // Set by the plugin.
+  sessionVariable: 'STINT_SESSION_ID',
+  sharesProcess: true,
   edits: ['edit', 'write', 'multiedit', 'patch', 'apply_patch'],
   shells: ['bash'],
   posixShells: ['bash'],

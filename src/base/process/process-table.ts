@@ -1,0 +1,104 @@
+import { readFileSync, readlinkSync, statSync } from 'node:fs'
+import { ifPossible } from '../errors/if-possible.ts'
+import { readAllProcessStats, readEnvironment } from './platform.ts'
+import type { RelatedProcess } from './process-tree.ts'
+
+/** All processes at one moment. Directories, users and environments are read when they are asked for. */
+export interface ProcessTable {
+  readonly processes: readonly TableProcess[]
+  /** False if processes may be missing, as in a /proc that hides other users: finding none proves nothing. */
+  readonly isComplete: boolean
+  /** The working directory of a process; undefined if this user may not know it. */
+  directoryOf(pid: number): string | undefined
+  /** The user id of a process; undefined if it has ended. */
+  userOf(pid: number): number | undefined
+  /** The variables of a process, each between NUL characters; empty if this user may not know them. */
+  environmentOf(pid: number): string
+}
+
+export interface TableProcess extends RelatedProcess {
+  /** The program's name; the kernel cuts it to 15 characters. */
+  name: string
+  /** The wall time of its start, in milliseconds since the epoch. */
+  startedAt: number
+}
+
+/** The clock ticks of start times in a second, a constant of the kernel on every common machine. */
+const ticksPerSecond = 100
+
+/** Reads all processes: from /proc, or with `ps` on macOS. */
+export const readProcessTable = (): ProcessTable =>
+  process.platform === 'darwin' ? tableByPs() : tableByProc()
+
+function tableByProc(): ProcessTable {
+  const bootedAt = Date.now() - (uptimeSeconds() ?? 0) * 1000
+  const processes = readAllProcessStats().map((stat) => ({
+    ...stat,
+    startedAt: bootedAt + (stat.started / ticksPerSecond) * 1000,
+  }))
+  return {
+    processes,
+    // With hidepid, /proc shows a user only their own processes. The first process is seldom theirs.
+    isComplete: processes.some(({ pid }) => pid === 1),
+    directoryOf: (pid) => ifPossible(() => readlinkSync(`/proc/${pid}/cwd`)),
+    userOf: (pid) => statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid,
+    environmentOf: readEnvironment,
+  }
+}
+
+/** Seconds since boot, including the time a machine was suspended; undefined without /proc. */
+const uptimeSeconds = (): number | undefined =>
+  ifPossible(() => Number.parseFloat(readFileSync('/proc/uptime', 'latin1')))
+
+/** The present in clock ticks since boot, as in the start times of processes; undefined without /proc. */
+export function ticksNow(): number | undefined {
+  const seconds = uptimeSeconds()
+  return seconds === undefined ? undefined : Math.round(seconds * ticksPerSecond)
+}
+
+/** Whether a process started at this moment or later. The ticks count if both sides have them. */
+export const startedSince = (
+  { started, startedAt }: Pick<TableProcess, 'started' | 'startedAt'>,
+  moment: { ticks?: number; wall: number },
+): boolean =>
+  started !== null && moment.ticks !== undefined
+    ? started >= moment.ticks
+    : // ps rounds to seconds.
+      startedAt >= moment.wall - 1000
+
+/** macOS tells directories and environments of other processes only to programs that are not part of Node. */
+function tableByPs(): ProcessTable {
+  const listed = listByPs() ?? []
+  const users = new Map(listed.map(({ pid, user }) => [pid, user]))
+  return {
+    processes: listed,
+    isComplete: users.has(1),
+    directoryOf: () => undefined,
+    userOf: (pid) => users.get(pid),
+    environmentOf: () => '',
+  }
+}
+
+type ListedProcess = TableProcess & { user: number }
+
+/** Undefined where there is no `ps`, or Node is too old to load a module without waiting for it. */
+export function listByPs(): ListedProcess[] | undefined {
+  const now = Date.now()
+  // Loaded only here: the hook, which shares this file, starts no other process.
+  const spawn = process.getBuiltinModule?.('node:child_process').spawnSync
+  const columns = 'pid=,ppid=,uid=,stat=,etime=,comm='
+  const { stdout } = spawn?.('ps', ['-axo', columns], { encoding: 'utf8', timeout: 2000 }) ?? {}
+  return stdout?.split('\n').flatMap((line) => parsePsLine(line, now) ?? [])
+}
+
+function parsePsLine(line: string, now: number): ListedProcess | undefined {
+  const [, ids, state = '', age = '', command = ''] =
+    /^ *(\d+ +\d+ +\d+) +(\S)\S* +([\d:-]+) +(.*)$/.exec(line) ?? []
+  if (ids === undefined) return undefined
+  const [pid = 0, ppid = 0, user = 0] = ids.split(/ +/).map(Number)
+  // [[days-]hours:]minutes:seconds
+  const [seconds = 0, minutes = 0, hours = 0, days = 0] = age.split(/[:-]/).map(Number).toReversed()
+  const startedAt = now - (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000
+  const name = command.slice(command.lastIndexOf('/') + 1).slice(0, 15)
+  return { pid, ppid, user, state, threads: 1, started: null, startedAt, name }
+}
