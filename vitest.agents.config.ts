@@ -9,10 +9,10 @@ export default defineConfig({
     include: ['test/agents/**/*.agents.ts'],
     pool: 'forks',
     // Most of a scene is waiting.
-    maxConcurrency: 4,
+    maxConcurrency: 3,
     sequence: { concurrent: true },
     // Ends a scene that hangs.
-    testTimeout: 120_000,
+    testTimeout: 180_000,
     hookTimeout: 120_000,
   },
 })

@@ -8,6 +8,8 @@ const shell = (command: string): Step => ({ tool: 'Bash', input: { command, desc
 /** Claude Code from npm. */
 export const claude: Agent = {
   name: 'claude',
+  sessionVariable: 'CLAUDE_CODE_SESSION_ID',
+  question: /Do you want to proceed/,
   events: [
     'PreToolUse',
     'PostToolUse',

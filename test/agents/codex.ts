@@ -1,10 +1,14 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Agent } from './rig.ts'
+import { until } from '../support/world.ts'
+import type { Agent, Rig } from './rig.ts'
 
 /** Codex from npm. */
 export const codex: Agent = {
   name: 'codex',
+  sessionVariable: 'CODEX_THREAD_ID',
+  question: /Would you like to run/,
   events: [
     'PreToolUse',
     'PostToolUse',
@@ -57,3 +61,50 @@ trust_level = "trusted"
 
 const trustsHooks = ['--dangerously-bypass-hook-trust']
 const asksNothing = ['--dangerously-bypass-approvals-and-sandbox']
+
+/**
+ * Starts the server that all windows of Codex share. It takes no options from its windows, so the hooks are
+ * trusted first, as a user does with `/hooks`. Returns how such a window is opened.
+ */
+export async function startDaemon(rig: Rig): Promise<Agent> {
+  const states = (await listHooks(rig)).map(
+    ({ key, currentHash }) => `[hooks.state.${JSON.stringify(key)}]\ntrusted_hash = "${currentHash}"\n`,
+  )
+  appendFileSync(join(rig.tmp, '.codex/config.toml'), states.join('\n'))
+  await rig.start('codex', ['app-server', 'daemon', 'start'], { cwd: rig.repository }).finished
+  return { ...codex, interactive: (prompt) => ['codex', ...asksNothing, prompt] }
+}
+
+interface ListedHook {
+  key: string
+  currentHash: string
+}
+
+/** Asks Codex for its hooks and their hashes, by its protocol for editors. */
+async function listHooks(rig: Rig): Promise<ListedHook[]> {
+  const server = spawn('codex', ['app-server'], {
+    cwd: rig.repository,
+    env: rig.env,
+    stdio: ['pipe', 'pipe', 'ignore'],
+  })
+  const ended = new Promise((resolve) => server.once('close', resolve))
+  let output = ''
+  server.stdout.setEncoding('utf8').on('data', (text: string) => (output += text))
+  const clientInfo = { name: 'stint', title: 'stint', version: '0' }
+  for (const request of [
+    { id: 1, method: 'initialize', params: { clientInfo } },
+    { method: 'initialized' },
+    { id: 2, method: 'hooks/list', params: { cwds: [rig.repository] } },
+  ])
+    server.stdin.write(`${JSON.stringify(request)}\n`)
+  const reply = (): string | undefined =>
+    output
+      .split('\n')
+      .slice(0, -1)
+      .find((line) => line.startsWith('{"id":2,'))
+  await until('Codex lists its hooks', reply)
+  server.stdin.end()
+  await ended
+  const { result } = JSON.parse(reply() ?? '') as { result: { data: { hooks: ListedHook[] }[] } }
+  return result.data.flatMap(({ hooks }) => hooks)
+}

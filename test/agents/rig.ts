@@ -5,11 +5,16 @@ import { commandsOf, Terminal } from '../support/terminal.ts'
 import { claude } from './claude.ts'
 import { codex } from './codex.ts'
 import { Model, type Step } from './model.ts'
+import { noteEvents } from './report.ts'
 
 /** How the rig drives one agent. */
 export interface Agent {
   /** The name by which `stint hook install` knows it. */
   name: 'claude' | 'codex'
+  /** The variable that contains the id of the session, in the environment of its commands. */
+  sessionVariable: string
+  /** The question for the user's consent. Enter approves, Esc declines. */
+  question: RegExp
   /** Every event for which the agent runs hooks. */
   events: readonly string[]
   /** Writes its configuration: no questions at the start, the stand-in model, and these hooks. */
@@ -52,12 +57,18 @@ export const agentPrograms = join(projectRoot, 'test/agents/node_modules/.bin')
 export class Rig extends World {
   readonly repository = join(this.tmp, 'repository')
   readonly #events = join(this.tmp, 'events')
+  readonly #windows: Terminal[] = []
   readonly #witness: Running
 
   static async open(...installOptions: string[]): Promise<Rig> {
     const rig = new Rig(await Model.listen())
-    await rig.#prepare(installOptions)
-    return rig
+    try {
+      await rig.#prepare(installOptions)
+      return rig
+    } catch (error) {
+      await rig[Symbol.asyncDispose]()
+      throw error
+    }
   }
 
   private constructor(readonly model: Model) {
@@ -106,6 +117,7 @@ export class Rig extends World {
   /** Opens a terminal in which an agent gets the prompt `play SCRIPT`. It does not end with its turn. */
   async window(agent: Agent, script: string, { asks = false } = {}): Promise<Terminal> {
     const terminal = await Terminal.open(this, ['sh', '-i'], `window-${script}`)
+    this.#windows.push(terminal)
     terminal.resize(120, 40)
     const words = agent.interactive(`play ${script}`, asks).map((word) => `'${word}'`)
     terminal.enter(`cd ${this.repository} && ${words.join(' ')}`)
@@ -116,42 +128,71 @@ export class Rig extends World {
     const names = readdirSync(this.#events).filter((name) => name.endsWith('.json'))
     return names.toSorted().map((name) => {
       const base = join(this.#events, name.slice(0, -'.json'.length))
-      const pairs = readFileSync(`${base}.env`, 'utf8').split('\0').slice(0, -1)
       return {
         agent: base.slice(base.lastIndexOf('-') + 1),
-        env: Object.fromEntries(
-          pairs.map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]),
-        ),
+        env: variablesIn(`${base}.env`),
         json: JSON.parse(readFileSync(`${base}.json`, 'utf8')) as AgentEvent['json'],
       }
     })
   }
 
-  /** The scripts of a session, by its prompts. */
-  #scriptOf(sessionId: string): string {
-    const prompts = this.events().filter(({ json }) => json.session_id === sessionId && 'prompt' in json)
-    return prompts.map(({ json }) => String(json.prompt).replace('play ', '')).at(-1) ?? sessionId
+  /** The script of a session, by its first prompt; the id of a session without one. */
+  #scriptOf(sessionId: string, events: readonly AgentEvent[]): string {
+    const own = events.filter(({ json }) => json.session_id === sessionId)
+    const prompts = own.map(({ json }) => /^play (.*)/.exec(String(json.prompt))?.[1])
+    return prompts.find((script) => script !== undefined) ?? sessionId
   }
 
   /** Every line that has appeared in a file of the repository, in order. */
   writes(): Write[] {
     const lines = this.#witness.output().stdout.split('\n').slice(1, -1)
+    const events = this.events()
     return lines.map((line) => {
       const { text, claims } = JSON.parse(line) as { text: string; claims: Claim[] }
-      return { text, holders: claims.map(({ session_id }) => this.#scriptOf(session_id)) }
+      const standing = claims.filter(({ standing }) => isInForce(standing))
+      return { text, holders: standing.map(({ session_id }) => this.#scriptOf(session_id, events)) }
     })
   }
 
-  /** Waits until the witness has seen this line. */
-  wrote(text: string): Promise<void> {
-    return until(`${text} is written`, () => this.writes().some((write) => write.text === text))
+  hasWritten(text: string): boolean {
+    return this.writes().some((write) => write.text === text)
   }
 
-  /** Waits until an agent has sent this event in the session of this script. */
-  heard(event: string, script: string): Promise<void> {
-    const isIt = ({ json }: AgentEvent): boolean =>
-      json.hook_event_name === event && this.#scriptOf(json.session_id) === script
-    return until(`${script} sends ${event}`, () => this.events().some(isIt))
+  wrote(text: string): Promise<void> {
+    return until(`${text} is written`, () => this.hasWritten(text))
+  }
+
+  /** Has an agent sent this event in the session of this script? */
+  hasHeard(name: string, script: string): boolean {
+    const events = this.events()
+    const named = events.filter(({ json }) => json.hook_event_name === name)
+    return named.some(({ json }) => this.#scriptOf(json.session_id, events) === script)
+  }
+
+  heard(name: string, script: string): Promise<void> {
+    return until(`${script} sends ${name}`, () => this.hasHeard(name, script))
+  }
+
+  async claims(): Promise<Claim[]> {
+    const status = await this.stint(['lock', 'status', '--json'], { cwd: this.repository })
+    return (status.envelope().data as { claims: Claim[] }).claims
+  }
+
+  /** Waits until no claim stands in the way of another session. */
+  freed(): Promise<void> {
+    const isFree = async (): Promise<boolean> =>
+      !(await this.claims()).some(({ standing }) => isInForce(standing))
+    return until('the workspace is free', isFree)
+  }
+
+  /** Runs a session that writes its name into a file. Returns what its model was told. */
+  async attempt(agent: Agent, name: string): Promise<string> {
+    const told = (): string => this.model.results(name)[0] ?? ''
+    const write = agent.shell(`echo ${name} >> log.txt`)
+    const isOver = (): boolean => told().includes('lock held') || this.hasWritten(name)
+    this.model.script(name, write, this.doneAfter(`${name} has written or was refused`, isOver))
+    await this.play(agent, name).finished
+    return told()
   }
 
   /** A step that ends the turn, but not before this. */
@@ -162,18 +203,30 @@ export class Rig extends World {
     }
   }
 
-  /** A step that ends the turn when the witness has seen this line, so that it also sees the claim. */
+  /** A step that ends the turn when the witness has seen this line, and the claim of that moment. */
   doneAfterWrite(text: string): () => Promise<Step> {
-    return this.doneAfter(`${text} is written`, () => this.writes().some((write) => write.text === text))
+    return this.doneAfter(`${text} is written`, () => this.hasWritten(text))
   }
 
-  async claims(): Promise<Claim[]> {
-    const status = await this.stint(['lock', 'status', '--json'], { cwd: this.repository })
-    return (status.envelope().data as { claims: Claim[] }).claims
+  /** A step that ends the turn when another script has had a result. */
+  doneAfterAttempt(script: string): () => Promise<Step> {
+    return this.doneAfter(`${script} has tried`, () => this.model.results(script).length > 0)
   }
 
   override async [Symbol.asyncDispose](): Promise<void> {
+    noteEvents(this.events())
+    for (const window of this.#windows) await window[Symbol.asyncDispose]()
     await super[Symbol.asyncDispose]()
     await this.model[Symbol.asyncDispose]()
   }
+}
+
+const isInForce = (standing: string): boolean => standing !== 'dead' && standing !== 'expired'
+
+/** The variables of an environment, as `env -0` prints them. */
+export function variablesIn(file: string): Record<string, string> {
+  const pairs = readFileSync(file, 'utf8').split('\0').slice(0, -1)
+  return Object.fromEntries(
+    pairs.map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]),
+  )
 }

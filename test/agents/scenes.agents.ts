@@ -1,31 +1,33 @@
-import { expect, test } from 'vitest'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { until } from '../support/world.ts'
 import { claude } from './claude.ts'
-import { codex } from './codex.ts'
-import { Rig } from './rig.ts'
+import { codex, startDaemon } from './codex.ts'
+import { noteVariables, printReport, printVersions } from './report.ts'
+import { Rig, variablesIn } from './rig.ts'
 
 const refused = expect.stringContaining('parallel session lock held by')
+const agents = [claude, codex]
+
+beforeAll(printVersions)
+afterAll(printReport)
 
 test('two agents in one repository: the second one writes after the turn of the first', async () => {
   await using rig = await Rig.open()
-  const { model } = rig
-  const bobTried = rig.doneAfter('bob has tried', () => model.results('bob').length > 0)
-  model.script('alice', claude.shell('echo alice >> log.txt'), bobTried)
-  model.script('bob', codex.shell('echo bob >> log.txt'))
-  model.script('carol', codex.shell('echo carol >> log.txt'), rig.doneAfterWrite('carol'))
+  rig.model.script('alice', claude.shell('echo alice >> log.txt'), rig.doneAfterAttempt('bob'))
   const alice = rig.play(claude, 'alice')
   await rig.wrote('alice')
-  await rig.play(codex, 'bob').finished
-  expect(model.results('bob')).toEqual([refused])
+  expect(await rig.attempt(codex, 'bob')).toEqual(refused)
   await alice.finished
-  await rig.play(codex, 'carol').finished
+  expect(await rig.attempt(codex, 'carol')).not.toEqual(refused)
   expect(rig.writes()).toEqual([
     { text: 'alice', holders: ['alice'] },
     { text: 'carol', holders: ['carol'] },
   ])
 })
 
-test.each([claude, codex])(
+test.each(agents)(
   'reading while held: $name lists, reads and searches, and claims nothing',
   async (agent) => {
     await using rig = await Rig.open()
@@ -47,19 +49,270 @@ test.each([claude, codex])(
   },
 )
 
-test('Esc in a command of Claude Code: its claim is no longer busy, and ages by its TTL', async () => {
+test('Esc in a command of Claude Code ends the command: the claim ages by its TTL', async () => {
   await using rig = await Rig.open()
   rig.model.script('alice', claude.shell('echo alice >> log.txt; sleep 600'))
-  rig.model.script('bob', codex.shell('echo bob >> log.txt'))
-  await using window = await rig.window(claude, 'alice')
+  const window = await rig.window(claude, 'alice')
   await rig.wrote('alice')
   expect(await rig.claims()).toMatchObject([{ standing: 'busy' }])
   window.press('Escape')
   await window.shows(/Interrupted/)
   await until('the claim is no longer busy', async () => (await rig.claims())[0]?.standing === 'fresh')
+  expect((await rig.claims())[0]?.expires_in_ms).toBeLessThanOrEqual(300_000)
+  expect(await rig.attempt(codex, 'bob')).toEqual(refused)
+  expect(rig.writes()).toEqual([{ text: 'alice', holders: ['alice'] }])
+})
+
+test('Esc in a command of Codex leaves the command running: the claim stands until it has ended', async () => {
+  await using rig = await Rig.open()
+  rig.model.script('alice', codex.shell('echo alice >> log.txt; sleep 15; echo alice late >> log.txt'))
+  const window = await rig.window(codex, 'alice')
+  await rig.wrote('alice')
+  window.press('Escape')
+  await rig.heard('Interrupt', 'alice')
+  expect(await rig.attempt(claude, 'bob')).toEqual(refused)
+  await rig.wrote('alice late')
+  await rig.freed()
+  expect(await rig.attempt(claude, 'carol')).not.toEqual(refused)
+  expect(rig.writes()).toEqual([
+    { text: 'alice', holders: ['alice'] },
+    { text: 'alice late', holders: ['alice'] },
+    { text: 'carol', holders: ['carol'] },
+  ])
+})
+
+test('a declined prompt of Claude Code looks like an open one, and is held for --prompt-hold', async () => {
+  await using rig = await Rig.open('--prompt-hold', '10s')
+  rig.model.script('alice', claude.asking('echo alice >> log.txt'))
+  const window = await rig.window(claude, 'alice', { asks: true })
+  await rig.heard('PermissionRequest', 'alice')
+  await window.shows(/Do you want to proceed/)
+  window.press('Escape')
+  await window.shows(/Interrupted/)
+  expect(await rig.attempt(codex, 'bob')).toEqual(refused)
+  await until('the claim is no longer busy', async () => (await rig.claims())[0]?.standing === 'fresh')
+  expect((await rig.claims())[0]?.expires_in_ms).toBeLessThanOrEqual(300_000)
+  expect(rig.writes()).toEqual([])
+})
+
+test('a declined prompt of Codex ends the turn: the next session writes at once', async () => {
+  await using rig = await Rig.open()
+  rig.model.script('alice', codex.asking('echo alice >> log.txt'))
+  const window = await rig.window(codex, 'alice', { asks: true })
+  await rig.heard('PermissionRequest', 'alice')
+  await window.shows(/Would you like to run/)
+  window.press('Escape')
+  await rig.heard('Interrupt', 'alice')
+  await rig.freed()
+  expect(await rig.attempt(claude, 'bob')).not.toEqual(refused)
+  expect(rig.writes()).toEqual([{ text: 'bob', holders: ['bob'] }])
+})
+
+test.each(agents)('a prompt of $name that is approved after another session has tried', async (agent) => {
+  await using rig = await Rig.open()
+  rig.model.script('alice', agent.asking('echo alice >> log.txt'), rig.doneAfterWrite('alice'))
+  const window = await rig.window(agent, 'alice', { asks: true })
+  await rig.heard('PermissionRequest', 'alice')
+  await window.shows(agent.question)
+  expect(await rig.attempt(claude, 'bob')).toEqual(refused)
+  window.press('Enter')
+  await rig.heard('Stop', 'alice')
+  expect(rig.writes()).toEqual([{ text: 'alice', holders: ['alice'] }])
+})
+
+test.each(agents)(
+  'a prompt of $name that is approved after another session took over is told to both',
+  async (agent) => {
+    await using rig = await Rig.open()
+    const { model } = rig
+    const aliceWrote = async (): Promise<ReturnType<typeof claude.shell>> => {
+      await rig.wrote('alice')
+      await rig.heard('Stop', 'alice')
+      return claude.shell('echo bob again >> log.txt')
+    }
+    model.script('alice', agent.asking('echo alice >> log.txt'), rig.doneAfterWrite('alice'))
+    model.script('bob', claude.shell('echo bob >> log.txt'), aliceWrote, rig.doneAfterWrite('bob again'))
+    const window = await rig.window(agent, 'alice', { asks: true })
+    await rig.heard('PermissionRequest', 'alice')
+    await window.shows(agent.question)
+    const [claim] = await rig.claims()
+    const session = String(claim?.session_id)
+    await rig.stint(['lock', 'break', '--session', session, '--reason', 'a scene', '--yes'], {
+      cwd: rig.repository,
+    })
+    const bob = rig.play(claude, 'bob')
+    await rig.wrote('bob')
+    window.press('Enter')
+    await bob.finished
+    // The agent asked its hooks before its user, and asks nobody again: no hook can stop this write.
+    expect(rig.writes()).toEqual([
+      { text: 'bob', holders: ['bob'] },
+      { text: 'alice', holders: ['bob'] },
+      { text: 'bob again', holders: ['bob'] },
+    ])
+    const history = await rig.stint(['lock', 'history', '--json'], { cwd: rig.repository })
+    expect(history.stdout).toContain('late')
+  },
+)
+
+test.each(agents)(
+  'a command of $name that runs on after its turn holds the workspace until it ends',
+  async (agent) => {
+    await using rig = await Rig.open()
+    rig.model.script('alice', agent.background('sleep 15; echo alice >> log.txt'))
+    await rig.window(agent, 'alice')
+    await rig.heard('Stop', 'alice')
+    expect(await rig.attempt(claude, 'bob')).toEqual(refused)
+    await rig.wrote('alice')
+    await rig.freed()
+    expect(await rig.attempt(claude, 'carol')).not.toEqual(refused)
+    expect(rig.writes()).toEqual([
+      { text: 'alice', holders: ['alice'] },
+      { text: 'carol', holders: ['carol'] },
+    ])
+  },
+)
+
+test.each(agents)(
+  'background work of $name that outlives its bound no longer holds the workspace',
+  async (agent) => {
+    await using rig = await Rig.open('--background', '5s')
+    rig.model.script('alice', agent.background('while :; do echo tick >> server.log; sleep 1; done'))
+    await rig.window(agent, 'alice')
+    await rig.heard('Stop', 'alice')
+    await rig.freed()
+    expect(await rig.attempt(claude, 'bob')).not.toEqual(refused)
+    expect(rig.writes()).toEqual([{ text: 'bob', holders: ['bob'] }])
+  },
+)
+
+test.each(agents)('after kill -9 of $name, its command still holds the workspace', async (agent) => {
+  await using rig = await Rig.open()
+  rig.model.script('alice', agent.shell('echo alice >> log.txt; sleep 15; echo alice late >> log.txt'))
+  const alice = rig.play(agent, 'alice')
+  await rig.wrote('alice')
+  process.kill(Number((await rig.claims())[0]?.pid), 'SIGKILL')
+  await alice.finished
+  expect(await rig.attempt(claude, 'bob')).toEqual(refused)
+  await rig.wrote('alice late')
+  await rig.freed()
+  expect(await rig.attempt(claude, 'carol')).not.toEqual(refused)
+  expect(rig.writes()).toEqual([
+    { text: 'alice', holders: ['alice'] },
+    { text: 'alice late', holders: ['alice'] },
+    { text: 'carol', holders: ['carol'] },
+  ])
+})
+
+test('a session that is resumed in a second process is the same party', async () => {
+  await using rig = await Rig.open()
+  rig.model.script('alice', claude.shell('echo alice >> log.txt'), rig.doneAfterWrite('again'))
+  rig.model.script('again', claude.shell('echo again >> log.txt'), rig.doneAfterWrite('again'))
+  const alice = rig.play(claude, 'alice')
+  await rig.wrote('alice')
   const [claim] = await rig.claims()
-  expect(claim?.expires_in_ms).toBeLessThanOrEqual(300_000)
-  await rig.play(codex, 'bob').finished
+  const again = rig.play(claude, 'again', '--resume', String(claim?.session_id))
+  await Promise.all([alice.finished, again.finished])
+  expect(rig.writes()).toEqual([
+    { text: 'alice', holders: ['alice'] },
+    { text: 'again', holders: ['alice'] },
+  ])
+})
+
+test('two windows of Codex under one server are two parties', async () => {
+  await using rig = await Rig.open()
+  const windows = await startDaemon(rig)
+  const bobTold = (): boolean => rig.model.results('bob').length > 0
+  rig.model.script('alice', codex.shell('echo alice >> log.txt'), rig.doneAfter('bob was told', bobTold))
+  rig.model.script('bob', codex.shell('echo bob >> log.txt'))
+  await rig.window(windows, 'alice')
+  await rig.wrote('alice')
+  const [claim] = await rig.claims()
+  expect(readFileSync(`/proc/${claim?.pid}/cmdline`, 'utf8')).toContain('app-server')
+  await rig.window(windows, 'bob')
+  await rig.heard('Stop', 'bob')
   expect(rig.model.results('bob')).toEqual([refused])
   expect(rig.writes()).toEqual([{ text: 'alice', holders: ['alice'] }])
+})
+
+test.each(agents)(
+  'stint run --lock -- $name: the agent works below the run, and others are refused',
+  async (agent) => {
+    await using rig = await Rig.open()
+    rig.model.script('alice', agent.shell('echo alice >> log.txt'), rig.doneAfterAttempt('bob'))
+    const command = ['run', '--lock', '--session', 'outer', '--', ...agent.headless('play alice')]
+    const run = rig.startStint(command, { cwd: rig.repository })
+    await rig.wrote('alice')
+    expect(await rig.attempt(claude, 'bob')).toEqual(refused)
+    await run.finished
+    expect(rig.writes()).toEqual([{ text: 'alice', holders: ['outer', 'alice'] }])
+  },
+)
+
+test.each(agents)('$name inside an agent works below it, and others are refused', async (agent) => {
+  await using rig = await Rig.open()
+  rig.model.script('inner', agent.shell('echo inner >> log.txt'), rig.doneAfterAttempt('bob'))
+  const inner = agent.headless('play inner').map((word) => `'${word}'`)
+  rig.model.script('alice', claude.shell(`echo alice >> log.txt; ${inner.join(' ')} < /dev/null`))
+  const alice = rig.play(claude, 'alice')
+  await rig.wrote('inner')
+  expect(await rig.attempt(codex, 'bob')).toEqual(refused)
+  await alice.finished
+  expect(rig.writes()).toEqual([
+    { text: 'alice', holders: ['alice'] },
+    { text: 'inner', holders: ['alice', 'inner'] },
+  ])
+})
+
+test.each(agents)(
+  'with --wait, $name waits for the end of the other turn, and then writes',
+  async (agent) => {
+    await using rig = await Rig.open('--wait', '20s')
+    const bobWaits = rig.doneAfter('bob waits', () => rig.hasHeard('PreToolUse', 'bob'))
+    rig.model.script('alice', claude.shell('echo alice >> log.txt'), bobWaits)
+    const alice = rig.play(claude, 'alice')
+    await rig.wrote('alice')
+    expect(await rig.attempt(agent, 'bob')).not.toEqual(refused)
+    await alice.finished
+    expect(rig.writes()).toEqual([
+      { text: 'alice', holders: ['alice'] },
+      { text: 'bob', holders: ['bob'] },
+    ])
+  },
+)
+
+test('a model that was refused runs stint lock wait, and then writes', async () => {
+  await using rig = await Rig.open()
+  const bobWaits = rig.doneAfter('bob waits', () => rig.model.results('bob').length > 0)
+  rig.model.script('alice', claude.shell('echo alice >> log.txt'), bobWaits)
+  const write = codex.shell('echo bob >> log.txt')
+  rig.model.script(
+    'bob',
+    write,
+    codex.shell('stint lock wait --timeout 60s'),
+    write,
+    rig.doneAfterWrite('bob'),
+  )
+  const alice = rig.play(claude, 'alice')
+  await rig.wrote('alice')
+  await rig.play(codex, 'bob').finished
+  const [refusal, waited] = rig.model.results('bob')
+  expect(refusal).toEqual(refused)
+  expect(waited).toContain('exited with code 0')
+  await alice.finished
+  expect(rig.writes()).toEqual([
+    { text: 'alice', holders: ['alice'] },
+    { text: 'bob', holders: ['bob'] },
+  ])
+})
+
+test.each(agents)('$name names its session in the environment of its commands', async (agent) => {
+  await using rig = await Rig.open()
+  rig.model.script('alice', agent.shell('env -0 > "$HOME/variables"'))
+  await rig.play(agent, 'alice').finished
+  const [event] = rig.events()
+  const variables = Object.entries(variablesIn(join(rig.tmp, 'variables')))
+  const named = variables.filter(([, value]) => value === event?.json.session_id).map(([name]) => name)
+  noteVariables(agent.name, named)
+  expect(named).toContain(agent.sessionVariable)
 })
