@@ -204,8 +204,11 @@ test.each([
 ])('an agent whose version is %s gets the note: %s', async (version, note) => {
   await using world = new HookUser()
   await world.change('install', 'claude')
-  writeFileSync(join(world.bin, 'claude'), `#!/bin/sh\necho '${version}'\nexit 1\n`, { mode: 0o755 })
+  const program = `#!/bin/sh\ntouch "\${CLAUDE_CONFIG_DIR:-$HOME/.claude}/started"\necho '${version}'\nexit 1\n`
+  writeFileSync(join(world.bin, 'claude'), program, { mode: 0o755 })
+  const before = contentOf(world.user)
   const { code, data } = await doctor(world)
+  expect(contentOf(world.user)).toEqual(before)
   expect([code, data.hooks[0]?.notes[0]?.problem]).toEqual([0, note])
 })
 

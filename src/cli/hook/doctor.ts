@@ -49,9 +49,7 @@ export const hookDoctorCommand = defineCommand({
     if (installed.length === 0) return { hooks: [], reasons: [] }
     const ground = prepareGround(scratch.dir('doctor'))
     const names = new Set(installed.map(({ agent }) => agent))
-    const newer = new Map(
-      [...names].map((agent) => [agent, newerThanChecked(agent, ground.free, trialEnv(ground))]),
-    )
+    const newer = new Map([...names].map((agent) => [agent, newerThanChecked(agent, ground)]))
     const hooks = installed.map((hook) => {
       const { problems, notes } = examine(hook, workspace, (it) => tryHook(it, ground))
       return described(hook, { problems, notes: [...notes, ...(newer.get(hook.agent) ?? [])] })

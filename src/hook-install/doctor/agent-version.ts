@@ -2,7 +2,9 @@ import { spawnSync } from 'node:child_process'
 import type { HostName } from '../../hook/host.ts'
 import { hosts } from '../../hook/hosts.ts'
 import { findOnPath } from '../hook-program.ts'
+import { hostSettings, isSettingsAgent } from '../host-settings.ts'
 import type { Problem } from './examine.ts'
+import { trialEnv, type TrialGround } from './trial.ts'
 
 /** The newest version of each agent whose events were checked; Cursor's documentation names none. */
 export const checkedVersions: Readonly<Partial<Record<HostName, string>>> = {
@@ -14,11 +16,14 @@ export const checkedVersions: Readonly<Partial<Record<HostName, string>>> = {
 }
 
 /** A note about an installed agent that is newer than the version whose events were checked. */
-export function newerThanChecked(agent: HostName, cwd: string, env: NodeJS.ProcessEnv): Problem[] {
+export function newerThanChecked(agent: HostName, ground: TrialGround): Problem[] {
   const checked = checkedVersions[agent]
+  const variable = isSettingsAgent(agent) ? hostSettings[agent].variable : undefined
+  // Some agents write into their own directory at every start, even for --version.
+  const env = { ...trialEnv(ground), ...(variable && { [variable]: ground.home }) }
   const program = checked === undefined ? undefined : findOnPath(agent, env)
   if (checked === undefined || program === undefined) return []
-  const options = { cwd, env, encoding: 'utf8', timeout: 5000, killSignal: 'SIGKILL' } as const
+  const options = { cwd: ground.free, env, encoding: 'utf8', timeout: 5000, killSignal: 'SIGKILL' } as const
   const { stdout } = spawnSync(program, ['--version'], { ...options, stdio: ['ignore', 'pipe', 'ignore'] })
   const [installed] = /\d+\.\d+\.\d+/.exec(stdout ?? '') ?? []
   if (installed === undefined || !isNewer(installed, checked)) return []
