@@ -44,8 +44,11 @@ export interface Register<Step = unknown> {
 
 /** A bounded log of lines for each key. Leases do not depend on it. */
 export interface ActivityLogs {
-  /** Appends a line, at once or soon. Must not throw, and must not make the caller wait. */
-  append(key: string, line: string): void
+  /**
+   * Appends lines, at once or soon. Must not throw, and must not make the caller wait. A driver calls `lines`
+   * when it writes; of many appends in quick succession, it may leave the oldest out.
+   */
+  append(key: string, lines: () => readonly string[]): void
   /** Returns the lines, oldest first; with `lastBytes`, about that many bytes of the newest. */
   read(key: string, lastBytes?: number): Promise<string[]>
   /** Needed if the register has `performSync`. */

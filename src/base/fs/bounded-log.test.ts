@@ -73,7 +73,7 @@ test('a link, a directory and a FIFO in place of a log are left alone', async ()
   execFileSync('mkfifo', [at('fifo')])
   for (const name of ['link', 'directory', 'fifo', 'missing/log']) {
     expect(() => appendBoundedLog(at(name), 'x\n', 100)).toThrow(/ELOOP|EISDIR|ENXIO|ENOENT/)
-    new GatheredLog(at(name), 100).append('x')
+    new GatheredLog(at(name), 100).append(() => ['x'])
     expect(readBoundedLog(at(name), 100)).toEqual([])
   }
   expect(readFileSync(at('victim'), 'utf8')).toBe('precious')
@@ -83,7 +83,7 @@ test('a process writes the first line at once, and gathers the next ones without
   await using world = new World()
   const path = join(world.tmp, 'log')
   const log = new GatheredLog(path, 10_000)
-  for (let i = 0; i < 1000; i++) log.append(String(i))
+  for (let i = 0; i < 1000; i++) log.append(() => [String(i)])
   expect(readFileSync(path, 'utf8')).toBe('0\n')
   expect(log.read().at(-1)).toBe('999')
   expect(log.read().length).toBeLessThan(20)
@@ -92,7 +92,7 @@ test('a process writes the first line at once, and gathers the next ones without
   const program = `
     import { GatheredLog } from ${module}
     const log = new GatheredLog('other', 10_000)
-    log.append('first'); log.append('last')`
+    log.append(() => ['first']); log.append(() => ['last'])`
   const node = ['--input-type=module', '-e', program]
   await world.start(process.execPath, node, { cwd: world.tmp }).finished
   expect(readFileSync(join(world.tmp, 'other'), 'utf8')).toBe('first\nlast\n')

@@ -68,8 +68,14 @@ export function removeBoundedLog(path: string): number {
 /** A process writes to a log at most once in this time; the lines in between come with its next write. */
 const gatherMs = 250
 
-/** How many lines of a process wait for that: of more, the oldest are lost. */
+/** How many appends of a process wait for that: of more, the oldest are lost. */
 const maxGathered = 16
+
+/** The logs of this process that have something to write when it exits. */
+let unwritten: Set<GatheredLog> | undefined
+
+/** Makes lines when they are written, which may be never. */
+type Lines = () => readonly string[]
 
 /**
  * A bounded log for a process that may append thousands of lines a second, which would cost more than what
@@ -78,7 +84,7 @@ const maxGathered = 16
 export class GatheredLog {
   readonly #path: string
   readonly #maxBytes: number
-  #waiting: string[] = []
+  #waiting: Lines[] = []
   #writtenAtMs = Number.NEGATIVE_INFINITY
   #timer: NodeJS.Timeout | undefined
 
@@ -87,25 +93,28 @@ export class GatheredLog {
     this.#maxBytes = maxBytes
   }
 
-  append(line: string): void {
-    this.#waiting = [...this.#waiting, line].slice(-maxGathered)
+  append(lines: Lines): void {
+    this.#waiting.push(lines)
+    if (this.#waiting.length > maxGathered) this.#waiting.shift()
+    if (this.#timer !== undefined) return
     const waitMs = this.#writtenAtMs + gatherMs - performance.now()
     if (waitMs <= 0) return this.#write()
-    if (this.#timer !== undefined) return
     this.#timer = setTimeout(() => this.#write(), waitMs).unref()
-    process.once('exit', this.#write)
+    if (unwritten === undefined) process.once('exit', () => unwritten?.forEach((log) => log.#write()))
+    unwritten ??= new Set()
+    unwritten.add(this)
   }
 
-  readonly #write = (): void => {
+  #write(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
-    process.off('exit', this.#write)
-    const lines = this.#waiting
+    unwritten?.delete(this)
+    const lines = this.#waiting.flatMap((each) => each())
     this.#waiting = []
+    if (lines.length === 0) return
     this.#writtenAtMs = performance.now()
     try {
-      if (lines.length > 0)
-        appendBoundedLog(this.#path, lines.map((line) => `${line}\n`).join(''), this.#maxBytes)
+      appendBoundedLog(this.#path, `${lines.join('\n')}\n`, this.#maxBytes)
     } catch {
       // The disk is full or the home is read-only, and the work goes on without a log.
     }
@@ -113,6 +122,9 @@ export class GatheredLog {
 
   /** The lines of both files and those that wait; with `lastBytes`, only the last of them. */
   read(lastBytes?: number): string[] {
-    return [...readBoundedLog(this.#path, this.#maxBytes, lastBytes), ...this.#waiting]
+    return [
+      ...readBoundedLog(this.#path, this.#maxBytes, lastBytes),
+      ...this.#waiting.flatMap((each) => each()),
+    ]
   }
 }
