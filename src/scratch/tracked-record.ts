@@ -1,8 +1,8 @@
-import { closeSync, lstatSync, readFileSync, rmdirSync, unlinkSync } from 'node:fs'
+import { lstatSync, rmdirSync, unlinkSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
 import { replaceFile } from '../base/fs/atomic-file.ts'
 import { type Identity, parseIdentity } from '../base/process/liveness.ts'
-import { notRegularCodes, openRegular } from '../base/fs/regular-file.ts'
+import { nodeDisk, readFile } from '../base/fs/disk.ts'
 import { ownDirectoryProblem } from '../base/fs/own-directory.ts'
 import { parseObject } from '../base/text/fields.ts'
 import { appendPrivateFile } from '../base/fs/private-file.ts'
@@ -53,18 +53,8 @@ function append(root: ScratchRoot, requestId: string, lines: string): void {
 export function readTrackedRecord(root: ScratchRoot, requestId: string): TrackedRecord | undefined {
   const directory = lstatSync(root.tracked, { throwIfNoEntry: false })
   if (directory === undefined || ownDirectoryProblem(directory) !== undefined) return undefined
-  let fd: number
-  try {
-    fd = openRegular(recordPath(root, requestId)).fd
-  } catch (error) {
-    if (notRegularCodes.has(errorCode(error))) return undefined
-    throw error
-  }
-  try {
-    return parseTrackedRecord(readFileSync(fd, 'utf8'))
-  } finally {
-    closeSync(fd)
-  }
+  const bytes = readFile(nodeDisk, recordPath(root, requestId))
+  return bytes && parseTrackedRecord(bytes.toString())
 }
 
 /** Parses a record. Skips invalid lines and a torn last line. */

@@ -93,6 +93,12 @@ export function damageFound(
   return damageInLog(id, 'journal', journal, hint) ?? auditDamage(id, audit, hint) ?? missingBlobs(id, blobs)
 }
 
+/** Throws the damage that a verification has found. */
+export function assertIntact(id: string, health: Health, hint?: string): void {
+  const damage = damageFound(id, health, hint)
+  if (damage !== undefined) throw damage
+}
+
 /** The damage that a verification has found in the audit log. */
 export const auditDamage = (id: string, audit: LogHealth, hint?: string): StintError | undefined =>
   damageInLog(id, 'audit', audit, hint)

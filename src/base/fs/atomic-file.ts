@@ -1,5 +1,5 @@
 import { basename, dirname, join } from 'node:path'
-import { type Disk, nodeDisk, writeFully } from './disk.ts'
+import { closing, type Disk, nodeDisk, writeFully } from './disk.ts'
 import { ulid } from '../text/id.ts'
 import { errorCode } from '../errors/stint-error.ts'
 
@@ -63,17 +63,13 @@ export const isStaged = (path: string): boolean => /^\.\d+-[0-9A-HJKMNP-TV-Z]{26
 const stagedPath = (path: string): string => join(dirname(path), `.${process.pid}-${ulid()}.tmp`)
 
 function fillStaged(staged: string, fill: Fill, disk: Disk): void {
-  const file = disk.create(staged)
-  try {
-    let at = 0
-    fill((bytes) => {
-      writeFully(disk, file, bytes, at)
-      at += bytes.length
-    })
-    disk.sync(file)
-  } finally {
-    disk.close(file)
-  }
+  using file = closing(disk, disk.create(staged))
+  let at = 0
+  fill((bytes) => {
+    writeFully(disk, file.fd, bytes, at)
+    at += bytes.length
+  })
+  disk.sync(file.fd)
 }
 
 /** Never throws: that would hide the original error, or make a published file look unpublished. */

@@ -14,7 +14,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
-import { notRegularCodes, openRegular } from './regular-file.ts'
+import { ifRegular, openRegular } from './regular-file.ts'
 import { makePrivateDirectory, openPrivateFile, repeatWrite } from './private-file.ts'
 import { ifExists } from './exists.ts'
 import { errorCode } from '../errors/stint-error.ts'
@@ -71,13 +71,11 @@ export const nodeDisk: Disk = {
 
 /** A new name is durable only after this. Some file systems refuse with EINVAL, and do not need it. */
 function syncDirectory(path: string): void {
-  const fd = openSync(path, 'r')
+  using directory = closing(nodeDisk, openSync(path, 'r'))
   try {
-    fsyncSync(fd)
+    fsyncSync(directory.fd)
   } catch (error) {
     if (errorCode(error) !== 'EINVAL') throw error
-  } finally {
-    closeFile(fd)
   }
 }
 
@@ -92,6 +90,12 @@ function closeFile(fd: number): void {
     if (errorCode(error) === 'EBADF') throw error
   }
 }
+
+/** Closes a file at the end of the block that uses it. */
+export const closing = (disk: Disk, fd: number): Disposable & { readonly fd: number } => ({
+  fd,
+  [Symbol.dispose]: () => disk.close(fd),
+})
 
 /** Writes all bytes from `position` on; a disk may take them in pieces. */
 export const writeFully = (disk: Disk, file: number, bytes: Uint8Array, position: number): void =>
@@ -111,18 +115,10 @@ export function readFully(disk: Disk, file: number, position: number, length: nu
 
 /** The contents of a regular file; undefined if the path is missing or is not a regular file. */
 export function readFile(disk: Disk, path: string): Buffer | undefined {
-  let file: number
-  try {
-    file = disk.openToRead(path)
-  } catch (error) {
-    if (notRegularCodes.has(errorCode(error))) return undefined
-    throw error
-  }
-  try {
-    return readFully(disk, file, 0, disk.size(file))
-  } finally {
-    disk.close(file)
-  }
+  const fd = ifRegular(() => disk.openToRead(path))
+  if (fd === undefined) return undefined
+  using file = closing(disk, fd)
+  return readFully(disk, file.fd, 0, disk.size(file.fd))
 }
 
 /** The names in a directory; none if the directory does not exist. */

@@ -17,7 +17,8 @@ export const statIfExists = (path: string): Stats | undefined =>
 export const listIfReadable = (directory: string): string[] =>
   unless(['ENOENT', 'ENOTDIR', 'EACCES'], () => readdirSync(directory)) ?? []
 
-function unless<Result>(codes: readonly string[], call: () => Result): Result | undefined {
+/** Runs a call; undefined if it fails with one of these codes. */
+export function unless<Result>(codes: readonly string[], call: () => Result): Result | undefined {
   try {
     return call()
   } catch (error) {

@@ -1,5 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
-import { errorCode } from '../errors/stint-error.ts'
+import { ifPossible } from '../errors/if-possible.ts'
+import { unless } from './exists.ts'
 
 /**
  * Flags for opening a path that another user may have planted: a link is not followed, and opening a FIFO
@@ -8,13 +9,10 @@ import { errorCode } from '../errors/stint-error.ts'
 export const safeOpenFlags = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
 
 /** Error codes of opening a path that is missing or not a regular file. Other errors may be temporary. */
-export const notRegularCodes: ReadonlySet<string | undefined> = new Set([
-  'ENOENT',
-  'ENOTDIR',
-  'ELOOP',
-  'ENXIO',
-  'EISDIR',
-])
+const notRegularCodes = ['ENOENT', 'ENOTDIR', 'ELOOP', 'ENXIO', 'EISDIR']
+
+/** Opens or reads a path; undefined if there is no regular file. */
+export const ifRegular = <Result>(open: () => Result): Result | undefined => unless(notRegularCodes, open)
 
 /** Opens a regular file; for anything else, throws one of `notRegularCodes`. The caller closes it. */
 export function openRegular(path: string, flags: number = constants.O_RDONLY): { fd: number; size: number } {
@@ -32,17 +30,15 @@ const maxSmallBytes = 1 << 20
  * Another error (no permission, no descriptor left) throws only with `throwOnError`.
  */
 export function readSmallFile(path: string, onError?: 'throwOnError'): string | undefined {
-  try {
+  const read = (): string | undefined => {
     const { fd, size } = openRegular(path)
     try {
       return size > maxSmallBytes ? undefined : readFrom(fd, 0, size)
     } finally {
       closeSync(fd)
     }
-  } catch (error) {
-    if (onError === 'throwOnError' && !notRegularCodes.has(errorCode(error))) throw error
-    return undefined
   }
+  return onError === 'throwOnError' ? ifRegular(read) : ifPossible(read)
 }
 
 /**

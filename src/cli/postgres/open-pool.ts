@@ -4,18 +4,9 @@ import { join } from 'node:path'
 import type { PostgresPool } from '../../postgres/pool.ts'
 import { errorCode, StintError } from '../../base/errors/stint-error.ts'
 
-interface PoolConfig {
-  connectionString: string
-  max: number
-  connectionTimeoutMillis: number
-  keepAlive: boolean
-  allowExitOnIdle: boolean
-  application_name: string
-}
-
 /** The part of the module `pg` that stint uses. */
 interface PostgresModule {
-  Pool: new (config: PoolConfig) => PostgresPool & { on(event: 'error', listener: () => void): unknown }
+  Pool: new (config: object) => PostgresPool & { on(event: 'error', listener: () => void): unknown }
 }
 
 const pools = new Map<string, PostgresPool>()

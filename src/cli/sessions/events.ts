@@ -1,6 +1,6 @@
 import { visibleJson } from '../../base/text/escape.ts'
 import { defineBareCommand } from '../../command/define-command.ts'
-import { attestedBy, damageFound, isVisible } from '../../session/index.ts'
+import { assertIntact, attestedBy, isVisible } from '../../session/index.ts'
 import { storeOption } from '../store.ts'
 import { openNamed } from './which-session.ts'
 import { printLines } from '../terminal/print.ts'
@@ -40,8 +40,7 @@ export const eventsCommand = defineBareCommand({
     const there = Math.max(inspection.summary.records, attestedBy(inspection.manifest).seq)
     if (next > Math.min(there, to ?? there)) return
     const health = await inspection.health()
-    const damage = damageFound(id, health, store.driver.damageHint)
-    if (damage !== undefined) throw damage
+    assertIntact(id, health, store.driver.damageHint)
     for (const finding of health.journal.findings) warn(finding)
   },
 })

@@ -1,8 +1,8 @@
 import { StintError } from '../../base/errors/stint-error.ts'
 import type { Clock } from '../../base/process/clock.ts'
 import {
+  assertIntact,
   brokenSlots,
-  damageFound,
   type SessionHold,
   visitedRecords,
   type WriteGuard,
@@ -77,7 +77,6 @@ async function isSnapshotDue(database: Database, { key, ends }: SessionRow): Pro
  * snapshot, where a recovery does not look, so this reads all of it.
  */
 async function assertRepaired(database: Database, { id, key }: SessionRow, token: string): Promise<void> {
-  const damage = damageFound(id, await verifyRows(database, id), damageHint)
-  if (damage !== undefined) throw damage
+  assertIntact(id, await verifyRows(database, id), damageHint)
   await database.write('UPDATE stint.session SET damage = NULL WHERE key = $1 AND token = $2', key, token)
 }

@@ -1,8 +1,8 @@
 import { StintError } from '../../base/errors/stint-error.ts'
 import { newSessionId } from '../../base/text/id.ts'
 import {
+  assertIntact,
   checkSessionId,
-  damageFound,
   importedManifest,
   sessionExists,
   sessionLocked,
@@ -21,8 +21,7 @@ import { verifyRows } from './verify.ts'
 export async function readTransferFromRows(database: Database, id: string): Promise<SessionTransfer> {
   const row = await findSessionRow(database, id)
   if (rowStanding(row) === 'held') throw sessionLocked(id, row.holder, row.now)
-  const damage = damageFound(id, await verifyRows(database, id), damageHint)
-  if (damage !== undefined) throw damage
+  assertIntact(id, await verifyRows(database, id), damageHint)
   const { key, ends, turns } = row
   return {
     manifest: await readRowManifest(database, row),

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { laterSegment, listSegments, type LogFiles } from '../log/log-files.ts'
 import type { AppendPoint, Position } from '../log/log-end.ts'
 import { replaceFile } from '../../base/fs/atomic-file.ts'
-import { readFully } from '../../base/fs/disk.ts'
+import { closing, readFully } from '../../base/fs/disk.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import type { LockStanding } from '../holder.ts'
 
@@ -23,14 +23,10 @@ export function chooseAppendPoint(
   if (last === undefined || from.segment !== last.name || from.seq === 0) return { from, continues: false }
   const { disk, directory, log } = files
   const segment = laterSegment(log, last.firstSeq, holdEpoch)
-  const file = disk.openToRead(join(directory, last.name))
-  try {
-    const bytes = readFully(disk, file, 0, from.offset)
-    if (bytes.length < from.offset)
-      throw new StintError('SESSION_LOCKED', 'the previous writer is still writing to the session')
-    replaceFile(join(directory, segment), bytes, disk)
-  } finally {
-    disk.close(file)
-  }
+  using file = closing(disk, disk.openToRead(join(directory, last.name)))
+  const bytes = readFully(disk, file.fd, 0, from.offset)
+  if (bytes.length < from.offset)
+    throw new StintError('SESSION_LOCKED', 'the previous writer is still writing to the session')
+  replaceFile(join(directory, segment), bytes, disk)
   return { from: { ...from, segment }, continues: true }
 }

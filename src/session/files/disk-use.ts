@@ -26,17 +26,8 @@ const kindOfDirectory: Readonly<Record<string, UseKind>> = {
  * that is measured first; `seen` has the shared files that were counted.
  */
 export function measureSession(directory: string, id: string, seen: Set<string>): DiskUse {
-  const use: DiskUse = {
-    session_id: id,
-    bytes: 0,
-    files: 0,
-    journal: 0,
-    audit: 0,
-    blobs: 0,
-    snapshots: 0,
-    quarantine: 0,
-    other: 0,
-  }
+  const byKind = Object.fromEntries(useKinds.map((kind) => [kind, 0])) as Record<UseKind, number>
+  const use: DiskUse = { session_id: id, bytes: 0, files: 0, ...byKind }
   const walk = (path: string, kind: UseKind | undefined): void => {
     for (const entry of ifExists(() => readdirSync(path, { withFileTypes: true })) ?? []) {
       const inner = join(path, entry.name)

@@ -1,7 +1,7 @@
 import { basename, join } from 'node:path'
 import { errorCode } from '../../base/errors/stint-error.ts'
 import { replaceFile } from '../../base/fs/atomic-file.ts'
-import { type Disk, listIfExists, readFile, readFully } from '../../base/fs/disk.ts'
+import { closing, type Disk, listIfExists, readFile, readFully } from '../../base/fs/disk.ts'
 import { listSegments, type LogFiles } from '../log/log-files.ts'
 import { positionAfter, readBackwards } from '../log/read.ts'
 import type { AuditCheckpoint } from '../log/record.ts'
@@ -63,12 +63,8 @@ function copyLog(id: string, from: LogFiles, seq: number, to: LogFiles): void {
       if (!linkOrCopy(disk, join(directory, name), join(to.directory, name))) throw incomplete
       continue
     }
-    const file = disk.openToRead(join(directory, name))
-    try {
-      replaceFile(join(to.directory, name), readFully(disk, file, 0, end.offset), disk)
-    } finally {
-      disk.close(file)
-    }
+    using file = closing(disk, disk.openToRead(join(directory, name)))
+    replaceFile(join(to.directory, name), readFully(disk, file.fd, 0, end.offset), disk)
   }
   disk.syncDirectory(to.directory)
 }

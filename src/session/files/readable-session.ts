@@ -8,7 +8,7 @@ import type { FoldedState } from '../state.ts'
 import type { Health, SessionSummary } from '../store.ts'
 import { readWithData, recoverSession } from './recover.ts'
 import type { FoundSession, SessionDirectory } from './session-directory.ts'
-import { sessionFileError, withFileErrors } from './session-file-errors.ts'
+import { withFileErrors } from './session-file-errors.ts'
 import { observeLock } from './session-lock.ts'
 import { readSummary } from './summary.ts'
 import { verifyInSteps } from './verify.ts'
@@ -47,15 +47,12 @@ export class ReadableFiles implements ReadableSession {
   }
 
   async verify(onBytes?: (done: number) => void): Promise<Health> {
-    const { root } = this.#directory.paths
-    try {
+    return await this.#withErrors(() => {
       // A visitor attests the end of the logs in the lock only.
-      const released = observeLock(root).record?.ends
+      const released = observeLock(this.#directory.paths.root).record?.ends
       // In turns, because a large session takes seconds and signals must be handled meanwhile.
-      return await runInTurns(verifyInSteps(this.#directory, { manifest: this.manifest, released, onBytes }))
-    } catch (error) {
-      throw sessionFileError(error, this.#doing, root)
-    }
+      return runInTurns(verifyInSteps(this.#directory, { manifest: this.manifest, released, onBytes }))
+    })
   }
 
   #read(read: () => Iterable<LogRecord>): AsyncIterable<LogRecord> {

@@ -1,11 +1,12 @@
 import { join } from 'node:path'
 import { type LogName, logNames } from '../log/log-end.ts'
+import { firstSegment } from '../log/log-files.ts'
 import { readLines } from '../log/read.ts'
 import { parseLogRecord } from '../log/record.ts'
-import { type Disk, ensureDirectory, writeFully } from '../../base/fs/disk.ts'
+import { closing, type Disk, ensureDirectory, writeFully } from '../../base/fs/disk.ts'
 import { newSessionId } from '../../base/text/id.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
-import { checkSessionId, damageFound, sessionLocked } from '../session-errors.ts'
+import { assertIntact, checkSessionId, damageFound, sessionLocked } from '../session-errors.ts'
 import { importedManifest, type SessionTransfer } from '../transfer.ts'
 import { recoverSession } from './recover.ts'
 import {
@@ -25,8 +26,7 @@ export function readTransferFromFiles(disk: Disk, sessions: string, id: string):
   const { record, standing } = observeLock(directory.paths.root)
   if (standing === 'held') throw sessionLocked(id, record?.holder)
   const health = verifySession(directory, { manifest, released: record?.ends })
-  const damage = damageFound(id, health)
-  if (damage !== undefined) throw damage
+  assertIntact(id, health)
   const { journal, audit } = health
   const counts = { journal: journal.records, audit: audit.records }
   return {
@@ -87,26 +87,22 @@ async function writeLog(
   if (transfer.ends[log].seq === 0) return
   const { directory } = logs[log]
   ensureDirectory(disk, directory)
-  const file = disk.create(join(directory, `${log}.log`))
-  try {
-    let [text, offset] = ['', 0]
-    const flush = (): void => {
-      const bytes = Buffer.from(text)
-      writeFully(disk, file, bytes, offset)
-      offset += bytes.length
-      text = ''
-    }
-    for await (const line of transfer.lines(log)) {
-      text += `${line}\n`
-      const { blob } = line.includes('"blob":') ? parseLogRecord(Buffer.from(line)) : {}
-      if (blob !== undefined) blobs.put(await transfer.blob(blob))
-      if (text.length > pieceBytes) flush()
-    }
-    flush()
-    disk.sync(file)
-  } finally {
-    disk.close(file)
+  using file = closing(disk, disk.create(join(directory, firstSegment(log))))
+  let [text, offset] = ['', 0]
+  const flush = (): void => {
+    const bytes = Buffer.from(text)
+    writeFully(disk, file.fd, bytes, offset)
+    offset += bytes.length
+    text = ''
   }
+  for await (const line of transfer.lines(log)) {
+    text += `${line}\n`
+    const { blob } = line.includes('"blob":') ? parseLogRecord(Buffer.from(line)) : {}
+    if (blob !== undefined) blobs.put(await transfer.blob(blob))
+    if (text.length > pieceBytes) flush()
+  }
+  flush()
+  disk.sync(file.fd)
   disk.syncDirectory(directory)
 }
 

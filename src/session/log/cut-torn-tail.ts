@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { replaceFile } from '../../base/fs/atomic-file.ts'
-import { type Disk, ensureDirectory, listIfExists, readFile, readFully } from '../../base/fs/disk.ts'
+import { closing, type Disk, ensureDirectory, listIfExists, readFile, readFully } from '../../base/fs/disk.ts'
 import { effectiveSegments, type LogFiles, parseSegmentName } from './log-files.ts'
 import type { Leftover, Scanned } from './scan.ts'
 
@@ -14,20 +14,14 @@ export interface CutTail extends Leftover {
 /** Copies the torn tail of a log to `quarantine` and cuts it off. Only the holder of the lock may do so. */
 export function cutTornTail(files: LogFiles, scanned: Scanned, quarantine: string): CutTail[] {
   const { disk, directory, log } = files
-  const cuts: CutTail[] = []
-  for (const leftover of scanned.torn) {
-    const file = disk.open(join(directory, leftover.segment))
-    try {
-      const bytes = readFully(disk, file, leftover.offset, leftover.bytes)
-      const kept = keepBytes(disk, quarantine, leftover, bytes)
-      disk.truncate(file, leftover.offset)
-      disk.sync(file)
-      cuts.push({ ...leftover, log, kept })
-    } finally {
-      disk.close(file)
-    }
-  }
-  return cuts
+  return scanned.torn.map((leftover) => {
+    using file = closing(disk, disk.open(join(directory, leftover.segment)))
+    const bytes = readFully(disk, file.fd, leftover.offset, leftover.bytes)
+    const kept = keepBytes(disk, quarantine, leftover, bytes)
+    disk.truncate(file.fd, leftover.offset)
+    disk.sync(file.fd)
+    return { ...leftover, log, kept }
+  })
 }
 
 /**
@@ -84,11 +78,7 @@ function keepBytes(disk: Disk, quarantine: string, { segment, offset }: Leftover
 export function syncAccepted(files: LogFiles, { end }: Scanned): void {
   const { disk, directory } = files
   if (end.seq === 0) return
-  const file = disk.open(join(directory, end.segment))
-  try {
-    disk.sync(file)
-  } finally {
-    disk.close(file)
-  }
+  using file = closing(disk, disk.open(join(directory, end.segment)))
+  disk.sync(file.fd)
   disk.syncDirectory(directory)
 }

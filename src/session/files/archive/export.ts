@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import type { LogFiles } from '../../log/log-files.ts'
 import { readLines } from '../../log/read.ts'
 import { hasBlob, parseLogRecord } from '../../log/record.ts'
-import { type Disk, readFully } from '../../../base/fs/disk.ts'
+import { closing, type Disk, readFully } from '../../../base/fs/disk.ts'
 import { StintError } from '../../../base/errors/stint-error.ts'
-import { damageFound } from '../../session-errors.ts'
+import { assertIntact } from '../../session-errors.ts'
 import { findSession, formatManifest } from '../session-directory.ts'
 import { observeLock } from '../session-lock.ts'
 import { verifySession } from '../verify.ts'
@@ -46,8 +46,7 @@ export function exportSession({ disk, sessions, id, now, write }: ExportOptions)
   const { paths, logs } = directory
   const released = observeLock(paths.root).record?.ends
   const health = verifySession(directory, { manifest, released })
-  const damage = damageFound(id, health)
-  if (damage !== undefined) throw damage
+  assertIntact(id, health)
   const { records } = health.journal
   const audit_lines = health.audit.records
   const names = new Set<string>()
@@ -119,25 +118,17 @@ function* piecesOf(disk: Disk, content: Content): Generator<Buffer> {
     yield Buffer.from(content.text)
     return
   }
-  const file = disk.openToRead(content.path)
-  try {
-    for (let at = 0; at < content.bytes; at += pieceBytes) {
-      const wanted = Math.min(pieceBytes, content.bytes - at)
-      const piece = readFully(disk, file, at, wanted)
-      if (piece.length < wanted)
-        throw new StintError('JOURNAL_CORRUPT', `${content.path} became shorter while it was read`)
-      yield piece
-    }
-  } finally {
-    disk.close(file)
+  using file = closing(disk, disk.openToRead(content.path))
+  for (let at = 0; at < content.bytes; at += pieceBytes) {
+    const wanted = Math.min(pieceBytes, content.bytes - at)
+    const piece = readFully(disk, file.fd, at, wanted)
+    if (piece.length < wanted)
+      throw new StintError('JOURNAL_CORRUPT', `${content.path} became shorter while it was read`)
+    yield piece
   }
 }
 
 function sizeOf(disk: Disk, path: string): number {
-  const file = disk.openToRead(path)
-  try {
-    return disk.size(file)
-  } finally {
-    disk.close(file)
-  }
+  using file = closing(disk, disk.openToRead(path))
+  return disk.size(file.fd)
 }

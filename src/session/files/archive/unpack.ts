@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
-import { makeIfMissing, writeFully } from '../../../base/fs/disk.ts'
+import { closing, makeIfMissing, writeFully } from '../../../base/fs/disk.ts'
 import type { SessionDirectory } from '../session-directory.ts'
 import {
   aboutName,
@@ -93,17 +93,13 @@ async function writeMember(
   const directory = { text: paths.root, journal: paths.root, audit: paths.audit, blob: paths.blobs }[kind]
   makeIfMissing(disk, directory)
   const hash = createHash('sha256')
-  const file = disk.create(join(directory, name))
-  try {
-    let at = 0
-    for await (const piece of entry.content()) {
-      hash.update(piece)
-      writeFully(disk, file, piece, at)
-      at += piece.length
-    }
-    disk.sync(file)
-  } finally {
-    disk.close(file)
+  using file = closing(disk, disk.create(join(directory, name)))
+  let at = 0
+  for await (const piece of entry.content()) {
+    hash.update(piece)
+    writeFully(disk, file.fd, piece, at)
+    at += piece.length
   }
+  disk.sync(file.fd)
   return hash.digest('hex')
 }
