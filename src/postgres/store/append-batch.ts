@@ -8,7 +8,7 @@ import {
   type LogName,
 } from '../../session/log/index.ts'
 import { untilOnDisk } from '../database.ts'
-import { nameContent, type NamedContent } from './blob-row.ts'
+import { nameContent, type NamedContent } from './session-rows.ts'
 
 /** A record on its way to a log, encoded as far as that does not depend on its number. */
 export interface EncodedRecord {

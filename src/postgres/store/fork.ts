@@ -1,9 +1,9 @@
 import { logUnreadable, type Manifest, sessionExists, turnType } from '../../session/index.ts'
 import { emptyLogEnd, forkPoint, type LogName } from '../../session/log/index.ts'
 import type { Database, Query } from '../database.ts'
-import { type LogRowScan, scanLogRows } from './log-rows.ts'
 import { recoverRows } from './recover.ts'
 import { createStatement, findSessionRow, manifestColumn, type SessionRow } from './session-row.ts'
+import { type LogRowScan, SessionRows } from './session-rows.ts'
 
 /**
  * Copies the rows of a session up to a record into a new session that is not held; neither needs the other
@@ -62,7 +62,7 @@ async function checkRows(
   seq: number,
 ): Promise<CheckedRows> {
   const found: Omit<CheckedRows, keyof LogRowScan> = { turns: 0, blobs: new Map(), auditSeq: 0 }
-  const scan = await scanLogRows(database, log, key, emptyLogEnd(log), { seq }, (record) => {
+  const scan = await new SessionRows(database, key).scan(log, emptyLogEnd(log), { seq }, (record) => {
     const { type, at, blob, audit } = record
     found.lastAt = at
     if (type === turnType) found.turns += 1

@@ -16,9 +16,9 @@ import {
   type StoredReceipt,
 } from '../../session/index.ts'
 import type { LogEnds, LogName, LogRecord } from '../../session/log/index.ts'
-import { readJournalBackwards, readLogRecords } from './log-rows.ts'
 import { releaseSessionRow } from './session-hold.ts'
 import { reviseStatement } from './session-row.ts'
+import { SessionRows } from './session-rows.ts'
 import { draftSnapshot, writeSnapshot } from './snapshots.ts'
 import { deleteOldMarks, readSpoolPage } from './spool.ts'
 import { SessionWriter, type SessionWriterOptions } from './writer.ts'
@@ -33,6 +33,7 @@ export interface PostgresSessionOptions extends SessionWriterOptions {
 export class PostgresSession implements HeldSession {
   readonly recovered: Recovery | undefined
   readonly #options: PostgresSessionOptions
+  readonly #rows: SessionRows
   readonly #writer: SessionWriter
   #manifest: Manifest
   #released = false
@@ -41,6 +42,7 @@ export class PostgresSession implements HeldSession {
     this.#options = options
     this.recovered = options.recovered
     this.#manifest = options.manifest
+    this.#rows = new SessionRows(options.database, options.row.key)
     this.#writer = new SessionWriter(options)
   }
 
@@ -101,13 +103,11 @@ export class PostgresSession implements HeldSession {
   }
 
   records(log: LogName, range?: RecordRange): AsyncIterable<LogRecord> {
-    const { database, row } = this.#options
-    return readLogRecords(database, log, row.key, { to: this.#writer.ends[log].seq, ...range })
+    return this.#rows.records(log, { to: this.#writer.ends[log].seq, ...range })
   }
 
   newestFirst(): AsyncIterable<LogRecord> {
-    const { database, row } = this.#options
-    return readJournalBackwards(database, row.key, this.lastSeq)
+    return this.#rows.newestFirst(this.lastSeq)
   }
 
   async beat(): Promise<void> {

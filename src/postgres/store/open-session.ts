@@ -12,6 +12,7 @@ import { PostgresSession } from './held-session.ts'
 import { damageHint, hasEnds, recoveredDamage, recoverRows } from './recover.ts'
 import { type AcquiredSessionRow, undoAcquireSessionRow } from './session-hold.ts'
 import { readRowManifest, type SessionRow } from './session-row.ts'
+import { SessionRows } from './session-rows.ts'
 import { verifyRows } from './verify.ts'
 
 export interface PostgresOpenContext {
@@ -47,7 +48,7 @@ async function openRow(
   if (row.damage !== undefined) await assertRepaired(database, row, token)
   // A visitor that need not take a snapshot needs no state: the row says where the logs end.
   const skipsRecovery = hold.kind === 'visitor' && !(await isSnapshotDue(database, row))
-  if (skipsRecovery && (await hasEnds(database, key, ends)))
+  if (skipsRecovery && (await hasEnds(new SessionRows(database, key), ends)))
     return new PostgresSession({ ...common, recovered: undefined })
   const recovered = await recoverRows(database, row)
   const damage = recoveredDamage(row.id, recovered)

@@ -10,10 +10,10 @@ import {
 import { isString, parseObject } from '../../base/text/fields.ts'
 import type { LogName, LogRecord } from '../../session/log/index.ts'
 import type { Database } from '../database.ts'
-import { readJournalBackwards, readLogRecords } from './log-rows.ts'
 import { recoverRows } from './recover.ts'
 import { rowStanding } from './session-hold.ts'
 import { findSessionRow, type SessionRow } from './session-row.ts'
+import { SessionRows } from './session-rows.ts'
 import { verifyRows } from './verify.ts'
 
 /** A session in PostgreSQL, opened for reading: it locks nothing and changes nothing. */
@@ -21,30 +21,30 @@ export class ReadableRows implements ReadableSession {
   readonly manifest: Manifest
   readonly summary: SessionSummary
   readonly #database: Database
-  readonly #row: SessionRow
+  readonly #rows: SessionRows
 
   constructor(database: Database, row: SessionRow, manifest: Manifest) {
     this.manifest = manifest
     this.summary = summarizeRow(row)
     this.#database = database
-    this.#row = row
+    this.#rows = new SessionRows(database, row.key)
   }
 
   records(log: LogName, range?: RecordRange): AsyncIterable<LogRecord> {
-    return readLogRecords(this.#database, log, this.#row.key, range)
+    return this.#rows.records(log, range)
   }
 
   newestFirst(): AsyncIterable<LogRecord> {
-    return readJournalBackwards(this.#database, this.#row.key)
+    return this.#rows.newestFirst()
   }
 
   async state(): Promise<FoldedState> {
     // The row is read again: a writer may have appended since the session was opened.
-    return (await recoverRows(this.#database, await findSessionRow(this.#database, this.#row.id))).state
+    return (await recoverRows(this.#database, await findSessionRow(this.#database, this.summary.id))).state
   }
 
   verify(onBytes?: (done: number) => void): Promise<Health> {
-    return verifyRows(this.#database, this.#row.id, onBytes)
+    return verifyRows(this.#database, this.summary.id, onBytes)
   }
 }
 

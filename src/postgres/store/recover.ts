@@ -1,4 +1,4 @@
-import { errorCode, type StintError } from '../../base/errors/stint-error.ts'
+import type { StintError } from '../../base/errors/stint-error.ts'
 import {
   auditRecordOf,
   emptyState,
@@ -19,9 +19,8 @@ import {
   type Snapshot,
 } from '../../session/log/index.ts'
 import type { Database } from '../database.ts'
-import { readRecordData } from './blob-row.ts'
-import { lineSum, type LogRowScan, scanLogRows } from './log-rows.ts'
 import type { SessionRow } from './session-row.ts'
+import { lineSum, type LogRowScan, SessionRows } from './session-rows.ts'
 import { newestSnapshots } from './snapshots.ts'
 
 /** The state of a session, and how its logs look. */
@@ -37,35 +36,27 @@ export async function recoverRows(
   database: Database,
   { key, ends }: Pick<SessionRow, 'key' | 'ends'>,
 ): Promise<RecoveredRows> {
-  const snapshot = await fittingSnapshot(database, key, ends)
+  const rows = new SessionRows(database, key)
+  const snapshot = await fittingSnapshot(rows, ends)
   const state = snapshot?.state ?? emptyState()
   const scan = (log: LogName, onRecord: (record: LogRecord) => Promise<void>): Promise<LogRowScan> =>
-    scanLogRows(database, log, key, snapshot?.ends[log] ?? emptyLogEnd(log), ends[log], onRecord)
-  const journal = await scan('journal', (record) => applyRecord(database, key, state, record))
+    rows.scan(log, snapshot?.ends[log] ?? emptyLogEnd(log), ends[log], onRecord)
+  const journal = await scan('journal', (record) => applyRecord(rows, state, record))
   const audit = await scan('audit', async (record) =>
-    applyAuditRecord(state, auditRecordOf(await readRecordData(database, key, record))),
+    applyAuditRecord(state, auditRecordOf(await rows.withData(record))),
   )
   return { state, snapshot, journal, audit }
 }
 
 /** The newest snapshot that fits the logs. A snapshot is a cache: one that does not fit is skipped. */
-async function fittingSnapshot(
-  database: Database,
-  key: string,
-  ends: LogEnds,
-): Promise<Snapshot | undefined> {
-  for await (const snapshot of newestSnapshots(database, key))
-    if (await hasEnds(database, key, snapshot.ends, ends)) return snapshot
+async function fittingSnapshot(rows: SessionRows, ends: LogEnds): Promise<Snapshot | undefined> {
+  for await (const snapshot of newestSnapshots(rows))
+    if (await hasEnds(rows, snapshot.ends, ends)) return snapshot
   return undefined
 }
 
 /** True if both logs have the records that `ends` names, and `last`, where they end, is not before. */
-export async function hasEnds(
-  database: Database,
-  key: string,
-  ends: LogEnds,
-  last: LogEnds = ends,
-): Promise<boolean> {
+export async function hasEnds({ database, key }: SessionRows, ends: LogEnds, last = ends): Promise<boolean> {
   if (logNames.some((log) => ends[log].seq > last[log].seq)) return false
   const [row] = await database.query(
     `SELECT (SELECT line FROM stint.journal WHERE session = $1 AND seq = $2) AS journal,
@@ -82,27 +73,14 @@ function isEnd(log: LogName, { seq, sum }: LogEnd, line: unknown): boolean {
   return checkRecord(Buffer.from(line))?.seq === seq && lineSum(log, line) === sum
 }
 
-/**
- * Applies one of stint's own records. A missing blob breaks the slot that it belongs to, not the recovery.
- */
-async function applyRecord(
-  database: Database,
-  key: string,
-  state: FoldedState,
-  record: LogRecord,
-): Promise<void> {
+/** Applies one of stint's own records. A missing blob breaks the slot that it sets, not the recovery. */
+async function applyRecord(rows: SessionRows, state: FoldedState, record: LogRecord): Promise<void> {
   if (!record.type.startsWith(ownPrefix)) return
-  let read: () => unknown
-  try {
-    const { data } = await readRecordData(database, key, record)
-    read = () => data
-  } catch (error) {
-    if (errorCode(error) !== 'BLOB_MISSING') throw error
-    read = () => {
-      throw error
-    }
-  }
-  applyJournalRecord(state, record, read)
+  const [read] = await Promise.allSettled([rows.withData(record)])
+  applyJournalRecord(state, record, () => {
+    if (read.status === 'rejected') throw read.reason
+    return read.value.data
+  })
 }
 
 /** Advice for a damaged session: `stint sessions repair` works on files only. */

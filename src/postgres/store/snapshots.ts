@@ -10,8 +10,8 @@ import {
   type StoredSnapshot,
 } from '../../session/log/index.ts'
 import type { Database } from '../database.ts'
-import { nameContent, type NamedContent } from './blob-row.ts'
 import type { SessionRow } from './session-row.ts'
+import { nameContent, type NamedContent, type SessionRows } from './session-rows.ts'
 
 /** A snapshot that was taken and is not written yet. */
 export interface SnapshotDraft {
@@ -92,20 +92,17 @@ export async function writeSnapshot(
 }
 
 /** Reads how far both logs had come at each snapshot. */
-export async function readSnapshotEnds(database: Database, key: string): Promise<LogEnds[]> {
+export async function readSnapshotEnds({ database, key }: SessionRows): Promise<LogEnds[]> {
   const rows = await database.query('SELECT body FROM stint.snapshot WHERE session = $1 ORDER BY seq', key)
   return rows.flatMap(({ body }) => parseBody(body)?.ends ?? [])
 }
 
 /** Reads the intact snapshots, newest first. */
-export async function* newestSnapshots(database: Database, key: string): AsyncGenerator<Snapshot> {
-  const rows = await database.query(
-    'SELECT body FROM stint.snapshot WHERE session = $1 ORDER BY seq DESC',
-    key,
-  )
-  for (const { body } of rows) {
+export async function* newestSnapshots(session: SessionRows): AsyncGenerator<Snapshot> {
+  const sql = 'SELECT body FROM stint.snapshot WHERE session = $1 ORDER BY seq DESC'
+  for (const { body } of await session.database.query(sql, session.key)) {
     const stored = parseBody(body)
-    const snapshot = stored && (await restore(database, key, stored))
+    const snapshot = stored && (await restore(session, stored))
     if (snapshot !== undefined) yield snapshot
   }
 }
@@ -114,16 +111,12 @@ const parseBody = (body: unknown): StoredSnapshot | undefined =>
   parseSnapshot(Buffer.from(String(body)), parseLogEnd)
 
 async function restore(
-  database: Database,
-  key: string,
+  { database, key }: SessionRows,
   stored: StoredSnapshot,
 ): Promise<Snapshot | undefined> {
   const names = Object.values(stored.slots).flatMap((slot) => ('sha256' in slot ? [slot.sha256] : []))
-  const rows = await database.query(
-    'SELECT content FROM stint.state WHERE session = $1 AND sha256 = ANY ($2::text[])',
-    key,
-    names,
-  )
+  const sql = 'SELECT content FROM stint.state WHERE session = $1 AND sha256 = ANY ($2::text[])'
+  const rows = await database.query(sql, key, names)
   // Named by their hash, not by their column: a value that was changed is not found.
   const contents = new Map(rows.map(({ content }) => [nameContent(String(content)).sha256, String(content)]))
   return restoreSnapshot(stored, ({ sha256 }) => contents.get(sha256))

@@ -10,11 +10,10 @@ import {
 } from '../../session/index.ts'
 import { emptyLogEnd, type LogEnd, type LogName, parseLogRecord } from '../../session/log/index.ts'
 import type { Database, Query } from '../database.ts'
-import { readBlob } from './blob-row.ts'
-import { nextLogEnd, readLogRows } from './log-rows.ts'
 import { damageHint } from './recover.ts'
 import { rowStanding } from './session-hold.ts'
 import { createStatement, findSessionRow, postgresId, readRowManifest } from './session-row.ts'
+import { nextLogEnd, SessionRows } from './session-rows.ts'
 import { verifyRows } from './verify.ts'
 
 /** Verifies a session and opens it for copying. `SESSION_LOCKED`; an error for the damage that it has. */
@@ -22,15 +21,16 @@ export async function readTransferFromRows(database: Database, id: string): Prom
   const row = await findSessionRow(database, id)
   if (rowStanding(row) === 'held') throw sessionLocked(id, row.holder, row.now)
   assertIntact(id, await verifyRows(database, id), damageHint)
-  const { key, ends, turns } = row
+  const { ends, turns } = row
+  const rows = new SessionRows(database, row.key)
   return {
     manifest: await readRowManifest(database, row),
     ends,
     turns,
     async *lines(log) {
-      for await (const { line } of readLogRows(database, log, key, { from: 1, to: ends[log].seq })) yield line
+      for await (const { line } of rows.rows(log, 1, ends[log].seq)) yield line
     },
-    blob: (name) => readBlob(database, key, name),
+    blob: (name) => rows.blob(name),
   }
 }
 

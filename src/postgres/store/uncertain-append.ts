@@ -3,7 +3,7 @@ import type { RecordOptions, StoredReceipt } from '../../session/index.ts'
 import { type LogEnds, type LogName, logNames } from '../../session/log/index.ts'
 import { type Database, untilOnDisk } from '../database.ts'
 import type { AppendBatch, EncodedRecord } from './append-batch.ts'
-import { lineSum } from './log-rows.ts'
+import { lineSum } from './session-rows.ts'
 
 /** A caller that waits for its record. */
 export interface AppendWaiter extends Pick<EncodedRecord, 'log' | 'at'>, Pick<RecordOptions, 'applied'> {
