@@ -94,8 +94,7 @@ function checkedSettings(command: Command, { args }: Invocation): RunSettings {
 
 /** Sends everything a handler prints to stderr: in JSON mode stdout carries the envelope and nothing else. */
 function reserveStdout(): void {
-  // A logger may have kept the stream at import, and `console` keeps it at its first line: both hold this
-  // object.
+  // A logger keeps the stream at import, and `console` at its first line: both hold this object.
   process.stdout.write = process.stderr.write.bind(process.stderr)
   Object.defineProperty(process, 'stdout', { configurable: true, get: () => process.stderr })
 }

@@ -45,8 +45,7 @@ export class Interruptions {
     for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
       process.on(event, (thrown: unknown) => this.#fail(asStintError(thrown)))
     }
-    // The event loop is empty, so the handler can never settle. Without this, the process would end without
-    // an answer.
+    // The event loop is empty: the handler can never settle, and the process would end unanswered.
     process.once('beforeExit', () => this.#fail(neverFinishes()))
   }
 

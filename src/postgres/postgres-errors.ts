@@ -22,9 +22,7 @@ export const isTimeout = (error: unknown): boolean => pgError(error) instanceof 
 /** True if a concurrent statement was in the way: nothing was done, and a retry may succeed. */
 export const isConflict = (error: unknown): boolean => ['40001', '40P01'].includes(sqlState(error) ?? '')
 
-/**
- * True if no answer came, or the connection was lost: the server may have carried out the statement or not.
- */
+/** True if the server may have carried out the statement: no answer came, or the connection broke. */
 export function isUncertain(error: unknown): boolean {
   const state = sqlState(error)
   if (isStatementPooling(pgError(error))) return false
@@ -71,10 +69,7 @@ const explanations: Readonly<Record<string, Explanation>> = {
   '58': { code: 'POSTGRES_UNAVAILABLE' },
 }
 
-/**
- * Turns an error of `pg` into one that says what to do. It quotes the server, but never the connection
- * string: no message contains a password.
- */
+/** Turns an error of `pg` into one that says what to do. It never contains a URL, nor a password. */
 export function explainPostgres(error: unknown): unknown {
   if (isInvalidUrl(error)) return invalidUrl()
   if (error instanceof StintError || isProgramError(error)) return error

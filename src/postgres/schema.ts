@@ -4,9 +4,7 @@ import type { PostgresClient, PostgresPool } from './pool.ts'
 /** One step from a version of the schema to the next. It can be repeated: people may run it by hand. */
 export interface Migration {
   version: number
-  /**
-   * The lowest version that a program must know to use a schema with this step; older programs are refused.
-   */
+  /** The lowest version a program must know to use a schema with this step; older ones are refused. */
   needs: number
   statements: readonly string[]
 }

@@ -43,10 +43,7 @@ export class ChildrenRecord {
   }
 }
 
-/**
- * Reads the recorded children as processes of their owner's machine; undefined if the record exists but
- * cannot be read. Ignores a torn last line.
- */
+/** Reads the recorded children, without a torn last line; undefined if the record cannot be read. */
 export function readChildren(scratch: string, owner: Owner): Identity[] | undefined {
   const path = childrenPath(scratch)
   const text = readSmallFile(path)

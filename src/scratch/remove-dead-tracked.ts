@@ -45,10 +45,7 @@ export const listTracked = (root: ScratchRoot, requestId: string): (TrackedPath 
     return tracked.map((each) => ({ ...each, sweepable: trackedPathFate(each, root, spared) === 'remove' }))
   }) ?? []
 
-/**
- * Removes the paths that an ended run tracked. Paths that could not or must not be removed stay in its
- * record, for another sweep. Never throws.
- */
+/** Removes the paths that an ended run tracked. Its record keeps those that stay. Never throws. */
 export function* removeDeadTracked(
   root: ScratchRoot,
   requestId: string,

@@ -51,9 +51,7 @@ export class LiveSession implements Session {
   /** The values that this process has set, for all objects that have the same slot open. */
   readonly #lastSet = new Map<string, { version: string; value: unknown }>()
   readonly #warnings: string[] = []
-  /**
-   * The last record in the newest snapshot, and about how much was appended since, rejected records included.
-   */
+  /** The last record in the newest snapshot, and about how many bytes were appended since. */
   #snapshotAt: { seq: number; bytes: number }
   /** The last record before the disk was full. */
   #fullAfter: number | undefined

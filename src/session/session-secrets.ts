@@ -36,10 +36,7 @@ export class RegisteredSecrets implements SessionSecrets {
     return value
   }
 
-  /**
-   * Registers the secrets of a session that are set here (the others cannot leak), and masks what the session
-   * has chosen.
-   */
+  /** Registers the secrets of a session that are set here, and masks what the session has chosen. */
   apply({ secrets, mask }: Pick<Facts, 'secrets' | 'mask'>): void {
     for (const ref of secrets) ignoreUnfit(() => this.resolve(ref))
     this.gate.masksTokens = mask === 'tokens' || this.#leastMask === 'tokens'

@@ -78,8 +78,7 @@ export async function drainLeftovers(
         await giveBack(held)
       }
     } catch (error) {
-      // Another process holds the session and takes the entries in, or the session was removed with its
-      // spool.
+      // The holder of the session takes the entries in, or the session was removed with its spool.
       if (['SESSION_LOCKED', 'NOT_FOUND'].includes(errorCode(error) ?? '')) return
       throw error
     }

@@ -64,9 +64,7 @@ export const listLeft = (directory: string): string[] =>
 /** Prints a message among the output of the test runner. */
 export type Say = (message: string) => void
 
-/**
- * Prints a leak, throws it, or ignores it, as the options say. `origin` names the code if no test is known.
- */
+/** Prints, throws or ignores a leak, as the options say. `origin` names the code without a test. */
 export function reportLeak(leak: Leak | undefined, origin: string, options: TestOptions, say: Say): void {
   const policy = leaksOf(options)
   if (leak === undefined || policy === 'off') return

@@ -56,9 +56,7 @@ export class TestFile {
     reportLeak(this.#leaks?.end(test), '', options, say)
   }
 
-  /**
-   * Reports the files left outside the tests, after the last one. Throws if the policy is to fail the file.
-   */
+  /** Reports the files left outside the tests. Throws if the policy is to fail the file. */
   endTests(options: TestOptions, say: Say): void {
     reportLeak(this.#leaks?.close(), `${this.name ?? 'the test file'}, outside its tests`, options, say)
   }
@@ -97,9 +95,7 @@ export function setEnvironment(variables: Readonly<Record<string, string>>): () 
 const key = Symbol.for('stint.test-file')
 const shared = globalThis as { [key]?: TestFile }
 
-/**
- * The test file that a setup file has opened. Global, because the setup may use another copy of this module.
- */
+/** The test file of a setup file. Global, because that may use another copy of this module. */
 export const currentTestFile = (): TestFile | undefined => shared[key]
 
 export const setCurrentTestFile = (file: TestFile | undefined): void => {

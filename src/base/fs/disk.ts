@@ -125,10 +125,7 @@ export function readFile(disk: Disk, path: string): Buffer | undefined {
 export const listIfExists = (disk: Disk, directory: string): string[] =>
   ifExists(() => disk.list(directory)) ?? []
 
-/**
- * Creates a directory if it is missing, and syncs its name in any case: another process may have created it
- * and died before its own sync.
- */
+/** Creates a missing directory. Always syncs its name: another process may have died before its sync. */
 export function ensureDirectory(disk: Disk, directory: string): void {
   makeIfMissing(disk, directory)
   disk.syncDirectory(dirname(directory))

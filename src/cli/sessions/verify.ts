@@ -80,8 +80,7 @@ async function verifyOne(
   try {
     const inspection = await inspect(id)
     let health = await inspection.health(onBytes)
-    // While a process writes, the first read may have seen half of a group: damage shows in a second read as
-    // well.
+    // While a process writes, the first read may see half of a group. Damage shows in a second read, too.
     if (damageFound(id, health) !== undefined) health = await inspection.health(onBytes)
     const error = damageFound(id, health, driver.damageHint)
     if (error !== undefined) await driver.noteDamage?.(id, error.message)

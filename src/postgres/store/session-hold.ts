@@ -54,10 +54,7 @@ const acquireSql = (more: string): string => `UPDATE stint.session
     ($6::float8 IS NULL OR beat < clock_timestamp() - $6::float8 * interval '1 millisecond'))
   RETURNING ${rowColumns}, ${untilOnDisk}`
 
-/**
- * Takes a session. `SESSION_LOCKED` while a living process holds it, unless `force` is set. With `remove`,
- * the same statement removes it.
- */
+/** Takes a session, and with `remove` removes it. `SESSION_LOCKED` while it is held, without `force`. */
 export async function acquireSessionRow(
   database: Database,
   id: string,

@@ -34,10 +34,7 @@ export async function readTransferFromRows(database: Database, id: string): Prom
   }
 }
 
-/**
- * Creates a session from a transfer; it is not held. One transaction writes it and checks every byte, so it
- * is complete or does not exist.
- */
+/** Creates a session that is not held. One transaction writes it and checks every byte of it. */
 export async function writeTransferToRows(
   database: Database,
   transfer: SessionTransfer,

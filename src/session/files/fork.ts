@@ -78,10 +78,7 @@ function linkAll(disk: Disk, from: string, to: string, wanted: (name: string) =>
   disk.syncDirectory(to)
 }
 
-/**
- * Gives a file that no longer changes a second name; where no link can be made, writes and syncs a copy.
- * False if the file is missing.
- */
+/** Links a file that no longer changes, or writes and syncs a copy. False if the file is missing. */
 export function linkOrCopy(disk: Disk, from: string, to: string): boolean {
   try {
     disk.link(from, to)

@@ -77,8 +77,7 @@ export function acquireLock(root: string, id: string, request: SessionLockReques
     const { record: before, standing } = observe(entry)
     if (standing === 'held' && !request.force) throw sessionLocked(id, before?.holder)
     const previousEpoch = before?.holdEpoch ?? 0
-    // A torn record has lost its hold epoch, so the register's epoch and the names of the segments are
-    // considered, too.
+    // A torn record has lost its hold epoch: the register and the names of the segments count, too.
     const holdEpoch = Math.max(entry.epoch, previousEpoch, request.highestHoldEpoch()) + 1
     if (!isHoldEpoch(holdEpoch))
       throw new StintError('HOME_UNSAFE', `session ${id} has a file with an epoch that is too large`, {

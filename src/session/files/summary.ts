@@ -38,10 +38,7 @@ function lastRecord(files: LogFiles): LogRecord | undefined {
   return undefined
 }
 
-/**
- * The bytes of all files of a session, without the lock, whose old epochs are removed even after it was
- * released, and without the spool.
- */
+/** Bytes of all files, without the spool, and without the lock, which changes after its release, too. */
 function sizeOf({ root, spool }: SessionPaths): number {
   const skipped = new Set([spool, join(root, lockKey)])
   const sizeIn = (directory: string): number => {

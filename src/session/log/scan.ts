@@ -180,10 +180,7 @@ export class TailClassifier {
     return this.#lastSeq
   }
 
-  /**
-   * Adds the next line; undefined for one that is not intact. Returns whether it continues the intact
-   * records.
-   */
+  /** Adds a line; undefined if it is not intact. Returns whether it continues the intact records. */
   next(header: Pick<RecordHeader, 'seq' | 'group'> | undefined): boolean {
     if (header !== undefined) this.#largestGroup = Math.max(this.#largestGroup, header.group)
     if (header?.seq !== this.#lastSeq + 1 || header.group > header.seq) this.#isBroken = true

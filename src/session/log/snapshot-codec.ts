@@ -15,9 +15,7 @@ export interface Snapshot<End extends LogEnd = LogEnd> {
   spooled: readonly string[]
 }
 
-/**
- * A snapshot as it is stored. The values of its slots are stored apart, each under the name of its content.
- */
+/** A snapshot as it is stored: the values of its slots are stored apart, each under its content name. */
 export interface StoredSnapshot<End extends LogEnd = LogEnd> extends Omit<Snapshot<End>, 'state'> {
   turns: number
   unsettled: UnsettledAct[]
@@ -53,9 +51,7 @@ export function encodeSnapshot(
   return withChecksum(JSON.stringify(fields).slice(0, -1))
 }
 
-/**
- * Reads what `encodeSnapshot` has written; undefined if it is damaged. `parseEnd` checks a place in a log.
- */
+/** Reads an encoded snapshot; undefined if it is damaged. `parseEnd` checks a place in a log. */
 export function parseSnapshot<End extends LogEnd>(
   bytes: Buffer,
   parseEnd: (value: unknown) => End | undefined,

@@ -1,4 +1,2 @@
-/**
- * The global through which the environment passes `scratch()` to a test file, which has modules of its own.
- */
+/** The global that passes `scratch()` to a test file, which has modules of its own. */
 export const scratchKey = Symbol.for('stint.jest')

@@ -108,10 +108,7 @@ export function withScratch(base: new (...args: never[]) => object): JestEnviron
   return ScratchEnvironment
 }
 
-/**
- * Adds a thrown error to those of the test or file: thrown out of an event handler, it would abort the whole
- * file.
- */
+/** Adds an error to those of the test or file: thrown by an event handler, it would abort the file. */
 function failing(errors: unknown[], act: () => void): void {
   try {
     act()

@@ -35,8 +35,7 @@ function watchTests(file: TestFile): void {
     const t = context as unknown as TestContextLike
     const test = t.fullName ?? t.name
     file.beginTest(test)
-    // `after` hooks run in the order of registration. Registering from within the first one puts this hook
-    // last.
+    // `after` hooks run in order: one that the first of them registers comes last.
     t.after(() => t.after(() => file.endTest(test, {}, (message) => t.diagnostic(message))))
   })
 }

@@ -1,10 +1,7 @@
 import type { Leaks } from '../options.ts'
 import { closeRunRoot, openRunRoot } from '../run-root.ts'
 
-/**
- * For `globalSetup`: one scratch for the whole run, `TMPDIR` of all workers. Removed even if workers were
- * killed.
- */
+/** For `globalSetup`: one scratch, with `TMPDIR` of all workers, removed even if workers were killed. */
 export default function setup({
   config,
 }: {

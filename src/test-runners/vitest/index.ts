@@ -12,10 +12,7 @@ import { fullName } from './full-name.ts'
 export type { KeepOptions } from '../options.ts'
 
 export interface ScratchFixtures {
-  /**
-   * The context of the test, in the scratch of the run. It is removed after the test, whether it passes or
-   * fails.
-   */
+  /** The context of the test, removed after it, whether it passes or fails. */
   scratch: ScratchContext
 }
 

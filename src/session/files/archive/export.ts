@@ -100,10 +100,7 @@ export function exportSession({ disk, sessions, id, now, write }: ExportOptions)
   return { session_id: id, records, audit_lines, files: contents.length + 1, bytes: total }
 }
 
-/**
- * Finds how many bytes of each segment hold intact records, and adds the blobs that its lines name to
- * `blobs`.
- */
+/** Measures the intact records of each segment, and adds the blobs that its lines name to `blobs`. */
 function measureSegments(files: LogFiles, last: number, blobs: Set<string>): [name: string, bytes: number][] {
   const ends = new Map<string, number>()
   for (const { line, header, segment } of readLines(files, { to: last })) {
