@@ -74,7 +74,7 @@ export class SimulatedDriver implements StoreDriver {
 
   async create(manifest: Manifest, hold: SessionHold, guard: WriteGuard): Promise<HeldSession> {
     return coded(() => {
-      using staged = new StagedSession(this.#disk, sessions, manifest)
+      using staged = new StagedSession({ disk: this.#disk, sessions }, manifest)
       const { lock } = this.#locks.acquire(manifest.session_id, hold.kind, 0)
       const directory = staged.publish(manifest)
       return openNewSession(this.#context(directory, manifest, hold, guard), lock)
@@ -121,7 +121,7 @@ export class SimulatedDriver implements StoreDriver {
       const recovered = recoverSession(source, this.manifestOf(from))
       const seq = forkPoint(at, recovered.journal.end.seq)
       const manifest = manifestAt(seq)
-      using staged = new StagedSession(this.#disk, sessions)
+      using staged = new StagedSession({ disk: this.#disk, sessions })
       forkFiles(source, recovered, seq, staged.directory, manifest)
       staged.publish(manifest)
     })

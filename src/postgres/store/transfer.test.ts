@@ -4,6 +4,7 @@ import { PostgresServer } from '../../../test/support/postgres.ts'
 import { PostgresSessions } from '../../../test/support/postgres-sessions.ts'
 import { World } from '../../../test/support/world.ts'
 import { nodeDisk } from '../../base/fs/disk.ts'
+import { SessionsHome } from '../../session/files/session-directory.ts'
 import { readTransferFromFiles, writeTransferToFiles } from '../../session/files/transfer.ts'
 import { filesystemStore } from '../../session/files/driver.ts'
 import { maxInlineBytes } from '../../session/log/index.ts'
@@ -34,10 +35,11 @@ afterAll(async () => {
 })
 
 const now = Date.parse('2030-01-01')
+const inFiles = () => new SessionsHome(home, nodeDisk, { ...systemClock, now: () => now })
 const toRows = (from: string, id?: string) =>
-  driver.transfer.write(readTransferFromFiles(nodeDisk, join(home, 'sessions'), from), id)
+  driver.transfer.write(readTransferFromFiles(inFiles(), from), id)
 const toFiles = async (from: string, id?: string) =>
-  await writeTransferToFiles(await driver.transfer.read(from), { disk: nodeDisk, home, id, now })
+  await writeTransferToFiles(inFiles(), await driver.transfer.read(from), id)
 
 const big = { text: 'ü'.repeat(maxInlineBytes) }
 
@@ -136,7 +138,7 @@ test('nothing is copied if the id is taken, or the session is held or damaged', 
 })
 
 test('nothing is copied if a line changes on the way', async () => {
-  const transfer = readTransferFromFiles(nodeDisk, join(home, 'sessions'), 'here')
+  const transfer = readTransferFromFiles(inFiles(), 'here')
   const lines = transfer.lines.bind(transfer)
   const changing = {
     ...transfer,
@@ -146,7 +148,7 @@ test('nothing is copied if a line changes on the way', async () => {
   }
   const before = await sessions.store.list()
   await expect(driver.transfer.write(changing)).rejects.toMatchObject({ code: 'AUDIT_CORRUPT' })
-  await expect(writeTransferToFiles(changing, { disk: nodeDisk, home, now })).rejects.toMatchObject({
+  await expect(writeTransferToFiles(inFiles(), changing)).rejects.toMatchObject({
     code: 'AUDIT_CORRUPT',
   })
   expect(await sessions.store.list()).toHaveLength(before.length)

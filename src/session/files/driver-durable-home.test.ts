@@ -7,6 +7,7 @@ import { createStore } from '../create-store.ts'
 import { FilesystemDriver } from './driver.ts'
 import { exportSession } from './archive/export.ts'
 import { importSession } from './archive/import.ts'
+import { SessionsHome } from './session-directory.ts'
 
 let world: World
 let home: string
@@ -34,9 +35,8 @@ test('the home and its sessions directory are synced before an import resolves',
   await session.append({ type: 'note' })
   await session.close()
   const pieces: Uint8Array[] = []
-  const sessions = join(home, 'sessions')
   const write = (bytes: Uint8Array): void => void pieces.push(bytes)
-  exportSession({ disk: nodeDisk, sessions, id: 'traveller', now: 0, write })
+  exportSession(new SessionsHome(home), 'traveller', write)
   const [elsewhere, synced] = [join(world.tmp, 'elsewhere'), [] as string[]]
   const syncDirectory = (path: string): void => {
     synced.push(path)
@@ -45,7 +45,7 @@ test('the home and its sessions directory are synced before an import resolves',
   const chunks = (async function* () {
     yield Buffer.concat(pieces)
   })()
-  await importSession({ disk: { ...nodeDisk, syncDirectory }, home: elsewhere, now: 0, chunks })
+  await importSession(new SessionsHome(elsewhere, { ...nodeDisk, syncDirectory }), chunks)
   expect(synced).toEqual(expect.arrayContaining([world.tmp, elsewhere, join(elsewhere, 'sessions')]))
 })
 

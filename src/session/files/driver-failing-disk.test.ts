@@ -2,12 +2,12 @@ import { readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'n
 import { basename, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { SessionWorld } from '../../../test/support/session-world.ts'
-import { systemClock } from '../../base/process/clock.ts'
 import { type Disk, nodeDisk } from '../../base/fs/disk.ts'
 import { createStore } from '../create-store.ts'
 import type { SessionStore } from '../store.ts'
 import { FilesystemDriver } from './driver.ts'
 import { repairSession } from './repair/repair.ts'
+import { SessionsHome } from './session-directory.ts'
 
 let world: SessionWorld
 beforeEach(() => {
@@ -221,7 +221,7 @@ test('where links cannot be made, a repair keeps synced copies', async () => {
       nodeDisk.rename(from, to)
     },
   }
-  const repaired = await repairSession({ disk, clock: systemClock, sessions: world.sessions, id })
+  const repaired = await repairSession(new SessionsHome(world.home, disk), id)
   const kept = 'kept' in repaired ? repaired.kept : ''
   // The copy was renamed into place, which happens after its sync.
   expect(published).toContain(join(kept, 'journal.log'))

@@ -13,12 +13,11 @@ import {
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { World } from '../../../test/support/world.ts'
-import { systemClock } from '../../base/process/clock.ts'
-import { nodeDisk } from '../../base/fs/disk.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import type { SessionStore } from '../store.ts'
 import { measureSession } from './disk-use.ts'
 import { exportSession } from './archive/export.ts'
+import { SessionsHome } from './session-directory.ts'
 import { readTransferFromFiles } from './transfer.ts'
 import { previewRepair } from './repair/repair.ts'
 import { filesystemStore } from './driver.ts'
@@ -178,10 +177,11 @@ test('verify, export and copy notice the loss of records that only the lock atte
     ok: false,
     journal: { state: 'damaged' },
   })
-  const [sessions, damage] = [dirname(root), expect.objectContaining({ code: 'JOURNAL_CORRUPT' })]
+  const home = new SessionsHome(dirname(dirname(root)))
+  const damage = expect.objectContaining({ code: 'JOURNAL_CORRUPT' })
   const write = (): void => {}
-  expect(() => exportSession({ disk: nodeDisk, sessions, id: 'odd', now: 0, write })).toThrow(damage)
-  expect(() => readTransferFromFiles(nodeDisk, sessions, 'odd')).toThrow(damage)
+  expect(() => exportSession(home, 'odd', write)).toThrow(damage)
+  expect(() => readTransferFromFiles(home, 'odd')).toThrow(damage)
 })
 
 test('a visitor that cannot take the spool in releases the session', async () => {
@@ -208,7 +208,7 @@ test('a repair names what it cannot read, and a file or a link among the session
   rmSync(join(root, 'journal.log'))
   mkdirSync(join(root, 'journal.log'))
   const sessions = dirname(root)
-  expect(() => previewRepair({ disk: nodeDisk, clock: systemClock, sessions, id: 'odd' })).toThrow(
+  expect(() => previewRepair(new SessionsHome(dirname(sessions)), 'odd')).toThrow(
     /journal\.log is not what stint put there/,
   )
   writeFileSync(join(sessions, 'stray'), 'x')

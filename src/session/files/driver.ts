@@ -30,15 +30,10 @@ import { ReadableFiles } from './readable-session.ts'
 import { recoverSession } from './recover.ts'
 import {
   assertFilesystemManifest,
-  ensureSessions,
   filesystemId,
-  findSession,
   type FoundSession,
-  locateSession,
-  SessionDirectory,
   sessionIdsIn,
-  sessionsDirectoryIn,
-  syncSessionsName,
+  SessionsHome,
 } from './session-directory.ts'
 import { withFileErrors } from './session-file-errors.ts'
 import type { SessionFiles } from './session-files.ts'
@@ -66,26 +61,19 @@ export const filesystemStore = (options: FilesystemOptions = {}): SessionStore =
 /** Keeps each session in a directory, in `sessions` of stint's home. */
 export class FilesystemDriver implements StoreDriver {
   readonly id = filesystemId
-  readonly #home: string
-  readonly #sessions: string
-  readonly #clock: Clock
-  readonly #disk: Disk
-  #isHomeSynced = false
+  readonly #home: SessionsHome
 
   /** Tests pass a disk that fails or counts. */
   constructor({ home = stintHome(), clock = systemClock }: FilesystemOptions = {}, disk: Disk = nodeDisk) {
-    this.#home = home
-    this.#sessions = sessionsDirectoryIn(home)
-    this.#clock = recordClock(clock)
-    this.#disk = disk
+    this.#home = new SessionsHome(home, disk, recordClock(clock))
   }
 
   async create(manifest: Manifest, hold: SessionHold, guard: WriteGuard): Promise<HeldSession> {
     const id = manifest.session_id
     checkSessionId(id)
     return withFileErrors(`create session ${id}`, undefined, () => {
-      this.#ensureSessions()
-      using staged = new StagedSession(this.#disk, this.#sessions, manifest)
+      this.#home.ensure()
+      using staged = new StagedSession(this.#home, manifest)
       const { lock } = acquireSession(staged.directory, id, manifest, hold)
       const directory = staged.publish(manifest, lock.holdEpoch)
       const { root } = directory.paths
@@ -100,57 +88,57 @@ export class FilesystemDriver implements StoreDriver {
   }
 
   async open(id: string, hold: SessionHold, guard: WriteGuard): Promise<HeldSession> {
-    const { directory, manifest } = this.#find(id)
+    const { directory, manifest } = this.#home.find(id)
     return withFileErrors(`open session ${id}`, directory.paths.root, () =>
       this.#openAcquired(id, hold, guard, acquireSession(directory, id, manifest, hold)),
     )
   }
 
   async read(id: string): Promise<ReadableSession> {
-    return new ReadableFiles(this.#find(id))
+    return new ReadableFiles(this.#home.find(id))
   }
 
   async list(): Promise<SessionSummary[]> {
-    return listSessions(this.#disk, this.#sessions)
+    return listSessions(this.#home.disk, this.#home.sessions)
   }
 
   async ids(prefix: string): Promise<string[]> {
-    return sessionIdsIn(this.#disk, this.#sessions)
+    return sessionIdsIn(this.#home.disk, this.#home.sessions)
       .filter((id) => id.startsWith(prefix) || id.startsWith(`ses_${prefix}`))
       .sort()
   }
 
   async fork(from: string, at: number | undefined, manifestAt: (seq: number) => Manifest): Promise<void> {
-    const source = this.#find(from)
+    const source = this.#home.find(from)
     withFileErrors(`fork session ${from}`, source.directory.paths.root, () => {
       const recovered = recoverSession(source.directory, source.manifest)
       const seq = forkPoint(at, recovered.journal.end.seq)
       const manifest = manifestAt(seq)
       checkSessionId(manifest.session_id)
-      using staged = new StagedSession(this.#disk, this.#sessions)
+      using staged = new StagedSession(this.#home)
       forkFiles(source.directory, recovered, seq, staged.directory, manifest)
       // If the session was removed while it was copied, the copy may lack any of its files.
-      if (this.#find(from).manifest.created_at !== source.manifest.created_at)
+      if (this.#home.find(from).manifest.created_at !== source.manifest.created_at)
         throw new StintError('NOT_FOUND', `session ${from} was removed meanwhile`)
       staged.publish(manifest)
     })
   }
 
   async spool(id: string, entries: readonly SpoolEntry[]): Promise<void> {
-    const { directory } = this.#find(id)
+    const { directory } = this.#home.find(id)
     withFileErrors(`leave entries for session ${id}`, directory.paths.root, () =>
       writeSpoolFile(directory, entries),
     )
   }
 
   async spooled(id: string): Promise<SpooledEntry[]> {
-    const directory = this.#directoryOf(id)
+    const directory = this.#home.directoryOf(id)
     return withFileErrors('read the spool', directory.paths.root, () => readSpool(directory))
   }
 
   /** False for a session that was just removed, so that its holder can check the spool after closing it. */
   async hasSpool(id: string): Promise<boolean> {
-    const directory = this.#directoryOf(id)
+    const directory = this.#home.directoryOf(id)
     return withFileErrors(
       'look into the spool',
       directory.paths.root,
@@ -159,12 +147,12 @@ export class FilesystemDriver implements StoreDriver {
   }
 
   async holder(id: string): Promise<Holder | undefined> {
-    const { root } = this.#find(id).directory.paths
+    const { root } = this.#home.find(id).directory.paths
     return withFileErrors('read the lock', root, () => observeLock(root).record?.holder)
   }
 
   async unlock(id: string): Promise<Holder | undefined> {
-    const { directory, manifest } = this.#find(id)
+    const { directory, manifest } = this.#home.find(id)
     const { root } = directory.paths
     const hold: SessionHold = { kind: 'writer', purpose: 'unlock' }
     const unlocked = withFileErrors(`unlock session ${id}`, root, () => {
@@ -179,16 +167,16 @@ export class FilesystemDriver implements StoreDriver {
 
   async remove(id: string): Promise<void> {
     // A session whose manifest is invalid can be removed, too.
-    const directory = locateSession(this.#disk, this.#sessions, id)
+    const directory = this.#home.locate(id)
     const { root } = directory.paths
-    const trash = join(this.#home, 'trash')
+    const { disk, trash } = this.#home
     withFileErrors(`remove session ${id}`, root, () => {
       const manifest = directory.readManifest()
       if (manifest !== undefined) assertFilesystemManifest(manifest)
       ensureHomeDirectory(trash)
       const acquired = acquireSession(directory, id, manifest, { kind: 'writer', purpose: 'remove' })
       try {
-        const name = listIfExists(this.#disk, trash).includes(id) ? `${id}-${ulid()}` : id
+        const name = listIfExists(disk, trash).includes(id) ? `${id}-${ulid()}` : id
         this.#moveToTrash(root, join(trash, name))
       } catch (error) {
         undoAcquire(acquired)
@@ -200,46 +188,43 @@ export class FilesystemDriver implements StoreDriver {
   }
 
   #moveToTrash(root: string, trashed: string): void {
-    this.#disk.rename(root, trashed)
+    const { disk } = this.#home
+    disk.rename(root, trashed)
     try {
-      for (const path of [root, trashed]) this.#disk.syncDirectory(dirname(path))
+      for (const path of [root, trashed]) disk.syncDirectory(dirname(path))
     } catch (error) {
       // The caller hears that the session is not removed.
-      this.#disk.rename(trashed, root)
+      disk.rename(trashed, root)
       throw error
     }
   }
 
   async noteDamage(id: string, what: string): Promise<void> {
-    const directory = this.#directoryOf(id)
+    const directory = this.#home.directoryOf(id)
     const { root } = directory.paths
-    directory.noteDamage(what, this.#clock.now())
+    directory.noteDamage(what, this.#home.clock.now())
     markDamage({ root, createdAt: 0, holdEpoch: observeLock(root).record?.holdEpoch ?? 0 })
   }
 
   get transfer(): TransferDriver {
     return {
       read: async (id) =>
-        withFileErrors(`read session ${id}`, undefined, () =>
-          readTransferFromFiles(this.#disk, this.#sessions, id),
-        ),
+        withFileErrors(`read session ${id}`, undefined, () => readTransferFromFiles(this.#home, id)),
       write: (transfer, id) =>
-        withFileErrors('copy the session', undefined, () =>
-          writeTransferToFiles(transfer, { disk: this.#disk, home: this.#home, id, now: this.#clock.now() }),
-        ),
+        withFileErrors('copy the session', undefined, () => writeTransferToFiles(this.#home, transfer, id)),
     }
   }
 
   /** Loads archives, repairs and measuring only for the commands that use them. */
   async files(): Promise<SessionFiles> {
     const { sessionFilesIn } = await import('./session-files.ts')
-    return sessionFilesIn(this.#home, this.#disk, this.#clock)
+    return sessionFilesIn(this.#home)
   }
 
   #openAcquired(id: string, hold: SessionHold, guard: WriteGuard, acquired: AcquiredLock): HeldSession {
     try {
       // Find it again: until the lock was acquired, another writer could replace the manifest.
-      return openAcquiredSession(this.#context(this.#find(id), hold, guard), acquired)
+      return openAcquiredSession(this.#context(this.#home.find(id), hold, guard), acquired)
     } catch (error) {
       undoAcquire(acquired)
       throw error
@@ -247,21 +232,6 @@ export class FilesystemDriver implements StoreDriver {
   }
 
   #context(found: FoundSession, hold: SessionHold, guard: WriteGuard): OpenContext {
-    return { ...found, hold, guard, clock: this.#clock, limits: defaultLimits }
-  }
-
-  #find(id: string): FoundSession {
-    return findSession(this.#disk, this.#sessions, id)
-  }
-
-  #directoryOf(id: string): SessionDirectory {
-    checkSessionId(id)
-    return new SessionDirectory(this.#disk, join(this.#sessions, id))
-  }
-
-  #ensureSessions(): void {
-    ensureSessions(this.#home)
-    if (!this.#isHomeSynced) syncSessionsName(this.#disk, this.#home)
-    this.#isHomeSynced = true
+    return { ...found, hold, guard, clock: this.#home.clock, limits: defaultLimits }
   }
 }

@@ -1,10 +1,12 @@
 import { lstatSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { succeeds } from '../../base/errors/if-possible.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { replaceFile } from '../../base/fs/atomic-file.ts'
-import { type Disk, listIfExists, readFile } from '../../base/fs/disk.ts'
+import { type Disk, listIfExists, nodeDisk, readFile } from '../../base/fs/disk.ts'
 import { ensureHomeDirectory, homeUnsafe, withHomeErrors } from '../../base/fs/home.ts'
 import { ownDirectoryProblem } from '../../base/fs/own-directory.ts'
+import { type Clock, systemClock } from '../../base/process/clock.ts'
 import { isSessionId } from '../../base/text/id.ts'
 import { Blobs } from '../log/blobs.ts'
 import { codecs } from '../log/codec.ts'
@@ -86,39 +88,11 @@ export class SessionDirectory {
 /** The directory of all sessions in a home. */
 export const sessionsDirectoryIn = (home: string): string => join(home, 'sessions')
 
-/** Makes the directory of all sessions, or checks the one that exists. */
-export function ensureSessions(home: string): string {
-  const sessions = sessionsDirectoryIn(home)
-  for (const path of [home, sessions]) ensureHomeDirectory(path)
-  return sessions
-}
-
-/** Syncs the names of the home and of its `sessions`: until then, nothing in them is durable. */
-export function syncSessionsName(disk: Disk, home: string): void {
-  disk.syncDirectory(home)
-  try {
-    disk.syncDirectory(dirname(home))
-  } catch {
-    // The parent of the home may belong to another user, and not be readable.
-  }
-}
-
 /** The ids of all directories that can be sessions; whether each can be read, only reading it shows. */
 export const sessionIdsIn = (disk: Disk, sessions: string): string[] =>
   withHomeErrors(dirname(sessions), 'list the sessions', () => listIfExists(disk, sessions)).filter(
     isSessionId,
   )
-
-/** Finds the directory of a session. `NOT_FOUND`; `HOME_UNSAFE` for a link or another user's directory. */
-export function locateSession(disk: Disk, sessions: string, id: string): SessionDirectory {
-  checkSessionId(id)
-  const root = join(sessions, id)
-  const stat = whileFinding(sessions, id, () => lstatSync(root, { throwIfNoEntry: false }))
-  if (stat === undefined) throw sessionNotFound(id)
-  const problem = ownDirectoryProblem(stat)
-  if (problem !== undefined) throw homeUnsafe(root, problem)
-  return new SessionDirectory(disk, root)
-}
 
 /** A session and its manifest. */
 export interface FoundSession {
@@ -126,21 +100,66 @@ export interface FoundSession {
   manifest: Manifest
 }
 
-/** Finds a session. Its manifest is read first, because it tells whether this store wrote the session. */
-export function findSession(disk: Disk, sessions: string, id: string): FoundSession {
-  const directory = locateSession(disk, sessions, id)
-  const path = directory.paths.manifest
-  const text = whileFinding(sessions, id, () => readFile(disk, path)?.toString())
-  if (text === undefined) throw sessionNotFound(id)
-  const manifest = parseManifest(text)
-  if (manifest === undefined || manifest.session_id !== id)
-    throw new StintError('JOURNAL_CORRUPT', `the manifest of ${id} is invalid: ${path}`)
-  assertFilesystemManifest(manifest)
-  return { directory, manifest }
-}
+/** The sessions of one home. */
+export class SessionsHome {
+  readonly path: string
+  readonly sessions: string
+  readonly trash: string
+  readonly disk: Disk
+  readonly clock: Clock
+  #isNameSynced = false
 
-const whileFinding = <Found>(sessions: string, id: string, find: () => Found): Found =>
-  withHomeErrors(dirname(sessions), `look for session ${id}`, find)
+  constructor(path: string, disk: Disk = nodeDisk, clock: Clock = systemClock) {
+    this.path = path
+    this.sessions = sessionsDirectoryIn(path)
+    this.trash = join(path, 'trash')
+    this.disk = disk
+    this.clock = clock
+  }
+
+  /** Makes the directory of all sessions, or checks the one that exists, and makes its name durable. */
+  ensure(): void {
+    for (const path of [this.path, this.sessions]) ensureHomeDirectory(path)
+    if (this.#isNameSynced) return
+    this.disk.syncDirectory(this.path)
+    // The parent of the home may belong to another user, and not be readable.
+    succeeds(() => this.disk.syncDirectory(dirname(this.path)))
+    this.#isNameSynced = true
+  }
+
+  /** The directory of a session, whether or not it exists. */
+  directoryOf(id: string): SessionDirectory {
+    checkSessionId(id)
+    return new SessionDirectory(this.disk, join(this.sessions, id))
+  }
+
+  /** Finds the directory of a session. `NOT_FOUND`; `HOME_UNSAFE` for a link or another user's directory. */
+  locate(id: string): SessionDirectory {
+    const directory = this.directoryOf(id)
+    const { root } = directory.paths
+    const stat = this.#find(id, () => lstatSync(root, { throwIfNoEntry: false }))
+    const problem = ownDirectoryProblem(stat)
+    if (problem !== undefined) throw homeUnsafe(root, problem)
+    return directory
+  }
+
+  /** Finds a session. Its manifest is read first, because it tells whether this store wrote the session. */
+  find(id: string): FoundSession {
+    const directory = this.locate(id)
+    const path = directory.paths.manifest
+    const manifest = parseManifest(this.#find(id, () => readFile(this.disk, path)).toString())
+    if (manifest === undefined || manifest.session_id !== id)
+      throw new StintError('JOURNAL_CORRUPT', `the manifest of ${id} is invalid: ${path}`)
+    assertFilesystemManifest(manifest)
+    return { directory, manifest }
+  }
+
+  #find<Found>(id: string, find: () => Found | undefined): Found {
+    const found = withHomeErrors(this.path, `look for session ${id}`, find)
+    if (found === undefined) throw sessionNotFound(id)
+    return found
+  }
+}
 
 /** `RESUME_MISMATCH` if another store wrote the manifest. */
 export const assertFilesystemManifest = ({ session_id: id, store }: Manifest): void =>

@@ -1,14 +1,13 @@
 import { join } from 'node:path'
-import { type Disk, listIfExists } from '../../base/fs/disk.ts'
+import { listIfExists } from '../../base/fs/disk.ts'
 import { withHomeErrors } from '../../base/fs/home.ts'
 import { measureTree } from '../../base/fs/measure-tree.ts'
-import type { Clock } from '../../base/process/clock.ts'
 import { type Exported, exportSession } from './archive/export.ts'
 import { type Imported, importSession } from './archive/import.ts'
 import { type DiskUse, measureSession } from './disk-use.ts'
 import type { RepairPlan } from './repair/repair-plan.ts'
 import { previewRepair, type Repaired, repairSession } from './repair/repair.ts'
-import { SessionDirectory, sessionIdsIn, sessionsDirectoryIn } from './session-directory.ts'
+import { sessionIdsIn, type SessionsHome } from './session-directory.ts'
 
 /** The operations that only a store in plain files has. */
 export interface SessionFiles {
@@ -31,28 +30,27 @@ export interface SessionFiles {
 }
 
 /** Operations on the files of all sessions in a home. */
-export function sessionFilesIn(home: string, disk: Disk, clock: Clock): SessionFiles {
-  const sessions = sessionsDirectoryIn(home)
-  const trash = join(home, 'trash')
+export function sessionFilesIn(home: SessionsHome): SessionFiles {
+  const { disk, sessions, trash } = home
   return {
     trash,
     path: (id) => join(sessions, id),
     quarantined(id) {
-      const { root, quarantine } = new SessionDirectory(disk, join(sessions, id)).paths
-      return withHomeErrors(home, `look into ${root}`, () =>
+      const { root, quarantine } = home.directoryOf(id).paths
+      return withHomeErrors(home.path, `look into ${root}`, () =>
         listIfExists(disk, quarantine).map((name) => join(quarantine, name)),
       )
     },
     diskUse() {
       const seen = new Set<string>()
-      const uses = withHomeErrors(home, `read ${sessions}`, () =>
+      const uses = withHomeErrors(home.path, `read ${sessions}`, () =>
         sessionIdsIn(disk, sessions).map((id) => measureSession(join(sessions, id), id, seen)),
       )
       return { sessions: uses, trashBytes: measureTree(trash) }
     },
-    export: (id, write) => exportSession({ disk, sessions, id, now: clock.now(), write }),
-    import: (chunks, id) => importSession({ disk, home, now: clock.now(), id, chunks }),
-    planRepair: (id) => previewRepair({ disk, clock, sessions, id }),
-    repair: (id) => repairSession({ disk, clock, sessions, id }),
+    export: (id, write) => exportSession(home, id, write),
+    import: (chunks, id) => importSession(home, chunks, id),
+    planRepair: (id) => previewRepair(home, id),
+    repair: (id) => repairSession(home, id),
   }
 }

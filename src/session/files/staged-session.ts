@@ -2,7 +2,7 @@ import { lstatSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { errorCode } from '../../base/errors/stint-error.ts'
 import { replaceFile } from '../../base/fs/atomic-file.ts'
-import { type Disk, listIfExists, nodeDisk } from '../../base/fs/disk.ts'
+import { listIfExists, nodeDisk } from '../../base/fs/disk.ts'
 import { lstatIfExists } from '../../base/fs/exists.ts'
 import { homeUnsafe, stintHome, withHomeErrors } from '../../base/fs/home.ts'
 import { measureTree } from '../../base/fs/measure-tree.ts'
@@ -13,7 +13,12 @@ import { ulid } from '../../base/text/id.ts'
 import type { Manifest } from '../manifest.ts'
 import { sessionExists } from '../session-errors.ts'
 import { forgetHold, markHold } from './list-cache.ts'
-import { formatManifest, SessionDirectory, sessionsDirectoryIn } from './session-directory.ts'
+import {
+  formatManifest,
+  SessionDirectory,
+  sessionsDirectoryIn,
+  type SessionsHome,
+} from './session-directory.ts'
 
 /**
  * A session that is being created, under a name that no reader looks at. It is published, whole, by one
@@ -23,7 +28,7 @@ export class StagedSession implements Disposable {
   readonly directory: SessionDirectory
   #isPublished = false
 
-  constructor(disk: Disk, sessions: string, manifest?: Manifest) {
+  constructor({ disk, sessions }: Pick<SessionsHome, 'disk' | 'sessions'>, manifest?: Manifest) {
     this.directory = new SessionDirectory(disk, join(sessions, `.new-${process.pid}-${ulid()}`))
     disk.makeDirectory(this.directory.paths.root)
     try {

@@ -3,26 +3,20 @@ import { type LogName, logNames } from '../log/log-end.ts'
 import { firstSegment } from '../log/log-files.ts'
 import { readLines } from '../log/read.ts'
 import { parseLogRecord } from '../log/record.ts'
-import { closing, type Disk, ensureDirectory, writeFully } from '../../base/fs/disk.ts'
+import { closing, ensureDirectory, writeFully } from '../../base/fs/disk.ts'
 import { newSessionId } from '../../base/text/id.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { assertIntact, checkSessionId, damageFound, sessionLocked } from '../session-errors.ts'
 import { importedManifest, type SessionTransfer } from '../transfer.ts'
 import { recoverSession } from './recover.ts'
-import {
-  ensureSessions,
-  filesystemId,
-  findSession,
-  type SessionDirectory,
-  syncSessionsName,
-} from './session-directory.ts'
+import { filesystemId, type SessionDirectory, type SessionsHome } from './session-directory.ts'
 import { observeLock } from './session-lock.ts'
 import { StagedSession } from './staged-session.ts'
 import { verifySession } from './verify.ts'
 
 /** Opens a session for copying it to another store. `SESSION_LOCKED`; throws if it is damaged. */
-export function readTransferFromFiles(disk: Disk, sessions: string, id: string): SessionTransfer {
-  const { directory, manifest } = findSession(disk, sessions, id)
+export function readTransferFromFiles(home: SessionsHome, id: string): SessionTransfer {
+  const { directory, manifest } = home.find(id)
   const { record, standing } = observeLock(directory.paths.root)
   if (standing === 'held') throw sessionLocked(id, record?.holder)
   const health = verifySession(directory, { manifest, released: record?.ends })
@@ -43,25 +37,17 @@ export function readTransferFromFiles(disk: Disk, sessions: string, id: string):
   }
 }
 
-export interface FilesTransferTarget {
-  disk: Disk
-  home: string
-  /** The id of the new session; a new one by default. */
-  id?: string
-  /** In milliseconds since the epoch. */
-  now: number
-}
-
 /** Creates a session from a transfer, verified and whole or not at all, and returns its id. */
 export async function writeTransferToFiles(
+  home: SessionsHome,
   transfer: SessionTransfer,
-  { disk, home, id = newSessionId(), now }: FilesTransferTarget,
+  id = newSessionId(),
 ): Promise<string> {
   checkSessionId(id)
-  const sessions = ensureSessions(home)
-  syncSessionsName(disk, home)
+  const now = home.clock.now()
+  home.ensure()
   const manifest = importedManifest(transfer, { id, store: filesystemId, now })
-  using staged = new StagedSession(disk, sessions, manifest)
+  using staged = new StagedSession(home, manifest)
   const { directory } = staged
   for (const log of logNames) await writeLog(directory, log, transfer)
   const health = verifySession(directory, { manifest })

@@ -7,8 +7,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { allOf } from '../../../../test/support/all-of.ts'
 import { World } from '../../../../test/support/world.ts'
 import { auditCodec, encodeLine, journalCodec } from '../../log/codec.ts'
-import { nodeDisk } from '../../../base/fs/disk.ts'
 import type { SessionStore } from '../../store.ts'
+import { SessionsHome } from '../session-directory.ts'
 import { type Exported, exportSession } from './export.ts'
 import { type Imported, importSession } from './import.ts'
 import { filesystemStore } from '../driver.ts'
@@ -26,9 +26,8 @@ afterEach(() => world[Symbol.asyncDispose]())
 
 function exportAs(id: string): { archive: Buffer; exported: Exported } {
   const pieces: Uint8Array[] = []
-  const sessions = join(home, 'sessions')
   const write = (bytes: Uint8Array): void => void pieces.push(Buffer.from(bytes))
-  const exported = exportSession({ disk: nodeDisk, sessions, id, now: Date.now(), write })
+  const exported = exportSession(new SessionsHome(home), id, write)
   return { archive: Buffer.concat(pieces), exported }
 }
 
@@ -38,7 +37,7 @@ async function* inPieces(archive: Buffer): AsyncGenerator<Buffer> {
 }
 
 const importFrom = (archive: Buffer, id?: string, into = home): Promise<Imported> =>
-  importSession({ disk: nodeDisk, home: into, now: Date.now(), id, chunks: inPieces(archive) })
+  importSession(new SessionsHome(into), inPieces(archive), id)
 
 async function makeSession(id = 'traveller'): Promise<string> {
   await using session = await store.create({ id, tool: 'test', title: 'a title' })

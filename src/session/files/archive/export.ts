@@ -6,22 +6,11 @@ import { hasBlob, parseLogRecord } from '../../log/record.ts'
 import { closing, type Disk, readFully } from '../../../base/fs/disk.ts'
 import { StintError } from '../../../base/errors/stint-error.ts'
 import { assertIntact } from '../../session-errors.ts'
-import { findSession, formatManifest } from '../session-directory.ts'
+import { formatManifest, type SessionsHome } from '../session-directory.ts'
 import { observeLock } from '../session-lock.ts'
 import { verifySession } from '../verify.ts'
 import { aboutName, archiveFormat, formatSums, sumsName } from './archive.ts'
 import { paddingAfter, tarEnd, tarHeader } from './tar.ts'
-
-export interface ExportOptions {
-  disk: Disk
-  /** The directory of all sessions. */
-  sessions: string
-  id: string
-  /** In milliseconds since the epoch. */
-  now: number
-  /** Called with the archive, piece by piece. */
-  write: (bytes: Uint8Array) => void
-}
 
 export interface Exported {
   session_id: string
@@ -37,12 +26,14 @@ type Content = { text: string } | { path: string; bytes: number }
 const pieceBytes = 1 << 20
 
 /**
- * Verifies a session and writes it as an archive; the session may be written to meanwhile. What attests a log
+ * Verifies a session and passes its archive to `write` in pieces; it may be written to meanwhile. What attests a log
  * is read before the log, so that it cannot attest records that were written later: the manifest and the
  * lock, then the journal, then the audit log.
  */
-export function exportSession({ disk, sessions, id, now, write }: ExportOptions): Exported {
-  const { directory, manifest } = findSession(disk, sessions, id)
+export function exportSession(home: SessionsHome, id: string, write: (bytes: Uint8Array) => void): Exported {
+  const { disk, clock } = home
+  const now = clock.now()
+  const { directory, manifest } = home.find(id)
   const { paths, logs } = directory
   const released = observeLock(paths.root).record?.ends
   const health = verifySession(directory, { manifest, released })

@@ -1,6 +1,5 @@
 import { succeeds } from '../../../base/errors/if-possible.ts'
 import { errorCode, errorMessage } from '../../../base/errors/stint-error.ts'
-import type { Disk } from '../../../base/fs/disk.ts'
 import { ifExists } from '../../../base/fs/exists.ts'
 import { isOptional, isRecord, isString } from '../../../base/text/fields.ts'
 import { newSessionId } from '../../../base/text/id.ts'
@@ -13,27 +12,12 @@ import { type Manifest, parseManifest } from '../../manifest.ts'
 import { checkSessionId, damageFound } from '../../session-errors.ts'
 import { importedManifest } from '../../transfer.ts'
 import { type RecoveredSession, recoverSession, withBlobData } from '../recover.ts'
-import {
-  ensureSessions,
-  filesystemId,
-  type SessionDirectory,
-  syncSessionsName,
-} from '../session-directory.ts'
+import { filesystemId, type SessionDirectory, type SessionsHome } from '../session-directory.ts'
 import { StagedSession } from '../staged-session.ts'
 import { verifySession } from '../verify.ts'
 import { largestNumber } from './archive.ts'
 import { invalidArchive } from './tar.ts'
 import { unpackArchive, type Unpacked } from './unpack.ts'
-
-export interface ImportOptions {
-  disk: Disk
-  home: string
-  /** In milliseconds since the epoch. */
-  now: number
-  /** The id of the new session; by default the archived one if that is free, else a new one. */
-  id?: string
-  chunks: AsyncIterable<Buffer>
-}
 
 export interface Imported {
   session_id: string
@@ -43,12 +27,19 @@ export interface Imported {
   audit_lines: number
 }
 
-/** Creates a session from an archive, whole or not at all. `ARCHIVE_INVALID`, `NAME_TAKEN`. */
-export async function importSession({ disk, home, now, id, chunks }: ImportOptions): Promise<Imported> {
+/**
+ * Creates a session from an archive, whole or not at all; without an id under the archived one, or under a
+ * new one if that is taken. `ARCHIVE_INVALID`, `NAME_TAKEN`.
+ */
+export async function importSession(
+  home: SessionsHome,
+  chunks: AsyncIterable<Buffer>,
+  id?: string,
+): Promise<Imported> {
   if (id !== undefined) checkSessionId(id)
-  const sessions = ensureSessions(home)
-  syncSessionsName(disk, home)
-  using staged = new StagedSession(disk, sessions)
+  const now = home.clock.now()
+  home.ensure()
+  using staged = new StagedSession(home)
   const unpacked = await unpackArchive(chunks, staged.directory)
   const manifest = checkManifest(unpacked)
   const recovered = checkLogs(staged.directory, manifest, unpacked)

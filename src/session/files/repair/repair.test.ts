@@ -6,24 +6,24 @@ import { changingCalls } from '../../../../test/support/crash-disk.ts'
 import { copyTree } from '../../../../test/support/copy-tree.ts'
 import { World } from '../../../../test/support/world.ts'
 import { auditCodec, encodeBody, encodeLine, journalCodec } from '../../log/codec.ts'
-import { systemClock } from '../../../base/process/clock.ts'
 import { type Disk, nodeDisk } from '../../../base/fs/disk.ts'
 import type { SessionStore } from '../../store.ts'
-import { previewRepair, type RepairOptions, repairSession } from './repair.ts'
+import { SessionsHome } from '../session-directory.ts'
+import { previewRepair, repairSession } from './repair.ts'
 import { filesystemStore } from '../driver.ts'
 
 let world: World
 let store: SessionStore
+let home: SessionsHome
 let sessions: string
 beforeEach(() => {
   world = new World()
-  const home = join(world.tmp, 'home')
-  store = filesystemStore({ home })
-  sessions = join(home, 'sessions')
+  home = new SessionsHome(join(world.tmp, 'home'))
+  store = filesystemStore({ home: home.path })
+  sessions = home.sessions
 })
 afterEach(() => world[Symbol.asyncDispose]())
 
-const optionsFor = (id: string): RepairOptions => ({ disk: nodeDisk, clock: systemClock, sessions, id })
 const journalOf = (id: string): string => join(sessions, id, 'journal.log')
 const auditOf = (id: string): string => join(sessions, id, 'audit/audit.log')
 
@@ -59,10 +59,10 @@ test('after damage in the middle, one record is lost and all others keep their n
   await expect(store.resume(id)).rejects.toMatchObject({ code: 'JOURNAL_CORRUPT' })
   expect(numbersOf(await eventsOf(id))).toEqual([1, 2])
 
-  const plan = previewRepair(optionsFor(id))
+  const plan = previewRepair(home, id)
   expect(plan).toMatchObject({ needed: true, journal: { bad: 3, salvaged: 3, lost: [{ from: 3, to: 3 }] } })
   expect(readFileSync(journalOf(id), 'utf8')).toBe(damaged)
-  const repaired = await repairSession(optionsFor(id))
+  const repaired = await repairSession(home, id)
   expect(repaired).toMatchObject(plan)
   expect('kept' in repaired && readFileSync(join(repaired.kept, 'journal.log'), 'utf8')).toBe(damaged)
 
@@ -102,7 +102,7 @@ test('state that a lost record had set is restored from a later snapshot', async
   await session.close()
   edit(journalOf('patient'), (lines) => [lines[0] ?? '', ...lines.slice(3)])
   await rm(join(sessions, 'patient/snapshots/5.json'))
-  const plan = await repairSession(optionsFor('patient'))
+  const plan = await repairSession(home, 'patient')
   expect(plan).toMatchObject({
     journal: { lost: [{ from: 2, to: 3 }] },
     restored: { slots: ['todo'], turns: 1 },
@@ -121,7 +121,7 @@ test('records that were cut off the end, or were in a missing segment, are marke
   edit(journalOf(id), (lines) => lines.slice(0, 4))
   await rm(join(sessions, id, 'snapshots'))
   await expect(store.resume(id)).rejects.toMatchObject({ code: 'JOURNAL_CORRUPT' })
-  expect(await repairSession(optionsFor(id))).toMatchObject({ journal: { lost: [{ from: 5, to: 6 }] } })
+  expect(await repairSession(home, id)).toMatchObject({ journal: { lost: [{ from: 5, to: 6 }] } })
   expect(numbersOf(await eventsOf(id))).toEqual([1, 2, 3, 4])
 
   const many = await makeSession('many')
@@ -136,7 +136,7 @@ test('records that were cut off the end, or were in a missing segment, are marke
   expect(numbersOf(await eventsOf(many))).toEqual([1, 2, 3, 4, 5, 6])
   await rm(join(sessions, many, 'journal-3-1.log'))
   await expect(store.resume(many)).rejects.toMatchObject({ code: 'JOURNAL_CORRUPT' })
-  expect(await repairSession(optionsFor(many))).toMatchObject({ journal: { lost: [{ from: 3, to: 4 }] } })
+  expect(await repairSession(home, many)).toMatchObject({ journal: { lost: [{ from: 3, to: 4 }] } })
   expect(numbersOf(await eventsOf(many))).toEqual([1, 2, 5, 6])
   expect((await (await store.inspect(many)).health()).ok).toBe(true)
 })
@@ -151,7 +151,7 @@ test('a session with 150,000 intact records after the damage is repaired', async
     ...lines.filter((_, i) => i !== 2),
     ...Array.from({ length: more }, (_, i) => line(7 + i)),
   ])
-  expect(previewRepair(optionsFor(id))).toMatchObject({
+  expect(previewRepair(home, id)).toMatchObject({
     journal: { bad: 3, salvaged: more + 3, lost: [{ from: 3, to: 3 }] },
   })
 })
@@ -159,7 +159,7 @@ test('a session with 150,000 intact records after the damage is repaired', async
 test('lines in the wrong order are all kept', async () => {
   const id = await makeSession()
   edit(journalOf(id), ([a = '', b = '', c = '', d = '', ...rest]) => [a, d, c, b, ...rest])
-  await repairSession(optionsFor(id))
+  await repairSession(home, id)
   expect(numbersOf(await eventsOf(id))).toEqual([1, 2, 3, 4, 5, 6])
 })
 
@@ -197,7 +197,7 @@ test.each(auditDamages)(
     edit(auditOf(id), damage)
     const health = await (await store.inspect(id)).health()
     expect(health.audit.state).toBe('damaged')
-    const repaired = await repairSession(optionsFor(id))
+    const repaired = await repairSession(home, id)
     expect('kept' in repaired && existsSync(join(repaired.kept, 'audit.log'))).toBe(true)
     const inspection = await store.inspect(id)
     expect(await inspection.health()).toMatchObject({ ok: true })
@@ -228,7 +228,7 @@ test('an audit log that was rewritten from the beginning is kept, with a note', 
     }),
   )
   await expect(store.resume(id)).rejects.toMatchObject({ code: 'AUDIT_CORRUPT' })
-  await repairSession(optionsFor(id))
+  await repairSession(home, id)
   const inspection = await store.inspect(id)
   expect(await inspection.health()).toMatchObject({ ok: true })
   const records = await allOf(inspection.audit())
@@ -241,13 +241,13 @@ test('a manifest that is invalid, missing or of another session is replaced', as
   const manifest = join(sessions, id, 'manifest.json')
   for (const damage of [() => writeFileSync(manifest, '{"schema":1'), () => rmSync(manifest)]) {
     damage()
-    await repairSession(optionsFor(id))
+    await repairSession(home, id)
     expect(numbersOf(await eventsOf(id))).toEqual([1, 2, 3, 4, 5, 6])
     expect((await store.inspect(id)).manifest.revisions).toMatchObject([{ kind: 'repair', seq: 6 }])
   }
   renameSync(join(sessions, id), join(sessions, 'renamed'))
   await expect(store.resume('renamed')).rejects.toMatchObject({ code: 'JOURNAL_CORRUPT' })
-  await repairSession(optionsFor('renamed'))
+  await repairSession(home, 'renamed')
   await using session = await store.resume('renamed')
   expect(session.id).toBe('renamed')
 })
@@ -257,10 +257,10 @@ test('a repair changes nothing in a session that is whole or held by a living pr
   const files = () =>
     readdirSync(join(sessions, id)).map((name) => [name, statText(join(sessions, id, name))])
   const before = files()
-  expect(await repairSession(optionsFor(id))).toMatchObject({ needed: false, steps: [] })
+  expect(await repairSession(home, id)).toMatchObject({ needed: false, steps: [] })
   expect(files().filter(([name]) => name !== 'lock')).toEqual(before.filter(([name]) => name !== 'lock'))
   await using session = await store.resume(id)
-  await expect(repairSession(optionsFor(session.id))).rejects.toMatchObject({ code: 'SESSION_LOCKED' })
+  await expect(repairSession(home, session.id)).rejects.toMatchObject({ code: 'SESSION_LOCKED' })
 })
 
 function statText(path: string): string {
@@ -286,7 +286,7 @@ test('after any byte of a log was changed, a repair makes the session whole and 
       const changed = Buffer.from(bytes)
       changed[at] = (changed[at] ?? 0) ^ 0x01
       writeFileSync(join(directory, file), changed)
-      await repairSession(optionsFor(id))
+      await repairSession(home, id)
       const inspection = await store.inspect(id)
       expect(await inspection.health(), `byte ${at} of ${file}`).toMatchObject({ ok: true })
       const left = numbersOf(await eventsOf(id)).length
@@ -326,13 +326,13 @@ test('a repair that fails at any step loses nothing, and can be repeated', async
   for (let n = 0; ; n++) {
     rmSync(directory, { recursive: true })
     copyTree(pristine, directory)
-    const cutOff = await repairSession({ ...optionsFor(id), disk: failingAt(n) }).then(
+    const cutOff = await repairSession(new SessionsHome(home.path, failingAt(n)), id).then(
       () => false,
       (error: { code?: string }) => error.code === 'DISK_FAILED',
     )
     if (cutOff) {
       failures += 1
-      await repairSession(optionsFor(id))
+      await repairSession(home, id)
     }
     const inspection = await store.inspect(id)
     expect(await inspection.health(), `cut off at ${n}`).toMatchObject({ ok: true })
@@ -350,7 +350,7 @@ test('a repair that fails at any step loses nothing, and can be repeated', async
 test('a repaired session can be forked at any record', async () => {
   const id = await makeSession()
   edit(auditOf(id), (lines) => lines.filter((_, i) => i !== 2))
-  await repairSession(optionsFor(id))
+  await repairSession(home, id)
   for (let at = 1; at <= 6; at++) {
     const fork = await store.fork(id, { at })
     await fork.append({ type: 'message' })

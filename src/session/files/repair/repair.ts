@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { notRetryable } from '../../../base/errors/stint-error.ts'
-import { type Disk, makeIfMissing } from '../../../base/fs/disk.ts'
+import { makeIfMissing } from '../../../base/fs/disk.ts'
 import { ifExists } from '../../../base/fs/exists.ts'
 import type { Clock } from '../../../base/process/clock.ts'
 import { ulid } from '../../../base/text/id.ts'
@@ -13,7 +13,7 @@ import { noGuard } from '../../session-secrets.ts'
 import { linkOrCopy } from '../fork.ts'
 import { defaultLimits } from '../held-session.ts'
 import { openAcquiredSession, acquireSession } from '../open-session.ts'
-import { locateSession, type SessionDirectory } from '../session-directory.ts'
+import type { SessionDirectory, SessionsHome } from '../session-directory.ts'
 import { sessionFileError, withFileErrors } from '../session-file-errors.ts'
 import { observeLock, type AcquiredLock, undoAcquire } from '../session-lock.ts'
 import { plainPayloads } from '../snapshots.ts'
@@ -21,14 +21,6 @@ import { diagnose, type Diagnosis, restoringBodies } from './diagnose.ts'
 import { planRepair, type RepairPlan } from './repair-plan.ts'
 import { rewriteLog } from './rewrite-log.ts'
 import type { Salvage } from './salvage.ts'
-
-export interface RepairOptions {
-  disk: Disk
-  clock: Clock
-  /** The directory of all sessions. */
-  sessions: string
-  id: string
-}
 
 export interface Repaired extends RepairPlan {
   /** The directory with the files as they were. */
@@ -38,8 +30,8 @@ export interface Repaired extends RepairPlan {
 const hold = { kind: 'writer', purpose: 'repair' } as const
 
 /** Says what a repair would do. Takes no lock and changes nothing. */
-export function previewRepair({ disk, sessions, id }: RepairOptions): RepairPlan {
-  const directory = locateSession(disk, sessions, id)
+export function previewRepair(home: SessionsHome, id: string): RepairPlan {
+  const directory = home.locate(id)
   const { root } = directory.paths
   return withFileErrors(`examine session ${id}`, root, () =>
     planRepair(id, diagnose(directory, id, observeLock(root).record?.ends)),
@@ -51,13 +43,9 @@ export function previewRepair({ disk, sessions, id }: RepairOptions): RepairPlan
  * puts a record that says so in the place of each lost one. Deletes nothing: the old files go to quarantine,
  * and a revision of the manifest and a line of the audit log record the repair.
  */
-export async function repairSession({
-  disk,
-  clock,
-  sessions,
-  id,
-}: RepairOptions): Promise<Repaired | RepairPlan> {
-  const directory = locateSession(disk, sessions, id)
+export async function repairSession(home: SessionsHome, id: string): Promise<Repaired | RepairPlan> {
+  const { clock } = home
+  const directory = home.locate(id)
   const { root } = directory.paths
   const doing = `repair session ${id}`
   const acquired = withFileErrors(doing, root, () =>
