@@ -82,7 +82,7 @@ export class SessionRows {
     }
   }
 
-  /** Reads the journal backwards from its last intact record, down to the first that is damaged or missing. */
+  /** Reads the journal backwards from its last intact record to the first that is damaged or missing. */
   async *newestFirst(to = Number.MAX_SAFE_INTEGER): AsyncGenerator<LogRecord> {
     let next: number | undefined
     for await (const row of this.rows('journal', 1, to, true)) {

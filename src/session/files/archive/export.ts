@@ -26,9 +26,9 @@ type Content = { text: string } | { path: string; bytes: number }
 const pieceBytes = 1 << 20
 
 /**
- * Verifies a session and passes its archive to `write` in pieces; it may be written to meanwhile. What attests a log
- * is read before the log, so that it cannot attest records that were written later: the manifest and the
- * lock, then the journal, then the audit log.
+ * Verifies a session and passes its archive to `write` in pieces; it may be written to meanwhile. What
+ * attests a log is read before the log, so that it cannot attest records that were written later: the
+ * manifest and the lock, then the journal, then the audit log.
  */
 export function exportSession(home: SessionsHome, id: string, write: (bytes: Uint8Array) => void): Exported {
   const { disk, clock } = home
