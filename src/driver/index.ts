@@ -3,7 +3,15 @@
  *
  * @module stint/driver
  */
-export type { ActivityLogs, Now, Register, RegisterEntry, Steps } from '../lease/index.ts'
+export type {
+  ActivityLogs,
+  Now,
+  Register,
+  RegisterEntry,
+  Steps,
+  WaiterEntry,
+  WaiterQueue,
+} from '../lease/index.ts'
 export {
   auditHash,
   createStore,

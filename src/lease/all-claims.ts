@@ -4,6 +4,7 @@ import type { Observation } from './claim-status.ts'
 import { isWorkspaceKey } from './lease-target.ts'
 import { type Register, runAsync, runSync, type Steps } from './register.ts'
 import { observe, sweptUntilKey } from './stored-claims.ts'
+import { listWaiters, type Waiter } from './waiters.ts'
 import { livenessFor, WorkspaceClaims } from './workspace-claims.ts'
 
 /** A workspace or resource with at least one claim on it. */
@@ -11,6 +12,7 @@ export interface ClaimedTarget {
   key: string
   workspace: string
   claims: Claim[]
+  waiters: Waiter[]
   observation: Observation
 }
 
@@ -36,9 +38,10 @@ export async function allClaims(register: Register): Promise<AllClaims> {
     const record = text === undefined ? noClaims('') : parseClaimsRecord(text, '')
     if (record === undefined) throw new StintError('UNEXPECTED', 'a record this version cannot read')
     const { workspace, claims } = record
-    return claims.length === 0
-      ? []
-      : [{ key, workspace, claims, observation: observe(await run(register.now(key)), liveness, workspace) }]
+    if (claims.length === 0) return []
+    const observation = observe(await run(register.now(key)), liveness, workspace)
+    const waiters = await run(listWaiters(register, key, observation))
+    return [{ key, workspace, claims, waiters, observation }]
   }
 
   const claimed = (await run(register.keys())).filter((key) => isClaimsKey(key, register))

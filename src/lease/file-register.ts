@@ -1,5 +1,6 @@
 import {
   lstatSync,
+  lutimesSync,
   promises,
   readdirSync,
   readlinkSync,
@@ -20,11 +21,11 @@ import { thisMachine } from '../base/process/platform.ts'
 import { ulid } from '../base/text/id.ts'
 import { homeActivityLogs } from './activity-log.ts'
 import { type Attachment, Attachments, isAttachmentName } from './attachments.ts'
-import type { Now, Register, RegisterEntry, Steps } from './register.ts'
+import type { Now, Register, RegisterEntry, Steps, WaiterQueue } from './register.ts'
 
 /** One call that a register in files makes; `makeKey` makes several, of which others see only the last. */
 export type FileStep =
-  | { call: 'list' | 'exists' | 'readlink' | 'unlink' | 'mkdir' | 'rmdir'; path: string }
+  | { call: 'list' | 'exists' | 'readlink' | 'unlink' | 'mkdir' | 'rmdir' | 'touch'; path: string }
   | { call: 'readText' | 'mtime'; path: string }
   | { call: 'symlink' | 'write'; path: string; text: string }
   | { call: 'makeKey'; path: string; epoch: number; text: string; attachment?: Attachment }
@@ -37,6 +38,9 @@ const maxLinkBytes = 4000
 
 /** How the names of directories begin that are being made for a new key. */
 export const stagedPrefix = '.new-'
+
+/** How the name of the directory begins that has the waiters of a key. */
+const waitersPrefix = '.waiters-'
 
 /** Unused attachments are removed at every epoch that this number divides. */
 const removeAttachmentsEvery = 8
@@ -242,10 +246,54 @@ export function fileRegister(directory: string, keptEpochs = 4): Register<FileSt
     )
   }
 
+  const placeOf = (key: string, number: number | string): string =>
+    `${directory}/${waitersPrefix}${key}/${number}`
+
+  /** A waiter is a link whose target is its text, so that it is created whole; its time is the last touch. */
+  const waiters: WaiterQueue<FileStep> = {
+    *numbers(key) {
+      // Nearly always there is none, and then no listing is needed.
+      if (!((yield { call: 'exists', path: dirname(placeOf(key, 0)) }) as boolean)) return []
+      const names = yield* listDirectory(dirname(placeOf(key, 0)))
+      return names.flatMap((name) => epochOf(name) || []).sort((a, b) => a - b)
+    },
+    *read(key, number) {
+      const path = placeOf(key, number)
+      const touchedAt = (yield { call: 'mtime', path }) as number | undefined
+      const text = yield* tryStep<string | undefined>(
+        { call: 'readlink', path },
+        { ENOENT: undefined, EINVAL: '' },
+      )
+      return text === undefined || touchedAt === undefined ? undefined : { text, touchedAt }
+    },
+    *add(key, text) {
+      for (;;) {
+        const number = ((yield* waiters.numbers(key)).at(-1) ?? 0) + 1
+        const path = placeOf(key, number)
+        try {
+          yield { call: 'symlink', path, text }
+          return number
+        } catch (error) {
+          // The last waiter that leaves takes the directory with it.
+          if (errorCode(error) === 'ENOENT') yield { call: 'mkdir', path: dirname(path) }
+          else if (errorCode(error) !== 'EEXIST') throw error
+        }
+      }
+    },
+    touch: (key, number) => tryStep({ call: 'touch', path: placeOf(key, number) }, { ENOENT: false }),
+    *remove(key, number) {
+      const path = placeOf(key, number)
+      yield* tryStep({ call: 'unlink', path }, { ENOENT: undefined })
+      const left = { ENOENT: undefined, ENOTEMPTY: undefined, EEXIST: undefined }
+      yield* tryStep({ call: 'rmdir', path: dirname(path) }, left)
+    },
+  }
+
   return {
     read,
     swap,
     remove,
+    waiters,
     *writtenAt(key) {
       const epoch = highestEpoch(yield* list(key))
       const path = epoch === 0 ? directoryOf(key) : pathOf(key, epoch)
@@ -346,6 +394,9 @@ function callSync(step: FileStep): unknown {
       return makePrivateDirectories(step.path)
     case 'rmdir':
       rmdirSync(step.path)
+      return true
+    case 'touch':
+      lutimesSync(step.path, new Date(), new Date())
       return true
     case 'makeKey':
       return makeKey(step)

@@ -52,6 +52,8 @@ export {
   runAsync,
   runSync,
   type Steps,
+  type WaiterEntry,
+  type WaiterQueue,
 } from './register.ts'
 export { sweepKey, sweepLocks } from './sweep-locks.ts'
 export { repositoryOf } from './repository.ts'
@@ -66,4 +68,6 @@ export {
   refuse,
   type ReleaseAnswer,
 } from './rules.ts'
+export { waitedMsOf, type Waiter, waitersText } from './waiters.ts'
+export { ChangeHints } from './waiting.ts'
 export { WorkspaceClaims } from './workspace-claims.ts'

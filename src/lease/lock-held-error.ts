@@ -5,6 +5,7 @@ import { ageOf, busyWork, claimLiveness } from './claim-status.ts'
 import type { Work } from './claim-work.ts'
 import type { Now } from './register.ts'
 import type { ClaimsView } from './stored-claims.ts'
+import { waitedMsOf, type Waiter, waitersText } from './waiters.ts'
 import type { Refused, WorkspaceClaims } from './workspace-claims.ts'
 
 /** The first sentence that a blocked session reads. */
@@ -28,16 +29,20 @@ export const roughDuration = (ms: number): string =>
 /** The longest pause that a refusal suggests: a holder may release long before its claim expires. */
 const maxRetryAfterMs = 3000
 
-/** `LOCK_HELD`, with the holder, its age and its purpose. `waitedMs`: how long the caller has waited. */
+/** `LOCK_HELD`, with the holder and its purpose, how long the caller has waited, and how many others wait. */
 export function heldError(
   claims: WorkspaceClaims,
   { by, retryAfterMs }: Refused,
   { epoch, observation }: ClaimsView,
-  waitedMs: number,
+  waitedMs: number | undefined,
+  waiters: readonly Waiter[],
 ): StintError {
   const { session_id, pid, acquired_at, purpose } = by
   const age = Math.round(ageOf(by, observation.now))
-  const waited = waitedMs > 0 ? ` (waited ${formatDuration(waitedMs)})` : ''
+  const waited = waitedMs === undefined || waitedMs <= 0 ? '' : `waited ${formatDuration(waitedMs)}`
+  const notes = [waited, waitersText(waiters.map((each) => waitedMsOf(each, observation)))]
+    .filter((note) => note !== '')
+    .join('; ')
   const doing = purpose === null ? '' : `, ${visibleJson(purpose)}`
   const work = busyWork(by, observation)
   const busy = work === undefined ? '' : `; ${workText(work, observation.now)}`
@@ -45,11 +50,18 @@ export function heldError(
   const liveness = claimLiveness(by, observation)
   return withoutStack(
     () =>
-      new StintError('LOCK_HELD', `${claims.name} is held by ${session_id}${doing}${busy}${waited}`, {
-        retryAfterMs: Math.min(maxRetryAfterMs, retryAfterMs),
-        detail: `lock_file=${location} holder_pid=${pid ?? '-'} holder_age_ms=${age}`,
-        facts: { holder: { session_id, pid, acquired_at, purpose, liveness } },
-      }),
+      new StintError(
+        'LOCK_HELD',
+        `${claims.name} is held by ${session_id}${doing}${busy}${notes && ` (${notes})`}`,
+        {
+          retryAfterMs: Math.min(maxRetryAfterMs, retryAfterMs),
+          detail: `lock_file=${location} holder_pid=${pid ?? '-'} holder_age_ms=${age}`,
+          facts: {
+            holder: { session_id, pid, acquired_at, purpose, liveness },
+            waiters: waiters.length,
+          },
+        },
+      ),
   )
 }
 

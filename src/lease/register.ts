@@ -40,6 +40,8 @@ export interface Register<Step = unknown> {
   watch?(key: string, onChange: () => void): () => void
   /** Where the activity of each key is noted; without it, there is no history. */
   readonly activity?: ActivityLogs
+  /** Keeps the order of waiters. Without it, the process that asks first when the key is free gets it. */
+  readonly waiters?: WaiterQueue<Step>
 }
 
 /** A bounded log of lines for each key. Leases do not depend on it. */
@@ -53,6 +55,24 @@ export interface ActivityLogs {
   read(key: string, lastBytes?: number): Promise<string[]>
   /** Needed if the register has `performSync`. */
   readSync?(key: string, lastBytes?: number): string[]
+}
+
+/** The waiters of each key: texts with numbers, in the order of which the key is given to them. */
+export interface WaiterQueue<Step = unknown> {
+  /** The numbers of a key, in order. Every grant asks for them, so it must be quick where there are none. */
+  numbers(key: string): Steps<Step, number[]>
+  /** A text and when it was last touched, in milliseconds since the epoch; undefined if it was removed. */
+  read(key: string, number: number): Steps<Step, WaiterEntry | undefined>
+  /** Adds a text with a number above all others of the key, which no other has; returns the number. */
+  add(key: string, text: string): Steps<Step, number>
+  /** Marks a text as touched now; false if it was removed. */
+  touch(key: string, number: number): Steps<Step, boolean>
+  remove(key: string, number: number): Steps<Step, void>
+}
+
+export interface WaiterEntry {
+  text: string
+  touchedAt: number
 }
 
 /** What a register holds for a key. */
@@ -117,6 +137,7 @@ type MemoryStep = () => unknown
 /** A register in memory: for tests, and for leases between the parts of one program. */
 export function memoryRegister(now: () => Now = processNow): Register<MemoryStep> {
   const entries = new Map<string, RegisterEntry & { writtenAt: number }>()
+  const queues = new Map<string, Map<number, WaiterEntry>>()
 
   function* once<Result>(step: () => Result): Steps<MemoryStep, Result> {
     return (yield step) as Result
@@ -125,6 +146,7 @@ export function memoryRegister(now: () => Now = processNow): Register<MemoryStep
     const { epoch, text } = entries.get(key) ?? { epoch: 0, text: undefined }
     return { epoch, text }
   }
+  const queueOf = (key: string): Map<number, WaiterEntry> => queues.get(key) ?? new Map()
 
   return {
     read: (key) => once(() => read(key)),
@@ -141,6 +163,23 @@ export function memoryRegister(now: () => Now = processNow): Register<MemoryStep
     now: () => once(now),
     perform: async (step) => step(),
     performSync: (step) => step(),
+    waiters: {
+      numbers: (key) => once(() => [...queueOf(key).keys()].sort((a, b) => a - b)),
+      read: (key, number) => once(() => queueOf(key).get(number)),
+      add: (key, text) =>
+        once(() => {
+          const number = Math.max(0, ...queueOf(key).keys()) + 1
+          queues.set(key, queueOf(key).set(number, { text, touchedAt: now().wall }))
+          return number
+        }),
+      touch: (key, number) =>
+        once(() => {
+          const entry = queueOf(key).get(number)
+          if (entry !== undefined) entry.touchedAt = now().wall
+          return entry !== undefined
+        }),
+      remove: (key, number) => once(() => void queueOf(key).delete(number)),
+    },
   }
 }
 

@@ -250,6 +250,16 @@ export function checkClaim(
   return fence === undefined || (mine.first_fence <= fence && fence <= mine.fence) ? mine : undefined
 }
 
+/** Whether a party has a claim in force, or works for a session that has one: then it never queues. */
+export function holdsHere(
+  { session_id, parent }: Pick<Claim, 'session_id' | 'parent'>,
+  { claims }: ClaimsRecord,
+  observation: Observation,
+): boolean {
+  const own = claims.filter((claim) => claim.session_id === session_id || claim.session_id === parent)
+  return own.some((claim) => isInForce(claim, observation))
+}
+
 /** One process can host many sessions, so an equal pid proves nothing: a claim moves if its host says so. */
 function ownClaim(
   { claims }: ClaimsRecord,

@@ -46,6 +46,12 @@ export type Decide<Answer> = (
   tried: Answer | undefined,
 ) => Decision<Answer>
 
+/** Looks at a decision that changes the record, before it is carried out; returns it, or another one. */
+export type Review<Answer, Other> = (
+  decision: Decision<Answer>,
+  view: ClaimsView,
+) => Steps<unknown, Decision<Answer | Other>>
+
 interface KnownRecord {
   epoch: number
   /** The string in the register; undefined if there is none. */
@@ -88,8 +94,14 @@ export class StoredClaims {
     return { epoch, record, observation: yield* this.#observe() }
   }
 
-  /** Reads the record, decides, and swaps the result in; again until no other writer came in between. */
-  *change<Answer>(decide: Decide<Answer>): Steps<unknown, Decided<Answer>> {
+  /**
+   * Reads the record, decides, and swaps the result in; again until no other writer came in between. `review`
+   * may replace a decision that changes the record, by what only the register can tell.
+   */
+  *change<Answer, Other = never>(
+    decide: Decide<Answer>,
+    review?: Review<Answer, Other>,
+  ): Steps<unknown, Decided<Answer | Other>> {
     let remembered = ifJustWritten(this.#known())
     let tried: Answer | undefined
     for (;;) {
@@ -99,7 +111,12 @@ export class StoredClaims {
       const before = found.text === undefined ? yield* this.#startOf(found, observation.now) : found
       const record = inThisBoot(before, observation.now)
       const fence = record.generation * generationStep + before.epoch + 1
-      const { next, answer } = decide(record, observation, fence, tried)
+      const decision = decide(record, observation, fence, tried)
+      const reviewed =
+        review === undefined || decision.next === undefined
+          ? decision
+          : yield* review(decision, { epoch: before.epoch, record, observation })
+      const { next, answer } = reviewed
       if (next === undefined) {
         // A refusal based on a remembered record could be out of date: read, and decide again.
         if (remembered === undefined) return { answer, epoch: found.epoch, record, observation, startedAtMs }
@@ -110,7 +127,7 @@ export class StoredClaims {
           this.#remember({ epoch, text, record: next, writtenAtMs: systemClock.mono() })
           return { answer, epoch, before: record, record: next, observation, startedAtMs }
         }
-        tried = answer
+        tried = reviewed === decision ? decision.answer : undefined
       }
       remembered = undefined
     }

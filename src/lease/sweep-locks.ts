@@ -12,6 +12,7 @@ import { homeRegister, stagedPrefix } from './file-register.ts'
 import { isWorkspaceKey } from './lease-target.ts'
 import { type Register, runSync, type Steps } from './register.ts'
 import { sweptUntilKey } from './stored-claims.ts'
+import { removeAbandoned } from './waiters.ts'
 import { livenessFor } from './workspace-claims.ts'
 
 /**
@@ -31,7 +32,8 @@ export interface LockSweepOptions {
 }
 
 /**
- * Removes the record of a key that no session holds and that has not changed for a week; false if it stays.
+ * Removes what dead waiters of a key have left, and its record if no session holds it and it has not changed
+ * for a week; false if the record stays.
  * A key that is used again starts at the clock. So that no epoch and no fence comes again even if the clock
  * is set back, the time of the sweep is written first, and only keys that are behind it are removed.
  */
@@ -43,11 +45,12 @@ export function* sweepKey(
   const entry = yield* register.read(key)
   const now = yield* register.now(key)
   const until = countableTime(now.wall)
+  const observation = { now, liveness: livenessFor(register) }
+  if (register.waiters !== undefined && !dryRun) yield* removeAbandoned(register.waiters, key, observation)
   if (entry.text !== undefined) {
     const record = parseClaimsRecord(entry.text, '')
     // A record that cannot be parsed may be a later version's, whose rules are unknown.
     if (record === undefined) return false
-    const observation = { now, liveness: livenessFor(register) }
     if (record.claims.some((claim) => isInForce(claim, observation))) return false
     if (entry.epoch >= until || record.generation > generationAt(until)) return false
   }

@@ -58,7 +58,8 @@ async function grantsInAllOrders(world: World, looksFirst: boolean): Promise<Set
   let runs = 0
   while (choices !== undefined) {
     const schedule: Schedule = new Schedule(choices)
-    const memory = memoryRegister(now) as Register
+    // No party waits, so the look for waiters would only add to the number of orders.
+    const { waiters: _, ...memory } = memoryRegister(now) as Register
     const before = memoryRegister() as Register
     const register: Register = looksFirst ? { ...memory, keys: () => before.keys() } : memory
     let granted = 0

@@ -2,11 +2,17 @@ import { existsSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { foldNames } from '../base/fs/canonical-path.ts'
 import { isWithin } from '../base/fs/paths.ts'
-import { sleep, systemClock } from '../base/process/clock.ts'
+import { systemClock } from '../base/process/clock.ts'
 import { type Identity, type Liveness, liveness } from '../base/process/liveness.ts'
 import { thisMachine } from '../base/process/platform.ts'
-import { ActivityLog, type Actor } from './activity-log.ts'
-import { type BrokenClaim, type Claim, parseClaimsRecord, wholeWorkspace } from './claim-record.ts'
+import { ActivityLog } from './activity-log.ts'
+import {
+  type BrokenClaim,
+  type Claim,
+  type ClaimsRecord,
+  parseClaimsRecord,
+  wholeWorkspace,
+} from './claim-record.ts'
 import { type Observation, remainingMs } from './claim-status.ts'
 import { isDeserted } from './claim-work.ts'
 import {
@@ -22,6 +28,7 @@ import { type Now, type Register, runAsync, runSync, type Steps } from './regist
 import {
   type AcquireAnswer,
   type AcquireRequest,
+  areInConflict,
   type BreakAnswer,
   checkClaim,
   covers,
@@ -31,11 +38,15 @@ import {
   decideRelease,
   decideWithdraw,
   decideYield,
+  type Decision,
+  holdsHere,
   type RefreshRequest,
   type ReleaseAnswer,
   type ReleaseRequest,
 } from './rules.ts'
-import { type Decided, type ClaimsView, type Decide, StoredClaims } from './stored-claims.ts'
+import { type Decided, type ClaimsView, type Decide, type Review, StoredClaims } from './stored-claims.ts'
+import { claimOf, findReservation, listWaiters, type Waiter } from './waiters.ts'
+import { type Claimant, Waiting } from './waiting.ts'
 
 export type Granted = Extract<AcquireAnswer, { granted: true }>
 export type Refused = Extract<AcquireAnswer, { granted: false }>
@@ -105,20 +116,6 @@ export class WorkspaceClaims {
   }
 
   /**
-   * Changes the claims by a decision that may grant one; takes a grant back that conflicts elsewhere. A
-   * refusal is noted for `actor`.
-   */
-  claimSync<Answer extends AcquireAnswer | { granted: true }>(
-    decide: Decide<Answer>,
-    actor: Actor,
-  ): Decided<Answer | Refused> {
-    const decided = this.activity.noteChange(runSync(this.register, this.#claim(decide)))
-    const { answer, observation } = decided
-    if ('by' in answer) this.activity.noteBlockedSync('refusal', actor, answer.by, observation.now)
-    return decided
-  }
-
-  /**
    * A directory without git is its own workspace, and so is each directory in it: their claims are in
    * different records, and conflict if they overlap. Each side writes its claim first and then looks for
    * others, so of two that claim at the same moment at least one sees the other. A new claim stays marked as
@@ -126,16 +123,17 @@ export class WorkspaceClaims {
    */
   *#claim<Answer extends AcquireAnswer | { granted: true }>(
     decide: Decide<Answer>,
+    waiting?: Waiting,
   ): Steps<unknown, Decided<Answer | Refused>> {
-    const { path } = this.target
-    if (path === undefined || this.register.shared !== undefined || isRepository(path))
-      return yield* this.#stored.change(decide)
+    const path = this.#nestingPath
+    const review: Review<Answer, Refused> = (decision, view) => this.#review(decision, view, waiting)
+    if (path === undefined) return yield* this.#stored.change(decide, review)
     // What the session had before each attempt: a later one may find the claim of the first.
     const before: (Claim | undefined)[] = []
     let confirmedFence: number | undefined
     for (;;) {
       let isNew = false
-      const decided = yield* this.#stored.change<Answer>((record, observation, fence, tried) => {
+      const decided = yield* this.#stored.change<Answer, Refused>((record, observation, fence, tried) => {
         const decision = decide(record, observation, fence, tried)
         const { next, answer } = decision
         if (next === undefined || !('claim' in answer)) return decision
@@ -152,7 +150,7 @@ export class WorkspaceClaims {
         const marked: Claim = { ...claim, unconfirmed: true }
         const claims = next.claims.map((each) => (each === claim ? marked : each))
         return { next: { ...next, claims }, answer: { ...answer, claim: marked } }
-      })
+      }, review)
       const { answer, observation } = decided
       if (!('claim' in answer) || !answer.claim.unconfirmed) return decided
       const { claim } = answer
@@ -164,13 +162,44 @@ export class WorkspaceClaims {
       } finally {
         if (!isFree) yield* this.#stored.change((record) => decideWithdraw(record, claim, before[0]))
       }
-      if (by !== undefined) {
-        const retryAfterMs = Math.ceil(remainingMs(by, observation))
-        return { ...decided, answer: { granted: false, by, retryAfterMs } }
-      }
+      if (by !== undefined) return { ...decided, answer: refusedBy(by, observation) }
       if (isNew) return decided
       confirmedFence = claim.fence
     }
+  }
+
+  /** The path of a directory whose claims can conflict with those of directories above and below. */
+  get #nestingPath(): string | undefined {
+    const { path } = this.target
+    return path === undefined || this.register.shared !== undefined || isRepository(path) ? undefined : path
+  }
+
+  /** Lets waiters go first: a new claim is refused while the register keeps it for one that came earlier. */
+  *#review<Answer extends AcquireAnswer | { granted: true }>(
+    decision: Decision<Answer>,
+    { record, observation }: ClaimsView,
+    waiting: Waiting | undefined,
+  ): Steps<unknown, Decision<Answer | Refused>> {
+    const { answer } = decision
+    if (!('tookOver' in answer) || !isNewIn(record, answer.claim, observation)) return decision
+    const { claim, tookOver } = answer
+    const { register, key } = this
+    const path = this.#nestingPath
+    if (waiting !== undefined && path !== undefined) {
+      // A claim that is written only to be taken back would wake all other waiters.
+      const by = yield* this.#findNested(claim, path)
+      if (by !== undefined) return { answer: refusedBy(by, observation) }
+    }
+    if (register.waiters === undefined || (yield* register.waiters.numbers(key)).length === 0) return decision
+    const wasStale = tookOver.some((each) => areInConflict(each, claim))
+    const choice = { wasStale, before: waiting?.number }
+    const reservation = yield* findReservation(register, key, claim, { record, observation }, choice)
+    if (reservation === undefined) return decision
+    const by = claimOf(reservation.waiter, observation)
+    const refused: Refused = { granted: false, by, retryAfterMs: reservation.leftMs }
+    // Removing the stale claims tells the waiter that they are gone, and dates that.
+    const left = record.claims.filter((each) => !tookOver.includes(each))
+    return wasStale ? { next: { ...record, claims: left }, answer: refused } : { answer: refused }
   }
 
   /** A claim in force on a directory above or below this one that conflicts with a claim here. */
@@ -195,49 +224,80 @@ export class WorkspaceClaims {
     return undefined
   }
 
-  /** Claims what the request asks for; retries for `waitMs` while it is refused, then throws `LOCK_HELD`. */
-  async acquire(
-    request: AcquireRequest,
-    { waitMs = 0, signal }: WaitOptions = {},
-  ): Promise<Decided<Granted>> {
-    const waitingSinceMs = systemClock.mono()
-    const decide = acquiring(request)
-    for (let tries = 0; ; tries++) {
-      signal?.throwIfAborted()
-      const { answer, ...view } = this.activity.noteChange(await runAsync(this.register, this.#claim(decide)))
-      if (answer.granted) return { answer, ...view }
-      const waited = systemClock.mono() - waitingSinceMs
-      const isOver = waited >= waitMs
-      if (isOver || tries === 0)
-        await this.activity.noteBlocked(
-          isOver ? 'refusal' : 'wait',
-          actorOf(request),
-          answer.by,
-          view.observation.now,
-        )
-      if (isOver) throw heldError(this, answer, view, Math.round(waitMs))
-      await this.#changeOrTimeout(Math.min(pauseMs(tries), waitMs - waited), signal)
-    }
+  /** Claims what the request asks for; waits for `waitMs` while it is refused, then throws `LOCK_HELD`. */
+  async acquire(request: AcquireRequest, options: WaitOptions = {}): Promise<Decided<Granted>> {
+    const { answer, ...view } = await this.claim(acquiring(request), claimantOf(request), options)
+    if (answer.granted) return { answer, ...view }
+    throw heldError(this, answer, view, options.waitMs, await this.waiters(view))
   }
 
   acquireSync(request: AcquireRequest, waitMs = 0): Decided<Granted> {
-    const waitingSinceMs = systemClock.mono()
-    const decide = acquiring(request)
-    for (let tries = 0; ; tries++) {
-      const { answer, ...view } = this.activity.noteChange(runSync(this.register, this.#claim(decide)))
-      if (answer.granted) return { answer, ...view }
-      const waited = systemClock.mono() - waitingSinceMs
-      const isOver = waited >= waitMs
-      if (isOver || tries === 0)
-        this.activity.noteBlockedSync(
-          isOver ? 'refusal' : 'wait',
-          actorOf(request),
-          answer.by,
-          view.observation.now,
-        )
-      if (isOver) throw heldError(this, answer, view, Math.round(waitMs))
-      sleep(Math.min(pauseMs(tries), waitMs - waited))
+    const { answer, ...view } = this.claimSync(acquiring(request), claimantOf(request), waitMs)
+    if (answer.granted) return { answer, ...view }
+    throw heldError(this, answer, view, waitMs, this.waitersSync(view))
+  }
+
+  /**
+   * Changes the claims by a decision that may grant one, and waits for `waitMs` while it refuses. Takes a
+   * grant back that conflicts elsewhere.
+   */
+  async claim<Answer extends AcquireAnswer | { granted: true }>(
+    decide: Decide<Answer>,
+    claimant: Claimant,
+    { waitMs = 0, signal }: WaitOptions = {},
+  ): Promise<Decided<Answer | Refused>> {
+    const note = ({ answer, observation }: Decided<Answer | Refused>, kind: 'wait' | 'refusal') =>
+      'by' in answer ? this.activity.noteBlocked(kind, claimant, answer.by, observation.now) : undefined
+    signal?.throwIfAborted()
+    let decided = this.activity.noteChange(await runAsync(this.register, this.#claim(decide)))
+    if (!decided.answer.granted && waitMs > 0) {
+      const waiting = new Waiting(this.register, this.key, claimant, waitMs)
+      try {
+        await note(decided, 'wait')
+        while (!decided.answer.granted && !waiting.isOver) {
+          await waiting.pause(decided, decided.answer.retryAfterMs, signal)
+          signal?.throwIfAborted()
+          decided = this.activity.noteChange(await runAsync(this.register, this.#claim(decide, waiting)))
+        }
+      } finally {
+        await waiting.end()
+      }
     }
+    await note(decided, 'refusal')
+    return decided
+  }
+
+  claimSync<Answer extends AcquireAnswer | { granted: true }>(
+    decide: Decide<Answer>,
+    claimant: Claimant,
+    waitMs = 0,
+  ): Decided<Answer | Refused> {
+    const note = ({ answer, observation }: Decided<Answer | Refused>, kind: 'wait' | 'refusal') =>
+      'by' in answer && this.activity.noteBlockedSync(kind, claimant, answer.by, observation.now)
+    let decided = this.activity.noteChange(runSync(this.register, this.#claim(decide)))
+    if (!decided.answer.granted && waitMs > 0) {
+      const waiting = new Waiting(this.register, this.key, claimant, waitMs)
+      try {
+        note(decided, 'wait')
+        while (!decided.answer.granted && !waiting.isOver) {
+          waiting.pauseSync(decided, decided.answer.retryAfterMs)
+          decided = this.activity.noteChange(runSync(this.register, this.#claim(decide, waiting)))
+        }
+      } finally {
+        waiting.endSync()
+      }
+    }
+    note(decided, 'refusal')
+    return decided
+  }
+
+  /** The parties that wait for a claim here, in the order in which they are served. */
+  waiters({ observation }: ClaimsView): Promise<Waiter[]> {
+    return runAsync(this.register, listWaiters(this.register, this.key, observation))
+  }
+
+  waitersSync({ observation }: ClaimsView): Waiter[] {
+    return runSync(this.register, listWaiters(this.register, this.key, observation))
   }
 
   /** Extends a session's own claim; the answer has no claim if it was lost. */
@@ -297,24 +357,6 @@ export class WorkspaceClaims {
   now(): Promise<Now> {
     return runAsync(this.register, this.register.now(this.key))
   }
-
-  /** Resolves when the claims may have changed, or after `ms`, as the death of a holder changes no record. */
-  #changeOrTimeout(ms: number, signal: AbortSignal | undefined): Promise<void> {
-    return new Promise((resolve) => {
-      const done = (): void => {
-        clearTimeout(timer)
-        stopWatching?.()
-        signal?.removeEventListener('abort', done)
-        resolve()
-      }
-      let stopWatching: (() => void) | undefined
-      const timer = setTimeout(done, ms)
-      signal?.addEventListener('abort', done)
-      if (signal?.aborted) return done()
-      // A watcher costs more than a short pause, and that of a shared register only polls, as this loop does.
-      if (ms > 10 && !this.register.shared) stopWatching = this.watch(done)
-    })
-  }
 }
 
 /** A claim that has stayed unchanged before the eyes of this waiter for longer than it lasts has expired. */
@@ -342,15 +384,27 @@ const releasing =
   (record, _observation, _fence, tried) =>
     decideRelease(record, request, tried)
 
-/** A request as the activity log shows it. */
-const actorOf = ({ sessionId, holder, paths, purpose = null, parent, origin }: AcquireRequest): Actor => ({
-  session_id: sessionId,
-  pid: holder?.pid ?? null,
-  paths,
-  purpose,
-  parent,
-  origin,
+/** The party that makes a request. */
+const claimantOf = (request: AcquireRequest): Claimant => ({
+  session_id: request.sessionId,
+  pid: request.holder?.pid ?? null,
+  paths: request.paths,
+  mode: request.mode,
+  purpose: request.purpose ?? null,
+  parent: request.parent,
+  origin: request.origin,
 })
+
+const refusedBy = (by: Claim, observation: Observation): Refused => ({
+  granted: false,
+  by,
+  retryAfterMs: Math.ceil(remainingMs(by, observation)),
+})
+
+/** Whether the session has no claim in force yet, and works for none that has: such a party never queues. */
+const isNewIn = (record: ClaimsRecord, claim: Claim, observation: Observation): boolean =>
+  record.claims.every(({ first_fence }) => first_fence !== claim.first_fence) &&
+  !holdsHere(claim, record, observation)
 
 const isRepository = (path: string): boolean => existsSync(join(path, '.git'))
 
@@ -383,7 +437,3 @@ function livenessInThisBoot(process: Identity): Liveness {
   const { boot } = thisMachine()
   return boot !== '' && process.boot === boot ? liveness(process) : 'unknown'
 }
-
-/** A quarter of a millisecond at first, up to a fifth of a second; random, so that waiters spread out. */
-const pauseMs = (tries: number): number =>
-  Math.min(200, 0.25 * 1.3 ** Math.min(tries, 30)) * (0.5 + Math.random())

@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { PostgresServer } from '../../test/support/postgres.ts'
+import { orderOfGrants } from '../../test/support/waiting-order.ts'
 import { acquireLease } from '../lease/lease.ts'
 import type { Register } from '../lease/register.ts'
 import { registerConformance } from '../testing/register-conformance.ts'
@@ -24,7 +25,7 @@ async function open(config: pg.PoolConfig = {}): Promise<pg.Pool> {
   const name = JSON.stringify(config)
   const pool = pools.get(name) ?? server.pool({ database, ...config })
   pools.set(name, pool)
-  await pool.query('TRUNCATE stint.register')
+  await pool.query('TRUNCATE stint.register, stint.waiter')
   return pool
 }
 
@@ -44,6 +45,25 @@ describe.each<[string, pg.PoolConfig]>([
       await expect(run()).resolves.toBeUndefined()
     },
   )
+})
+
+test('waiters get a lease on a server in the order in which they came', async () => {
+  const register = postgresRegister({ pool: await open() }) as Register
+  expect(await orderOfGrants(register, 4)).toEqual(['waiter-0', 'waiter-1', 'waiter-2', 'waiter-3'])
+})
+
+test('a lease can be waited for where the schema has no table of waiters yet', async () => {
+  const pool = await open()
+  await pool.query('ALTER TABLE stint.waiter RENAME TO hidden')
+  try {
+    const on = { register: postgresRegister({ pool }) as Register, resource: 'deploy' }
+    const holder = await acquireLease({ ...on, sessionId: 'a' })
+    const waiting = acquireLease({ ...on, sessionId: 'b', wait: '1m' })
+    await holder.release()
+    expect(await (await waiting).release()).toBe(true)
+  } finally {
+    await pool.query('ALTER TABLE stint.hidden RENAME TO waiter')
+  }
 })
 
 test('fences grow although the rows of the first grants were lost, as in a failover to a late replica', async () => {

@@ -4,6 +4,7 @@ import { Database, milliseconds, type ServerOptions, untilOnDisk } from './datab
 import type { PostgresPool, SqlRow } from './pool.ts'
 import { isConflict, isTimeout, isUncertain, sqlState } from './postgres-errors.ts'
 import { registerVersion } from './schema.ts'
+import { waiterTable } from './waiters.ts'
 
 export interface PostgresRegisterOptions extends ServerOptions {
   /** How often a watcher looks, in milliseconds; 1000 by default. */
@@ -31,6 +32,7 @@ const lookUpMs = 5000
 export function postgresRegister(options: PostgresRegisterOptions): Register<PostgresStep> {
   const { pool, pollMs = 1000 } = options
   const database = new Database({ ...options, patienceMs: lookUpMs }, registerVersion)
+  const waiters = waiterTable(database)
   const readings = new Map<string, { now: Now; at: number }>()
   let timelineSql = serverTimeline
 
@@ -115,6 +117,13 @@ export function postgresRegister(options: PostgresRegisterOptions): Register<Pos
 
   return {
     shared: { nameWorkspace: repositoryOf },
+    waiters: {
+      numbers: (key) => once(() => waiters.numbers(key)),
+      read: (key, number) => once(() => waiters.read(key, number)),
+      add: (key, text) => once(() => waiters.add(key, text)),
+      touch: (key, number) => once(() => waiters.touch(key, number)),
+      remove: (key, number) => once(() => waiters.remove(key, number)),
+    },
     read: (key) => once(() => read(key)),
     swap: (key, before, text) => once(() => swap(key, before, text)),
     remove: (key, before) => once(() => remove(key, before)),

@@ -118,6 +118,20 @@ export const migrations: readonly Migration[] = [
   },
   // A program that knows only leases can still use them.
   { version: 2, needs: 1, statements: sessionTables },
+  {
+    version: 3,
+    needs: 1,
+    statements: [
+      `CREATE TABLE IF NOT EXISTS stint.waiter (
+  key text NOT NULL,
+  number bigint NOT NULL,
+  text text NOT NULL,
+  touched_at timestamptz NOT NULL,
+  PRIMARY KEY (key, number)
+) WITH (fillfactor = 50)`,
+      `COMMENT ON TABLE stint.waiter IS 'Who waits for a lease, in order. A row that was not touched for 15 s counts no more.'`,
+    ],
+  },
 ]
 
 /** The newest version that this program knows. */

@@ -158,6 +158,36 @@ export function registerConformance(open: () => Register | Promise<Register>): C
       ok(writtenAt !== undefined && Math.abs(writtenAt - after.wall) < 60_000)
       ok(after.mono >= before.mono && after.clock === before.clock)
     },
+    async 'if it has queues of waiters, each has the next number, and is there until it is removed'(
+      register,
+    ) {
+      const { waiters } = register
+      if (waiters === undefined) return
+      const numbers = (key: string) => runAsync(register, waiters.numbers(key))
+      deepEqual(await numbers('k'), [])
+      const texts = ['one', 'two', 'three', 'four']
+      const added = await Promise.all(texts.map((text) => runAsync(register, waiters.add('k', text))))
+      const [first = 0, second = 0, third = 0, last = 0] = added.toSorted((a, b) => a - b)
+      equal(new Set(added).size, texts.length)
+      deepEqual(await numbers('k'), [first, second, third, last])
+      deepEqual(await numbers('other'), [])
+      const before = await runAsync(register, waiters.read('k', first))
+      equal(before?.text, texts[added.indexOf(first)])
+      equal(await runAsync(register, waiters.touch('k', first)), true)
+      const touched = await runAsync(register, waiters.read('k', first))
+      const now = await runAsync(register, register.now('k'))
+      ok(touched !== undefined && touched.touchedAt >= (before?.touchedAt ?? Infinity))
+      ok(Math.abs(now.wall - touched.touchedAt) < 60_000)
+      for (const number of [second, second, first]) await runAsync(register, waiters.remove('k', number))
+      equal(await runAsync(register, waiters.read('k', first)), undefined)
+      equal(await runAsync(register, waiters.touch('k', first)), false)
+      const next = await runAsync(register, waiters.add('k', 'five'))
+      ok(next > last)
+      deepEqual(await numbers('k'), [third, last, next])
+      for (const number of [third, last, next]) await runAsync(register, waiters.remove('k', number))
+      deepEqual(await numbers('k'), [])
+      deepEqual(await runAsync(register, register.keys()), [])
+    },
     async 'if it has a synchronous form, each form reads what the other has written'(register) {
       if (register.performSync === undefined) return
       equal(runSync(register, register.swap('k', nothing, 'sync')), 1)

@@ -20,6 +20,7 @@ test('a claim of this boot shows how far the clock was set back; a machine that 
     key: '',
     workspace: '',
     claims: [{ clock: of, refreshed_at: 1_000_000, mono: 500 } as Claim],
+    waiters: [],
     observation: { now: { wall, mono, clock }, liveness: () => 'alive' },
   })
   expect(setBackSince([])).toBe(0)

@@ -6,6 +6,9 @@ import {
   claimStatus,
   type Observation,
   remainingMs,
+  waitedMsOf,
+  type Waiter,
+  waitersText,
   workText,
 } from '../../lease/index.ts'
 import { visibleText } from '../../base/text/escape.ts'
@@ -41,6 +44,22 @@ function describeWork(claim: Claim, observation: Observation) {
     since,
     text: workText(work, observation.now),
   }
+}
+
+/** A waiter in the form that status and list show. */
+export const describeWaiter = (waiter: Waiter, observation: Observation) => ({
+  session_id: waiter.session_id,
+  pid: waiter.process.pid,
+  since: waiter.since,
+  waited_ms: waitedMsOf(waiter, observation),
+  paths: waiter.paths,
+  mode: waiter.mode,
+})
+
+/** A line about the waiters; no line if there are none. */
+export function renderWaiters(waiters: readonly { waited_ms: number }[]): string[] {
+  const text = waitersText(waiters.map(({ waited_ms }) => waited_ms))
+  return text === '' ? [] : [`  ${text}`]
 }
 
 export type ClaimDescription = ReturnType<typeof describeClaim>

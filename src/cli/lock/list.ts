@@ -3,7 +3,7 @@ import { allClaims } from '../../lease/index.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { openRegister, storeOption } from '../store.ts'
 import { describeTarget } from './lock-options.ts'
-import { describeClaim, renderClaim } from './describe.ts'
+import { describeClaim, describeWaiter, renderClaim, renderWaiters } from './describe.ts'
 
 export const lockListCommand = defineBareCommand({
   name: 'list',
@@ -13,18 +13,20 @@ export const lockListCommand = defineBareCommand({
   async run({ warn }, { options }) {
     const { targets, unreadable } = await allClaims(await openRegister(options.store, warn))
     return {
-      workspaces: targets.map(({ key, workspace, claims, observation }) => ({
+      workspaces: targets.map(({ key, workspace, claims, waiters, observation }) => ({
         ...describeTarget({ key, name: workspace }),
         claims: claims.map((claim) => describeClaim(claim, observation)),
+        waiters: waiters.map((waiter) => describeWaiter(waiter, observation)),
       })),
       unreadable: unreadable.map(({ key, reason }) => ({ workspace_key: key, reason })),
     }
   },
   render: ({ workspaces, unreadable }) =>
     [
-      ...workspaces.flatMap(({ workspace, resource, claims }) => [
+      ...workspaces.flatMap(({ workspace, resource, claims, waiters }) => [
         visibleText(workspace ?? resource),
         ...claims.map(renderClaim),
+        ...renderWaiters(waiters),
       ]),
       ...unreadable.map(({ workspace_key, reason }) => `${workspace_key} cannot be read: ${reason}`),
     ].join('\n') || 'no claims',

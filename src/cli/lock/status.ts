@@ -1,7 +1,7 @@
 import { defineBareCommand } from '../../command/define-command.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { describeTarget, openClaims, targetOptions } from './lock-options.ts'
-import { describeClaim, renderClaim } from './describe.ts'
+import { describeClaim, describeWaiter, renderClaim, renderWaiters } from './describe.ts'
 
 export const lockStatusCommand = defineBareCommand({
   name: 'status',
@@ -10,17 +10,21 @@ export const lockStatusCommand = defineBareCommand({
   examples: [['stint lock status', 'the claims on the workspace you are in']],
   async run({ warn }, { options }) {
     const claims = await openClaims(options, warn)
-    const { epoch, record, observation } = await claims.read()
+    const view = await claims.read()
+    const { epoch, record, observation } = view
+    const waiters = await claims.waiters(view)
     return {
       ...describeTarget(claims),
       epoch,
       claims: record.claims.map((claim) => describeClaim(claim, observation)),
+      waiters: waiters.map((waiter) => describeWaiter(waiter, observation)),
       breaks: record.breaks,
     }
   },
-  render: ({ workspace, resource, claims }) =>
+  render: ({ workspace, resource, claims, waiters }) =>
     [
       `${visibleText(workspace ?? resource)}${claims.length === 0 ? ' is free' : ''}`,
       ...claims.map(renderClaim),
+      ...renderWaiters(waiters),
     ].join('\n'),
 })

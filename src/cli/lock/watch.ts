@@ -1,5 +1,6 @@
 import { defineBareCommand } from '../../command/define-command.ts'
 import { visibleJson, visibleText } from '../../base/text/escape.ts'
+import { ChangeHints } from '../../lease/index.ts'
 import { print } from '../terminal/print.ts'
 import { openClaims, targetOptions } from './lock-options.ts'
 import { type ClaimDescription, describeClaim } from './describe.ts'
@@ -19,50 +20,21 @@ export const lockWatchCommand = defineBareCommand({
   stream: true,
   async run({ signal, json, warn }, { options }) {
     const claims = await openClaims(options, warn)
-    const hints = new Hints()
-    let stopWatching: (() => void) | undefined
+    let hints = new ChangeHints()
     let last = ''
     while (!signal.aborted) {
-      hints.begin()
       // There is no directory to watch before the first claim.
-      stopWatching ??= claims.watch(() => hints.note())
+      if (!hints.isWatching) hints = new ChangeHints(claims.register, claims.key)
       const { epoch, record, observation } = await claims.read()
       const described = record.claims.map((claim) => describeClaim(claim, observation))
       const line = json ? visibleJson({ epoch, claims: described.map(stableFields) }) : renderLine(described)
       if (line !== last && !print(`${line}\n`)) break
       last = line
-      await hints.next()
+      await hints.next(readEveryMs)
     }
-    stopWatching?.()
+    hints.stop()
   },
 })
-
-/** Waits for the next read: until a hint, which may have come since the last read began, or for a while. */
-class Hints {
-  #came = false
-  #wake: () => void = () => {}
-
-  /** Called before a read, which may miss every change from here on. */
-  begin(): void {
-    this.#came = false
-  }
-
-  note(): void {
-    this.#came = true
-    this.#wake()
-  }
-
-  async next(): Promise<void> {
-    if (this.#came) return
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, readEveryMs)
-      this.#wake = () => {
-        clearTimeout(timer)
-        resolve()
-      }
-    })
-  }
-}
 
 const renderLine = (claims: ClaimDescription[]): string =>
   visibleText(claims.map(renderShort).join('; ')) || 'free'

@@ -12,7 +12,7 @@ import { claimsIn, judgeHomeLeases, judgeLeases } from '../health/leases.ts'
 import { judgeOrphans, sumOrphans } from '../health/orphans.ts'
 import type { ServerContents } from '../health/postgres.ts'
 import { countStates, judgeHomeSessions, judgeSessions } from '../health/sessions.ts'
-import { describeClaim } from '../lock/describe.ts'
+import { describeClaim, describeWaiter } from '../lock/describe.ts'
 import { describeTarget } from '../lock/lock-options.ts'
 import { describeSession } from '../sessions/describe.ts'
 import { storeOfEnvironment } from '../store.ts'
@@ -106,12 +106,13 @@ async function readServerOfEnvironment(): Promise<ServerContents | undefined> {
 }
 
 const describeWorkspace = (
-  { key, workspace, claims, observation }: ClaimedTarget,
+  { key, workspace, claims, waiters, observation }: ClaimedTarget,
   store: 'files' | 'postgres',
 ) => ({
   ...describeTarget({ key, name: workspace }),
   store,
   claims: claims.map((claim) => describeClaim(claim, observation)),
+  waiters: waiters.map((waiter) => describeWaiter(waiter, observation)),
 })
 
 /** A scratch whose run is alive, or may be: a process in another container cannot be seen. */

@@ -4,7 +4,7 @@ import { formatBytes } from '../../base/text/size.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { agentTitle } from '../../hook/hosts.ts'
 import { renderCheck } from '../health/check.ts'
-import { renderClaim } from '../lock/describe.ts'
+import { renderClaim, renderWaiters } from '../lock/describe.ts'
 import { cell, pathCell, table } from '../text/table.ts'
 import { formatAge, plural, shortPath } from '../text/format.ts'
 import { renderOwner } from '../temp/render-entries.ts'
@@ -72,7 +72,11 @@ const hookLine = ({ agent, place, path, state }: StatusData['hooks'][number]): s
 function workspaceLines(target: StatusData['workspaces'][number]): string[] {
   const name = target.workspace ?? target.resource
   const where = target.store === 'files' ? '' : `  (${target.store})`
-  return [`${visibleText(shortPath(name))}${where}`, ...target.claims.map(renderClaim)]
+  return [
+    `${visibleText(shortPath(name))}${where}`,
+    ...target.claims.map(renderClaim),
+    ...renderWaiters(target.waiters),
+  ]
 }
 
 function capped(lines: readonly string[], command: string): string[] {

@@ -55,9 +55,10 @@ export function stableFields(data: StatusData): unknown {
   return {
     home,
     root,
-    workspaces: workspaces.map(({ claims, ...target }) => ({
+    workspaces: workspaces.map(({ claims, waiters, ...target }) => ({
       ...target,
       claims: claims.map(({ age_ms: _age, expires_in_ms: _rest, ...claim }) => claim),
+      waiters: waiters.map(({ waited_ms: _waited, ...waiter }) => waiter),
     })),
     runs: runs.map(({ path, liveness }) => [path, liveness]).sort(),
     sessions: [

@@ -1,0 +1,161 @@
+import { sleep, systemClock } from '../base/process/clock.ts'
+import { ownIdentity } from '../base/process/liveness.ts'
+import type { Actor } from './activity-log.ts'
+import type { ClaimMode } from './claim-record.ts'
+import { type Register, runAsync, runSync, type Steps } from './register.ts'
+import { holdsHere } from './rules.ts'
+import type { ClaimsView } from './stored-claims.ts'
+import { formatWaiter, removeAbandoned, touchEveryMs } from './waiters.ts'
+
+/** A party that asks for a claim. */
+export interface Claimant extends Actor {
+  /** Absent if the party wants no claim, only that no other is in its way: it needs no place in line. */
+  mode?: ClaimMode
+}
+
+/** How often to look without a hint: the death of a holder changes no record. */
+const pollMs = { watched: 500, unwatched: 200, blocking: 50 }
+
+/** A watcher costs more than a shorter pause. */
+const watchFromMs = 10
+
+/**
+ * A party that is waiting for a claim: its place in the register's queue, and the pauses between its tries.
+ * The place only makes the order fair: if it cannot be had or kept, the party waits without it.
+ */
+export class Waiting {
+  readonly #register: Register
+  readonly #key: string
+  readonly #claimant: Claimant
+  readonly #startedAtMs = systemClock.mono()
+  readonly #waitMs: number
+  #number: number | undefined
+  #touchedAtMs = 0
+  #tries = 0
+  #hints: ChangeHints | undefined
+
+  constructor(register: Register, key: string, claimant: Claimant, waitMs: number) {
+    this.#register = register
+    this.#key = key
+    this.#claimant = claimant
+    this.#waitMs = waitMs
+  }
+
+  /** The number of this party's place; undefined if it has none. */
+  get number(): number | undefined {
+    return this.#number
+  }
+
+  get isOver(): boolean {
+    return this.#leftMs <= 0
+  }
+
+  get #leftMs(): number {
+    return this.#startedAtMs + this.#waitMs - systemClock.mono()
+  }
+
+  /** Pauses after a try that was refused, until the claims may have changed or it is time to look again. */
+  async pause(view: ClaimsView, retryAfterMs: number, signal: AbortSignal | undefined): Promise<void> {
+    await runAsync(this.#register, this.#keepPlace(view))
+    const ms = this.#pauseMs(this.#hints === undefined ? pollMs.unwatched : pollMs.watched, retryAfterMs)
+    // The watcher of a shared register only polls, as this party does.
+    if (this.#hints === undefined && ms > watchFromMs && this.#register.shared === undefined) {
+      this.#hints = new ChangeHints(this.#register, this.#key)
+      // Changes from before the watcher started are missed: look at once.
+      if (this.#hints.isWatching) return
+    }
+    await (this.#hints ?? new ChangeHints()).next(ms, signal)
+  }
+
+  pauseSync(view: ClaimsView, retryAfterMs: number): void {
+    runSync(this.#register, this.#keepPlace(view))
+    sleep(this.#pauseMs(pollMs.blocking, retryAfterMs))
+  }
+
+  /** Gives up the place. */
+  async end(): Promise<void> {
+    this.#hints?.stop()
+    await runAsync(this.#register, this.#leave())
+  }
+
+  endSync(): void {
+    runSync(this.#register, this.#leave())
+  }
+
+  /** A quarter of a millisecond at first, then longer and longer; random, so that waiters spread out. */
+  #pauseMs(longestMs: number, retryAfterMs: number): number {
+    const ms = Math.min(longestMs, 0.25 * 1.3 ** Math.min(this.#tries++, 30)) * (0.5 + Math.random())
+    return Math.max(0, Math.min(ms, retryAfterMs, this.#leftMs))
+  }
+
+  *#keepPlace({ record, observation }: ClaimsView): Steps<unknown, void> {
+    const { waiters } = this.#register
+    const { session_id, paths, mode, parent, origin } = this.#claimant
+    if (waiters === undefined || mode === undefined) return
+    const now = systemClock.mono()
+    if (this.#number !== undefined && now - this.#touchedAtMs < touchEveryMs) return
+    try {
+      if (this.#number !== undefined && (yield* waiters.touch(this.#key, this.#number))) {
+        this.#touchedAtMs = now
+        return
+      }
+      // Waiters wait for the holders of claims, which may need more before they can release what they have.
+      if (holdsHere({ session_id, parent }, record, observation)) return
+      const since = Math.round(observation.now.wall - (now - this.#startedAtMs))
+      const text = formatWaiter({ session_id, process: ownIdentity(), paths, mode, since, parent, origin })
+      this.#number = yield* waiters.add(this.#key, text)
+      this.#touchedAtMs = now
+      // Only those before this one: if the last is removed, its number is given again.
+      yield* removeAbandoned(waiters, this.#key, observation, this.#number)
+    } catch {}
+  }
+
+  *#leave(): Steps<unknown, void> {
+    try {
+      if (this.#number !== undefined) yield* this.#register.waiters?.remove(this.#key, this.#number) ?? []
+    } catch {}
+  }
+}
+
+/** Hints that the claims of a key may have changed. One that comes during a read ends the next pause. */
+export class ChangeHints {
+  readonly #stop: (() => void) | undefined
+  #came = false
+  #wake: () => void = () => {}
+
+  /** Without a register, and where the register cannot be watched, no hint comes. */
+  constructor(register?: Register, key = '') {
+    try {
+      this.#stop = register?.watch?.(key, () => {
+        this.#came = true
+        this.#wake()
+      })
+    } catch {
+      // There is no directory to watch before the first claim.
+    }
+  }
+
+  get isWatching(): boolean {
+    return this.#stop !== undefined
+  }
+
+  /** Resolves after a hint, or after this many milliseconds. */
+  async next(ms: number, signal?: AbortSignal): Promise<void> {
+    if (!this.#came && !signal?.aborted)
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(() => this.#wake(), ms)
+        const wake = (): void => {
+          clearTimeout(timer)
+          signal?.removeEventListener('abort', wake)
+          resolve()
+        }
+        this.#wake = wake
+        signal?.addEventListener('abort', wake)
+      })
+    this.#came = false
+  }
+
+  stop(): void {
+    this.#stop?.()
+  }
+}
