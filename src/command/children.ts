@@ -19,6 +19,8 @@ interface ChildrenOptions {
   /** Called before a child is started. */
   onStarting: () => void
   onStarted: (child: Identity) => void
+  /** Called if a child that runs could not be recorded: no sweep will know of it. */
+  onUnrecorded: (error: unknown) => void
 }
 
 /** How long a process may take to disappear after SIGKILL before the teardown goes on without it. */
@@ -113,9 +115,8 @@ export class Children {
     try {
       this.#record?.add(identity, command)
     } catch (error) {
-      // A child that is not recorded must not go on: after a kill -9, no sweep would know of it.
-      child.kill('SIGKILL')
-      throw error
+      // The child may have done its work by now: to kill it, and to report that it did not run, would be wrong.
+      this.#options.onUnrecorded(error)
     }
   }
 

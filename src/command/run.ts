@@ -69,6 +69,7 @@ export class Run {
       onTerminal,
       onStarting: () => this.#startGuard(),
       onStarted: (child) => this.#guard?.watch(child),
+      onUnrecorded: (error) => reply.warn(`${errorMessage(error)}: only the guard of this run knows of it`),
     })
     if (settings.guard === 'eager') this.#startGuard()
   }

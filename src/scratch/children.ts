@@ -12,8 +12,8 @@ const childrenPath = (scratch: string): string => join(scratch, metaDirectory, '
 
 /**
  * Appends to the record of children. The file is opened before the first child is started, so a child that
- * damages its scratch cannot prevent the next entry. A failed write throws: an unrecorded child must not go
- * on.
+ * damages its scratch cannot prevent the next entry. It begins with an empty line: that takes the space for
+ * the first entries, and a full disk shows before a child runs.
  */
 export class ChildrenRecord {
   readonly path: string
@@ -26,7 +26,11 @@ export class ChildrenRecord {
     this.path = childrenPath(scratch)
     this.#fd = explained(
       (error) => codedError(error, `record children in ${scratch}`),
-      () => openPrivateFile(this.path, 'a'),
+      () => {
+        const fd = openPrivateFile(this.path, 'a')
+        writeAll(fd, '\n')
+        return fd
+      },
     )
   }
 
