@@ -128,7 +128,7 @@ export class Attachments {
   *removeUnused(key: string, names: readonly string[], isAlone: boolean): FileSteps<void> {
     const abandoned: string[] = []
     for (const name of names)
-      if (isAttachmentName(name) && (yield* this.#isDeserted(key, name, isAlone))) abandoned.push(name)
+      if (isAttachmentName(name) && (yield* this.#isAbandoned(key, name, isAlone))) abandoned.push(name)
     if (abandoned.length === 0) return
     // Only a listing made after their writers have ended shows all links that these can have made.
     const targets = yield* this.#files.readTargets(key)
@@ -138,11 +138,11 @@ export class Attachments {
 
   /** Whether no process will link to any of these attachments again. */
   *areAbandoned(key: string, names: readonly string[]): FileSteps<boolean> {
-    for (const name of names) if (!(yield* this.#isDeserted(key, name, true))) return false
+    for (const name of names) if (!(yield* this.#isAbandoned(key, name, true))) return false
     return true
   }
 
-  *#isDeserted(key: string, name: string, isAlone: boolean): FileSteps<boolean> {
+  *#isAbandoned(key: string, name: string, isAlone: boolean): FileSteps<boolean> {
     const writer = this.#writerOf(name)
     if (writer === 'self') return isAlone && this.#current.get(key)?.name !== name
     if (writer !== 'elsewhere') return writer === 'dead'
