@@ -115,7 +115,7 @@ export class Children {
     try {
       this.#record?.add(identity, command)
     } catch (error) {
-      // The child may have done its work by now: to kill it, and to report that it did not run, would be wrong.
+      // The child may have done its work by now: killing it and reporting that it never ran would be wrong.
       this.#options.onUnrecorded(error)
     }
   }
