@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { hookBin, hookEvent, HookWorld } from '../../test/support/hook-host.ts'
 import { until, World } from '../../test/support/world.ts'
-import { readProcessStat } from '../base/process/platform.ts'
-import { agentProcess, ancestorsOf, chooseAgent } from './agent-process.ts'
+import { ancestorsOf, readProcessStat } from '../base/process/platform.ts'
+import { agentProcess, chooseAgent } from './agent-process.ts'
 
 const ancestor = (pid: number, name: string) => ({ pid, name, ppid: 0, started: 1 })
 const family = [ancestor(30, 'sh'), ancestor(20, 'node'), ancestor(10, 'bash'), ancestor(5, 'claude')]

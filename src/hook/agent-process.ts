@@ -1,13 +1,7 @@
 import type { Identity } from '../base/process/liveness.ts'
-import { type ProcessStat, readProcessStat, thisMachine } from '../base/process/platform.ts'
+import { type Ancestor, ancestorsOf, thisMachine } from '../base/process/platform.ts'
 import type { HostName } from './host.ts'
 import { hosts } from './hosts.ts'
-
-/** A process, with the pid of its parent. */
-export interface Ancestor extends Pick<ProcessStat, 'pid' | 'ppid' | 'name'> {
-  /** Null where the platform does not tell it. */
-  started: number | null
-}
 
 /** Programs between an agent and its hook, which end with the hook. */
 const shells = new Set(
@@ -46,18 +40,4 @@ export function chooseAgent(
     if (first !== undefined && !(said > 0)) break
   }
   return first === undefined || reapers.has(first.name) ? undefined : first
-}
-
-/** The ancestors of a process, itself first. Without /proc, only the process itself is known. */
-export function* ancestorsOf(from: number): Generator<Ancestor> {
-  let pid = from
-  for (let count = 0; pid > 0 && count < 64; count++) {
-    const ancestor = readProcessStat(pid)
-    if (ancestor === undefined) {
-      if (count === 0 && pid > 1) yield { pid, ppid: 0, started: null, name: '' }
-      return
-    }
-    yield ancestor
-    pid = ancestor.ppid
-  }
 }

@@ -6,11 +6,14 @@ import {
   type Claim,
   type ClaimHolder,
   type ClaimsRecord,
+  areKin,
   decideAcquire,
   decideRefresh,
   decideRelease,
   type Decision,
   defaultTtlMs,
+  type Descent,
+  findAncestors,
   type HolderCall,
   isInForce,
   isSameProcess,
@@ -39,6 +42,8 @@ export interface CallRequest extends Party {
   call: NewCall
   policy: CallPolicy
   purpose: string
+  /** Where the agent comes from: called only if another claim may be in the way. */
+  descent: () => Descent
 }
 
 /** Acquires or refreshes the claim and counts the call; or names the claim in the way. */
@@ -48,7 +53,7 @@ export function beginCall(
   observation: Observation,
   nextFence: number,
 ): Decision<AcquireAnswer | { granted: true }> {
-  const { agent, needs, call, policy, purpose } = request
+  const { agent, needs, call, policy, purpose, descent } = request
   const sessionId = sessionIn(claims, request)
   const renamedFrom = renamed(claims, request)?.session_id
   const own = claims.claims.find((claim) => claim.session_id === (renamedFrom ?? sessionId))
@@ -61,12 +66,15 @@ export function beginCall(
     policy,
     purpose,
     renamedFrom,
+    descent,
   }
   if (needs !== 'anything') return decideAcquire(claims, { ...asked, paths: needs }, observation, nextFence)
   // A shell may run beside claims on single files, but not beside a claim on the whole workspace.
-  const whole = claims.claims.find(
+  const holders = claims.claims.filter(
     (claim) => claim !== own && claim.paths.includes('**') && isInForce(claim, observation),
   )
+  const ancestors = own?.ancestors ?? (holders.length > 0 ? findAncestors(claims.claims, asked) : undefined)
+  const whole = holders.find((claim) => !areKin(claim, { session_id: sessionId, ancestors }))
   if (whole !== undefined) return refuse(claims, whole, observation)
   if (own === undefined || !isInForce(own, observation)) return { answer: { granted: true } }
   return decideAcquire(claims, { ...asked, paths: own.paths }, observation, nextFence)

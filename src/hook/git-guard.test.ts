@@ -88,25 +88,41 @@ test('every other change of a branch is refused as well; tags, notes and remote 
     expect((await world.git(args)).code, args.join(' ')).toBe(0)
 })
 
-test('git of the holder is allowed: by its session variable, or as a descendant of the holder', async () => {
-  await using world = new Repository()
-  await sleeper(world)
-  expect((await world.commit({ STINT_SESSION_ID: 'holder' })).code).toBe(0)
-  expect((await world.commit({ CLAUDE_CODE_SESSION_ID: 'holder' })).code).toBe(0)
-  expect((await world.commit({ STINT_SESSION_ID: 'somebody' })).code).toBe(1)
-  await world.lock(['release', '--session', 'holder'])
-  const script =
-    'stint lock acquire --session child --pid $$ >/dev/null && sh -c "git commit --allow-empty -m x; exit \\$?"'
+/** Runs a shell script with `stint` on its path. */
+function shell(world: Repository, script: string) {
   const bin = join(world.tmp, 'bin')
-  mkdirSync(bin)
-  writeFileSync(
-    join(bin, 'stint'),
-    `#!/bin/sh\nexec '${process.execPath}' '${join(hookBin, '../stint.cjs')}' "$@"\n`,
-  )
+  mkdirSync(bin, { recursive: true })
+  const stint = `#!/bin/sh\nexec '${process.execPath}' '${join(hookBin, '../stint.cjs')}' "$@"\n`
+  writeFileSync(join(bin, 'stint'), stint)
   chmodSync(join(bin, 'stint'), 0o755)
   const env = { PATH: `${bin}:${world.env.PATH ?? ''}` }
-  const { code, stderr } = await world.start('sh', ['-c', script], { cwd: world.workspace, env }).finished
-  expect([code, stderr]).toEqual([0, ''])
+  return world.start('sh', ['-c', script], { cwd: world.workspace, env }).finished
+}
+
+const commit = 'git commit -q --allow-empty -m x'
+
+test('git below the holder is allowed, also while another session below the same holder works', async () => {
+  await using world = new Repository()
+  const acquire = 'stint lock acquire --session outer --pid $$ >/dev/null'
+  const inside = `stint run --lock --session inner -- sh -c "${commit}"`
+  expect(await shell(world, `${acquire} && ${inside} && ${commit}; exit $?`)).toMatchObject({
+    code: 0,
+    stderr: '',
+  })
+})
+
+test('a variable that names the holder does not allow git elsewhere: a tmux server passes variables on', async () => {
+  await using world = new Repository()
+  await sleeper(world)
+  expect((await world.commit({ STINT_SESSION_ID: 'holder' })).code).toBe(1)
+  expect((await world.commit({ CLAUDE_CODE_SESSION_ID: 'holder' })).code).toBe(1)
+})
+
+test('a variable that names the holder is enough if the holder has no process', async () => {
+  await using world = new Repository()
+  await world.lock(['acquire', '--session', 'holder'])
+  expect((await world.commit({ STINT_SESSION_ID: 'holder' })).code).toBe(0)
+  expect((await world.commit({ STINT_SESSION_ID: 'another' })).code).toBe(1)
 })
 
 test('a claim on single files does not refuse commits', async () => {

@@ -1,10 +1,18 @@
 import { resolve } from 'node:path'
-import { type Claim, findWorkspace, isInForce, type Register, WorkspaceClaims } from '../lease/index.ts'
+import {
+  areKin,
+  type Claim,
+  type Descent,
+  findAncestors,
+  findWorkspace,
+  isInForce,
+  type Observation,
+  type Register,
+  WorkspaceClaims,
+} from '../lease/index.ts'
 import { gitOnlyReads } from '../reading/index.ts'
-import type { Ancestor } from './agent-process.ts'
 import type { Aftermath } from './git-aftermath.ts'
 import { type GitCommand, gitDirectories } from './git-command.ts'
-import { hosts } from './hosts.ts'
 import { gitRefusal, nothingChanged, pass, type Verdict } from './verdict.ts'
 
 /** The hook that git runs, with its arguments, or `shim` for a command before git itself starts. */
@@ -20,7 +28,7 @@ export interface GitCall {
 /** The process that runs git. */
 export interface GitCaller {
   env: NodeJS.ProcessEnv
-  ancestors: readonly Ancestor[]
+  descent: () => Descent
   cwd: string
   register: Register
   /** Tells what git has done by the time it runs its hook. */
@@ -42,15 +50,26 @@ export function guardGit(call: GitCall, caller: GitCaller): Verdict {
   for (const directory of directories) {
     const workspace = findWorkspace(directory)
     const { record, observation } = WorkspaceClaims.open(caller.register, { workspace }).readSync()
-    const by = record.claims.find(
-      (claim) => claim.paths.includes('**') && isInForce(claim, observation) && !belongsTo(claim, caller),
-    )
+    const by = findBlocker(record.claims, observation, caller)
     if (by === undefined) continue
     const happened = change === 'nothing yet' ? nothingChanged : caller.describe(change, workspace.path)
     const isDone = call.hook === 'post-checkout'
     return { block: true, reason: gitRefusal(workspace.path, by, observation, { happened, isDone }) }
   }
   return pass
+}
+
+/** The claim of another party on the whole workspace. */
+function findBlocker(
+  claims: readonly Claim[],
+  observation: Observation,
+  caller: Pick<GitCaller, 'descent'>,
+): Claim | undefined {
+  const held = claims.filter((claim) => claim.paths.includes('**') && isInForce(claim, observation))
+  if (held.length === 0) return undefined
+  // git has no session of its own: it acts for the nearest one above it.
+  const [session_id = '', ...ancestors] = findAncestors(claims, caller) ?? []
+  return held.find((claim) => !areKin(claim, { session_id, ancestors }))
 }
 
 /** The change that a call of a hook is about; undefined if it changes nothing that is guarded. */
@@ -102,18 +121,4 @@ function changeOfRefs(lines: string, command: () => GitCommand): 'nothing yet' |
     if (ref === 'ORIG_HEAD' && name === 'am') return { kind: 'am', command: command() }
   }
   return undefined
-}
-
-/** Variables in which agents pass their session to their children. */
-const sessionVariables = [
-  'STINT_SESSION_ID',
-  ...Object.values(hosts).flatMap(({ sessionVariable }) => sessionVariable ?? []),
-]
-
-/** True if a variable names the claim's session, or a holder is an ancestor of git. */
-function belongsTo(claim: Claim, { env, ancestors }: Pick<GitCaller, 'env' | 'ancestors'>): boolean {
-  if (sessionVariables.some((name) => env[name] === claim.session_id)) return true
-  return claim.holders.some((holder) =>
-    ancestors.some(({ pid, started }) => pid === holder.pid && started === holder.started),
-  )
 }

@@ -5,6 +5,7 @@ import {
   type CallPolicy,
   defaultCallPolicy,
   forEachClaimedSync,
+  readDescent,
   type Register,
   wholeWorkspace,
   WorkspaceClaims,
@@ -87,7 +88,8 @@ function beginToolCall(
   const clean = (text: string): string => redactRawEnvironmentSecrets(text, env)
   const call = { id: event.callId ?? newCallId(), ...describeCall(tool, clean), ...(ticks && { ticks }) }
   const purpose = purposeOf(event, clean)
-  const request = { ...party, needs, call, policy: policyOf(event, party, choices), purpose }
+  const descent = () => readDescent(party.agent?.pid ?? process.pid, env)
+  const request = { ...party, needs, call, policy: policyOf(event, party, choices), purpose, descent }
   const claims = WorkspaceClaims.open(register, { workspace })
   const { answer, before, observation } = claims.claimSync(
     (record, observation, fence) => beginCall(record, request, observation, fence),
@@ -96,6 +98,7 @@ function beginToolCall(
       pid: party.agent?.pid ?? null,
       paths: needs === 'anything' ? wholeWorkspace : needs,
       purpose,
+      descent,
     },
   )
   if (!answer.granted) return { block: true, reason: callRefusal(workspace.path, answer.by, observation) }

@@ -1,3 +1,5 @@
+import type { SessionVariable } from '../lease/index.ts'
+
 /** A program that starts `stint-hook` or loads its plugin: an agent, or git. */
 export type HostName = 'claude' | 'codex' | 'cursor' | 'copilot' | 'gemini' | 'opencode' | 'git'
 
@@ -78,7 +80,7 @@ export interface Host {
   /** The variable that contains the agent's process id. */
   readonly processVariable?: string
   /** The variable in which the agent passes its session id to its children. */
-  readonly sessionVariable?: string
+  readonly sessionVariable?: SessionVariable
   /** The agent's process may work for several sessions at a time. */
   readonly sharesProcess?: true
   /**

@@ -2,9 +2,9 @@ import { fstatSync, statSync } from 'node:fs'
 import { errorMessage } from '../base/errors/stint-error.ts'
 import { ownIdentity } from '../base/process/liveness.ts'
 import { deliver } from '../base/process/write-output.ts'
-import { homeRegister } from '../lease/index.ts'
-import { readCommandLine } from '../base/process/platform.ts'
-import { agentProcess, type Ancestor, ancestorsOf } from './agent-process.ts'
+import { homeRegister, readDescent } from '../lease/index.ts'
+import { type Ancestor, ancestorsOf, readCommandLine } from '../base/process/platform.ts'
+import { agentProcess } from './agent-process.ts'
 import { eventOfPatch, type HookEvent, readEvent } from './event.ts'
 import type { Aftermath } from './git-aftermath.ts'
 import { type GitCommand, parseGitCommand } from './git-command.ts'
@@ -65,7 +65,8 @@ function judgeGit({ words: [hook = '', ...args] }: HookOptions, env: NodeJS.Proc
       return 'git may already have changed files: `git status` shows them.'
     }
   }
-  return guardGit(call, { env, ancestors, cwd: process.cwd(), register: homeRegister(env), describe })
+  const descent = () => readDescent(process.pid, env)
+  return guardGit(call, { env, descent, cwd: process.cwd(), register: homeRegister(env), describe })
 }
 
 /** The words after `git` of the process that runs the hook; none where they cannot be seen. */

@@ -76,12 +76,12 @@ const isRefresh = (before: ClaimsRecord, after: ClaimsRecord): boolean =>
     return claim?.session_id === session_id && claim.fence === fence && claim.paths.length === paths.length
   })
 
-const actorOf = ({ session_id, pid, paths, purpose, parent, origin }: Claim): Actor => ({
+const actorOf = ({ session_id, pid, paths, purpose, ancestors, origin }: Claim): Actor => ({
   session_id,
   pid,
   paths,
   purpose,
-  parent,
+  parent: ancestors?.[0],
   origin,
 })
 
@@ -159,7 +159,7 @@ export function endedSince(
       (each) =>
         each.held_ms !== undefined &&
         each.session_id !== claim.session_id &&
-        each.session_id !== claim.parent &&
+        claim.ancestors?.includes(each.session_id) !== true &&
         each.parent !== claim.session_id &&
         overlaps(each),
     )

@@ -56,8 +56,8 @@ export interface Claim {
   detached: boolean
   /** Set while a killed writer may not have looked for claims above and below: see `WorkspaceClaims`. */
   unconfirmed?: true
-  /** The session that this one works for, such as that of an agent's own agent: see `rules.ts`. */
-  parent?: string
+  /** The sessions that this one works for, its parent first: see `party.ts`. */
+  ancestors?: string[]
   /** Where the session works, for the people who meet its claim. */
   origin?: ClaimOrigin
   /** When the claim began, in clock ticks since boot, as in the start times of processes. */
@@ -240,7 +240,8 @@ function parseClaim(value: unknown): Claim | undefined {
     holders: listOf(value.holders, parseHolder),
   }
   if (value.unconfirmed === true) claim.unconfirmed = true
-  if (isString(value.parent)) claim.parent = value.parent
+  const ancestors = listOf(value.ancestors, (id) => (isString(id) ? id : undefined))
+  if (ancestors.length > 0) claim.ancestors = ancestors
   const origin = parseOrigin(value.origin)
   if (origin !== undefined) claim.origin = origin
   if (isNumber(value.ticks)) claim.ticks = value.ticks

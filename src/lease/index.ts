@@ -43,6 +43,7 @@ export {
   type Workspace,
 } from './lease-target.ts'
 export { blockReason, roughDuration, workText } from './lock-held-error.ts'
+export { areKin, type Descent, findAncestors, readDescent, type SessionVariable } from './party.ts'
 export {
   type ActivityLogs,
   memoryRegister,

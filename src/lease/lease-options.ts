@@ -5,6 +5,7 @@ import { isSessionId } from '../base/text/id.ts'
 import { type ClaimMode, defaultTtlMs, maxTtlMs } from './claim-record.ts'
 import { homeRegister } from './file-register.ts'
 import type { Workspace } from './lease-target.ts'
+import { readDescent } from './party.ts'
 import type { Register } from './register.ts'
 import type { AcquireRequest } from './rules.ts'
 import { WorkspaceClaims } from './workspace-claims.ts'
@@ -57,6 +58,7 @@ export function prepareLease(options: LeaseOptions): {
       ttlMs,
       busyTtlMs: options.busyTtlMs,
       purpose: options.purpose,
+      descent: () => readDescent(pid ?? process.pid),
     },
   }
 }

@@ -6,8 +6,8 @@ import { areInConflict, covers, unionOf } from './rules.ts'
 test('conflicts are symmetric, a path covers itself and everything below, and a union covers the same paths', () => {
   fc.assert(
     fc.property(anyPaths, anyPaths, anyPath, (one, two, probe) => {
-      const a = { paths: one, mode: 'exclusive' } as const
-      const b = { paths: two, mode: 'shared' } as const
+      const a = { session_id: 'a', paths: one, mode: 'exclusive' } as const
+      const b = { session_id: 'b', paths: two, mode: 'shared' } as const
       expect(areInConflict(a, b)).toBe(areInConflict(b, a))
       expect(covers(probe, `${probe}/x`) && covers(probe, probe) && covers('**', probe)).toBe(true)
       const both = unionOf(one, two)

@@ -1,7 +1,5 @@
-import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
-  anyPaths,
   at,
   empty,
   granted,
@@ -12,18 +10,8 @@ import {
   only,
   wants,
 } from '../../test/support/claim-samples.ts'
-import type { Liveness } from '../base/process/liveness.ts'
 import { type ClaimsRecord, defaultBusyTtlMs } from './claim-record.ts'
-import {
-  areInConflict,
-  decideAcquire,
-  decideBreak,
-  checkClaim,
-  decideRefresh,
-  decideRelease,
-  withHolder,
-} from './rules.ts'
-import { isInForce, type Observation } from './claim-status.ts'
+import { decideAcquire, decideBreak, checkClaim, decideRefresh, decideRelease, withHolder } from './rules.ts'
 
 test('a free workspace is granted, with a fence', () => {
   expect(only(granted(empty, wants('a'), at(0), 7))).toMatchObject({
@@ -232,72 +220,6 @@ test('src/api and src/ui can be held at once, but not src; shared claims exclude
   expect(isGranted(shared, wants('b', { mode: 'shared' }), at(0))).toBe(true)
   expect(isGranted(shared, wants('b'), at(0))).toBe(false)
   expect(isGranted(granted(empty, wants('a'), at(0)), wants('b', { mode: 'shared' }), at(0))).toBe(false)
-})
-
-test('no sequence of requests makes two claims in force conflict, or changes a claim in force of another session', () => {
-  const session = fc.constantFrom('a', 'b', 'c')
-  const step = fc.oneof(
-    fc.record({
-      do: fc.constant('acquire' as const),
-      session,
-      paths: anyPaths,
-      mode: fc.constantFrom('exclusive' as const, 'shared' as const),
-      call: fc.boolean(),
-    }),
-    fc.record({ do: fc.constantFrom('refresh' as const, 'release' as const), session }),
-    fc.record({ do: fc.constant('narrow' as const), session, paths: anyPaths }),
-    fc.record({ do: fc.constant('wait' as const), ms: fc.nat({ max: 10 * minute }) }),
-    fc.record({ do: fc.constant('die' as const), session }),
-  )
-  fc.assert(
-    fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
-      let claims = empty
-      let now = 0
-      let epoch = 0
-      const dead: Record<number, Liveness> = {}
-      const observation = (): Observation => at(now, { liveness: lives(dead) })
-      for (const step of steps) {
-        if (step.do === 'wait') now += step.ms
-        else if (step.do === 'die') dead[step.session.charCodeAt(0)] = 'dead'
-        else {
-          const before = claims
-          const request = wants(step.session)
-          const { next } =
-            step.do === 'acquire'
-              ? decideAcquire(
-                  claims,
-                  {
-                    ...request,
-                    paths: step.paths,
-                    mode: step.mode,
-                    call: step.call ? { id: 'x' } : undefined,
-                  },
-                  observation(),
-                  epoch + 1,
-                )
-              : step.do === 'refresh'
-                ? decideRefresh(claims, { sessionId: step.session }, observation())
-                : decideRelease(claims, {
-                    sessionId: step.session,
-                    paths: step.do === 'narrow' ? step.paths : undefined,
-                  })
-          if (next !== undefined) {
-            epoch += 1
-            claims = next
-          }
-          for (const other of before.claims.filter(({ session_id }) => session_id !== step.session)) {
-            if (isInForce(other, observation())) expect(claims.claims).toContain(other)
-          }
-        }
-        const inForce = claims.claims.filter((claim) => isInForce(claim, observation()))
-        for (const [i, one] of inForce.entries()) {
-          for (const two of inForce.slice(i + 1)) expect(areInConflict(one, two)).toBe(false)
-        }
-        expect(new Set(claims.claims.map(({ session_id }) => session_id)).size).toBe(claims.claims.length)
-      }
-    }),
-    { numRuns: 500 },
-  )
 })
 
 test('an acquire whose swap won and was overtaken still names the claims that it took over', () => {

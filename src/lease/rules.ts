@@ -13,6 +13,7 @@ import {
 } from './claim-record.ts'
 import { isInForce, type Observation, remainingMs } from './claim-status.ts'
 import { isDeserted } from './claim-work.ts'
+import { areKin, findAncestors, type Kin, type PartyRequest } from './party.ts'
 
 /** The outcome of a rule. The rules are pure functions of the record, a request and an observation. */
 export interface Decision<Answer> {
@@ -24,7 +25,7 @@ export interface Decision<Answer> {
 /** A call that is about to begin. */
 export type NewCall = Omit<HolderCall, 'since' | 'waiting_since'>
 
-export interface AcquireRequest {
+export interface AcquireRequest extends PartyRequest {
   sessionId: string
   /** The process that the claim belongs to; null: none, only its time ends it. */
   holder: Identity | null
@@ -38,8 +39,6 @@ export interface AcquireRequest {
   policy?: CallPolicy
   /** The session's previous id, if its host reports one: a claim of the same process moves along. */
   renamedFrom?: string
-  /** The session that this one works for; a claim that stands keeps its parent. */
-  parent?: string
   origin?: ClaimOrigin
 }
 
@@ -61,13 +60,22 @@ export function decideAcquire(
   const own = ownClaim(record, request)
   // A claim that only dead processes hold is granted anew, with a new fence.
   const mine = own !== undefined && isDeserted(own, observation) ? undefined : own
-  const others = record.claims.filter((claim) => claim !== mine)
+  const others = record.claims
+    .filter((claim) => claim !== mine)
+    .map((claim) => renameAncestor(claim, mine?.session_id, request.sessionId))
   const remaining = others.filter((claim) => isInForce(claim, observation))
   const wanted = {
     paths: mine === undefined ? unionOf(request.paths, []) : unionOf(mine.paths, request.paths),
     mode: mine?.mode === 'exclusive' ? mine.mode : request.mode,
   }
-  const by = remaining.find((claim) => areInConflict(claim, wanted))
+  const isBlocked = remaining.some((claim) => overlap(claim, wanted))
+  const mayHaveParent = request.parent !== undefined || (mine === undefined ? others.length > 0 : isBlocked)
+  // A claim keeps its ancestors while it stands, even if theirs have ended.
+  const found = mayHaveParent ? findAncestors(record.claims, request) : undefined
+  const ancestors =
+    found === undefined ? mine?.ancestors : [...new Set([...(mine?.ancestors ?? []), ...found])]
+  const party = { session_id: request.sessionId, ancestors, ...wanted }
+  const by = isBlocked ? remaining.find((claim) => areInConflict(claim, party)) : undefined
   if (by !== undefined) return refuse(record, by, observation)
 
   // A request for nothing new keeps its fence; one for more is a new grant.
@@ -91,8 +99,7 @@ export function decideAcquire(
     detached: request.holder === null || (mine?.detached ?? false),
     holders,
   }
-  const parent = mine === undefined ? request.parent : mine.parent
-  if (parent !== undefined) claim.parent = parent
+  if (ancestors !== undefined) claim.ancestors = ancestors
   const origin = request.origin ?? mine?.origin
   if (origin !== undefined) claim.origin = origin
   const policy = request.policy ?? mine?.policy
@@ -105,6 +112,12 @@ export function decideAcquire(
   const hasWon = tried?.granted === true && tried.claim.fence === mine?.fence
   const tookOver = hasWon ? [...tried.tookOver, ...stale] : stale
   return { next: { ...record, claims: [...remaining, claim] }, answer: { granted: true, claim, tookOver } }
+}
+
+/** A session that goes on under another id keeps its children. */
+function renameAncestor(claim: Claim, before: string | undefined, after: string): Claim {
+  if (before === undefined || before === after || !claim.ancestors?.includes(before)) return claim
+  return { ...claim, ancestors: claim.ancestors.map((id) => (id === before ? after : id)) }
 }
 
 /**
@@ -122,22 +135,44 @@ export function refuse(
   return { next: replaceClaim(record, by, noted), answer }
 }
 
+export interface YieldAnswer {
+  /** A claim in force that conflicts. */
+  by?: Claim
+  /** The sessions that the party works for, if its own claim does not name them yet. */
+  ancestors?: string[]
+}
+
 /**
- * Answers with a claim in force that conflicts with a claim on a directory above or below, which is in
- * another record. Removes stale ones that conflict: otherwise a late refresh could bring them back.
+ * Looks for a conflict with a claim on a directory above or below, which is in another record. Removes stale
+ * claims that conflict: otherwise a late refresh could bring them back.
  */
 export function decideYield(
   record: ClaimsRecord,
-  { sessionId, ...wanted }: ClaimedPaths & { sessionId: string },
+  claim: ClaimedPaths & Kin,
   observation: Observation,
-): Decision<Claim | undefined> {
-  const conflicting = record.claims.filter(
-    (claim) => claim.session_id !== sessionId && areInConflict(claim, wanted),
-  )
-  const by = conflicting.find((claim) => isInForce(claim, observation))
-  if (by !== undefined || conflicting.length === 0) return { answer: by }
-  const claims = record.claims.filter((claim) => !conflicting.includes(claim))
-  return { next: { ...record, claims }, answer: undefined }
+  descent: PartyRequest['descent'],
+): Decision<YieldAnswer> {
+  const others = record.claims.filter((other) => overlap(other, claim))
+  const ancestors =
+    claim.ancestors === undefined && others.length > 0
+      ? findAncestors(record.claims, { sessionId: claim.session_id, descent })
+      : undefined
+  const party = ancestors === undefined ? claim : { ...claim, ancestors }
+  const conflicting = others.filter((other) => areInConflict(other, party))
+  const by = conflicting.find((other) => isInForce(other, observation))
+  if (by !== undefined || conflicting.length === 0) return { answer: { by, ancestors } }
+  const claims = record.claims.filter((other) => !conflicting.includes(other))
+  return { next: { ...record, claims }, answer: { ancestors } }
+}
+
+/** Writes into a granted claim for which sessions its party works. */
+export function decideAncestors(
+  record: ClaimsRecord,
+  { session_id: sessionId, first_fence: firstFence }: Claim,
+  ancestors: string[],
+): Decision<undefined> {
+  const mine = record.claims.find((claim) => isOwn(claim, { sessionId, firstFence }))
+  return { next: mine && replaceClaim(record, mine, { ...mine, ancestors }), answer: undefined }
 }
 
 /** Takes back a grant that was written: the session's claim is what it was before, if it had one. */
@@ -252,12 +287,12 @@ export function checkClaim(
 
 /** Whether a party has a claim in force, or works for a session that has one: then it never queues. */
 export function holdsHere(
-  { session_id, parent }: Pick<Claim, 'session_id' | 'parent'>,
+  { session_id, ancestors = [] }: Kin,
   { claims }: ClaimsRecord,
   observation: Observation,
 ): boolean {
-  const own = claims.filter((claim) => claim.session_id === session_id || claim.session_id === parent)
-  return own.some((claim) => isInForce(claim, observation))
+  const own = [session_id, ...ancestors]
+  return claims.some((claim) => own.includes(claim.session_id) && isInForce(claim, observation))
 }
 
 /** One process can host many sessions, so an equal pid proves nothing: a claim moves if its host says so. */
@@ -326,8 +361,12 @@ interface ClaimedPaths {
   mode: ClaimMode
 }
 
-/** Two claims conflict if their paths overlap and at least one is exclusive. */
-export const areInConflict = (a: ClaimedPaths, b: ClaimedPaths): boolean =>
+/** Two claims conflict if they overlap and neither party works for the other. */
+export const areInConflict = (a: ClaimedPaths & Kin, b: ClaimedPaths & Kin): boolean =>
+  overlap(a, b) && !areKin(a, b)
+
+/** Two claims overlap if they have paths in common and at least one is exclusive. */
+export const overlap = (a: ClaimedPaths, b: ClaimedPaths): boolean =>
   (a.mode === 'exclusive' || b.mode === 'exclusive') &&
   a.paths.some((one) => b.paths.some((other) => covers(one, other) || covers(other, one)))
 

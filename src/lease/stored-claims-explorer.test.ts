@@ -15,6 +15,22 @@ test.each<[string, LeaseExploration]>([
   expect(states).toBeGreaterThan(5000)
 })
 
+const family: LeaseExploration = { operations: [2, 1], ticks: 0, jumps: 0, isFamily: true }
+
+test('of two sessions that were started by the holder, each gets the lease beside it, and no two hold it', () => {
+  const { states, violation, trace } = exploreLeases(family)
+  console.log(`leases of a family: ${states} states`)
+  expect(violation, trace?.join('\n')).toBeUndefined()
+  expect(states).toBeGreaterThan(500)
+})
+
+test.each<[LeaseMutation, string]>([
+  ['a party that does not know its ancestors', "ses_a was refused because of its parent's claim"],
+  ['siblings that do not exclude each other', 'ses_a and ses_b both hold the lease'],
+])('the explorer finds the fault of a family with: %s', (mutation, expected) => {
+  expect(exploreLeases({ ...family, mutation }).violation).toBe(expected)
+})
+
 test('merging histories of a session loses none', () => {
   const options = { operations: [1, 1], ticks: 2, jumps: 0 }
   const whole = exploreLeases({ ...options, unreduced: true })

@@ -166,7 +166,7 @@ test('a waiter is read as it was written; with more paths than fit, it waits for
     paths: ['src', 'docs'],
     mode: 'shared',
     since: 1,
-    parent: 'p',
+    ancestors: ['p'],
     origin: { agent: 'Claude Code', terminal: 'pts/3' },
   }
   expect(parseWaiter(formatWaiter(waiter))).toEqual(waiter)

@@ -22,7 +22,7 @@ export interface Waiter {
   mode: ClaimMode
   /** When it began to wait, in milliseconds since the epoch. */
   since: number
-  parent?: string
+  ancestors?: string[]
   origin?: ClaimOrigin
 }
 
@@ -51,7 +51,7 @@ export function parseWaiter(text: string): Waiter | undefined {
   const value = parseObject(text)
   const process = parseIdentity(value?.process)
   if (value === undefined || process === undefined) return undefined
-  const { session_id, since, paths, mode, parent } = value
+  const { session_id, since, paths, mode, ancestors } = value
   if (!isString(session_id) || !isNumber(since) || !Array.isArray(paths)) return undefined
   const waiter: Waiter = {
     session_id,
@@ -60,7 +60,7 @@ export function parseWaiter(text: string): Waiter | undefined {
     mode: mode === 'shared' ? 'shared' : 'exclusive',
     since,
   }
-  if (isString(parent)) waiter.parent = parent
+  if (Array.isArray(ancestors)) waiter.ancestors = ancestors.filter(isString)
   const origin = parseOrigin(value.origin)
   if (origin !== undefined) waiter.origin = origin
   return waiter
@@ -136,7 +136,7 @@ export interface Reservation {
 export function* findReservation(
   register: Register,
   key: string,
-  wanted: Pick<Claim, 'session_id' | 'paths' | 'mode'>,
+  wanted: Pick<Claim, 'session_id' | 'paths' | 'mode' | 'ancestors'>,
   { record, observation }: { record: ClaimsRecord; observation: Observation },
   { wasStale, before }: { wasStale: boolean; before: number | undefined },
 ): Steps<unknown, Reservation | undefined> {
@@ -144,13 +144,12 @@ export function* findReservation(
   const ageMs = wasStale ? 0 : Math.abs(observation.now.wall - (writtenAt ?? 0))
   if (ageMs >= reservedMs) return undefined
   const held = record.claims.filter((claim) => isInForce(claim, observation))
-  const couldHave = (waiter: Waiter): boolean =>
-    held.every((claim) => claim.session_id === waiter.session_id || !areInConflict(claim, waiter))
+  const couldHave = (waiter: Waiter): boolean => held.every((claim) => !areInConflict(claim, waiter))
   const waiter = yield* findWaiter(
     register,
     key,
     observation,
-    (each) => each.session_id !== wanted.session_id && areInConflict(each, wanted) && couldHave(each),
+    (each) => areInConflict(each, wanted) && couldHave(each),
     before,
   )
   return waiter && { waiter, leftMs: Math.ceil(reservedMs - ageMs) }
@@ -174,7 +173,7 @@ export const claimOf = (waiter: Waiter, { now }: Observation): Claim => ({
   narrowed: false,
   detached: false,
   holders: [{ ...waiter.process, calls: [] }],
-  ...(waiter.parent === undefined ? {} : { parent: waiter.parent }),
+  ...(waiter.ancestors === undefined ? {} : { ancestors: waiter.ancestors }),
   ...(waiter.origin === undefined ? {} : { origin: waiter.origin }),
 })
 

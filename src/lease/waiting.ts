@@ -2,6 +2,7 @@ import { sleep, systemClock } from '../base/process/clock.ts'
 import { ownIdentity } from '../base/process/liveness.ts'
 import type { Actor } from './activity-log.ts'
 import type { ClaimMode } from './claim-record.ts'
+import { findAncestors, type PartyRequest } from './party.ts'
 import { type Register, runAsync, runSync, type Steps } from './register.ts'
 import { holdsHere } from './rules.ts'
 import type { ClaimsView } from './stored-claims.ts'
@@ -11,6 +12,7 @@ import { formatWaiter, removeAbandoned, touchEveryMs } from './waiters.ts'
 export interface Claimant extends Actor {
   /** Absent if the party wants no claim, only that no other is in its way: it needs no place in line. */
   mode?: ClaimMode
+  descent?: PartyRequest['descent']
 }
 
 /** How often to look without a hint: the death of a holder changes no record. */
@@ -90,7 +92,7 @@ export class Waiting {
 
   *#keepPlace({ record, observation }: ClaimsView): Steps<unknown, void> {
     const { waiters } = this.#register
-    const { session_id, paths, mode, parent, origin } = this.#claimant
+    const { session_id, paths, mode, parent, descent, origin } = this.#claimant
     if (waiters === undefined || mode === undefined) return
     const now = systemClock.mono()
     if (this.#number !== undefined && now - this.#touchedAtMs < touchEveryMs) return
@@ -100,9 +102,11 @@ export class Waiting {
         return
       }
       // Waiters wait for the holders of claims, which may need more before they can release what they have.
-      if (holdsHere({ session_id, parent }, record, observation)) return
+      const ancestors = findAncestors(record.claims, { sessionId: session_id, parent, descent })
+      if (holdsHere({ session_id, ancestors }, record, observation)) return
       const since = Math.round(observation.now.wall - (now - this.#startedAtMs))
-      const text = formatWaiter({ session_id, process: ownIdentity(), paths, mode, since, parent, origin })
+      const process = ownIdentity()
+      const text = formatWaiter({ session_id, process, paths, mode, since, ancestors, origin })
       this.#number = yield* waiters.add(this.#key, text)
       this.#touchedAtMs = now
       // Only those before this one: if the last is removed, its number is given again.

@@ -33,6 +33,7 @@ import {
   checkClaim,
   covers,
   decideAcquire,
+  decideAncestors,
   decideBreak,
   decideRefresh,
   decideRelease,
@@ -43,6 +44,7 @@ import {
   type RefreshRequest,
   type ReleaseAnswer,
   type ReleaseRequest,
+  type YieldAnswer,
 } from './rules.ts'
 import { type Decided, type ClaimsView, type Decide, type Review, StoredClaims } from './stored-claims.ts'
 import { claimOf, findReservation, listWaiters, type Waiter } from './waiters.ts'
@@ -123,10 +125,12 @@ export class WorkspaceClaims {
    */
   *#claim<Answer extends AcquireAnswer | { granted: true }>(
     decide: Decide<Answer>,
+    claimant: Claimant,
     waiting?: Waiting,
   ): Steps<unknown, Decided<Answer | Refused>> {
     const path = this.#nestingPath
-    const review: Review<Answer, Refused> = (decision, view) => this.#review(decision, view, waiting)
+    const review: Review<Answer, Refused> = (decision, view) =>
+      this.#review(decision, view, claimant, waiting)
     if (path === undefined) return yield* this.#stored.change(decide, review)
     // What the session had before each attempt: a later one may find the claim of the first.
     const before: (Claim | undefined)[] = []
@@ -155,14 +159,17 @@ export class WorkspaceClaims {
       if (!('claim' in answer) || !answer.claim.unconfirmed) return decided
       const { claim } = answer
       let by: Claim | undefined
+      let ancestors: string[] | undefined
       let isFree = false
       try {
-        by = yield* this.#findNested(claim, path)
+        ;({ by, ancestors } = yield* this.#findNested(claim, path, claimant))
         isFree = by === undefined
       } finally {
         if (!isFree) yield* this.#stored.change((record) => decideWithdraw(record, claim, before[0]))
       }
       if (by !== undefined) return { ...decided, answer: refusedBy(by, observation) }
+      const found = ancestors
+      if (found !== undefined) yield* this.#stored.change((record) => decideAncestors(record, claim, found))
       if (isNew) return decided
       confirmedFence = claim.fence
     }
@@ -178,6 +185,7 @@ export class WorkspaceClaims {
   *#review<Answer extends AcquireAnswer | { granted: true }>(
     decision: Decision<Answer>,
     { record, observation }: ClaimsView,
+    claimant: Claimant,
     waiting: Waiting | undefined,
   ): Steps<unknown, Decision<Answer | Refused>> {
     const { answer } = decision
@@ -187,7 +195,7 @@ export class WorkspaceClaims {
     const path = this.#nestingPath
     if (waiting !== undefined && path !== undefined) {
       // A claim that is written only to be taken back would wake all other waiters.
-      const by = yield* this.#findNested(claim, path)
+      const { by } = yield* this.#findNested(claim, path, claimant)
       if (by !== undefined) return { answer: refusedBy(by, observation) }
     }
     if (register.waiters === undefined || (yield* register.waiters.numbers(key)).length === 0) return decision
@@ -202,36 +210,37 @@ export class WorkspaceClaims {
     return wasStale ? { next: { ...record, claims: left }, answer: refused } : { answer: refused }
   }
 
-  /** A claim in force on a directory above or below this one that conflicts with a claim here. */
-  *#findNested(
-    { session_id: sessionId, paths, mode }: Claim,
-    path: string,
-  ): Steps<unknown, Claim | undefined> {
+  /** Looks for a claim in force on a directory above or below this one that conflicts with a claim here. */
+  *#findNested(claim: Claim, path: string, { descent }: Claimant): Steps<unknown, YieldAnswer> {
     const { register, key } = this
+    let { ancestors } = claim
     for (const other of (yield* register.keys()).filter((each) => isWorkspaceKey(each) && each !== key)) {
       const { text } = yield* register.read(other)
       // Most workspaces are free: do not parse their records.
       const record = text === undefined || text.startsWith('free ') ? undefined : parseClaimsRecord(text, '')
       if (record === undefined || record.claims.length === 0) continue
-      const wanted = pathsFrom(record.workspace, path, paths)
-      if (wanted === undefined || isRepository(record.workspace)) continue
+      const paths = pathsFrom(record.workspace, path, claim.paths)
+      if (paths === undefined || isRepository(record.workspace)) continue
       const stored = new StoredClaims(register, { key: other, name: record.workspace }, livenessFor(register))
       const { answer } = yield* stored.change((record, observation) =>
-        decideYield(record, { sessionId, paths: wanted, mode }, observation),
+        decideYield(record, { ...claim, ancestors, paths }, observation, descent),
       )
-      if (answer !== undefined) return answer
+      if (answer.by !== undefined) return answer
+      ancestors ??= answer.ancestors
     }
-    return undefined
+    return { ancestors: ancestors === claim.ancestors ? undefined : ancestors }
   }
 
   /** Claims what the request asks for; waits for `waitMs` while it is refused, then throws `LOCK_HELD`. */
-  async acquire(request: AcquireRequest, options: WaitOptions = {}): Promise<Decided<Granted>> {
+  async acquire(given: AcquireRequest, options: WaitOptions = {}): Promise<Decided<Granted>> {
+    const request = { ...given, descent: once(given.descent) }
     const { answer, ...view } = await this.claim(acquiring(request), claimantOf(request), options)
     if (answer.granted) return { answer, ...view }
     throw heldError(this, answer, view, options.waitMs, await this.waiters(view))
   }
 
-  acquireSync(request: AcquireRequest, waitMs = 0): Decided<Granted> {
+  acquireSync(given: AcquireRequest, waitMs = 0): Decided<Granted> {
+    const request = { ...given, descent: once(given.descent) }
     const { answer, ...view } = this.claimSync(acquiring(request), claimantOf(request), waitMs)
     if (answer.granted) return { answer, ...view }
     throw heldError(this, answer, view, waitMs, this.waitersSync(view))
@@ -249,7 +258,7 @@ export class WorkspaceClaims {
     const note = ({ answer, observation }: Decided<Answer | Refused>, kind: 'wait' | 'refusal') =>
       'by' in answer ? this.activity.noteBlocked(kind, claimant, answer.by, observation.now) : undefined
     signal?.throwIfAborted()
-    let decided = this.activity.noteChange(await runAsync(this.register, this.#claim(decide)))
+    let decided = this.activity.noteChange(await runAsync(this.register, this.#claim(decide, claimant)))
     if (!decided.answer.granted && waitMs > 0) {
       const waiting = new Waiting(this.register, this.key, claimant, waitMs)
       try {
@@ -257,7 +266,9 @@ export class WorkspaceClaims {
         while (!decided.answer.granted && !waiting.isOver) {
           await waiting.pause(decided, decided.answer.retryAfterMs, signal)
           signal?.throwIfAborted()
-          decided = this.activity.noteChange(await runAsync(this.register, this.#claim(decide, waiting)))
+          decided = this.activity.noteChange(
+            await runAsync(this.register, this.#claim(decide, claimant, waiting)),
+          )
         }
       } finally {
         await waiting.end()
@@ -274,14 +285,14 @@ export class WorkspaceClaims {
   ): Decided<Answer | Refused> {
     const note = ({ answer, observation }: Decided<Answer | Refused>, kind: 'wait' | 'refusal') =>
       'by' in answer && this.activity.noteBlockedSync(kind, claimant, answer.by, observation.now)
-    let decided = this.activity.noteChange(runSync(this.register, this.#claim(decide)))
+    let decided = this.activity.noteChange(runSync(this.register, this.#claim(decide, claimant)))
     if (!decided.answer.granted && waitMs > 0) {
       const waiting = new Waiting(this.register, this.key, claimant, waitMs)
       try {
         note(decided, 'wait')
         while (!decided.answer.granted && !waiting.isOver) {
           waiting.pauseSync(decided, decided.answer.retryAfterMs)
-          decided = this.activity.noteChange(runSync(this.register, this.#claim(decide, waiting)))
+          decided = this.activity.noteChange(runSync(this.register, this.#claim(decide, claimant, waiting)))
         }
       } finally {
         waiting.endSync()
@@ -359,6 +370,12 @@ export class WorkspaceClaims {
   }
 }
 
+/** A function that calls the given one at most once: a waiter tries often, and its ancestors stay. */
+function once<Value>(read: (() => Value) | undefined): (() => Value) | undefined {
+  let value: Value | undefined
+  return read && (() => (value ??= read()))
+}
+
 /** A claim that has stayed unchanged before the eyes of this waiter for longer than it lasts has expired. */
 function acquiring(request: AcquireRequest): Decide<AcquireAnswer> {
   const firstSeenMs = new Map<string, number>()
@@ -392,6 +409,7 @@ const claimantOf = (request: AcquireRequest): Claimant => ({
   mode: request.mode,
   purpose: request.purpose ?? null,
   parent: request.parent,
+  descent: request.descent,
   origin: request.origin,
 })
 

@@ -1,9 +1,11 @@
 import type { Claim } from '../../src/lease/claim-record.ts'
-import { decideRefresh } from '../../src/lease/rules.ts'
+import { decideAcquire, decideRefresh } from '../../src/lease/rules.ts'
+import { brokenAcquires, type PartyMutation } from './broken-parties.ts'
 import { type Clock, describeClock, nowOn, timesFrom } from './explorer-clock.ts'
 import { carryOut, type Directory, type Effect, emptyDirectory } from './explorer-directory.ts'
 import { type Explored, type Found, type Model, Numbered, type Row, search } from './explorer-search.ts'
 import {
+  heldByParent,
   type HistoryEvent,
   type Operation,
   type Outcome,
@@ -29,13 +31,15 @@ export interface LeaseExploration {
   jumps: number
   /** How many processes may die, each at any point. */
   crashes?: number
+  /** Whether the sessions were started by one that holds the lease: each may hold it beside that one. */
+  isFamily?: boolean
   mutation?: LeaseMutation
   /** Keeps all histories of a session apart, which are merged by `Memory` otherwise. */
   unreduced?: boolean
 }
 
 /** Ways to break leases, each of which the explorer must find. */
-export type LeaseMutation = 'age on the wall clock' | 'a refresh that takes back'
+export type LeaseMutation = 'age on the wall clock' | 'a refresh that takes back' | PartyMutation
 
 export const exploreLeases = (options: LeaseExploration): Explored => search(leasesModel(options))
 
@@ -83,8 +87,11 @@ const dies = 1000 * columns
 
 function leasesModel(options: LeaseExploration): Model {
   const { operations, crashes = 0, tickMs = ttlMs * 0.6, mutation, unreduced = false } = options
+  const isFamily = options.isFamily ?? false
   const behavior = {
     keptEpochs: 1,
+    isFamily,
+    acquire: isPartyMutation(mutation) ? brokenAcquires[mutation] : decideAcquire,
     refresh: mutation === 'a refresh that takes back' ? takeBack : decideRefresh,
   }
   const directories = new Numbered<Directory>()
@@ -95,7 +102,7 @@ function leasesModel(options: LeaseExploration): Model {
   const clockNumber = (clock: Clock): number => clocks.numberOf(JSON.stringify(clock), clock)
   const sessionNumber = (session: Session): number => sessions.numberOf(keyOf(session, !unreduced), session)
   const start = [
-    directoryNumber(emptyDirectory),
+    directoryNumber(isFamily ? heldByParent() : emptyDirectory),
     clockNumber({ mono: 0, offset: 0, ticksLeft: options.ticks, jumpsLeft: options.jumps }),
     0,
     0,
@@ -252,6 +259,9 @@ function leasesModel(options: LeaseExploration): Model {
 
   return { start, moves, describe, classOf: unreduced ? classOf : undefined }
 }
+
+const isPartyMutation = (mutation: LeaseMutation | undefined): mutation is PartyMutation =>
+  mutation !== undefined && mutation in brokenAcquires
 
 /** A broken refresh: it takes any claim for the session's own. */
 const takeBack: typeof decideRefresh = (claims, request, observation) => {

@@ -1,11 +1,14 @@
-import type { Claim } from '../../src/lease/claim-record.ts'
+import type { Identity } from '../../src/base/process/liveness.ts'
+import { type Claim, formatClaimsRecord, noClaims } from '../../src/lease/claim-record.ts'
 import { fileRegister } from '../../src/lease/file-register.ts'
+import type { Observation } from '../../src/lease/claim-status.ts'
 import type { FileStep } from '../../src/lease/file-register.ts'
+import type { Descent } from '../../src/lease/party.ts'
 import type { Now, Steps } from '../../src/lease/register.ts'
 import {
-  decideAcquire,
   type AcquireAnswer,
   type AcquireRequest,
+  decideAcquire,
   type decideRefresh,
   decideRelease,
   type ReleaseAnswer,
@@ -14,7 +17,7 @@ import { StoredClaims } from '../../src/lease/stored-claims.ts'
 import { systemClock } from '../../src/base/process/clock.ts'
 import { thisMachine } from '../../src/base/process/platform.ts'
 import { Aliases } from './explorer-aliases.ts'
-import { type Answer, resume } from './explorer-directory.ts'
+import { type Answer, type Directory, resume } from './explorer-directory.ts'
 import { Memory } from './explorer-memory.ts'
 
 export const ttlMs = 300_000
@@ -56,6 +59,9 @@ export interface Outcome {
 /** How the processes of an exploration behave. */
 export interface SessionBehavior {
   keptEpochs: number
+  /** Whether the parent has started the processes of all sessions. */
+  isFamily: boolean
+  acquire: typeof decideAcquire
   refresh: typeof decideRefresh
 }
 
@@ -94,9 +100,15 @@ class Process {
   #steps: Steps<unknown, Outcome> | undefined
 
   constructor(session: string, behavior: SessionBehavior) {
-    const holder = { ...thisMachine(), pid: pidOf(session), started: 1 }
+    const holder = processOf(session)
     this.#behavior = behavior
-    this.#request = { sessionId: session, holder, paths: ['**'], mode: 'exclusive', ttlMs }
+    const descent = (): Descent => ({
+      machine: thisMachine(),
+      processes: behavior.isFamily ? [processOf(parent)] : [],
+      isComplete: true,
+      sessions: [],
+    })
+    this.#request = { sessionId: session, holder, paths: ['**'], mode: 'exclusive', ttlMs, descent }
     this.#aliases = new Aliases(session, workspace)
     const register = this.#aliases.wrap(this.memory.wrap(fileRegister('/locks', behavior.keptEpochs)))
     this.#claims = new StoredClaims(register, { key: 'key', name: workspace }, ({ pid }) => {
@@ -139,7 +151,7 @@ class Process {
     switch (operation) {
       case 'acquire': {
         const { answer, observation } = yield* this.#claims.change((claims, observation, fence) =>
-          decideAcquire(claims, this.#request, observation, fence),
+          this.#behavior.acquire(claims, this.#request, observation, fence),
         )
         const { now } = observation
         return answer.granted ? { operation, now, granted: answer } : { operation, now, refusedBy: answer.by }
@@ -159,6 +171,26 @@ class Process {
       }
     }
   }
+}
+
+/** The session that has started the others of a family, and holds the lease all the time. */
+export const parent = 'ses_p'
+
+const processOf = (session: string): Identity => ({ ...thisMachine(), pid: pidOf(session), started: 1 })
+
+/** The register after the parent has acquired the lease. */
+export function heldByParent(): Directory {
+  const request = {
+    sessionId: parent,
+    holder: processOf(parent),
+    paths: ['**'],
+    mode: 'exclusive',
+    ttlMs,
+  } as const
+  const observation: Observation = { now: { wall: 0, mono: 0, clock: 'boot' }, liveness: () => 'alive' }
+  const { next = noClaims(workspace) } = decideAcquire(noClaims(workspace), request, observation, 1)
+  const text = formatClaimsRecord(next, { writer: parent, count: 1 })
+  return { isThere: true, files: [['1', text]], top: 1, swept: 0 }
 }
 
 const pidOf = (session: string): number => 1000 + (session.codePointAt(session.length - 1) ?? 0)

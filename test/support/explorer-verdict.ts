@@ -2,7 +2,7 @@ import { parseLinkTarget } from '../../src/lease/attachments.ts'
 import type { Claim } from '../../src/lease/claim-record.ts'
 import { parseClaimsRecord } from '../../src/lease/claim-record.ts'
 import type { Directory } from './explorer-directory.ts'
-import { type Outcome, ttlMs, workspace } from './explorer-session.ts'
+import { type Outcome, parent, ttlMs, workspace } from './explorer-session.ts'
 
 /** Facts about a session that the explorer knows and the session itself may not. */
 export interface SessionFacts {
@@ -41,6 +41,7 @@ export function findViolation(
   if (stolen !== undefined) return `${id} took over the fresh claim of ${stolen.session_id}`
   if (granted !== undefined && !onTop) return `${id} was granted an epoch that was never current`
   if (refusedBy !== undefined && isStale(refusedBy)) return `${id} was refused because of a stale claim`
+  if (refusedBy?.session_id === parent) return `${id} was refused because of its parent's claim`
   if (refreshed !== undefined && hadLostLease) return `${id} had lost its lease, and its refresh took it back`
   const isOver = operation !== 'acquire' && refreshed === undefined
   return isOver && holds(id, truth) ? `the claim of ${id} outlives its ${operation}` : undefined

@@ -86,6 +86,26 @@ export function readCommandLine(pid: number): string[] {
   }
 }
 
+/** A process, with the pid of its parent. */
+export interface Ancestor extends Pick<ProcessStat, 'pid' | 'ppid' | 'name'> {
+  /** Null where the platform does not tell it. */
+  started: number | null
+}
+
+/** The ancestors of a process, itself first. Without /proc, only the process itself is known. */
+export function* ancestorsOf(from: number): Generator<Ancestor> {
+  let pid = from
+  for (let count = 0; pid > 0 && count < 64; count++) {
+    const ancestor = readProcessStat(pid)
+    if (ancestor === undefined) {
+      if (count === 0 && pid > 1) yield { pid, ppid: 0, started: null, name: '' }
+      return
+    }
+    yield ancestor
+    pid = ancestor.ppid
+  }
+}
+
 /** Does this pid exist? Also if this user may not signal it. */
 export function pidExists(pid: number): boolean {
   try {

@@ -1,5 +1,5 @@
 import { defineBareCommand } from '../../command/define-command.ts'
-import { type Claim, defaultTtlMs, type WorkspaceClaims } from '../../lease/index.ts'
+import { type Claim, defaultTtlMs, readDescent, type WorkspaceClaims } from '../../lease/index.ts'
 import { systemClock } from '../../base/process/clock.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { newSessionId } from '../../base/text/id.ts'
@@ -61,19 +61,21 @@ export const lockAcquireCommand = defineBareCommand({
     const sessionId = readSession(options.session) ?? newSessionId()
     assertTtl(options.ttl)
     const claims = await openClaims(options, warn)
+    const holder = readPid(options.pid)
     const request = {
       sessionId,
-      holder: readPid(options.pid),
+      holder,
       paths: claims.pathsOf(options.path, options.workspace),
       mode: options.shared ? ('shared' as const) : ('exclusive' as const),
       ttlMs: options.ttl ?? defaultTtlMs,
       purpose: options.purpose && registerEnvironmentSecrets().gate.text(options.purpose),
+      descent: () => readDescent(holder?.pid ?? process.pid),
     }
     const startedAt = systemClock.mono()
     const acquiring = claims.acquire(request, { waitMs: options.wait, signal })
     const { answer, epoch } = await announceWait(acquiring, quiet, () => claims.findBlocker(request))
     if (signal.aborted) {
-      await undoAcquire(claims, answer.claim, request.holder, startedAt).catch((error: unknown) =>
+      await undoAcquire(claims, answer.claim, holder, startedAt).catch((error: unknown) =>
         warn(`CLEANUP_FAILED: ${sessionId} still holds ${claims.name}: ${errorMessage(error)}`),
       )
       throw signal.reason as Error

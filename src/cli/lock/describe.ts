@@ -17,6 +17,7 @@ import { formatAge } from '../text/format.ts'
 /** A claim in the form that status, list and watch show. */
 export const describeClaim = (claim: Claim, observation: Observation) => ({
   session_id: claim.session_id,
+  parent: claim.ancestors?.[0] ?? null,
   pid: claim.pid,
   standing: claimStatus(claim, observation),
   liveness: claimLiveness(claim, observation),
@@ -68,11 +69,12 @@ export function renderClaim(claim: ClaimDescription): string {
   const what = claim.paths.join(' ') === '**' ? 'all of it' : claim.paths.join(' ')
   const who =
     claim.pid === null ? claim.session_id : `${claim.session_id} (pid ${claim.pid}, ${claim.liveness})`
+  const below = claim.parent === null ? '' : ` below ${claim.parent}`
   const how = claim.mode === 'shared' ? ', shared' : ''
   const why = claim.purpose === null ? '' : `  ${JSON.stringify(claim.purpose)}`
   const age = formatAge(claim.age_ms)
   const busy = claim.work === null ? '' : ` (${claim.work.text})`
   return visibleText(
-    `  ${who}  ${what}${how}  ${claim.standing}${busy}, refreshed ${age} ago, fence ${claim.fence}${why}`,
+    `  ${who}${below}  ${what}${how}  ${claim.standing}${busy}, refreshed ${age} ago, fence ${claim.fence}${why}`,
   )
 }

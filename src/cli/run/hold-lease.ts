@@ -1,5 +1,5 @@
 import type { CommandContext } from '../../command/context.ts'
-import { acquireLease, type AcquireRequest, defaultTtlMs } from '../../lease/index.ts'
+import { acquireLease, type AcquireRequest, defaultTtlMs, readDescent } from '../../lease/index.ts'
 import { newSessionId } from '../../base/text/id.ts'
 import { identify } from '../../base/process/liveness.ts'
 import { registerEnvironmentSecrets } from '../../secrets/index.ts'
@@ -80,4 +80,5 @@ const requestFor = (sessionId: string, paths: readonly string[]): AcquireRequest
   paths,
   mode: 'exclusive',
   ttlMs: defaultTtlMs,
+  descent: () => readDescent(process.pid),
 })

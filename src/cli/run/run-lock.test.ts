@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { validEnvelope } from '../../../test/support/envelope.ts'
@@ -7,20 +7,49 @@ import { isRunning, stintBin, until } from '../../../test/support/world.ts'
 
 test('run --lock holds the workspace for the program, exports the fence, and releases the lease at the end', async () => {
   await using world = new LockWorld()
-  const script = `echo "$STINT_FENCE $STINT_SESSION_ID $STINT_WORKSPACE"; "$0" "$1" lock acquire --session other --json; "$0" "$1" lock status --json`
-  const result = await world.stint(
-    ['run', '--lock', '--session', 'mine', '--', 'sh', '-c', script, process.execPath, stintBin],
-    {
-      cwd: world.workspace,
-    },
-  )
-  const [exported, refused = '', status = ''] = result.stdout.trim().split('\n')
-  expect(exported?.split(' ')).toEqual([expect.stringMatching(/^[1-9]\d*$/), 'mine', world.workspace])
-  expect(validEnvelope(`${refused}\n`)).toMatchObject({
-    error: { code: 'LOCK_HELD', holder: { session_id: 'mine', liveness: 'alive' } },
+  const script =
+    'echo "$STINT_FENCE $STINT_SESSION_ID $STINT_WORKSPACE" > facts; until [ -e done ]; do sleep 0.01; done'
+  const run = world.startStint(['run', '--lock', '--session', 'mine', '--', 'sh', '-c', script], {
+    cwd: world.workspace,
   })
-  expect(validEnvelope(`${status}\n`)).toMatchObject({ data: { claims: [{ holders: [{}, {}] }] } })
+  const facts = join(world.workspace, 'facts')
+  await until('it has the lease', () => existsSync(facts) && readFileSync(facts, 'utf8').endsWith('\n'))
+  expect(readFileSync(facts, 'utf8').trim().split(' ')).toEqual([
+    expect.stringMatching(/^[1-9]\d*$/),
+    'mine',
+    world.workspace,
+  ])
+  await until('its program is a holder, too', async () => {
+    const [claim] = dataOf(await world.lock(['status'])).claims as { holders: unknown[] }[]
+    return claim?.holders.length === 2
+  })
+  expect(errorOf(await world.lock(['acquire', '--session', 'other']))).toMatchObject({
+    code: 'LOCK_HELD',
+    holder: { session_id: 'mine', liveness: 'alive' },
+  })
+  writeFileSync(join(world.workspace, 'done'), '')
+  expect((await run.finished).code).toBe(0)
   expect(dataOf(await world.lock(['status']))).toMatchObject({ claims: [] })
+})
+
+test('what a program under run --lock starts gets the workspace beside it, with a claim of its own', async () => {
+  await using world = new LockWorld()
+  const stint = `'${process.execPath}' '${stintBin}'`
+  const script = `${stint} run --lock --session inner -- ${stint} lock status --json; ${stint} lock status --json`
+  const run = await world.stint(['run', '--lock', '--session', 'outer', '--', 'sh', '-c', script], {
+    cwd: world.workspace,
+  })
+  const [during, after] = run.stdout
+    .trim()
+    .split('\n')
+    .map((line) => validEnvelope(`${line}\n`).data)
+  expect(during).toMatchObject({
+    claims: [
+      { session_id: 'outer', parent: null },
+      { session_id: 'inner', parent: 'outer' },
+    ],
+  })
+  expect(after).toMatchObject({ claims: [{ session_id: 'outer' }] })
 })
 
 test('run --lock is refused at once or after --wait; SIGTERM releases the lease, and after SIGKILL the guard frees it', async () => {
