@@ -6,6 +6,7 @@ import type { HostName } from '../hook/host.ts'
 import { hosts } from '../hook/hosts.ts'
 import type { InstallPlace } from './agents.ts'
 import { commandIn, guardEvents, guardIn, guardText } from './git/guard-text.ts'
+import { commandInShim, isOurShim, shimText } from './git/shim-text.ts'
 import { hostSettings } from './host-settings.ts'
 import { isOurPlugin, isUnmodifiedPlugin } from './opencode-plugin.ts'
 import { choicesOf } from './settings/command-text.ts'
@@ -40,6 +41,7 @@ export function inspect(target: HookTarget): Installation {
   try {
     if (target.kind === 'git') return { ...nothing, ...inspectGuard(path) }
     if (target.kind === 'plugin') return { ...nothing, ...inspectPlugin(path) }
+    if (target.kind === 'shim') return { ...nothing, ...inspectShim(path) }
     return { ...nothing, ...inspectSettings(target) }
   } catch (error) {
     if (!(error instanceof StintError)) throw error
@@ -127,6 +129,21 @@ function inspectPlugin(path: string): Part {
   if (isUnmodifiedPlugin(text)) return { state: 'installed', commands }
   return { state: 'edited', problem: 'the plugin differs from what stint writes', commands }
 }
+
+function inspectShim(path: string): Part {
+  const text = readSettingsFile(path).bytes?.toString() ?? ''
+  if (!isOurShim(text)) return { state: 'absent' }
+  const program = commandInShim(text)?.program ?? []
+  const choices = text.includes(' --fail-closed ') ? { failClosed: true } : {}
+  const found = { commands: [{ event: 'shim', text: path }], program, choices }
+  if (text !== shimText(program, choices))
+    return { state: 'edited', problem: 'the shim differs from what this version of stint writes', ...found }
+  if (!isExecutable(path)) return { state: 'incomplete', problem: 'the shim is not executable', ...found }
+  return { state: 'installed', ...found }
+}
+
+/** True for the script before git on PATH, which is for all repositories of the user. */
+export const isShim = ({ commands }: Pick<Installation, 'commands'>): boolean => commands[0]?.event === 'shim'
 
 function isExecutable(path: string): boolean {
   try {

@@ -2,6 +2,7 @@ import type { HookChoices } from '../hook/options.ts'
 import { agentHome } from './agents.ts'
 import type { Change } from './change.ts'
 import { installGuard, uninstallGuard } from './git/guard.ts'
+import { installShim, uninstallShim } from './git/shim.ts'
 import { hookProgram } from './hook-program.ts'
 import { installPlugin, uninstallPlugin } from './opencode-plugin.ts'
 import { installSettings, uninstallSettings } from './settings/settings-hooks.ts'
@@ -26,6 +27,7 @@ export async function installHooks(
   // The plugin's file imports stint by a path that exists only on this machine.
   if (target.kind === 'plugin' && inProject) warn(`${path} is for this machine only: do not commit it`)
   if (target.kind === 'git') return installGuard(target, { ...options, program })
+  if (target.kind === 'shim') return [await installShim(target, { ...options, program })]
   if (target.kind === 'plugin') return [await installPlugin(target, { ...options, program })]
   const change = await installSettings(target, { ...options, program })
   const problem = unreadableBy(target.agent, change.after)
@@ -39,6 +41,7 @@ export async function uninstallHooks(
   { dryRun, workspace }: { dryRun: boolean; workspace: string },
 ): Promise<Change[]> {
   if (target.kind === 'git') return uninstallGuard(target, dryRun)
+  if (target.kind === 'shim') return [await uninstallShim(target, dryRun)]
   const keep = target.place === 'user' ? agentHome(target.agent) : workspace
   if (target.kind === 'plugin') return [await uninstallPlugin(target, { dryRun, keep })]
   return [await uninstallSettings(target, { dryRun, keep })]

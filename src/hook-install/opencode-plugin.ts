@@ -1,15 +1,8 @@
 import { pathToFileURL } from 'node:url'
 import { dirname, join } from 'node:path'
 import type { HookChoices } from '../hook/options.ts'
-import { StintError } from '../base/errors/stint-error.ts'
-import { type Change, exclusively } from './change.ts'
-import {
-  checkWritable,
-  readSettingsFile,
-  removeEmptyAbove,
-  unlinkIfExists,
-  writeSettingsFile,
-} from './settings/settings-file.ts'
+import type { Change } from './change.ts'
+import { type OwnFile, removeOwnFile, writeOwnFile } from './own-file.ts'
 import type { PluginTarget } from './target.ts'
 
 const mark = '// Written by `stint hook install opencode`; `stint hook uninstall opencode` removes it.\n'
@@ -36,40 +29,20 @@ function pluginText(program: readonly string[], choices: HookChoices): string {
   return `${mark}${lines.join('\n')}\n`
 }
 
-export async function installPlugin(
-  { place, path }: PluginTarget,
-  { program, dryRun, ...choices }: HookChoices & { program: readonly string[]; dryRun: boolean },
-): Promise<Change> {
-  const after = Buffer.from(pluginText(program, choices))
-  const act = (): Change => {
-    const file = readSettingsFile(path)
-    const change = { agent: 'opencode' as const, place, path, before: file.bytes, after }
-    if (file.bytes?.equals(after)) return { ...change, outcome: 'unchanged' }
-    if (file.bytes !== undefined && !isOurPlugin(file.bytes.toString()))
-      throw new StintError('NAME_TAKEN', `${path} exists already, and was not written by stint`, {
-        hint: 'Move it away, then try again.',
-      })
-    checkWritable(file)
-    if (!dryRun) writeSettingsFile(file, after, place === 'user' ? 0o600 : 0o644)
-    return { ...change, outcome: file.bytes === undefined ? 'installed' : 'updated' }
-  }
-  return dryRun ? act() : exclusively(path, act)
-}
+const pluginFile = ({ place, path }: PluginTarget): OwnFile => ({
+  agent: 'opencode',
+  place,
+  path,
+  isOurs: isOurPlugin,
+  mode: place === 'user' ? 0o600 : 0o644,
+})
 
-export async function uninstallPlugin(
-  { place, path }: PluginTarget,
-  { dryRun, keep }: { dryRun: boolean; keep: string },
-): Promise<Change> {
-  const act = (): Change => {
-    const { bytes } = readSettingsFile(path)
-    const change = { agent: 'opencode' as const, place, path, before: bytes }
-    if (bytes === undefined || !isOurPlugin(bytes.toString()))
-      return { ...change, outcome: 'absent', after: bytes }
-    if (!dryRun) {
-      unlinkIfExists(path)
-      removeEmptyAbove(path, keep)
-    }
-    return { ...change, outcome: 'restored', after: undefined }
-  }
-  return dryRun || readSettingsFile(path).bytes === undefined ? act() : exclusively(path, act)
-}
+export const installPlugin = (
+  target: PluginTarget,
+  { program, dryRun, ...choices }: HookChoices & { program: readonly string[]; dryRun: boolean },
+): Promise<Change> => writeOwnFile(pluginFile(target), { text: pluginText(program, choices), dryRun })
+
+export const uninstallPlugin = (
+  target: PluginTarget,
+  options: { dryRun: boolean; keep: string },
+): Promise<Change> => removeOwnFile(pluginFile(target), options)

@@ -4,9 +4,10 @@ import type { HostName, SettingsAgentName } from '../hook/host.ts'
 import { hosts } from '../hook/hosts.ts'
 import { allAgents, allPlaces, hasAgent, type InstallPlace, requiredPath } from './agents.ts'
 import { hooksDirectory } from './git/hooks-directory.ts'
+import { shimPath } from './git/shim.ts'
 
 /** The file or directory that gets the hooks of one agent. */
-export type HookTarget = SettingsTarget | PluginTarget | GuardTarget
+export type HookTarget = SettingsTarget | PluginTarget | GuardTarget | ShimTarget
 
 interface Target {
   place: InstallPlace
@@ -31,6 +32,14 @@ export interface GuardTarget extends Target {
   agent: 'git'
   tracked: boolean
 }
+
+/** The script that stands before git on PATH. */
+export interface ShimTarget extends Target {
+  kind: 'shim'
+  agent: 'git'
+}
+
+export const shimTarget = (): ShimTarget => ({ kind: 'shim', agent: 'git', place: 'user', path: shimPath() })
 
 /** The targets of an installation: of the named agents, or of every agent that the user has. */
 export function targetsToInstall(
@@ -57,7 +66,9 @@ export function targetsToInspect(
 ): HookTarget[] {
   const all = agents.length > 0 ? agents : [...allAgents, 'git' as const]
   const places = place === undefined ? allPlaces : [place]
-  return eachFileOnce(all.flatMap((agent) => places.flatMap((each) => findTarget(agent, each, workspace))))
+  const shims = all.includes('git') && places.includes('user') ? [shimTarget()] : []
+  const found = all.flatMap((agent) => places.flatMap((each) => findTarget(agent, each, workspace)))
+  return eachFileOnce([...found, ...shims])
 }
 
 /** Every possible target of agents, each file once. Leaves out git, which would have to be started. */

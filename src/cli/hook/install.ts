@@ -1,8 +1,17 @@
 import { defineBareCommand } from '../../command/define-command.ts'
 import { installHooks, uninstallHooks } from '../../hook-install/install.ts'
-import { type HookTarget, targetsToInspect, targetsToInstall } from '../../hook-install/target.ts'
+import { pathLine } from '../../hook-install/git/shim.ts'
+import { type HookTarget, shimTarget, targetsToInspect, targetsToInstall } from '../../hook-install/target.ts'
 import { findWorkspace } from '../../lease/index.ts'
-import { agentPositionals, dryRunOption, readAgents, readPlace, placeOptions } from './options.ts'
+import {
+  agentPositionals,
+  dryRunOption,
+  placeOptions,
+  readAgents,
+  readPlace,
+  readShim,
+  shimOption,
+} from './options.ts'
 import { changeEach, type ChangesData, renderChanges } from './report.ts'
 
 export const installCommand = defineBareCommand({
@@ -41,19 +50,24 @@ export const installCommand = defineBareCommand({
       type: 'boolean',
       help: 'do not tell a session that gets the workspace who held it since',
     },
+    ...shimOption,
     ...dryRunOption,
   },
   examples: [
     ['stint hook install', 'for every agent found, in your own settings'],
     ['stint hook install claude --project', "in this project's settings, for everyone"],
     ['stint hook install --background 0 --prompt-hold 5m', 'share a workspace more readily'],
-    ['stint hook install git', 'commits and branch changes in this repository, too'],
+    ['stint hook install git', 'commits, merges and pushes in this repository, too'],
+    ['stint hook install git --shim', 'a `git` for your PATH that asks before git starts'],
     ['stint hook install --dry-run', 'see the changes first'],
   ],
   async run({ warn, say }, { options, positionals }): Promise<ChangesData & { next: string[] }> {
     const { scope, hold, record, 'fail-closed': failClosed, 'dry-run': dryRun } = options
     const { background: backgroundMs, 'prompt-hold': promptHoldMs } = options
-    const targets = targetsToInstall(readAgents(positionals), readPlace(options), findWorkspace().path)
+    const agents = readAgents(positionals)
+    const targets = readShim(agents, options)
+      ? [shimTarget()]
+      : targetsToInstall(agents, readPlace(options), findWorkspace().path)
     const warned = new Set<string>()
     const warnOnce = (message: string): void => {
       if (!warned.has(message)) warn(message)
@@ -74,6 +88,9 @@ function nextSteps(targets: readonly HookTarget[]): string[] {
   return [
     ...(agents.has('codex') ? ['Codex runs new hooks only when you trust them: enter /hooks in Codex.'] : []),
     ...(agents.has('git') ? [] : ['`stint hook install git` guards the commits of a repository, too.']),
+    ...targets.flatMap(({ kind, path }) =>
+      kind === 'shim' ? [`Put it before git, in the profile of your shell: ${pathLine(path)}`] : [],
+    ),
     '`stint hook doctor` shows that they work.',
   ]
 }
@@ -83,15 +100,20 @@ export const uninstallCommand = defineBareCommand({
   summary:
     'Removes the hooks wherever they are: in your own settings, in those of this project, in this repository.',
   positionals: agentPositionals,
-  options: { ...placeOptions, ...dryRunOption },
+  options: { ...placeOptions, ...shimOption, ...dryRunOption },
   examples: [
     ['stint hook uninstall', 'all hooks that can be seen from here'],
     ['stint hook uninstall git', 'only the guard of this repository'],
+    ['stint hook uninstall git --shim', 'only the `git` for your PATH'],
   ],
   async run({ say }, { options, positionals }): Promise<ChangesData> {
     const dryRun = options['dry-run']
     const workspace = findWorkspace().path
-    const targets = targetsToInspect(readAgents(positionals), readPlace(options), workspace)
+    const agents = readAgents(positionals)
+    const isOnlyShim = readShim(agents, options)
+    const targets = targetsToInspect(agents, readPlace(options), workspace).filter(
+      ({ kind }) => agents.length === 0 || (kind === 'shim') === isOnlyShim,
+    )
     const data = await changeEach(targets, { dryRun, say }, (target) =>
       uninstallHooks(target, { dryRun, workspace }),
     )

@@ -15,6 +15,23 @@ export const dryRunOption = {
   'dry-run': { type: 'boolean', help: 'show the changes as a diff, change nothing' },
 } as const satisfies OptionTable
 
+export const shimOption = {
+  shim: { type: 'boolean', help: 'git only: a script before git on PATH, for all your repositories' },
+} as const satisfies OptionTable
+
+/** True if the shim of git is asked for, which has no other place and goes with no other agent. */
+export function readShim(
+  agents: readonly HostName[],
+  options: Record<InstallPlace, boolean> & { shim: boolean },
+): boolean {
+  const isForGit = agents.length === 1 && agents[0] === 'git' && readPlace(options) === undefined
+  if (options.shim && !isForGit)
+    throw new StintError('ARG_ERROR', '--shim is for git alone, and for all your repositories', {
+      hint: 'Use it as `stint hook install git --shim`.',
+    })
+  return options.shim
+}
+
 export const agentPositionals = '[AGENT…]'
 
 /** The place that the user asked for, if any. */

@@ -3,7 +3,7 @@ import { dirname, isAbsolute } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isWithin } from '../../base/fs/paths.ts'
 import { findOnPath, ownHook } from '../hook-program.ts'
-import { inspect, type Installation } from '../inspect.ts'
+import { inspect, type Installation, isShim } from '../inspect.ts'
 import { readSettingsFile } from '../settings/settings-file.ts'
 import { agentTargets, targetsToInspect } from '../target.ts'
 import { switchesOf } from './switches.ts'
@@ -28,7 +28,8 @@ export function examine(
   trial: (installation: Installation) => string | undefined = () => undefined,
 ): Finding {
   const { agent, place, state, problem, program } = installation
-  const again = `stint hook install ${agent}${place === 'user' || agent === 'git' ? '' : ` --${place}`}`
+  const option = isShim(installation) ? ' --shim' : place === 'user' || agent === 'git' ? '' : ` --${place}`
+  const again = `stint hook install ${agent}${option}`
   if (state === 'unreadable')
     return { problems: [{ problem: problem ?? 'it cannot be read', fix: 'repair the file' }], notes: [] }
   if (state === 'lost') return { problems: [{ problem: problem ?? '', fix: again }], notes: [] }

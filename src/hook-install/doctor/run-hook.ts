@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { HostName, SettingsAgentName } from '../../hook/host.ts'
 import { guardEvents, guardIn } from '../git/guard-text.ts'
@@ -30,9 +30,18 @@ const settingsRunner = ({ trialEvent, isRefusal }: HostSettings): HookRunner => 
   isRefusal,
 })
 
+/** Runs the shim with a command that changes something, before a git that does nothing. */
+function runShim(path: string, cwd: string, env: NodeJS.ProcessEnv): HookExit {
+  const bin = join(cwd, 'bin')
+  mkdirSync(bin, { recursive: true })
+  writeFileSync(join(bin, 'git'), '#!/bin/sh\n', { mode: 0o700 })
+  return run('/bin/sh', [path, 'commit'], cwd, '', { ...env, PATH: `${bin}:${env.PATH}` })
+}
+
 /** Runs only the guards: the rest of a git hook belongs to the user, and must not run for a trial. */
 const gitRunner: HookRunner = {
   run({ commands, cwd, env, refuses }) {
+    if (commands[0]?.event === 'shim') return runShim(commands[0].text, cwd, env)
     const refusing = guardEvents.filter(({ kind }) => kind === 'pre')
     const runs = commands.flatMap(({ event, text }) => {
       if (!refusing.some(({ name }) => name === event)) return []

@@ -2,8 +2,9 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { acquireLeaseSync, fileRegister, findWorkspace } from '../../lease/index.ts'
 import { isHostVariable } from '../agents.ts'
+import { describeLoginShell } from '../git/shim.ts'
 import type { HookExit } from '../host-settings.ts'
-import type { Installation } from '../inspect.ts'
+import { type Installation, isShim } from '../inspect.ts'
 import { hookRunner } from './run-hook.ts'
 
 /** A home and two workspaces made for the trial, so that it touches no claim of the user's. */
@@ -54,6 +55,7 @@ export function tryHook(installation: Installation, ground: TrialGround): string
   if (free.code !== 0) return `it ends with ${free.code ?? 'no'} exit code, not 0${said(free)}`
   if (!isRefusal(held)) return `it allows a call although another session holds the workspace${said(held)}`
   const names = held.stdout.includes(holder) || held.stderr.includes(holder)
+  if (names && isShim(installation)) return describeLoginShell(installation.path)
   return names ? undefined : `it refuses a call, but does not name the holder of the workspace${said(held)}`
 }
 

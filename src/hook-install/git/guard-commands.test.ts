@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { HookUser } from '../../../test/support/hook-user.ts'
 import { type Finished, projectRoot } from '../../../test/support/world.ts'
@@ -101,9 +101,9 @@ class Repositories extends HookUser {
     return repository
   }
 
-  run(line: string, cwd: string): Promise<Finished> {
+  run(line: string, cwd: string, path = this.env.PATH): Promise<Finished> {
     const [program = '', ...args] = line.split(' ')
-    return this.start(program, args, { cwd }).finished
+    return this.start(program, args, { cwd, env: { PATH: path } }).finished
   }
 
   /** Everything that a command could change: files, index, refs of both repositories, configuration. */
@@ -142,14 +142,18 @@ function bringBack(world: Repositories, message: string, repository: string): vo
 }
 
 test(
-  'the table in docs/hooks.md says of each command when the guard refuses it',
+  'the table in docs/hooks.md says of each command when the guard and the shim refuse it',
   { timeout: 240_000 },
   async () => {
     await using world = new Repositories()
     await world.change('install', 'git')
+    const [shim] = await world.change('install', 'git', '--shim')
+    const shimmed = `${dirname(shim?.path ?? '')}:${world.env.PATH}`
     const rows = Object.entries(commands).map(async ([command, prepare], index) => {
       const repository = world.copy(index, prepare)
       const before = world.state(repository)
+      const atShim = await world.run(command, repository, shimmed)
+      const withShim = outcome(atShim, differences(before, world.state(repository)))
       const finished = await world.run(command, repository)
       const changed = differences(before, world.state(repository))
       const cell = outcome(finished, changed)
@@ -165,7 +169,7 @@ test(
         for (const name of changed.filter((each) => each.startsWith('`') && each !== '`b.txt`'))
           expect(message, command).toContain(name.slice(1, -1))
       }
-      return `| \`${command}\` | ${cell} |`
+      return `| \`${command}\` | ${cell} | ${withShim} |`
     })
     const page = readFileSync(join(projectRoot, 'docs/hooks.md'), 'utf8')
     const [, section = ''] = page.split('### What the guard sees\n')

@@ -1,0 +1,139 @@
+import { spawnSync } from 'node:child_process'
+import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { seeded } from '../../../test/support/random.ts'
+import { World } from '../../../test/support/world.ts'
+import { shellWord } from '../../base/text/escape.ts'
+import { gitOnlyReads, readingGitCommands } from '../../reading/index.ts'
+import { isOurShim, onlyReadsFunction, shimText } from './shim-text.ts'
+
+/** The shells of this machine that may be `/bin/sh` somewhere. */
+const shells = [
+  ['dash'],
+  ['bash', '--posix'],
+  ['busybox', 'ash'],
+  ['zsh', '--emulate', 'sh'],
+  ['ksh'],
+  ['mksh'],
+].filter(([name = '']) => spawnSync(name, ['-c', ':']).status === 0)
+
+/** Makes up the words after `git`, of subcommands, options and operands that the table knows, and others. */
+function makeUp(random: () => number): string[] {
+  const oneOf = (list: readonly string[]): string => list[Math.floor(random() * list.length)] ?? ''
+  const sometimes = (chance: number, make: () => string): string[] => (random() < chance ? [make()] : [])
+  const name = oneOf([...Object.keys(readingGitCommands), 'commit', 'clean', ''])
+  const { flags = '', values = '', long = '' } = readingGitCommands[name] ?? {}
+  const letters = [...flags, ...values, ...values, 'o', 'd', '*', 'é']
+  const option = (): string =>
+    oneOf([
+      `-${oneOf(letters)}`,
+      `-${oneOf(letters)}${oneOf(letters)}`,
+      `--${oneOf(long.match(/\S+/g) ?? ['x'])}`,
+      `--${oneOf(long.match(/\S+/g) ?? ['x'])}=${oneOf(['', 'a b', '-l', '$x'])}`,
+      oneOf(['-', '--', '-l', '--list', '--get', '--get=x', '--=x', '--output=x', '--abbrev all', '--a*']),
+    ])
+  const operand = (): string =>
+    oneOf(['', 'a', 'list', 'show', 'get', 'HEAD', 'a.b', 'edit', 'status', 'a\nb', '*', '$(touch hit)', "'"])
+  return [
+    ...sometimes(0.1, () => '-C'),
+    ...sometimes(0.1, () => oneOf(['--no-pager', '-P', '--version', '--exec-path', 'dir'])),
+    name,
+    ...sometimes(0.3, operand),
+    ...sometimes(0.6, option),
+    ...sometimes(0.5, operand),
+    ...sometimes(0.3, option),
+    ...sometimes(0.3, operand),
+  ]
+}
+
+test.each(shells)(
+  'in %s, the shim takes the same commands for reading as the hook does',
+  async (...shell) => {
+    await using world = new World()
+    const random = seeded(16)
+    const lists = Array.from({ length: 3000 }, () => makeUp(random))
+    const calls = lists.map((words) => `only_reads ${words.map(shellWord).join(' ')} && echo 1 || echo 0`)
+    const script = join(world.tmp, 'script')
+    writeFileSync(script, `${onlyReadsFunction()}\n${calls.join('\n')}\n`)
+    const [program = '', ...args] = shell
+    const { stdout, stderr } = spawnSync(program, [...args, script], { cwd: world.tmp, encoding: 'utf8' })
+    expect(stderr).toBe('')
+    const verdicts = stdout
+      .trim()
+      .split('\n')
+      .map((line) => line === '1')
+    const differing = lists.filter((words, index) => gitOnlyReads(words) !== verdicts[index])
+    // A remote's name is checked by stint itself: the shim asks.
+    expect(differing.filter((words) => !words.includes('ls-remote'))).toEqual([])
+    expect(verdicts.filter(Boolean).length).toBeGreaterThan(300)
+    expect(existsSync(join(world.tmp, 'hit'))).toBe(false)
+  },
+)
+
+/** A directory for PATH with a shim, and one with a git that prints its arguments and stdin. */
+class Shimmed extends World {
+  readonly shim = join(this.tmp, 'git-shim/git')
+  readonly asked = join(this.tmp, 'asked')
+
+  constructor(verdict: number | 'missing', failClosed = false) {
+    super()
+    const stint = join(this.tmp, 'stint-hook')
+    this.script(stint, `printf '%s|' "$@" >>'${this.asked}'; exit ${verdict}`)
+    this.script(this.shim, '')
+    const program = verdict === 'missing' ? '/nowhere/stint-hook' : stint
+    writeFileSync(this.shim, shimText([program], { failClosed }))
+    this.script(join(this.tmp, 'real/git'), `printf '%s|' "$@"; cat; exit 7`)
+    this.env.PATH = `${join(this.tmp, 'git-shim')}:${join(this.tmp, 'real')}:/usr/bin:/bin`
+  }
+
+  script(path: string, text: string): void {
+    mkdirSync(join(path, '..'), { recursive: true })
+    writeFileSync(path, `#!/bin/sh\n${text}\n`)
+    chmodSync(path, 0o755)
+  }
+
+  git(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
+    return this.start('git', args, { env, input: 'stdin' }).finished
+  }
+}
+
+test('a command that reads goes to git with its words, stdin and exit code, and starts no process of stint', async () => {
+  await using world = new Shimmed(2)
+  const args = ['log', '--grep=a  b\nc', '-S', "it's $HOME *", '--', '']
+  expect(await world.git(args)).toMatchObject({ code: 7, stdout: `${args.join('|')}|stdin` })
+  expect(existsSync(world.asked)).toBe(false)
+})
+
+test('any other command is asked about first, with its words, and starts git only if stint does not refuse', async () => {
+  await using free = new Shimmed(0)
+  expect(await free.git(['clean', '-fd', 'a b'])).toMatchObject({ code: 7, stdout: 'clean|-fd|a b|stdin' })
+  expect(readFileSync(free.asked, 'utf8')).toBe('git|shim|--|clean|-fd|a b|')
+  await using held = new Shimmed(2)
+  expect(await held.git(['clean', '-fd'])).toMatchObject({ code: 1, stdout: '' })
+  expect(await held.git(['clean', '-fd'], { STINT_BYPASS: '1' })).toMatchObject({ code: 7 })
+})
+
+test.each([1, 127, 'missing'] as const)(
+  'if stint fails (%s), git runs, unless it fails closed',
+  async (how) => {
+    await using world = new Shimmed(how)
+    expect(await world.git(['clean'])).toMatchObject({ code: 7 })
+    await using closed = new Shimmed(how, true)
+    expect(await closed.git(['clean'])).toMatchObject({ code: 1, stdout: '' })
+    expect(await closed.git(['status'])).toMatchObject({ code: 7 })
+  },
+)
+
+test('the shim finds git behind itself, behind a link to itself and behind the shim of another home', async () => {
+  await using world = new Shimmed(0)
+  const other = join(world.tmp, 'other/git-shim')
+  world.script(join(other, 'git'), '')
+  writeFileSync(join(other, 'git'), shimText(['/nowhere'], {}))
+  symlinkSync(join(world.tmp, 'git-shim'), join(world.tmp, 'linked'))
+  const path = [join(world.tmp, 'linked'), join(world.tmp, 'git-shim/'), other, '', join(world.tmp, 'real')]
+  expect(await world.git(['status'], { PATH: [...path, '/bin'].join(':') })).toMatchObject({ code: 7 })
+  const none = await world.start('/bin/sh', [world.shim, 'status'], { env: { PATH: world.tmp } }).finished
+  expect(none).toMatchObject({ code: 127, stderr: expect.stringContaining('no other git on PATH') })
+  expect(isOurShim(readFileSync(world.shim, 'utf8'))).toBe(true)
+})

@@ -1,0 +1,129 @@
+import { shellWord } from '../../base/text/escape.ts'
+import type { HookChoices } from '../../hook/options.ts'
+import { type ReadingArguments, readingGitCommands } from '../../reading/index.ts'
+import { type HookCommand, onlyRefusals, readCommand, startWords } from '../settings/command-text.ts'
+
+const head = `#!/bin/sh
+# Written by \`stint hook install git --shim\`; \`stint hook uninstall git --shim\` removes it.
+`
+
+export const isOurShim = (text: string): boolean => text.startsWith(head)
+
+/** The name of the shim's directory. A shim never takes a program in such a directory for git. */
+export const shimDirectory = 'git-shim'
+
+/** The script that stands before git on PATH, in portable shell. */
+export function shimText(
+  program: readonly string[],
+  { failClosed }: Pick<HookChoices, 'failClosed'>,
+): string {
+  const words = startWords(program).map(shellWord).join(' ')
+  const check = `${words} git shim ${failClosed ? '--fail-closed ' : ''}-- "$@" </dev/null >&2`
+  return `${head}# Commands that only read go straight to git. stint is asked about all others, before git starts.
+
+${onlyReadsFunction()}
+git= rest=$PATH:
+while [ -n "$rest" ]; do
+  directory=\${rest%%:*} rest=\${rest#*:}
+  case $directory in */${shimDirectory} | */${shimDirectory}/) continue ;; esac
+  found=\${directory:-.}/git
+  if [ -f "$found" ] && [ -x "$found" ] && ! [ "$found" -ef "$0" ]; then git=$found; break; fi
+done
+if [ -z "$git" ]; then echo "$0: there is no other git on PATH" >&2; exit 127; fi
+if [ "\${STINT_BYPASS-}" != 1 ] && ! only_reads "$@"; then
+  (${check}${failClosed ? '' : onlyRefusals}) || exit 1
+fi
+exec "$git" "$@"
+`
+}
+
+/** The command with which a shim starts stint-hook; undefined if the shim was edited. */
+export function commandInShim(text: string): HookCommand | undefined {
+  const line = /^ {2}\((.* git) shim /m.exec(text)?.[1]
+  return line === undefined ? undefined : readCommand(line)
+}
+
+/** The same decision as `gitOnlyReads`, in shell: from the same table, without a process of its own. */
+export const onlyReadsFunction = (): string => `only_reads() {
+  while :; do
+    case \${1-} in
+    -C) [ $# -gt 1 ] || return 1; shift ;;
+    -P | --no-pager | --no-optional-locks) ;;
+    --version) [ $# -eq 1 ]; return ;;
+    *) break ;;
+    esac
+    shift
+  done
+  name=\${1-} flags= values= long=
+  [ $# -eq 0 ] || shift
+  case $name in
+${Object.entries(readingGitCommands)
+  .flatMap(([name, command]) =>
+    isInShell(name, command) ? [`  ${shellWord(name)}) ${shellArguments(command)} ;;`] : [],
+  )
+  .join('\n')}
+  *) return 1 ;;
+  esac
+  count=0 first= lists= isvalue=
+  for word do
+    wasvalue=$isvalue isvalue=
+    case $word in
+    -l | --list | --get*) lists=1 ;;
+    esac
+    case $word in
+    --) ;;
+    --*)
+      option=\${word%%=*} option=\${option#--}
+      case $option in '' | *[!${letters}-]*) return 1 ;; esac
+      case " $long " in *" $option "*) ;; *) return 1 ;; esac
+      ;;
+    -?*)
+      rest=\${word#-}
+      while [ -n "$rest" ]; do
+        letter=\${rest%"\${rest#?}"} rest=\${rest#?}
+        case $flags in *"$letter"*) continue ;; esac
+        case $values in *"$letter"*) ;; *) return 1 ;; esac
+        [ -n "$rest" ] || isvalue=1
+        break
+      done
+      ;;
+    *)
+      [ -z "$wasvalue" ] || continue
+      count=$((count + 1))
+      [ $count -gt 1 ] || first=$word
+      ;;
+    esac
+  done
+  case $name in
+${Object.entries(operandRules)
+  .map(([name, rule]) => `  ${name}) ${rule} ;;`)
+  .join('\n')}
+  esac
+}
+`
+
+const letters = 'abcdefghijklmnopqrstuvwxyz0123456789'
+
+/** The rules of the table about operands, which are functions there, in shell. A test compares the two. */
+const operandRules: Readonly<Record<string, string>> = {
+  branch: '[ $count -eq 0 ] || [ -n "$lists" ]',
+  tag: '[ $count -eq 0 ] || [ -n "$lists" ]',
+  config: `[ -n "$lists" ] || [ "$first" = get ] || case $count,$first in 1,list | 1,*.*) ;; *) false ;; esac`,
+  reflog: `case $first in '' | show | HEAD) ;; *) false ;; esac`,
+  remote: `case $first in '' | get-url | show) ;; *) false ;; esac`,
+  'symbolic-ref': '[ $count -le 1 ]',
+}
+
+/** A command whose rule is not known here is left to stint. */
+const isInShell = (name: string, { operands }: ReadingArguments): boolean =>
+  operands === undefined || Object.hasOwn(operandRules, name)
+
+function shellArguments({ flags = '', values = '', long = '', first }: ReadingArguments): string {
+  const set = Object.entries({ flags, values, long: (long.match(/\S+/g) ?? []).join(' ') })
+    .filter(([, value]) => value !== '')
+    .map(([name, value]) => `${name}=${shellWord(value)}`)
+    .join(' ')
+  if (first === undefined) return set
+  const words = first.source.replaceAll(/[^\w|]|\?:/g, '')
+  return `${set}; case \${1-} in ${words}) ;; *) return 1 ;; esac`
+}
