@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { cpSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { HookUser } from '../../../test/support/hook-user.ts'
@@ -177,3 +177,33 @@ test(
     expect(table).toEqual(await Promise.all(rows))
   },
 )
+
+test('where only pre-merge-commit is left, its message names the merged files and takes the merge back', async () => {
+  await using world = new Repositories()
+  await world.change('install', 'git')
+  rmSync(join(world.project, '.git/hooks/reference-transaction'))
+  const repository = world.copy(0, '')
+  const before = world.state(repository)
+  const { code, stderr } = await world.run('git merge --no-edit other', repository)
+  expect(code).not.toBe(0)
+  expect(stderr).toContain('git had already merged into the files when it asked: o.txt.')
+  expect(differences(before, world.state(repository))).toEqual(['`o.txt`', 'the index'])
+  bringBack(world, stderr, repository)
+  expect(differences(before, world.state(repository))).toEqual([])
+})
+
+test('many files are brought back by a command that names them to git, and no others', async () => {
+  await using world = new Repositories()
+  const names = Array.from({ length: 12 }, (_, index) => `many ${index}.txt`)
+  for (const name of names) writeFileSync(join(world.project, name), 'old')
+  world.sh('git add many* && git commit -qm many', world.project)
+  await world.change('install', 'git')
+  const repository = world.copy(0, '')
+  const before = world.state(repository)
+  const { stderr } = await world.run('git checkout --detach HEAD~1', repository)
+  expect(stderr).toContain('many 0.txt, many 1.txt, many 10.txt')
+  expect(stderr).toContain('and 2 more.')
+  expect(differences(before, world.state(repository))).toHaveLength(13)
+  bringBack(world, stderr, repository)
+  expect(differences(before, world.state(repository))).toEqual([])
+})
