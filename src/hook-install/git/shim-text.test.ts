@@ -94,7 +94,10 @@ class Shimmed extends World {
   }
 
   git(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
-    return this.start('git', args, { env, input: 'stdin' }).finished
+    const running = this.start('git', args, { env, input: 'stdin' })
+    // A command that is refused does not read stdin.
+    running.child.stdin?.on('error', () => {})
+    return running.finished
   }
 }
 
