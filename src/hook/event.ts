@@ -24,7 +24,7 @@ export interface HookEvent {
   interrupted: boolean
   /** The event is about a subagent, which shares its parent's session. */
   subagent: boolean
-  /** Why a session began or ended (`clear` and `resume` only change its id), or where a prompt came from. */
+  /** Why a session began or ended: `clear` and `resume` only change its id. */
   cause: string | undefined
 }
 

@@ -21,7 +21,6 @@ import type { HookChoices, Scope } from './options.ts'
 import {
   endOpenCalls,
   endSession,
-  handlePrompt,
   handleStop,
   handleWaiting,
   isOfSession,
@@ -59,7 +58,7 @@ export function handleEvent(event: HookEvent, choices: EventChoices, context: Ho
   if (event.kind === 'post') endToolCall(event, party, scope, register)
   else if (event.kind === 'batch') endOpenCalls(party, register, event.batch)
   else if (event.kind === 'waiting') awaitUser(event, party, context)
-  else if (event.kind === 'prompt') handlePrompt(event, party, register)
+  else if (event.kind === 'prompt') endOpenCalls(party, register)
   if (event.kind === 'stop' || (event.interrupted && !event.subagent)) handleStop(party, hold, register)
   else if (event.kind === 'start') startSession(event, party, register)
   else if (event.kind === 'end') endSession(event, party, hold, register)

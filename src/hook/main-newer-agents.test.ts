@@ -27,6 +27,8 @@ test.each([
   ['claude', 'subagentStart'],
   ['claude', 'wakeupPrompt'],
   ['claude', 'taskPrompt'],
+  ['claude', 'systemPrompt'],
+  ['claude', 'subagentStop'],
   ['codex', 'subagentPrompt'],
 ] as const)('%s: %s does not end the calls of the main thread', async (host, name) => {
   await using world = new HookWorld()

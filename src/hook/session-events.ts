@@ -12,15 +12,6 @@ import type { HookEvent } from './event.ts'
 import { hosts } from './hosts.ts'
 import type { HoldUntil } from './options.ts'
 
-/** The senders of a prompt that speak for the user; a host that names none sends only the user's. */
-const speakers: ReadonlySet<unknown> = new Set([undefined, 'user', 'sdk'])
-
-/** The user has sent a prompt: earlier calls have ended or were cancelled. */
-export function handlePrompt(event: HookEvent, party: Party, register: Register): void {
-  // Claude Code also sends prompts of its own, such as a wake-up, while calls run.
-  if (speakers.has(event.cause)) endOpenCalls(party, register)
-}
-
 /** Calls have ended, whether they ran or not: those with these ids, or all. */
 export function endOpenCalls(party: Party, register: Register, ids?: readonly string[]): void {
   forEachClaimedSync(register, isOfSession(party.sessionId), (claims) => {

@@ -316,3 +316,30 @@ test.each(agents)('$name names its session in the environment of its commands', 
   noteVariables(agent.name, named)
   expect(named).toContain(agent.sessionVariable)
 })
+
+test('a Monitor of Claude Code is refused as a command is', async () => {
+  await using rig = await Rig.open()
+  rig.model.script('alice', claude.shell('echo alice >> log.txt'), rig.doneAfterAttempt('bob'))
+  const alice = rig.play(claude, 'alice')
+  await rig.wrote('alice')
+  const input = { command: 'echo bob >> log.txt', description: 'A watch', timeout_ms: 5000 }
+  rig.model.script('bob', { tool: 'Monitor', input })
+  await rig.play(claude, 'bob', '--allowedTools', 'Monitor').finished
+  expect(rig.model.results('bob')).toEqual([refused])
+  await alice.finished
+  expect(rig.writes()).toEqual([{ text: 'alice', holders: ['alice'] }])
+})
+
+test('a subagent that works on after the turn of its session keeps the claim', async () => {
+  await using rig = await Rig.open()
+  const input = { description: 'Help', prompt: 'play helper', subagent_type: 'general-purpose' }
+  rig.model.script('alice', { tool: 'Agent', input })
+  rig.model.script('helper', claude.shell('echo one >> log.txt'), rig.doneAfterAttempt('bob'))
+  const alice = rig.play(claude, 'alice', '--allowedTools', 'Bash,Agent')
+  await rig.wrote('one')
+  await rig.heard('Stop', 'alice')
+  expect(await rig.attempt(codex, 'bob')).toEqual(refused)
+  await alice.finished
+  expect(await rig.attempt(codex, 'carol')).not.toEqual(refused)
+  expect(rig.writes().map(({ text }) => text)).toEqual(['one', 'carol'])
+})

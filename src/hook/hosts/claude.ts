@@ -1,4 +1,4 @@
-import type { Host, HostFields } from '../host.ts'
+import type { EventJson, Host, HostFields } from '../host.ts'
 
 const matcher = 'Edit|Write|MultiEdit|NotebookEdit|Bash|Monitor|PowerShell'
 
@@ -27,6 +27,15 @@ export const claudeContext = (text: string): object => ({
   hookSpecificOutput: { hookEventName: 'PreToolUse', additionalContext: text },
 })
 
+/** Claude Code also sends prompts of its own while calls run: of a timer, or about a task that has ended. */
+const isOfUser = ({ source, prompt }: EventJson): boolean =>
+  [undefined, 'user', 'sdk'].some((speaker) => speaker === source) &&
+  !(typeof prompt === 'string' && prompt.startsWith('<task-notification>'))
+
+/** While subagents work in the background, the turn of their session is not over: another `Stop` follows. */
+const hasWorkingSubagents = ({ background_tasks: tasks }: EventJson): boolean =>
+  Array.isArray(tasks) && tasks.some((task: EventJson | null) => task?.type === 'subagent')
+
 export const claude: Host = {
   name: 'claude',
   title: 'Claude Code',
@@ -39,8 +48,8 @@ export const claude: Host = {
     { name: 'PermissionDenied', kind: 'post', matcher, failed: true },
     { name: 'PostToolBatch', kind: 'batch' },
     { name: 'Notification', kind: 'waiting' },
-    { name: 'UserPromptSubmit', kind: 'prompt' },
-    { name: 'Stop', kind: 'stop' },
+    { name: 'UserPromptSubmit', kind: 'prompt', counts: isOfUser },
+    { name: 'Stop', kind: 'stop', counts: (json) => !hasWorkingSubagents(json) },
     { name: 'StopFailure', kind: 'stop' },
     { name: 'SessionStart', kind: 'start' },
     { name: 'SessionEnd', kind: 'end' },
