@@ -57,6 +57,7 @@ const lines: [line: string, code: ErrorCode][] = [
   ['lock acquire --session a --ttl forever', 'ARG_ERROR'],
   ['lock acquire --session a --mode both', 'ARG_ERROR'],
   ['lock acquire --session a --workspace /no/such/directory', 'NOT_FOUND'],
+  ['lock wait --timeout soon', 'ARG_ERROR'],
   ['lock break', 'ARG_ERROR'],
   ['lock check --sesion nobody', 'ARG_ERROR'],
   ['sessions', 'ARG_ERROR'],

@@ -59,6 +59,7 @@ const commands: string[][] = [
   ['run', '--lock', `--resource=${hostile}`, '--', 'true'],
   ['lock', 'acquire', '--session', 'mine', target],
   ['lock', 'acquire', '--session', 'theirs', target],
+  ['lock', 'wait', '--session', 'mine', '--timeout', '0s', target],
   ['lock', 'acquire', '--session', 'mine', `--resource=${hostile}`],
   ['lock', 'acquire', '--session', 'theirs', '--resource', `other ${hostile}`],
   ['lock', 'acquire', '--session', 'mine', '--pid', hostile],

@@ -9,7 +9,7 @@ const volumeOptions = {
   verbose: { type: 'boolean', help: 'print to stderr which directories are used, and how long it takes' },
 } as const satisfies OptionTable
 
-/** Options of every command, whatever parses the rest. */
+/** Options of every command, whatever parses the rest. Only of `timeout` may a command have its own. */
 const runtimeOptions = {
   json: { type: 'boolean', help: 'answer with one JSON envelope on stdout' },
   timeout: { type: 'duration', value: 'D', help: 'stop after this long (exit 10)' },
@@ -55,6 +55,7 @@ export const optionsOf = ({ options, parse }: Pick<Command, 'options' | 'parse'>
   ...options,
   ...(parse === undefined && { ...volumeOptions, ...options }),
   ...runtimeOptions,
+  ...(options?.timeout && { timeout: options.timeout }),
 })
 
 const defaultGraceMs = 5000
@@ -73,6 +74,8 @@ export function readInvocation(command: Command, argv: readonly string[]): Invoc
     throw new StintError('ARG_ERROR', `unexpected argument ${JSON.stringify(extra)}`)
   }
   const volume = readVolume(command, parsed.options)
+  // A command with its own timeout decides itself what happens then.
+  if (command.options?.timeout !== undefined) settings.timeoutMs = undefined
   return { ...settings, ...volume, stream: isStream(command, parsed), args: parsed }
 }
 

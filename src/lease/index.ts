@@ -70,5 +70,5 @@ export {
   type ReleaseAnswer,
 } from './rules.ts'
 export { waitedMsOf, type Waiter, waitersText } from './waiters.ts'
-export { ChangeHints } from './waiting.ts'
-export { WorkspaceClaims } from './workspace-claims.ts'
+export { ChangeHints, lookEveryMs } from './waiting.ts'
+export { type Blocker, WorkspaceClaims } from './workspace-claims.ts'

@@ -15,8 +15,9 @@ export interface Claimant extends Actor {
   descent?: PartyRequest['descent']
 }
 
-/** How often to look without a hint: the death of a holder changes no record. */
-const pollMs = { watched: 500, unwatched: 200, blocking: 50 }
+/** How often to look without a hint, in milliseconds: the death of a holder changes no record. */
+export const lookEveryMs = 500
+const pollMs = { watched: lookEveryMs, unwatched: 200, blocking: 50 }
 
 /** A watcher costs more than a shorter pause. */
 const watchFromMs = 10

@@ -48,10 +48,15 @@ import {
 } from './rules.ts'
 import { type Decided, type ClaimsView, type Decide, type Review, StoredClaims } from './stored-claims.ts'
 import { claimOf, findReservation, listWaiters, type Waiter } from './waiters.ts'
-import { type Claimant, Waiting } from './waiting.ts'
+import { ChangeHints, type Claimant, lookEveryMs, Waiting } from './waiting.ts'
 
 export type Granted = Extract<AcquireAnswer, { granted: true }>
 export type Refused = Extract<AcquireAnswer, { granted: false }>
+
+/** A refusal, and the claims that it is based on. */
+export interface Blocker extends ClaimsView {
+  refused: Refused
+}
 
 export interface WaitOptions {
   waitMs?: number
@@ -210,8 +215,16 @@ export class WorkspaceClaims {
     return wasStale ? { next: { ...record, claims: left }, answer: refused } : { answer: refused }
   }
 
-  /** Looks for a claim in force on a directory above or below this one that conflicts with a claim here. */
-  *#findNested(claim: Claim, path: string, { descent }: Claimant): Steps<unknown, YieldAnswer> {
+  /**
+   * Looks for a claim in force on a directory above or below this one that conflicts with a claim here. Also
+   * removes stale ones that do, unless it is only to look.
+   */
+  *#findNested(
+    claim: Claim,
+    path: string,
+    { descent }: Pick<Claimant, 'descent'>,
+    onlyLook = false,
+  ): Steps<unknown, YieldAnswer> {
     const { register, key } = this
     let { ancestors } = claim
     for (const other of (yield* register.keys()).filter((each) => isWorkspaceKey(each) && each !== key)) {
@@ -222,9 +235,10 @@ export class WorkspaceClaims {
       const paths = pathsFrom(record.workspace, path, claim.paths)
       if (paths === undefined || isRepository(record.workspace)) continue
       const stored = new StoredClaims(register, { key: other, name: record.workspace }, livenessFor(register))
-      const { answer } = yield* stored.change((record, observation) =>
-        decideYield(record, { ...claim, ancestors, paths }, observation, descent),
-      )
+      const decide = (record: ClaimsRecord, observation: Observation): Decision<YieldAnswer> =>
+        decideYield(record, { ...claim, ancestors, paths }, observation, descent)
+      const view = onlyLook ? yield* stored.read() : undefined
+      const { answer } = view ? decide(view.record, view.observation) : yield* stored.change(decide)
       if (answer.by !== undefined) return answer
       ancestors ??= answer.ancestors
     }
@@ -349,10 +363,43 @@ export class WorkspaceClaims {
   }
 
   /** The claim that would refuse this request now. */
-  async findBlocker(request: AcquireRequest): Promise<{ by: Claim; observation: Observation } | undefined> {
-    const { record, observation } = await this.read()
-    const { answer } = decideAcquire(record, request, observation, 0)
-    return answer.granted ? undefined : { by: answer.by, observation }
+  findBlocker(request: AcquireRequest): Promise<Blocker | undefined> {
+    return runAsync(this.register, this.#findBlocker(acquiring(request), request))
+  }
+
+  /** Resolves when the request would be granted, without making it; throws `LOCK_HELD` after `waitMs`. */
+  async untilFree(
+    given: AcquireRequest,
+    { waitMs = Number.POSITIVE_INFINITY, signal }: WaitOptions = {},
+  ): Promise<void> {
+    const end = systemClock.mono() + waitMs
+    const request = { ...given, descent: once(given.descent) }
+    const decide = acquiring(request)
+    let hints = new ChangeHints()
+    try {
+      for (;;) {
+        signal?.throwIfAborted()
+        if (!hints.isWatching) hints = new ChangeHints(this.register, this.key)
+        const blocker = await runAsync(this.register, this.#findBlocker(decide, request))
+        if (blocker === undefined) return
+        const leftMs = end - systemClock.mono()
+        if (leftMs <= 0) throw heldError(this, blocker.refused, blocker, waitMs, await this.waiters(blocker))
+        await hints.next(Math.min(lookEveryMs, leftMs), signal)
+      }
+    } finally {
+      hints.stop()
+    }
+  }
+
+  *#findBlocker(decide: Decide<AcquireAnswer>, request: AcquireRequest): Steps<unknown, Blocker | undefined> {
+    const view = yield* this.#stored.read()
+    const { record, observation } = view
+    const decision = decide(record, observation, 0, undefined)
+    const { answer } = yield* this.#review(decision, view, claimantOf(request), undefined)
+    if (!answer.granted) return { ...view, refused: answer }
+    const path = this.#nestingPath
+    const { by } = path === undefined ? {} : yield* this.#findNested(answer.claim, path, request, true)
+    return by && { ...view, refused: refusedBy(by, observation) }
   }
 
   /** Calls back when the claims may have changed; undefined where the register cannot be watched. */

@@ -11,6 +11,7 @@ import {
   assertTtl,
   describeTarget,
   openClaims,
+  pathOption,
   readSession,
   sessionOption,
   targetOptions,
@@ -23,11 +24,7 @@ export const lockAcquireCommand = defineBareCommand({
   options: {
     ...targetOptions,
     ...sessionOption,
-    path: {
-      type: 'strings',
-      value: 'P',
-      help: 'claim only this file, or this directory and everything below it, relative to DIR; may be repeated',
-    },
+    path: pathOption('claim only this'),
     shared: { type: 'boolean', help: 'share the claim with other --shared claims' },
     ttl: { type: 'duration', value: 'D', help: 'how long the claim lasts without a refresh (5m)' },
     wait: {

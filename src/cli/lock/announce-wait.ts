@@ -1,5 +1,5 @@
 import { isTerminal } from '../../command/stdio.ts'
-import { ageOf, type Claim, type Observation } from '../../lease/index.ts'
+import { ageOf, type Blocker } from '../../lease/index.ts'
 import { writeOut } from '../../base/process/write-output.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { formatAge } from '../text/format.ts'
@@ -7,7 +7,7 @@ import { formatAge } from '../text/format.ts'
 /** A shorter wait is not announced. */
 const announceAfterMs = 1000
 
-type FindBlocker = () => Promise<{ by: Claim; observation: Observation } | undefined>
+type FindBlocker = () => Promise<Blocker | undefined>
 
 /** Names the session that a command waits for on a terminal, if it still waits after a second. */
 export async function announceWait<Result>(
@@ -29,8 +29,9 @@ async function announce(findBlocker: FindBlocker): Promise<void> {
     if (!(await isTerminal(2))) return
     const blocker = await findBlocker()
     if (blocker === undefined) return
-    const { session_id, purpose } = blocker.by
-    const age = formatAge(ageOf(blocker.by, blocker.observation.now))
+    const { by } = blocker.refused
+    const { session_id, purpose } = by
+    const age = formatAge(ageOf(by, blocker.observation.now))
     const what = purpose === null ? '' : `, ${JSON.stringify(purpose)}`
     const line = `stint: waiting for ${session_id}${what}, refreshed ${age} ago`
     writeOut(2, `${visibleText(line, 500)}\n`)

@@ -18,6 +18,13 @@ export const sessionOption = {
   session: { type: 'string', value: 'ID', help: 'the session (STINT_SESSION_ID)' },
 } as const satisfies OptionTable
 
+export const pathOption = (what: string) =>
+  ({
+    type: 'strings',
+    value: 'P',
+    help: `${what} file, or this directory and everything below it, relative to DIR; may be repeated`,
+  }) as const
+
 export interface TargetChoice {
   workspace?: string
   resource?: string

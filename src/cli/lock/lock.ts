@@ -36,6 +36,10 @@ export const lock: CommandGroup = {
       summary: 'print a line for each change',
       load: async () => (await import('./watch.ts')).lockWatchCommand,
     },
+    wait: {
+      summary: 'wait until the workspace is free',
+      load: async () => (await import('./wait.ts')).lockWaitCommand,
+    },
     break: {
       summary: "remove another session's claim",
       load: async () => (await import('./break.ts')).lockBreakCommand,

@@ -1,12 +1,9 @@
 import { defineBareCommand } from '../../command/define-command.ts'
 import { visibleJson, visibleText } from '../../base/text/escape.ts'
-import { ChangeHints } from '../../lease/index.ts'
+import { ChangeHints, lookEveryMs } from '../../lease/index.ts'
 import { print } from '../terminal/print.ts'
 import { openClaims, targetOptions } from './lock-options.ts'
 import { type ClaimDescription, describeClaim } from './describe.ts'
-
-/** How often to read without a hint: a claim can end by its time or by a death, which change no record. */
-const readEveryMs = 500
 
 export const lockWatchCommand = defineBareCommand({
   name: 'watch',
@@ -30,7 +27,7 @@ export const lockWatchCommand = defineBareCommand({
       const line = json ? visibleJson({ epoch, claims: described.map(stableFields) }) : renderLine(described)
       if (line !== last && !print(`${line}\n`)) break
       last = line
-      await hints.next(readEveryMs)
+      await hints.next(lookEveryMs)
     }
     hints.stop()
   },

@@ -1,0 +1,53 @@
+import { defineBareCommand } from '../../command/define-command.ts'
+import { isTerminal } from '../../command/stdio.ts'
+import { defaultTtlMs, readDescent } from '../../lease/index.ts'
+import { systemClock } from '../../base/process/clock.ts'
+import { writeOut } from '../../base/process/write-output.ts'
+import { formatDuration } from '../../base/text/duration.ts'
+import { visibleText } from '../../base/text/escape.ts'
+import { newSessionId } from '../../base/text/id.ts'
+import { announceWait } from './announce-wait.ts'
+import {
+  describeTarget,
+  openClaims,
+  pathOption,
+  readSession,
+  sessionOption,
+  targetOptions,
+} from './lock-options.ts'
+
+export const lockWaitCommand = defineBareCommand({
+  name: 'wait',
+  summary:
+    'Waits until no other session holds the workspace, or paths in it, and claims nothing. Still held after --timeout: exit 4.',
+  options: {
+    ...targetOptions,
+    ...sessionOption,
+    path: pathOption('wait only for this'),
+    timeout: { type: 'duration', value: 'D', help: 'how long to wait at most (for ever)' },
+    notify: { type: 'boolean', help: 'ring the bell of the terminal when it is free' },
+  },
+  examples: [
+    ['stint lock wait --timeout 60s', 'exit 0 as soon as it is free, 4 if it is still held'],
+    ['stint lock wait --notify', 'tells you when you can go on'],
+  ],
+  async run({ signal, quiet, warn }, { options }) {
+    const claims = await openClaims(options, warn)
+    const request = {
+      sessionId: readSession(options.session) ?? newSessionId(),
+      holder: null,
+      paths: claims.pathsOf(options.path, options.workspace),
+      mode: 'exclusive' as const,
+      ttlMs: defaultTtlMs,
+      // An agent waits for others, not for itself.
+      descent: () => readDescent(process.pid),
+    }
+    const startedAt = systemClock.mono()
+    const waiting = claims.untilFree(request, { waitMs: options.timeout, signal })
+    await announceWait(waiting, quiet, () => claims.findBlocker(request))
+    if (options.notify && (await isTerminal(2))) writeOut(2, '\u0007')
+    return { free: true, ...describeTarget(claims), waited_ms: Math.round(systemClock.mono() - startedAt) }
+  },
+  render: ({ workspace, resource, waited_ms }) =>
+    `${visibleText(workspace ?? resource)} is free${waited_ms < 1000 ? '' : `, after ${formatDuration(Math.round(waited_ms / 1000) * 1000)}`}`,
+})
