@@ -1,5 +1,6 @@
 import { systemClock } from '../base/process/clock.ts'
 import { type Now, type Register, type RegisterEntry, repositoryOf, type Steps } from '../lease/index.ts'
+import { postgresActivityLogs } from './activity-logs.ts'
 import { Database, milliseconds, type ServerOptions, untilOnDisk } from './database.ts'
 import type { PostgresPool, SqlRow } from './pool.ts'
 import { isConflict, isTimeout, isUncertain, sqlState } from './postgres-errors.ts'
@@ -33,6 +34,7 @@ export function postgresRegister(options: PostgresRegisterOptions): Register<Pos
   const { pool, pollMs = 1000 } = options
   const database = new Database({ ...options, patienceMs: lookUpMs }, registerVersion)
   const waiters = waiterTable(database)
+  const activity = postgresActivityLogs(database)
   const readings = new Map<string, { now: Now; at: number }>()
   let timelineSql = serverTimeline
 
@@ -102,7 +104,9 @@ export function postgresRegister(options: PostgresRegisterOptions): Register<Pos
 
   async function remove(key: string, { epoch, text }: RegisterEntry): Promise<boolean> {
     const sql = 'DELETE FROM stint.register WHERE key = $1 AND epoch = $2 AND text = $3 RETURNING epoch'
-    return (await database.write(sql, key, epoch, text)).length > 0
+    if ((await database.write(sql, key, epoch, text)).length === 0) return false
+    await activity.remove(key)
+    return true
   }
 
   async function writtenAt(key: string): Promise<number | undefined> {
@@ -133,6 +137,7 @@ export function postgresRegister(options: PostgresRegisterOptions): Register<Pos
     perform: (step) => step(),
     locate: (key) => `stint.register ${key}`,
     watch: (key, onChange) => pollEpoch(pool, key, pollMs, onChange),
+    activity,
   }
 }
 

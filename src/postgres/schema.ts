@@ -132,6 +132,19 @@ export const migrations: readonly Migration[] = [
       `COMMENT ON TABLE stint.waiter IS 'Who waits for a lease, in order. A row that was not touched for 15 s counts no more.'`,
     ],
   },
+  {
+    version: 4,
+    needs: 1,
+    statements: [
+      `CREATE TABLE IF NOT EXISTS stint.activity (
+  id bigint GENERATED ALWAYS AS IDENTITY,
+  key text NOT NULL,
+  line text NOT NULL,
+  PRIMARY KEY (key, id)
+)`,
+      `COMMENT ON TABLE stint.activity IS 'What happened to each lease, the last 1,000 lines of each. Nothing depends on it.'`,
+    ],
+  },
 ]
 
 /** The newest version that this program knows. */

@@ -80,6 +80,15 @@ test('every lock command works on a resource on the server', async () => {
   })
   expect(dataOf(await world.lock(['release', '--session', 'b', ...on]))).toEqual({ released: true })
   expect(dataOf(await world.lock(['list']))).toMatchObject({ workspaces: [] })
+  expect(dataOf(await world.lock(['history', ...on]))).toMatchObject({
+    activities: [
+      { kind: 'grant', session_id: 'a' },
+      { kind: 'refusal', session_id: 'b', by: 'a' },
+      { kind: 'break', session_id: 'a', reason: 'hung' },
+      { kind: 'grant', session_id: 'b' },
+      { kind: 'release', session_id: 'b' },
+    ],
+  })
 })
 
 test('lock watch prints each change', async () => {
