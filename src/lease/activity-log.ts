@@ -194,6 +194,8 @@ export class ActivityLog {
     const activity = { ...actor, kind, by: by.session_id, at: Math.round(wall) }
     try {
       this.#noteUnlessRepeated(activity, (await this.#logs?.read(this.#key, recentBytes)) ?? [])
+      // The caller has no lease that could wait for this, and may give up and exit.
+      await this.written()
     } catch {
       // The server is not reachable.
     }
@@ -207,6 +209,11 @@ export class ActivityLog {
   /** Notes a call that ran after another session had got the claim: its user approved it too late. */
   noteLateCall(actor: Actor, by: Claim, { wall }: Now): void {
     this.#append({ ...actor, kind: 'late', by: by.session_id, at: Math.round(wall) })
+  }
+
+  /** Resolves when everything is written: a command that changes claims waits for it before it exits. */
+  async written(): Promise<void> {
+    await this.#logs?.written?.()
   }
 
   /** All activities that the log still has, oldest first. */

@@ -51,6 +51,8 @@ export interface ActivityLogs {
    * when it writes; of many appends in quick succession, it may leave the oldest out.
    */
   append(key: string, lines: () => readonly string[]): void
+  /** Resolves when all is written, or after a second; for a program that is about to call `process.exit`. */
+  written?(): Promise<void>
   /** Returns the lines, oldest first; with `lastBytes`, about that many bytes of the newest. */
   read(key: string, lastBytes?: number): Promise<string[]>
   /** Needed if the register has `performSync`. */

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { ActivityLogs } from '../lease/index.ts'
 import type { Database } from './database.ts'
 import { sqlState } from './postgres-errors.ts'
@@ -10,6 +11,9 @@ const recentLines = 50
 
 /** How many appends wait while the server answers: of more, the oldest are lost. */
 const maxWaiting = 64
+
+/** How long a command that is about to exit waits for its last lines, in milliseconds. */
+const maxDelayMs = 1000
 
 /** Unknown table, permission denied: an older schema, or a role that may not write there. */
 const refused = new Set<string | undefined>(['42P01', '42501'])
@@ -49,6 +53,10 @@ export function postgresActivityLogs(
       waiting.push({ key, lines })
       if (waiting.length > maxWaiting) waiting.shift()
       writing ??= write()
+    },
+    async written() {
+      // A statement that waits for another transaction must not keep a command from its end.
+      await Promise.race([writing, delay(maxDelayMs, undefined, { ref: false })])
     },
     async read(key, lastBytes) {
       await writing

@@ -71,6 +71,7 @@ export const lockAcquireCommand = defineBareCommand({
     const startedAt = systemClock.mono()
     const acquiring = claims.acquire(request, { waitMs: options.wait, signal })
     const { answer, epoch } = await announceWait(acquiring, quiet, () => claims.findBlocker(request))
+    await claims.activity.written()
     if (signal.aborted) {
       await undoAcquire(claims, answer.claim, holder, startedAt).catch((error: unknown) =>
         warn(`CLEANUP_FAILED: ${sessionId} still holds ${claims.name}: ${errorMessage(error)}`),

@@ -34,6 +34,7 @@ export const lockBreakCommand = defineBareCommand({
     const reason =
       options.reason === undefined ? null : registerEnvironmentSecrets().gate.text(options.reason)
     const { broken, newer } = await claims.break(seen, { by: userName(), reason, at: Date.now() })
+    await claims.activity.written()
     // Only the claim that was shown may be broken, not a newer one of a session that has come back to life.
     if (newer !== undefined)
       throw new StintError(

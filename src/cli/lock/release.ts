@@ -15,6 +15,7 @@ export const lockReleaseCommand = defineBareCommand({
     const claims = await openClaims(options, warn)
     const paths = options.path.length === 0 ? undefined : claims.pathsOf(options.path, options.workspace)
     const { released } = await claims.release({ sessionId, paths })
+    await claims.activity.written()
     return { released }
   },
   render: ({ released }) => (released ? 'released' : 'there was nothing to release'),

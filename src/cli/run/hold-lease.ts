@@ -45,7 +45,10 @@ export async function holdLease(context: CommandContext, options: HoldOptions): 
   // After a second Ctrl-C only synchronous hooks run.
   context.onRelease(
     register.performSync === undefined
-      ? async () => void (await lease.release())
+      ? async () => {
+          await lease.release()
+          await claims.activity.written()
+        }
       : () => void lease.releaseSync(),
   )
   Object.assign(process.env, {
