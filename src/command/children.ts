@@ -56,10 +56,11 @@ export class Children {
     if (this.#closed) throw new StintError('CANCELLED', 'the run is ending: no more children are started')
     this.#record ??= new ChildrenRecord(this.#options.scratchPath)
     this.#options.onStarting()
+    const [name = '', value = ''] = this.#options.mark.split('=')
     const child = start(command, options.cwd, () =>
       spawn(command, args, {
         ...options,
-        ...(options.env === undefined ? {} : { env: { ...options.env, ...this.#markVariable() } }),
+        ...(options.env === undefined ? {} : { env: { ...options.env, [name]: value } }),
         stdio: this.#options.json ? stdoutToStderr(options.stdio) : options.stdio,
         detached: !this.#options.onTerminal,
       }),
@@ -118,11 +119,6 @@ export class Children {
       // The child may have done its work by now: killing it and reporting that it never ran would be wrong.
       this.#options.onUnrecorded(error)
     }
-  }
-
-  #markVariable(): Record<string, string> {
-    const [name = '', value = ''] = this.#options.mark.split('=')
-    return { [name]: value }
   }
 
   #signal(signal: NodeJS.Signals): void {

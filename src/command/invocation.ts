@@ -1,3 +1,4 @@
+import { explained } from '../base/errors/if-possible.ts'
 import { errorMessage, StintError } from '../base/errors/stint-error.ts'
 import type { OptionTable, OptionValues } from './option.ts'
 import { parseArguments } from './parse-arguments.ts'
@@ -64,7 +65,7 @@ const defaultGraceMs = 5000
 export function readInvocation(command: Command, argv: readonly string[]): Invocation {
   if (command.parse !== undefined) {
     const { options, positionals } = parseArguments(argv, runtimeOptions, { passUnknown: true })
-    const args = options.help ? undefined : parseWith(command, positionals)
+    const args = options.help ? undefined : explained(asArgumentError, () => command.parse?.(positionals))
     return { ...runtimeValues(options), quiet: false, verbose: false, stream: isStream(command, args), args }
   }
   const parsed = parseArguments(argv, optionsOf(command), { stopAtPositional: command.stopAtPositional })
@@ -103,11 +104,5 @@ function runtimeValues(options: RuntimeOptions): Pick<Invocation, 'json' | 'time
   }
 }
 
-function parseWith(command: Command, argv: string[]): unknown {
-  try {
-    return command.parse?.(argv)
-  } catch (error) {
-    if (error instanceof StintError) throw error
-    throw new StintError('ARG_ERROR', errorMessage(error), { cause: error })
-  }
-}
+const asArgumentError = (error: unknown): StintError =>
+  error instanceof StintError ? error : new StintError('ARG_ERROR', errorMessage(error), { cause: error })

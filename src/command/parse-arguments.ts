@@ -152,11 +152,11 @@ interface Measure {
 const measures: Partial<Record<OptionSpec['type'], Measure>> = {
   duration: { name: 'duration', read: parseDuration, hint: durationHint },
   size: { name: 'size', read: parseSize, hint: () => 'Write it as 500MB, 2GiB, 1.5g or in bytes.' },
-  count: { name: 'whole number', read: parseCount, hint: () => 'Write it as 0, 7 or 5000.' },
-}
-
-function parseCount(text: string): number | undefined {
-  return /^\d{1,15}$/.test(text) ? Number(text) : undefined
+  count: {
+    name: 'whole number',
+    read: (text) => (/^\d{1,15}$/.test(text) ? Number(text) : undefined),
+    hint: () => 'Write it as 0, 7 or 5000.',
+  },
 }
 
 function unknownOption(word: string, table: OptionTable): StintError {

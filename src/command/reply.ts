@@ -70,7 +70,9 @@ export class Reply {
   /** The methods of a handler's context that print before the answer. */
   readonly printers: Pick<BareContext, 'warn' | 'say' | 'note'> = {
     warn: (message) => this.warn(message),
-    say: (text) => this.#say(text),
+    say: (text) => {
+      if (!this.json && !this.quiet) writeOut(1, answerText(text))
+    },
     note: (message) => this.note(message),
   }
 
@@ -96,10 +98,6 @@ export class Reply {
    */
   #tell(text: string): void {
     writeOut(2, `${this.name}: ${visibleLines(text)}\n`)
-  }
-
-  #say(text: string): void {
-    if (!this.json && !this.quiet) writeOut(1, answerText(text))
   }
 
   /** Prints the answer, once, and returns the exit code. `text` is the answer for a person. */

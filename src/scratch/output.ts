@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { isRequestId } from '../base/text/id.ts'
 import { shellWord } from '../base/text/escape.ts'
 import { StintError } from '../base/errors/stint-error.ts'
-import { ensureScratchDirectory, type ScratchRoot } from './root.ts'
+import { ensureScratchDirectory } from './root.ts'
 import type { ScratchRun } from './scratch-run.ts'
 
 /** Files for the caller: `out/<expiry>-<requestId>/`, with the earliest expiry in seconds since the epoch. */
@@ -14,18 +14,6 @@ export interface OutputDirectory {
 
 export const defaultKeepSeconds = 300
 
-function makeOutputDirectory(
-  root: ScratchRoot,
-  requestId: string,
-  keepSeconds: number,
-  now: number,
-): OutputDirectory {
-  ensureScratchDirectory(root.out)
-  const path = join(root.out, `${Math.ceil(now / 1000) + keepSeconds}-${requestId}`)
-  ensureScratchDirectory(path)
-  return { path, keepSeconds }
-}
-
 /** The run's directory for files that are kept this long; made on first use. */
 export function outputDirectoryFor(
   { outputs, root, requestId, clock }: Pick<ScratchRun, 'outputs' | 'root' | 'requestId' | 'clock'>,
@@ -33,12 +21,12 @@ export function outputDirectoryFor(
 ): string {
   if (!Number.isSafeInteger(keepSeconds) || keepSeconds < 0)
     throw new StintError('ARG_ERROR', `keepSeconds must be a whole number of seconds, not ${keepSeconds}`)
-  let directory = outputs.find((output) => output.keepSeconds === keepSeconds)
-  if (directory === undefined) {
-    directory = makeOutputDirectory(root, requestId, keepSeconds, clock.now())
-    outputs.push(directory)
-  }
-  return directory.path
+  const known = outputs.find((output) => output.keepSeconds === keepSeconds)
+  if (known !== undefined) return known.path
+  const path = join(root.out, `${Math.ceil(clock.now() / 1000) + keepSeconds}-${requestId}`)
+  for (const directory of [root.out, path]) ensureScratchDirectory(directory)
+  outputs.push({ path, keepSeconds })
+  return path
 }
 
 /** Starts the time to keep: sets the modification time of each directory to its expiry, in the future. */

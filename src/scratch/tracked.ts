@@ -4,7 +4,7 @@ import { basename, dirname, resolve, sep } from 'node:path'
 import { stintHome } from '../base/fs/home.ts'
 import { isWithin, pathAncestors, realParentPath } from '../base/fs/paths.ts'
 import { type OpenDirectory, openDirectory } from '../base/fs/open-directory.ts'
-import { isRealDirectory, lstatIfExists } from '../base/fs/exists.ts'
+import { isRealDirectory, lstatIfExists, unless } from '../base/fs/exists.ts'
 import {
   nothingRemoved,
   removeTree,
@@ -123,20 +123,15 @@ export function removeTracked(
   const { path, file } = tracked
   const failed = (failure: RemovalFailure): Removal => ({ ...nothingRemoved(), failures: [failure] })
   try {
-    const parent = openParent(tracked)
-    if (parent === undefined) return { ...nothingRemoved(), removed: 1 }
-    try {
-      const entry = `${parent.base}/${basename(path)}`
-      const stat = lstatIfExists(entry)
-      if (stat === undefined) return { ...nothingRemoved(), removed: 1 }
-      if (options.onlyIfSame && !isSameFile(file, stat)) return nothingRemoved()
-      // Only a directory can lead through a mount. Unlinking a file that has a mount on it fails.
-      const mounted = stat.isDirectory() ? mountFailure(path) : undefined
-      if (mounted !== undefined) return failed(mounted)
-      return removeTree(entry, { ...options, shownAs: path, inode: stat.ino })
-    } finally {
-      parent.close()
-    }
+    using parent = openParent(tracked)
+    const entry = parent && `${parent.base}/${basename(path)}`
+    const stat = entry && lstatIfExists(entry)
+    if (!entry || !stat) return { ...nothingRemoved(), removed: 1 }
+    if (options.onlyIfSame && !isSameFile(file, stat)) return nothingRemoved()
+    // Only a directory can lead through a mount. Unlinking a file that has a mount on it fails.
+    const mounted = stat.isDirectory() ? mountFailure(path) : undefined
+    if (mounted !== undefined) return failed(mounted)
+    return removeTree(entry, { ...options, shownAs: path, inode: stat.ino })
   } catch (error) {
     return failed({ path, type: 'file', error: errorCode(error) ?? String(error) })
   }
@@ -148,19 +143,14 @@ export function removeTracked(
  * been made at its path since: a link on the way leads to files of others.
  */
 function openParent({ path, parent }: TrackedPath): OpenDirectory | undefined {
-  let opened: OpenDirectory
-  try {
-    opened = openDirectory(dirname(path), { asIs: true })
-  } catch (error) {
-    if (['ENOENT', 'ENOTDIR', 'ELOOP'].includes(errorCode(error) ?? '')) return undefined
-    throw error
-  }
+  const opened = unless(['ENOENT', 'ENOTDIR', 'ELOOP'], () => openDirectory(dirname(path), { asIs: true }))
+  if (opened === undefined) return undefined
   const isOurs =
     parent === null
       ? realpathIfThere(opened.base) === dirname(path)
       : opened.dev === parent.dev && opened.ino === parent.ino
   if (isOurs) return opened
-  opened.close()
+  opened[Symbol.dispose]()
   return undefined
 }
 

@@ -42,14 +42,10 @@ export function removeBareScratch(root: ScratchRoot, path: string, metaInode: nu
   try {
     if (lstatSync(path).nlink !== 3) return false
     const trashed = join(root.trash, basename(path))
-    const meta = openDirectory(join(path, metaDirectory))
-    try {
-      if (meta.ino !== metaInode) return false
-      renameSync(path, trashed)
-      unlinkSync(`${meta.base}/${ownerFile}`)
-    } finally {
-      meta.close()
-    }
+    using meta = openDirectory(join(path, metaDirectory))
+    if (meta.ino !== metaInode) return false
+    renameSync(path, trashed)
+    unlinkSync(`${meta.base}/${ownerFile}`)
     rmdirSync(join(trashed, metaDirectory))
     rmdirSync(trashed)
     return true
@@ -92,12 +88,8 @@ function repair(root: Pick<ScratchRoot, 'trash'>, path: string, errno: string | 
       return true
     }
     if (errno !== 'EACCES') return false
-    const directory = openDirectory(path)
-    try {
-      return directory.makeWritable()
-    } finally {
-      directory.close()
-    }
+    using directory = openDirectory(path)
+    return directory.makeWritable()
   } catch {
     return false
   }

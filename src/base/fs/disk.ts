@@ -16,7 +16,7 @@ import {
 import { dirname } from 'node:path'
 import { ifRegular, openRegular } from './regular-file.ts'
 import { makePrivateDirectory, openPrivateFile, repeatWrite } from './private-file.ts'
-import { ifExists } from './exists.ts'
+import { ifExists, unless } from './exists.ts'
 import { errorCode } from '../errors/stint-error.ts'
 
 /**
@@ -133,11 +133,9 @@ export function ensureDirectory(disk: Disk, directory: string): void {
 
 /** Creates a directory if it is missing; returns whether it did. */
 export function makeIfMissing(disk: Disk, directory: string): boolean {
-  try {
+  const made = unless(['EEXIST'], () => {
     disk.makeDirectory(directory)
     return true
-  } catch (error) {
-    if (errorCode(error) === 'EEXIST') return false
-    throw error
-  }
+  })
+  return made ?? false
 }

@@ -78,13 +78,8 @@ export function* measureSteps(path: string, options: MeasureOptions = {}): Gener
   }
 
   function* walkFrom(deep: string): Generator<void> {
-    const directory = attempt(() => openDirectory(bytePath(deep), { asIs: true }))
-    if (directory === undefined) return
-    try {
-      yield* walk(latin1Of(directory.base))
-    } finally {
-      directory.close()
-    }
+    using directory = attempt(() => openDirectory(bytePath(deep), { asIs: true }))
+    if (directory !== undefined) yield* walk(latin1Of(directory.base))
   }
 
   const top = latin1Of(path)

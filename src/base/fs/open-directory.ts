@@ -7,14 +7,13 @@ import { errorCode } from '../errors/stint-error.ts'
  * are reached through `base`: on Linux /proc/self/fd/N, which the kernel resolves to the open directory
  * itself; elsewhere its path, which leaves a window for a process that may write to the parent directory.
  */
-export interface OpenDirectory {
+export interface OpenDirectory extends Disposable {
   readonly base: string
   readonly ino: number
   /** The device number; an entry with a different one is the root of another file system. */
   readonly dev: number
   /** Grants the owner rwx if this user owns the directory; false otherwise. */
   makeWritable(): boolean
-  close(): void
 }
 
 const O_PATH = 0o10000000
@@ -43,7 +42,7 @@ function openByDescriptor(path: string | Buffer, asIs: boolean): OpenDirectory {
       chmodSync(`/proc/self/fd/${fd}`, 0o700)
       return true
     },
-    close: () => closeSync(fd),
+    [Symbol.dispose]: () => closeSync(fd),
   }
 }
 
@@ -77,5 +76,5 @@ function openByPath(path: string, asIs: boolean): OpenDirectory {
     return true
   }
   if (!asIs && process.platform !== 'win32' && (stat.mode & 0o700) !== 0o700) makeWritable()
-  return { base: path, ino: stat.ino, dev: stat.dev, makeWritable, close() {} }
+  return { base: path, ino: stat.ino, dev: stat.dev, makeWritable, [Symbol.dispose]() {} }
 }

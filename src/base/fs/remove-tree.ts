@@ -123,7 +123,7 @@ export function* removalSteps(path: string, options: RemovalOptions): Generator<
     } catch (error) {
       fail(shown, 'directory', error)
     } finally {
-      directory.close()
+      directory[Symbol.dispose]()
     }
   }
 

@@ -1,10 +1,7 @@
 import {
-  closeSync,
-  fsyncSync,
   linkSync,
   lstatSync,
   mkdirSync,
-  openSync,
   readdirSync,
   readFileSync,
   readlinkSync,
@@ -14,6 +11,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { errorCode, errorMessage } from '../../base/errors/stint-error.ts'
+import { nodeDisk } from '../../base/fs/disk.ts'
 import { ownDirectoryProblem } from '../../base/fs/own-directory.ts'
 import { createPrivateFile, makePrivateDirectory } from '../../base/fs/private-file.ts'
 import { removeTree } from '../../base/fs/remove-tree.ts'
@@ -122,14 +120,7 @@ function tryFiles(directory: string): FileTrial {
       )
     },
     sync() {
-      for (const path of [at('file'), directory]) {
-        const fd = openSync(path, 'r')
-        try {
-          fsyncSync(fd)
-        } finally {
-          closeSync(fd)
-        }
-      }
+      for (const path of [at('file'), directory]) nodeDisk.syncDirectory(path)
       return undefined
     },
   }

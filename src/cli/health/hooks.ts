@@ -28,14 +28,12 @@ export async function findHooks(
   workspace: string,
   askGit: boolean = hasGitGuard(workspace),
 ): Promise<HooksFound> {
-  const hooks = askGit || mayHaveHooks(workspace) ? await examineHooks(workspace, askGit) : []
+  const isWorthALook = askGit || mayHaveHooks(workspace)
+  // Loaded only then: most users have no hooks.
+  const { examineInstalled } = isWorthALook ? await import('../../hook-install/doctor/examine.ts') : {}
+  const hooks = examineInstalled?.(workspace, askGit) ?? []
   const agents = new Set<string>(hooks.map(({ agent }) => agent))
   return { hooks, without: allAgents.filter((agent) => !agents.has(agent) && hasAgent(agent)) }
-}
-
-async function examineHooks(workspace: string, askGit: boolean): Promise<HookHealth[]> {
-  const { examineInstalled } = await import('../../hook-install/doctor/examine.ts')
-  return examineInstalled(workspace, askGit)
 }
 
 /** Is our guard where git usually looks for hooks? Then git must be asked whether it looks there. */

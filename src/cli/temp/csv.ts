@@ -1,5 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readSync, unlinkSync } from 'node:fs'
+import { explained } from '../../base/errors/if-possible.ts'
 import { codedError, errorCode, StintError } from '../../base/errors/stint-error.ts'
+import { unless } from '../../base/fs/exists.ts'
 import { openPrivateFile, writeAll } from '../../base/fs/private-file.ts'
 import type { EntryTotals } from '../../sweep/index.ts'
 
@@ -12,11 +14,10 @@ export class CsvFile {
 
   constructor(path: string) {
     this.#path = path
-    try {
-      this.#fd = create(path) ?? reopen(path)
-    } catch (error) {
-      throw csvError(error, path)
-    }
+    this.#fd = explained(
+      (error) => csvError(error, path),
+      () => create(path) ?? reopen(path),
+    )
   }
 
   add(
@@ -25,23 +26,17 @@ export class CsvFile {
     growth: number,
   ): void {
     const cells = [new Date(at).toISOString(), files, directories, bytes, scratches, live, orphans, growth]
-    try {
-      writeAll(this.#fd, `${cells.join(',')}\n`)
-    } catch (error) {
-      throw csvError(error, this.#path)
-    }
+    explained(
+      (error) => csvError(error, this.#path),
+      () => writeAll(this.#fd, `${cells.join(',')}\n`),
+    )
   }
 }
 
 /** Creates the file with its header; undefined if the path exists. */
 function create(path: string): number | undefined {
-  let fd: number
-  try {
-    fd = openPrivateFile(path, 'wx')
-  } catch (error) {
-    if (errorCode(error) === 'EEXIST') return undefined
-    throw error
-  }
+  const fd = unless(['EEXIST'], () => openPrivateFile(path, 'wx'))
+  if (fd === undefined) return undefined
   try {
     writeAll(fd, `${header}\n`)
     return fd

@@ -16,13 +16,9 @@ export function renderEntries(entries: readonly MeasuredEntry[], rootPath: strin
     renderOwner(entry),
     entry.session_id ?? '',
     `${entry.orphan ? 'removes' : 'keeps'} (${entry.reason})`,
-    visibleText(renderName(entry, rootPath)),
+    visibleText([relative(rootPath, entry.path), ...entry.tracks.map(({ path }) => `→ ${path}`)].join(' ')),
   ])
   return rows.length === 0 ? [] : table(titles, rows)
-}
-
-function renderName({ path, tracks }: TempEntry, rootPath: string): string {
-  return [relative(rootPath, path), ...tracks.map((tracked) => `→ ${tracked.path}`)].join(' ')
 }
 
 export function renderOwner({

@@ -45,8 +45,8 @@ export class Snapshots {
 
   /** Reads the snapshots from the newest on, and skips damaged ones. */
   *newestFirst(): Generator<Snapshot<Position>> {
-    for (const seq of this.#seqs()) {
-      const snapshot = this.#read(seq)
+    for (const stored of this.#stored()) {
+      const snapshot = restoreSnapshot(stored, (name) => this.#values.get(name))
       if (snapshot !== undefined) yield snapshot
     }
   }
@@ -58,11 +58,14 @@ export class Snapshots {
 
   /** The newest snapshot that is not damaged, without the values of its slots. */
   newest(): StoredSnapshot<Position> | undefined {
+    return this.#stored().next().value ?? undefined
+  }
+
+  *#stored(): Generator<StoredSnapshot<Position>> {
     for (const seq of this.#seqs()) {
       const stored = this.#parse(seq)
-      if (stored !== undefined) return stored
+      if (stored !== undefined) yield stored
     }
-    return undefined
   }
 
   #seqs(): number[] {
@@ -71,11 +74,6 @@ export class Snapshots {
       .filter((name) => /^\d{1,15}\.json$/.test(name))
       .map((name) => Number.parseInt(name, 10))
       .sort((a, b) => b - a)
-  }
-
-  #read(seq: number): Snapshot<Position> | undefined {
-    const stored = this.#parse(seq)
-    return stored && restoreSnapshot(stored, (name) => this.#values.get(name))
   }
 
   #parse(seq: number): StoredSnapshot<Position> | undefined {

@@ -33,7 +33,7 @@ export function rewriteLog(files: LogFiles, { salvage, sum: before, more, epoch,
   replaceFileBy(
     join(directory, laterSegment(log, salvage.from, epoch)),
     (put) => {
-      const out = new Buffered(put)
+      const out = gatherFor(put)
       const make = (header: RecordHeader, body: string): void => {
         const made = encodeLine(codec, header, body, sum)
         sum = made.sum
@@ -46,7 +46,7 @@ export function rewriteLog(files: LogFiles, { salvage, sum: before, more, epoch,
         fillUpTo(intact.seq)
         const line = reader.read(intact)
         if (codec.follows === undefined || intact.seq < salvage.bad) out.add(Buffer.concat([line, newline]))
-        else make(headerOf(line), rechained(line))
+        else make(checkRecord(line) as RecordHeader, rechained(line))
         at = intact.at
         next = intact.seq + 1
       }
@@ -64,12 +64,6 @@ const newline = Buffer.from('\n')
 const lostBody = (log: LogFiles['log']): string =>
   log === 'journal' ? encodeBody(lostType, '{}') : encodeBody('note', JSON.stringify({ action: lostType }))
 
-function headerOf(line: Buffer): RecordHeader {
-  const header = checkRecord(line)
-  if (header === undefined) throw new Error('unreachable: only intact lines are kept')
-  return header
-}
-
 const frame =
   /^\{"seq":\d+,"at":\d+,"group":\d+,"epoch":\d+,(.*),"prev":"[0-9a-f]{64}","hash":"([0-9a-f]{64})","crc":"[0-9a-f]{8}"\}$/s
 
@@ -80,24 +74,18 @@ function rechained(line: Buffer): string {
 }
 
 /** Gathers lines for larger writes. */
-class Buffered {
-  readonly #put: (bytes: Uint8Array) => void
-  #lines: Buffer[] = []
-  #bytes = 0
-
-  constructor(put: (bytes: Uint8Array) => void) {
-    this.#put = put
+function gatherFor(put: (bytes: Uint8Array) => void): { add: (line: Buffer) => void; flush: () => void } {
+  let lines: Buffer[] = []
+  let bytes = 0
+  const flush = (): void => {
+    put(Buffer.concat(lines))
+    lines = []
+    bytes = 0
   }
-
-  add(line: Buffer): void {
-    this.#lines.push(line)
-    this.#bytes += line.length
-    if (this.#bytes >= bufferBytes) this.flush()
+  const add = (line: Buffer): void => {
+    lines.push(line)
+    bytes += line.length
+    if (bytes >= bufferBytes) flush()
   }
-
-  flush(): void {
-    this.#put(Buffer.concat(this.#lines))
-    this.#lines = []
-    this.#bytes = 0
-  }
+  return { add, flush }
 }
