@@ -12,8 +12,7 @@ import { noGuard } from './session-secrets.ts'
 
 /** The ids of sessions that begin with `prefix`, with or without `ses_`, sorted. */
 export async function idsOf(driver: StoreDriver, prefix = ''): Promise<string[]> {
-  if (driver.ids !== undefined) return await driver.ids(prefix)
-  const ids = (await driver.list({})).map(({ id }) => id)
+  const ids = (await driver.ids?.(prefix)) ?? (await driver.list({})).map(({ id }) => id)
   return ids.filter((id) => id.startsWith(prefix) || id.startsWith(`ses_${prefix}`)).sort()
 }
 

@@ -47,7 +47,7 @@ export interface StoreDriver {
   hasSpool?(id: string): Promise<boolean>
   /** Optional: faster than the holder in `read(id)`. `NOT_FOUND`. */
   holder?(id: string): Promise<Holder | undefined>
-  /** Optional: the ids that begin with `prefix` or `ses_<prefix>`, sorted; by default those in `list`. */
+  /** Optional: all ids, or those that begin with `prefix` or `ses_<prefix>`; by default those in `list`. */
   ids?(prefix: string): Promise<string[]>
   /**
    * Optional: copies a session up to record `at` (all of it if undefined) into a new one that is not held,

@@ -60,6 +60,16 @@ export async function valuesOf<T, Key extends keyof T>(
   return values
 }
 
+/** Several fields of each item. */
+export async function fieldsOf<T>(
+  items: AsyncIterable<T> | Iterable<T> | Promise<Iterable<T>>,
+  ...keys: (keyof T)[]
+): Promise<unknown[][]> {
+  const rows: unknown[][] = []
+  for await (const item of await items) rows.push(keys.map((key) => item[key]))
+  return rows
+}
+
 /** Returns a generator of numbers below a bound; equal seeds give equal numbers. */
 export function randomFrom(seed: number): (below: number) => number {
   let state = seed

@@ -34,7 +34,7 @@ export async function readHomeFacts(place: string): Promise<HomeFacts> {
   const { targets, unreadable } = await allClaims(fileRegister(join(home, 'locks')))
   if (unreadable.length > 0) throw new Error(`unreadable claims: ${JSON.stringify(unreadable)}`)
   const driver = new FilesystemDriver({ home })
-  const ids = (await driver.ids('')).sort()
+  const ids = (await driver.ids()).sort()
   return {
     sessions: Object.fromEntries(
       await Promise.all(ids.map(async (id) => [id, await readSessionFacts(driver, id)] as const)),

@@ -6,6 +6,7 @@ import { sweepLocks } from '../../lease/index.ts'
 import { sweepStagedSessions } from '../../session/index.ts'
 import { addToReport, recordSweep, type SweepReport, sweep, sweepScopes } from '../../sweep/index.ts'
 import { openProgressBar } from '../terminal/progress.ts'
+import { table } from '../text/table.ts'
 import { manageTimer, renderTimer, type TimerData } from './timer.ts'
 
 export const sweepCommand = defineBareCommand({
@@ -140,12 +141,9 @@ export function renderSweep({ dry_run, removed, kept, bytes_freed }: SweepData):
 }
 
 function renderRows(rows: readonly (readonly [string, string, string])[]): string[] {
-  const shown = rows.slice(0, shownEntries)
-  const widths = [0, 1].map((column) => Math.max(0, ...shown.map((row) => row[column]?.length ?? 0)))
-  const lines = shown.map(
-    ([first, reason, path]) =>
-      `  ${first.padStart(widths[0] ?? 0)}  ${reason.padEnd(widths[1] ?? 0)}  ${visibleText(path)}`,
-  )
+  const shown = rows.slice(0, shownEntries).map(([first, reason, path]) => [first, reason, visibleText(path)])
+  const [, ...aligned] = table(['>', '', ''], shown)
+  const lines = aligned.map((line) => `  ${line}`)
   return rows.length > shown.length
     ? [...lines, `  … and ${rows.length - shown.length} more (--json lists them all)`]
     : lines

@@ -102,10 +102,8 @@ export class FilesystemDriver implements StoreDriver {
     return listSessions(this.#home.disk, this.#home.sessions)
   }
 
-  async ids(prefix: string): Promise<string[]> {
+  async ids(): Promise<string[]> {
     return sessionIdsIn(this.#home.disk, this.#home.sessions)
-      .filter((id) => id.startsWith(prefix) || id.startsWith(`ses_${prefix}`))
-      .sort()
   }
 
   async fork(from: string, at: number | undefined, manifestAt: (seq: number) => Manifest): Promise<void> {

@@ -1,5 +1,5 @@
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
-import { codeOf, collect, rejects, type StoreCases, valuesOf } from '../conformance-case.ts'
+import { codeOf, collect, fieldsOf, rejects, type StoreCases, valuesOf } from '../conformance-case.ts'
 
 /** The audit log, and acts that are recorded before and after they are performed. */
 export const actCases: StoreCases = {
@@ -12,13 +12,10 @@ export const actCases: StoreCases = {
     await session.close()
     const read = await (await place.open()).inspect(session.id)
     const lines = await collect(read.audit())
-    deepEqual(
-      lines.map(({ seq, type, action, hash }) => [seq, type, action, hash]),
-      [
-        [1, 'note', 'approve', first.hash],
-        [2, 'note', 'note', second.hash],
-      ],
-    )
+    deepEqual(await fieldsOf(lines, 'seq', 'type', 'action', 'hash'), [
+      [1, 'note', 'approve', first.hash],
+      [2, 'note', 'note', second.hash],
+    ])
     deepEqual([lines[0]?.subject, lines[0]?.detail], ['rm -rf build', { by: 'me' }])
     const health = await read.health()
     ok(health.ok)
@@ -31,8 +28,7 @@ export const actCases: StoreCases = {
   },
   async 'an intent is recorded before the act, its outcome after it'(store) {
     await using session = await store.create()
-    const seen = async (): Promise<unknown[]> =>
-      (await collect((await store.inspect(session.id)).audit())).map(({ type, ok: done }) => [type, done])
+    const seen = async () => await fieldsOf((await store.inspect(session.id)).audit(), 'type', 'ok')
     const result = await session.act({ action: 'shell', subject: 'make' }, async () => {
       deepEqual(await seen(), [['intent', undefined]])
       equal(session.unsettled().length, 1)
@@ -97,13 +93,10 @@ export const actCases: StoreCases = {
     await session.audit({ action: 'pay', phase: 'intent', act: 'act_2', key: 'l' })
     await session.close()
     await using again = await (await place.open()).resume(session.id)
-    deepEqual(
-      again.unsettled().map(({ act, action, subject, key }) => [act, action, subject, key]),
-      [
-        ['act_1', 'pay', 'rent', 'k'],
-        ['act_2', 'pay', undefined, 'l'],
-      ],
-    )
+    deepEqual(await fieldsOf(again.unsettled(), 'act', 'action', 'subject', 'key'), [
+      ['act_1', 'pay', 'rent', 'k'],
+      ['act_2', 'pay', undefined, 'l'],
+    ])
     deepEqual(await valuesOf((await store.inspect(session.id)).unsettled(), 'act'), ['act_1', 'act_2'])
     await rejects(
       'ACT_UNCERTAIN',

@@ -1,5 +1,5 @@
 import { deepEqual, equal, match, ok, rejects as fails } from 'node:assert/strict'
-import { collect, rejects, type StoreCases } from '../conformance-case.ts'
+import { collect, fieldsOf, rejects, type StoreCases } from '../conformance-case.ts'
 
 /** One writer at a time. */
 export const lockCases: StoreCases = {
@@ -66,14 +66,11 @@ export const lockCases: StoreCases = {
       session.close(),
     )
     await again.append({ type: 'second' })
-    deepEqual(
-      (await collect(again.events())).map(({ seq, type }) => [seq, type]),
-      [
-        [1, 'first'],
-        [2, 'second'],
-        [3, 'second'],
-      ],
-    )
+    deepEqual(await fieldsOf(again.events(), 'seq', 'type'), [
+      [1, 'first'],
+      [2, 'second'],
+      [3, 'second'],
+    ])
     const read = await store.inspect(session.id)
     ok((await read.health()).ok)
     equal(read.summary.title, undefined)

@@ -1,7 +1,7 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { ulid } from '../../base/text/id.ts'
 import type { Session } from '../../session/index.ts'
-import { collect, rejects, type StoreCases, valuesOf } from '../conformance-case.ts'
+import { collect, fieldsOf, rejects, type StoreCases, valuesOf } from '../conformance-case.ts'
 
 /** Sets an environment variable to a new secret while `use` runs. */
 async function withSecret(use: (name: string, value: string) => Promise<void>): Promise<void> {
@@ -65,10 +65,8 @@ export const secretCases: StoreCases = {
     await using again = await other.resume(session.id, { purpose: token })
     await using fork = await again.fork()
     await fork.append({ type: 'note', data: stored })
-    deepEqual(
-      (await collect(fork.events())).map(({ type, data }) => [type, data]),
-      [token, 'visit', 'note'].map((type) => [type, stored]),
-    )
+    const expected = [token, 'visit', 'note'].map((type) => [type, stored])
+    deepEqual(await fieldsOf(fork.events(), 'type', 'data'), expected)
     for (const each of [again, fork]) {
       deepEqual(each.slot('s', { version: '1', initial: {} }).value, stored)
       deepEqual(await each.act({ action: 'shell', key: token }, () => ({})), stored)
@@ -92,16 +90,13 @@ export const secretCases: StoreCases = {
     await using fork = await again.fork()
     await fork.append({ type: 'note', data: { [token]: 1 } })
     await again.close()
-    deepEqual(
-      (await collect(fork.events())).map(({ type, data, masked }) => [type, data, masked]),
-      [
-        ['note', maskedToken, true],
-        [maskedToken, null, true],
-        ['note', [maskedToken], true],
-        [maskedToken, null, true],
-        ['note', { [maskedToken]: 1 }, true],
-      ],
-    )
+    deepEqual(await fieldsOf(fork.events(), 'type', 'data', 'masked'), [
+      ['note', maskedToken, true],
+      [maskedToken, null, true],
+      ['note', [maskedToken], true],
+      [maskedToken, null, true],
+      ['note', { [maskedToken]: 1 }, true],
+    ])
     equal((await other.inspect(session.id)).summary.title, maskedToken)
     await rejects('ARG_ERROR', store.create({ mask: 'none' as never }))
   },

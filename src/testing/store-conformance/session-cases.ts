@@ -1,5 +1,5 @@
 import { deepEqual, equal, match, notEqual, ok, rejects as fails } from 'node:assert/strict'
-import { collect, rejects, type StoreCases, until, valuesOf } from '../conformance-case.ts'
+import { collect, fieldsOf, rejects, type StoreCases, until, valuesOf } from '../conformance-case.ts'
 
 const badIds = ['', '.', '..', 'a/b', '../a', '.hidden', 'a\0b', 'x'.repeat(300), '🙂', 'a b', 'ä']
 
@@ -71,7 +71,7 @@ export const sessionCases: StoreCases = {
     await again.close()
     const { manifest, summary } = await store.inspect(id)
     deepEqual(
-      manifest.revisions.map(({ rev, kind }) => [rev, kind]),
+      await fieldsOf(manifest.revisions, 'rev', 'kind'),
       ['create', 'annotate', 'close', 'resume', 'annotate', 'close'].map((kind, i) => [i + 1, kind]),
     )
     equal(manifest.store, store.id)
@@ -108,13 +108,10 @@ export const sessionCases: StoreCases = {
     await first.turn()
     await second.close()
     const listed = await store.list()
-    deepEqual(
-      listed.map(({ id, state, records }) => [id, state, records]),
-      [
-        ['first', 'active', 2],
-        ['second', 'closed', 1],
-      ],
-    )
+    deepEqual(await fieldsOf(listed, 'id', 'state', 'records'), [
+      ['first', 'active', 2],
+      ['second', 'closed', 1],
+    ])
     const [{ holder, bytes = 0, createdAt = 0, lastAt = 0 } = {}] = listed
     equal(holder?.process.pid, process.pid)
     ok(bytes > 0 && createdAt > 0 && lastAt >= createdAt)

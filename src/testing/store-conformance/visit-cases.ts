@@ -1,6 +1,6 @@
 import { deepEqual, equal, ok, rejects as fails } from 'node:assert/strict'
 import type { DriverStore, HeldSession, Inspection, SessionStore } from '../../session/index.ts'
-import { collect, rejects, type StoreCases, until, valuesOf } from '../conformance-case.ts'
+import { collect, fieldsOf, rejects, type StoreCases, until, valuesOf } from '../conformance-case.ts'
 
 const typesOf = async (store: SessionStore, id: string): Promise<string[]> =>
   await valuesOf((await store.inspect(id)).events(), 'type')
@@ -11,9 +11,9 @@ const holdIdly = (store: SessionStore, id: string): Promise<HeldSession> =>
 
 /** All that can be read of what was appended and audited. */
 const readAll = async (read: Inspection) => ({
-  events: (await collect(read.events())).map(({ seq, type }) => [seq, type]),
-  tail: (await read.tail(3)).map(({ seq, type }) => [seq, type]),
-  audit: (await collect(read.audit())).map(({ seq, action, ok: done }) => [seq, action, done]),
+  events: await fieldsOf(read.events(), 'seq', 'type'),
+  tail: await fieldsOf(read.tail(3), 'seq', 'type'),
+  audit: await fieldsOf(read.audit(), 'seq', 'action', 'ok'),
   unsettled: await valuesOf(read.unsettled(), 'act'),
 })
 
@@ -125,15 +125,9 @@ export const visitCases: StoreCases = {
     await using session = await store.create()
     const leave = (type: string): Promise<void> => other.visit(session.id, (visit) => visit.append({ type }))
     await leave('first')
-    deepEqual(
-      (await collect(session.events())).map(({ seq, type }) => [seq, type]),
-      [[1, 'first']],
-    )
+    deepEqual(await fieldsOf(session.events(), 'seq', 'type'), [[1, 'first']])
     await leave('second')
-    deepEqual(
-      (await session.tail(1)).map(({ seq, type }) => [seq, type]),
-      [[2, 'second']],
-    )
+    deepEqual(await fieldsOf(session.tail(1), 'seq', 'type'), [[2, 'second']])
   },
   async 'what a visitor has left is read once at every moment while the holder takes it in'(store, place) {
     const id = await closedSession(store)
