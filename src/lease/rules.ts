@@ -291,8 +291,8 @@ export function holdsHere(
   { claims }: ClaimsRecord,
   observation: Observation,
 ): boolean {
-  const own = [session_id, ...ancestors]
-  return claims.some((claim) => own.includes(claim.session_id) && isInForce(claim, observation))
+  const own = new Set([session_id, ...ancestors])
+  return claims.some((claim) => own.has(claim.session_id) && isInForce(claim, observation))
 }
 
 /** One process can host many sessions, so an equal pid proves nothing: a claim moves if its host says so. */
