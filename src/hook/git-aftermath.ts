@@ -42,9 +42,10 @@ export function describeAftermath(
       const [, from = before, to = after] =
         /moving from (\S+) to (\S+)$/m.exec(git('log', '-g', '-1', '--format=%gs', 'HEAD')) ?? []
       const files = split(git('diff', '--name-only', '-z', '--no-renames', before, after))
-      return `git had already switched from ${from} to ${to} when it ran this hook, as it has none before that. ${
+      const [left, entered] = [visibleText(from, 200), visibleText(to, 200)]
+      return `git had already switched from ${left} to ${entered} when it ran this hook, as it has none before that. ${
         files.length === 0 ? 'No file was changed by it' : `Files that changed: ${listed(files)}`
-      }. \`${again} checkout ${shellWord(from)}\` goes back. ${uncommitted(command)}`
+      }. \`${again} checkout ${shellWord(left)}\` goes back. ${uncommitted(command)}`
     }
     case 'files': {
       const files = split(git('ls-files', '--full-name', '-z', '--', ...pathsIn(command)))
@@ -61,22 +62,23 @@ function describeRefs(command: GitCommand, target: string, git: AskGit, again: s
   const concerned = new Set(differing('HEAD', target))
   const files = differing('HEAD').filter((file) => concerned.has(file))
   const staged = differing('--cached', 'HEAD').filter((file) => concerned.has(file))
+  const which = files.length > 0 ? files : staged
   const isUnknown = command.name === ''
-  if (files.length === 0 && staged.length === 0 && !discards(command))
+  if (which.length === 0 && !discards(command))
     return isUnknown
       ? 'HEAD and the branches are as before; `git status` shows whether git had already changed files.'
       : nothingChanged
   const had = isUnknown ? 'may already have changed' : 'had already changed'
   const ending = ended.has(command.name) ? ` \`${again} ${command.name} --quit\` ends it.` : ''
-  const place = files.length > 0 ? '--staged --worktree' : '--staged'
-  const which = files.length > 0 ? files : staged
+  const [what, place] =
+    files.length > 0 ? ['files', '--staged --worktree'] : ['the index, but no file,', '--staged']
   return [
     which.length === 0
       ? 'git had already put the files back to their commit when it asked.'
-      : `git ${had} ${files.length > 0 ? 'files' : 'the index, but no file,'} when it asked: ${listed(which)}. HEAD and the branches are as before. ${restoring(which, again, place, target)}${ending}`,
-    files.length > 0 || which.length === 0
-      ? uncommitted(command)
-      : 'What had been staged in them is not any more.',
+      : `git ${had} ${what} when it asked: ${listed(which)}. HEAD and the branches are as before. ${restoring(which, again, place, target)}${ending}`,
+    hasAutostash(git)
+      ? `Uncommitted changes are in the stash then: \`${again} stash pop\` brings them back.`
+      : uncommitted(command),
   ].join(' ')
 }
 
@@ -89,13 +91,14 @@ const lost =
 const uncommitted = (command: GitCommand): string =>
   discards(command)
     ? 'Uncommitted changes in this workspace, if any, are lost: `git fsck --lost-found` finds what had been staged, and the rest cannot be brought back.'
-    : 'Uncommitted changes in other files were kept.'
+    : 'Uncommitted changes in other files are not concerned.'
 
-/** True if the command throws uncommitted changes away. git takes `--hard` in any shorter form, too. */
-const discards = ({ name, args }: GitCommand): boolean =>
-  (name === 'reset' && args.some((word) => word.startsWith('--ha'))) ||
-  ((name === 'checkout' || name === 'switch') &&
-    args.some((word) => /^(?:--for|--disc|-[a-zA-Z]*f)/.test(word)))
+/** True if the command can throw uncommitted changes away. git takes `--hard` in any shorter form, too. */
+const discards = ({ name, args }: GitCommand): boolean => {
+  const option =
+    name === 'checkout' || name === 'switch' ? /^(?:--for|--disc|-[a-zA-Z]*f)/ : /^--(?:ha|me|ab|sk)/
+  return args.some((word) => option.test(word))
+}
 
 /** The command that brings back the files as HEAD has them, and touches no others. */
 function restoring(files: readonly string[], again: string, place: string, target = ''): string {
@@ -104,7 +107,7 @@ function restoring(files: readonly string[], again: string, place: string, targe
   const line =
     isPlain || target === ''
       ? `${again} ${restore} -- ${isPlain ? files.map(shellWord).join(' ') : 'FILE…'}`
-      : `${again} diff --name-only -z --no-renames HEAD ${target} | ${again} ${restore} --pathspec-from-file=- --pathspec-file-nul`
+      : `${again} diff --name-only -z --no-renames HEAD ${shellWord(visibleText(target, 200))} | ${again} ${restore} --pathspec-from-file=- --pathspec-file-nul`
   return `\`${line}\` brings back what HEAD has of them.`
 }
 

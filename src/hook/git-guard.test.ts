@@ -140,6 +140,10 @@ test('the guard works in a subdirectory, and a linked worktree has its own claim
     cwd: join(world.workspace, 'sub'),
   })
   expect((await inSub.finished).code).toBe(1)
+  const byOptions = world.start('git', ['--git-dir=../.git', '--work-tree=..', 'branch', 'x'], {
+    cwd: join(world.workspace, 'sub'),
+  })
+  expect((await byOptions.finished).code).not.toBe(0)
   const inLinked = world.start('git', ['commit', '--allow-empty', '-m', 'x'], {
     cwd: join(world.tmp, 'linked'),
   })

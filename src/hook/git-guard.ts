@@ -44,9 +44,8 @@ export function guardGit(call: GitCall, caller: GitCaller): Verdict {
   const change = guardedChange(call)
   if (change === undefined) return pass
   const { cwd, env } = caller
-  // `git worktree add` runs hooks here for the working tree that it makes elsewhere.
   const directories =
-    call.hook === 'shim' ? gitDirectories(call.command(), cwd, env) : [resolve(cwd, env.GIT_WORK_TREE ?? '')]
+    call.hook === 'shim' ? gitDirectories(call.command(), cwd, env) : [hookDirectory(cwd, env)]
   for (const directory of directories) {
     const workspace = findWorkspace(directory)
     const { record, observation } = WorkspaceClaims.open(caller.register, { workspace }).readSync()
@@ -71,6 +70,10 @@ function findBlocker(
   const [session_id = '', ...ancestors] = findAncestors(claims, caller) ?? []
   return held.find((claim) => !areKin(claim, { session_id, ancestors }))
 }
+
+/** The directory of a hook. `git worktree add` runs hooks here for the tree that it makes elsewhere. */
+const hookDirectory = (cwd: string, { GIT_DIR = '', GIT_WORK_TREE = '' }: NodeJS.ProcessEnv): string =>
+  GIT_DIR.includes('/worktrees/') ? resolve(cwd, GIT_WORK_TREE) : cwd
 
 /** The change that a call of a hook is about; undefined if it changes nothing that is guarded. */
 export function guardedChange(call: GitCall): 'nothing yet' | Aftermath | undefined {

@@ -23,7 +23,7 @@ const commands: Readonly<Record<string, string>> = {
   'git pull --no-rebase origin ahead': '',
   'git rebase other': 'git checkout b.txt',
   'git rebase --autostash other': '',
-  'git rebase --no-verify other': 'git checkout b.txt',
+  'git rebase --no-verify --autostash other': '',
   'git checkout -b new': '',
   'git checkout -b new other': '',
   'git checkout other': '',
@@ -108,15 +108,14 @@ class Repositories extends HookUser {
 
   /** Everything that a command could change: files, index, refs of both repositories, configuration. */
   state(repository: string): Record<string, string> {
-    const git = (args: string, at = repository): string => this.sh(`git ${args}`, at)
     const files = readdirSync(repository).filter((name) => name !== '.git')
+    const refs = 'cat .git/HEAD; git for-each-ref; git stash list; git -C ../origin.git for-each-ref'
     return {
       ...Object.fromEntries(
         files.map((name) => [`\`${name}\``, readFileSync(join(repository, name), 'utf8')]),
       ),
-      'the index': git('ls-files -s'),
-      refs: `${git('for-each-ref')}${readFileSync(join(repository, '.git/HEAD'), 'utf8')}${git('stash list')}`,
-      origin: git('for-each-ref', join(repository, '../origin.git')),
+      'the index': this.sh('git ls-files -s', repository),
+      refs: this.sh(refs, repository),
       configuration: readFileSync(join(repository, '.git/config'), 'utf8'),
     }
   }
