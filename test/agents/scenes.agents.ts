@@ -10,6 +10,12 @@ import { Rig, variablesIn } from './rig.ts'
 const refused = expect.stringContaining('parallel session lock held by')
 const agents = [claude, codex]
 
+/**
+ * A command that writes after a while, and stays until the witness has looked at the claims. The last command
+ * keeps the shell, which Codex takes with it when it is killed, from becoming the process that writes.
+ */
+const late = 'sh -c "sleep 10; echo alice late >> log.txt; sleep 5"; true'
+
 beforeAll(printVersions)
 afterAll(printReport)
 
@@ -65,7 +71,7 @@ test('Esc in a command of Claude Code ends the command: the claim ages by its TT
 
 test('Esc in a command of Codex leaves the command running: the claim stands until it has ended', async () => {
   await using rig = await Rig.open()
-  rig.model.script('alice', codex.shell('echo alice >> log.txt; sleep 15; echo alice late >> log.txt'))
+  rig.model.script('alice', codex.shell(`echo alice >> log.txt; ${late}`))
   const window = await rig.window(codex, 'alice')
   await rig.wrote('alice')
   window.press('Escape')
@@ -159,15 +165,15 @@ test.each(agents)(
   'a command of $name that runs on after its turn holds the workspace until it ends',
   async (agent) => {
     await using rig = await Rig.open()
-    rig.model.script('alice', agent.background('sleep 15; echo alice >> log.txt'))
+    rig.model.script('alice', agent.background(late))
     await rig.window(agent, 'alice')
     await rig.heard('Stop', 'alice')
     expect(await rig.attempt(claude, 'bob')).toEqual(refused)
-    await rig.wrote('alice')
+    await rig.wrote('alice late')
     await rig.freed()
     expect(await rig.attempt(claude, 'carol')).not.toEqual(refused)
     expect(rig.writes()).toEqual([
-      { text: 'alice', holders: ['alice'] },
+      { text: 'alice late', holders: ['alice'] },
       { text: 'carol', holders: ['carol'] },
     ])
   },
@@ -188,7 +194,7 @@ test.each(agents)(
 
 test.each(agents)('after kill -9 of $name, its command still holds the workspace', async (agent) => {
   await using rig = await Rig.open()
-  rig.model.script('alice', agent.shell('echo alice >> log.txt; sleep 15; echo alice late >> log.txt'))
+  rig.model.script('alice', agent.shell(`echo alice >> log.txt; ${late}`))
   const alice = rig.play(agent, 'alice')
   await rig.wrote('alice')
   process.kill(Number((await rig.claims())[0]?.pid), 'SIGKILL')
