@@ -56,6 +56,7 @@ export const claude: Agent = {
   ],
   shell,
   asking: shell,
+  edit: (path, line) => ({ tool: 'Write', input: { file_path: path, content: `${line}\n` } }),
   background: (command) => ({
     tool: 'Bash',
     input: { command, description: 'A step', run_in_background: true },

@@ -55,6 +55,11 @@ trust_level = "trusted"
     tool: 'exec_command',
     input: { cmd: command, sandbox_permissions: 'require_escalated', justification: 'A step' },
   }),
+  // Codex takes this command for its tool apply_patch.
+  edit: (path, line) => {
+    const patch = `*** Begin Patch\n*** Add File: ${path}\n+${line}\n*** End Patch`
+    return { tool: 'exec_command', input: { cmd: `apply_patch <<'EOF'\n${patch}\nEOF\n` } }
+  },
   // Codex lets a command go on in the background if it takes longer than this.
   background: (command) => ({ tool: 'exec_command', input: { cmd: command, yield_time_ms: 250 } }),
 }

@@ -27,6 +27,8 @@ export interface Agent {
   shell(command: string): Step
   /** A step that runs a shell command if the user consents, in a session that asks. */
   asking(command: string): Step
+  /** A step that makes a file of one line with its tool for edits. */
+  edit(path: string, line: string): Step
   /** A step that starts a shell command in the background. */
   background(command: string): Step
 }
@@ -162,11 +164,17 @@ export class Rig extends World {
     return until(`${text} is written`, () => this.hasWritten(text))
   }
 
-  /** Has an agent sent this event in the session of this script? */
-  hasHeard(name: string, script: string): boolean {
+  /** The events of the session of this script, in order. Notifications come at a time of their own. */
+  sent(script: string): string[] {
     const events = this.events()
-    const named = events.filter(({ json }) => json.hook_event_name === name)
-    return named.some(({ json }) => this.#scriptOf(json.session_id, events) === script)
+    return events
+      .filter(({ json }) => this.#scriptOf(json.session_id, events) === script)
+      .map(({ json }) => json.hook_event_name)
+      .filter((name) => name !== 'Notification')
+  }
+
+  hasHeard(name: string, script: string): boolean {
+    return this.sent(script).includes(name)
   }
 
   heard(name: string, script: string): Promise<void> {

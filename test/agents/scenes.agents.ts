@@ -4,11 +4,15 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { until } from '../support/world.ts'
 import { claude } from './claude.ts'
 import { codex, startDaemon } from './codex.ts'
+import type { Step } from './model.ts'
 import { noteVariables, printReport, printVersions } from './report.ts'
 import { Rig, variablesIn } from './rig.ts'
 
 const refused = expect.stringContaining('parallel session lock held by')
 const agents = [claude, codex]
+
+/** The events up to the first call of a session. */
+const asked = ['SessionStart', 'UserPromptSubmit', 'PreToolUse']
 
 /**
  * A command that writes after a while, and stays until the witness has looked at the claims. The last command
@@ -55,6 +59,24 @@ test.each(agents)(
   },
 )
 
+test.each(agents)('edits of $name are refused while another session holds the workspace', async (agent) => {
+  await using rig = await Rig.open()
+  const step = (name: string): Step => agent.edit(join(rig.repository, `${name}.txt`), name)
+  rig.model.script('alice', claude.shell('echo alice >> log.txt'), rig.doneAfterAttempt('bob'))
+  rig.model.script('bob', step('bob'))
+  rig.model.script('carol', step('carol'), rig.doneAfterWrite('carol'))
+  const alice = rig.play(claude, 'alice')
+  await rig.wrote('alice')
+  await rig.play(agent, 'bob').finished
+  expect(rig.model.results('bob')).toEqual([refused])
+  await alice.finished
+  await rig.play(agent, 'carol').finished
+  expect(rig.writes()).toEqual([
+    { text: 'alice', holders: ['alice'] },
+    { text: 'carol', holders: ['carol'] },
+  ])
+})
+
 test('Esc in a command of Claude Code ends the command: the claim ages by its TTL', async () => {
   await using rig = await Rig.open()
   rig.model.script('alice', claude.shell('echo alice >> log.txt; sleep 600'))
@@ -66,6 +88,7 @@ test('Esc in a command of Claude Code ends the command: the claim ages by its TT
   await until('the claim is no longer busy', async () => (await rig.claims())[0]?.standing === 'fresh')
   expect((await rig.claims())[0]?.expires_in_ms).toBeLessThanOrEqual(300_000)
   expect(await rig.attempt(codex, 'bob')).toEqual(refused)
+  expect(rig.sent('alice')).toEqual(asked)
   expect(rig.writes()).toEqual([{ text: 'alice', holders: ['alice'] }])
 })
 
@@ -98,7 +121,25 @@ test('a declined prompt of Claude Code looks like an open one, and is held for -
   expect(await rig.attempt(codex, 'bob')).toEqual(refused)
   await until('the claim is no longer busy', async () => (await rig.claims())[0]?.standing === 'fresh')
   expect((await rig.claims())[0]?.expires_in_ms).toBeLessThanOrEqual(300_000)
+  expect(rig.sent('alice')).toEqual([...asked, 'PermissionRequest'])
   expect(rig.writes()).toEqual([])
+})
+
+test('a prompt of Claude Code that is declined with words ends its call: others write after the turn', async () => {
+  await using rig = await Rig.open()
+  rig.model.script('alice', claude.asking('echo alice >> log.txt'))
+  const window = await rig.window(claude, 'alice', { asks: true })
+  await rig.heard('PermissionRequest', 'alice')
+  await window.shows(claude.question)
+  window.press('Up')
+  await window.shows(/❯ \d\. No/)
+  window.press('Tab')
+  window.enter('not now')
+  await rig.heard('Stop', 'alice')
+  await rig.freed()
+  expect(await rig.attempt(codex, 'bob')).not.toEqual(refused)
+  expect(rig.sent('alice')).toEqual([...asked, 'PermissionRequest', 'PostToolBatch', 'Stop'])
+  expect(rig.writes()).toEqual([{ text: 'bob', holders: ['bob'] }])
 })
 
 test('a declined prompt of Codex ends the turn: the next session writes at once', async () => {
@@ -111,6 +152,7 @@ test('a declined prompt of Codex ends the turn: the next session writes at once'
   await rig.heard('Interrupt', 'alice')
   await rig.freed()
   expect(await rig.attempt(claude, 'bob')).not.toEqual(refused)
+  expect(rig.sent('alice')).toEqual([...asked, 'PermissionRequest', 'Interrupt'])
   expect(rig.writes()).toEqual([{ text: 'bob', holders: ['bob'] }])
 })
 
