@@ -354,6 +354,22 @@ test('a model that was refused runs stint lock wait, and then writes', async () 
   ])
 })
 
+test.each([
+  { ...claude, fails: 'PostToolUseFailure', batch: ['PostToolBatch'] },
+  { ...codex, fails: 'PostToolUse', batch: [] },
+])('$name reports a command that succeeds, one that fails, and none that is refused', async (agent) => {
+  await using rig = await Rig.open()
+  const { batch, fails } = agent
+  rig.model.script('alice', agent.shell('touch made'), agent.shell('exit 3'))
+  await rig.play(agent, 'alice').finished
+  const calls = ['PostToolUse', ...batch, 'PreToolUse', fails, ...batch]
+  expect(rig.sent('alice')).toEqual([...asked, ...calls, 'Stop', 'SessionEnd'])
+  await rig.stint(['lock', 'acquire', '--session', 'me'], { cwd: rig.repository })
+  expect(await rig.attempt(agent, 'bob')).toEqual(refused)
+  expect(rig.sent('bob')).toEqual([...asked, ...batch, 'Stop', 'SessionEnd'])
+  expect(rig.writes()).toEqual([])
+})
+
 test.each(agents)('$name names its session in the environment of its commands', async (agent) => {
   await using rig = await Rig.open()
   rig.model.script('alice', agent.shell('env -0 > "$HOME/variables"'))
