@@ -19,6 +19,7 @@ test('status lists the hooks with their options, and the agents without hooks', 
     '90s',
     '--fail-closed',
     '--record',
+    '--no-handover',
   )
   await world.change('install', 'copilot', '--project')
   const status = await world.hook(['status'])
@@ -35,6 +36,7 @@ test('status lists the hooks with their options, and the agents without hooks', 
           promptHoldMs: 90_000,
           failClosed: true,
           record: true,
+          handover: false,
         },
       },
       { agent: 'copilot', place: 'project', state: 'installed', program: ['stint-hook'] },

@@ -14,6 +14,7 @@ const choices = fc.record(
     promptHoldMs: fc.nat(),
     failClosed: fc.constant(true as const),
     record: fc.constant(true as const),
+    handover: fc.constant(false as const),
   },
   { requiredKeys: [] },
 )
