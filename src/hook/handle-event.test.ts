@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { LockWorld } from '../../test/support/lock-world.ts'
 import { isRunning, type Running, until } from '../../test/support/world.ts'
+import { homeActivityLogs } from '../lease/activity-log.ts'
 import type { Claim } from '../lease/claim-record.ts'
 import { fileRegister } from '../lease/file-register.ts'
 import type { Now } from '../lease/register.ts'
@@ -28,10 +29,10 @@ const agentScript = `
 class Stage extends LockWorld {
   /** Milliseconds by which the clock is ahead. */
   ahead = 0
-  choices: Parameters<typeof handleEvent>[1] = { scope: 'workspace', hold: 'turn' }
+  choices: Parameters<typeof handleEvent>[1] = { scope: 'workspace', hold: 'turn', handover: false }
   /** Makes the next swap succeed, and another process overwrite it before the caller knows. */
   overtaken = false
-  readonly #files = fileRegister(join(this.home, 'locks'))
+  readonly #files = { ...fileRegister(join(this.home, 'locks')), activity: homeActivityLogs(this.home) }
 
   get register() {
     const at = (): number => this.ahead
@@ -294,6 +295,40 @@ test('the command of a killed agent keeps the workspace for ten minutes after an
   expect(ask()).toEqual({ block: false })
 })
 
+test('a call that its user approves after another session took over is noted, and both sessions are told', async () => {
+  await using stage = new Stage()
+  const [mine, other] = [stage.agent(), stage.agent()]
+  stage.send('pre', mine.identity)
+  stage.send('waiting', mine.identity)
+  stage.ahead = 31 * minute
+  expect(stage.send('pre', other.identity, { sessionId: 'b' })).toEqual({ block: false })
+  expect(stage.send('post', mine.identity)).toEqual({
+    block: false,
+    context: expect.stringContaining('ran although session b has taken over the workspace'),
+  })
+  const told = stage.send('pre', other.identity, { sessionId: 'b' })
+  expect(told).toMatchObject({ context: expect.stringContaining('session a ran `make` in this workspace') })
+  expect(stage.send('pre', other.identity, { sessionId: 'b' })).toEqual({ block: false })
+  const { activity } = WorkspaceClaims.open(stage.register, { workspace: stage.workspace })
+  expect(await activity.read()).toContainEqual(
+    expect.objectContaining({ kind: 'late', session_id: 'a', by: 'b' }),
+  )
+})
+
+test('a call that failed, was refused, or ran beside claims on single files, is not late', async () => {
+  await using stage = new Stage()
+  const [mine, other] = [stage.agent(), stage.agent()]
+  stage.send('pre', mine.identity)
+  stage.send('stop', mine.identity)
+  stage.send('pre', other.identity, { sessionId: 'b' })
+  expect(stage.send('post', mine.identity, { failure: { error: null } })).toEqual({ block: false })
+  expect(stage.send('pre', mine.identity).block).toBe(true)
+  expect(stage.send('post', mine.identity)).toEqual({ block: false })
+  stage.choices.scope = 'paths'
+  expect(stage.send('post', mine.identity)).toEqual({ block: false })
+  expect(stage.claims[0]?.late_call).toBeUndefined()
+})
+
 test('of two sessions in one process, only the one whose command runs in its workspace is busy', async () => {
   await using stage = new Stage()
   const [shared, other] = [await stage.commandingAgent('a'), stage.agent()]
@@ -318,7 +353,7 @@ test('a subagent shares the session of its parent, and its end releases nothing'
 
 test('/clear moves a claim to the new session id, in the same process only', async () => {
   await using stage = new Stage()
-  stage.choices = { scope: 'workspace', hold: 'session' }
+  stage.choices.hold = 'session'
   const [mine, other] = [stage.agent(), stage.agent()]
   stage.send('pre', mine.identity)
   const fence = stage.claims[0]?.fence
@@ -333,7 +368,7 @@ test('/clear moves a claim to the new session id, in the same process only', asy
 
 test('the first call of a new session that was not announced takes the claim over', async () => {
   await using stage = new Stage()
-  stage.choices = { scope: 'workspace', hold: 'session' }
+  stage.choices.hold = 'session'
   const mine = stage.agent()
   stage.send('pre', mine.identity)
   stage.send('end', mine.identity, { cause: 'clear' })

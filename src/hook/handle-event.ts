@@ -13,7 +13,7 @@ import {
 import { onlyReads } from '../reading/index.ts'
 import { redactRawEnvironmentSecrets } from '../secrets/index.ts'
 import { type CallTarget, describeCall, findCallTarget, purposeOf } from './call-target.ts'
-import { beginCall, endCall, type EndedCall, type Party } from './decide.ts'
+import { beginCall, type CallRequest, endCall, type EndedCall, noteLateCall, type Party } from './decide.ts'
 import type { HookEvent, Tool } from './event.ts'
 import type { HostName } from './host.ts'
 import { hosts } from './hosts.ts'
@@ -26,7 +26,7 @@ import {
   isOfSession,
   startSession,
 } from './session-events.ts'
-import { callRefusal, handOverText, pass, type Verdict } from './verdict.ts'
+import { callRefusal, handOverText, intrusionText, lateCallText, pass, type Verdict } from './verdict.ts'
 
 /** The process and environment in which an event happens. */
 export interface HookContext {
@@ -51,18 +51,19 @@ export function handleEvent(event: HookEvent, choices: EventChoices, context: Ho
   // Subagents and teammates share a session: their prompts, starts and ends are not those of its main thread.
   if (event.subagent && ofMainThread.has(event.kind)) return pass
   const { agent, register } = context
-  const { scope, hold } = choices
+  const { hold } = choices
   const isUnnamed = event.sessionId === undefined
   const party = { sessionId: sessionName(event.sessionId, event.host, agent), agent, isUnnamed }
   if (event.kind === 'pre') return beginToolCall(event, party, choices, context)
-  if (event.kind === 'post') endToolCall(event, party, scope, register)
+  let verdict = pass
+  if (event.kind === 'post') verdict = endToolCall(event, party, choices, context)
   else if (event.kind === 'batch') endOpenCalls(party, register, event.batch)
   else if (event.kind === 'waiting') awaitUser(event, party, context)
   else if (event.kind === 'prompt') endOpenCalls(party, register)
   if (event.kind === 'stop' || (event.interrupted && !event.subagent)) handleStop(party, hold, register)
   else if (event.kind === 'start') startSession(event, party, register)
   else if (event.kind === 'end') endSession(event, party, hold, register)
-  return pass
+  return verdict
 }
 
 /** The session id of a claim: the host's own id, if it is a valid one. */
@@ -75,38 +76,54 @@ export function sessionName(given: string | undefined, host: HostName, agent: Id
 }
 
 /** Claims what a tool call needs, or refuses it with the name of the holder. */
-function beginToolCall(
-  event: HookEvent,
-  party: Party,
-  choices: EventChoices,
-  { register, env, ticks }: HookContext,
-): Verdict {
+function beginToolCall(event: HookEvent, party: Party, choices: EventChoices, context: HookContext): Verdict {
   const tool = changingTool(event)
   if (tool === undefined) return pass
   const { workspace, needs } = findCallTarget(event, tool, choices.scope)
-  const clean = (text: string): string => redactRawEnvironmentSecrets(text, env)
-  const call = { id: event.callId ?? newCallId(), ...describeCall(tool, clean), ...(ticks && { ticks }) }
-  const purpose = purposeOf(event, clean)
-  const descent = () => readDescent(party.agent?.pid ?? process.pid, env)
-  const request = { ...party, needs, call, policy: policyOf(event, party, choices), purpose, descent }
-  const claims = WorkspaceClaims.open(register, { workspace })
+  const request = callRequest(event, tool, needs, party, choices, context)
+  const claims = WorkspaceClaims.open(context.register, { workspace })
   const { answer, before, observation } = claims.claimSync(
     (record, observation, fence) => beginCall(record, request, observation, fence),
-    {
-      session_id: party.sessionId,
-      pid: party.agent?.pid ?? null,
-      paths: needs === 'anything' ? wholeWorkspace : needs,
-      purpose,
-      descent,
-    },
+    actorOf(request),
   )
   if (!answer.granted) return { block: true, reason: callRefusal(workspace.path, answer.by, observation) }
+  const late = before?.claims.find(({ session_id }) => session_id === party.sessionId)?.late_call
+  if (late !== undefined) return { block: false, context: intrusionText(late, observation) }
   // The history is read only for a new grant, and only if the host can tell the model.
   if (choices.handover === false || hosts[event.host].context === undefined || !('claim' in answer))
     return pass
   const ended = claims.activity.endedBeforeSync(answer.claim, before)
   return ended.length === 0 ? pass : { block: false, context: handOverText(ended, observation) }
 }
+
+function callRequest(
+  event: HookEvent,
+  tool: Tool,
+  needs: CallTarget['needs'],
+  party: Party,
+  choices: EventChoices,
+  { env, ticks }: HookContext,
+): CallRequest {
+  const clean = (text: string): string => redactRawEnvironmentSecrets(text, env)
+  const call = { id: event.callId ?? newCallId(), ...describeCall(tool, clean), ...(ticks && { ticks }) }
+  return {
+    ...party,
+    needs,
+    call,
+    policy: policyOf(event, party, choices),
+    purpose: purposeOf(event, clean),
+    descent: () => readDescent(party.agent?.pid ?? process.pid, env),
+  }
+}
+
+/** A call as the activity log shows it. */
+const actorOf = ({ sessionId, agent, needs, purpose, descent }: CallRequest) => ({
+  session_id: sessionId,
+  pid: agent?.pid ?? null,
+  paths: needs === 'anything' ? wholeWorkspace : needs,
+  purpose,
+  descent,
+})
 
 function policyOf(
   { host, sessionId }: HookEvent,
@@ -130,18 +147,35 @@ function awaitUser(event: HookEvent, party: Party, { register, env }: HookContex
   handleWaiting({ id: event.callId, ...call }, party, register)
 }
 
-function endToolCall(event: HookEvent, party: Party, scope: Scope, register: Register): void {
+/** Ends a call. One that finds the claim of another session instead of its own has run too late. */
+function endToolCall(event: HookEvent, party: Party, choices: EventChoices, context: HookContext): Verdict {
   const tool = changingTool(event)
-  if (tool === undefined) return
-  const request = { ...party, call: event.callId }
+  if (tool === undefined) return pass
+  const { register } = context
+  const ended = { ...party, call: event.callId }
   const end = (claims: WorkspaceClaims): boolean =>
     claims.changeSync<EndedCall>((record, observation, _fence, tried) =>
-      endCall(record, request, observation, tried),
+      endCall(record, ended, observation, tried),
     ).answer.claim !== undefined
-  const here = tryCallTarget(event, tool, scope)
-  if (here !== undefined && end(WorkspaceClaims.open(register, here))) return
+  const here = tryCallTarget(event, tool, choices.scope)
+  const claims = here && WorkspaceClaims.open(register, here)
+  if (claims !== undefined && end(claims)) return pass
+  let isFound = false
   // The call changed the agent's directory, or removed the one it ran in: find the claim by its session.
-  if (scope === 'workspace') forEachClaimedSync(register, isOfSession(party.sessionId), end)
+  if (choices.scope === 'workspace')
+    forEachClaimedSync(register, isOfSession(party.sessionId), (others) => {
+      isFound = end(others) || isFound
+    })
+  if (isFound || claims === undefined || event.failure !== undefined) return pass
+  // A host may also report the end of a call that was refused.
+  if (!claims.activity.hadClaimSync(party.sessionId)) return pass
+  const request = callRequest(event, tool, here?.needs ?? 'anything', party, choices, context)
+  const { answer: by, observation } = claims.changeSync((record, observation) =>
+    noteLateCall(record, request, observation),
+  )
+  if (by === undefined) return pass
+  claims.activity.noteLateCall(actorOf(request), by, observation.now)
+  return { block: false, context: lateCallText(by) }
 }
 
 /** The tool of an event; undefined if it changes no file. */

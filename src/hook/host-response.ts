@@ -23,14 +23,17 @@ const silence: HookResponse = { stdout: '', stderr: '', code: 0, codeIfUnread: 0
 
 /** Formats a verdict for its host. */
 export function formatResponse(verdict: Verdict, to: ResponseTarget): HookResponse {
-  // Only a tool call can be refused: the same exit code after a turn would make the agent continue for ever.
-  if (to.kind !== 'pre') return silence
+  const { kind } = to
+  if (kind !== 'pre' && kind !== 'post') return silence
   const host = hosts[to.host]
   if (!verdict.block) {
+    const allow = kind === 'pre' && to.failClosed ? host.allowIfFailClosed : undefined
     const { context } = verdict
-    const allow = to.failClosed ? host.allowIfFailClosed : undefined
-    return { ...silence, stdout: line(context === undefined ? allow : (host.context?.(context) ?? allow)) }
+    const told = context === undefined ? undefined : host.context?.(context, kind)
+    return { ...silence, stdout: line(told ?? allow) }
   }
+  // Only a call that is about to run can be refused: the same exit code later would disturb the agent.
+  if (kind === 'post') return silence
   const guestCode = to.configured === to.host ? undefined : host.refusalExitCodeAsGuest
   return {
     stdout: line(host.refusal?.(verdict.reason)),

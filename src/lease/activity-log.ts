@@ -221,6 +221,13 @@ export class ActivityLog {
     return parseActivities((await this.#logs?.read(this.#key)) ?? [])
   }
 
+  /** Whether a session has lost or given up a claim here, and was not refused since. */
+  hadClaimSync(sessionId: string): boolean {
+    const all = parseActivities(this.#logs?.readSync?.(this.#key) ?? [])
+    const last = all.findLast(({ session_id }) => session_id === sessionId)
+    return last !== undefined && last.kind !== 'refusal' && last.kind !== 'wait'
+  }
+
   /** The claims of others that ended since the session of a claim was last here, if it was just granted. */
   endedBeforeSync(claim: Claim, before: ClaimsRecord | undefined): ClaimActivity[] {
     const had = before?.claims.find(({ session_id }) => session_id === claim.session_id)

@@ -17,6 +17,7 @@ export {
   defaultCallPolicy,
   defaultTtlMs,
   type HolderCall,
+  type LateCall,
   isSameProcess,
   maxTtlMs,
   wholeWorkspace,

@@ -1,4 +1,5 @@
 import { closeSync, fstatSync, lstatSync, renameSync, unlinkSync, writeSync } from 'node:fs'
+import { systemClock } from '../process/clock.ts'
 import { openPrivateFile } from './private-file.ts'
 import { readLastLines } from './regular-file.ts'
 
@@ -97,7 +98,7 @@ export class GatheredLog {
     this.#waiting.push(lines)
     if (this.#waiting.length > maxGathered) this.#waiting.shift()
     if (this.#timer !== undefined) return
-    const waitMs = this.#writtenAtMs + gatherMs - performance.now()
+    const waitMs = this.#writtenAtMs + gatherMs - systemClock.mono()
     if (waitMs <= 0) return this.#write()
     this.#timer = setTimeout(() => this.#write(), waitMs).unref()
     if (unwritten === undefined) process.once('exit', () => unwritten?.forEach((log) => log.#write()))
@@ -112,7 +113,7 @@ export class GatheredLog {
     const lines = this.#waiting.flatMap((each) => each())
     this.#waiting = []
     if (lines.length === 0) return
-    this.#writtenAtMs = performance.now()
+    this.#writtenAtMs = systemClock.mono()
     try {
       appendBoundedLog(this.#path, `${lines.join('\n')}\n`, this.#maxBytes)
     } catch {
