@@ -117,8 +117,8 @@ export function endCall(
 }
 
 /**
- * Notes a call that ran although its session has no claim any more and another one has: its user approved it too
- * late. Answers with the claim of the other session, which learns of it when it begins its next call.
+ * Notes a call that ran although its session has no claim any more and another one has: its user approved it
+ * too late. Answers with the claim of the other session, which learns of it when it begins its next call.
  */
 export function noteLateCall(
   claims: ClaimsRecord,

@@ -70,7 +70,7 @@ export interface Claim {
   turn_ended?: true
   /** When another session first found that the agent has died and left processes. */
   dead_since?: number
-  /** The last call of another session that ran although this claim was in force; until the session is told. */
+  /** The last call of another session that ran although this claim was in force, if it was not told yet. */
   late_call?: LateCall
   holders: ClaimHolder[]
 }
