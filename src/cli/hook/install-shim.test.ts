@@ -2,7 +2,7 @@ import { chmodSync, existsSync, lstatSync, mkdirSync, writeFileSync } from 'node
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { contentOf, HookUser } from '../../../test/support/hook-user.ts'
-import type { Finished } from '../../../test/support/world.ts'
+import { type Finished, until } from '../../../test/support/world.ts'
 
 /** A user with the shim first on PATH, and a repository with one commit. */
 class ShimUser extends HookUser {
@@ -40,6 +40,21 @@ test('the shim refuses what changes something before git starts, and lets its ho
   expect((await world.run(['ls-remote', '.'])).code).toBe(0)
   expect((await world.run(['rm', '--cached', 'u.txt'], { STINT_SESSION_ID: 'holder' })).code).toBe(0)
   expect((await world.run(['add', 'u.txt'], { STINT_BYPASS: '1' })).code).toBe(0)
+})
+
+test('git inside `stint run --lock` passes the shim and the guard, and git outside of it does not', async () => {
+  await using world = new ShimUser()
+  await world.make()
+  await world.change('install', 'git')
+  const go = join(world.tmp, 'go')
+  const script = `until [ -e '${go}' ]; do sleep 0.02; done; git commit -q --allow-empty -m inside && git clean -fdq`
+  await world.run(['config', 'user.name', 't'])
+  await world.run(['config', 'user.email', 't@example.org'])
+  const inside = world.startStint(['run', '--lock', '--', 'sh', '-c', script], { cwd: world.project })
+  await until('held', async () => (await world.run(['tag', '-f', 'x'])).code === 1)
+  writeFileSync(go, '')
+  expect(await inside.finished).toMatchObject({ code: 0 })
+  expect((await world.run(['log', '-1', '--format=%s'])).stdout).toBe('inside\n')
 })
 
 test('the shim follows -C, --git-dir and --work-tree to the workspace that git would change', async () => {

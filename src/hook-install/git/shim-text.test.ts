@@ -24,7 +24,7 @@ function makeUp(random: () => number): string[] {
   const sometimes = (chance: number, make: () => string): string[] => (random() < chance ? [make()] : [])
   const name = oneOf([...Object.keys(readingGitCommands), 'commit', 'clean', ''])
   const { flags = '', values = '', long = '' } = readingGitCommands[name] ?? {}
-  const letters = [...flags, ...values, ...values, 'o', 'd', '*', 'é']
+  const letters = [...flags, ...values, ...values, ...'adefilmopuxzACDFMOX*é']
   const option = (): string =>
     oneOf([
       `-${oneOf(letters)}`,
