@@ -18,6 +18,7 @@ export class Model implements AsyncDisposable {
   readonly refusedHosts = new Set<string>()
   readonly #scripts = new Map<string, readonly (Step | (() => Promise<Step>))[]>()
   readonly #results = new Map<string, string[]>()
+  readonly #requests = new Map<string, string>()
   readonly #server: Server
 
   private constructor() {
@@ -51,18 +52,24 @@ export class Model implements AsyncDisposable {
     return this.#results.get(name) ?? []
   }
 
+  /** The last request of a script: everything that the agent has told its model. */
+  request(name: string): string {
+    return this.#requests.get(name) ?? ''
+  }
+
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = new URL(request.url ?? '/', this.url).pathname
     if (/^https?:/.test(request.url ?? '')) this.refusedHosts.add(new URL(request.url ?? '').host)
     const body = await text(request)
     const json = (body === '' ? {} : JSON.parse(body)) as Json
     if (path.endsWith('/messages'))
-      return messagesReply(response, json, await this.#next(messagesParts(json)))
-    if (path.endsWith('/responses')) return responsesReply(response, await this.#next(responsesParts(json)))
+      return messagesReply(response, json, await this.#next(messagesParts(json), body))
+    if (path.endsWith('/responses'))
+      return responsesReply(response, await this.#next(responsesParts(json), body))
     response.writeHead(404, { 'content-type': 'application/json' }).end('{}')
   }
 
-  async #next(parts: readonly Part[]): Promise<Step> {
+  async #next(parts: readonly Part[], body: string): Promise<Step> {
     const at = parts.findLastIndex((part) => 'prompt' in part && scriptIn(part.prompt) !== undefined)
     const prompt = parts[at]
     const name = prompt !== undefined && 'prompt' in prompt ? scriptIn(prompt.prompt) : undefined
@@ -70,6 +77,7 @@ export class Model implements AsyncDisposable {
     if (name === undefined) return 'Nothing to do.'
     const results = parts.slice(at + 1).flatMap((part) => ('result' in part ? [part.result] : []))
     this.#results.set(name, results)
+    this.#requests.set(name, body)
     const step = this.#scripts.get(name)?.[results.length] ?? 'Done.'
     if (typeof step !== 'function') return step
     // A request that fails is repeated for minutes; words end the turn, and the scene with it.

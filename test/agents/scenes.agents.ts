@@ -59,6 +59,29 @@ test.each(agents)(
   },
 )
 
+test.each(agents)(
+  'the model of $name is told who held the workspace since its session was refused',
+  async (agent) => {
+    await using rig = await Rig.open()
+    const { model } = rig
+    const write = agent.shell('echo bob >> log.txt')
+    const writeWhenFree = async (): Promise<Step> => {
+      await rig.freed()
+      return write
+    }
+    model.script('alice', claude.shell('echo alice >> log.txt'), rig.doneAfterAttempt('bob'))
+    model.script('bob', write, writeWhenFree, rig.doneAfterWrite('bob'))
+    const alice = rig.play(claude, 'alice')
+    await rig.wrote('alice')
+    await rig.play(agent, 'bob').finished
+    await alice.finished
+    expect(model.results('bob')).toEqual([refused, expect.not.stringContaining('parallel session lock')])
+    expect(model.request('bob')).toMatch(
+      /stint: since your session was last here, session \S+ held this workspace/,
+    )
+  },
+)
+
 test.each(agents)('edits of $name are refused while another session holds the workspace', async (agent) => {
   await using rig = await Rig.open()
   const step = (name: string): Step => agent.edit(join(rig.repository, `${name}.txt`), name)
