@@ -59,7 +59,8 @@ export const lazyOs = {
     )
     onLoad({ filter: /^/, namespace: 'lazy-os' }, () => ({
       contents: `export const homedir = () => process.env.HOME || require('node:os').homedir()
-        export const hostname = () => require('node:os').hostname()`,
+        export const hostname = () => require('node:os').hostname()
+        export const userInfo = () => require('node:os').userInfo()`,
     }))
   },
 }

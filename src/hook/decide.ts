@@ -5,6 +5,7 @@ import {
   type CallPolicy,
   type Claim,
   type ClaimHolder,
+  type ClaimOrigin,
   type ClaimsRecord,
   areKin,
   decideAcquire,
@@ -44,6 +45,8 @@ export interface CallRequest extends Party {
   purpose: string
   /** Where the agent comes from: called only if another claim may be in the way. */
   descent: () => Descent
+  /** Where it works: called only for a new claim. */
+  origin?: () => ClaimOrigin
 }
 
 /** Acquires or refreshes the claim and counts the call; or names the claim in the way. */
@@ -53,7 +56,7 @@ export function beginCall(
   observation: Observation,
   nextFence: number,
 ): Decision<AcquireAnswer | { granted: true }> {
-  const { agent, needs, call, policy, purpose, descent } = request
+  const { agent, needs, call, policy, purpose, descent, origin } = request
   const sessionId = sessionIn(claims, request)
   const renamedFrom = renamed(claims, request)?.session_id
   const own = claims.claims.find((claim) => claim.session_id === (renamedFrom ?? sessionId))
@@ -67,6 +70,7 @@ export function beginCall(
     purpose,
     renamedFrom,
     descent,
+    origin,
   }
   if (needs !== 'anything') return decideAcquire(claims, { ...asked, paths: needs }, observation, nextFence)
   // A shell may run beside claims on single files, but not beside a claim on the whole workspace.
@@ -88,6 +92,20 @@ function sessionIn({ claims }: ClaimsRecord, { sessionId, agent, isUnnamed }: Pa
 
 const laterOf = (one: Claim | undefined, other: Claim): Claim =>
   one !== undefined && one.refreshed_at > other.refreshed_at ? one : other
+
+/** Writes the first words of a new prompt into the claim of its session. */
+export function notePrompt(
+  record: ClaimsRecord,
+  { sessionId }: Party,
+  prompt: string | undefined,
+): ClaimsRecord {
+  const claims = record.claims.map((claim) =>
+    claim.session_id === sessionId && claim.origin !== undefined
+      ? { ...claim, origin: { ...claim.origin, prompt } }
+      : claim,
+  )
+  return { ...record, claims }
+}
 
 export interface EndedCall {
   claim?: Claim

@@ -26,6 +26,8 @@ export interface HookEvent {
   subagent: boolean
   /** Why a session began or ended: `clear` and `resume` only change its id. */
   cause: string | undefined
+  /** What the user has entered. */
+  prompt?: string
 }
 
 export interface Tool {
@@ -66,6 +68,7 @@ export function readEvent(json: EventJson, source: EventSource): HookEvent {
     interrupted: json.is_interrupt === true,
     subagent: text(json.agent_id) !== undefined,
     cause: text(json.reason) ?? text(json.source),
+    prompt: event?.kind === 'prompt' ? text(json.prompt) : undefined,
   }
 }
 

@@ -1,11 +1,15 @@
 import { isSessionId } from '../base/text/id.ts'
 import { md5 } from '../base/text/md5.ts'
 import type { Identity } from '../base/process/liveness.ts'
+import { readOrigin } from '../base/process/origin.ts'
 import {
   type CallPolicy,
+  type ClaimOrigin,
   defaultCallPolicy,
+  firstWords,
   forEachClaimedSync,
   readDescent,
+  readPrompt,
   type Register,
   wholeWorkspace,
   WorkspaceClaims,
@@ -21,6 +25,7 @@ import type { HookChoices, Scope } from './options.ts'
 import {
   endOpenCalls,
   endSession,
+  handlePrompt,
   handleStop,
   handleWaiting,
   isOfSession,
@@ -40,7 +45,7 @@ export interface HookContext {
 
 /** The choices of the user that matter for an event. */
 type EventChoices = Pick<Required<HookChoices>, 'scope' | 'hold'> &
-  Pick<HookChoices, 'backgroundMs' | 'promptHoldMs' | 'handover'>
+  Pick<HookChoices, 'backgroundMs' | 'promptHoldMs' | 'handover' | 'prompts'>
 
 /** Events that are about a session only if its main thread sends them. */
 const ofMainThread = new Set<HookEvent['kind']>(['prompt', 'stop', 'start', 'end'])
@@ -59,10 +64,10 @@ export function handleEvent(event: HookEvent, choices: EventChoices, context: Ho
   if (event.kind === 'post') verdict = endToolCall(event, party, choices, context)
   else if (event.kind === 'batch') endOpenCalls(party, register, event.batch)
   else if (event.kind === 'waiting') awaitUser(event, party, context)
-  else if (event.kind === 'prompt') endOpenCalls(party, register)
+  else if (event.kind === 'prompt') handlePrompt(party, wordsOf(event, choices, context), context)
   if (event.kind === 'stop' || (event.interrupted && !event.subagent)) handleStop(party, hold, register)
   else if (event.kind === 'start') startSession(event, party, register)
-  else if (event.kind === 'end') endSession(event, party, hold, register)
+  else if (event.kind === 'end') endSession(event, party, hold, context)
   return verdict
 }
 
@@ -74,6 +79,14 @@ export function sessionName(given: string | undefined, host: HostName, agent: Id
   // The hash keeps two ids distinct that differ only in replaced characters.
   return `${host}-${given.replaceAll(/[^\w.-]/g, '_').slice(0, 60)}-${md5(given).slice(0, 12)}`
 }
+
+/** The first words of a prompt, without secrets; undefined if the user wants them kept out of claims. */
+const wordsOf = (
+  { prompt }: HookEvent,
+  { prompts }: EventChoices,
+  { env }: HookContext,
+): string | undefined =>
+  prompt === undefined || prompts === false ? undefined : firstWords(redactRawEnvironmentSecrets(prompt, env))
 
 /** Claims what a tool call needs, or refuses it with the name of the holder. */
 function beginToolCall(event: HookEvent, party: Party, choices: EventChoices, context: HookContext): Verdict {
@@ -113,17 +126,36 @@ function callRequest(
     policy: policyOf(event, party, choices),
     purpose: purposeOf(event, clean),
     descent: () => readDescent(party.agent?.pid ?? process.pid, env),
+    origin: () => originOf(event, party, choices, env),
   }
 }
 
 /** A call as the activity log shows it. */
-const actorOf = ({ sessionId, agent, needs, purpose, descent }: CallRequest) => ({
+const actorOf = ({ sessionId, agent, needs, purpose, descent, origin }: CallRequest) => ({
   session_id: sessionId,
   pid: agent?.pid ?? null,
   paths: needs === 'anything' ? wholeWorkspace : needs,
   purpose,
   descent,
+  get origin() {
+    return origin?.()
+  },
 })
+
+/** Where the session works, and on what. */
+function originOf(
+  { host, cwd }: HookEvent,
+  { sessionId, agent }: Party,
+  { prompts }: EventChoices,
+  env: NodeJS.ProcessEnv,
+): ClaimOrigin {
+  const prompt = prompts === false ? undefined : readPrompt(sessionId, env)
+  return {
+    agent: hosts[host].title,
+    ...readOrigin(agent?.pid ?? process.pid, env, cwd),
+    ...(prompt && { prompt }),
+  }
+}
 
 function policyOf(
   { host, sessionId }: HookEvent,

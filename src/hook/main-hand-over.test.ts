@@ -24,7 +24,7 @@ test.each(['claude', 'codex'] as const)(
       hookSpecificOutput: {
         hookEventName: 'PreToolUse',
         additionalContext: expect.stringMatching(
-          /^stint: since your session was last here, session second held this workspace for (?:a moment|\ds), until (?:a moment|\ds) ago, doing ".*"\. Files that you know may have changed: .*$/,
+          /^stint: since your session was last here, session second \((?:Claude Code|Codex)\) held this workspace for (?:a moment|\ds), until (?:a moment|\ds) ago, doing ".*"\. Files that you know may have changed: .*$/,
         ) as string,
       },
     })
@@ -52,7 +52,7 @@ test('a session that was refused is told who held the workspace when it gets it'
   expect(await world.hook('claude', 'pre', { session: 'second' })).toMatchObject({ allowed: false })
   await world.hook('claude', 'stop', { session: 'first' })
   const { ended } = await world.hook('claude', 'pre', { session: 'second' })
-  expect(ended.stdout).toContain('session first held this workspace')
+  expect(ended.stdout).toContain('session first (Claude Code) held this workspace')
   const log = readFileSync(join(world.home, 'activity', `${world.key}.log`), 'utf8')
   const kinds = log
     .trim()

@@ -23,6 +23,8 @@ export interface HookChoices {
   record?: boolean
   /** A session that gets the workspace is told who held it since; true by default. */
   handover?: boolean
+  /** A claim shows the first words of the prompt that its session works on; true by default. */
+  prompts?: boolean
 }
 
 /** The command line of `stint-hook`. */
@@ -37,6 +39,7 @@ export interface HookOptions extends Required<HookChoices> {
 export const usage =
   `usage: stint-hook <${Object.keys(hosts).join('|')}> [--scope workspace|paths] ` +
   '[--hold turn|session] [--background D] [--prompt-hold D] [--fail-closed] [--record] [--no-handover] ' +
+  '[--no-prompts] ' +
   '[--event NAME]'
 
 /** Parses the command line; undefined if it is invalid. */
@@ -54,6 +57,7 @@ export function parseOptions(args: readonly string[]): HookOptions | undefined {
     failClosed: false,
     record: false,
     handover: true,
+    prompts: true,
   }
   for (let at = 0; at < rest.length; at++) {
     const word = rest[at] ?? ''
@@ -61,6 +65,7 @@ export function parseOptions(args: readonly string[]): HookOptions | undefined {
     if (word === '--fail-closed') options.failClosed = true
     else if (word === '--record') options.record = true
     else if (word === '--no-handover') options.handover = false
+    else if (word === '--no-prompts') options.prompts = false
     else if (!word.startsWith('--')) options.words.push(word)
     else if (!setValue(options, word, rest[++at])) return undefined
   }

@@ -1,9 +1,19 @@
-import { type Claim, type Decision, forEachClaimedSync, type NewCall, type Register } from '../lease/index.ts'
+import { ifPossible } from '../base/errors/if-possible.ts'
+import {
+  type Claim,
+  type Decision,
+  forEachClaimedSync,
+  forgetPrompt,
+  keepPrompt,
+  type NewCall,
+  type Register,
+} from '../lease/index.ts'
 import {
   endCalls,
   endTurn,
   isBeingRenamed,
   markRenaming,
+  notePrompt,
   noteWaiting,
   type Party,
   takeOverRenamed,
@@ -11,6 +21,28 @@ import {
 import type { HookEvent } from './event.ts'
 import { hosts } from './hosts.ts'
 import type { HoldUntil } from './options.ts'
+
+/** The register of an event, and the environment of its agent. */
+interface Context {
+  register: Register
+  env: NodeJS.ProcessEnv
+}
+
+/**
+ * The user has sent a prompt: earlier calls have ended or were cancelled. Its first words, if they may be
+ * shown, are kept for the claims of the turn.
+ */
+export function handlePrompt(party: Party, words: string | undefined, { register, env }: Context): void {
+  // A claim without these words is as good.
+  if (words !== undefined) ifPossible(() => keepPrompt(party.sessionId, words, party.agent, env))
+  forEachClaimedSync(register, isOfSession(party.sessionId), (claims) => {
+    claims.changeSync((record, observation) => {
+      const { next = record, answer } = endCalls(record, party, observation)
+      const noted = words === undefined ? next : notePrompt(next, party, words)
+      return { next: noted === record ? undefined : noted, answer }
+    })
+  })
+}
 
 /** Calls have ended, whether they ran or not: those with these ids, or all. */
 export function endOpenCalls(party: Party, register: Register, ids?: readonly string[]): void {
@@ -44,8 +76,10 @@ export function startSession(event: HookEvent, party: Party, register: Register)
   })
 }
 
-export function endSession(event: HookEvent, party: Party, hold: HoldUntil, register: Register): void {
+export function endSession(event: HookEvent, party: Party, hold: HoldUntil, context: Context): void {
   const goesOn = hold === 'session' && isRenaming(event)
+  const { register, env } = context
+  forgetPrompt(party.sessionId, env)
   forEachClaimedSync(register, isOfSession(party.sessionId), (claims) => {
     if (goesOn)
       claims.changeSync((record, observation, fence) => markRenaming(record, party, observation, fence))

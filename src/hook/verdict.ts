@@ -8,6 +8,7 @@ import {
   type ClaimActivity,
   type LateCall,
   type Observation,
+  originText,
   remainingMs,
   roughDuration,
   workText,
@@ -95,7 +96,8 @@ function holderText(workspace: string, by: Claim, observation: Observation): str
   const [held, active] = [observation.now.wall - by.acquired_at, ageOf(by, observation.now)].map(
     roughDuration,
   )
-  return `${holderSentence(by, observation)}. That session has held ${what} for ${held}, was last active ${active} ago${busy}${doing}.`
+  const who = originText(by.origin)
+  return `${holderSentence(by, observation)}. That session${who && ` (${who})`} has held ${what} for ${held}, was last active ${active} ago${busy}${doing}.`
 }
 
 /** The end of a shared server would end the sessions of all windows, so that sentence asks only to wait. */

@@ -8,7 +8,13 @@ test('a record is parsed back as it was formatted, and the parser accepts any st
   const by = { writer: '2i8g0.zzzzz', count: 1295 }
   const held = granted(
     granted(empty, wants('a', { call: { id: 'x' }, paths: ['y'] }), at(0)),
-    wants('b', { paths: ['x'], mode: 'shared', holder: null, parent: 'a', origin: { terminal: 'pts/3' } }),
+    wants('b', {
+      paths: ['x'],
+      mode: 'shared',
+      holder: null,
+      parent: 'a',
+      origin: () => ({ terminal: 'pts/3' }),
+    }),
     at(6 * minute),
   )
   expect(parseClaimsRecord(formatClaimsRecord(held, by), '/other')).toEqual(held)

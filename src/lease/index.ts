@@ -43,7 +43,7 @@ export {
   targetKind,
   type Workspace,
 } from './lease-target.ts'
-export { blockReason, roughDuration, workText } from './lock-held-error.ts'
+export { blockReason, originText, roughDuration, workText } from './lock-held-error.ts'
 export { areKin, type Descent, findAncestors, readDescent, type SessionVariable } from './party.ts'
 export {
   type ActivityLogs,
@@ -57,6 +57,7 @@ export {
   type WaiterEntry,
   type WaiterQueue,
 } from './register.ts'
+export { firstWords, forgetPrompt, keepPrompt, readPrompt } from './session-prompt.ts'
 export { sweepKey, sweepLocks } from './sweep-locks.ts'
 export { repositoryOf } from './repository.ts'
 export {

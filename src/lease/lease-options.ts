@@ -1,5 +1,6 @@
 import { StintError } from '../base/errors/stint-error.ts'
 import { type Identity, identify, ownIdentity } from '../base/process/liveness.ts'
+import { readOrigin } from '../base/process/origin.ts'
 import { durationMs } from '../base/text/duration.ts'
 import { isSessionId } from '../base/text/id.ts'
 import { type ClaimMode, defaultTtlMs, maxTtlMs } from './claim-record.ts'
@@ -59,6 +60,7 @@ export function prepareLease(options: LeaseOptions): {
       busyTtlMs: options.busyTtlMs,
       purpose: options.purpose,
       descent: () => readDescent(pid ?? process.pid),
+      origin: () => readOrigin(pid ?? process.pid),
     },
   }
 }

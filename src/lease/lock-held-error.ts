@@ -2,6 +2,7 @@ import { StintError } from '../base/errors/stint-error.ts'
 import { formatDuration } from '../base/text/duration.ts'
 import { visibleJson, visibleText } from '../base/text/escape.ts'
 import { ageOf, busyWork, claimLiveness } from './claim-status.ts'
+import type { ClaimOrigin } from './claim-record.ts'
 import type { Work } from './claim-work.ts'
 import type { Now } from './register.ts'
 import type { ClaimsView } from './stored-claims.ts'
@@ -11,6 +12,24 @@ import type { Refused, WorkspaceClaims } from './workspace-claims.ts'
 /** The first sentence that a blocked session reads. */
 export const blockReason = (sessionId: string, pid: number | null): string =>
   `parallel session lock held by ${sessionId} (pid ${pid ?? '-'}) — wait or close that session first`
+
+/** Whose session it is, in a few words: "Claude Code in pts/3 (tmux %5), ada@box, ~/app: “tidy up”". */
+export function originText(origin: ClaimOrigin | undefined, home: string = process.env.HOME ?? ''): string {
+  if (origin === undefined) return ''
+  const { agent = '', terminal, tmux_pane: pane, user, hostname, directory, prompt } = origin
+  const screen = [terminal, pane && (terminal === undefined ? `tmux ${pane}` : `(tmux ${pane})`)]
+  const where = screen.filter(Boolean).join(' ')
+  const short =
+    home.length > 1 && directory?.startsWith(`${home}/`) ? `~${directory.slice(home.length)}` : directory
+  const parts = [
+    [agent, where].filter(Boolean).join(' in '),
+    [user, hostname].filter(Boolean).join('@'),
+    short,
+  ]
+  const text = parts.filter(Boolean).join(', ')
+  const all = prompt === undefined ? text : `${text}${text === '' ? '' : ': '}“${prompt}”`
+  return visibleText(all, 300)
+}
 
 /** What keeps a claim busy, in a few words for a person or a model. */
 export function workText({ state, call, process, since }: Work, now: Now): string {
@@ -37,13 +56,14 @@ export function heldError(
   waitedMs: number | undefined,
   waiters: readonly Waiter[],
 ): StintError {
-  const { session_id, pid, acquired_at, purpose } = by
+  const { session_id, pid, acquired_at, purpose, origin } = by
   const age = Math.round(ageOf(by, observation.now))
   const waited = waitedMs === undefined || waitedMs <= 0 ? '' : `waited ${formatDuration(waitedMs)}`
   const notes = [waited, waitersText(waiters.map((each) => waitedMsOf(each, observation)))]
     .filter((note) => note !== '')
     .join('; ')
-  const doing = purpose === null ? '' : `, ${visibleJson(purpose)}`
+  const who = originText(origin)
+  const doing = `${who && `, ${who}`}${purpose === null ? '' : `, ${visibleJson(purpose)}`}`
   const work = busyWork(by, observation)
   const busy = work === undefined ? '' : `; ${workText(work, observation.now)}`
   const location = claims.register.locate?.(claims.key, epoch) ?? claims.key
@@ -57,7 +77,7 @@ export function heldError(
           retryAfterMs: Math.min(maxRetryAfterMs, retryAfterMs),
           detail: `lock_file=${location} holder_pid=${pid ?? '-'} holder_age_ms=${age}`,
           facts: {
-            holder: { session_id, pid, acquired_at, purpose, liveness },
+            holder: { session_id, pid, acquired_at, purpose, liveness, origin: origin ?? null },
             waiters: waiters.length,
           },
         },

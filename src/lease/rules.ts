@@ -39,7 +39,8 @@ export interface AcquireRequest extends PartyRequest {
   policy?: CallPolicy
   /** The session's previous id, if its host reports one: a claim of the same process moves along. */
   renamedFrom?: string
-  origin?: ClaimOrigin
+  /** Called only for a claim that does not have it yet. */
+  origin?: () => ClaimOrigin
 }
 
 export type AcquireAnswer =
@@ -100,7 +101,7 @@ export function decideAcquire(
     holders,
   }
   if (ancestors !== undefined) claim.ancestors = ancestors
-  const origin = request.origin ?? mine?.origin
+  const origin = mine?.origin ?? request.origin?.()
   if (origin !== undefined) claim.origin = origin
   const policy = request.policy ?? mine?.policy
   if (policy !== undefined) claim.policy = policy

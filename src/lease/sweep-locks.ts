@@ -11,6 +11,7 @@ import { isInForce } from './claim-status.ts'
 import { homeRegister, stagedPrefix } from './file-register.ts'
 import { isWorkspaceKey } from './lease-target.ts'
 import { type Register, runSync, type Steps } from './register.ts'
+import { sweepPrompts } from './session-prompt.ts'
 import { sweptUntilKey } from './stored-claims.ts'
 import { removeAbandoned } from './waiters.ts'
 import { livenessFor } from './workspace-claims.ts'
@@ -76,6 +77,7 @@ export function sweepLocks(options: LockSweepOptions = {}): { path: string; remo
   const home = stintHome()
   const locks = join(home, 'locks')
   const names = withHomeErrors(home, 'list the locks', () => listOwn([home, locks]))
+  if (!options.dryRun) sweepPrompts(home)
   return names.flatMap((name) => {
     const path = join(locks, name)
     const stat = lstatSync(path, { throwIfNoEntry: false })

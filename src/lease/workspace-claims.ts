@@ -457,7 +457,9 @@ const claimantOf = (request: AcquireRequest): Claimant => ({
   purpose: request.purpose ?? null,
   parent: request.parent,
   descent: request.descent,
-  origin: request.origin,
+  get origin() {
+    return request.origin?.()
+  },
 })
 
 const refusedBy = (by: Claim, observation: Observation): Refused => ({

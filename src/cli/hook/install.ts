@@ -50,6 +50,10 @@ export const installCommand = defineBareCommand({
       type: 'boolean',
       help: 'do not tell a session that gets the workspace who held it since',
     },
+    'no-prompts': {
+      type: 'boolean',
+      help: 'do not show other sessions the first words of the prompt that a session works on',
+    },
     ...shimOption,
     ...dryRunOption,
   },
@@ -74,7 +78,8 @@ export const installCommand = defineBareCommand({
       warned.add(message)
     }
     const handover = options['no-handover'] ? false : undefined
-    const choices = { scope, hold, backgroundMs, promptHoldMs, failClosed, record, handover }
+    const prompts = options['no-prompts'] ? false : undefined
+    const choices = { scope, hold, backgroundMs, promptHoldMs, failClosed, record, handover, prompts }
     const chosen = { ...choices, dryRun, warn: warnOnce }
     const data = await changeEach(targets, { dryRun, say }, (target) => installHooks(target, chosen))
     return { ...data, next: dryRun ? [] : nextSteps(targets) }

@@ -44,6 +44,7 @@ function renderInstallation({ agent, path, state, problem, choices }: Installati
     choices.failClosed && 'fails closed',
     choices.record && 'records',
     choices.handover === false && 'no hand-over',
+    choices.prompts === false && 'no prompts',
   ].filter(Boolean)
   const how = chosen.length === 0 ? '' : ` (${chosen.join(', ')})`
   const what = state === 'installed' ? `installed${how}` : state

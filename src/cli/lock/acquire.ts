@@ -4,6 +4,7 @@ import { systemClock } from '../../base/process/clock.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { newSessionId } from '../../base/text/id.ts'
 import { type Identity, identify, liveness } from '../../base/process/liveness.ts'
+import { readOrigin } from '../../base/process/origin.ts'
 import { errorMessage, StintError } from '../../base/errors/stint-error.ts'
 import { registerEnvironmentSecrets } from '../../secrets/index.ts'
 import { announceWait } from './announce-wait.ts'
@@ -67,6 +68,7 @@ export const lockAcquireCommand = defineBareCommand({
       ttlMs: options.ttl ?? defaultTtlMs,
       purpose: options.purpose && registerEnvironmentSecrets().gate.text(options.purpose),
       descent: () => readDescent(holder?.pid ?? process.pid),
+      origin: () => readOrigin(holder?.pid ?? process.pid),
     }
     const startedAt = systemClock.mono()
     const acquiring = claims.acquire(request, { waitMs: options.wait, signal })

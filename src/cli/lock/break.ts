@@ -1,7 +1,6 @@
-import { userInfo } from 'node:os'
 import { defineBareCommand } from '../../command/define-command.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
-import { geteuid } from '../../base/process/platform.ts'
+import { userName } from '../../base/process/origin.ts'
 import { registerEnvironmentSecrets } from '../../secrets/index.ts'
 import { confirm } from '../terminal/confirm.ts'
 import { openClaims, targetOptions } from './lock-options.ts'
@@ -47,12 +46,3 @@ export const lockBreakCommand = defineBareCommand({
   render: ({ broken, session_id }) =>
     broken ? `the claim of ${session_id} is broken` : `${session_id} had released it already`,
 })
-
-function userName(): string {
-  try {
-    return userInfo().username
-  } catch {
-    // The user id has no entry in the system's user database.
-    return `uid ${geteuid()}`
-  }
-}

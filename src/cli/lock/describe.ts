@@ -5,6 +5,7 @@ import {
   claimLiveness,
   claimStatus,
   type Observation,
+  originText,
   remainingMs,
   waitedMsOf,
   type Waiter,
@@ -28,6 +29,7 @@ export const describeClaim = (claim: Claim, observation: Observation) => ({
   mode: claim.mode,
   fence: claim.fence,
   purpose: claim.purpose,
+  origin: claim.origin ?? null,
   work: describeWork(claim, observation),
   holders: claim.holders.map(({ pid, calls }) => ({ pid, calls: calls.length })),
 })
@@ -55,6 +57,7 @@ export const describeWaiter = (waiter: Waiter, observation: Observation) => ({
   waited_ms: waitedMsOf(waiter, observation),
   paths: waiter.paths,
   mode: waiter.mode,
+  origin: waiter.origin ?? null,
 })
 
 /** A line about the waiters; no line if there are none. */
@@ -74,7 +77,9 @@ export function renderClaim(claim: ClaimDescription): string {
   const why = claim.purpose === null ? '' : `  ${JSON.stringify(claim.purpose)}`
   const age = formatAge(claim.age_ms)
   const busy = claim.work === null ? '' : ` (${claim.work.text})`
-  return visibleText(
+  const origin = originText(claim.origin ?? undefined)
+  const line = visibleText(
     `  ${who}${below}  ${what}${how}  ${claim.standing}${busy}, refreshed ${age} ago, fence ${claim.fence}${why}`,
   )
+  return origin === '' ? line : `${line}\n    ${origin}`
 }

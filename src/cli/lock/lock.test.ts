@@ -8,6 +8,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
+import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { dataOf, errorOf, LockWorld } from '../../../test/support/lock-world.ts'
@@ -321,4 +322,32 @@ test.each([
   expect(result.code).toBe(code)
   expect(result.envelope().ok).toBe(false)
   expect(readdirSync(world.tmp)).toEqual(['work'])
+})
+
+test('people see whose claim it is: agent, terminal, user, host, directory and prompt, also on another machine', async () => {
+  await using world = new LockWorld()
+  const origin = {
+    agent: 'Claude Code',
+    terminal: 'pts/3',
+    tmux_pane: '%5',
+    hostname: 'box',
+    user: 'ada',
+    directory: '/src/app',
+    prompt: 'tidy \u001B[2J up',
+  }
+  const seen = 'Claude Code in pts/3 (tmux %5), ada@box, /src/app: “tidy \\u001b[2J up”'
+  world.plantClaim({ session_id: 'theirs', detached: true, holders: [], origin })
+  const refused = await world.lock(['acquire', '--session', 'me'])
+  expect(errorOf(refused)).toMatchObject({ code: 'LOCK_HELD', holder: { origin } })
+  expect(errorOf(refused)?.message).toContain(`is held by theirs, ${seen}`)
+  expect(dataOf(await world.lock(['status']))).toMatchObject({ claims: [{ origin }] })
+})
+
+test('a claim from the command line says where it was made', async () => {
+  await using world = new LockWorld()
+  world.env.TMUX_PANE = '%7'
+  await world.lock(['acquire', '--session', 'me'])
+  expect(dataOf(await world.lock(['status']))).toMatchObject({
+    claims: [{ origin: { tmux_pane: '%7', user: userInfo().username, directory: world.workspace } }],
+  })
 })

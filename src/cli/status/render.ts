@@ -74,7 +74,7 @@ function workspaceLines(target: StatusData['workspaces'][number]): string[] {
   const where = target.store === 'files' ? '' : `  (${target.store})`
   return [
     `${visibleText(shortPath(name))}${where}`,
-    ...target.claims.map(renderClaim),
+    ...target.claims.flatMap((claim) => renderClaim(claim).split('\n')),
     ...renderWaiters(target.waiters),
   ]
 }

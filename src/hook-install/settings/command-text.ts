@@ -45,6 +45,7 @@ const hookArguments = (host: Host, event: HostEvent, choices: HookChoices = {}):
   ...(choices.failClosed ? ['--fail-closed'] : []),
   ...(choices.record ? ['--record'] : []),
   ...(choices.handover === false ? ['--no-handover'] : []),
+  ...(choices.prompts === false ? ['--no-prompts'] : []),
 ]
 
 /**
@@ -105,6 +106,7 @@ export function choicesOf({ flags }: HookCommand): HookChoices {
     ...(flags.includes('--fail-closed') ? { failClosed: true } : {}),
     ...(flags.includes('--record') ? { record: true } : {}),
     ...(flags.includes('--no-handover') ? { handover: false } : {}),
+    ...(flags.includes('--no-prompts') ? { prompts: false } : {}),
   }
 }
 

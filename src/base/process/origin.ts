@@ -1,0 +1,51 @@
+import { readFileSync } from 'node:fs'
+import { hostname, userInfo } from 'node:os'
+import { ifPossible } from '../errors/if-possible.ts'
+import { geteuid } from './platform.ts'
+
+/** Where a process works, for people who look for it. A property is absent if it is not known. */
+export interface ProcessOrigin {
+  terminal?: string
+  tmux_pane?: string
+  hostname?: string
+  user?: string
+  directory?: string
+}
+
+/** Finds out where a process works; the environment is that of this process, which works with it. */
+export function readOrigin(
+  pid: number,
+  env: NodeJS.ProcessEnv = process.env,
+  directory: string | undefined = ifPossible(() => process.cwd()),
+): ProcessOrigin {
+  const terminal = terminalOf(pid)
+  const pane = env.TMUX_PANE ?? ''
+  const host = ifPossible(hostname)
+  return {
+    ...(terminal && { terminal }),
+    ...(/^%\d{1,6}$/.test(pane) && { tmux_pane: pane }),
+    ...(host && { hostname: host }),
+    user: userName(),
+    ...(directory && { directory }),
+  }
+}
+
+/** The name of this user; `uid N` if the user id has no entry in the system's user database. */
+export const userName = (): string => ifPossible(() => userInfo().username) ?? `uid ${geteuid()}`
+
+/** The controlling terminal of a process, such as `pts/3`; undefined if it has none or /proc is missing. */
+export function terminalOf(pid: number): string | undefined {
+  const stat = ifPossible(() => readFileSync(`/proc/${pid}/stat`, 'latin1')) ?? ''
+  // After the name in parentheses: state, parent, process group, session, terminal.
+  const device = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[4])
+  return device > 0 ? terminalName(device) : undefined
+}
+
+/** The name of a terminal by its device number, as the kernel packs it into /proc/<pid>/stat. */
+export function terminalName(device: number): string | undefined {
+  const major = (device >> 8) & 0xfff
+  const minor = (device & 0xff) | ((device >> 12) & 0xfff00)
+  if (major >= 136 && major < 144) return `pts/${(major - 136) * 256 + minor}`
+  if (major !== 4) return undefined
+  return minor < 64 ? `tty${minor}` : `ttyS${minor - 64}`
+}

@@ -1,0 +1,66 @@
+import { readdirSync, unlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { ifPossible } from '../base/errors/if-possible.ts'
+import { renameInto } from '../base/fs/atomic-file.ts'
+import { ensureHomeDirectory, stintHome } from '../base/fs/home.ts'
+import { createPrivateFile } from '../base/fs/private-file.ts'
+import { readSmallFile } from '../base/fs/regular-file.ts'
+import { type Identity, liveness, parseIdentity } from '../base/process/liveness.ts'
+import { isString, parseObject } from '../base/text/fields.ts'
+import { isSessionId } from '../base/text/id.ts'
+
+// The first words of a session's prompt wait in a file of their own for the claim of its next call.
+
+const promptsIn = (home: string): string => join(home, 'prompts')
+
+const pathOf = (sessionId: string, env: NodeJS.ProcessEnv): string =>
+  join(promptsIn(stintHome(env)), isSessionId(sessionId) ? sessionId : '')
+
+/** How many characters of a prompt people need to recognize their session. */
+const keptCharacters = 60
+
+/** The first words of a prompt, in one line. */
+export function firstWords(prompt: string): string {
+  const line = prompt
+    .slice(0, 4 * keptCharacters)
+    .replaceAll(/\s+/g, ' ')
+    .trim()
+  const words = Array.from(line)
+  return words.length > keptCharacters
+    ? `${words
+        .slice(0, keptCharacters - 1)
+        .join('')
+        .trimEnd()}…`
+    : line
+}
+
+/** Keeps the first words of a session's prompt, which must be without secrets, while its agent lives. */
+export function keepPrompt(
+  sessionId: string,
+  words: string,
+  agent: Identity | null,
+  env: NodeJS.ProcessEnv,
+): void {
+  const home = stintHome(env)
+  ensureHomeDirectory(home)
+  ensureHomeDirectory(promptsIn(home))
+  renameInto(pathOf(sessionId, env), (staged) => createPrivateFile(staged, JSON.stringify({ words, agent })))
+}
+
+export function readPrompt(sessionId: string, env: NodeJS.ProcessEnv): string | undefined {
+  const words = parseObject(readSmallFile(pathOf(sessionId, env)) ?? '')?.words
+  return isString(words) ? words : undefined
+}
+
+export function forgetPrompt(sessionId: string, env: NodeJS.ProcessEnv): void {
+  ifPossible(() => unlinkSync(pathOf(sessionId, env)))
+}
+
+/** Removes the prompts of dead agents, and what a killed hook has left. */
+export function sweepPrompts(home: string): void {
+  const prompts = promptsIn(home)
+  for (const name of ifPossible(() => readdirSync(prompts)) ?? []) {
+    const agent = parseIdentity(parseObject(readSmallFile(join(prompts, name)) ?? '')?.agent)
+    if (agent === undefined || liveness(agent) === 'dead') ifPossible(() => unlinkSync(join(prompts, name)))
+  }
+}
