@@ -1,6 +1,5 @@
 import { lstatSync, type Stats } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { ifPossible } from '../base/errors/if-possible.ts'
 import { isStaged } from '../base/fs/atomic-file.ts'
 import { exists } from '../base/fs/exists.ts'
 import { liveness, ownIdentity } from '../base/process/liveness.ts'
@@ -29,8 +28,10 @@ export function gatherFacts(directory: SweptDirectory, name: string): EntryFacts
     children: [],
   }
   if (kind === 'trash') return { ...facts, kind: 'trash' }
-  if (kind === 'sessions')
-    return isTrashedSession(name, directory.path) ? { ...facts, kind: 'session' } : facts
+  if (kind === 'sessions') {
+    const isOwnDirectory = facts.type === 'directory' && facts.sameUser
+    return isOwnDirectory && isTrashedSession(name, path) ? { ...facts, kind: 'session' } : facts
+  }
   if (kind === 'tracked' && root !== undefined) return withTracker(facts, name, root)
   if (kind === 'out') return withExpiry(facts, name, directory.path, stat.mtimeMs)
   return facts.type === 'directory' && facts.sameUser ? withOwner(facts, name, path) : facts
@@ -103,8 +104,8 @@ function scratchOwner(path: string): Partial<EntryFacts> {
 const manifestFile = 'manifest.json'
 
 /** The name alone proves nothing: a directory is a session if it contains a manifest, as a regular file. */
-const isTrashedSession = (name: string, trash: string): boolean =>
-  isSessionName(name) && (ifPossible(() => lstatSync(join(trash, name, manifestFile)).isFile()) ?? false)
+const isTrashedSession = (name: string, path: string): boolean =>
+  isSessionName(name) && (lstatSync(join(path, manifestFile), { throwIfNoEntry: false })?.isFile() ?? false)
 
 /** `<sessionId>`, or `<sessionId>-<suffix>` if the trash already had a session with that id. */
 const isSessionName = (name: string): boolean =>
