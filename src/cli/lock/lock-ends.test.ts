@@ -5,7 +5,7 @@ import { buildHalfDead } from '../../../test/support/build-c.ts'
 import { dataOf, errorOf, LockWorld } from '../../../test/support/lock-world.ts'
 import { isRunning, stintBin, until } from '../../../test/support/world.ts'
 import { fileRegister, WorkspaceClaims } from '../../lease/index.ts'
-import { ownIdentity } from '../../base/process/liveness.ts'
+import { identify, ownIdentity } from '../../base/process/liveness.ts'
 
 test('with --pid the claim ends with its process, reaped or not, but not while one of its threads still runs', async () => {
   await using world = new LockWorld()
@@ -123,4 +123,42 @@ test('fences jump ahead after a power loss or a reboot, which may have lost epoc
   world.plantClaim({}, { boot: 'another boot', generation: 3, claims: [] })
   const rebooted = dataOf(await world.lock(['acquire', '--session', 'after']))
   expect(rebooted.fence).toBeGreaterThanOrEqual(4 * 2 ** 20 + Number(rebooted.epoch))
+})
+
+test('status and a refusal say what keeps a claim busy: a running command, a question, a background process', async () => {
+  await using world = new LockWorld()
+  const { pid } = world.start('sleep', ['600'])
+  const holder = identify(world.start('sleep', ['600']).pid)
+  const call = { id: 'x', since: Date.now(), kind: 'command', name: 'make\u009b`' }
+  const asked = { ...call, waiting_since: Date.now() - 60_000 }
+  const process = { pid, started: identify(pid)?.started, name: 'sleep', since: Date.now() }
+  const texts = async (claim: object) => {
+    world.plantClaim(claim)
+    const { claims } = dataOf(await world.lock(['status'])) as {
+      claims: { standing: string; work: object }[]
+    }
+    const refused = errorOf(await world.lock(['acquire', '--session', 'other']))?.message
+    return { ...claims[0]?.work, standing: claims[0]?.standing, refused }
+  }
+  const command = "its command `make\\u009b'`"
+  expect(await texts({ holders: [{ ...holder, calls: [call] }] })).toMatchObject({
+    standing: 'busy',
+    state: 'running',
+    kind: 'command',
+    text: `${command} is under way`,
+    refused: expect.stringContaining(`is held by planted; ${command}`),
+  })
+  expect(await texts({ holders: [{ ...holder, calls: [asked] }] })).toMatchObject({
+    state: 'waiting',
+    pid: null,
+    refused: expect.stringContaining(`${command} has waited for its user for 1m`),
+  })
+  expect(await texts({ background: [process], holders: [{ ...holder, calls: [] }] })).toMatchObject({
+    state: 'background',
+    name: 'sleep',
+    pid,
+    text: `its background process \`sleep\` still runs, pid ${pid}`,
+  })
+  const shown = await world.stint(['lock', 'status'], { cwd: world.workspace })
+  expect(shown.stdout).toContain('still runs')
 })
