@@ -391,7 +391,7 @@ test('a subdirectory of a repository finds its hooks, wherever they are kept', a
   expect((await world.hook(['install', 'git'], bare)).envelope().error?.code).toBe('NOT_FOUND')
 })
 
-test('a fetch changes no branch and starts no process of stint', async () => {
+test('a fetch and a gc change no branch and start no process of stint', async () => {
   await using world = new Repository()
   await world.make()
   const upstream = join(world.tmp, 'upstream')
@@ -402,6 +402,7 @@ test('a fetch changes no branch and starts no process of stint', async () => {
   const started = join(world.tmp, 'started')
   writeFileSync(path, world.read(path).replace('NODE_EXTRA_CA_CERTS= ', `: >> '${started}'; `))
   expect(await world.git('fetch', upstream, 'main:refs/remotes/up/main')).toMatchObject({ code: 0 })
+  expect(await world.git('gc', '--quiet')).toMatchObject({ code: 0 })
   expect(existsSync(started)).toBe(false)
   expect(await world.commit()).toMatchObject({ code: 0 })
   expect(existsSync(started)).toBe(true)

@@ -63,8 +63,13 @@ export function gitCheckLine(
   if (event.kind === 'post') return `${words} "$@" || :`
   const refuse = choices.failClosed ? ' || exit 1' : onlyRefusals
   const check = `${words} "$@"${choices.failClosed ? ' --fail-closed' : ''}${refuse}`
-  return event.name === 'reference-transaction' ? `if [ "$1" = prepared ]; then ${check}; fi` : check
+  return event.name === 'reference-transaction'
+    ? `if [ "$1" = prepared ] && ${isNoPacking}; then ${check}; fi`
+    : check
 }
+
+/** `git gc`, also after a fetch, runs the hook once for each branch that it packs and leaves as it is. */
+const isNoPacking = String.raw`case $(tr '\0' ' ' 2>/dev/null </proc/$PPID/cmdline) in git\ pack-refs\ * | /*/git\ pack-refs\ *) false ;; esac`
 
 /**
  * git lists the changed refs on stdin, and the rest of the hook must be able to read them as well. A process
@@ -85,7 +90,7 @@ STINT
 
 /** The command with which a guard starts stint-hook; undefined if the guard was edited. */
 export function commandIn(guard: string): HookCommand | undefined {
-  const line = /\(set \+e; (?:if \[ "\$1" = prepared \]; then )?([^]*? git [\w-]+) "\$@"/.exec(guard)?.[1]
+  const line = /\(set \+e; (?:if \[ "\$1" = prepared .*?; then )?([^]*? git [\w-]+) "\$@"/.exec(guard)?.[1]
   return line === undefined ? undefined : readCommand(line)
 }
 
