@@ -1,3 +1,4 @@
+import { explained, ifPossible } from '../../base/errors/if-possible.ts'
 import { notRetryable, StintError } from '../../base/errors/stint-error.ts'
 import { formatBytes } from '../../base/text/size.ts'
 import { visibleText } from '../../base/text/escape.ts'
@@ -39,18 +40,23 @@ export const sweepCommand = defineBareCommand({
   async run(context, { options }): Promise<SweepData | TimerData> {
     const dryRun = options['dry-run']
     const olderThanMs = options['older-than']
+    const { scope = 'all' } = options
     const timer = timerAction(options)
     if (timer !== undefined) return manageTimer({ action: timer, everyMs: options.every, dryRun })
     const progress = await openProgressBar('sweeping', context)
     const report = await sweep({
       dryRun,
-      scope: options.scope,
+      scope,
       olderThanMs,
       onProgress: ({ done, total, bytesFreed: bytes }) => progress?.update({ count: { done, total }, bytes }),
     }).finally(() => progress?.clear())
-    if (options.scope === 'sessions') addUnfinishedSessions(report, { dryRun, olderThanMs })
-    if (['locks', 'all', undefined].includes(options.scope))
-      addLocks(report, options.scope, { dryRun, olderThanMs })
+    const inHome = { dryRun, olderThanMs }
+    // Not retryable, because the trash is emptied already.
+    const unfinished = scope === 'sessions' ? explained(notRetryable, () => sweepStagedSessions(inHome)) : []
+    // A home that cannot be used must not fail a sweep of the temp directory; `stint doctor` reports it.
+    const locks = scope === 'all' ? ifPossible(() => sweepLocks(inHome)) : undefined
+    addDirectories(report, 'unfinished-session', unfinished)
+    addDirectories(report, 'unused-lock', locks ?? (scope === 'locks' ? sweepLocks(inHome) : []))
     if (!dryRun) await recordSweep(report)
     const data = sweepData(report, dryRun)
     if (data.failures.length > 0) throw sweepFailure(data)
@@ -59,33 +65,12 @@ export const sweepCommand = defineBareCommand({
   render: (data) => ('timer' in data ? renderTimer(data) : renderSweep(data)),
 })
 
-/** Removes the sessions that a process began to create and, because it died, never finished. */
-function addUnfinishedSessions(
+function addDirectories(
   report: SweepReport,
-  options: { dryRun: boolean; olderThanMs: number | undefined },
+  reason: 'unfinished-session' | 'unused-lock',
+  swept: ReturnType<typeof sweepLocks>,
 ): void {
-  try {
-    for (const { path, removal } of sweepStagedSessions(options))
-      addToReport(report, { path, type: 'directory', reason: 'unfinished-session' }, removal)
-  } catch (error) {
-    // The trash is emptied already.
-    throw notRetryable(error)
-  }
-}
-
-/** Removes the records of leases that no session holds or has used for long. */
-function addLocks(
-  report: SweepReport,
-  scope: string | undefined,
-  options: { dryRun: boolean; olderThanMs: number | undefined },
-): void {
-  try {
-    for (const { path, removal } of sweepLocks(options))
-      addToReport(report, { path, type: 'directory', reason: 'unused-lock' }, removal)
-  } catch (error) {
-    // A home that cannot be used must not fail a sweep of the temp directory; `stint doctor` reports it.
-    if (scope === 'locks') throw error
-  }
+  for (const { path, removal } of swept) addToReport(report, { path, type: 'directory', reason }, removal)
 }
 
 interface TimerOptions {

@@ -20,9 +20,6 @@ export interface Exported {
   bytes: number
 }
 
-/** The contents of a file in the archive: a string, or the first bytes of a file on disk. */
-type Content = { text: string } | { path: string; bytes: number }
-
 const pieceBytes = 1 << 20
 
 /**
@@ -50,18 +47,12 @@ export function exportSession(home: SessionsHome, id: string, write: (bytes: Uin
     records,
     audit_lines,
   }
-  const contents: [name: string, content: Content][] = [
-    [aboutName, { text: `${JSON.stringify(about, undefined, 2)}\n` }],
-    ['manifest.json', { text: formatManifest(manifest) }],
-    ...journal.map(([name, bytes]): [string, Content] => [name, { path: join(paths.root, name), bytes }]),
-    ...audit.map(([name, bytes]): [string, Content] => [
-      `audit/${name}`,
-      { path: join(paths.audit, name), bytes },
-    ]),
-    ...[...names].sort().map((name): [string, Content] => {
-      const path = join(paths.blobs, name)
-      return [`blobs/${name}`, { path, bytes: sizeOf(disk, path) }]
-    }),
+  const files: [name: string, bytes: number][] = [
+    ...journal,
+    ...audit.map(([name, bytes]): [string, number] => [`audit/${name}`, bytes]),
+    ...[...names]
+      .sort()
+      .map((name): [string, number] => [`blobs/${name}`, sizeOf(disk, join(paths.blobs, name))]),
   ]
   let total = 0
   const put = (bytes: Uint8Array): void => {
@@ -74,21 +65,24 @@ export function exportSession(home: SessionsHome, id: string, write: (bytes: Uin
   if (audit.length > 0) entry('audit/', 'directory', 0)
   if (names.size > 0) entry('blobs/', 'directory', 0)
   const sums = new Map<string, string>()
-  const file = (name: string, content: Content): void => {
-    const size = 'text' in content ? Buffer.byteLength(content.text) : content.bytes
+  const add = (name: string, size: number, pieces: Iterable<Buffer>): void => {
     entry(name, 'file', size)
     const hash = createHash('sha256')
-    for (const piece of piecesOf(disk, content)) {
+    for (const piece of pieces) {
       hash.update(piece)
       put(piece)
     }
     put(Buffer.alloc(paddingAfter(size)))
     sums.set(name, hash.digest('hex'))
   }
-  for (const [name, content] of contents) file(name, content)
-  file(sumsName, { text: formatSums(sums) })
+  const addText = (name: string, text: string): void =>
+    add(name, Buffer.byteLength(text), [Buffer.from(text)])
+  addText(aboutName, `${JSON.stringify(about, undefined, 2)}\n`)
+  addText('manifest.json', formatManifest(manifest))
+  for (const [name, bytes] of files) add(name, bytes, piecesOf(disk, join(paths.root, name), bytes))
+  addText(sumsName, formatSums(sums))
   put(tarEnd())
-  return { session_id: id, records, audit_lines, files: contents.length + 1, bytes: total }
+  return { session_id: id, records, audit_lines, files: sums.size, bytes: total }
 }
 
 /** Measures the intact records of each segment, and adds the blobs that its lines name to `blobs`. */
@@ -101,17 +95,14 @@ function measureSegments(files: LogFiles, last: number, blobs: Set<string>): [na
   return [...ends]
 }
 
-function* piecesOf(disk: Disk, content: Content): Generator<Buffer> {
-  if ('text' in content) {
-    yield Buffer.from(content.text)
-    return
-  }
-  using file = closing(disk, disk.openToRead(content.path))
-  for (let at = 0; at < content.bytes; at += pieceBytes) {
-    const wanted = Math.min(pieceBytes, content.bytes - at)
+/** Reads the first bytes of a file in pieces. */
+function* piecesOf(disk: Disk, path: string, bytes: number): Generator<Buffer> {
+  using file = closing(disk, disk.openToRead(path))
+  for (let at = 0; at < bytes; at += pieceBytes) {
+    const wanted = Math.min(pieceBytes, bytes - at)
     const piece = readFully(disk, file.fd, at, wanted)
     if (piece.length < wanted)
-      throw new StintError('JOURNAL_CORRUPT', `${content.path} became shorter while it was read`)
+      throw new StintError('JOURNAL_CORRUPT', `${path} became shorter while it was read`)
     yield piece
   }
 }
