@@ -5,7 +5,6 @@
  */
 
 export {
-  type EntryOrder,
   type EntryTotals,
   type MeasuredEntry,
   sortEntries,
@@ -20,7 +19,7 @@ export { sweepAtStart } from './sweep-at-start.ts'
 export type { SweepOptions, SweepProgress } from './sweep.ts'
 export type { TimerJob } from './timer/job.ts'
 export type { TimerKind, TimerStep } from './timer/plan.ts'
-export type { InstalledTimer, TimerChange } from './timer/timer.ts'
+export type { InstalledTimer } from './timer/timer.ts'
 
 /** Calls a function of a module that is loaded only then. */
 const lazily =

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { lstatSync, readdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
-import { homeUnsafe, stintHome, withHomeErrors } from '../base/fs/home.ts'
+import { assertOwnHomeDirectory, homeUnsafe, stintHome, withHomeErrors } from '../base/fs/home.ts'
 import { ifPossible } from '../base/errors/if-possible.ts'
 import { codedError, errorCode, StintError } from '../base/errors/stint-error.ts'
 import { bytePath, latin1Of, utf8Of } from '../base/fs/paths.ts'
@@ -57,8 +57,7 @@ function findSessionTrash(): string | undefined {
   for (const path of [home, join(home, 'trash')]) {
     const stat = withHomeErrors(home, 'look for the trash', () => lstatSync(path, { throwIfNoEntry: false }))
     if (stat === undefined) return undefined
-    const problem = ownDirectoryProblem(stat)
-    if (problem !== undefined) throw homeUnsafe(path, problem)
+    assertOwnHomeDirectory(path, stat)
   }
   return join(home, 'trash')
 }

@@ -1,11 +1,11 @@
-import { lstatSync, realpathSync, statSync } from 'node:fs'
+import { lstatSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
 import { explained, ifPossible } from '../errors/if-possible.ts'
 import { codedError, errorCode, StintError } from '../errors/stint-error.ts'
 import { geteuid } from '../process/platform.ts'
 import { shellWord } from '../text/escape.ts'
-import { ensureChosenDirectory } from './own-directory.ts'
+import { ensureChosenDirectory, ownDirectoryProblem } from './own-directory.ts'
 import { isWithin, lastVisibleOn, nonDirectoryOn } from './paths.ts'
 
 /** A path has at most 4,096 bytes, and the paths of files inside the home must fit, too. */
@@ -63,6 +63,12 @@ const noDirectory = (path: string, errno: string, cause?: unknown): StintError =
   homeMissing(`there is no directory ${shortened(path)}: ${errno}`, errno, cause)
 
 const shortened = (path: string): string => (path.length > 300 ? `${path.slice(0, 300)}…` : path)
+
+/** `HOME_UNSAFE` unless this is a directory of this user: a link would lead to files elsewhere. */
+export function assertOwnHomeDirectory(path: string, stat: Stats): void {
+  const problem = ownDirectoryProblem(stat)
+  if (problem !== undefined) throw homeUnsafe(path, problem)
+}
 
 /** An error for a path in the home that is not a directory stint may use; `problem` completes "<path> …". */
 export const homeUnsafe = (path: string, problem: string, cause?: unknown): StintError =>

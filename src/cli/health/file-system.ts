@@ -1,6 +1,5 @@
 import { realpathSync, statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { errorCode } from '../../base/errors/stint-error.ts'
 import { lstatIfExists } from '../../base/fs/exists.ts'
 import { type Mount, mountHolding } from '../../base/fs/mounts.ts'
 import { visibleText } from '../../base/text/escape.ts'
@@ -68,19 +67,13 @@ export interface Space {
 
 /** Reads the space under a path; for a missing path, that of the directory in which it would be made. */
 export function readSpace(path: string): Space {
-  for (let place = path; ; place = dirname(place)) {
-    try {
-      const { bavail, blocks, bsize, ffree, files } = statfsSync(place)
-      return {
-        path,
-        free_bytes: bavail * bsize,
-        total_bytes: blocks * bsize,
-        free_files: ffree,
-        total_files: files,
-      }
-    } catch (error) {
-      if (!['ENOENT', 'ENOTDIR'].includes(errorCode(error) ?? '') || dirname(place) === place) throw error
-    }
+  const { bavail, blocks, bsize, ffree, files } = statfsSync(nearestDirectory(path))
+  return {
+    path,
+    free_bytes: bavail * bsize,
+    total_bytes: blocks * bsize,
+    free_files: ffree,
+    total_files: files,
   }
 }
 

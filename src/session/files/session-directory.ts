@@ -4,8 +4,7 @@ import { succeeds } from '../../base/errors/if-possible.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
 import { replaceFile } from '../../base/fs/atomic-file.ts'
 import { type Disk, listIfExists, nodeDisk, readFile } from '../../base/fs/disk.ts'
-import { ensureHomeDirectory, homeUnsafe, withHomeErrors } from '../../base/fs/home.ts'
-import { ownDirectoryProblem } from '../../base/fs/own-directory.ts'
+import { assertOwnHomeDirectory, ensureHomeDirectory, withHomeErrors } from '../../base/fs/home.ts'
 import { type Clock, systemClock } from '../../base/process/clock.ts'
 import { isSessionId } from '../../base/text/id.ts'
 import { Blobs } from '../log/blobs.ts'
@@ -138,8 +137,7 @@ export class SessionsHome {
     const directory = this.directoryOf(id)
     const { root } = directory.paths
     const stat = this.#find(id, () => lstatSync(root, { throwIfNoEntry: false }))
-    const problem = ownDirectoryProblem(stat)
-    if (problem !== undefined) throw homeUnsafe(root, problem)
+    assertOwnHomeDirectory(root, stat)
     return directory
   }
 

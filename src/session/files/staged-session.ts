@@ -4,7 +4,7 @@ import { errorCode } from '../../base/errors/stint-error.ts'
 import { replaceFile } from '../../base/fs/atomic-file.ts'
 import { listIfExists, nodeDisk } from '../../base/fs/disk.ts'
 import { lstatIfExists } from '../../base/fs/exists.ts'
-import { homeUnsafe, stintHome, withHomeErrors } from '../../base/fs/home.ts'
+import { assertOwnHomeDirectory, stintHome, withHomeErrors } from '../../base/fs/home.ts'
 import { measureTree } from '../../base/fs/measure-tree.ts'
 import { ownDirectoryProblem } from '../../base/fs/own-directory.ts'
 import { nothingRemoved, type Removal, removeTree } from '../../base/fs/remove-tree.ts'
@@ -104,7 +104,10 @@ export function sweepStagedSessions({
 }: StagedSweepOptions = {}): SweptStagedSession[] {
   const sessions = sessionsDirectoryIn(home)
   const looking = <Found>(look: () => Found): Found => withHomeErrors(home, 'look at the sessions', look)
-  looking(() => assertOwnDirectory(sessions))
+  looking(() => {
+    const stat = lstatIfExists(sessions)
+    if (stat !== undefined) assertOwnHomeDirectory(sessions, stat)
+  })
   const swept: SweptStagedSession[] = []
   for (const name of looking(() => listIfExists(nodeDisk, sessions))) {
     const pid = makerOf(name)
@@ -120,13 +123,6 @@ export function sweepStagedSessions({
     swept.push({ path, removal })
   }
   return swept
-}
-
-/** `HOME_UNSAFE` for anything but a directory of this user: a link would make the sweep delete elsewhere. */
-function assertOwnDirectory(path: string): void {
-  const stat = lstatIfExists(path)
-  const problem = stat && ownDirectoryProblem(stat)
-  if (problem !== undefined) throw homeUnsafe(path, problem)
 }
 
 const minuteMs = 60_000

@@ -1,10 +1,9 @@
 import { lstatSync, readdirSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { ensureHomeDirectory, homeError, homeUnsafe, stintHome } from '../../base/fs/home.ts'
+import { assertOwnHomeDirectory, ensureHomeDirectory, homeError, stintHome } from '../../base/fs/home.ts'
 import { errorCode } from '../../base/errors/stint-error.ts'
 import { takeTurnIfDue } from '../../base/fs/at-most-every.ts'
 import { readLastLines } from '../../base/fs/regular-file.ts'
-import { ownDirectoryProblem } from '../../base/fs/own-directory.ts'
 import { appendPrivateFile } from '../../base/fs/private-file.ts'
 import type { SweepReport } from '../report.ts'
 import { type Activity, peaksOverTime, summarizeActivity } from './activity.ts'
@@ -55,8 +54,7 @@ export function lastSample(home: string): Sample | undefined {
 /** The files of the history, the oldest first. */
 function listMonths(directory: string): string[] {
   try {
-    const problem = ownDirectoryProblem(lstatSync(directory))
-    if (problem !== undefined) throw homeUnsafe(directory, problem)
+    assertOwnHomeDirectory(directory, lstatSync(directory))
     return readdirSync(directory)
       .filter((name) => /^\d{4}-\d\d\.ndjson$/.test(name))
       .sort()
