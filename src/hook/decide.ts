@@ -34,6 +34,8 @@ export interface Party {
   agent: Identity | null
   /** The event named no session: its call belongs to the session that its agent's process holds here. */
   isUnnamed?: boolean
+  /** The session that a subagent works for, if subagents are kept apart. */
+  parent?: string
 }
 
 /** A tool call that is about to run. */
@@ -56,7 +58,7 @@ export function beginCall(
   observation: Observation,
   nextFence: number,
 ): Decision<AcquireAnswer | { granted: true }> {
-  const { agent, needs, call, policy, purpose, descent, origin } = request
+  const { agent, parent, needs, call, policy, purpose, descent, origin } = request
   const sessionId = sessionIn(claims, request)
   const renamedFrom = renamed(claims, request)?.session_id
   const own = claims.claims.find((claim) => claim.session_id === (renamedFrom ?? sessionId))
@@ -69,6 +71,7 @@ export function beginCall(
     policy,
     purpose,
     renamedFrom,
+    parent,
     descent,
     origin,
   }

@@ -24,6 +24,8 @@ export interface HookEvent {
   interrupted: boolean
   /** The event is about a subagent, which shares its parent's session. */
   subagent: boolean
+  /** The id of that subagent. */
+  agentId?: string
   /** Why a session began or ended: `clear` and `resume` only change its id. */
   cause: string | undefined
   /** What the user has entered. */
@@ -67,6 +69,7 @@ export function readEvent(json: EventJson, source: EventSource): HookEvent {
     failure: failureOf(json, fields, event),
     interrupted: json.is_interrupt === true,
     subagent: text(json.agent_id) !== undefined,
+    agentId: text(json.agent_id),
     cause: text(json.reason) ?? text(json.source),
     prompt: event?.kind === 'prompt' ? text(json.prompt) : undefined,
   }
@@ -84,7 +87,9 @@ export function detectHost(json: EventJson, { configured, env }: EventSource): H
 /** Hosts that read each other's settings differ in spelling: `PreToolUse`, `preToolUse`. */
 function findEvent(name: string, known: readonly Host[]): HostEvent | undefined {
   const wanted = name.toLowerCase()
-  return known.flatMap(({ events }) => events).find((event) => event.name.toLowerCase() === wanted)
+  return known
+    .flatMap(({ events, subagentEnd = [] }) => [...events, ...subagentEnd])
+    .find((event) => event.name.toLowerCase() === wanted)
 }
 
 /**

@@ -351,6 +351,26 @@ test('a subagent shares the session of its parent, and its end releases nothing'
   expect(stage.claims[0]?.holders[0]?.calls).toHaveLength(2)
 })
 
+test('kept apart, subagents exclude each other but not their session, and each releases its own claim', async () => {
+  await using stage = new Stage()
+  stage.choices = { scope: 'workspace', hold: 'turn', subagents: 'apart' }
+  const mine = stage.agent()
+  const sub = (agentId: string) => ({ subagent: true, agentId, callId: agentId })
+  const isRefused = (more: Partial<HookEvent>) => stage.send('pre', mine.identity, more).block
+  expect(isRefused(sub('one'))).toBe(false)
+  expect(isRefused(sub('two'))).toBe(true)
+  expect(isRefused({})).toBe(false)
+  expect(stage.claims).toMatchObject([{ session_id: 'a.one', ancestors: ['a'] }, { session_id: 'a' }])
+  stage.send('stop', mine.identity, sub('one'))
+  expect(stage.claims.map(({ session_id }) => session_id)).toEqual(['a'])
+  expect(isRefused(sub('two'))).toBe(false)
+  expect(isRefused(sub('one'))).toBe(true)
+  stage.send('stop', mine.identity)
+  expect(stage.claims.map(({ session_id }) => session_id)).toEqual(['a.two'])
+  stage.send('end', mine.identity)
+  expect(stage.claims).toEqual([])
+})
+
 test('/clear moves a claim to the new session id, in the same process only', async () => {
   await using stage = new Stage()
   stage.choices.hold = 'session'

@@ -25,6 +25,7 @@ import type { HookChoices, Scope } from './options.ts'
 import {
   endOpenCalls,
   endSession,
+  endSubagent,
   handlePrompt,
   handleStop,
   handleWaiting,
@@ -45,7 +46,7 @@ export interface HookContext {
 
 /** The choices of the user that matter for an event. */
 type EventChoices = Pick<Required<HookChoices>, 'scope' | 'hold'> &
-  Pick<HookChoices, 'backgroundMs' | 'promptHoldMs' | 'handover' | 'prompts'>
+  Pick<HookChoices, 'backgroundMs' | 'promptHoldMs' | 'handover' | 'prompts' | 'subagents'>
 
 /** Events that are about a session only if its main thread sends them. */
 const ofMainThread = new Set<HookEvent['kind']>(['prompt', 'stop', 'start', 'end'])
@@ -53,12 +54,14 @@ const ofMainThread = new Set<HookEvent['kind']>(['prompt', 'stop', 'start', 'end
 /** Changes the claims as an event requires. Only a tool call that is about to run can be refused. */
 export function handleEvent(event: HookEvent, choices: EventChoices, context: HookContext): Verdict {
   if (context.env.STINT_BYPASS === '1') return pass
-  // Subagents and teammates share a session: their prompts, starts and ends are not those of its main thread.
-  if (event.subagent && ofMainThread.has(event.kind)) return pass
   const { agent, register } = context
   const { hold } = choices
-  const isUnnamed = event.sessionId === undefined
-  const party = { sessionId: sessionName(event.sessionId, event.host, agent), agent, isUnnamed }
+  const party = partyOf(event, choices, agent)
+  // Subagents and teammates share a session: their prompts, starts and ends are not those of its main thread.
+  if (event.subagent && ofMainThread.has(event.kind)) {
+    if (event.kind === 'stop' && party.parent !== undefined) endSubagent(party, register)
+    return pass
+  }
   if (event.kind === 'pre') return beginToolCall(event, party, choices, context)
   let verdict = pass
   if (event.kind === 'post') verdict = endToolCall(event, party, choices, context)
@@ -69,6 +72,18 @@ export function handleEvent(event: HookEvent, choices: EventChoices, context: Ho
   else if (event.kind === 'start') startSession(event, party, register)
   else if (event.kind === 'end') endSession(event, party, hold, context)
   return verdict
+}
+
+/** The session of an event, or its subagent if these are kept apart. */
+function partyOf(
+  { sessionId, host, agentId }: HookEvent,
+  choices: EventChoices,
+  agent: Identity | null,
+): Party {
+  const session = sessionName(sessionId, host, agent)
+  if (agentId === undefined || choices.subagents !== 'apart')
+    return { sessionId: session, agent, isUnnamed: sessionId === undefined }
+  return { sessionId: sessionName(`${session}.${agentId}`, host, agent), agent, parent: session }
 }
 
 /** The session id of a claim: the host's own id, if it is a valid one. */
@@ -131,11 +146,12 @@ function callRequest(
 }
 
 /** A call as the activity log shows it. */
-const actorOf = ({ sessionId, agent, needs, purpose, descent, origin }: CallRequest) => ({
+const actorOf = ({ sessionId, agent, parent, needs, purpose, descent, origin }: CallRequest) => ({
   session_id: sessionId,
   pid: agent?.pid ?? null,
   paths: needs === 'anything' ? wholeWorkspace : needs,
   purpose,
+  parent,
   descent,
   get origin() {
     return origin?.()
@@ -145,11 +161,11 @@ const actorOf = ({ sessionId, agent, needs, purpose, descent, origin }: CallRequ
 /** Where the session works, and on what. */
 function originOf(
   { host, cwd }: HookEvent,
-  { sessionId, agent }: Party,
+  { sessionId, agent, parent }: Party,
   { prompts }: EventChoices,
   env: NodeJS.ProcessEnv,
 ): ClaimOrigin {
-  const prompt = prompts === false ? undefined : readPrompt(sessionId, env)
+  const prompt = prompts === false ? undefined : readPrompt(parent ?? sessionId, env)
   return {
     agent: hosts[host].title,
     ...readOrigin(agent?.pid ?? process.pid, env, cwd),
@@ -166,7 +182,7 @@ function policyOf(
   return {
     prompt_hold_ms: promptHoldMs ?? defaultCallPolicy.prompt_hold_ms,
     background_ms: backgroundMs ?? defaultCallPolicy.background_ms,
-    ...(sessionVariable && sessionId && { mark: `${sessionVariable}=${party.sessionId}` }),
+    ...(sessionVariable && sessionId && { mark: `${sessionVariable}=${party.parent ?? party.sessionId}` }),
     ...(sharesProcess && { shared_process: true }),
   }
 }

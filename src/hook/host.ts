@@ -72,6 +72,8 @@ export interface Host {
    * `stop` and `end`, a claim lasts until the agent's process ends, or until its TTL expires.
    */
   readonly events: readonly HostEvent[]
+  /** The events at the end of a subagent, registered only if subagents are kept apart. */
+  readonly subagentEnd?: readonly HostEvent[]
   readonly fields: HostFields
   /** False if stdin may lack the event's name, which the command line then contains (`--event`). */
   readonly namesEvent: boolean

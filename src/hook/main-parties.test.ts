@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { hookBin, hookEvent, HookWorld } from '../../test/support/hook-host.ts'
 import { stintBin } from '../../test/support/world.ts'
+import type { HookChoices } from './options.ts'
 
 const stint = `'${process.execPath}' '${stintBin}'`
 
@@ -58,3 +59,20 @@ test('an agent in a directory below that of the agent that started it may work t
   const { stdout } = await world.start(program, args, { cwd: world.workspace }).finished
   expect(stdout).toBe('outer may\ninner may\n')
 })
+
+test.each(['claude', 'codex'] as const)(
+  '%s with --subagents apart: two subagents exclude each other until one of them ends',
+  async (host) => {
+    await using world = new HookWorld()
+    const choices: HookChoices = { subagents: 'apart' }
+    const send = async (moment: 'pre' | 'stop', agentId: string) => {
+      const event = hookEvent(host, moment, { cwd: world.workspace })
+      const name = moment === 'stop' ? { hook_event_name: 'SubagentStop' } : {}
+      const input = JSON.stringify({ ...event, ...name, agent_id: agentId })
+      return (await world.hook(host, moment, { input, choices })).allowed
+    }
+    expect([await send('pre', 'one'), await send('pre', 'two')]).toEqual([true, false])
+    await send('stop', 'one')
+    expect(await send('pre', 'two')).toBe(true)
+  },
+)

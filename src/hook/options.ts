@@ -9,10 +9,14 @@ export type Scope = 'workspace' | 'paths'
 /** How long a session keeps its claim: to the end of its turn, or to its own end. */
 export type HoldUntil = 'turn' | 'session'
 
+/** Whether the subagents of a session share its claim, or have one each and exclude each other. */
+export type SubagentChoice = 'together' | 'apart'
+
 /** The choices a user makes when installing hooks. `stint-hook` has a default for each. */
 export interface HookChoices {
   scope?: Scope
   hold?: HoldUntil
+  subagents?: SubagentChoice
   /** How long processes that outlive their turn or agent keep the claim, in milliseconds; 0: not at all. */
   backgroundMs?: number
   /** How long a call that waits for its user keeps the claim, in milliseconds. */
@@ -38,7 +42,7 @@ export interface HookOptions extends Required<HookChoices> {
 
 export const usage =
   `usage: stint-hook <${Object.keys(hosts).join('|')}> [--scope workspace|paths] ` +
-  '[--hold turn|session] [--background D] [--prompt-hold D] [--fail-closed] [--record] [--no-handover] ' +
+  '[--hold turn|session] [--subagents together|apart] [--background D] [--prompt-hold D] [--fail-closed] [--record] [--no-handover] ' +
   '[--no-prompts] ' +
   '[--event NAME]'
 
@@ -52,6 +56,7 @@ export function parseOptions(args: readonly string[]): HookOptions | undefined {
     words: [],
     scope: 'workspace',
     hold: 'turn',
+    subagents: 'together',
     backgroundMs: defaultCallPolicy.background_ms,
     promptHoldMs: defaultCallPolicy.prompt_hold_ms,
     failClosed: false,
@@ -77,6 +82,7 @@ function setValue(options: HookOptions, name: string, value: string | undefined)
   if (name === '--event') options.event = value
   else if (name === '--scope' && (value === 'workspace' || value === 'paths')) options.scope = value
   else if (name === '--hold' && (value === 'turn' || value === 'session')) options.hold = value
+  else if (name === '--subagents' && (value === 'together' || value === 'apart')) options.subagents = value
   else if (name === '--background' || name === '--prompt-hold') {
     const ms = parseDuration(value)
     if (ms === undefined) return false

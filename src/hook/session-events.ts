@@ -4,6 +4,7 @@ import {
   type Decision,
   forEachClaimedSync,
   forgetPrompt,
+  isSameProcess,
   keepPrompt,
   type NewCall,
   type Register,
@@ -76,10 +77,31 @@ export function startSession(event: HookEvent, party: Party, register: Register)
   })
 }
 
+/** A subagent has ended: its claim goes, those of its session and of other subagents stay. */
+export function endSubagent({ sessionId }: Party, register: Register): void {
+  forEachClaimedSync(register, isOfSession(sessionId), (claims) => {
+    claims.releaseSync({ sessionId })
+  })
+}
+
+/** Whether a claim belongs to a subagent of the session: it works for it in the same process. */
+const isOfSubagent =
+  ({ sessionId, agent }: Party) =>
+  ({ ancestors, holders }: Claim): boolean =>
+    ancestors?.[0] === sessionId && agent !== null && holders.every((holder) => isSameProcess(holder, agent))
+
 export function endSession(event: HookEvent, party: Party, hold: HoldUntil, context: Context): void {
   const goesOn = hold === 'session' && isRenaming(event)
   const { register, env } = context
   forgetPrompt(party.sessionId, env)
+  // No subagent outlives its session.
+  forEachClaimedSync(register, isOfSubagent(party), (claims) => {
+    const isAnother = (claim: Claim): boolean => !isOfSubagent(party)(claim)
+    claims.changeSync((record) => ({
+      next: { ...record, claims: record.claims.filter(isAnother) },
+      answer: undefined,
+    }))
+  })
   forEachClaimedSync(register, isOfSession(party.sessionId), (claims) => {
     if (goesOn)
       claims.changeSync((record, observation, fence) => markRenaming(record, party, observation, fence))

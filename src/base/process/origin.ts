@@ -18,16 +18,21 @@ export function readOrigin(
   env: NodeJS.ProcessEnv = process.env,
   directory: string | undefined = ifPossible(() => process.cwd()),
 ): ProcessOrigin {
-  const terminal = terminalOf(pid)
   const pane = env.TMUX_PANE ?? ''
-  const host = ifPossible(hostname)
   return {
-    ...(terminal && { terminal }),
+    ...(pid === process.pid ? (ownPlace ??= readPlace(pid)) : readPlace(pid)),
     ...(/^%\d{1,6}$/.test(pane) && { tmux_pane: pane }),
-    ...(host && { hostname: host }),
-    user: userName(),
     ...(directory && { directory }),
   }
+}
+
+let ownPlace: ProcessOrigin | undefined
+
+/** What does not change while a process lives: its terminal, host and user. */
+function readPlace(pid: number): ProcessOrigin {
+  const terminal = terminalOf(pid)
+  const host = ifPossible(hostname)
+  return { ...(terminal && { terminal }), ...(host && { hostname: host }), user: userName() }
 }
 
 /** The name of this user; `uid N` if the user id has no entry in the system's user database. */

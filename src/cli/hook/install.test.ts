@@ -52,6 +52,20 @@ test.each(hookAgents)(
   },
 )
 
+test('--subagents apart also registers the end of subagents; installing without it removes that again', async () => {
+  await using world = new HookUser()
+  mkdirSync(join(world.user, '.claude'))
+  const names = () =>
+    Object.keys((parse(world.read(world.file('claude'))) as { hooks: Record<string, unknown[]> }).hooks)
+  const usual = hosts.claude.events.map(({ name }) => name)
+  await world.change('install', 'claude', '--subagents', 'apart', '--no-prompts')
+  expect(names()).toEqual([...usual, 'SubagentStop'])
+  expect(world.read(world.file('claude'))).toContain('claude --subagents apart --no-prompts')
+  await world.change('install', 'claude')
+  expect(names()).toEqual(usual)
+  expect(await world.change('uninstall', 'claude')).toMatchObject([{ outcome: 'restored' }])
+})
+
 test.each<[what: string, content: string | Buffer]>([
   ['comments', mine],
   ['trailing commas', '{\n  "a": [1,],\n}\n'],

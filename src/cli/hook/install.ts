@@ -31,6 +31,11 @@ export const installCommand = defineBareCommand({
       choices: ['turn', 'session'],
       help: 'how long a session keeps its claim: to the end of its turn (the default), or to its own end',
     },
+    subagents: {
+      type: 'string',
+      choices: ['together', 'apart'],
+      help: 'whether subagents share the claim of their session (the default), or exclude each other',
+    },
     background: {
       type: 'duration',
       value: 'D',
@@ -60,13 +65,17 @@ export const installCommand = defineBareCommand({
   examples: [
     ['stint hook install', 'for every agent found, in your own settings'],
     ['stint hook install claude --project', "in this project's settings, for everyone"],
+    [
+      'stint hook install claude --scope paths --subagents apart',
+      'subagents exclude each other, file by file',
+    ],
     ['stint hook install --background 0 --prompt-hold 5m', 'share a workspace more readily'],
     ['stint hook install git', 'commits, merges and pushes in this repository, too'],
     ['stint hook install git --shim', 'a `git` for your PATH that asks before git starts'],
     ['stint hook install --dry-run', 'see the changes first'],
   ],
   async run({ warn, say }, { options, positionals }): Promise<ChangesData & { next: string[] }> {
-    const { scope, hold, record, 'fail-closed': failClosed, 'dry-run': dryRun } = options
+    const { scope, hold, subagents, record, 'fail-closed': failClosed, 'dry-run': dryRun } = options
     const { background: backgroundMs, 'prompt-hold': promptHoldMs } = options
     const agents = readAgents(positionals)
     const targets = readShim(agents, options)
@@ -79,7 +88,17 @@ export const installCommand = defineBareCommand({
     }
     const handover = options['no-handover'] ? false : undefined
     const prompts = options['no-prompts'] ? false : undefined
-    const choices = { scope, hold, backgroundMs, promptHoldMs, failClosed, record, handover, prompts }
+    const choices = {
+      scope,
+      hold,
+      subagents,
+      backgroundMs,
+      promptHoldMs,
+      failClosed,
+      record,
+      handover,
+      prompts,
+    }
     const chosen = { ...choices, dryRun, warn: warnOnce }
     const data = await changeEach(targets, { dryRun, say }, (target) => installHooks(target, chosen))
     return { ...data, next: dryRun ? [] : nextSteps(targets) }

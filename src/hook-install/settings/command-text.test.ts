@@ -10,6 +10,7 @@ const choices = fc.record(
   {
     scope: fc.constantFrom('workspace' as const, 'paths' as const),
     hold: fc.constantFrom('turn' as const, 'session' as const),
+    subagents: fc.constantFrom('together' as const, 'apart' as const),
     backgroundMs: fc.nat(),
     promptHoldMs: fc.nat(),
     failClosed: fc.constant(true as const),

@@ -40,6 +40,7 @@ const hookArguments = (host: Host, event: HostEvent, choices: HookChoices = {}):
   ...(host.namesEvent ? [] : ['--event', event.name]),
   ...(choices.scope === undefined ? [] : ['--scope', choices.scope]),
   ...(choices.hold === undefined ? [] : ['--hold', choices.hold]),
+  ...(choices.subagents === undefined ? [] : ['--subagents', choices.subagents]),
   ...(choices.backgroundMs === undefined ? [] : ['--background', formatDuration(choices.backgroundMs)]),
   ...(choices.promptHoldMs === undefined ? [] : ['--prompt-hold', formatDuration(choices.promptHoldMs)]),
   ...(choices.failClosed ? ['--fail-closed'] : []),
@@ -96,11 +97,13 @@ export function choicesOf({ flags }: HookCommand): HookChoices {
   const after = (name: string): string | undefined => flags[flags.indexOf(name) + 1 || flags.length]
   const scope = after('--scope')
   const hold = after('--hold')
+  const subagents = after('--subagents')
   const backgroundMs = parseDuration(after('--background') ?? '')
   const promptHoldMs = parseDuration(after('--prompt-hold') ?? '')
   return {
     ...(scope === 'workspace' || scope === 'paths' ? { scope } : {}),
     ...(hold === 'turn' || hold === 'session' ? { hold } : {}),
+    ...(subagents === 'together' || subagents === 'apart' ? { subagents } : {}),
     ...(backgroundMs !== undefined && { backgroundMs }),
     ...(promptHoldMs !== undefined && { promptHoldMs }),
     ...(flags.includes('--fail-closed') ? { failClosed: true } : {}),

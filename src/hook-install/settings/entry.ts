@@ -24,7 +24,8 @@ export function hookEntries(
   { program, place, ...choices }: EntryOptions,
 ): HookEntry[] {
   const host = hosts[agent]
-  return host.events.map((event) => ({
+  const ends = choices.subagents === 'apart' ? (host.subagentEnd ?? []) : []
+  return [...host.events, ...ends].map((event) => ({
     event: event.name,
     matcher: event.matcher,
     handler: handlerOf(

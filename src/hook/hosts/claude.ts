@@ -57,6 +57,7 @@ export const claude: Host = {
     { name: 'SessionStart', kind: 'start' },
     { name: 'SessionEnd', kind: 'end' },
   ],
+  subagentEnd: [{ name: 'SubagentStop', kind: 'stop' }],
   fields: claudeFields,
   namesEvent: true,
   directoryVariables: ['CLAUDE_PROJECT_DIR'],

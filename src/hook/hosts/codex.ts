@@ -16,6 +16,7 @@ export const codex: Host = {
     { name: 'SessionStart', kind: 'start' },
     { name: 'SessionEnd', kind: 'end' },
   ],
+  subagentEnd: [{ name: 'SubagentStop', kind: 'stop' }],
   fields: claudeFields,
   namesEvent: true,
   directoryVariables: ['CLAUDE_PROJECT_DIR'],
