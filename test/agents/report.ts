@@ -6,9 +6,11 @@ import type { AgentEvent } from './rig.ts'
 /** The fields that came with each event, by agent and event; fields of all occurrences together. */
 const fields = new Map<string, Set<string>>()
 const variables = new Map<string, readonly string[]>()
+const hosts = new Set<string>()
 
-/** Adds the events of a scene to the report. */
-export function noteEvents(events: readonly AgentEvent[]): void {
+/** Adds a scene to the report: its events, and the hosts that the agents wanted to talk to. */
+export function noteScene(events: readonly AgentEvent[], refused: ReadonlySet<string>): void {
+  for (const host of refused) hosts.add(host)
   for (const { agent, json } of events) {
     const key = `${agent} ${json.hook_event_name}`
     fields.set(key, new Set([...(fields.get(key) ?? []), ...Object.keys(json)]))
@@ -35,5 +37,11 @@ export function printVersions(): void {
 export function printReport(): void {
   const rows = [...fields].toSorted().map(([event, names]) => `${event}: ${[...names].toSorted().join(' ')}`)
   const found = [...variables].map(([agent, names]) => `${agent}: ${names.join(' ')}`)
-  console.log(['events, with their fields', ...rows, '', 'session variables', ...found].join('\n'))
+  const refused = [...hosts].toSorted().join(' ')
+  const parts = [
+    ['events, with their fields', ...rows],
+    ['session variables', ...found],
+    ['hosts that the agents asked for, all refused', refused],
+  ]
+  console.log(parts.map((lines) => lines.join('\n')).join('\n\n'))
 }

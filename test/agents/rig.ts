@@ -5,7 +5,7 @@ import { commandsOf, Terminal } from '../support/terminal.ts'
 import { claude } from './claude.ts'
 import { codex } from './codex.ts'
 import { Model, type Step } from './model.ts'
-import { noteEvents } from './report.ts'
+import { noteScene } from './report.ts'
 
 /** How the rig drives one agent. */
 export interface Agent {
@@ -78,6 +78,8 @@ export class Rig extends World {
     for (const path of [this.repository, this.#events]) mkdirSync(path)
     Object.assign(this.env, {
       HOME: this.tmp,
+      TMPDIR: this.tmp,
+      XDG_RUNTIME_DIR: this.tmp,
       PATH: [commandsOf(this), agentPrograms, this.env.PATH].join(delimiter),
       HTTP_PROXY: model.url,
       HTTPS_PROXY: model.url,
@@ -222,7 +224,7 @@ export class Rig extends World {
   }
 
   override async [Symbol.asyncDispose](): Promise<void> {
-    noteEvents(this.events())
+    noteScene(this.events(), this.model.refusedHosts)
     for (const window of this.#windows) await window[Symbol.asyncDispose]()
     await super[Symbol.asyncDispose]()
     await this.model[Symbol.asyncDispose]()

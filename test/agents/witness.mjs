@@ -7,6 +7,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 const [stint, repository] = process.argv.slice(2)
+// The scene may be killed; its witness then ends, too.
+const parent = process.ppid
 const seen = new Map()
 
 /** The complete lines of a file that were not there at the last look. */
@@ -23,7 +25,7 @@ function claims() {
 }
 
 console.log(JSON.stringify({ watching: repository }))
-for (;;) {
+while (process.ppid === parent) {
   const files = readdirSync(repository).filter((name) => name.endsWith('.txt'))
   const lines = files.flatMap(newLines)
   const at = Date.now()
