@@ -128,6 +128,19 @@ export class Rig extends World {
     return terminal
   }
 
+  /** Answers the agent's question. A key that comes too early gets lost, so it is pressed again. */
+  async answer(window: Terminal, { question }: Agent, key: 'Enter' | 'Escape'): Promise<void> {
+    await window.shows(question)
+    let pressedAt = 0
+    await until('the question is answered', () => {
+      if (!question.test(window.screen())) return true
+      if (Date.now() - pressedAt < 3_000) return false
+      window.press(key)
+      pressedAt = Date.now()
+      return false
+    })
+  }
+
   events(): AgentEvent[] {
     const names = readdirSync(this.#events).filter((name) => name.endsWith('.json'))
     return names.toSorted().map((name) => {

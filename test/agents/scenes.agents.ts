@@ -138,8 +138,7 @@ test('a declined prompt of Claude Code looks like an open one, and is held for -
   rig.model.script('alice', claude.asking('echo alice >> log.txt'))
   const window = await rig.window(claude, 'alice', { asks: true })
   await rig.heard('PermissionRequest', 'alice')
-  await window.shows(/Do you want to proceed/)
-  window.press('Escape')
+  await rig.answer(window, claude, 'Escape')
   await window.shows(/Interrupted/)
   expect(await rig.attempt(codex, 'bob')).toEqual(refused)
   await until('the claim is no longer busy', async () => (await rig.claims())[0]?.standing === 'fresh')
@@ -170,8 +169,7 @@ test('a declined prompt of Codex ends the turn: the next session writes at once'
   rig.model.script('alice', codex.asking('echo alice >> log.txt'))
   const window = await rig.window(codex, 'alice', { asks: true })
   await rig.heard('PermissionRequest', 'alice')
-  await window.shows(/Would you like to run/)
-  window.press('Escape')
+  await rig.answer(window, codex, 'Escape')
   await rig.heard('Interrupt', 'alice')
   await rig.freed()
   expect(await rig.attempt(claude, 'bob')).not.toEqual(refused)
@@ -184,9 +182,8 @@ test.each(agents)('a prompt of $name that is approved after another session has 
   rig.model.script('alice', agent.asking('echo alice >> log.txt'), rig.doneAfterWrite('alice'))
   const window = await rig.window(agent, 'alice', { asks: true })
   await rig.heard('PermissionRequest', 'alice')
-  await window.shows(agent.question)
   expect(await rig.attempt(claude, 'bob')).toEqual(refused)
-  window.press('Enter')
+  await rig.answer(window, agent, 'Enter')
   await rig.heard('Stop', 'alice')
   expect(rig.writes()).toEqual([{ text: 'alice', holders: ['alice'] }])
 })
@@ -205,7 +202,6 @@ test.each(agents)(
     model.script('bob', claude.shell('echo bob >> log.txt'), aliceWrote, rig.doneAfterWrite('bob again'))
     const window = await rig.window(agent, 'alice', { asks: true })
     await rig.heard('PermissionRequest', 'alice')
-    await window.shows(agent.question)
     const [claim] = await rig.claims()
     const session = String(claim?.session_id)
     await rig.stint(['lock', 'break', '--session', session, '--reason', 'a scene', '--yes'], {
@@ -213,7 +209,7 @@ test.each(agents)(
     })
     const bob = rig.play(claude, 'bob')
     await rig.wrote('bob')
-    window.press('Enter')
+    await rig.answer(window, agent, 'Enter')
     await bob.finished
     // The agent asked its hooks before its user, and asks nobody again: no hook can stop this write.
     expect(rig.writes()).toEqual([
@@ -222,7 +218,9 @@ test.each(agents)(
       { text: 'bob again', holders: ['bob'] },
     ])
     const history = await rig.stint(['lock', 'history', '--json'], { cwd: rig.repository })
-    expect(history.stdout).toContain('late')
+    expect(history.stdout).toContain('"kind":"late"')
+    expect(model.request('alice')).toContain('this call ran although session')
+    expect(model.request('bob')).toContain('its user had approved the call too late')
   },
 )
 
