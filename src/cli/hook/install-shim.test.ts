@@ -104,7 +104,9 @@ test('the doctor tries the shim, and asks the login shell whether its git is the
   const doctor = () => world.hook(['doctor', 'git', '--runs', '1'])
   expect((await doctor()).envelope().error).toMatchObject({
     code: 'HOOKS_BROKEN',
-    message: expect.stringMatching(/a login shell \(\/bin\/bash\) runs \S*\/git instead/),
+    message: expect.stringMatching(
+      /a login shell \(\/bin\/bash\) runs \S*\/git instead; add this line to its profile/,
+    ),
   })
   writeFileSync(
     join(world.user, '.bash_profile'),

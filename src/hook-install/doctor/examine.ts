@@ -25,7 +25,7 @@ export interface Finding {
 export function examine(
   installation: Installation,
   workspace: string,
-  trial: (installation: Installation) => string | undefined = () => undefined,
+  trial: (installation: Installation) => string | Problem | undefined = () => undefined,
 ): Finding {
   const { agent, place, state, problem, program } = installation
   const option = isShim(installation) ? ' --shim' : place === 'user' || agent === 'git' ? '' : ` --${place}`
@@ -44,7 +44,10 @@ export function examine(
     switches.flatMap(({ state, problem, fix }) => (state === kind ? [{ problem, fix }] : []))
   const problems = [problem, missing, untried, tried].filter((text) => text !== undefined)
   return {
-    problems: [...problems.map((problem) => ({ problem, fix: again })), ...switched('off')],
+    problems: [
+      ...problems.map((each) => (typeof each === 'string' ? { problem: each, fix: again } : each)),
+      ...switched('off'),
+    ],
     notes: switched('ask'),
   }
 }

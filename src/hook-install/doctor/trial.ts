@@ -5,6 +5,7 @@ import { isHostVariable } from '../agents.ts'
 import { describeLoginShell } from '../git/shim.ts'
 import type { HookExit } from '../host-settings.ts'
 import { type Installation, isShim } from '../inspect.ts'
+import type { Problem } from './examine.ts'
 import { hookRunner } from './run-hook.ts'
 
 /** A home and two workspaces made for the trial, so that it touches no claim of the user's. */
@@ -45,7 +46,7 @@ export function trialEnv({ home }: Pick<TrialGround, 'home'>): NodeJS.ProcessEnv
 }
 
 /** Runs an installed hook as its host would; describes what is wrong, or returns undefined if it works. */
-export function tryHook(installation: Installation, ground: TrialGround): string | undefined {
+export function tryHook(installation: Installation, ground: TrialGround): string | Problem | undefined {
   const { run, isRefusal } = hookRunner(installation.agent)
   const env = trialEnv(ground)
   if (installation.commands.length === 0) return undefined

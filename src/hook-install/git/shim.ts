@@ -5,6 +5,7 @@ import { ensureHomeDirectory, stintHome } from '../../base/fs/home.ts'
 import { shellWord } from '../../base/text/escape.ts'
 import type { HookChoices } from '../../hook/options.ts'
 import type { Change } from '../change.ts'
+import type { Problem } from '../doctor/examine.ts'
 import { type OwnFile, removeOwnFile, writeOwnFile } from '../own-file.ts'
 import type { ShimTarget } from '../target.ts'
 import { isOurShim, shimDirectory, shimText } from './shim-text.ts'
@@ -42,7 +43,7 @@ export const pathLine = (path: string): string => `export PATH=${shellWord(dirna
  * Asks a login shell of this user which git it runs; describes what is wrong if it is not the shim. The shell
  * starts with a plain PATH, as at a login: this process may have inherited another one.
  */
-export function describeLoginShell(path: string, env: NodeJS.ProcessEnv = process.env): string | undefined {
+export function describeLoginShell(path: string, env: NodeJS.ProcessEnv = process.env): Problem | undefined {
   const shell = env.SHELL || userInfo().shell || '/bin/sh'
   const { HOME, USER, LOGNAME, LANG, STINT_HOME } = env
   const { stdout } = spawnSync(shell, ['-lc', 'command -v git'], {
@@ -54,5 +55,8 @@ export function describeLoginShell(path: string, env: NodeJS.ProcessEnv = proces
   // A profile may print lines of its own first.
   const found = stdout?.trimEnd().split('\n').at(-1) || 'no git'
   if (found === path) return undefined
-  return `a login shell (${shell}) runs ${found} instead; add this line to its profile: ${pathLine(path)}`
+  return {
+    problem: `a login shell (${shell}) runs ${found} instead`,
+    fix: `add this line to its profile: ${pathLine(path)}`,
+  }
 }
