@@ -1,3 +1,4 @@
+import { ifPossible } from '../base/errors/if-possible.ts'
 import { StintError } from '../base/errors/stint-error.ts'
 import { realParentPath } from '../base/fs/paths.ts'
 import type { HostName, SettingsAgentName } from '../hook/host.ts'
@@ -66,9 +67,10 @@ export function targetsToInspect(
 ): HookTarget[] {
   const all = agents.length > 0 ? agents : [...allAgents, 'git' as const]
   const places = place === undefined ? allPlaces : [place]
-  const shims = all.includes('git') && places.includes('user') ? [shimTarget()] : []
+  // A home that is invalid has no shim; the check of the home reports it.
+  const shim = all.includes('git') && places.includes('user') ? ifPossible(shimTarget) : undefined
   const found = all.flatMap((agent) => places.flatMap((each) => findTarget(agent, each, workspace)))
-  return eachFileOnce([...found, ...shims])
+  return eachFileOnce(shim === undefined ? found : [...found, shim])
 }
 
 /** Every possible target of agents, each file once. Leaves out git, which would have to be started. */
