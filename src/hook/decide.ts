@@ -51,13 +51,16 @@ export interface CallRequest extends Party {
   origin?: () => ClaimOrigin
 }
 
+/** The answer to a call; one that claims nothing is granted without a claim. */
+export type CallAnswer = AcquireAnswer | { granted: true }
+
 /** Acquires or refreshes the claim and counts the call; or names the claim in the way. */
 export function beginCall(
   claims: ClaimsRecord,
   request: CallRequest,
   observation: Observation,
   nextFence: number,
-): Decision<AcquireAnswer | { granted: true }> {
+): Decision<CallAnswer> {
   const { agent, parent, needs, call, policy, purpose, descent, origin } = request
   const sessionId = sessionIn(claims, request)
   const renamedFrom = renamed(claims, request)?.session_id

@@ -4,7 +4,10 @@ import type { Identity } from '../base/process/liveness.ts'
 import { readOrigin } from '../base/process/origin.ts'
 import {
   type CallPolicy,
+  type Claimant,
   type ClaimOrigin,
+  type Decide,
+  type Decided,
   defaultCallPolicy,
   firstWords,
   forEachClaimedSync,
@@ -17,7 +20,15 @@ import {
 import { onlyReads } from '../reading/index.ts'
 import { redactRawEnvironmentSecrets } from '../secrets/index.ts'
 import { type CallTarget, describeCall, findCallTarget, purposeOf } from './call-target.ts'
-import { beginCall, type CallRequest, endCall, type EndedCall, noteLateCall, type Party } from './decide.ts'
+import {
+  beginCall,
+  type CallAnswer,
+  type CallRequest,
+  endCall,
+  type EndedCall,
+  noteLateCall,
+  type Party,
+} from './decide.ts'
 import type { HookEvent, Tool } from './event.ts'
 import type { HostName } from './host.ts'
 import { hosts } from './hosts.ts'
@@ -46,7 +57,7 @@ export interface HookContext {
 
 /** The choices of the user that matter for an event. */
 type EventChoices = Pick<Required<HookChoices>, 'scope' | 'hold'> &
-  Pick<HookChoices, 'backgroundMs' | 'promptHoldMs' | 'handover' | 'prompts' | 'subagents'>
+  Pick<HookChoices, 'waitMs' | 'backgroundMs' | 'promptHoldMs' | 'handover' | 'prompts' | 'subagents'>
 
 /** Events that are about a session only if its main thread sends them. */
 const ofMainThread = new Set<HookEvent['kind']>(['prompt', 'stop', 'start', 'end'])
@@ -72,6 +83,20 @@ export function handleEvent(event: HookEvent, choices: EventChoices, context: Ho
   else if (event.kind === 'start') startSession(event, party, register)
   else if (event.kind === 'end') endSession(event, party, hold, context)
   return verdict
+}
+
+/** Waits while another session holds what a refused call needs, then decides again. */
+export async function retryToolCall(
+  event: HookEvent,
+  choices: EventChoices,
+  context: HookContext,
+  signal?: AbortSignal,
+): Promise<Verdict> {
+  const call = prepareCall(event, partyOf(event, choices, context.agent), choices, context)
+  if (call === undefined) return pass
+  const { waitMs } = choices
+  const decided = await call.claims.claim(call.decide, call.claimant, { waitMs, signal })
+  return judgeCall(event, call, decided, choices, waitMs)
 }
 
 /** The session of an event, or its subagent if these are kept apart. */
@@ -105,17 +130,54 @@ const wordsOf = (
 
 /** Claims what a tool call needs, or refuses it with the name of the holder. */
 function beginToolCall(event: HookEvent, party: Party, choices: EventChoices, context: HookContext): Verdict {
+  const call = prepareCall(event, party, choices, context)
+  if (call === undefined) return pass
+  const noteAs = choices.waitMs ? 'wait' : 'refusal'
+  const decided = call.claims.claimSync(call.decide, call.claimant, { noteAs })
+  return judgeCall(event, call, decided, choices)
+}
+
+/** A call that needs a claim: on which workspace, for which party, and how it is decided. */
+interface PreparedCall {
+  workspace: string
+  claims: WorkspaceClaims
+  claimant: Claimant
+  decide: Decide<CallAnswer>
+}
+
+/** Undefined if the call changes no file. */
+function prepareCall(
+  event: HookEvent,
+  party: Party,
+  choices: EventChoices,
+  context: HookContext,
+): PreparedCall | undefined {
   const tool = changingTool(event)
-  if (tool === undefined) return pass
+  if (tool === undefined) return undefined
   const { workspace, needs } = findCallTarget(event, tool, choices.scope)
   const request = callRequest(event, tool, needs, party, choices, context)
-  const claims = WorkspaceClaims.open(context.register, { workspace })
-  const { answer, before, observation } = claims.claimSync(
-    (record, observation, fence) => beginCall(record, request, observation, fence),
-    actorOf(request),
-  )
-  if (!answer.granted) return { block: true, reason: callRefusal(workspace.path, answer.by, observation) }
-  const late = before?.claims.find(({ session_id }) => session_id === party.sessionId)?.late_call
+  return {
+    workspace: workspace.path,
+    claims: WorkspaceClaims.open(context.register, { workspace }),
+    claimant: actorOf(request),
+    decide: (record, observation, fence) => beginCall(record, request, observation, fence),
+  }
+}
+
+/** The verdict on a call whose claim was granted or refused, after a wait of `waitedMs` milliseconds. */
+function judgeCall(
+  event: HookEvent,
+  { workspace, claims, claimant }: PreparedCall,
+  decided: Decided<CallAnswer>,
+  choices: EventChoices,
+  waitedMs = 0,
+): Verdict {
+  const { answer, before, observation } = decided
+  if (!answer.granted) {
+    const waiters = claims.waitersSync(decided)
+    return { block: true, reason: callRefusal(workspace, answer.by, observation, { waitedMs, waiters }) }
+  }
+  const late = before?.claims.find(({ session_id }) => session_id === claimant.session_id)?.late_call
   if (late !== undefined) return { block: false, context: intrusionText(late, observation) }
   // The history is read only for a new grant, and only if the host can tell the model.
   if (choices.handover === false || hosts[event.host].context === undefined || !('claim' in answer))
@@ -150,6 +212,7 @@ const actorOf = ({ sessionId, agent, parent, needs, purpose, descent, origin }: 
   session_id: sessionId,
   pid: agent?.pid ?? null,
   paths: needs === 'anything' ? wholeWorkspace : needs,
+  mode: needs === 'anything' ? undefined : ('exclusive' as const),
   purpose,
   parent,
   descent,

@@ -9,28 +9,33 @@ import { eventOfPatch, type HookEvent, readEvent } from './event.ts'
 import type { Aftermath } from './git-aftermath.ts'
 import { type GitCommand, parseGitCommand } from './git-command.ts'
 import { guardGit } from './git-guard.ts'
-import { handleEvent } from './handle-event.ts'
+import { handleEvent, type HookContext } from './handle-event.ts'
 import { noteWarning } from './hook-log.ts'
 import { formatResponse, type HookResponse } from './host-response.ts'
 import { type HookOptions, parseOptions, usage } from './options.ts'
 import { readObject, readText } from './read-input.ts'
 import type { RecordRequest } from './record/record.ts'
 import { checkTask, onFault, recordTask, type Verdict } from './verdict.ts'
+import { waitForCall } from './wait-for-call.ts'
 
 const { response, event } = runHook(process.argv.slice(2), process.env)
-const { stdout, stderr, code, codeIfUnread } = response
-deliver(2, stderr)
-const delivered = deliver(1, stdout) === 'written'
-process.exitCode = code === codeIfUnread || (delivered && !isNullDevice(1)) ? code : codeIfUnread
+if (response instanceof Promise) void response.then(respond)
+else respond(response)
 
 /** Tells the launcher that the functions compiled by now are those that a tool call needs. */
 export const worthKeeping = event?.kind === 'pre' && event.tool !== undefined
+
+function respond({ stdout, stderr, code, codeIfUnread }: HookResponse): void {
+  deliver(2, stderr)
+  const delivered = deliver(1, stdout) === 'written'
+  process.exitCode = code === codeIfUnread || (delivered && !isNullDevice(1)) ? code : codeIfUnread
+}
 
 /** Handles one event: arguments, stdin, verdict, response. A fault of stint's becomes a logged warning. */
 function runHook(
   args: readonly string[],
   env: NodeJS.ProcessEnv,
-): { response: HookResponse; event?: HookEvent } {
+): { response: HookResponse | Promise<HookResponse>; event?: HookEvent } {
   const options = parseOptions(args)
   if (options === undefined)
     return { response: { stdout: '', stderr: `${usage}\n`, code: 1, codeIfUnread: 1 } }
@@ -47,9 +52,11 @@ function runHook(
     return { response: formatResponse(verdict, { host: configured, kind: 'pre', configured, failClosed }) }
   }
   const event = readEvent(json, { configured, name: options.event, env })
-  const verdict = orFault(options, event, env, checkTask, () => judgeEvent(event, options, env))
-  const response = formatResponse(verdict, { host: event.host, kind: event.kind, configured, failClosed })
-  return { response, event }
+  const { host, kind } = event
+  const format = (verdict: Verdict): HookResponse =>
+    formatResponse(verdict, { host, kind, configured, failClosed })
+  const judged = orFault(options, event, env, checkTask, () => judgeEvent(event, options, env))
+  return { response: judged instanceof Promise ? judged.then(format) : format(judged), event }
 }
 
 function judgeGit({ words: [hook = '', ...args] }: HookOptions, env: NodeJS.ProcessEnv): Verdict {
@@ -75,31 +82,56 @@ function runningGit(ancestors: readonly Ancestor[]): string[] {
   return git === undefined ? [] : readCommandLine(git.pid).slice(1)
 }
 
-function judgeEvent(event: HookEvent, options: HookOptions, env: NodeJS.ProcessEnv): Verdict {
+/** Changes the claims as the event requires; only a wait takes longer than this call. */
+function judgeEvent(
+  event: HookEvent,
+  options: HookOptions,
+  env: NodeJS.ProcessEnv,
+): Verdict | Promise<Verdict> {
   const agent = agentProcess(event.host, env)
   // The agent starts this process before the call, so all processes of the call are younger.
   const ticks = ownIdentity().started ?? undefined
-  const verdict = handleEvent(event, options, { register: homeRegister(env), agent, env, ticks })
+  const context = { register: homeRegister(env), agent, env, ticks }
+  const record = (verdict: Verdict): Verdict => recorded(event, verdict, options, context)
+  const verdict = handleEvent(event, options, context)
+  if (!verdict.block || options.waitMs === 0) return record(verdict)
+  return waitForCall(event, options, context)
+    .catch((error: unknown) => {
+      // The call was refused before: a wait that fails does not allow it.
+      const { name, sessionId: session } = event
+      noteWarning({ agent: options.agent, event: name, session, warning: errorMessage(error) }, env)
+      return verdict
+    })
+    .then(record)
+}
+
+/** Records a verdict, if the user chose that; a failure may change it. */
+function recorded(
+  event: HookEvent,
+  verdict: Verdict,
+  options: HookOptions,
+  { agent, env }: HookContext,
+): Verdict {
   if (!options.record) return verdict
-  const recorded = orFault(options, event, env, recordTask, () => {
+  const outcome = orFault(options, event, env, recordTask, () => {
     // Recording is rare: its code is a file of its own, loaded only here.
     const { record } = require('./hook-record.cjs') as { record: (request: RecordRequest) => void }
     record({ event, verdict, agent, env })
     return verdict
   })
   // A refusal stands even if it could not be recorded.
-  return verdict.block ? verdict : recorded
+  return verdict.block ? verdict : outcome
 }
 
 type EventName = Partial<Pick<HookEvent, 'name' | 'sessionId'>>
 
-function orFault(
+function orFault<Judged>(
   options: HookOptions,
   event: EventName,
   env: NodeJS.ProcessEnv,
   task: string,
-  judge: () => Verdict,
-): Verdict {
+  judge: () => Judged,
+): Judged | Verdict {
   try {
     return judge()
   } catch (error) {

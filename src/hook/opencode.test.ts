@@ -55,6 +55,18 @@ test('one session holds the workspace, another of the same process is refused un
   expect(said).toEqual(['allowed', named('one'), named('one'), 'allowed', named('two')])
 })
 
+test('with a wait, a session gets the workspace when the other one of the same process is idle', async () => {
+  await using world = new HookWorld()
+  const said = await inOpenCode(
+    world,
+    `await before('one', 'a')
+     const waiting = before('two', 'b')
+     await after('one', 'a'); await event('session.idle', { sessionID: 'one' }); await waiting`,
+    '{ waitMs: 60000 }',
+  )
+  expect(said).toEqual(['allowed', 'allowed'])
+})
+
 test('a subagent counts as its parent, whether its session was announced or OpenCode must be asked', async () => {
   await using world = new HookWorld()
   const said = await inOpenCode(

@@ -9,7 +9,7 @@ import { ownIdentity } from '../base/process/liveness.ts'
 import { errorMessage } from '../base/errors/stint-error.ts'
 import type { HookChoices } from './options.ts'
 import { type HookEvent, useOf } from './event.ts'
-import { handleEvent, sessionName } from './handle-event.ts'
+import { handleEvent, retryToolCall, sessionName } from './handle-event.ts'
 import { noteWarning } from './hook-log.ts'
 import type { EventKind } from './host.ts'
 import { hosts } from './hosts.ts'
@@ -58,7 +58,7 @@ export interface PluginHooks {
  */
 export function stintPlugin(choices: HookChoices = {}): (input: PluginInput) => Promise<PluginHooks> {
   return async ({ directory, client }) => {
-    const { scope = 'workspace', hold = 'turn', failClosed = false, record = false } = choices
+    const { scope = 'workspace', hold = 'turn', failClosed = false, record = false, waitMs = 0 } = choices
     const tree = new SessionTree(client)
     const sessions = new Set<string>()
 
@@ -68,14 +68,20 @@ export function stintPlugin(choices: HookChoices = {}): (input: PluginInput) => 
       draining = draining.then(() => drainQueue()).catch((error: unknown) => note('record', undefined, error))
     }
 
-    const handle = (kind: EventKind, sessionId: string, more: Partial<HookEvent> = {}): Verdict => {
+    const given = { ...choices, scope, hold, handover: false }
+    const handle = async (
+      kind: EventKind,
+      sessionId: string,
+      more: Partial<HookEvent> = {},
+    ): Promise<Verdict> => {
       const event: HookEvent = { ...blank, name: kind, kind, sessionId, cwd: directory, ...more }
       let verdict = pass
       let task: string = checkTask
       try {
         sessions.add(sessionId)
         const around = { register: homeRegister(), agent: ownIdentity(), env: process.env, ticks: ticksNow() }
-        verdict = handleEvent(event, { ...choices, scope, hold, handover: false }, around)
+        verdict = handleEvent(event, given, around)
+        if (verdict.block && waitMs > 0) verdict = await retryToolCall(event, given, around)
         task = recordTask
         if (record && recordCall({ ...around, event, verdict })) drain()
         return verdict
@@ -90,12 +96,12 @@ export function stintPlugin(choices: HookChoices = {}): (input: PluginInput) => 
     return {
       async 'tool.execute.before'({ tool, sessionID, callID }, { args }) {
         const session = await tree.rootOf(sessionID)
-        const verdict = handle('pre', session, { tool: toolOf(tool, args), callId: callID })
+        const verdict = await handle('pre', session, { tool: toolOf(tool, args), callId: callID })
         if (verdict.block) throw new Error(verdict.reason)
       },
       async 'tool.execute.after'({ tool, sessionID, callID, args }) {
         const session = await tree.rootOf(sessionID)
-        handle('post', session, { tool: toolOf(tool, args), callId: callID })
+        await handle('post', session, { tool: toolOf(tool, args), callId: callID })
       },
       async 'shell.env'({ sessionID }, { env }) {
         // Tells the git guard the session: one OpenCode process can have several.
@@ -103,18 +109,18 @@ export function stintPlugin(choices: HookChoices = {}): (input: PluginInput) => 
           env.STINT_SESSION_ID = sessionName(await tree.rootOf(sessionID), 'opencode', null)
       },
       async 'chat.message'({ sessionID }) {
-        if ((await tree.rootOf(sessionID)) === sessionID) handle('prompt', sessionID)
+        if ((await tree.rootOf(sessionID)) === sessionID) await handle('prompt', sessionID)
       },
       async event({ event: { type, properties } }) {
         const session = tree.learn(type, properties)
         // Most events are parts of a streamed answer: do not ask OpenCode for the session's parent for those.
         const kind = kinds[type]
         if (session === undefined || kind === undefined || (await tree.rootOf(session)) !== session) return
-        handle(kind, session)
+        await handle(kind, session)
         if (kind === 'end') sessions.delete(session)
       },
       async dispose() {
-        for (const session of sessions) handle('end', session)
+        for (const session of sessions) await handle('end', session)
         await draining
       },
     }

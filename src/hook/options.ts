@@ -17,6 +17,8 @@ export interface HookChoices {
   scope?: Scope
   hold?: HoldUntil
   subagents?: SubagentChoice
+  /** How long a call waits for a workspace that another session holds, in milliseconds; 0: not at all. */
+  waitMs?: number
   /** How long processes that outlive their turn or agent keep the claim, in milliseconds; 0: not at all. */
   backgroundMs?: number
   /** How long a call that waits for its user keeps the claim, in milliseconds. */
@@ -42,8 +44,8 @@ export interface HookOptions extends Required<HookChoices> {
 
 export const usage =
   `usage: stint-hook <${Object.keys(hosts).join('|')}> [--scope workspace|paths] ` +
-  '[--hold turn|session] [--subagents together|apart] [--background D] [--prompt-hold D] [--fail-closed] [--record] [--no-handover] ' +
-  '[--no-prompts] ' +
+  '[--hold turn|session] [--subagents together|apart] [--wait D] [--background D] [--prompt-hold D] ' +
+  '[--fail-closed] [--record] [--no-handover] [--no-prompts] ' +
   '[--event NAME]'
 
 /** Parses the command line; undefined if it is invalid. */
@@ -57,6 +59,7 @@ export function parseOptions(args: readonly string[]): HookOptions | undefined {
     scope: 'workspace',
     hold: 'turn',
     subagents: 'together',
+    waitMs: 0,
     backgroundMs: defaultCallPolicy.background_ms,
     promptHoldMs: defaultCallPolicy.prompt_hold_ms,
     failClosed: false,
@@ -83,10 +86,17 @@ function setValue(options: HookOptions, name: string, value: string | undefined)
   else if (name === '--scope' && (value === 'workspace' || value === 'paths')) options.scope = value
   else if (name === '--hold' && (value === 'turn' || value === 'session')) options.hold = value
   else if (name === '--subagents' && (value === 'together' || value === 'apart')) options.subagents = value
-  else if (name === '--background' || name === '--prompt-hold') {
-    const ms = parseDuration(value)
-    if (ms === undefined) return false
-    options[name === '--background' ? 'backgroundMs' : 'promptHoldMs'] = ms
-  } else return false
+  else {
+    const duration = durations[name]
+    const ms = duration && parseDuration(value)
+    if (duration === undefined || ms === undefined) return false
+    options[duration] = ms
+  }
   return true
+}
+
+const durations: Readonly<Record<string, 'waitMs' | 'backgroundMs' | 'promptHoldMs'>> = {
+  '--wait': 'waitMs',
+  '--background': 'backgroundMs',
+  '--prompt-hold': 'promptHoldMs',
 }

@@ -11,6 +11,9 @@ import {
   originText,
   remainingMs,
   roughDuration,
+  waitedMsOf,
+  type Waiter,
+  waitersText,
   workText,
 } from '../lease/index.ts'
 
@@ -35,11 +38,23 @@ export const onFault = (failClosed: boolean, choice: string, task: string, fault
       }
     : pass
 
-/** The reason for refusing a tool call, for a model to act on: the holder, its work, and what to do now. */
-export const callRefusal = (workspace: string, by: Claim, observation: Observation): string =>
+/**
+ * The reason for refusing a tool call, for a model to act on: the holder, its work, and what to do now.
+ * `waitedMs`: how long the hook has waited; `waiters`: those that wait now.
+ */
+export const callRefusal = (
+  workspace: string,
+  by: Claim,
+  observation: Observation,
+  { waitedMs, waiters }: { waitedMs: number; waiters: readonly Waiter[] },
+): string =>
   [
     holderText(workspace, by, observation),
-    `Nothing was changed. Do not look for a way around it: continue with work that changes no files, then try again; or tell the user, who can let that session finish, ${isInSharedServer(by, observation) ? '' : 'close it, '}or start you in another git worktree.`,
+    ...(waitedMs === 0 ? [] : [`The hook has waited ${roughDuration(waitedMs)} for it.`]),
+    ...(waiters.length === 0
+      ? []
+      : [`${waitersText(waiters.map((each) => waitedMsOf(each, observation)))}.`]),
+    `Nothing was changed. Do not look for a way around it: continue with work that changes no files, then try again (\`stint lock wait --timeout 60s\` ends as soon as it is free); or tell the user, who can let that session finish, ${isInSharedServer(by, observation) ? '' : 'close it, '}or start you in another git worktree.`,
     endText(by, observation),
   ].join(' ')
 

@@ -14,6 +14,9 @@ const shells = new Set('sh bash dash zsh ash ksh fish busybox'.split(' '))
 /** Programs that keep a machine awake while an agent works. */
 const helpers = new Set(['caffeinate', 'systemd-inhibit'])
 
+/** The name that a hook gives to its process while it waits for a claim. */
+export const waitingHookName = 'stint-hook'
+
 /**
  * The processes that the calls of a claim have started and left running: this user's, started since the claim
  * began, in the workspace, and descendants of a holder or marked as the session's.
@@ -74,6 +77,12 @@ function relatives(
 ): TableProcess[] {
   const left = ancestorsIn(processes)
   for (const { pid } of holders) left.add(pid)
+  // One process can have several sessions: a hook of one that waits for another is not the work of either.
+  for (const hook of processes.filter(({ name }) => name === waitingHookName)) {
+    left.add(hook.pid)
+    const parent = processes.find(({ pid }) => pid === hook.ppid)
+    if (parent !== undefined && shells.has(parent.name)) left.add(parent.pid)
+  }
   return descendants(processes, holders, isMarked).filter(
     ({ pid, name }) => !left.has(pid) && !helpers.has(name),
   )

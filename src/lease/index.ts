@@ -22,6 +22,7 @@ export {
   maxTtlMs,
   wholeWorkspace,
 } from './claim-record.ts'
+export { waitingHookName } from './claim-processes.ts'
 export {
   ageOf,
   busyWork,
@@ -71,6 +72,7 @@ export {
   refuse,
   type ReleaseAnswer,
 } from './rules.ts'
+export type { Decide, Decided } from './stored-claims.ts'
 export { waitedMsOf, type Waiter, waitersText } from './waiters.ts'
-export { ChangeHints, lookEveryMs } from './waiting.ts'
+export { ChangeHints, type Claimant, lookEveryMs } from './waiting.ts'
 export { type Blocker, WorkspaceClaims } from './workspace-claims.ts'

@@ -93,7 +93,7 @@ export class Waiting {
 
   *#keepPlace({ record, observation }: ClaimsView): Steps<unknown, void> {
     const { waiters } = this.#register
-    const { session_id, paths, mode, parent, descent, origin } = this.#claimant
+    const { mode } = this.#claimant
     if (waiters === undefined || mode === undefined) return
     const now = systemClock.mono()
     if (this.#number !== undefined && now - this.#touchedAtMs < touchEveryMs) return
@@ -103,10 +103,13 @@ export class Waiting {
         return
       }
       // Waiters wait for the holders of claims, which may need more before they can release what they have.
+      const { session_id, paths, parent, descent } = this.#claimant
       const ancestors = findAncestors(record.claims, { sessionId: session_id, parent, descent })
       if (holdsHere({ session_id, ancestors }, record, observation)) return
       const since = Math.round(observation.now.wall - (now - this.#startedAtMs))
       const process = ownIdentity()
+      // The origin is read here, once: a hook looks it up when it is asked for.
+      const { origin } = this.#claimant
       const text = formatWaiter({ session_id, process, paths, mode, since, ancestors, origin })
       this.#number = yield* waiters.add(this.#key, text)
       this.#touchedAtMs = now

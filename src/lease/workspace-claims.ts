@@ -255,7 +255,7 @@ export class WorkspaceClaims {
 
   acquireSync(given: AcquireRequest, waitMs = 0): Decided<Granted> {
     const request = { ...given, descent: once(given.descent) }
-    const { answer, ...view } = this.claimSync(acquiring(request), claimantOf(request), waitMs)
+    const { answer, ...view } = this.claimSync(acquiring(request), claimantOf(request), { waitMs })
     if (answer.granted) return { answer, ...view }
     throw heldError(this, answer, view, waitMs, this.waitersSync(view))
   }
@@ -292,10 +292,11 @@ export class WorkspaceClaims {
     return decided
   }
 
+  /** `noteAs`: a refusal is noted as the begin of a wait, if the caller is going to wait in another way. */
   claimSync<Answer extends AcquireAnswer | { granted: true }>(
     decide: Decide<Answer>,
     claimant: Claimant,
-    waitMs = 0,
+    { waitMs = 0, noteAs = 'refusal' }: { waitMs?: number; noteAs?: 'wait' | 'refusal' } = {},
   ): Decided<Answer | Refused> {
     const note = ({ answer, observation }: Decided<Answer | Refused>, kind: 'wait' | 'refusal') =>
       'by' in answer && this.activity.noteBlockedSync(kind, claimant, answer.by, observation.now)
@@ -312,7 +313,7 @@ export class WorkspaceClaims {
         waiting.endSync()
       }
     }
-    note(decided, 'refusal')
+    note(decided, noteAs)
     return decided
   }
 

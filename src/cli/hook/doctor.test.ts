@@ -63,6 +63,13 @@ test('every installed hook is run and measured, and nothing changes', async () =
   )
 })
 
+test('hooks that wait are tried without the wait', async () => {
+  await using world = new HookUser()
+  await world.change('install', 'claude', 'opencode', '--wait', '1m', '--scope', 'paths')
+  const { code, data } = await doctor(world)
+  expect([code, problemsOf({ data })]).toEqual([0, ''])
+})
+
 test('the result is the same inside an agent and with STINT_BYPASS set', async () => {
   await using world = new HookUser()
   await world.change('install', 'codex', 'gemini')

@@ -17,6 +17,7 @@ import { contentOf, hookAgents, HookUser } from '../../../test/support/hook-user
 import { projectRoot, stintBin } from '../../../test/support/world.ts'
 import type { SettingsAgentName } from '../../hook/host.ts'
 import { hosts } from '../../hook/hosts.ts'
+import { hostSettings } from '../../hook-install/host-settings.ts'
 
 /** Writes a settings file and creates its directories. */
 function plant(path: string, content: string | Buffer): void {
@@ -64,6 +65,22 @@ test('--subagents apart also registers the end of subagents; installing without 
   await world.change('install', 'claude')
   expect(names()).toEqual(usual)
   expect(await world.change('uninstall', 'claude')).toMatchObject([{ outcome: 'restored' }])
+})
+
+test('--wait: the command before a tool call waits, and only it gets a longer time limit, in the unit of its agent', async () => {
+  await using world = new HookUser()
+  await world.change('install', ...hookAgents, '--wait', '20s')
+  for (const agent of hookAgents) {
+    const { property, unitMs } = hostSettings[agent].timeout
+    const { hooks } = parse(world.read(world.file(agent))) as { hooks: Record<string, unknown[]> }
+    for (const { name, kind } of hosts[agent].events) {
+      const text = JSON.stringify(hooks[name])
+      const limitMs = kind === 'pre' ? 23_000 : 3000
+      expect(text).toContain(`"${property}":${limitMs / unitMs}`)
+      expect(text.includes(' --wait 20s')).toBe(kind === 'pre')
+    }
+  }
+  expect((await world.hook(['install', 'claude', '--wait', '11m'])).code).toBe(2)
 })
 
 test.each<[what: string, content: string | Buffer]>([

@@ -2,6 +2,7 @@ import { defineBareCommand } from '../../command/define-command.ts'
 import { installHooks, uninstallHooks } from '../../hook-install/install.ts'
 import { pathLine } from '../../hook-install/git/shim.ts'
 import { type HookTarget, shimTarget, targetsToInspect, targetsToInstall } from '../../hook-install/target.ts'
+import { StintError } from '../../base/errors/stint-error.ts'
 import { findWorkspace } from '../../lease/index.ts'
 import {
   agentPositionals,
@@ -36,6 +37,11 @@ export const installCommand = defineBareCommand({
       choices: ['together', 'apart'],
       help: 'whether subagents share the claim of their session (the default), or exclude each other',
     },
+    wait: {
+      type: 'duration',
+      value: 'D',
+      help: 'how long a tool call waits for another session before it is refused (not at all); at most 10m',
+    },
     background: {
       type: 'duration',
       value: 'D',
@@ -69,6 +75,7 @@ export const installCommand = defineBareCommand({
       'stint hook install claude --scope paths --subagents apart',
       'subagents exclude each other, file by file',
     ],
+    ['stint hook install --wait 20s', 'tool calls wait for their turn before they are refused'],
     ['stint hook install --background 0 --prompt-hold 5m', 'share a workspace more readily'],
     ['stint hook install git', 'commits, merges and pushes in this repository, too'],
     ['stint hook install git --shim', 'a `git` for your PATH that asks before git starts'],
@@ -92,6 +99,7 @@ export const installCommand = defineBareCommand({
       scope,
       hold,
       subagents,
+      waitMs: readWait(options.wait),
       backgroundMs,
       promptHoldMs,
       failClosed,
@@ -105,6 +113,15 @@ export const installCommand = defineBareCommand({
   },
   render: (data) => [renderChanges(data), ...data.next].join('\n'),
 })
+
+/** A call that waits for longer looks as if its agent had hung, and agents limit the time of their hooks. */
+const maxWaitMs = 10 * 60_000
+
+function readWait(waitMs: number | undefined): number | undefined {
+  if (waitMs !== undefined && waitMs > maxWaitMs)
+    throw new StintError('ARG_ERROR', '--wait must be at most 10m')
+  return waitMs === 0 ? undefined : waitMs
+}
 
 /** The steps that are left to the user after an installation. */
 function nextSteps(targets: readonly HookTarget[]): string[] {

@@ -40,6 +40,7 @@ function renderInstallation({ agent, path, state, problem, choices }: Installati
     choices.scope && `scope ${choices.scope}`,
     choices.hold && `hold ${choices.hold}`,
     choices.subagents && `subagents ${choices.subagents}`,
+    choices.waitMs !== undefined && `waits ${formatDuration(choices.waitMs)}`,
     choices.backgroundMs !== undefined && `background ${formatDuration(choices.backgroundMs)}`,
     choices.promptHoldMs !== undefined && `prompt hold ${formatDuration(choices.promptHoldMs)}`,
     choices.failClosed && 'fails closed',

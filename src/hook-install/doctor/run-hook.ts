@@ -6,6 +6,7 @@ import { guardEvents, guardIn } from '../git/guard-text.ts'
 import { findOnPath } from '../hook-program.ts'
 import { type HookExit, type HostSettings, hostSettings } from '../host-settings.ts'
 import type { Installation } from '../inspect.ts'
+import { withoutWait } from '../settings/command-text.ts'
 import { readSettingsFile } from '../settings/settings-file.ts'
 
 /** A trial of installed hooks, of which the first can refuse a call. */
@@ -26,7 +27,7 @@ export const hookRunner = (host: HostName): HookRunner => runners[host]
 
 const settingsRunner = ({ trialEvent, isRefusal }: HostSettings): HookRunner => ({
   run: ({ commands, cwd, env }) =>
-    runLine(commands[0]?.text ?? '', [], cwd, JSON.stringify(trialEvent(cwd, 'ses-trial')), env),
+    runLine(withoutWait(commands[0]?.text ?? ''), [], cwd, JSON.stringify(trialEvent(cwd, 'ses-trial')), env),
   isRefusal,
 })
 
@@ -62,7 +63,7 @@ const pluginRunner: HookRunner = {
   run({ commands, cwd, env }) {
     const program = join(cwd, 'plugin-trial.mjs')
     const plugin = readSettingsFile(commands[0]?.text ?? '').bytes?.toString() ?? ''
-    writeFileSync(program, `${plugin}${pluginCall}`)
+    writeFileSync(program, `${plugin.replace(/"waitMs":\d+,?/, '')}${pluginCall}`)
     const opencode = findOnPath('opencode', env)
     // Try the plugin in OpenCode's own runtime, Bun, whose clocks differ from Node's.
     if (opencode !== undefined && isBun(opencode, cwd, env))

@@ -28,7 +28,8 @@ export function settingsCommand(
 ): string {
   // Only a call that is about to run may be blocked: a failure must not keep a turn from ending.
   const failClosed = choices.failClosed === true && event.kind === 'pre'
-  const line = hookCommand(host, event, startWords(program), { ...choices, failClosed })
+  const waitMs = event.kind === 'pre' ? choices.waitMs : undefined
+  const line = hookCommand(host, event, startWords(program), { ...choices, failClosed, waitMs })
   // Exit code 2 with a reason on stderr blocks in every host, also in those without a setting for it.
   if (failClosed) return `${line}${orRefuse}`
   return host.sharesSettings && place !== 'user' ? `${line}${onlyRefusals}` : line
@@ -41,6 +42,7 @@ const hookArguments = (host: Host, event: HostEvent, choices: HookChoices = {}):
   ...(choices.scope === undefined ? [] : ['--scope', choices.scope]),
   ...(choices.hold === undefined ? [] : ['--hold', choices.hold]),
   ...(choices.subagents === undefined ? [] : ['--subagents', choices.subagents]),
+  ...(choices.waitMs === undefined ? [] : ['--wait', formatDuration(choices.waitMs)]),
   ...(choices.backgroundMs === undefined ? [] : ['--background', formatDuration(choices.backgroundMs)]),
   ...(choices.promptHoldMs === undefined ? [] : ['--prompt-hold', formatDuration(choices.promptHoldMs)]),
   ...(choices.failClosed ? ['--fail-closed'] : []),
@@ -98,12 +100,14 @@ export function choicesOf({ flags }: HookCommand): HookChoices {
   const scope = after('--scope')
   const hold = after('--hold')
   const subagents = after('--subagents')
+  const waitMs = parseDuration(after('--wait') ?? '')
   const backgroundMs = parseDuration(after('--background') ?? '')
   const promptHoldMs = parseDuration(after('--prompt-hold') ?? '')
   return {
     ...(scope === 'workspace' || scope === 'paths' ? { scope } : {}),
     ...(hold === 'turn' || hold === 'session' ? { hold } : {}),
     ...(subagents === 'together' || subagents === 'apart' ? { subagents } : {}),
+    ...(waitMs !== undefined && { waitMs }),
     ...(backgroundMs !== undefined && { backgroundMs }),
     ...(promptHoldMs !== undefined && { promptHoldMs }),
     ...(flags.includes('--fail-closed') ? { failClosed: true } : {}),
@@ -112,6 +116,9 @@ export function choicesOf({ flags }: HookCommand): HookChoices {
     ...(flags.includes('--no-prompts') ? { prompts: false } : {}),
   }
 }
+
+/** A command without its wait, for a trial. */
+export const withoutWait = (text: string): string => text.replace(/ --wait \S+/, '')
 
 /** Splits plain and single-quoted words, as stint writes them; undefined if a shell would do more. */
 function shellWords(line: string): string[] | undefined {

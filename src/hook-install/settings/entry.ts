@@ -37,7 +37,7 @@ export function hookEntries(
   }))
 }
 
-/** Codex allows at most 3 s for SessionStart and SessionEnd. */
+/** Codex allows at most 3 s for SessionStart and SessionEnd. A hook that waits gets its wait in addition. */
 const timeoutMs = 3000
 
 function handlerOf(
@@ -46,10 +46,11 @@ function handlerOf(
   command: string,
   choices: HookChoices,
 ): Record<string, unknown> {
+  const waitMs = event.kind === 'pre' ? (choices.waitMs ?? 0) : 0
   return {
     ...fixed?.(event),
     [shape.command]: command,
-    [timeout.property]: timeoutMs / timeout.unitMs,
+    [timeout.property]: Math.ceil((timeoutMs + waitMs) / timeout.unitMs),
     ...(choices.failClosed && event.kind === 'pre' ? failClosed : undefined),
   }
 }
