@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { HookWorld } from '../../test/support/hook-host.ts'
 import { startSession, twoSessions } from '../../test/support/hook-sessions.ts'
@@ -6,7 +7,7 @@ import { until } from '../../test/support/world.ts'
 // `npm run torture` makes 1,000 calls in each.
 test('two sessions with 10 tool calls each never work at once, name each other when refused, and both finish', async () => {
   await using world = new HookWorld()
-  const { reports, order } = await twoSessions(world, 10)
+  const { reports, order } = await twoSessions(world, { calls: 10, leaves: true })
   const [one, two] = reports
   expect(one).toMatchObject({ done: 10, overlaps: 0, faults: [] })
   expect(two).toMatchObject({ done: 10, overlaps: 0, faults: [] })
@@ -16,15 +17,20 @@ test('two sessions with 10 tool calls each never work at once, name each other w
   for (const reason of two.reasons) expect(reason).toContain('held by one (pid ')
 })
 
-test('a session killed with SIGKILL in the middle of a call blocks no other session', async () => {
+test('a session killed with SIGKILL blocks no other session, once the command of its call has ended', async () => {
   await using world = new HookWorld()
-  const victim = startSession(world, 'victim', 1, true)
+  const victim = startSession(world, 'victim', { calls: 1, hang: 600 })
   await until('it is in its call', () => victim.output().stdout.includes('hanging'))
-  const refused = await world.hook('claude', 'pre', { session: 'next' })
+  const ask = () => world.hook('claude', 'pre', { session: 'next' })
+  const refused = await ask()
   expect(refused.reason).toMatch(
     new RegExp(`^parallel session lock held by victim \\(pid ${victim.pid}\\) — wait`),
   )
   victim.child.kill('SIGKILL')
   await victim.finished
-  expect(await world.hook('claude', 'pre', { session: 'next' })).toMatchObject({ allowed: true })
+  const { reason } = await ask()
+  const pid = Number(/its background process `sleep` still runs, pid (\d+)/.exec(reason)?.[1])
+  process.kill(pid, 'SIGKILL')
+  await until('the command has ended', () => !readdirSync(world.workspace).includes('busy-victim-0'))
+  expect(await ask()).toMatchObject({ allowed: true })
 })
