@@ -376,6 +376,34 @@ test('a model that was refused runs stint lock wait, and then writes', async () 
 })
 
 test.each([
+  { ...claude, title: 'Claude Code' },
+  { ...codex, title: 'Codex' },
+])('a claim of $name in a terminal says which terminal, directory and prompt it is', async (agent) => {
+  await using rig = await Rig.open()
+  rig.model.script('alice', agent.shell('echo alice >> log.txt'), rig.doneAfterAttempt('bob'))
+  await rig.window(agent, 'alice')
+  await rig.wrote('alice')
+  const terminal = expect.stringMatching(/^pts\/\d+$/)
+  const origin = { agent: agent.title, terminal, tmux_pane: '%0', directory: rig.repository }
+  expect(await rig.claims()).toMatchObject([{ origin: { ...origin, prompt: 'play alice' } }])
+  expect(await rig.attempt(claude, 'bob')).toContain('play alice')
+})
+
+test('with --subagents apart, two subagents of a session exclude each other', async () => {
+  await using rig = await Rig.open('--subagents', 'apart')
+  const helper = (name: string): Step => ({
+    tool: 'Agent',
+    input: { description: name, prompt: `play ${name}`, subagent_type: 'general-purpose' },
+  })
+  rig.model.script('alice', helper('ann'), helper('ben'))
+  rig.model.script('ann', claude.shell('echo ann >> log.txt'), rig.doneAfterAttempt('ben'))
+  rig.model.script('ben', claude.shell('echo ben >> log.txt'))
+  await rig.play(claude, 'alice', '--allowedTools', 'Bash,Agent').finished
+  expect(rig.model.results('ben')).toEqual([refused])
+  expect(rig.writes().map(({ text }) => text)).toEqual(['ann'])
+})
+
+test.each([
   { ...claude, fails: 'PostToolUseFailure', batch: ['PostToolBatch'] },
   { ...codex, fails: 'PostToolUse', batch: [] },
 ])('$name reports a command that succeeds, one that fails, and none that is refused', async (agent) => {
