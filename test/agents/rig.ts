@@ -15,7 +15,7 @@ export interface Agent {
   sessionVariable: string
   /** The question for the user's consent. Enter approves, Esc declines. */
   question: RegExp
-  /** Every event for which the agent runs hooks. */
+  /** The events that the rig records. */
   events: readonly string[]
   /** Writes its configuration: no questions at the start, the stand-in model, and these hooks. */
   configure(rig: Rig, hooks: object): void
@@ -36,24 +36,23 @@ export interface Agent {
 /** An event as an agent sent it to its hooks. */
 export interface AgentEvent {
   agent: string
-  env: Record<string, string>
   json: { hook_event_name: string; session_id: string; [field: string]: unknown }
 }
 
 /** A line that appeared in a file of the repository, and the scripts whose sessions had a claim then. */
-export interface Write {
+interface Write {
   text: string
   holders: string[]
 }
 
-export interface Claim {
+interface Claim {
   session_id: string
   standing: string
   expires_in_ms: number
   [field: string]: unknown
 }
 
-export const agentPrograms = join(projectRoot, 'test/agents/node_modules/.bin')
+const agentPrograms = join(projectRoot, 'test/agents/node_modules/.bin')
 
 /** A user with both agents and stint's hooks, a repository, the stand-in model, and the witness. */
 export class Rig extends World {
@@ -99,14 +98,12 @@ export class Rig extends World {
     await until('the witness watches', () => this.#witness.output().stdout !== '')
   }
 
-  /** Hooks that keep every event of an agent, with the environment that the agent gives to its hooks. */
+  /** Hooks that keep the events of an agent. */
   #recorder({ name, events }: Agent): object {
     const script = join(this.tmp, `record-${name}`)
     const file = `${this.#events}/$(date +%s%N)-$$-${name}`
-    writeFileSync(
-      script,
-      `#!/bin/sh\nfile=${file}\nenv -0 > "$file.env"\ncat > "$file" && mv "$file" "$file.json"\n`,
-    )
+    const lines = ['#!/bin/sh', `file=${file}`, 'cat > "$file" && mv "$file" "$file.json"']
+    writeFileSync(script, `${lines.join('\n')}\n`)
     chmodSync(script, 0o700)
     const group = { hooks: [{ type: 'command', command: script }] }
     return Object.fromEntries(events.map((event) => [event, [group]]))
@@ -143,14 +140,10 @@ export class Rig extends World {
 
   events(): AgentEvent[] {
     const names = readdirSync(this.#events).filter((name) => name.endsWith('.json'))
-    return names.toSorted().map((name) => {
-      const base = join(this.#events, name.slice(0, -'.json'.length))
-      return {
-        agent: base.slice(base.lastIndexOf('-') + 1),
-        env: variablesIn(`${base}.env`),
-        json: JSON.parse(readFileSync(`${base}.json`, 'utf8')) as AgentEvent['json'],
-      }
-    })
+    return names.toSorted().map((name) => ({
+      agent: name.slice(name.lastIndexOf('-') + 1, -'.json'.length),
+      json: JSON.parse(readFileSync(join(this.#events, name), 'utf8')) as AgentEvent['json'],
+    }))
   }
 
   /** The script of a session, by its first prompt; the id of a session without one. */
@@ -179,7 +172,7 @@ export class Rig extends World {
     return until(`${text} is written`, () => this.hasWritten(text))
   }
 
-  /** The events of the session of this script, in order. Notifications come at a time of their own. */
+  /** The events of the session of this script, in order; notifications come at a time of their own. */
   sent(script: string): string[] {
     const events = this.events()
     return events
@@ -245,11 +238,3 @@ export class Rig extends World {
 }
 
 const isInForce = (standing: string): boolean => standing !== 'dead' && standing !== 'expired'
-
-/** The variables of an environment, as `env -0` prints them. */
-export function variablesIn(file: string): Record<string, string> {
-  const pairs = readFileSync(file, 'utf8').split('\0').slice(0, -1)
-  return Object.fromEntries(
-    pairs.map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]),
-  )
-}

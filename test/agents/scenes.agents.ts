@@ -6,7 +6,7 @@ import { claude } from './claude.ts'
 import { codex, startDaemon } from './codex.ts'
 import type { Step } from './model.ts'
 import { noteVariables, printReport, printVersions } from './report.ts'
-import { Rig, variablesIn } from './rig.ts'
+import { Rig } from './rig.ts'
 
 const refused = expect.stringContaining('parallel session lock held by')
 const agents = [claude, codex]
@@ -424,8 +424,9 @@ test.each(agents)('$name names its session in the environment of its commands', 
   rig.model.script('alice', agent.shell('env -0 > "$HOME/variables"'))
   await rig.play(agent, 'alice').finished
   const [event] = rig.events()
-  const variables = Object.entries(variablesIn(join(rig.tmp, 'variables')))
-  const named = variables.filter(([, value]) => value === event?.json.session_id).map(([name]) => name)
+  const variables = readFileSync(join(rig.tmp, 'variables'), 'utf8').split('\0')
+  const end = `=${event?.json.session_id}`
+  const named = variables.filter((pair) => pair.endsWith(end)).map((pair) => pair.slice(0, -end.length))
   noteVariables(agent.name, named)
   expect(named).toContain(agent.sessionVariable)
 })
