@@ -190,8 +190,17 @@ export class Rig extends World {
   }
 
   async claims(): Promise<Claim[]> {
+    return (await this.#status()).claims
+  }
+
+  /** The number of sessions that wait for the workspace. */
+  async waiters(): Promise<number> {
+    return (await this.#status()).waiters.length
+  }
+
+  async #status(): Promise<{ claims: Claim[]; waiters: unknown[] }> {
     const status = await this.stint(['lock', 'status', '--json'], { cwd: this.repository })
-    return (status.envelope().data as { claims: Claim[] }).claims
+    return status.envelope().data as { claims: Claim[]; waiters: unknown[] }
   }
 
   /** Waits until no claim stands in the way of another session. */
@@ -212,7 +221,7 @@ export class Rig extends World {
   }
 
   /** A step that ends the turn, but not before this. */
-  doneAfter(what: string, condition: () => boolean): () => Promise<Step> {
+  doneAfter(what: string, condition: () => boolean | Promise<boolean>): () => Promise<Step> {
     return async () => {
       await until(what, condition)
       return 'Done.'

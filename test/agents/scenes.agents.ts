@@ -337,7 +337,7 @@ test.each(agents)(
   'with --wait, $name waits for the end of the other turn, and then writes',
   async (agent) => {
     await using rig = await Rig.open('--wait', '20s')
-    const bobWaits = rig.doneAfter('bob waits', () => rig.hasHeard('PreToolUse', 'bob'))
+    const bobWaits = rig.doneAfter('bob waits', async () => (await rig.waiters()) > 0)
     rig.model.script('alice', claude.shell('echo alice >> log.txt'), bobWaits)
     const alice = rig.play(claude, 'alice')
     await rig.wrote('alice')
@@ -349,6 +349,15 @@ test.each(agents)(
     ])
   },
 )
+
+test.each(agents)('after --wait, $name is refused, and told how long it has waited', async (agent) => {
+  await using rig = await Rig.open('--wait', '2s')
+  await rig.stint(['lock', 'acquire', '--session', 'me'], { cwd: rig.repository })
+  const told = await rig.attempt(agent, 'bob')
+  expect(told).toEqual(refused)
+  expect(told).toContain('The hook has waited')
+  expect(rig.writes()).toEqual([])
+})
 
 test('a model that was refused runs stint lock wait, and then writes', async () => {
   await using rig = await Rig.open()
