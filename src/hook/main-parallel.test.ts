@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { HookWorld } from '../../test/support/hook-host.ts'
+import { drawWays, hookStorm } from '../../test/support/hook-storm.ts'
 import { startSession, twoSessions } from '../../test/support/hook-sessions.ts'
 import { until } from '../../test/support/world.ts'
 
@@ -33,4 +34,19 @@ test('a session killed with SIGKILL blocks no other session, once the command of
   process.kill(pid, 'SIGKILL')
   await until('the command has ended', () => !readdirSync(world.workspace).includes('busy-victim-0'))
   expect(await ask()).toMatchObject({ allowed: true })
+})
+
+// `npm run torture` has three sessions with more calls.
+test('no write of a session falls into the claim of another, whatever is left behind, stopped or killed', async () => {
+  await using world = new HookWorld()
+  const report = await hookStorm(world, { ways: [drawWays(7), drawWays(7)], boundMs: 1000 })
+  expect(report).toMatchObject({ calls: 14, kills: 2, violations: [], faults: [] })
+  expect(report.lateWrites).toBeGreaterThan(0)
+})
+
+test('if processes do not count, writes of commands that were left behind fall into claims of others', async () => {
+  const ways = Array.from({ length: 6 }, () => ['background', 'killed'] as const).flat()
+  await using world = new HookWorld()
+  const report = await hookStorm(world, { ways: [ways, ways], boundMs: 3000, choices: { backgroundMs: 0 } })
+  expect(report.violations.length).toBeGreaterThan(0)
 })

@@ -1,0 +1,144 @@
+import { join } from 'node:path'
+import type { HookChoices } from '../../src/hook/options.ts'
+import { hookEvent, type HookWorld, lineOf } from './hook-host.ts'
+import {
+  allWays,
+  type Hold,
+  judgeWrites,
+  type StormCall,
+  type StormVerdict,
+  type Way,
+  type Write,
+} from './hook-storm-verdict.ts'
+import { readIfThere } from './read-if-there.ts'
+import { isStopped, projectRoot, type Running, until } from './world.ts'
+
+export interface HookStormOptions {
+  /** The calls of each session, in their order. */
+  ways: readonly (readonly Way[])[]
+  /** How long a command that outlives its turn or agent is protected. */
+  boundMs: number
+  /** The choices that the hooks are installed with, if not just that bound. */
+  choices?: HookChoices
+}
+
+export interface HookStormReport extends StormVerdict {
+  calls: number
+  /** How many agents were killed in the middle of a command. */
+  kills: number
+  writes: number
+  /** Writes after the turn had ended, or the agent was killed. */
+  lateWrites: number
+  grants: number
+  refusals: number
+  faults: string[]
+}
+
+/** A line in the log of an agent. */
+type LogEntry = Partial<StormCall> & { call?: string; refused?: string; fault?: string }
+
+const moments = ['prompt', 'pre', 'post', 'stop'] as const
+
+/**
+ * Sessions of agents take turns in one workspace, run commands, leave some behind, are interrupted, stopped
+ * and killed, and start again. A witness, a process of its own, watches the claims and the writes.
+ */
+export async function hookStorm(world: HookWorld, options: HookStormOptions): Promise<HookStormReport> {
+  const witness = world.start(process.execPath, [
+    join(projectRoot, 'test/fixtures/storm-witness.mjs'),
+    join(world.home, 'locks'),
+    world.workspace,
+  ])
+  await until('the witness watches', () => witness.output().stdout.includes('watching'))
+  const logs = await Promise.all(
+    options.ways.map((ways, at) => playSession(world, `s${at + 1}`, ways, options)),
+  )
+  witness.child.kill('SIGTERM')
+  const { stdout } = await witness.finished
+  const seen = JSON.parse(stdout.split('\n')[1] ?? '') as { holds: Hold[]; writes: Write[] }
+  const calls = new Map(logs.flatMap(callsOf))
+  const endOf = ({ call }: Write): number => calls.get(call)?.endedAt ?? Number.POSITIVE_INFINITY
+  return {
+    ...judgeWrites(calls, seen, options.boundMs),
+    calls: calls.size,
+    kills: [...calls.values()].filter(({ way }) => way === 'killed').length,
+    writes: seen.writes.length,
+    lateWrites: seen.writes.filter((write) => write.from > endOf(write)).length,
+    grants: seen.holds.length,
+    refusals: logs.flat().filter(({ refused }) => refused !== undefined).length,
+    faults: logs.flat().flatMap(({ fault }) => fault ?? []),
+  }
+}
+
+export const stormSummary = (report: HookStormReport): string =>
+  `${report.calls} calls, ${report.kills} agents killed, ${report.grants} grants, ${report.refusals} refusals, ` +
+  `${report.writes} writes (${report.lateWrites} after the turn or the agent had ended): ` +
+  `${report.violations.length} in the claim of another session; by limits, ${report.outlasting} of commands ` +
+  `beyond their bound and ${report.hidden} of hidden ones`
+
+/** As many calls as asked for, in random order, with about the same number of each way. */
+export function drawWays(count: number): Way[] {
+  const decks = Array.from({ length: Math.ceil(count / allWays.length) }, () =>
+    allWays.toSorted(() => Math.random() - 0.5),
+  )
+  return decks.flat().slice(0, count)
+}
+
+/** Plays a session: continues its agent when it is stopped, and replaces it when it was killed. */
+async function playSession(
+  world: HookWorld,
+  name: string,
+  ways: readonly Way[],
+  options: HookStormOptions,
+): Promise<LogEntry[]> {
+  const log = join(world.tmp, `${name}.log`)
+  let session = name
+  for (let left = ways, run = 1; left.length > 0; run++) {
+    const plan = { log, run: `${name}-${run}`, ways: left, boundMs: options.boundMs }
+    const agent = startAgent(world, session, plan, options)
+    const hasEnded = (): boolean => agent.child.exitCode !== null || agent.child.signalCode !== null
+    while (!hasEnded()) {
+      if (isStopped(agent.pid)) agent.child.kill('SIGCONT')
+      await pause(Math.random() * 100)
+    }
+    const { code, signal, stderr } = await agent.finished
+    if (signal !== 'SIGKILL' && code !== 0) throw new Error(`an agent failed: ${stderr}`)
+    // Half of the killed agents continue their session, the others begin a new one.
+    if (Math.random() < 0.5) session = `${name}-${run}`
+    left = ways.slice(callsOf(readLog(log)).length)
+  }
+  return readLog(log)
+}
+
+function startAgent(
+  world: HookWorld,
+  session: string,
+  plan: object,
+  { boundMs, choices = { backgroundMs: boundMs } }: HookStormOptions,
+): Running {
+  const { workspace } = world
+  const of = <Value>(make: (moment: (typeof moments)[number]) => Value) =>
+    Object.fromEntries(moments.map((moment) => [moment, make(moment)]))
+  const lines = of((moment) => lineOf('claude', moment, choices))
+  const events = of((moment) => hookEvent('claude', moment, { session, cwd: workspace }))
+  return world.start(process.execPath, [
+    join(projectRoot, 'test/fixtures/storm-agent.mjs'),
+    JSON.stringify({ ...plan, lines, events, workspace }),
+  ])
+}
+
+const readLog = (path: string): LogEntry[] =>
+  readIfThere(path)
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as LogEntry)
+
+/** The calls in a log; each ends with the next end of a turn, or the death of the agent. */
+const callsOf = (log: readonly LogEntry[]): [string, StormCall][] =>
+  log.flatMap(({ call, session, way }, at): [string, StormCall][] => {
+    if (call === undefined || session === undefined || way === undefined) return []
+    const end = log.slice(at).find(({ endedAt }) => endedAt !== undefined)
+    return [[call, { session, way, ...end }]]
+  })
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
