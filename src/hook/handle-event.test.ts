@@ -295,6 +295,22 @@ test('the command of a killed agent keeps the workspace for ten minutes after an
   expect(ask()).toEqual({ block: false })
 })
 
+test('a session that continues after its agent was killed has one claim, and still keeps the command for its time', async () => {
+  await using stage = new Stage()
+  const [killed, next, other] = [await stage.commandingAgent('a'), stage.agent(), stage.agent()]
+  stage.send('pre', killed.identity)
+  const pid = await killed.run()
+  await killed.kill()
+  stage.send('pre', next.identity)
+  stage.send('post', next.identity)
+  expect(stage.claims).toMatchObject([{ session_id: 'a', pid: next.identity.pid }])
+  stage.send('stop', next.identity)
+  const refused = stage.send('pre', other.identity, { sessionId: 'b' })
+  expect(refused.block && refused.reason).toContain(`its background process \`sleep\` still runs, pid ${pid}`)
+  stage.ahead = 11 * minute
+  expect(stage.send('pre', other.identity, { sessionId: 'b' })).toEqual({ block: false })
+})
+
 test('a call that its user approves after another session took over is noted, and both sessions are told', async () => {
   await using stage = new Stage()
   const [mine, other] = [stage.agent(), stage.agent()]

@@ -140,6 +140,18 @@ test('a process that was noted at the end of a turn keeps the claim until it end
   expect(workOf(ended, at(2 * minute))).toMatchObject({ process: { pid: 200, name: 'vite' } })
 })
 
+test('a process that a noted one has started before it ended keeps the claim for the rest of the time', () => {
+  const background = [{ pid: 200, started: 1000, name: 'make', since: start + minute }]
+  const ended = withoutCalls({ background, turn_ended: true })
+  const liveness = lives({ 200: 'dead' })
+  const state = (ms: number, more: Partial<Sample>) =>
+    stateOf(ended, seen(ms, tableOf([child({ pid: 201, started: 1500, ...more })]), { liveness }))
+  expect(state(11 * minute, {})).toBe('background')
+  expect(state(11 * minute, { ppid: 1, environment: 'SESSION=a' })).toBe('background')
+  expect(state(11 * minute + 1, {})).toBe('none')
+  expect(state(2 * minute, { ppid: 1 })).toBe('none')
+})
+
 test.each([
   ['busy', 'with the mark of the session', { environment: 'SESSION=a' }],
   ['dead', 'without a mark', {}],

@@ -78,8 +78,10 @@ function backgroundWork(claim: Claim, observation: Observation): Work | undefine
   const { background_ms, mark } = claim.policy ?? defaultCallPolicy
   // The children of a dead process have other parents: only the mark tells whose they are.
   const isLeft = mark !== undefined && isDeserted(claim, observation)
-  const noted = (claim.background ?? []).filter((process) => isAlive(process, claim, observation))
-  return (isLeft ? backgroundOf(claim, observation) : noted)
+  const noted = notedAlive(claim, observation)
+  // A process may have started others since it was noted, and ended.
+  const isReplaced = claim.turn_ended && noted.length === 0
+  return (isLeft || isReplaced ? backgroundOf(claim, observation) : noted)
     .map(({ pid, name, since }): Work & { endsInMs: number } => ({
       state: 'background',
       process: { pid, name },
@@ -89,11 +91,14 @@ function backgroundWork(claim: Claim, observation: Observation): Work | undefine
     .find(({ endsInMs }) => endsInMs >= 0)
 }
 
-const isAlive = (
-  { pid, started }: BackgroundProcess,
-  { holders: [holder] }: Claim,
+/** The processes that were noted at the end of a turn and still run. */
+const notedAlive = (
+  { background = [], holders: [holder] }: Claim,
   { liveness }: Observation,
-): boolean => holder !== undefined && liveness({ ...holder, pid, started }) === 'alive'
+): BackgroundProcess[] =>
+  background.filter(
+    ({ pid, started }) => holder !== undefined && liveness({ ...holder, pid, started }) === 'alive',
+  )
 
 /** Whether every process that the claim belongs to has died. */
 export const isDeserted = ({ detached, holders }: Claim, { liveness }: Observation): boolean =>
@@ -101,14 +106,15 @@ export const isDeserted = ({ detached, holders }: Claim, { liveness }: Observati
 
 /**
  * The processes that the calls of a claim have left running. One that was noted at the end of an earlier turn
- * counts from then, so that it keeps the claim once only.
+ * counts from then, so that it keeps the claim once only; so does one that such a process has started since.
  */
 export function backgroundOf(claim: Claim, observation: Observation): BackgroundProcess[] {
   const { background_ms } = claim.policy ?? defaultCallPolicy
   const table = background_ms > 0 ? observation.processes?.() : undefined
-  const noted = (claim.background ?? []).filter((process) => isAlive(process, claim, observation))
+  const noted = notedAlive(claim, observation)
   if (table === undefined) return noted
-  const since = claim.dead_since ?? Math.round(observation.now.wall)
+  const endedAt = claim.turn_ended && claim.background?.reduce((last, each) => Math.max(last, each.since), 0)
+  const since = endedAt ?? claim.dead_since ?? Math.round(observation.now.wall)
   const found = processesOfClaim(claim, table, observation.workspace)
     .filter(({ pid, started }) => !noted.some((each) => each.pid === pid && each.started === started))
     .map(({ pid, started, name }) => ({ pid, started, name, since }))

@@ -12,7 +12,7 @@ import {
   isSameProcess,
 } from './claim-record.ts'
 import { isInForce, type Observation, remainingMs } from './claim-status.ts'
-import { isDeserted } from './claim-work.ts'
+import { backgroundOf, isDeserted } from './claim-work.ts'
 import { areKin, findAncestors, type Kin, type PartyRequest } from './party.ts'
 
 /** The outcome of a rule. The rules are pure functions of the record, a request and an observation. */
@@ -59,12 +59,13 @@ export function decideAcquire(
   tried?: AcquireAnswer,
 ): Decision<AcquireAnswer> {
   const own = ownClaim(record, request)
-  // A claim that only dead processes hold is granted anew, with a new fence.
-  const mine = own !== undefined && isDeserted(own, observation) ? undefined : own
+  // A claim that only dead processes hold is granted anew, with a new fence, and keeps the processes they left.
+  const left = own !== undefined && isDeserted(own, observation) ? own : undefined
+  const mine = left === undefined ? own : undefined
   const others = record.claims
     .filter((claim) => claim !== mine)
     .map((claim) => renameAncestor(claim, mine?.session_id, request.sessionId))
-  const remaining = others.filter((claim) => isInForce(claim, observation))
+  const remaining = others.filter((claim) => claim !== left && isInForce(claim, observation))
   const wanted = {
     paths: mine === undefined ? unionOf(request.paths, []) : unionOf(mine.paths, request.paths),
     mode: mine?.mode === 'exclusive' ? mine.mode : request.mode,
@@ -107,7 +108,8 @@ export function decideAcquire(
   if (policy !== undefined) claim.policy = policy
   const ticks = mine === undefined ? request.call?.ticks : mine.ticks
   if (ticks !== undefined) claim.ticks = ticks
-  if (mine?.background !== undefined) claim.background = mine.background
+  const background = left?.policy === undefined ? mine?.background : backgroundOf(left, observation)
+  if (background !== undefined && background.length > 0) claim.background = background
   const stale = others.filter((other) => !remaining.includes(other))
   // If the record has the claim of the earlier attempt, that attempt has removed the claims it took over.
   const hasWon = tried?.granted === true && tried.claim.fence === mine?.fence
