@@ -59,7 +59,7 @@ export function decideAcquire(
   tried?: AcquireAnswer,
 ): Decision<AcquireAnswer> {
   const own = ownClaim(record, request)
-  // A claim that only dead processes hold is granted anew, with a new fence, and keeps the processes they left.
+  // A claim that only dead processes hold is granted anew, with a new fence and the processes they have left.
   const left = own !== undefined && isDeserted(own, observation) ? own : undefined
   const mine = left === undefined ? own : undefined
   const others = record.claims
