@@ -1,5 +1,5 @@
 import { isTerminal } from '../../command/stdio.ts'
-import { ageOf, type Blocker } from '../../lease/index.ts'
+import { ageOf, type Blocker, originText } from '../../lease/index.ts'
 import { writeOut } from '../../base/process/write-output.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { formatAge } from '../text/format.ts'
@@ -30,10 +30,11 @@ async function announce(findBlocker: FindBlocker): Promise<void> {
     const blocker = await findBlocker()
     if (blocker === undefined) return
     const { by } = blocker.refused
-    const { session_id, purpose } = by
+    const { session_id, purpose, origin } = by
+    const who = originText(origin)
     const age = formatAge(ageOf(by, blocker.observation.now))
     const what = purpose === null ? '' : `, ${JSON.stringify(purpose)}`
-    const line = `stint: waiting for ${session_id}${what}, refreshed ${age} ago`
+    const line = `stint: waiting for ${session_id}${what}, refreshed ${age} ago${who && ` (${who})`}`
     writeOut(2, `${visibleText(line, 500)}\n`)
   } catch {
     // The wait itself reports a failure of the register.

@@ -35,7 +35,7 @@ test('break removes only the claim that it has shown, not a newer one of that se
   const acquire = async () => Number(dataOf(await world.lock(['acquire', '--session', 'theirs'])).fence)
   const shown = await acquire()
   terminal.enter(`stint lock break --session theirs --workspace ${world.workspace}`)
-  await terminal.shows(new RegExp(`fence ${shown}\\n.*Break this claim\\?.* \\[y/N\\]$`))
+  await terminal.shows(new RegExp(`fence ${shown}\\n[^]*Break this claim\\?.* \\[y/N\\]$`))
   await world.lock(['release', '--session', 'theirs'])
   const newer = await acquire()
   terminal.enter('y')

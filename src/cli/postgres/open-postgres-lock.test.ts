@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { hostname, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { dataOf, errorOf } from '../../../test/support/lock-world.ts'
@@ -48,6 +49,8 @@ test('two clones of a repository share a lease, whatever their URLs; its paths a
   expect(existsSync(world.home)).toBe(false)
 })
 
+const origin = { hostname: hostname(), user: userInfo().username }
+
 test('every lock command works on a resource on the server', async () => {
   await using world = await postgresWorld(server)
   const on = ['--resource', 'deploy:prod']
@@ -63,7 +66,11 @@ test('every lock command works on a resource on the server', async () => {
   })
   expect(dataOf(await world.lock(['list']))).toMatchObject({
     workspaces: [
-      { resource: 'deploy:prod', workspace_key: 'resource:deploy:prod', claims: [{ session_id: 'a' }] },
+      {
+        resource: 'deploy:prod',
+        workspace_key: 'resource:deploy:prod',
+        claims: [{ session_id: 'a', origin }],
+      },
     ],
     unreadable: [],
   })
