@@ -37,7 +37,14 @@ export async function stockedWorld(): Promise<FaultWorld> {
   await holder.tell({ do: 'append', type: 'message', data: { n: 1 } })
   await holder.signal('SIGKILL')
   const register = fileRegister(join(home, 'locks'))
-  await acquireLease({ sessionId: 'other', workspace: world.workspace, register, ttlMs: 3_600_000 })
+  // Without a process: the commands are children of this one, which would make them parties below it.
+  await acquireLease({
+    sessionId: 'other',
+    pid: null,
+    workspace: world.workspace,
+    register,
+    ttlMs: 3_600_000,
+  })
   for (const args of [
     ['lock', 'acquire', '--session', 'me', '--resource', 'db', '--ttl', '1d'],
     ['sessions', 'export', 'mine', '-o', 'WORLD/mine.tar'],
@@ -218,6 +225,18 @@ export const faultedCommands: readonly FaultedCommand[] = [
     args: ['lock', 'break', '--session', 'me', '--resource', 'db', '--reason', 'test', '--yes', '--json'],
     faults: changing(({ after }) => !after.claims.includes('db me')),
   },
+  {
+    title: 'lock acquire --wait',
+    args: ['lock', 'acquire', '--session', 'new', '--wait', '100ms', '--json'],
+    clean: 'LOCK_HELD',
+    faults: (ended) => (isChanged(ended) || ended.answer.code === undefined ? ['granted'] : []),
+  },
+  {
+    title: 'lock wait',
+    args: ['lock', 'wait', '--resource', 'deploy', '--timeout', '100ms', '--json'],
+    faults: reading(() => undefined),
+  },
+  { title: 'lock history', args: ['lock', 'history', '--json'], faults: reading(() => undefined) },
   { title: 'run', args: ['run', '--json', '--', ...shell], faults: changing(hasRun) },
   {
     title: 'run --lock',
