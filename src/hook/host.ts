@@ -68,8 +68,8 @@ export interface Host {
   /** The name for people. */
   readonly title: string
   /**
-   * A host needs `pre` to be guarded. Without `post`, a call counts as running until the turn ends; without
-   * `stop` and `end`, a claim lasts until the agent's process ends, or until its TTL expires.
+   * A host needs `pre` to be guarded. Without the others, the agent's processes tell which calls run, and a
+   * claim lasts until the agent's process ends, or until its TTL expires.
    */
   readonly events: readonly HostEvent[]
   /** The events at the end of a subagent, registered only if subagents are kept apart. */
