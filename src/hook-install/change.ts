@@ -39,6 +39,7 @@ export async function exclusively<Result>(path: string, act: () => Result): Prom
   try {
     return act()
   } finally {
-    await lease.release()
+    // The file is changed, or the error says why not. A claim that cannot be released ends with this process.
+    await lease.release().catch(() => {})
   }
 }
