@@ -77,7 +77,7 @@ test.each(agents)(
     await alice.finished
     expect(model.results('bob')).toEqual([refused, expect.not.stringContaining('parallel session lock')])
     expect(model.request('bob')).toMatch(
-      /stint: since your session was last here, session \S+ held this workspace/,
+      /stint: since your session was last here, session \S+ \(Claude Code\) held this workspace/,
     )
   },
 )
