@@ -40,12 +40,12 @@ test('a session killed with SIGKILL blocks no other session, once the command of
 test('no write of a session falls into the claim of another, whatever is left behind, stopped or killed', async () => {
   await using world = new HookWorld()
   const report = await hookStorm(world, { ways: [drawWays(7), drawWays(7)], boundMs: 1000 })
-  expect(report).toMatchObject({ calls: 14, kills: 2, violations: [], faults: [] })
+  expect(report).toMatchObject({ calls: 14, kills: 2, violations: [], doubles: [], faults: [] })
   expect(report.lateWrites).toBeGreaterThan(0)
 })
 
 test('if processes do not count, writes of commands that were left behind fall into claims of others', async () => {
-  const ways = Array.from({ length: 6 }, () => ['background', 'killed'] as const).flat()
+  const ways = Array.from({ length: 2 }, () => ['background', 'killed'] as const).flat()
   await using world = new HookWorld()
   const report = await hookStorm(world, { ways: [ways, ways], boundMs: 3000, choices: { backgroundMs: 0 } })
   expect(report.violations.length).toBeGreaterThan(0)

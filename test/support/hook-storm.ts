@@ -31,7 +31,16 @@ export interface HookStormReport extends StormVerdict {
   lateWrites: number
   grants: number
   refusals: number
+  /** Sessions that had two claims on the workspace at once. */
+  doubles: string[]
   faults: string[]
+}
+
+/** What the witness prints. */
+interface Testimony {
+  holds: Hold[]
+  writes: Write[]
+  doubles: string[]
 }
 
 /** A line in the log of an agent. */
@@ -55,7 +64,7 @@ export async function hookStorm(world: HookWorld, options: HookStormOptions): Pr
   )
   witness.child.kill('SIGTERM')
   const { stdout } = await witness.finished
-  const seen = JSON.parse(stdout.split('\n')[1] ?? '') as { holds: Hold[]; writes: Write[] }
+  const seen = JSON.parse(stdout.split('\n')[1] ?? '') as Testimony
   const calls = new Map(logs.flatMap(callsOf))
   const endOf = ({ call }: Write): number => calls.get(call)?.endedAt ?? Number.POSITIVE_INFINITY
   return {
@@ -66,6 +75,7 @@ export async function hookStorm(world: HookWorld, options: HookStormOptions): Pr
     lateWrites: seen.writes.filter((write) => write.from > endOf(write)).length,
     grants: seen.holds.length,
     refusals: logs.flat().filter(({ refused }) => refused !== undefined).length,
+    doubles: seen.doubles,
     faults: logs.flat().flatMap(({ fault }) => fault ?? []),
   }
 }
@@ -76,12 +86,12 @@ export const stormSummary = (report: HookStormReport): string =>
   `${report.violations.length} in the claim of another session; by limits, ${report.outlasting} of commands ` +
   `beyond their bound and ${report.hidden} of hidden ones`
 
-/** As many calls as asked for, in random order, with about the same number of each way. */
+/** Calls of all ways, about as many of each, in random order. */
 export function drawWays(count: number): Way[] {
-  const decks = Array.from({ length: Math.ceil(count / allWays.length) }, () =>
-    allWays.toSorted(() => Math.random() - 0.5),
-  )
-  return decks.flat().slice(0, count)
+  const draw = (at: number) => ({ way: allWays[at % allWays.length] ?? 'plain', order: Math.random() })
+  return Array.from({ length: count }, (_, at) => draw(at))
+    .toSorted((a, b) => a.order - b.order)
+    .map(({ way }) => way)
 }
 
 /** Plays a session: continues its agent when it is stopped, and replaces it when it was killed. */
