@@ -61,6 +61,18 @@ test('the log has each grant, wait, refusal, release and break, and no refresh',
   expect(statSync(join(world.home, 'activity')).mode & 0o777).toBe(0o700)
 })
 
+test('a claim that is taken back because of one on a directory above is a refusal, and no grant', async () => {
+  await using world = new ActivityWorld()
+  const { register } = world
+  const inside = join(world.workspace, 'inside')
+  mkdirSync(inside)
+  world.lease('first')
+  for (let n = 0; n < 2; n++)
+    expect(() => acquireLeaseSync({ register, workspace: inside, sessionId: 'second' })).toThrow('first')
+  const activities = await WorkspaceClaims.open(register, { workspace: inside }).activity.read()
+  expect(activities.map(({ kind }) => kind)).toEqual(['refusal'])
+})
+
 test('a claim whose processes are dead is noted as taken over, by the session that got it', async () => {
   await using world = new ActivityWorld()
   const dead = { ...ownIdentity(), pid: 2 ** 22 + 1 }

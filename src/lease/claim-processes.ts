@@ -17,9 +17,13 @@ const helpers = new Set(['caffeinate', 'systemd-inhibit'])
 /** The name that a hook gives to its process while it waits for a claim. */
 export const waitingHookName = 'stint-hook'
 
+/** The command line of a hook, or of the shell that has started it. */
+const hookCommand = /(?:^|[\0/ '"])stint-hook(?:\.cjs)?(?:[\0 '"]|$)/
+
 /**
- * The processes that the calls of a claim have started and left running: this user's, started since the claim
- * began, in the workspace, and descendants of a holder or marked as the session's.
+ * The processes that the calls of a claim have started and left running, and that are not noted yet: this
+ * user's, started since the claim began, in the workspace, and descendants of a holder or marked as the
+ * session's.
  */
 export function processesOfClaim(claim: Claim, table: ProcessTable, workspace?: string): TableProcess[] {
   const mark = claim.policy?.mark
@@ -31,7 +35,11 @@ export function processesOfClaim(claim: Claim, table: ProcessTable, workspace?: 
   return relatives(table, claim.holders, isMarked)
     .filter(
       (process) =>
-        isNew(process) && table.userOf(process.pid) === geteuid() && isIn(workspace, table, process),
+        isNew(process) &&
+        !claim.background?.some((noted) => noted.pid === process.pid && noted.started === process.started) &&
+        table.userOf(process.pid) === geteuid() &&
+        isIn(workspace, table, process) &&
+        !(claim.policy?.shared_process && isOfOtherSession(table.environmentOf(process.pid), mark)),
     )
     .sort((a, b) => Number(shells.has(a.name)) - Number(shells.has(b.name)) || a.startedAt - b.startedAt)
     .slice(0, maxProcesses)
@@ -69,27 +77,28 @@ function isOfOtherSession(environment: string, mark: string | undefined): boolea
   return environment.includes(`\0${variable}`) && !environment.includes(`\0${mark}\0`)
 }
 
-/** The descendants of the holders, and marked processes; without the process that asks and its ancestors. */
+/**
+ * The descendants of the holders, and marked processes; without the process that asks and its ancestors, and
+ * without hooks: one process can have several sessions, and a hook of one that asks for a claim is not the
+ * work of another.
+ */
 function relatives(
-  { processes }: ProcessTable,
+  table: ProcessTable,
   holders: readonly ClaimHolder[],
   isMarked: (process: TableProcess) => boolean,
 ): TableProcess[] {
-  const left = ancestorsIn(processes)
+  const left = askersIn(table)
   for (const { pid } of holders) left.add(pid)
-  // One process can have several sessions: a hook of one that waits for another is not the work of either.
-  for (const hook of processes.filter(({ name }) => name === waitingHookName)) {
-    left.add(hook.pid)
-    const parent = processes.find(({ pid }) => pid === hook.ppid)
-    if (parent !== undefined && shells.has(parent.name)) left.add(parent.pid)
-  }
-  return descendants(processes, holders, isMarked).filter(
-    ({ pid, name }) => !left.has(pid) && !helpers.has(name),
+  return descendants(table.processes, holders, isMarked).filter(
+    ({ pid, name }) => !left.has(pid) && !helpers.has(name) && !isHook(table, { pid, name }),
   )
 }
 
-/** The pids of this process and its ancestors: a hook that asks is no sign of a call that runs. */
-function ancestorsIn(processes: readonly TableProcess[]): Set<number> {
+const isHook = (table: ProcessTable, { pid, name }: Pick<TableProcess, 'pid' | 'name'>): boolean =>
+  name === waitingHookName || hookCommand.test(table.commandOf(pid))
+
+/** The pids of this process and its ancestors: whoever asks is not in its own way. */
+export function askersIn({ processes }: ProcessTable): Set<number> {
   const parents = new Map(processes.map(({ pid, ppid }) => [pid, ppid]))
   const pids = new Set<number>()
   for (let pid: number | undefined = process.pid; pid !== undefined && !pids.has(pid);) {

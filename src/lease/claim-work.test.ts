@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest'
-import { at, identity, lives, minute } from '../../test/support/claim-samples.ts'
+import { at, empty, identity, lives, minute } from '../../test/support/claim-samples.ts'
 import { geteuid } from '../base/process/platform.ts'
 import type { ProcessTable, TableProcess } from '../base/process/process-table.ts'
 import { type Claim, defaultBusyTtlMs, type HolderCall } from './claim-record.ts'
 import { claimStatus, isInForce, type Observation, remainingMs } from './claim-status.ts'
-import { type Work, workOf } from './claim-work.ts'
+import { backgroundOf, type Work, workOf } from './claim-work.ts'
+import { decideYield } from './rules.ts'
 
 const start = 1e12
 const agent = 97
@@ -41,6 +42,7 @@ interface Sample extends Partial<TableProcess> {
   pid: number
   directory?: string
   environment?: string
+  command?: string
   user?: number
 }
 
@@ -67,6 +69,7 @@ function tableOf(samples: readonly Sample[], agentIsSeen = true): ProcessTable {
     directoryOf: (pid) => find(pid)?.directory ?? '/w/src',
     userOf: (pid) => find(pid)?.user ?? geteuid(),
     environmentOf: (pid) => `\0${find(pid)?.environment ?? 'OTHER=1'}\0`,
+    commandOf: (pid) => find(pid)?.command ?? 'make\0all\0',
   }
 }
 
@@ -152,6 +155,66 @@ test('a process that a noted one has started before it ended keeps the claim for
   expect(state(2 * minute, { ppid: 1 })).toBe('none')
 })
 
+test('a process that is new at the end of a turn is noted, however many were noted before', () => {
+  const servers = Array.from({ length: 8 }, (_, i) => child({ pid: 200 + i }))
+  const background = servers.map(({ pid }) => ({ pid, started: 1000, name: 'make', since: start - minute }))
+  const found = backgroundOf(
+    withoutCalls({ background }),
+    seen(late, tableOf([...servers, child({ pid: 300 })])),
+  )
+  expect(found.map(({ pid }) => pid)).toContain(300)
+})
+
+test('a process that a noted one has started counts since that one was noted, also in a later turn', () => {
+  const background = [{ pid: 200, started: 1000, name: 'nodemon', since: start - minute }]
+  const table = tableOf([child(), child({ pid: 201, ppid: 200, started: 1500 }), child({ pid: 300 })])
+  const found = backgroundOf(withoutCalls({ background }), seen(late, table))
+  expect(found.map(({ pid, since }) => [pid, since])).toEqual([
+    [200, start - minute],
+    [300, start + late],
+    [201, start - minute],
+  ])
+})
+
+test('the successor of an ended process keeps the claim although an older process was noted, too', () => {
+  const background = [
+    { pid: 200, started: 1000, name: 'vite', since: start - 20 * minute },
+    { pid: 201, started: 1000, name: 'make', since: start + minute },
+  ]
+  const ended = withoutCalls({ background, turn_ended: true })
+  const table = tableOf([child(), child({ pid: 202, ppid: 1, started: 1500, environment: 'SESSION=a' })])
+  const state = stateOf(ended, seen(2 * minute, table, { liveness: lives({ 201: 'dead' }) }))
+  expect(state).toBe('background')
+})
+
+test('if several sessions share the process, background work of another session does not count', () => {
+  const policy = {
+    prompt_hold_ms: 1,
+    background_ms: minute,
+    mark: 'SESSION=a',
+    shared_process: true as const,
+  }
+  const found = (environment: string) =>
+    backgroundOf(withoutCalls({ policy }), seen(late, tableOf([child({ environment })])))
+  expect(found('SESSION=b')).toEqual([])
+  expect(found('SESSION=a')).toHaveLength(1)
+})
+
+test.each([
+  ['/usr/bin/node\0/opt/stint/dist/bin/stint-hook.cjs\0codex\0', false],
+  ["sh\0-c\0'/opt/my tools/stint-hook' codex\0", false],
+  ['vim\0src/stint-hooks.md\0', true],
+])('a hook that starts at the end of another turn is no background work: %j', (command, counts) => {
+  const found = backgroundOf(withoutCalls({}), seen(late, tableOf([child({ command })])))
+  expect(found).toHaveLength(counts ? 1 : 0)
+})
+
+test('the process that asks is not in its own way, although it was noted', () => {
+  const background = [{ pid: process.pid, started: 1000, name: 'claude', since: start + minute }]
+  const ended = withoutCalls({ background, turn_ended: true })
+  expect(stateOf(ended, seen(2 * minute, tableOf([child({ pid: process.pid })])))).toBe('none')
+})
+
 test.each([
   ['busy', 'with the mark of the session', { environment: 'SESSION=a' }],
   ['dead', 'without a mark', {}],
@@ -167,6 +230,16 @@ test.each([
   expect(isInForce(claimWith({}, { dead_since: start + 9 * minute }), observation)).toBe(false)
   const ignored = { prompt_hold_ms: 1, background_ms: 0, mark: 'SESSION=a' }
   expect(claimStatus(claimWith({}, { policy: ignored }), observation)).toBe('dead')
+})
+
+test('the time of what a dead agent has left begins with a refusal in a directory above or below, too', () => {
+  const left = claimWith({}, { paths: ['**'] })
+  const table = tableOf([child({ ppid: 1, environment: 'SESSION=a' })], false)
+  const observation = seen(late, table, { liveness: lives({ [agent]: 'dead' }) })
+  const wanted = { session_id: 'b', paths: ['sub'], mode: 'exclusive' as const }
+  const { next, answer } = decideYield({ ...empty, claims: [left] }, wanted, observation, undefined)
+  expect(answer.by).toBe(left)
+  expect(next?.claims).toMatchObject([{ dead_since: start + late }])
 })
 
 test('no work lasts longer than the claim may be busy', () => {

@@ -1,4 +1,4 @@
-import { startedSince } from '../base/process/process-table.ts'
+import { type ProcessTable, startedSince } from '../base/process/process-table.ts'
 import {
   type BackgroundProcess,
   type Claim,
@@ -6,7 +6,7 @@ import {
   defaultCallPolicy,
   type HolderCall,
 } from './claim-record.ts'
-import { canSee, processesOfClaim, processesOfHolder } from './claim-processes.ts'
+import { askersIn, canSee, processesOfClaim, processesOfHolder } from './claim-processes.ts'
 import type { Observation } from './claim-status.ts'
 import type { Now } from './register.ts'
 
@@ -80,7 +80,7 @@ function backgroundWork(claim: Claim, observation: Observation): Work | undefine
   const isLeft = mark !== undefined && isDeserted(claim, observation)
   const noted = notedAlive(claim, observation)
   // A process may have started others since it was noted, and ended.
-  const isReplaced = claim.turn_ended && noted.length === 0
+  const isReplaced = claim.turn_ended && noted.length < (claim.background?.length ?? 0)
   return (isLeft || isReplaced ? backgroundOf(claim, observation) : noted)
     .map(({ pid, name, since }): Work & { endsInMs: number } => ({
       state: 'background',
@@ -91,14 +91,21 @@ function backgroundWork(claim: Claim, observation: Observation): Work | undefine
     .find(({ endsInMs }) => endsInMs >= 0)
 }
 
-/** The processes that were noted at the end of a turn and still run. */
-const notedAlive = (
+/**
+ * The processes that were noted at the end of a turn and still run. Not the one that asks, nor those above it:
+ * an agent that was started in a terminal of another agent has inherited the variable of that session.
+ */
+function notedAlive(
   { background = [], holders: [holder] }: Claim,
-  { liveness }: Observation,
-): BackgroundProcess[] =>
-  background.filter(
+  { liveness, processes }: Observation,
+): BackgroundProcess[] {
+  const alive = background.filter(
     ({ pid, started }) => holder !== undefined && liveness({ ...holder, pid, started }) === 'alive',
   )
+  const table = alive.length === 0 ? undefined : processes?.()
+  const askers = table && askersIn(table)
+  return alive.filter(({ pid }) => !askers?.has(pid))
+}
 
 /** Whether every process that the claim belongs to has died. */
 export const isDeserted = ({ detached, holders }: Claim, { liveness }: Observation): boolean =>
@@ -115,8 +122,29 @@ export function backgroundOf(claim: Claim, observation: Observation): Background
   if (table === undefined) return noted
   const endedAt = claim.turn_ended && claim.background?.reduce((last, each) => Math.max(last, each.since), 0)
   const since = endedAt ?? claim.dead_since ?? Math.round(observation.now.wall)
-  const found = processesOfClaim(claim, table, observation.workspace)
-    .filter(({ pid, started }) => !noted.some((each) => each.pid === pid && each.started === started))
-    .map(({ pid, started, name }) => ({ pid, started, name, since }))
+  const found = processesOfClaim(claim, table, observation.workspace).map(({ pid, ppid, started, name }) => ({
+    pid,
+    started,
+    name,
+    since: sinceAbove(ppid, noted, table) ?? since,
+  }))
   return [...noted, ...found]
+}
+
+/** Since when the nearest noted process counts that is above a process: a server may start its workers anew. */
+function sinceAbove(
+  parent: number,
+  noted: readonly BackgroundProcess[],
+  { processes }: ProcessTable,
+): number | undefined {
+  const parents = new Map(processes.map(({ pid, ppid }) => [pid, ppid]))
+  for (let pid: number | undefined = parent; pid !== undefined;) {
+    const known = noted.find((each) => each.pid === pid)
+    if (known !== undefined) return known.since
+    const next = parents.get(pid)
+    // A ring of parents has an end.
+    parents.delete(pid)
+    pid = next
+  }
+  return undefined
 }

@@ -38,6 +38,18 @@ test('a party works for the session at the nearest process above it, and for tho
   expect(findAncestors(claims, { sessionId: 'asker' })).toBeUndefined()
 })
 
+test('in a process with several sessions, a claim is not that of a party whose variable names another', () => {
+  const [claim] = claimsOf({ session: 'one', pid: 10 }) as [Claim]
+  const policy = { prompt_hold_ms: 1, background_ms: 1, mark: 'CODEX_THREAD_ID=one' }
+  const parent = (marks: string[], more: object) =>
+    findAncestors([{ ...claim, policy: { ...policy, ...more } }], below([10], { marks }))
+  const shared = { shared_process: true as const }
+  expect(parent(['CODEX_THREAD_ID=two'], shared)).toBeUndefined()
+  expect(parent(['CODEX_THREAD_ID=one'], shared)).toEqual(['one'])
+  expect(parent(['CLAUDE_CODE_SESSION_ID=two'], shared)).toEqual(['one'])
+  expect(parent(['CODEX_THREAD_ID=two'], {})).toEqual(['one'])
+})
+
 test('a process with the same pid but another start time, or on another machine, is no ancestor', () => {
   const claims = claimsOf({ session: 'a', pid: 10 })
   const reused = { processes: [{ pid: 10, started: 11 }] }

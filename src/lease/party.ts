@@ -25,6 +25,8 @@ export interface Descent {
   /** False if there are more processes above, which the party cannot see. */
   isComplete: boolean
   sessions: readonly string[]
+  /** The variables that name them, as `NAME=value`. */
+  marks?: readonly string[]
 }
 
 /** Variables in which agents pass their session to their children. */
@@ -47,6 +49,7 @@ export function readDescent(pid: number, env: NodeJS.ProcessEnv = process.env): 
     processes: line.slice(1),
     isComplete: last?.ppid === 0 && last.started !== null,
     sessions: sessionVariables.flatMap((name) => env[name] || []),
+    marks: sessionVariables.flatMap((name) => (env[name] ? `${name}=${env[name]}` : [])),
   }
 }
 
@@ -79,11 +82,12 @@ export function findAncestors(
  */
 function findParents(claims: readonly Claim[], descent: Descent | undefined): Claim[] {
   if (descent === undefined) return []
-  const { machine, processes, isComplete, sessions } = descent
+  const { machine, processes, isComplete, sessions, marks = [] } = descent
   const above = processes.flatMap((process) => {
     const identity = { ...machine, ...process }
     const held = claims.filter(({ holders }) => holders.some((holder) => isSameProcess(holder, identity)))
-    return chooseParents(held, sessions)
+    const possible = held.filter((claim) => !isOfOtherSession(claim, marks))
+    return chooseParents(possible, sessions)
   })
   const isVisible = ({ boot, pidns, host }: Identity): boolean =>
     boot === machine.boot && pidns === machine.pidns && host === machine.host
@@ -92,6 +96,14 @@ function findParents(claims: readonly Claim[], descent: Descent | undefined): Cl
       sessions.includes(session_id) && !(isComplete && holders.some((holder) => isVisible(holder))),
   )
   return [...above, ...unseen]
+}
+
+/** Whether a claim of a process with several sessions is not that of the session which the variables name. */
+function isOfOtherSession({ policy }: Claim, marks: readonly string[]): boolean {
+  const mark = policy?.shared_process ? policy.mark : undefined
+  if (mark === undefined) return false
+  const variable = mark.slice(0, mark.indexOf('=') + 1)
+  return marks.some((each) => each.startsWith(variable) && each !== mark)
 }
 
 /**

@@ -70,7 +70,8 @@ export function decideAcquire(
     paths: mine === undefined ? unionOf(request.paths, []) : unionOf(mine.paths, request.paths),
     mode: mine?.mode === 'exclusive' ? mine.mode : request.mode,
   }
-  const isBlocked = remaining.some((claim) => overlap(claim, wanted))
+  const known = { session_id: request.sessionId, ancestors: mine?.ancestors, ...wanted }
+  const isBlocked = remaining.some((claim) => areInConflict(claim, known))
   const mayHaveParent = request.parent !== undefined || (mine === undefined ? others.length > 0 : isBlocked)
   // A claim keeps its ancestors while it stands, even if theirs have ended.
   const found = mayHaveParent ? findAncestors(record.claims, request) : undefined
@@ -156,14 +157,14 @@ export function decideYield(
   descent: PartyRequest['descent'],
 ): Decision<YieldAnswer> {
   const others = record.claims.filter((other) => overlap(other, claim))
-  const ancestors =
-    claim.ancestors === undefined && others.length > 0
-      ? findAncestors(record.claims, { sessionId: claim.session_id, descent })
-      : undefined
-  const party = ancestors === undefined ? claim : { ...claim, ancestors }
+  const ancestors = others.some((other) => areInConflict(other, claim))
+    ? findAncestors(record.claims, { sessionId: claim.session_id, descent })
+    : undefined
+  const party = { ...claim, ancestors: [...(claim.ancestors ?? []), ...(ancestors ?? [])] }
   const conflicting = others.filter((other) => areInConflict(other, party))
   const by = conflicting.find((other) => isInForce(other, observation))
-  if (by !== undefined || conflicting.length === 0) return { answer: { by, ancestors } }
+  if (by !== undefined) return { next: refuse(record, by, observation).next, answer: { by, ancestors } }
+  if (conflicting.length === 0) return { answer: { ancestors } }
   const claims = record.claims.filter((other) => !conflicting.includes(other))
   return { next: { ...record, claims }, answer: { ancestors } }
 }

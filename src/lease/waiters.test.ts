@@ -46,6 +46,19 @@ class Resource {
 
 const dead: Identity = { ...ownIdentity(), pid: 0x7ffffffe, started: 1 }
 
+test('a queue that cannot be read changes no answer: what is held is refused, what is free is granted', () => {
+  const resource = new Resource()
+  const fails = (): never => {
+    throw new Error('no queue')
+  }
+  Object.assign(resource.register.waiters ?? {}, { numbers: fails, read: fails, add: fails })
+  expect(resource.asks('holder')).toBe('granted')
+  expect(resource.asks('other')).toBe('holder')
+  expect(resource.claims.waitersSync(resource.claims.readSync())).toEqual([])
+  resource.releases('holder')
+  expect(resource.asks('other')).toBe('granted')
+})
+
 test('a released claim is kept for the first waiter for a second, and is then free for all', () => {
   const resource = new Resource()
   expect(resource.asks('holder')).toBe('granted')

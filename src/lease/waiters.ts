@@ -102,13 +102,26 @@ function* findWaiter(
   before = Number.POSITIVE_INFINITY,
 ): Steps<unknown, Waiter | undefined> {
   if (waiters === undefined) return undefined
-  for (const number of yield* waiters.numbers(key)) {
-    if (number >= before) return undefined
-    const entry = yield* waiters.read(key, number)
-    const waiter = entry && stillWaiting(entry, observation)
-    if (waiter !== undefined && matches(waiter)) return waiter
+  try {
+    for (const number of yield* waiters.numbers(key)) {
+      if (number >= before) return undefined
+      const entry = yield* waiters.read(key, number)
+      const waiter = entry && stillWaiting(entry, observation)
+      if (waiter !== undefined && matches(waiter)) return waiter
+    }
+  } catch {
+    // A queue only makes the order fair: one that cannot be read must not change an answer.
   }
   return undefined
+}
+
+/** Whether any party has a place in the queue of a key; false if that cannot be read. */
+export function* hasWaiters({ waiters }: Register, key: string): Steps<unknown, boolean> {
+  try {
+    return waiters !== undefined && (yield* waiters.numbers(key)).length > 0
+  } catch {
+    return false
+  }
 }
 
 /** All waiters of a key, in order. */

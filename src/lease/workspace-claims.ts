@@ -47,7 +47,7 @@ import {
   type YieldAnswer,
 } from './rules.ts'
 import { type Decided, type ClaimsView, type Decide, type Review, StoredClaims } from './stored-claims.ts'
-import { claimOf, findReservation, listWaiters, type Waiter } from './waiters.ts'
+import { claimOf, findReservation, hasWaiters, listWaiters, type Waiter } from './waiters.ts'
 import { ChangeHints, type Claimant, lookEveryMs, Waiting } from './waiting.ts'
 
 export type Granted = Extract<AcquireAnswer, { granted: true }>
@@ -172,7 +172,8 @@ export class WorkspaceClaims {
       } finally {
         if (!isFree) yield* this.#stored.change((record) => decideWithdraw(record, claim, before[0]))
       }
-      if (by !== undefined) return { ...decided, answer: refusedBy(by, observation) }
+      // The grant was taken back: for the history, nothing has changed.
+      if (by !== undefined) return { ...decided, before: undefined, answer: refusedBy(by, observation) }
       const found = ancestors
       if (found !== undefined) yield* this.#stored.change((record) => decideAncestors(record, claim, found))
       if (isNew) return decided
@@ -203,7 +204,7 @@ export class WorkspaceClaims {
       const { by } = yield* this.#findNested(claim, path, claimant)
       if (by !== undefined) return { answer: refusedBy(by, observation) }
     }
-    if (register.waiters === undefined || (yield* register.waiters.numbers(key)).length === 0) return decision
+    if (!(yield* hasWaiters(register, key))) return decision
     const wasStale = tookOver.some((each) => areInConflict(each, claim))
     const choice = { wasStale, before: waiting?.number }
     const reservation = yield* findReservation(register, key, claim, { record, observation }, choice)
@@ -226,7 +227,7 @@ export class WorkspaceClaims {
     onlyLook = false,
   ): Steps<unknown, YieldAnswer> {
     const { register, key } = this
-    let { ancestors } = claim
+    const ancestors = new Set(claim.ancestors)
     for (const other of (yield* register.keys()).filter((each) => isWorkspaceKey(each) && each !== key)) {
       const { text } = yield* register.read(other)
       // Most workspaces are free: do not parse their records.
@@ -236,13 +237,13 @@ export class WorkspaceClaims {
       if (paths === undefined || isRepository(record.workspace)) continue
       const stored = new StoredClaims(register, { key: other, name: record.workspace }, livenessFor(register))
       const decide = (record: ClaimsRecord, observation: Observation): Decision<YieldAnswer> =>
-        decideYield(record, { ...claim, ancestors, paths }, observation, descent)
+        decideYield(record, { ...claim, ancestors: [...ancestors], paths }, observation, descent)
       const view = onlyLook ? yield* stored.read() : undefined
       const { answer } = view ? decide(view.record, view.observation) : yield* stored.change(decide)
       if (answer.by !== undefined) return answer
-      ancestors ??= answer.ancestors
+      for (const each of answer.ancestors ?? []) ancestors.add(each)
     }
-    return { ancestors: ancestors === claim.ancestors ? undefined : ancestors }
+    return { ancestors: ancestors.size === (claim.ancestors?.length ?? 0) ? undefined : [...ancestors] }
   }
 
   /** Claims what the request asks for; waits for `waitMs` while it is refused, then throws `LOCK_HELD`. */

@@ -14,6 +14,8 @@ export interface ProcessTable {
   userOf(pid: number): number | undefined
   /** The variables of a process, each between NUL characters; empty if this user may not know them. */
   environmentOf(pid: number): string
+  /** The words of its command line, each with a NUL character behind it; empty if they cannot be known. */
+  commandOf(pid: number): string
 }
 
 export interface TableProcess extends RelatedProcess {
@@ -43,6 +45,7 @@ function tableByProc(): ProcessTable {
     directoryOf: (pid) => ifPossible(() => readlinkSync(`/proc/${pid}/cwd`)),
     userOf: (pid) => statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid,
     environmentOf: readEnvironment,
+    commandOf: (pid) => ifPossible(() => readFileSync(`/proc/${pid}/cmdline`, 'latin1')) ?? '',
   }
 }
 
@@ -76,6 +79,7 @@ function tableByPs(): ProcessTable {
     directoryOf: () => undefined,
     userOf: (pid) => users.get(pid),
     environmentOf: () => '',
+    commandOf: () => '',
   }
 }
 
