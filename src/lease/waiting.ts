@@ -35,6 +35,8 @@ export class Waiting {
   #number: number | undefined
   #touchedAtMs = 0
   #tries = 0
+  /** How many parties are before this one in the queue. */
+  #ahead = 0
   #hints: ChangeHints | undefined
 
   constructor(register: Register, key: string, claimant: Claimant, waitMs: number) {
@@ -57,22 +59,35 @@ export class Waiting {
     return this.#startedAtMs + this.#waitMs - systemClock.mono()
   }
 
-  /** Pauses after a try that was refused, until the claims may have changed or it is time to look again. */
+  /**
+   * Pauses after a try that was refused, until the claims may have changed or it is time to look again. While
+   * others are before this party, only the queue is read: a try costs far more, and would be refused.
+   */
   async pause(view: ClaimsView, retryAfterMs: number, signal: AbortSignal | undefined): Promise<void> {
+    const lookAtMs = systemClock.mono() + lookEveryMs
     await runAsync(this.#register, this.#keepPlace(view))
-    const ms = this.#pauseMs(this.#hints === undefined ? pollMs.unwatched : pollMs.watched, retryAfterMs)
-    // The watcher of a shared register only polls, as this party does.
-    if (this.#hints === undefined && ms > watchFromMs && this.#register.shared === undefined) {
-      this.#hints = new ChangeHints(this.#register, this.#key)
-      // Changes from before the watcher started are missed: look at once.
-      if (this.#hints.isWatching) return
-    }
-    await (this.#hints ?? new ChangeHints()).next(ms, signal)
+    do {
+      const ms = this.#pauseMs(this.#hints === undefined ? pollMs.unwatched : pollMs.watched, retryAfterMs)
+      // The watcher of a shared register only polls, as this party does.
+      if (this.#hints === undefined && ms > watchFromMs && this.#register.shared === undefined) {
+        this.#hints = new ChangeHints(this.#register, this.#key)
+        // Changes from before the watcher started are missed: look at once.
+        if (this.#hints.isWatching) return
+      }
+      // A change concerns the first in line, and the second, which then may be the first.
+      const hints = this.#ahead <= 1 ? this.#hints : undefined
+      await (hints ?? new ChangeHints()).next(ms, signal)
+      await runAsync(this.#register, this.#keepPlace(view))
+    } while (this.#ahead > 0 && systemClock.mono() < lookAtMs && !this.isOver && !signal?.aborted)
   }
 
   pauseSync(view: ClaimsView, retryAfterMs: number): void {
+    const lookAtMs = systemClock.mono() + lookEveryMs
     runSync(this.#register, this.#keepPlace(view))
-    sleep(this.#pauseMs(pollMs.blocking, retryAfterMs))
+    do {
+      sleep(this.#pauseMs(pollMs.blocking, retryAfterMs))
+      runSync(this.#register, this.#keepPlace(view))
+    } while (this.#ahead > 0 && systemClock.mono() < lookAtMs && !this.isOver)
   }
 
   /** Gives up the place. */
@@ -85,9 +100,13 @@ export class Waiting {
     runSync(this.#register, this.#leave())
   }
 
-  /** A quarter of a millisecond at first, then longer and longer; random, so that waiters spread out. */
+  /**
+   * A quarter of a millisecond for each place in line at first, then longer and longer until the line moves;
+   * random, so that waiters spread out.
+   */
   #pauseMs(longestMs: number, retryAfterMs: number): number {
-    const ms = Math.min(longestMs, 0.25 * 1.3 ** Math.min(this.#tries++, 30)) * (0.5 + Math.random())
+    const firstMs = 0.25 * (1 + this.#ahead)
+    const ms = Math.min(longestMs, firstMs * 1.3 ** Math.min(this.#tries++, 30)) * (0.5 + Math.random())
     return Math.max(0, Math.min(ms, retryAfterMs, this.#leftMs))
   }
 
@@ -96,8 +115,14 @@ export class Waiting {
     const { mode } = this.#claimant
     if (waiters === undefined || mode === undefined) return
     const now = systemClock.mono()
-    if (this.#number !== undefined && now - this.#touchedAtMs < touchEveryMs) return
     try {
+      if (this.#number !== undefined) {
+        const number = this.#number
+        const ahead = (yield* waiters.numbers(this.#key)).filter((each) => each < number).length
+        if (ahead < this.#ahead) this.#tries = 0
+        this.#ahead = ahead
+        if (now - this.#touchedAtMs < touchEveryMs) return
+      }
       if (this.#number !== undefined && (yield* waiters.touch(this.#key, this.#number))) {
         this.#touchedAtMs = now
         return
