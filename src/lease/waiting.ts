@@ -77,8 +77,9 @@ export class Waiting {
       // A change concerns the first in line, and the second, which then may be the first.
       const hints = this.#ahead <= 1 ? this.#hints : undefined
       await (hints ?? new ChangeHints()).next(ms, signal)
+      if (signal?.aborted) return
       await runAsync(this.#register, this.#keepPlace(view))
-    } while (this.#ahead > 0 && systemClock.mono() < lookAtMs && !this.isOver && !signal?.aborted)
+    } while (this.#isBehind(lookAtMs))
   }
 
   pauseSync(view: ClaimsView, retryAfterMs: number): void {
@@ -87,7 +88,12 @@ export class Waiting {
     do {
       sleep(this.#pauseMs(pollMs.blocking, retryAfterMs))
       runSync(this.#register, this.#keepPlace(view))
-    } while (this.#ahead > 0 && systemClock.mono() < lookAtMs && !this.isOver)
+    } while (this.#isBehind(lookAtMs))
+  }
+
+  /** Whether others are before this party, and it need not look at the claims yet. */
+  #isBehind(lookAtMs: number): boolean {
+    return this.#ahead > 0 && systemClock.mono() < lookAtMs && !this.isOver
   }
 
   /** Gives up the place. */
