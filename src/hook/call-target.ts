@@ -1,7 +1,14 @@
 import { existsSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { StintError } from '../base/errors/stint-error.ts'
-import { claimPaths, findWorkspace, type NewCall, wholeWorkspace, type Workspace } from '../lease/index.ts'
+import {
+  claimPaths,
+  findWorkspace,
+  isInWorkspace,
+  type NewCall,
+  wholeWorkspace,
+  type Workspace,
+} from '../lease/index.ts'
 import type { HookEvent, Tool } from './event.ts'
 import { hosts } from './hosts.ts'
 import type { Scope } from './options.ts'
@@ -22,12 +29,16 @@ export function findCallTarget(
   const files = tool.use === 'edit' ? touchedPaths(tool) : []
   const [first] = files
   if (first === undefined) return { workspace: here, needs: scope === 'paths' ? 'anything' : wholeWorkspace }
-  const inside = pathsIn(here, files, cwd)
-  if (inside !== undefined) return { workspace: here, needs: scope === 'paths' ? inside : wholeWorkspace }
+  const inside = scope === 'paths' ? pathsIn(here, files, cwd) : wholeIfInside(here, files, cwd)
+  if (inside !== undefined) return { workspace: here, needs: inside }
   const there = repositoryAround(resolve(cwd, first)) ?? here
   const needs = scope === 'paths' ? (pathsIn(there, files, cwd) ?? 'anything') : wholeWorkspace
   return { workspace: there, needs }
 }
+
+/** The whole workspace; undefined if any of the files is outside. */
+const wholeIfInside = ({ path }: Workspace, files: readonly string[], cwd: string) =>
+  files.every((file) => isInWorkspace(path, resolve(cwd, file))) ? wholeWorkspace : undefined
 
 /** The paths relative to the workspace; undefined if any of them is outside. */
 function pathsIn({ path }: Workspace, files: readonly string[], cwd: string): string[] | undefined {

@@ -40,6 +40,7 @@ export {
   claimPaths,
   computeWorkspaceHash,
   findWorkspace,
+  isInWorkspace,
   type LeaseTarget,
   targetKind,
   type Workspace,

@@ -114,6 +114,10 @@ export function claimPaths(
   })
 }
 
+/** Whether a path is in a workspace, under whatever name. Cheaper than the path in the form of claims. */
+export const isInWorkspace = (workspace: string, path: string): boolean =>
+  !path.includes('\0') && namesBelow(workspace, realPathOf(path)) !== undefined
+
 function currentDirectory(): string {
   try {
     return process.cwd()
