@@ -92,7 +92,7 @@ function backgroundWork(claim: Claim, observation: Observation): Work | undefine
 }
 
 /**
- * The processes that were noted at the end of a turn and still run. Not the one that asks, nor those above it:
+ * The processes that were noted at the end of a turn and still run. Not the one that asks, nor those above:
  * an agent that was started in a terminal of another agent has inherited the variable of that session.
  */
 function notedAlive(
@@ -131,7 +131,7 @@ export function backgroundOf(claim: Claim, observation: Observation): Background
   return [...noted, ...found]
 }
 
-/** Since when the nearest noted process counts that is above a process: a server may start its workers anew. */
+/** Since when the nearest noted process above a process counts: a server may start its workers anew. */
 function sinceAbove(
   parent: number,
   noted: readonly BackgroundProcess[],

@@ -115,15 +115,6 @@ function* findWaiter(
   return undefined
 }
 
-/** Whether any party has a place in the queue of a key; false if that cannot be read. */
-export function* hasWaiters({ waiters }: Register, key: string): Steps<unknown, boolean> {
-  try {
-    return waiters !== undefined && (yield* waiters.numbers(key)).length > 0
-  } catch {
-    return false
-  }
-}
-
 /** All waiters of a key, in order. */
 export function* listWaiters(
   register: Register,

@@ -47,7 +47,7 @@ import {
   type YieldAnswer,
 } from './rules.ts'
 import { type Decided, type ClaimsView, type Decide, type Review, StoredClaims } from './stored-claims.ts'
-import { claimOf, findReservation, hasWaiters, listWaiters, type Waiter } from './waiters.ts'
+import { claimOf, findReservation, listWaiters, type Waiter } from './waiters.ts'
 import { ChangeHints, type Claimant, lookEveryMs, Waiting } from './waiting.ts'
 
 export type Granted = Extract<AcquireAnswer, { granted: true }>
@@ -204,7 +204,7 @@ export class WorkspaceClaims {
       const { by } = yield* this.#findNested(claim, path, claimant)
       if (by !== undefined) return { answer: refusedBy(by, observation) }
     }
-    if (!(yield* hasWaiters(register, key))) return decision
+    if (!(yield* this.#hasWaiters())) return decision
     const wasStale = tookOver.some((each) => areInConflict(each, claim))
     const choice = { wasStale, before: waiting?.number }
     const reservation = yield* findReservation(register, key, claim, { record, observation }, choice)
@@ -214,6 +214,16 @@ export class WorkspaceClaims {
     // Removing the stale claims tells the waiter that they are gone, and dates that.
     const left = record.claims.filter((each) => !tookOver.includes(each))
     return wasStale ? { next: { ...record, claims: left }, answer: refused } : { answer: refused }
+  }
+
+  /** Whether any party has a place in the queue; false if that cannot be read. */
+  *#hasWaiters(): Steps<unknown, boolean> {
+    const { waiters } = this.register
+    try {
+      return waiters !== undefined && (yield* waiters.numbers(this.key)).length > 0
+    } catch {
+      return false
+    }
   }
 
   /**
