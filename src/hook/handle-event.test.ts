@@ -244,8 +244,10 @@ test('a command that outlives its turn keeps the workspace for ten minutes, once
   const pid = await mine.run()
   stage.send('stop', mine.identity)
   const refused = ask()
-  expect(refused.block && refused.reason).toContain(`its background process \`sleep\` still runs, pid ${pid}`)
-  expect(refused.block && refused.reason).toContain('expires in at most 10m')
+  const reason = refused.block ? refused.reason : ''
+  expect(reason).toContain(`; its turn has ended; its background process \`sleep\` still runs, pid ${pid}. `)
+  expect(reason).toContain('It is free when the last such process has ended, in at most 10m')
+  expect(reason).not.toMatch(/it is doing|let that session finish|close it/)
   stage.ahead = 9 * minute
   turn()
   stage.send('stop', mine.identity)

@@ -174,8 +174,8 @@ function judgeCall(
 ): Verdict {
   const { answer, before, observation } = decided
   if (!answer.granted) {
-    const waiters = claims.waitersSync(decided)
-    return { block: true, reason: callRefusal(workspace, answer.by, observation, { waitedMs, waiters }) }
+    const met = { waitedMs, waiters: claims.waitersSync(decided), parent: claimant.parent }
+    return { block: true, reason: callRefusal(workspace, answer.by, observation, met) }
   }
   const late = before?.claims.find(({ session_id }) => session_id === claimant.session_id)?.late_call
   if (late !== undefined) return { block: false, context: intrusionText(late, observation) }

@@ -30,7 +30,12 @@ test('a session killed with SIGKILL blocks no other session, once the command of
   victim.child.kill('SIGKILL')
   await victim.finished
   const { reason } = await ask()
-  const pid = Number(/its background process `sleep` still runs, pid (\d+)/.exec(reason)?.[1])
+  const pid = Number(
+    /; its agent has died; its background process `sleep` still runs, pid (\d+)\./.exec(reason)?.[1],
+  )
+  expect(reason).toContain(`tell the user, who can end pid ${pid} if it is not needed, or start you`)
+  expect(reason).toMatch(/\. It is free when the last such process has ended, in at most (9m\d+s|10m); /)
+  expect(reason).not.toMatch(/it is doing|let that session finish|close it/)
   process.kill(pid, 'SIGKILL')
   await until('the command has ended', () => !readdirSync(world.workspace).includes('busy-victim-0'))
   expect(await ask()).toMatchObject({ allowed: true })

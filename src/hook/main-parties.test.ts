@@ -69,10 +69,17 @@ test.each(['claude', 'codex'] as const)(
       const event = hookEvent(host, moment, { cwd: world.workspace })
       const name = moment === 'stop' ? { hook_event_name: 'SubagentStop' } : {}
       const input = JSON.stringify({ ...event, ...name, agent_id: agentId })
-      return (await world.hook(host, moment, { input, choices })).allowed
+      return await world.hook(host, moment, { input, choices })
     }
-    expect([await send('pre', 'one'), await send('pre', 'two')]).toEqual([true, false])
+    expect(await send('pre', 'one')).toMatchObject({ allowed: true })
+    const { allowed, reason } = await send('pre', 'two')
+    expect(allowed).toBe(false)
+    expect(reason).toContain(
+      'lock held by session-a.one — wait for it: it is another subagent of your own session. ',
+    )
+    expect(reason).toContain('try again, when that subagent is done; or end your turn')
+    expect(reason).not.toMatch(/stint lock wait|close/)
     await send('stop', 'one')
-    expect(await send('pre', 'two')).toBe(true)
+    expect(await send('pre', 'two')).toMatchObject({ allowed: true })
   },
 )

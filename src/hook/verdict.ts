@@ -1,9 +1,9 @@
 import { readCommandLine } from '../base/process/platform.ts'
 import { visibleText } from '../base/text/escape.ts'
 import {
+  activityText,
   ageOf,
   blockReason,
-  busyWork,
   type Claim,
   type ClaimActivity,
   type LateCall,
@@ -14,7 +14,6 @@ import {
   waitedMsOf,
   type Waiter,
   waitersText,
-  workText,
 } from '../lease/index.ts'
 
 /** The decision of a hook about an event. `context` is for the model, where its host passes it on. */
@@ -34,29 +33,47 @@ export const onFault = (failClosed: boolean, choice: string, task: string, fault
   failClosed
     ? {
         block: true,
-        reason: `stint could not ${task} (${visibleText(fault)}), and ${choice} refuses the call in that case. Tell the user: \`stint hook doctor\` shows what is wrong.`,
+        reason: `stint could not ${task} (${visibleText(fault)}), and ${choice} refuses the call in that case. Tell the user: \`stint doctor\` shows what is wrong.`,
       }
     : pass
 
 /**
  * The reason for refusing a tool call, for a model to act on: the holder, its work, and what to do now.
- * `waitedMs`: how long the hook has waited; `waiters`: those that wait now.
+ * `waitedMs`: how long the hook has waited; `waiters`: those that wait now; `parent`: the session that the
+ * refused party works for, if it is a subagent that is kept apart.
  */
 export const callRefusal = (
   workspace: string,
   by: Claim,
   observation: Observation,
-  { waitedMs, waiters }: { waitedMs: number; waiters: readonly Waiter[] },
-): string =>
-  [
-    holderText(workspace, by, observation),
+  { waitedMs, waiters, parent }: { waitedMs: number; waiters: readonly Waiter[]; parent?: string },
+): string => {
+  const isSibling = parent !== undefined && by.ancestors?.includes(parent) === true
+  return [
+    isSibling
+      ? holderText(workspace, by, observation, siblingSentence(by))
+      : holderText(workspace, by, observation),
     ...(waitedMs === 0 ? [] : [`The hook has waited ${roughDuration(waitedMs)} for it.`]),
     ...(waiters.length === 0
       ? []
       : [`${waitersText(waiters.map((each) => waitedMsOf(each, observation)))}.`]),
-    `Nothing was changed. Do not look for a way around it: continue with work that changes no files, then try again (\`stint lock wait --timeout 60s\` ends as soon as it is free); or tell the user, who can let that session finish, ${isInSharedServer(by, observation) ? '' : 'close it, '}or start you in another git worktree.`,
+    'Nothing was changed. Do not look for a way around it: continue with work that changes no files,',
+    isSibling ? siblingAdvice : advice(by, observation),
     endText(by, observation),
   ].join(' ')
+}
+
+/** `stint lock wait` waits for other sessions only, and the end of the session would end both subagents. */
+const siblingAdvice =
+  'then try again, when that subagent is done; or end your turn, and tell the agent that started you.'
+
+function advice(by: Claim, observation: Observation): string {
+  const { left } = activityText(by, observation)
+  const close = isInSharedServer(by, observation) ? '' : 'close it, '
+  const help =
+    left === undefined ? `let that session finish, ${close}` : `end pid ${left.pid} if it is not needed, `
+  return `then try again (\`stint lock wait --timeout 60s\`, run as a command of its own, ends as soon as it is free); or tell the user, who can ${help}or start you in another git worktree.`
+}
 
 /**
  * The reason for refusing a git command, for a person or an agent. `happened` tells what git has changed by
@@ -102,32 +119,44 @@ export function intrusionText({ session_id, name, at }: LateCall, { now }: Obser
 export const nothingChanged = 'Nothing was changed.'
 
 /** A model reads this, so the texts of other sessions are quoted and stripped of control characters. */
-function holderText(workspace: string, by: Claim, observation: Observation): string {
+function holderText(
+  workspace: string,
+  by: Claim,
+  observation: Observation,
+  sentence: string = holderSentence(by, observation),
+): string {
   const where = visibleText(workspace)
   const what = by.paths.includes('**') ? where : `${listed(by.paths)} in ${where}`
-  const work = busyWork(by, observation)
-  const busy = work === undefined ? '' : `; ${workText(work, observation.now)}`
-  const doing = by.purpose === null ? '' : `; it is doing ${JSON.stringify(visibleText(by.purpose, 200))}`
+  const { text: busy, left } = activityText(by, observation)
+  const purpose = left === undefined ? by.purpose : null
+  const doing = purpose === null ? '' : `; it is doing ${JSON.stringify(visibleText(purpose, 200))}`
   const [held, active] = [observation.now.wall - by.acquired_at, ageOf(by, observation.now)].map(
     roughDuration,
   )
   const who = originText(by.origin)
-  return `${holderSentence(by, observation)}. That session${who && ` (${who})`} has held ${what} for ${held}, was last active ${active} ago${busy}${doing}.`
+  return `${sentence}. That session${who && ` (${who})`} has held ${what} for ${held}, was last active ${active} ago${busy}${doing}.`
 }
 
 /** The end of a shared server would end the sessions of all windows, so that sentence asks only to wait. */
 function holderSentence(by: Claim, observation: Observation): string {
   const session = visibleText(by.session_id)
+  if (by.pid === null) return `parallel session lock held by ${session} — wait or close that session first`
   if (!isInSharedServer(by, observation)) return blockReason(session, by.pid)
   return `parallel session lock held by ${session} — wait for that session. Its pid ${by.pid} is the app-server of all Codex windows: do not end it`
 }
+
+const siblingSentence = ({ session_id }: Claim): string =>
+  `parallel session lock held by ${visibleText(session_id)} — wait for it: it is another subagent of your own session`
 
 /** All windows of Codex run their sessions in one process, `codex app-server`. */
 const isInSharedServer = ({ holders }: Claim, { liveness }: Observation): boolean =>
   holders.some((holder) => liveness(holder) === 'alive' && readCommandLine(holder.pid).includes('app-server'))
 
-const endText = (by: Claim, observation: Observation): string =>
-  `Its claim expires in at most ${roughDuration(remainingMs(by, observation))}; \`stint lock status\` shows it.`
+function endText(by: Claim, observation: Observation): string {
+  const { left } = activityText(by, observation)
+  const end = left === undefined ? 'Its claim expires' : 'It is free when the last such process has ended,'
+  return `${end} in at most ${roughDuration(remainingMs(by, observation))}; \`stint lock status\` shows it.`
+}
 
 const listed = (paths: readonly string[]): string => {
   const shown = paths.slice(0, 3).map((path) => visibleText(path, 100))

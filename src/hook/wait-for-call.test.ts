@@ -37,7 +37,9 @@ test('after its time the call is refused: the reason says how long it waited, an
   expect(refused.allowed).toBe(false)
   expect(refused.reason).toMatch(/^parallel session lock held by first /)
   expect(refused.reason).toContain('The hook has waited 1s for it.')
-  expect(refused.reason).toContain('`stint lock wait --timeout 60s` ends as soon as it is free')
+  expect(refused.reason).toContain(
+    '`stint lock wait --timeout 60s`, run as a command of its own, ends as soon as it is free',
+  )
   expect(waitersIn(world)).toEqual([])
   const activities = dataOf(await world.lock(['history'])).activities as { kind: string }[]
   expect(activities.map(({ kind }) => kind)).toEqual(['grant', 'wait', 'refusal'])

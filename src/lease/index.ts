@@ -45,7 +45,7 @@ export {
   targetKind,
   type Workspace,
 } from './lease-target.ts'
-export { blockReason, originText, roughDuration, workText } from './lock-held-error.ts'
+export { activityText, blockReason, originText, roughDuration, workText } from './lock-held-error.ts'
 export { areKin, type Descent, findAncestors, readDescent, type SessionVariable } from './party.ts'
 export {
   type ActivityLogs,

@@ -1,9 +1,9 @@
 import { StintError } from '../base/errors/stint-error.ts'
 import { formatDuration } from '../base/text/duration.ts'
 import { visibleJson, visibleText } from '../base/text/escape.ts'
-import { ageOf, busyWork, claimLiveness } from './claim-status.ts'
-import type { ClaimOrigin } from './claim-record.ts'
-import type { Work } from './claim-work.ts'
+import { ageOf, busyWork, claimLiveness, type Observation } from './claim-status.ts'
+import type { Claim, ClaimOrigin } from './claim-record.ts'
+import { isDeserted, type Work } from './claim-work.ts'
 import type { Now } from './register.ts'
 import type { ClaimsView } from './stored-claims.ts'
 import { waitedMsOf, type Waiter, waitersText } from './waiters.ts'
@@ -41,6 +41,22 @@ export function workText({ state, call, process, since }: Work, now: Now): strin
   return `its ${what}${named} ${process === undefined ? 'is under way' : `still runs, pid ${process.pid}`}`
 }
 
+/**
+ * What a claim's session does now, in a few words that go on a sentence; empty if nothing is known. `left` is
+ * the process that keeps the claim of a session whose agent has died or whose turn has ended.
+ */
+export function activityText(
+  claim: Claim,
+  observation: Observation,
+): { text: string; left?: Work['process'] } {
+  const work = busyWork(claim, observation)
+  if (work === undefined) return { text: '' }
+  const text = `; ${workText(work, observation.now)}`
+  if (work.state !== 'background') return { text }
+  if (isDeserted(claim, observation)) return { text: `; its agent has died${text}`, left: work.process }
+  return claim.turn_ended ? { text: `; its turn has ended${text}`, left: work.process } : { text }
+}
+
 /** A duration in seconds; less than one is "a moment". */
 export const roughDuration = (ms: number): string =>
   ms < 1000 ? 'a moment' : formatDuration(Math.round(ms / 1000) * 1000)
@@ -63,9 +79,9 @@ export function heldError(
     .filter((note) => note !== '')
     .join('; ')
   const who = originText(origin)
-  const doing = `${who && `, ${who}`}${purpose === null ? '' : `, ${visibleJson(purpose)}`}`
-  const work = busyWork(by, observation)
-  const busy = work === undefined ? '' : `; ${workText(work, observation.now)}`
+  const { text: busy, left } = activityText(by, observation)
+  const isIdle = purpose === null || left !== undefined
+  const doing = `${who && `, ${who}`}${isIdle ? '' : `, ${visibleJson(purpose)}`}`
   const location = claims.register.locate?.(claims.key, epoch) ?? claims.key
   const liveness = claimLiveness(by, observation)
   return withoutStack(

@@ -21,7 +21,12 @@ test('still held after the timeout: exit 4, with the holder and how long it wait
   const held = await world.lock(['wait', '--timeout', '20ms'])
   expect([held.code, errorOf(held)]).toMatchObject([
     4,
-    { code: 'LOCK_HELD', message: expect.stringMatching(/ is held by theirs, .* \(waited 20ms\)$/) },
+    {
+      code: 'LOCK_HELD',
+      message: expect.stringMatching(/ is held by theirs, .* \(waited 20ms\)$/),
+      suggestion: 'Wait longer (--timeout), work in another workspace, or end that session.',
+      holder: { session_id: 'theirs' },
+    },
   ])
   expect(await world.lock(['wait', '--timeout', '0s', '--path', 'docs'])).toMatchObject({ code: 0 })
   expect(dataOf(await world.lock(['status']))).toMatchObject({ waiters: [] })

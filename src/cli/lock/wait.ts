@@ -1,6 +1,7 @@
 import { defineBareCommand } from '../../command/define-command.ts'
 import { isTerminal } from '../../command/stdio.ts'
 import { defaultTtlMs, readDescent } from '../../lease/index.ts'
+import { StintError } from '../../base/errors/stint-error.ts'
 import { systemClock } from '../../base/process/clock.ts'
 import { writeOut } from '../../base/process/write-output.ts'
 import { formatDuration } from '../../base/text/duration.ts'
@@ -44,10 +45,17 @@ export const lockWaitCommand = defineBareCommand({
     }
     const startedAt = systemClock.mono()
     const waiting = claims.untilFree(request, { waitMs: options.timeout, signal })
-    await announceWait(waiting, quiet, () => claims.findBlocker(request))
+    await announceWait(waiting.catch(rethrowHeld), quiet, () => claims.findBlocker(request))
     if (options.notify && (await isTerminal(2))) writeOut(2, '\u0007')
     return { free: true, ...describeTarget(claims), waited_ms: Math.round(systemClock.mono() - startedAt) }
   },
   render: ({ workspace, resource, waited_ms }) =>
     `${visibleText(workspace ?? resource)} is free${waited_ms < 1000 ? '' : `, after ${formatDuration(Math.round(waited_ms / 1000) * 1000)}`}`,
 })
+
+/** The table's hint names `--wait`, which this command does not have. */
+function rethrowHeld(error: unknown): never {
+  if (!(error instanceof StintError) || error.code !== 'LOCK_HELD') throw error
+  const hint = 'Wait longer (--timeout), work in another workspace, or end that session.'
+  throw new StintError(error.code, error.message, { ...error.options, cause: error, hint })
+}
