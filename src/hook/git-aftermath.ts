@@ -1,5 +1,7 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, lstatSync } from 'node:fs'
+import { ancestorsOf, readProcessStat } from '../base/process/platform.ts'
+import { ticksNow } from '../base/process/process-table.ts'
 import { shellWord, visibleText } from '../base/text/escape.ts'
 import type { GitCommand } from './git-command.ts'
 import { nothingChanged } from './verdict.ts'
@@ -47,14 +49,69 @@ export function describeAftermath(
         files.length === 0 ? 'No file was changed by it' : `Files that changed: ${listed(files)}`
       }. \`${again} checkout ${shellWord(left)}\` goes back. ${uncommitted(command)}`
     }
-    case 'files': {
-      const files = split(git('ls-files', '--full-name', '-z', '--', ...pathsIn(command)))
-      return `git had already replaced files when it ran this hook, as it has none before that: ${listed(files)}. ${restoring(files, again, '--staged --worktree')} ${lost}`
-    }
+    case 'files':
+      return describeFiles(command, workspace, git, again)
     case 'refs':
       return describeRefs(command, after.replace(/^ref:/, ''), git, again)
   }
 }
+
+/** Describes `git checkout PATH` and `git restore PATH`, which replace files, the index, or both. */
+function describeFiles(command: GitCommand, workspace: string, git: AskGit, again: string): string {
+  const late = 'when it ran this hook, as it has none before that'
+  const change = replacement(command, git)
+  if (change === 'unknown')
+    return `git may already have replaced files ${late}. Changes in them that were not staged are lost then.`
+  if (change === 'index')
+    return `git had already changed the index, but no file, ${late}. \`git fsck --lost-found\` finds what had been staged.`
+  const withRemoved = change === 'both' ? ['--with-tree=HEAD'] : []
+  const named = split(git('ls-files', '--full-name', '-z', ...withRemoved, '--', ...pathsIn(command)))
+  const since = gitStartedAt()
+  const files = named.filter((file) => (changedAt(`${workspace}/${file}`) ?? since) >= since)
+  if (change === 'files from the index' && named.length > 0 && files.length === 0) return nothingChanged
+  const had = `git had already replaced files ${late}${files.length === 0 ? '' : `: ${listed(files)}`}.`
+  switch (change) {
+    case 'files from the index':
+      return `${had} The index is as before, and the files are as it has them: only changes in them that were not staged are lost, and cannot be brought back.`
+    case 'files':
+      return `${had} ${restoring(files, again, '--worktree')} Changes in them that were not staged are lost, and cannot be brought back.`
+    case 'both':
+      return `${had} ${restoring(files, again, '--source=HEAD --staged --worktree')} ${lost}`
+  }
+}
+
+/** What `checkout` or `restore` with paths replaces. Only `both` loses what was staged in the files. */
+function replacement(
+  { name, args }: GitCommand,
+  git: AskGit,
+): 'files from the index' | 'files' | 'index' | 'both' | 'unknown' {
+  const end = args.indexOf('--')
+  const words = end >= 0 ? args.slice(0, end) : args
+  if (name === 'checkout') {
+    const first = words.find((word) => word === '-' || !word.startsWith('-')) ?? ''
+    const tree = first === '-' ? '@{-1}' : first
+    const isTree = tree !== '' && git('rev-parse', '--verify', '--quiet', `${tree}^{tree}`) !== ''
+    return isTree ? 'both' : 'files from the index'
+  }
+  if (name !== 'restore') return 'unknown'
+  const has = (option: RegExp): boolean => words.some((word) => option.test(word))
+  // git takes long options in a shorter form, too; behind `-s` the rest of the word is its value.
+  if (has(/^(?:--st|-[^-s]*S)/)) return has(/^(?:--w|-[^-s]*W)/) ? 'both' : 'index'
+  return has(/^(?:--so|-[^-]*s)/) ? 'files' : 'files from the index'
+}
+
+/** The wall time at which the git that runs this hook started, in milliseconds; 0 where it is not known. */
+function gitStartedAt(): number {
+  const git = [...ancestorsOf(process.ppid)].find(({ name }) => name === 'git')
+  const started = git && readProcessStat(git.pid)?.started
+  const now = ticksNow()
+  if (started === undefined || now === undefined || started > now) return 0
+  // A tick is 10 ms, and the clock of a file system may lag by another one.
+  return Date.now() - (now - started + 2) * 10
+}
+
+/** When the content or the inode of a file last changed; undefined if there is no such file. */
+const changedAt = (path: string): number | undefined => lstatSync(path, { throwIfNoEntry: false })?.ctimeMs
 
 function describeRefs(command: GitCommand, target: string, git: AskGit, again: string): string {
   const differing = (...args: string[]): string[] =>
@@ -71,7 +128,9 @@ function describeRefs(command: GitCommand, target: string, git: AskGit, again: s
   const had = isUnknown ? 'may already have changed' : 'had already changed'
   const ending = ended.has(command.name) ? ` \`${again} ${command.name} --quit\` ends it.` : ''
   const [what, place] =
-    files.length > 0 ? ['files', '--staged --worktree'] : ['the index, but no file,', '--staged']
+    files.length > 0
+      ? ['files', '--source=HEAD --staged --worktree']
+      : ['the index, but no file,', '--source=HEAD --staged']
   return [
     which.length === 0
       ? 'git had already put the files back to their commit when it asked.'
@@ -100,15 +159,15 @@ const discards = ({ name, args }: GitCommand): boolean => {
   return args.some((word) => option.test(word))
 }
 
-/** The command that brings back the files as HEAD has them, and touches no others. */
-function restoring(files: readonly string[], again: string, place: string, target = ''): string {
-  const restore = `restore --source=HEAD ${place}`
-  const isPlain = files.length <= 5 && files.every((file) => visibleText(file) === file)
+/** The command that brings back the files as HEAD or the index has them, and touches no others. */
+function restoring(files: readonly string[], again: string, options: string, target = ''): string {
+  const restore = `restore ${options}`
+  const isPlain = files.length > 0 && files.length <= 5 && files.every((file) => visibleText(file) === file)
   const line =
     isPlain || target === ''
       ? `${again} ${restore} -- ${isPlain ? files.map(shellWord).join(' ') : 'FILE…'}`
       : `${again} diff --name-only -z --no-renames HEAD ${shellWord(visibleText(target, 200))} | ${again} ${restore} --pathspec-from-file=- --pathspec-file-nul`
-  return `\`${line}\` brings back what HEAD has of them.`
+  return `\`${line}\` brings back what ${options.includes('HEAD') ? 'HEAD' : 'the index'} has of them.`
 }
 
 const listed = (files: readonly string[]): string => {

@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process'
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { HookUser } from '../../../test/support/hook-user.ts'
-import { type Finished, projectRoot } from '../../../test/support/world.ts'
+import { type Finished, projectRoot, until } from '../../../test/support/world.ts'
 import { acquireLeaseSync, fileRegister, findWorkspace } from '../../lease/index.ts'
 
 /**
@@ -135,6 +135,8 @@ function outcome({ code, stderr }: Finished, changed: readonly string[]): string
   return changed.length === 0 ? 'refused before' : `refused after: ${what.join(', ')}`
 }
 
+const isOlderThan = (ms: number, path: string): boolean => Date.now() - statSync(path).ctimeMs > ms
+
 /** Runs the commands of a message that bring something back. */
 function bringBack(world: Repositories, message: string, repository: string): void {
   for (const [, line = ''] of message.matchAll(/`(STINT_BYPASS=1 git [^`]*)`/g)) world.sh(line, repository)
@@ -176,6 +178,38 @@ test(
     expect(table).toEqual(await Promise.all(rows))
   },
 )
+
+test.each([
+  ['git restore .', 'b.txt', 'only changes in them that were not staged are lost'],
+  ['git checkout -- .', 'b.txt', 'only changes in them that were not staged are lost'],
+  ['git checkout a.txt b.txt', 'b.txt', 'only changes in them that were not staged are lost'],
+  ['git restore --source=HEAD~1 a.txt b.txt', 'a.txt, b.txt', 'brings back what the index has of them'],
+  ['git restore -s HEAD~1 -- a.txt b.txt', 'a.txt, b.txt', 'brings back what the index has of them'],
+])('after %s, the advice of the guard keeps what is staged', async (command, replaced, advice) => {
+  await using world = new Repositories()
+  await world.change('install', 'git')
+  const repository = world.copy(0, 'echo staged >b.txt && git add b.txt && echo more >>b.txt')
+  const before = world.state(repository)
+  await until('the copy is older than the command', () => isOlderThan(200, join(repository, 'a.txt')))
+  const { stderr } = await world.run(command, repository)
+  expect(stderr).toContain(`as it has none before that: ${replaced}.`)
+  expect(stderr).toContain(advice)
+  bringBack(world, stderr, repository)
+  const after = world.state(repository)
+  expect(differences(before, after)).toEqual(['`b.txt`'])
+  expect(after['`b.txt`']).toBe('staged\n')
+})
+
+test('a restore that only changes the index, or finds nothing to replace, is not said to replace files', async () => {
+  await using world = new Repositories()
+  await world.change('install', 'git')
+  const repository = world.copy(0, 'git add b.txt')
+  await until('the copy is older than the command', () => isOlderThan(200, join(repository, 'a.txt')))
+  expect((await world.run('git checkout -- a.txt', repository)).stderr).toContain('Nothing was changed')
+  const { stderr } = await world.run('git restore --staged b.txt', repository)
+  expect(stderr).toContain('git had already changed the index, but no file,')
+  expect(stderr).not.toContain('are lost')
+})
 
 test('where only pre-merge-commit is left, its message names the merged files and takes the merge back', async () => {
   await using world = new Repositories()
