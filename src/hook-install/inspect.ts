@@ -9,7 +9,7 @@ import type { InstallPlace } from './agents.ts'
 import { commandIn, guardEvents, guardIn, guardText } from './git/guard-text.ts'
 import { commandInShim, isOurShim, shimText } from './git/shim-text.ts'
 import { hostSettings } from './host-settings.ts'
-import { isOurPlugin, isUnmodifiedPlugin } from './opencode-plugin.ts'
+import { choicesInPlugin, isOurPlugin, isUnmodifiedPlugin } from './opencode-plugin.ts'
 import { choicesOf } from './settings/command-text.ts'
 import { findHandlers, missingTools } from './settings/edit-hooks.ts'
 import { readRecord } from './settings/install-record.ts'
@@ -55,11 +55,12 @@ type Part = Pick<Installation, 'state'> & Partial<Installation>
 function inspectSettings({ agent, path }: Extract<HookTarget, { kind: 'settings' }>): Part {
   const file = readSettingsFile(path)
   const mentioned = file.bytes?.includes('stint-hook') ?? false
-  const lost = readRecord(file.real) !== undefined
-  const none: Part = lost
+  const record = readRecord(file.real)
+  const none: Part = record
     ? {
         state: 'lost',
         problem: 'the hooks that were installed here are gone: another program has rewritten the file',
+        choices: choicesOf({ flags: record.options ?? [] }),
       }
     : { state: 'absent' }
   if (!mentioned) return none
@@ -126,9 +127,9 @@ function inspectPlugin(path: string): Part {
   const { bytes } = readSettingsFile(path)
   const text = bytes?.toString() ?? ''
   if (!isOurPlugin(text)) return { state: 'absent' }
-  const commands = [{ event: 'plugin', text: path }]
-  if (isUnmodifiedPlugin(text)) return { state: 'installed', commands }
-  return { state: 'edited', problem: 'the plugin differs from what stint writes', commands }
+  const found = { commands: [{ event: 'plugin', text: path }], choices: choicesInPlugin(text) }
+  if (isUnmodifiedPlugin(text)) return { state: 'installed', ...found }
+  return { state: 'edited', problem: 'the plugin differs from what stint writes', ...found }
 }
 
 function inspectShim(path: string): Part {

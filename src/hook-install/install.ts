@@ -4,6 +4,7 @@ import type { Change } from './change.ts'
 import { installGuard, uninstallGuard } from './git/guard.ts'
 import { installShim, uninstallShim } from './git/shim.ts'
 import { hookProgram } from './hook-program.ts'
+import { inspect } from './inspect.ts'
 import { installPlugin, uninstallPlugin } from './opencode-plugin.ts'
 import { installSettings, uninstallSettings } from './settings/settings-hooks.ts'
 import { unreadableBy } from './settings/settings-text.ts'
@@ -14,10 +15,10 @@ export interface InstallOptions extends HookChoices {
   warn(message: string): void
 }
 
-/** Installs the hooks of one target; a second time changes nothing. */
+/** Installs or updates the hooks of one target; choices that are not given stay as they are installed. */
 export async function installHooks(
   target: HookTarget,
-  { warn, ...options }: InstallOptions,
+  { warn, dryRun, ...given }: InstallOptions,
 ): Promise<Change[]> {
   const { place, path } = target
   const inProject = place === 'project'
@@ -26,13 +27,24 @@ export async function installHooks(
   if (warning !== undefined) warn(warning)
   // The plugin's file imports stint by a path that exists only on this machine.
   if (target.kind === 'plugin' && inProject) warn(`${path} is for this machine only: do not commit it`)
-  if (target.kind === 'git') return installGuard(target, { ...options, program })
-  if (target.kind === 'shim') return [await installShim(target, { ...options, program })]
-  if (target.kind === 'plugin') return [await installPlugin(target, { ...options, program })]
-  const change = await installSettings(target, { ...options, program })
+  const options = { ...withInstalled(target, given), dryRun, program }
+  if (target.kind === 'git') return installGuard(target, options)
+  if (target.kind === 'shim') return [await installShim(target, options)]
+  if (target.kind === 'plugin') return [await installPlugin(target, options)]
+  const change = await installSettings(target, options)
   const problem = unreadableBy(target.agent, change.after)
   if (problem !== undefined) warn(`${path}: ${problem}`)
   return [change]
+}
+
+/** The given choices, and for each that is not given the one that is installed. */
+function withInstalled(target: HookTarget, given: HookChoices): HookChoices {
+  const isGiven = ([, value]: [string, unknown]): boolean => value !== undefined
+  const { waitMs, ...chosen }: HookChoices = {
+    ...inspect(target).choices,
+    ...Object.fromEntries(Object.entries(given).filter(isGiven)),
+  }
+  return waitMs ? { ...chosen, waitMs } : chosen
 }
 
 /** Removes the hooks of one target, and nothing else. */

@@ -1,5 +1,6 @@
 import { pathToFileURL } from 'node:url'
 import { dirname, join } from 'node:path'
+import { parseObject } from '../base/text/fields.ts'
 import type { HookChoices } from '../hook/options.ts'
 import type { Change } from './change.ts'
 import { type OwnFile, removeOwnFile, writeOwnFile } from './own-file.ts'
@@ -15,11 +16,13 @@ export const isUnmodifiedPlugin = (text: string): boolean =>
     text.slice(mark.length),
   )
 
+/** The choices that a plugin was written with. */
+export const choicesInPlugin = (text: string): HookChoices =>
+  parseObject(/stintPlugin\((\{.*\})\)/.exec(text)?.[1] ?? '') ?? {}
+
 /** OpenCode loads every file in its plugin directory; this one imports the plugin from where stint is. */
 function pluginText(program: readonly string[], choices: HookChoices): string {
-  const chosen = Object.fromEntries(
-    Object.entries(choices).filter(([, value]) => value !== undefined && value !== false),
-  )
+  const chosen = Object.fromEntries(Object.entries(choices).filter(([, value]) => value !== undefined))
   const plugin = pathToFileURL(join(dirname(program.at(-1) ?? ''), 'opencode-plugin.mjs')).href
   const lines = [
     `import { stintPlugin } from ${JSON.stringify(plugin)}`,

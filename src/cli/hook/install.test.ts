@@ -53,7 +53,7 @@ test.each(hookAgents)(
   },
 )
 
-test('--subagents apart also registers the end of subagents; installing without it removes that again', async () => {
+test('--subagents apart also registers the end of subagents; `together` removes that again', async () => {
   await using world = new HookUser()
   mkdirSync(join(world.user, '.claude'))
   const names = () =>
@@ -62,9 +62,38 @@ test('--subagents apart also registers the end of subagents; installing without 
   await world.change('install', 'claude', '--subagents', 'apart', '--no-prompts')
   expect(names()).toEqual([...usual, 'SubagentStop'])
   expect(world.read(world.file('claude'))).toContain('claude --subagents apart --no-prompts')
-  await world.change('install', 'claude')
+  await world.change('install', 'claude', '--subagents', 'together')
   expect(names()).toEqual(usual)
   expect(await world.change('uninstall', 'claude')).toMatchObject([{ outcome: 'restored' }])
+})
+
+test('installing again keeps the options of the installation, and changes only those that are named', async () => {
+  await using world = new HookUser()
+  await world.git('init')
+  const agents = ['claude', 'opencode', 'git']
+  const choices = async (): Promise<unknown> => {
+    const { hooks } = (await world.hook(['status'])).envelope().data as { hooks: { choices: unknown }[] }
+    return hooks.map((hook) => hook.choices)
+  }
+  await world.change('install', ...agents, '--fail-closed', '--wait', '20s', '--hold', 'session')
+  const first = await choices()
+  expect(first).toMatchObject([
+    { failClosed: true, waitMs: 20_000, hold: 'session' },
+    { failClosed: true, waitMs: 20_000, hold: 'session' },
+    { failClosed: true },
+  ])
+  for (const { outcome } of await world.change('install', ...agents)) expect(outcome).toBe('unchanged')
+  expect(await choices()).toEqual(first)
+  // Another program has removed the hooks.
+  writeFileSync(world.file('claude'), '{}')
+  await world.change('install', 'claude')
+  expect(await choices()).toEqual(first)
+  await world.change('install', 'claude', 'opencode', '--wait', '0', '--scope', 'paths')
+  const second = { failClosed: true, hold: 'session', scope: 'paths' }
+  expect(await choices()).toEqual([second, second, { failClosed: true }])
+  await world.change('uninstall')
+  await world.change('install', ...agents)
+  expect(await choices()).toEqual([{}, {}, {}])
 })
 
 test('--wait: the command before a tool call waits, and only it gets a longer time limit, in the unit of its agent', async () => {

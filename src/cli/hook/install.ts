@@ -18,7 +18,7 @@ import { changeEach, type ChangesData, renderChanges } from './report.ts'
 export const installCommand = defineBareCommand({
   name: 'install',
   summary:
-    'Makes agents ask before they change files in a workspace that another session may hold. Without a name: every agent you have.',
+    'Makes agents ask before they change files in a workspace that another session may hold. Without a name: every agent you have. Installing again keeps the options that you do not name.',
   positionals: agentPositionals,
   options: {
     ...placeOptions,
@@ -82,7 +82,7 @@ export const installCommand = defineBareCommand({
     ['stint hook install --dry-run', 'see the changes first'],
   ],
   async run({ warn, say }, { options, positionals }): Promise<ChangesData & { next: string[] }> {
-    const { scope, hold, subagents, record, 'fail-closed': failClosed, 'dry-run': dryRun } = options
+    const { scope, hold, subagents, 'dry-run': dryRun } = options
     const { background: backgroundMs, 'prompt-hold': promptHoldMs } = options
     const agents = readAgents(positionals)
     const targets = readShim(agents, options)
@@ -93,8 +93,6 @@ export const installCommand = defineBareCommand({
       if (!warned.has(message)) warn(message)
       warned.add(message)
     }
-    const handover = options['no-handover'] ? false : undefined
-    const prompts = options['no-prompts'] ? false : undefined
     const choices = {
       scope,
       hold,
@@ -102,10 +100,10 @@ export const installCommand = defineBareCommand({
       waitMs: readWait(options.wait),
       backgroundMs,
       promptHoldMs,
-      failClosed,
-      record,
-      handover,
-      prompts,
+      failClosed: options['fail-closed'] || undefined,
+      record: options.record || undefined,
+      handover: options['no-handover'] ? false : undefined,
+      prompts: options['no-prompts'] ? false : undefined,
     }
     const chosen = { ...choices, dryRun, warn: warnOnce }
     const data = await changeEach(targets, { dryRun, say }, (target) => installHooks(target, chosen))
@@ -120,7 +118,7 @@ const maxWaitMs = 10 * 60_000
 function readWait(waitMs: number | undefined): number | undefined {
   if (waitMs !== undefined && waitMs > maxWaitMs)
     throw new StintError('ARG_ERROR', '--wait must be at most 10m')
-  return waitMs === 0 ? undefined : waitMs
+  return waitMs
 }
 
 /** The steps that are left to the user after an installation. */

@@ -39,6 +39,11 @@ export function settingsCommand(
 const hookArguments = (host: Host, event: HostEvent, choices: HookChoices = {}): string[] => [
   host.name,
   ...(host.namesEvent ? [] : ['--event', event.name]),
+  ...choiceFlags(choices),
+]
+
+/** The words of the choices; `choicesOf` reads them back. */
+export const choiceFlags = (choices: HookChoices): string[] => [
   ...(choices.scope === undefined ? [] : ['--scope', choices.scope]),
   ...(choices.hold === undefined ? [] : ['--hold', choices.hold]),
   ...(choices.subagents === undefined ? [] : ['--subagents', choices.subagents]),
@@ -95,7 +100,7 @@ export function readCommand(text: string): HookCommand | undefined {
 }
 
 /** The choices that a command was installed with. */
-export function choicesOf({ flags }: HookCommand): HookChoices {
+export function choicesOf({ flags }: Pick<HookCommand, 'flags'>): HookChoices {
   const after = (name: string): string | undefined => flags[flags.indexOf(name) + 1 || flags.length]
   const scope = after('--scope')
   const hold = after('--hold')

@@ -5,6 +5,7 @@ import { computeWorkspaceHash } from '../../lease/index.ts'
 import { replaceFile } from '../../base/fs/atomic-file.ts'
 import { ensureHomeDirectory, stintHome } from '../../base/fs/home.ts'
 import { readSmallFile } from '../../base/fs/regular-file.ts'
+import { isOptional, isString } from '../../base/text/fields.ts'
 import { codedError } from '../../base/errors/stint-error.ts'
 import { unlinkIfExists } from './settings-file.ts'
 import type { InstallPlace } from '../agents.ts'
@@ -22,6 +23,8 @@ export interface InstallRecord {
   existed: boolean
   /** The hash of the installed file; null if the file had changed before the last update. */
   sha256: string | null
+  /** The words of the chosen options, for an installation after another program has removed the hooks. */
+  options?: string[]
 }
 
 export const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
@@ -37,7 +40,8 @@ export function readRecord(path: string): InstallRecord | undefined {
       record.schema_version === 1 &&
       record.path === path &&
       typeof record.existed === 'boolean' &&
-      (record.sha256 === null || typeof record.sha256 === 'string')
+      (record.sha256 === null || isString(record.sha256)) &&
+      isOptional(record.options, (words) => Array.isArray(words) && words.every(isString))
     return valid ? (record as InstallRecord) : undefined
   } catch {
     return undefined

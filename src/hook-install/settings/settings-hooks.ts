@@ -2,6 +2,7 @@ import { type Change, exclusively, namingFile } from '../change.ts'
 import { hostSettings, type SettingsShape } from '../host-settings.ts'
 import { type JsonPath, nodeAt, parseJson } from '../json/parse.ts'
 import type { SettingsTarget } from '../target.ts'
+import { choiceFlags } from './command-text.ts'
 import { findHandlers, withEntries, withoutEntries } from './edit-hooks.ts'
 import { type EntryOptions, hookEntries, type HookEntry } from './entry.ts'
 import { readRecord, removeRecord, sha256, writeRecord } from './install-record.ts'
@@ -25,12 +26,13 @@ interface Plan {
 /** Adds stint's hooks to a settings file, or updates them; with `dryRun`, only plans the change. */
 export async function installSettings(
   target: SettingsTarget,
-  { dryRun, ...options }: Omit<EntryOptions, 'place'> & { dryRun: boolean },
+  { dryRun, program, ...choices }: Omit<EntryOptions, 'place'> & { dryRun: boolean },
 ): Promise<Change> {
-  const entries = hookEntries(target.agent, { ...options, place: target.place })
+  const entries = hookEntries(target.agent, { ...choices, program, place: target.place })
   const plan = () =>
     namingFile(target.path, () => planInstall(readSettingsFile(target.path), target, entries))
-  return dryRun ? plan().change : carryOut(target, plan, writeInstalled)
+  const options = choiceFlags(choices)
+  return dryRun ? plan().change : carryOut(target, plan, (planned) => writeInstalled(planned, options))
 }
 
 /**
@@ -88,7 +90,7 @@ function planInstall(
 const backupOf = (real: string): string => `${real}.stint-backup`
 
 /** Writes the backup first and the record last: the file can be restored after a crash at any point. */
-function writeInstalled({ file, change: { agent, place, outcome, after } }: Plan): void {
+function writeInstalled({ file, change: { agent, place, outcome, after } }: Plan, options: string[]): void {
   if (outcome === 'unchanged' || after === undefined) return
   const isFirst = outcome === 'installed'
   const mode = place === 'user' ? 0o600 : 0o644
@@ -106,6 +108,7 @@ function writeInstalled({ file, change: { agent, place, outcome, after } }: Plan
     path: file.real,
     existed: isFirst ? file.bytes !== undefined : (known?.existed ?? true),
     sha256: untouched ? sha256(after) : null,
+    options,
   })
 }
 
