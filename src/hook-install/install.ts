@@ -1,3 +1,5 @@
+import type { HostName } from '../hook/host.ts'
+import { agentTitle, hosts } from '../hook/hosts.ts'
 import type { HookChoices } from '../hook/options.ts'
 import { agentHome } from './agents.ts'
 import type { Change } from './change.ts'
@@ -6,6 +8,7 @@ import { installShim, uninstallShim } from './git/shim.ts'
 import { hookProgram } from './hook-program.ts'
 import { inspect } from './inspect.ts'
 import { installPlugin, uninstallPlugin } from './opencode-plugin.ts'
+import { choiceFlags } from './settings/command-text.ts'
 import { installSettings, uninstallSettings } from './settings/settings-hooks.ts'
 import { unreadableBy } from './settings/settings-text.ts'
 import type { HookTarget } from './target.ts'
@@ -27,6 +30,11 @@ export async function installHooks(
   if (warning !== undefined) warn(warning)
   // The plugin's file imports stint by a path that exists only on this machine.
   if (target.kind === 'plugin' && inProject) warn(`${path} is for this machine only: do not commit it`)
+  const unused = choiceFlags(pick(given, (choice) => !isUsed(target.agent, choice)))
+  if (unused.length > 0)
+    warn(
+      `${agentTitle(target.agent)} does not use ${unused.filter((word) => word.startsWith('--')).join(', ')}`,
+    )
   const options = { ...withInstalled(target, given), dryRun, program }
   if (target.kind === 'git') return installGuard(target, options)
   if (target.kind === 'shim') return [await installShim(target, options)]
@@ -37,14 +45,22 @@ export async function installHooks(
   return [change]
 }
 
-/** The given choices, and for each that is not given the one that is installed. */
+/** The given choices, and for each that is not given the one that is installed; none without an effect. */
 function withInstalled(target: HookTarget, given: HookChoices): HookChoices {
-  const isGiven = ([, value]: [string, unknown]): boolean => value !== undefined
-  const { waitMs, ...chosen }: HookChoices = {
-    ...inspect(target).choices,
-    ...Object.fromEntries(Object.entries(given).filter(isGiven)),
-  }
-  return waitMs ? { ...chosen, waitMs } : chosen
+  const all = { ...inspect(target).choices, ...pick(given, (choice) => given[choice] !== undefined) }
+  return pick(all, (choice) => isUsed(target.agent, choice) && !(choice === 'waitMs' && all.waitMs === 0))
+}
+
+const pick = (choices: HookChoices, isPicked: (choice: keyof HookChoices) => boolean): HookChoices =>
+  Object.fromEntries(Object.entries(choices).filter(([name]) => isPicked(name as keyof HookChoices)))
+
+/** True if the choice changes anything for this agent. */
+function isUsed(agent: HostName, choice: keyof HookChoices): boolean {
+  if (agent === 'git') return choice === 'failClosed'
+  if (choice === 'subagents') return hosts[agent].subagentEnd !== undefined
+  if (choice === 'handover') return hosts[agent].context !== undefined
+  // OpenCode does not pass its plugins the words of a prompt.
+  return choice !== 'prompts' || agent !== 'opencode'
 }
 
 /** Removes the hooks of one target, and nothing else. */

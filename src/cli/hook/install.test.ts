@@ -96,6 +96,27 @@ test('installing again keeps the options of the installation, and changes only t
   expect(await choices()).toEqual([{}, {}, {}])
 })
 
+test('options that an agent does not use are named in a warning, and are not stored', async () => {
+  await using world = new HookUser()
+  await world.git('init')
+  const options = ['--subagents', 'apart', '--no-handover', '--no-prompts', '--wait', '20s', '--fail-closed']
+  const finished = await world.hook(['install', 'claude', 'gemini', 'opencode', 'git', ...options])
+  expect(finished.envelope().warnings).toEqual([
+    'Gemini CLI does not use --subagents, --no-handover',
+    'OpenCode does not use --subagents, --no-handover, --no-prompts',
+    'git does not use --subagents, --wait, --no-handover, --no-prompts',
+  ])
+  const { hooks } = (await world.hook(['status'])).envelope().data as { hooks: { choices: unknown }[] }
+  const waits = { waitMs: 20_000, failClosed: true }
+  expect(hooks.map(({ choices }) => choices)).toEqual([
+    { ...waits, subagents: 'apart', handover: false, prompts: false },
+    { ...waits, prompts: false },
+    waits,
+    { failClosed: true },
+  ])
+  expect((await world.hook(['install', 'git'])).envelope().warnings).toEqual([])
+})
+
 test('--wait: the command before a tool call waits, and only it gets a longer time limit, in the unit of its agent', async () => {
   await using world = new HookUser()
   await world.change('install', ...hookAgents, '--wait', '20s')
