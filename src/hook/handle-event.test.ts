@@ -187,6 +187,21 @@ test('an open question to the user keeps the claim for half an hour, or as long 
   expect(ask()).toEqual({ block: false })
 })
 
+test.each([
+  [minute, 4, 6],
+  [180 * minute, 119, 121],
+])('a prompt hold of %d ms counts as at least 5 minutes and at most 2 hours', async (hold, held, free) => {
+  await using stage = new Stage()
+  const [mine, other] = [await stage.commandingAgent('a'), stage.agent()]
+  stage.choices.promptHoldMs = hold
+  stage.send('pre', mine.identity)
+  stage.send('waiting', mine.identity, { callId: undefined })
+  stage.ahead = held * minute
+  expect(stage.send('pre', other.identity, { sessionId: 'b' }).block).toBe(true)
+  stage.ahead = free * minute
+  expect(stage.send('pre', other.identity, { sessionId: 'b' })).toEqual({ block: false })
+})
+
 test('a batch ends the calls that it names, and a user who interrupts a call ends the turn', async () => {
   await using stage = new Stage()
   const mine = stage.agent()

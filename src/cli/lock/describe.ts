@@ -4,12 +4,12 @@ import {
   type Claim,
   claimLiveness,
   claimStatus,
+  type ClaimMode,
   type Observation,
   originText,
   remainingMs,
   waitedMsOf,
   type Waiter,
-  waitersText,
   workText,
 } from '../../lease/index.ts'
 import { visibleText } from '../../base/text/escape.ts'
@@ -60,26 +60,32 @@ export const describeWaiter = (waiter: Waiter, observation: Observation) => ({
   origin: waiter.origin ?? null,
 })
 
-/** A line about the waiters; no line if there are none. */
-export function renderWaiters(waiters: readonly { waited_ms: number }[]): string[] {
-  const text = waitersText(waiters.map(({ waited_ms }) => waited_ms))
-  return text === '' ? [] : [`  ${text}`]
+/** A line for each waiter, the first in line first. */
+export const renderWaiters = (waiters: readonly ReturnType<typeof describeWaiter>[]): string[] =>
+  waiters.map(({ session_id, pid, waited_ms, paths, mode }) =>
+    visibleText(
+      `  ${session_id} (pid ${pid}) has waited ${formatAge(waited_ms)} for ${renderPaths(paths, mode)}`,
+    ),
+  )
+
+function renderPaths(paths: readonly string[], mode: ClaimMode): string {
+  const what = paths.join(' ') === '**' ? 'all of it' : paths.join(' ')
+  return mode === 'shared' ? `${what}, shared` : what
 }
 
 export type ClaimDescription = ReturnType<typeof describeClaim>
 
 export function renderClaim(claim: ClaimDescription): string {
-  const what = claim.paths.join(' ') === '**' ? 'all of it' : claim.paths.join(' ')
   const who =
     claim.pid === null ? claim.session_id : `${claim.session_id} (pid ${claim.pid}, ${claim.liveness})`
   const below = claim.parent === null ? '' : ` below ${claim.parent}`
-  const how = claim.mode === 'shared' ? ', shared' : ''
+  const what = renderPaths(claim.paths, claim.mode)
   const why = claim.purpose === null ? '' : `  ${JSON.stringify(claim.purpose)}`
   const age = formatAge(claim.age_ms)
   const busy = claim.work === null ? '' : ` (${claim.work.text})`
   const origin = originText(claim.origin ?? undefined)
   const line = visibleText(
-    `  ${who}${below}  ${what}${how}  ${claim.standing}${busy}, refreshed ${age} ago, fence ${claim.fence}${why}`,
+    `  ${who}${below}  ${what}  ${claim.standing}${busy}, refreshed ${age} ago, fence ${claim.fence}${why}`,
   )
   return origin === '' ? line : `${line}\n    ${origin}`
 }

@@ -2,6 +2,7 @@ import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { dataOf, LockWorld } from '../../../test/support/lock-world.ts'
+import { Terminal } from '../../../test/support/terminal.ts'
 import { lockHistoryCommand } from './history.ts'
 
 /** A workspace that two sessions have used. */
@@ -30,7 +31,7 @@ test('the history shows who held a workspace, and who was refused, in at most 80
   expect(lines.map((line) => line.replace(/^\S+ \S+Z/, 'TIME').replaceAll(/ {2,}/g, ' | '))).toEqual([
     'TIME | EVENT | SESSION | DETAILS',
     'TIME | granted | 0f5e2a31-77c… | routes for the new API and its t…',
-    'TIME | refused | theirs | by 0f5e2a31-77c…, release notes',
+    'TIME | refused | theirs | by 0f5e2a31-77c…, wanted "releas…',
     expect.stringMatching(/^TIME \| released \| 0f5e2a31-77c… \| after \d+s, routes/),
     'TIME | granted | theirs | docs',
     expect.stringMatching(/^TIME \| broken \| theirs \| after \d+s, by \S+, docs/),
@@ -54,6 +55,22 @@ test('the history can be asked for a session, a time and a number of lines', asy
   expect(await data('--since', '1h')).toMatchObject({ total: 5 })
   expect(await data('--since', '0s')).toMatchObject({ activities: [], total: 0 })
   expect(await history(world, '-n', '2')).toContain('3 earlier events: -n 5 shows all')
+})
+
+test('a filter that nothing matches is not taken for a workspace without a history', async () => {
+  await using world = await usedWorld()
+  const none = `none of the 5 events in the history of ${world.workspace} matches`
+  expect(await history(world, '--session', 'zzz')).toBe(none)
+  expect(await history(world, '--since', '0s')).toBe(none)
+})
+
+test('a wide terminal shows more of the details', async () => {
+  await using world = await usedWorld()
+  await using terminal = await Terminal.open(world)
+  terminal.resize(120, 30)
+  terminal.enter(`clear; stint lock history --workspace ${world.workspace}`)
+  await terminal.shows(/ by 0f5e2a31-77c…, wanted "release notes"\n/)
+  expect(terminal.screen()).toContain('  routes for the new API and its tests\n')
 })
 
 test('a workspace without a history says so, and a log with control characters is shown escaped', async () => {

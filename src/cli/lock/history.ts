@@ -1,4 +1,5 @@
 import { defineBareCommand } from '../../command/define-command.ts'
+import { usualColumns } from '../../command/stdio.ts'
 import type { ClaimActivity } from '../../lease/index.ts'
 import { visibleText } from '../../base/text/escape.ts'
 import { formatAge, formatTime, plural } from '../text/format.ts'
@@ -25,31 +26,40 @@ export const lockHistoryCommand = defineBareCommand({
     const { since, session = '', lines = defaultLines } = options
     const claims = await openClaims(options, warn)
     const from = since === undefined ? 0 : (await claims.now()).wall - since
-    const found = (await claims.activity.read()).filter(
-      ({ at, session_id }) => at >= from && session_id.startsWith(session),
-    )
+    const all = await claims.activity.read()
+    const found = all.filter(({ at, session_id }) => at >= from && session_id.startsWith(session))
     return {
       ...describeTarget(claims),
       activities: lines === 0 ? [] : found.slice(-lines),
       total: found.length,
+      recorded: all.length,
     }
   },
-  render({ workspace, resource, activities, total }) {
-    if (total === 0) return `${visibleText(workspace ?? resource)} has no history`
+  render({ workspace, resource, activities, total, recorded }) {
+    const where = visibleText(workspace ?? resource)
+    if (recorded === 0) return `${where} has no history`
+    if (total === 0) return `none of the ${plural(recorded, 'event')} in the history of ${where} matches`
+    const detailColumns = (process.stdout.columns || usualColumns) - otherColumns
     const earlier = total - activities.length
     return [
       ...(earlier > 0 ? [`${plural(earlier, 'earlier event')}: -n ${total} shows all`] : []),
-      ...table(['TIME', 'EVENT', 'SESSION', 'DETAILS'], activities.map(renderActivity)),
+      ...table(
+        ['TIME', 'EVENT', 'SESSION', 'DETAILS'],
+        activities.map((each) => renderActivity(each, detailColumns)),
+      ),
     ].join('\n')
   },
 })
 
-/** With the widest event and all cells full, a row is 80 columns wide. */
-const renderActivity = (activity: ClaimActivity): string[] => [
+/** The columns before the details, with the widest event and a full cell for the session. */
+const otherColumns = 47
+const minDetailColumns = 33
+
+const renderActivity = (activity: ClaimActivity, detailColumns: number): string[] => [
   formatTime(activity.at),
   eventNames[activity.kind],
   cell(activity.session_id, 13),
-  cell(detailsOf(activity), 33),
+  cell(detailsOf(activity), Math.max(minDetailColumns, detailColumns)),
 ]
 
 const eventNames: Readonly<Record<ClaimActivity['kind'], string>> = {
@@ -67,5 +77,9 @@ function detailsOf({ kind, by = '', held_ms, reason, purpose, paths, origin }: C
   const other = by.length > 13 ? `${by.slice(0, 12)}…` : by
   const side = { wait: `for ${other}`, late: `${other} holds it` }[kind as string] ?? (by && `by ${other}`)
   const held = held_ms === undefined ? undefined : `after ${formatAge(held_ms)}`
-  return [held, side, what, reason ?? purpose ?? origin?.agent].filter(Boolean).join(', ')
+  // Without a verb, the purpose would seem to be that of the other session, which stands before it.
+  const verb = { wait: 'wants', refusal: 'wanted', late: 'ran' }[kind as string]
+  const wish = purpose === null ? undefined : `${verb} ${JSON.stringify(purpose)}`
+  const doing = verb === undefined ? (reason ?? purpose ?? origin?.agent) : wish
+  return [held, side, what, doing].filter(Boolean).join(', ')
 }

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { dataOf, LockWorld } from '../../../test/support/lock-world.ts'
 import { Terminal } from '../../../test/support/terminal.ts'
+import { until } from '../../../test/support/world.ts'
 
 const holds = async (world: LockWorld): Promise<boolean> =>
   dataOf(await world.lock(['check', '--session', 'theirs'])).held === true
@@ -68,4 +69,18 @@ test('lock acquire --wait --quiet waits silently', async () => {
   )
   await terminal.shows(/^got it\n\[0\] ready>$/)
   expect(terminal.screen()).not.toContain('waiting for')
+})
+
+test('lock status shows each session that waits, for how long and for what', async () => {
+  await using world = new LockWorld()
+  await using terminal = await Terminal.open(world)
+  await world.lock(['acquire', '--session', 'theirs'])
+  const wait = ['acquire', '--session', 'mine', '--path', 'docs', '--wait', '1h']
+  const { pid } = world.startStint(['lock', ...wait], { cwd: world.workspace })
+  await until(
+    'it waits',
+    async () => (dataOf(await world.lock(['status'])).waiters as unknown[]).length === 1,
+  )
+  terminal.enter(`clear; stint lock status --workspace ${world.workspace}`)
+  await terminal.shows(new RegExp(`\\n {2}mine \\(pid ${pid}\\) has waited \\d+s for docs\\n`))
 })
