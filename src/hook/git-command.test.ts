@@ -26,6 +26,23 @@ test.each([
   [['--git-dir=../r/.git', 'add'], {}, ['/w', '/r']],
   [['--git-dir', '/r/.git', '--work-tree=/t', 'add'], { GIT_DIR: '/no', GIT_WORK_TREE: '/no' }, ['/t', '/r']],
   [['add'], { GIT_DIR: '/r/.git', GIT_WORK_TREE: '/t' }, ['/t', '/r']],
+  [['branch', 'x'], {}, []],
+  [['branch', '--track', 'x', 'origin/x'], { GIT_DIR: '/r/.git' }, []],
+  [['branch', '-f', 'x'], {}, ['/w']],
+  [['branch', '--list'], {}, ['/w']],
+  [['branch', '-m', 'x', 'y'], {}, ['/w']],
+  [['worktree', 'add', '../x'], {}, ['/x']],
+  [['-C', 'a', 'worktree', 'add', '-b', 'n', '--lock', '--reason=r', 'x', 'HEAD'], {}, ['/w/a/x']],
+  [['worktree', 'add', '-f', '../x'], {}, ['/w']],
+  [['worktree', 'add', '-B', 'n', '../x'], {}, ['/w']],
+  [['worktree', 'remove', '../x'], {}, ['/w']],
+  [['clone', '--depth', '1', '.', '../x'], {}, ['/x']],
+  [['clone', '.', 'x'], {}, ['/w/x']],
+  [['clone', 'https://example.org/x.git'], {}, ['/w']],
+  [['clone', '--separate-git-dir=y', '.', '../x'], {}, ['/w']],
+  [['init', '-q', '-b', 'main', '../x'], {}, ['/x']],
+  [['init', '../x'], { GIT_DIR: '/r/.git' }, ['/w', '/r']],
+  [['init'], {}, ['/w']],
 ])('git %j with %j works on %j', (words, env, directories) => {
   expect(gitDirectories(parseGitCommand(words), '/w', env)).toEqual(directories)
 })

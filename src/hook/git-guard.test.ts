@@ -65,14 +65,14 @@ test('a commit is refused while another session holds the workspace, with its na
   expect((await world.commit({ STINT_BYPASS: '1' })).code).toBe(0)
 })
 
-test('every other change of a branch is refused as well; tags, notes and remote branches are not', async () => {
+test('every other change of a branch is refused as well; new ones, worktrees, tags and notes are not', async () => {
   await using world = new Repository()
   await world.commit()
   await sleeper(world)
   for (const args of [
     ['commit', '--no-verify', '--allow-empty', '-m', 'x'],
     ['reset', '--soft', 'HEAD~1'],
-    ['branch', 'another'],
+    ['branch', '-f', 'another', 'HEAD~1'],
     ['update-ref', 'refs/heads/main', 'HEAD~1'],
   ]) {
     const { code, stderr } = await world.git(args)
@@ -80,6 +80,9 @@ test('every other change of a branch is refused as well; tags, notes and remote 
     expect(stderr).toContain('parallel session lock held by holder')
   }
   for (const args of [
+    ['branch', 'new'],
+    ['worktree', 'add', '-q', '../linked'],
+    ['worktree', 'add', '-q', '-b', 'newer', '../linked-too', 'HEAD~1'],
     ['tag', 'v2'],
     ['update-ref', 'refs/remotes/origin/main', 'HEAD'],
     ['notes', 'add', '-m', 'n'],
@@ -140,7 +143,7 @@ test('the guard works in a subdirectory, and a linked worktree has its own claim
     cwd: join(world.workspace, 'sub'),
   })
   expect((await inSub.finished).code).toBe(1)
-  const byOptions = world.start('git', ['--git-dir=../.git', '--work-tree=..', 'branch', 'x'], {
+  const byOptions = world.start('git', ['--git-dir=../.git', '--work-tree=..', 'branch', '-D', 'linked'], {
     cwd: join(world.workspace, 'sub'),
   })
   expect((await byOptions.finished).code).not.toBe(0)
@@ -192,6 +195,8 @@ test('a change of HEAD, a branch or the stash is guarded, and no other ref', () 
   expect(ofRefs(`${zero} ${one} refs/stash\n`, 'stash')).toBe('nothing yet')
   expect(ofRefs(`${zero} ${one} refs/tags/v1\n${zero} ${one} ORIG_HEAD\n`)).toBe(undefined)
   expect(ofRefs(`${zero} ${zero} refs/heads/main\n`, 'branch -D main')).toBe('nothing yet')
+  expect(ofRefs(`${zero} ${one} refs/heads/x\n`, 'branch x')).toBe(undefined)
+  expect(ofRefs(`${zero} ${one} refs/heads/x\n`, 'branch --force x')).toBe('nothing yet')
   expect(ofRefs(`${one} ${one} refs/heads/main\n`)).toBe(undefined)
   expect(ofRefs(`${one} ${zero} refs/heads/main\n`, 'pack-refs --all')).toBe(undefined)
   expect(ofRefs('')).toBe(undefined)

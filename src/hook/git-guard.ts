@@ -1,4 +1,5 @@
-import { resolve } from 'node:path'
+import { existsSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import {
   areKin,
   type Claim,
@@ -12,7 +13,7 @@ import {
 } from '../lease/index.ts'
 import { gitOnlyReads } from '../reading/index.ts'
 import type { Aftermath } from './git-aftermath.ts'
-import { type GitCommand, gitDirectories } from './git-command.ts'
+import { createsBranch, type GitCommand, gitDirectories } from './git-command.ts'
 import { gitRefusal, nothingChanged, pass, type Verdict } from './verdict.ts'
 
 /** The hook that git runs, with its arguments, or `shim` for a command before git itself starts. */
@@ -47,7 +48,7 @@ export function guardGit(call: GitCall, caller: GitCaller): Verdict {
   const directories =
     call.hook === 'shim' ? gitDirectories(call.command(), cwd, env) : [hookDirectory(cwd, env)]
   for (const directory of directories) {
-    const workspace = findWorkspace(directory)
+    const workspace = findWorkspace(nearestExisting(directory))
     const { record, observation } = WorkspaceClaims.open(caller.register, { workspace }).readSync()
     const by = findBlocker(record.claims, observation, caller)
     if (by === undefined) continue
@@ -74,6 +75,10 @@ function findBlocker(
 /** The directory of a hook. `git worktree add` runs hooks here for the tree that it makes elsewhere. */
 const hookDirectory = (cwd: string, { GIT_DIR = '', GIT_WORK_TREE = '' }: NodeJS.ProcessEnv): string =>
   GIT_DIR.includes('/worktrees/') ? resolve(cwd, GIT_WORK_TREE) : cwd
+
+/** The directory, or the one above in which a command is about to make it. */
+const nearestExisting = (directory: string): string =>
+  existsSync(directory) || directory === dirname(directory) ? directory : nearestExisting(dirname(directory))
 
 /** The change that a call of a hook is about; undefined if it changes nothing that is guarded. */
 export function guardedChange(call: GitCall): 'nothing yet' | Aftermath | undefined {
@@ -115,6 +120,8 @@ function changeOfRefs(lines: string, command: () => GitCommand): 'nothing yet' |
     const { name, args } = command()
     // Only packs the refs as they are.
     if (name === 'pack-refs') continue
+    // `git worktree add` starts `git branch` as well.
+    if (/^0+$/.test(before) && createsBranch(command())) continue
     if (ref === 'HEAD' || ref.startsWith('refs/heads/'))
       return writesFilesFirst(name) ? { kind: 'refs', command: command(), before, after } : 'nothing yet'
     // `pop` and `drop` have already removed the entry of the stash when they delete the ref behind it.
