@@ -1,7 +1,7 @@
 import { lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SettingsAgentName } from '../../src/hook/host.ts'
-import { type Finished, World } from './world.ts'
+import { type Finished, stintBin, World } from './world.ts'
 
 /** The file with the hooks of each agent, below the home directory of its user. */
 export const userFiles = {
@@ -65,6 +65,12 @@ export class HookUser extends World {
 
   hook(args: readonly string[], cwd: string = this.project): Promise<Finished> {
     return this.stint(['hook', ...args, '--json'], { cwd })
+  }
+
+  /** The output of a command for a person at a terminal. */
+  async onTerminal(command: string): Promise<string> {
+    const line = `${process.execPath} ${stintBin} ${command}`
+    return (await this.start('script', ['-qec', line, '/dev/null'], { cwd: this.project }).finished).stdout
   }
 
   /** Changes hooks, and returns the changes; throws if that fails. */

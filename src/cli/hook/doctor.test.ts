@@ -113,6 +113,15 @@ test('a hook whose program is missing or broken: exit 3, with the reason and the
   expect((await doctor(world)).code).toBe(0)
 })
 
+test('on a terminal, the hooks that work are shown before the ones that do not', async () => {
+  await using world = new HookUser()
+  await world.change('install', 'claude', 'gemini')
+  writeFileSync(world.file('claude'), '{}')
+  const read = await world.onTerminal('hook doctor --runs 1')
+  expect(read).toMatch(/^Gemini CLI: allows and refuses calls as it should[^]*HOOKS_BROKEN/)
+  expect(read).not.toContain('Claude Code: allows')
+})
+
 test('settings that were rewritten in part or as a whole after the installation are found', async () => {
   await using world = new HookUser()
   await world.change('install', 'claude')

@@ -36,7 +36,7 @@ export const hookDoctorCommand = defineCommand({
     ['stint hook doctor', 'all hooks that can be seen from here'],
     ['stint hook doctor claude --runs 100', 'measure one hook more precisely'],
   ],
-  run({ scratch }, { options, positionals }): DoctorData {
+  run({ scratch, say }, { options, positionals }): DoctorData {
     const agents = readAgents(positionals)
     const workspace = findWorkspace().path
     const seen = targetsToInspect(agents, readPlace(options), workspace).map(inspect)
@@ -57,6 +57,8 @@ export const hookDoctorCommand = defineCommand({
     const data = withLatencies(hooks, installed, ground, options.runs ?? 20)
     const broken = data.hooks.filter(({ ok }) => !ok)
     if (broken.length === 0) return data
+    const working = data.hooks.filter(({ ok }) => ok)
+    if (working.length > 0) say(renderDoctor({ ...data, hooks: working }))
     throw new StintError('HOOKS_BROKEN', broken.flatMap(problemsOf).join('; '), { data })
   },
   render: renderDoctor,
