@@ -17,7 +17,7 @@ import {
 } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { renameInto } from '../../base/fs/atomic-file.ts'
-import { ifExists } from '../../base/fs/exists.ts'
+import { ifExists, lstatIfExists } from '../../base/fs/exists.ts'
 import { isWithin } from '../../base/fs/paths.ts'
 import { codedError, errorCode, StintError } from '../../base/errors/stint-error.ts'
 
@@ -104,7 +104,7 @@ export function writeSettingsFile({ path, real, stat }: SettingsFile, bytes: Buf
     throw codedError(
       error,
       `write ${path}`,
-      'Change its permissions, or install the hooks elsewhere (--user, --project).',
+      'Make it writable, or install the hooks elsewhere (--user, --project).',
     )
   }
 }
@@ -136,6 +136,8 @@ function keepOwner(fd: number, { uid, gid }: Stats): boolean {
 }
 
 export function unlinkIfExists(path: string): void {
+  // A read-only file system also refuses to remove a file that does not exist.
+  if (lstatIfExists(path) === undefined) return
   try {
     ifExists(() => unlinkSync(path))
   } catch (error) {

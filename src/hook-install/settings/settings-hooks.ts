@@ -97,8 +97,7 @@ function writeInstalled({ file, change: { agent, place, outcome, after } }: Plan
   const known = readRecord(file.real)
   const backup = backupOf(file.real)
   if (isFirst) unlinkIfExists(backup)
-  if (isFirst && file.bytes !== undefined)
-    writeSettingsFile({ ...file, path: backup, real: backup }, file.bytes, mode)
+  if (isFirst && file.bytes !== undefined) writeSettingsFile({ ...file, real: backup }, file.bytes, mode)
   writeSettingsFile(file, after, mode)
   const untouched = isFirst || (file.bytes !== undefined && known?.sha256 === sha256(file.bytes))
   writeRecord({
