@@ -13,6 +13,7 @@ import { dirname, join } from 'node:path'
 import { parse } from 'jsonc-parser'
 import { expect, test } from 'vitest'
 import { hookBin } from '../../../test/support/hook-host.ts'
+import { validEnvelope } from '../../../test/support/envelope.ts'
 import { contentOf, hookAgents, HookUser } from '../../../test/support/hook-user.ts'
 import { projectRoot, stintBin } from '../../../test/support/world.ts'
 import type { SettingsAgentName } from '../../hook/host.ts'
@@ -23,13 +24,6 @@ import { hostSettings } from '../../hook-install/host-settings.ts'
 function plant(path: string, content: string | Buffer): void {
   mkdirSync(dirname(path), { recursive: true })
   writeFileSync(path, content)
-}
-
-/** The output for a person at a terminal. */
-async function onTerminal(world: HookUser, command: string): Promise<string> {
-  const line = `${process.execPath} ${stintBin} ${command}`
-  const typed = world.start('script', ['-qec', line, '/dev/null'], { cwd: world.project })
-  return (await typed.finished).stdout
 }
 
 const mine = '{\n  // mine\n  "model": "best"\n}\n'
@@ -305,6 +299,21 @@ test('a read-only file is not changed', async () => {
   expect(contentOf(world.user)).toEqual(before)
 })
 
+test('a read-only home directory: the error names the settings file that cannot be written', async () => {
+  await using world = new HookUser()
+  const script = `mount -t tmpfs tmpfs "$HOME"; mkdir "$HOME/.claude"; eval "$2"; mount -o remount,ro "$HOME"
+    "$0" "$1" hook install claude --json`
+  for (const before of [':', 'echo {} > "$HOME/.claude/settings.json"']) {
+    const args = ['-c', script, process.execPath, stintBin, before]
+    const { stdout } = await world.unshare(['--mount'], 'sh', args)
+    expect(validEnvelope(stdout).error).toMatchObject({
+      code: 'READ_ONLY',
+      message: `cannot write ${world.file('claude')}: EROFS`,
+      suggestion: 'Make it writable, or install the hooks elsewhere (--user, --project).',
+    })
+  }
+})
+
 test('a broken file of one agent does not keep the others from their hooks', async () => {
   await using world = new HookUser()
   plant(world.file('claude'), 'not JSON')
@@ -317,7 +326,7 @@ test('a broken file of one agent does not keep the others from their hooks', asy
     failures: [{ agent: 'claude', code: 'SETTINGS_INVALID', path: world.file('claude') }],
   })
   expect(world.read(world.file('claude'))).toBe('not JSON')
-  const read = await onTerminal(world, 'hook install')
+  const read = await world.onTerminal('hook install')
   expect(read).toContain(`Gemini CLI: already installed in ${world.file('gemini')}`)
   expect(read).toContain('SETTINGS_INVALID')
 })
@@ -437,6 +446,14 @@ test.each([
   expect(finished.envelope().error?.message).toContain(message)
 })
 
+test('--dry-run on a terminal shows tabs as they are, and other control characters escaped', async () => {
+  await using world = new HookUser()
+  plant(world.file('claude'), '{\n\t"a": "\u007f"\n}\n')
+  const read = await world.onTerminal('hook install claude --dry-run')
+  expect(read).toContain('+\t"a": "\\u007f",')
+  expect(read).not.toContain('u0009')
+})
+
 test('--dry-run shows a diff that `patch` can apply, and changes nothing', async () => {
   await using world = new HookUser()
   const path = world.file('claude')
@@ -463,7 +480,7 @@ test('--dry-run shows a diff that `patch` can apply, and changes nothing', async
 test('the output names the change, the backup and the next steps', async () => {
   await using world = new HookUser()
   plant(world.file('codex'), '{"hooks": {}}\n')
-  const stdout = await onTerminal(world, 'hook install')
+  const stdout = await world.onTerminal('hook install')
   expect(stdout).toContain(
     `Codex: installed in ${world.file('codex')} (backup: ${world.file('codex')}.stint-backup)`,
   )

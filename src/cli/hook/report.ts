@@ -3,7 +3,7 @@ import { agentTitle } from '../../hook/hosts.ts'
 import type { Change } from '../../hook-install/change.ts'
 import type { HookTarget } from '../../hook-install/target.ts'
 import { StintError } from '../../base/errors/stint-error.ts'
-import { visibleText } from '../../base/text/escape.ts'
+import { visibleLines, visibleText } from '../../base/text/escape.ts'
 
 /** The result of a command that changes hooks. */
 export interface ChangesData {
@@ -88,15 +88,9 @@ export function renderChanges({ dry_run, hooks }: ChangesData): string {
   const lines = hooks.map(({ agent, path, outcome, backup, diff }) => {
     const what = `${agentTitle(agent)}: ${words[outcome][dry_run ? 1 : 0]} ${visibleText(path)}`
     const kept = backup !== undefined && !dry_run ? ` (backup: ${visibleText(backup)})` : ''
-    return diff === undefined ? `${what}${kept}` : `${what}\n${visibleLines(diff)}`
+    if (diff === undefined) return `${what}${kept}`
+    // A settings file may contain control characters, which must not reach the terminal.
+    return `${what}\n${visibleLines(diff.trimEnd().replaceAll('\r\n', '\n'))}`
   })
   return lines.join('\n')
 }
-
-/** A settings file may contain control characters, which must not reach the terminal. */
-const visibleLines = (text: string): string =>
-  text
-    .trimEnd()
-    .split('\n')
-    .map((line) => visibleText(line.replace(/\r$/, ''), 2000))
-    .join('\n')
