@@ -159,6 +159,15 @@ test('status and a refusal say what keeps a claim busy: a running command, a que
     pid,
     text: `its background process \`sleep\` still runs, pid ${pid}`,
   })
+  const idle = {
+    turn_ended: true,
+    purpose: 'tests',
+    background: [process],
+    holders: [{ ...holder, calls: [] }],
+  }
+  expect((await texts(idle)).refused).toMatch(
+    / is held by planted; its turn has ended; its background process /,
+  )
   const shown = await world.stint(['lock', 'status'], { cwd: world.workspace })
   expect(shown.stdout).toContain('still runs')
 })
