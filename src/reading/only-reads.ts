@@ -1,4 +1,5 @@
 import {
+  changingGitCommands,
   type ReadingArguments,
   readingGitCommands,
   type ReadingProgram,
@@ -70,12 +71,22 @@ function isReadingGit(words: readonly ShellWord[]): boolean {
   let at = 0
   for (; words[at]?.text.startsWith('-'); at++) {
     const { text } = words[at] ?? none
-    if (text === '--version') return words.length === at + 1
+    if (/^(?:--version|--help|-h)$/.test(text)) return words.length === at + 1
     if (text === '-C') at++
-    else if (!/^(?:-P|--no-pager|--no-optional-locks)$/.test(text)) return false
+    else if (!/^(?:-p|--paginate|-P|--no-pager|--no-optional-locks)$/.test(text)) return false
   }
-  if (words.slice(0, at).some(({ expands }) => expands)) return false
-  return accepts(own(readingGitCommands, words[at]?.text ?? ''), words.slice(at + 1))
+  if (words.slice(0, at + 1).some(({ expands }) => expands)) return false
+  // git without a command shows its usage.
+  if (words.length === at) return true
+  const [{ text: name } = none, ...args] = words.slice(at)
+  return asksForHelp(name, args) || accepts(own(readingGitCommands, name), args)
+}
+
+/** git itself answers `git NAME --help`; `-h` goes to the command, which may be an alias. */
+function asksForHelp(name: string, [first = none, ...more]: readonly ShellWord[]): boolean {
+  if (more.length > 0 || first.expands) return false
+  const isOfGit = Object.hasOwn(readingGitCommands, name) || changingGitCommands.includes(name)
+  return first.text === '--help' || (first.text === '-h' && isOfGit)
 }
 
 /** Looks up a name that came from outside: a table has no `constructor`. */

@@ -172,6 +172,8 @@ const onlyLists: Operands = (operands, options) =>
 
 /** The subcommands of git that change no file outside `.git`, no ref and no configuration. */
 export const readingGitCommands: Readonly<Record<string, ReadingArguments>> = {
+  // Without --output, it writes to stdout.
+  archive: { flags: 'lv0123456789', long: 'format list prefix verbose worktree-attributes' },
   blame: {
     flags: 'bcCefFklMnpstw',
     values: 'L',
@@ -200,8 +202,16 @@ export const readingGitCommands: Readonly<Record<string, ReadingArguments>> = {
     long: 'abbrev all always broken candidates contains dirty exact-match exclude first-parent long match tags',
   },
   diff: diffArguments,
+  'diff-files': diffArguments,
+  'diff-index': diffArguments,
   'diff-tree': { ...logArguments, long: `${logOptions} always no-commit-id stdin` },
   'for-each-ref': { long: `${refFilters} count exclude omit-empty` },
+  // --lost-found writes below .git.
+  fsck: {
+    flags: 'v',
+    long: `cache connectivity-only dangling full lost-found name-objects no-dangling no-full no-progress no-reflogs
+      progress root strict tags unreachable verbose`,
+  },
   grep: {
     flags: 'aEFGHIPchilLnopqrvwWz0123456789',
     values: 'ABCefm',
@@ -211,6 +221,7 @@ export const readingGitCommands: Readonly<Record<string, ReadingArguments>> = {
       no-recursive not null only-matching or perl-regexp quiet recurse-submodules recursive show-function text textconv
       threads untracked word-regexp`,
   },
+  help: { flags: 'acgmv', long: 'all config guides man no-aliases no-external-commands verbose' },
   log: { ...logArguments, flags: `${logArguments.flags}g` },
   'ls-files': {
     flags: 'cdfikmostuvz',
@@ -231,6 +242,7 @@ export const readingGitCommands: Readonly<Record<string, ReadingArguments>> = {
   },
   'merge-base': { flags: 'a', long: 'all fork-point independent is-ancestor octopus' },
   'name-rev': { long: 'all always exclude name-only no-undefined refs tags' },
+  notes: { first: /^(?:list|show)$/ },
   reflog: { ...logArguments, operands: firstIs('', 'show', 'HEAD') },
   remote: { flags: 'v', long: 'all push verbose', operands: firstIs('', 'get-url', 'show') },
   'rev-list': { ...logArguments, long: `${logOptions} header objects` },
@@ -255,9 +267,19 @@ export const readingGitCommands: Readonly<Record<string, ReadingArguments>> = {
   submodule: { long: 'cached quiet recursive', first: /^(?:status|summary)$/ },
   'symbolic-ref': { flags: 'q', long: 'no-recurse quiet short', operands: atMostOne },
   tag: { flags: 'n0123456789l', long: refFilters, operands: onlyLists },
+  var: { flags: 'l' },
+  'verify-commit': { flags: 'v', long: 'raw verbose' },
+  'verify-tag': { flags: 'v', long: 'format raw verbose' },
   version: { long: 'build-options' },
+  whatchanged: logArguments,
   worktree: { flags: 'vz', long: 'porcelain verbose', first: /^list$/ },
 }
+
+/** Other commands that are part of git, so that `-h` alone shows their usage and no alias has their name. */
+export const changingGitCommands: readonly string[] = namesOf(
+  `add am apply checkout cherry-pick clean clone commit fetch gc init merge mv pull push rebase reset restore revert rm
+   switch update-index update-ref`,
+)
 
 /** The commands of stint that only show something. None of their options writes. */
 export const readingStintCommands: ReadonlySet<string> = new Set([

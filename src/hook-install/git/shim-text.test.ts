@@ -22,7 +22,7 @@ const shells = [
 function makeUp(random: () => number): string[] {
   const oneOf = (list: readonly string[]): string => list[Math.floor(random() * list.length)] ?? ''
   const sometimes = (chance: number, make: () => string): string[] => (random() < chance ? [make()] : [])
-  const name = oneOf([...Object.keys(readingGitCommands), 'commit', 'clean', ''])
+  const name = oneOf([...Object.keys(readingGitCommands), 'commit', 'clean', 'alias', ''])
   const { flags = '', values = '', long = '' } = readingGitCommands[name] ?? {}
   const letters = [...flags, ...values, ...values, ...'adefilmopuxzACDFMOX*é']
   const option = (): string =>
@@ -31,13 +31,28 @@ function makeUp(random: () => number): string[] {
       `-${oneOf(letters)}${oneOf(letters)}`,
       `--${oneOf(long.match(/\S+/g) ?? ['x'])}`,
       `--${oneOf(long.match(/\S+/g) ?? ['x'])}=${oneOf(['', 'a b', '-l', '$x'])}`,
-      oneOf(['-', '--', '-l', '--list', '--get', '--get=x', '--=x', '--output=x', '--abbrev all', '--a*']),
+      oneOf([
+        '-',
+        '--',
+        '-h',
+        '--help',
+        '-l',
+        '--list',
+        '--get',
+        '--get=x',
+        '--=x',
+        '--output=x',
+        '--abbrev all',
+        '--a*',
+      ]),
     ])
   const operand = (): string =>
     oneOf(['', 'a', 'list', 'show', 'get', 'HEAD', 'a.b', 'edit', 'status', 'a\nb', '*', '$(touch hit)', "'"])
   return [
     ...sometimes(0.1, () => '-C'),
-    ...sometimes(0.1, () => oneOf(['--no-pager', '-P', '--version', '--exec-path', 'dir'])),
+    ...sometimes(0.1, () =>
+      oneOf(['--no-pager', '-P', '-p', '-h', '--help', '--version', '--exec-path', 'dir']),
+    ),
     name,
     ...sometimes(0.3, operand),
     ...sometimes(0.6, option),
@@ -106,6 +121,39 @@ test('a command that reads goes to git with its words, stdin and exit code, and 
   const args = ['log', '--grep=a  b\nc', '-S', "it's $HOME *", '--', '']
   expect(await world.git(args)).toMatchObject({ code: 7, stdout: `${args.join('|')}|stdin` })
   expect(existsSync(world.asked)).toBe(false)
+})
+
+test.each([
+  [
+    '',
+    '--help',
+    '-h',
+    'help',
+    'help -a',
+    'commit --help',
+    'commit -h',
+    'x --help',
+    '-p log',
+    '--paginate log',
+  ],
+  [
+    'fsck --lost-found',
+    'archive --format=tar HEAD',
+    'var -l',
+    'var GIT_EDITOR',
+    'notes list',
+    'whatchanged -1',
+  ],
+  ['diff-index --name-only HEAD', 'diff-files', 'verify-commit HEAD', 'verify-tag v1'],
+])('help and reading go to git: git %s, git %s, git %s …', async (...lines) => {
+  await using world = new Shimmed(2)
+  for (const line of lines) {
+    const words = line.split(' ').filter(Boolean)
+    expect(await world.git(words), line).toMatchObject({ code: 7 })
+    expect(gitOnlyReads(words), line).toBe(true)
+  }
+  for (const line of ['alias -h', 'commit -h x', 'archive -o x HEAD', 'archive --output=x HEAD', 'notes add'])
+    expect(gitOnlyReads(line.split(' ')), line).toBe(false)
 })
 
 test('any other command is asked about first, with its words, and starts git only if stint does not refuse', async () => {

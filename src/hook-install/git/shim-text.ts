@@ -1,6 +1,6 @@
 import { shellWord } from '../../base/text/escape.ts'
 import type { HookChoices } from '../../hook/options.ts'
-import { type ReadingArguments, readingGitCommands } from '../../reading/index.ts'
+import { changingGitCommands, type ReadingArguments, readingGitCommands } from '../../reading/index.ts'
 import { type HookCommand, onlyRefusals, readCommand, startWords } from '../settings/command-text.ts'
 
 const head = `#!/bin/sh
@@ -43,19 +43,31 @@ export function commandInShim(text: string): HookCommand | undefined {
   return line === undefined ? undefined : readCommand(line)
 }
 
+/** A pattern of the names that are part of git. */
+const ofGit = [...Object.keys(readingGitCommands), ...changingGitCommands].join(' | ')
+
 /** The same decision as `gitOnlyReads`, in shell: from the same table, without a process of its own. */
 export const onlyReadsFunction = (): string => `only_reads() {
   while :; do
     case \${1-} in
     -C) [ $# -gt 1 ] || return 1; shift ;;
-    -P | --no-pager | --no-optional-locks) ;;
-    --version) [ $# -eq 1 ]; return ;;
+    -p | --paginate | -P | --no-pager | --no-optional-locks) ;;
+    --version | --help | -h) [ $# -eq 1 ]; return ;;
     *) break ;;
     esac
     shift
   done
-  name=\${1-} flags= values= long=
-  [ $# -eq 0 ] || shift
+  [ $# -gt 0 ] || return 0
+  name=$1 flags= values= long=
+  shift
+  case $#,\${1-} in
+  1,--help) return 0 ;;
+  1,-h)
+    case $name in
+    ${ofGit}) return 0 ;;
+    esac
+    ;;
+  esac
   case $name in
 ${Object.entries(readingGitCommands)
   .flatMap(([name, command]) =>
@@ -125,5 +137,5 @@ function shellArguments({ flags = '', values = '', long = '', first }: ReadingAr
     .join(' ')
   if (first === undefined) return set
   const words = first.source.replaceAll(/[^\w|]|\?:/g, '')
-  return `${set}; case \${1-} in ${words}) ;; *) return 1 ;; esac`
+  return `${set === '' ? '' : `${set}; `}case \${1-} in ${words}) ;; *) return 1 ;; esac`
 }
