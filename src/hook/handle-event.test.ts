@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { LockWorld } from '../../test/support/lock-world.ts'
@@ -75,8 +75,10 @@ class Stage extends LockWorld {
       run: async (): Promise<number> => {
         running.child.kill('SIGUSR1')
         commands += 1
-        await until('the command runs', () => lines().length > commands + 1)
-        return Number(lines()[commands])
+        await until('the shell has started the command', () => lines().length > commands + 1)
+        const pid = Number(lines()[commands])
+        await until('the command runs', () => readFileSync(`/proc/${pid}/comm`, 'utf8') === 'sleep\n')
+        return pid
       },
     }
   }

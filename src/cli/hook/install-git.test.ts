@@ -82,7 +82,7 @@ test('a commit is refused, with the name of the holder, while another session ho
   expect(await world.commit('released')).toMatchObject({ code: 0 })
 })
 
-test('commands that bypass pre-commit are refused, too: --no-verify, a branch, a reset, an update of a ref', async () => {
+test('commands that bypass pre-commit are refused, too: --no-verify, a renamed branch, a reset, an update of a ref', async () => {
   await using world = new Repository()
   await world.make()
   await world.commit('second')
@@ -90,7 +90,7 @@ test('commands that bypass pre-commit are refused, too: --no-verify, a branch, a
   await world.hold()
   for (const args of [
     ['commit', '--allow-empty', '--no-verify', '-m', 'sneaky'],
-    ['branch', 'mine'],
+    ['branch', '-m', 'mine'],
     ['reset', '--hard', 'HEAD~1'],
     ['checkout', '-b', 'other'],
     ['update-ref', 'refs/heads/x', 'HEAD'],
