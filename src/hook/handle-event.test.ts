@@ -68,6 +68,9 @@ class Stage extends LockWorld {
     })
     const lines = () => running.output().stdout.split('\n')
     await until('it takes signals', () => lines()[0] === 'ready')
+    // Start times are counted in clock ticks: the agent's own child must be older than what a call starts.
+    const readyAt = ticksNow() ?? 0
+    await until('the child is older than now', () => (ticksNow() ?? 0) > readyAt + 1)
     let commands = 0
     return {
       ...this.#agentOf(running),
