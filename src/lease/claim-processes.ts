@@ -97,7 +97,7 @@ function relatives(
 const isHook = (table: ProcessTable, { pid, name }: Pick<TableProcess, 'pid' | 'name'>): boolean =>
   name === waitingHookName || hookCommand.test(table.commandOf(pid))
 
-/** The pids of this process and its ancestors: whoever asks is not in its own way. */
+/** The pids of this process and its ancestors: a process that asks is never in its own way. */
 export function askersIn({ processes }: ProcessTable): Set<number> {
   const parents = new Map(processes.map(({ pid, ppid }) => [pid, ppid]))
   const pids = new Set<number>()
