@@ -7,7 +7,7 @@ import { readLatest, visibleEvents } from './events.ts'
 import { sessionClosed } from './session-errors.ts'
 import { attestEnds, type LogName } from './log/log-end.ts'
 import type { Manifest } from './manifest.ts'
-import { makeEntry, makeEventEntry } from './make-entry.ts'
+import { makeEntry, makeEventEntry, makeExactEntry } from './make-entry.ts'
 import { describeFailure, SessionActs } from './session-acts.ts'
 import type { RegisteredSecrets } from './session-secrets.ts'
 import type { Act, ActOutcome, Session } from './session.ts'
@@ -109,7 +109,7 @@ export class LiveSession implements Session {
   async turn(data?: unknown): Promise<{ turn: number; seq: number; snapshot: boolean }> {
     await this.#drainSpool()
     let turn = 0
-    const entry = (): LogEntry => makeEntry({ type: turnType, data }, this.secrets.gate)
+    const entry = (): LogEntry => makeExactEntry({ type: turnType, data }, this.secrets.gate)
     const { seq } = await this.#put(entry, { applied: () => (turn = ++this.#state.turns) })
     const { snapshots } = this.#context
     const worthIt = snapshots.at === 'turn' && isWorthIt(snapshots, this.#sinceSnapshot)
@@ -138,7 +138,7 @@ export class LiveSession implements Session {
   }
 
   async #setSlot(ext: string, version: string, value: unknown): Promise<void> {
-    const entry = makeEntry({ type: slotType, data: value, slot: { ext, version } }, this.secrets.gate)
+    const entry = makeExactEntry({ type: slotType, data: value, slot: { ext, version } }, this.secrets.gate)
     const applied = (): void => {
       this.#lastSet.set(ext, { version, value })
       this.#state.slots.set(ext, { version, value: JSON.parse(entry.json) as unknown })

@@ -1,6 +1,7 @@
 import type { AuditRecord } from './audit-record.ts'
 import { succeeds } from '../base/errors/if-possible.ts'
 import { StintError } from '../base/errors/stint-error.ts'
+import { exactJson } from '../base/text/exact-json.ts'
 import { isRecord, isString } from '../base/text/fields.ts'
 import type { SecretGate } from '../secrets/index.ts'
 import type { LogEntry, SpoolEntry } from './driver.ts'
@@ -12,18 +13,33 @@ const maxNameLength = 200
 /** Makes the journal entry of an event: checked, and without secrets. */
 export function makeEventEntry({ type, data, masked }: NewEvent, gate: SecretGate): LogEntry {
   checkEventType(type)
-  return makeEntry({ type, data, masked }, gate)
+  return makeExactEntry({ type, data, masked }, gate)
 }
 
-/**
- * Makes an entry without secrets. The entry says if something in it was replaced, here or earlier. Its
- * properties are written out: spreading them would cost as much as encoding them.
- */
-export function makeEntry(
-  { type: given, data, slot, spool, masked }: Omit<LogEntry, 'json'> & { data: unknown },
+/** Makes an entry whose data reads back as it was, apart from secrets; `ARG_ERROR` if JSON would change it. */
+export function makeExactEntry(
+  entry: Omit<LogEntry, 'json'> & { data: unknown },
   gate: SecretGate,
 ): LogEntry {
-  const raw = JSON.stringify(data) ?? 'null'
+  const { data, slot } = entry
+  // An event may have no data; the value of a slot would read back as null.
+  const isLeftOut = data === undefined && slot === undefined
+  return entryOf(entry, isLeftOut ? 'null' : exactJson(data, slot === undefined ? 'data' : 'value'), gate)
+}
+
+/** Makes an entry of what JSON keeps of the data. */
+export const makeEntry = (entry: Omit<LogEntry, 'json'> & { data: unknown }, gate: SecretGate): LogEntry =>
+  entryOf(entry, JSON.stringify(entry.data) ?? 'null', gate)
+
+/**
+ * The entry with this JSON, without secrets. It says if something in it was replaced, here or earlier. Its
+ * properties are written out: spreading them would cost as much as encoding them.
+ */
+function entryOf(
+  { type: given, slot, spool, masked }: Omit<LogEntry, 'json'>,
+  raw: string,
+  gate: SecretGate,
+): LogEntry {
   const json = gate.json(raw)
   const type = gate.text(given)
   const isMasked = masked || json !== raw || type !== given

@@ -8,11 +8,16 @@ import type { RegisteredSecrets } from './session-secrets.ts'
 import { type FoldedState, applyAuditRecord } from './state.ts'
 import type { Act, ActOutcome } from './session.ts'
 
+/** What the act with a key does, as its intent says. */
+type Deed = Pick<Act, 'action' | 'subject'>
+
 /** The state of the act with a key, from the audit log. */
-type Fate =
-  | { state: 'unsettled'; act: string; at: number; action: string }
-  | { state: 'done'; result: unknown }
-  | { state: 'failed'; message: string }
+type Fate = Deed &
+  (
+    | { state: 'unsettled'; act: string; at: number }
+    | { state: 'done'; result: unknown }
+    | { state: 'failed'; message: string }
+  )
 
 /**
  * The acts within which the caller runs. One storage for all sessions: every promise of the process pays for
@@ -30,7 +35,7 @@ export class SessionActs {
   readonly #secrets: RegisteredSecrets
   /** Read from the audit log when the first act with a key is done. */
   #known: Promise<KeyedActs> | undefined
-  readonly #running = new Map<string, Promise<unknown>>()
+  readonly #running = new Map<string, { deed: Deed; result: Promise<unknown> }>()
 
   constructor(log: AuditLog, state: FoldedState, secrets: RegisteredSecrets) {
     this.#log = log
@@ -44,12 +49,15 @@ export class SessionActs {
     if (key === undefined) return await this.#perform(act, perform)
     const within = underWay.getStore() ?? []
     if (within.some(({ acts, key: other }) => acts === this && other === key)) throw waitsForItself(key)
-    const running = this.#running.get(key) as Promise<T> | undefined
-    if (running !== undefined) return await running
+    const running = this.#running.get(key)
+    if (running !== undefined) {
+      this.#refuseMismatch(key, running.deed, act)
+      return (await running.result) as T
+    }
     const performing = underWay.run([...within, { acts: this, key }], () =>
       this.#performOnce(key, act, perform, again),
     )
-    this.#running.set(key, performing)
+    this.#running.set(key, { deed: { ...act }, result: performing })
     try {
       return await performing
     } finally {
@@ -89,6 +97,7 @@ export class SessionActs {
     const acts = await (this.#known ?? this.#read())
     const recordedKey = this.#secrets.gate.text(key)
     const before = acts.fateOf(recordedKey)
+    if (before !== undefined) this.#refuseMismatch(key, before, act)
     refuseRepeat(key, before, again)
     const isDone = before?.state === 'done' && !again
     const result = isDone ? undefined : await this.#perform(act, perform)
@@ -96,6 +105,19 @@ export class SessionActs {
     // because the caller may change it.
     const after = acts.fateOf(recordedKey)
     return after?.state === 'done' ? (structuredClone(after.result) as T) : (result as T)
+  }
+
+  /** `ACT_MISMATCH` if the key belongs to another act, whose result would be taken for that of this one. */
+  #refuseMismatch(key: string, used: Deed, given: Deed): void {
+    // A secret may have become known since the intent was recorded: compare both without secrets.
+    const [recorded, asked] = [used, given].map(({ action, subject }) =>
+      this.#secrets.gate.stringify(subject === undefined ? [action] : [action, subject]),
+    )
+    if (recorded === asked) return
+    throw new StintError(
+      'ACT_MISMATCH',
+      `the key ${JSON.stringify(key)} belongs to the act ${recorded}, not to ${asked}`,
+    )
   }
 
   async #perform<T>(act: Act, perform: () => Promise<T> | T): Promise<T> {
@@ -138,24 +160,27 @@ export class SessionActs {
 /** The keys of all acts so far, with how they ended. */
 class KeyedActs {
   readonly #fates = new Map<string, Fate>()
-  readonly #keys = new Map<string, string>()
+  readonly #begun = new Map<string, Deed & { key: string }>()
 
   fateOf(key: string): Fate | undefined {
     return this.#fates.get(key)
   }
 
-  apply({ type, act, key, at, action, ok, result, error }: AuditRecord): void {
+  apply({ type, act, key, at, action, subject, ok, result, error }: AuditRecord): void {
     if (act === undefined) return
     if (type === 'intent' && key !== undefined) {
-      this.#keys.set(act, key)
-      this.#fates.set(key, { state: 'unsettled', act, at, action })
+      this.#begun.set(act, { key, action, subject })
+      this.#fates.set(key, { state: 'unsettled', act, at, action, subject })
     }
-    const known = this.#keys.get(act)
-    if (type !== 'outcome' || known === undefined) return
-    this.#keys.delete(act)
+    const begun = this.#begun.get(act)
+    if (type !== 'outcome' || begun === undefined) return
+    this.#begun.delete(act)
+    const deed = { action: begun.action, subject: begun.subject }
     this.#fates.set(
-      known,
-      ok === false ? { state: 'failed', message: error?.message ?? 'it failed' } : { state: 'done', result },
+      begun.key,
+      ok === false
+        ? { state: 'failed', message: error?.message ?? 'it failed', ...deed }
+        : { state: 'done', result, ...deed },
     )
   }
 }

@@ -102,7 +102,7 @@ test('a session that is copied from files to PostgreSQL and back has the same li
   ] as const) {
     await using again = await store.resume(id)
     expect(again.slot<string[]>('todo', { version: '1', initial: [] }).value).toEqual(['a'])
-    expect(await again.act({ action: 'shell', key: 'k' }, () => 43)).toBe(42)
+    expect(await again.act({ action: 'shell', subject: 'make', key: 'k' }, () => 43)).toBe(42)
     expect(again.unsettled()).toMatchObject([{ act: 'a1' }])
     await again.append({ type: 'goes on' })
   }

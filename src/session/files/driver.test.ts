@@ -28,7 +28,7 @@ test('a closed session resumes with everything it had', async () => {
   const again = await store.resume(id)
   expect(again.slot<string[]>('todo', { version: '1', initial: [] }).value).toEqual(['a'])
   expect(again.turns).toBe(1)
-  expect(await again.act({ action: 'shell', key: 'k' }, () => 43)).toBe(42)
+  expect(await again.act({ action: 'shell', subject: 'ls', key: 'k' }, () => 43)).toBe(42)
   expect(await again.tail(5)).toMatchObject([{ type: 'message' }])
   await again.close()
   expect((await store.list())[0]).toMatchObject({ id, state: 'closed', turns: 1 })

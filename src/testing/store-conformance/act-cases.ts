@@ -1,4 +1,5 @@
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
+import type { Session } from '../../session/index.ts'
 import { codeOf, collect, fieldsOf, rejects, type StoreCases, valuesOf } from '../conformance-case.ts'
 
 /** The audit log, and acts that are recorded before and after they are performed. */
@@ -100,13 +101,41 @@ export const actCases: StoreCases = {
     deepEqual(await valuesOf((await store.inspect(session.id)).unsettled(), 'act'), ['act_1', 'act_2'])
     await rejects(
       'ACT_UNCERTAIN',
-      again.act({ action: 'pay', key: 'k' }, () => 1),
+      again.act({ action: 'pay', subject: 'rent', key: 'k' }, () => 1),
     )
     await again.settle('act_1', { ok: true, result: 'paid' })
-    equal(await again.act({ action: 'pay', key: 'k' }, () => 1), 'paid')
+    equal(await again.act({ action: 'pay', subject: 'rent', key: 'k' }, () => 1), 'paid')
     await rejects('ARG_ERROR', again.settle('act_3', { ok: true }))
     equal(await again.act({ action: 'pay', key: 'l' }, () => 'anew', { again: true }), 'anew')
     equal(await again.act({ action: 'pay', key: 'l' }, () => 1), 'anew')
+  },
+  async 'a key that belongs to one act is refused for another, done, failed, running or uncertain'(store, place) {
+    const session = await store.create()
+    const never = (): never => {
+      throw new Error('must not run')
+    }
+    const mismatches = (holder: Session, key: string): Promise<void> =>
+      rejects(
+        'ACT_MISMATCH',
+        holder.act({ action: 'refund', subject: 'rent', key }, never),
+        holder.act({ action: 'pay', subject: 'water', key }, never),
+        holder.act({ action: 'pay', key }, never),
+        holder.act({ action: 'refund', subject: 'rent', key }, never, { again: true }),
+      )
+    equal(await session.act({ action: 'pay', subject: 'rent', key: 'done' }, () => 1), 1)
+    await mismatches(session, 'done')
+    const running = session.act({ action: 'pay', subject: 'rent', key: 'failed' }, async () => {
+      await mismatches(session, 'done')
+      throw Object.assign(new Error('no money'), { code: 'BROKE' })
+    })
+    const other = session.act({ action: 'refund', key: 'failed' }, never)
+    await Promise.all([rejects('BROKE', running), rejects('ACT_MISMATCH', other)])
+    await session.audit({ action: 'pay', subject: 'rent', phase: 'intent', act: 'act_1', key: 'begun' })
+    await session.close()
+    await using again = await (await place.open()).resume(session.id)
+    for (const key of ['done', 'failed', 'begun']) await mismatches(again, key)
+    equal(await again.act({ action: 'pay', subject: 'rent', key: 'done' }, never), 1)
+    deepEqual(await valuesOf(again.unsettled(), 'act'), ['act_1'])
   },
   async 'an act that is started within itself is refused, and any thrown value is recorded'(store) {
     await using session = await store.create()

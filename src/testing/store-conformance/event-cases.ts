@@ -24,6 +24,25 @@ const oddData: unknown[] = [
   { text: 'ä'.repeat(300 * 1024), list: Array.from({ length: 1000 }, (_, i) => i) },
 ]
 
+const circle: { self?: unknown } = {}
+circle.self = { again: [circle] }
+
+/** Data that JSON would change, by the path of the first part that it would. */
+const lossyData: Record<string, unknown> = {
+  data: () => {},
+  'data.a': { a: Number.NaN },
+  'data.list[1]': { list: [0, undefined] },
+  'data[0]["odd key"]': [{ 'odd key': Number.POSITIVE_INFINITY }],
+  'data.map': { first: new Date(), map: new Map([[1, 2]]) },
+  'data[2]': [1, 2, new Set()],
+  'data.b.c': { a: { b: 1 }, b: { c: 1n } },
+  'data.self.again[0]': circle,
+  'data.tag': { tag: Symbol('tag') },
+  'data.error': { error: new Error('lost') },
+  'data.bytes': { bytes: new Uint8Array(2) },
+  'data.made.by': { made: { toJSON: () => ({ by: () => {} }) } },
+}
+
 /** Times that a clock may return by mistake. */
 const oddTimes: unknown[] = [
   1_700_000_000_000.75,
@@ -138,15 +157,41 @@ export const eventCases: StoreCases = {
     equal((await session.append({ type: 'ok "\n\u2028' })).seq, 1)
     equal((await session.tail(1))[0]?.type, 'ok "\n\u2028')
   },
-  async 'data that cannot be written as JSON is refused, and nothing else'(store) {
+  async 'data that JSON would change is refused, by the path of the part, and nothing is written'(store) {
     await using session = await store.create()
-    const circle: { self?: unknown } = {}
-    circle.self = circle
+    const append = (data: unknown): Promise<unknown> => session.append({ type: 'odd', data })
     const before = session.append({ type: 'before' })
-    const failing = session.append({ type: 'circle', data: circle })
+    const failing = Object.entries(lossyData).map(async ([path, data]) => {
+      await fails(append(data), (error: Error) => error.message.startsWith(`${path} is `), path)
+      await rejects('ARG_ERROR', append(data))
+    })
     const after = session.append({ type: 'after' })
-    await fails(failing, 'a cycle cannot be written')
-    deepEqual([(await before).seq, (await after).seq], [1, 2])
+    await Promise.all(failing)
+    deepEqual([(await before).seq, (await after).seq, session.lastSeq], [1, 2, 2])
+    await rejects(
+      'ARG_ERROR',
+      session.turn(new Map()),
+      store.visit(session.id, (visit) => visit.append({ type: 'odd', data: 1n })),
+      append(deep(100_000)),
+    )
+  },
+  async 'data with toJSON is written as that says, and properties that are undefined are left out'(store) {
+    await using session = await store.create()
+    const shared = { n: 1 }
+    class Point {
+      x = 1
+    }
+    const at = new Date(1_700_000_000_000)
+    await session.append({
+      type: 'odd',
+      data: { at, gone: undefined, point: new Point(), twice: [shared, shared], bytes: Buffer.from('a') },
+    })
+    deepEqual((await session.tail(1))[0]?.data, {
+      at: at.toISOString(),
+      point: { x: 1 },
+      twice: [shared, shared],
+      bytes: { type: 'Buffer', data: [97] },
+    })
   },
   async 'a reader sees acknowledged events while the writer goes on'(store, place) {
     const other = await place.open()

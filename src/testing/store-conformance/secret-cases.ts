@@ -69,7 +69,7 @@ export const secretCases: StoreCases = {
     deepEqual(await fieldsOf(fork.events(), 'type', 'data'), expected)
     for (const each of [again, fork]) {
       deepEqual(each.slot('s', { version: '1', initial: {} }).value, stored)
-      deepEqual(await each.act({ action: 'shell', key: token }, () => ({})), stored)
+      deepEqual(await each.act({ action: 'shell', subject: token, key: token }, () => ({})), stored)
     }
     const read = await other.inspect(session.id)
     equal(read.summary.title, token)

@@ -146,7 +146,9 @@ export const slotCases: StoreCases = {
     await slot.set(2)
     const circle: { self?: unknown } = {}
     circle.self = circle
-    await fails(slot.set(circle), 'a cycle cannot be written')
+    for (const lossy of [circle, undefined, [Number.NaN], { of: new Map() }, () => {}])
+      await rejects('ARG_ERROR', slot.set(lossy), session.resetSlot('s', '1', lossy))
+    await fails(slot.set({ of: [new Set()] }), { message: /^value\.of\[0\] is of the type Set/ })
     equal(slot.value, 2)
     await rejects('ARG_ERROR', session.resetSlot('no such name!', '1', 0))
   },

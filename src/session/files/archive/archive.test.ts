@@ -69,7 +69,7 @@ test('an imported session has the events, blobs, slots, turns, acts and audit lo
   expect(there.manifest.revisions.at(-1)).toMatchObject({ kind: 'import', from: { session_id: id, seq: 4 } })
   await using session = await other.resume(id)
   expect(session.slot<number>('count', { version: '1', initial: 0 }).value).toBe(42)
-  expect(await session.act({ action: 'shell', key: 'once' }, () => 'again')).toBe('done')
+  expect(await session.act({ action: 'shell', subject: 'ls', key: 'once' }, () => 'again')).toBe('done')
   expect((await session.append({ type: 'message' })).seq).toBe(5)
 })
 
