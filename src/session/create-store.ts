@@ -13,15 +13,8 @@ import { byLastActivity, factsOf, type Manifest, newManifest, revised } from './
 import { assertWrittenBy, checkSessionId, copyUnusable } from './session-errors.ts'
 import { RegisteredSecrets } from './session-secrets.ts'
 import type { Session } from './session.ts'
-import { defaultPolicy } from './state.ts'
-import type {
-  ForkOptions,
-  ListOptions,
-  ResumeOptions,
-  SessionStore,
-  SessionSummary,
-  SnapshotPolicy,
-} from './store.ts'
+import { snapshotPolicy } from './state.ts'
+import type { ForkOptions, ListOptions, ResumeOptions, SessionStore, SessionSummary } from './store.ts'
 import { drainLeftovers, visitSession } from './visit.ts'
 
 /** How often to try again while another process holds the session, in milliseconds. */
@@ -39,7 +32,7 @@ export function createStore(driver: StoreDriver, given: Clock = systemClock): Dr
   async function sessionOf(
     held: HeldSession,
     secrets: RegisteredSecrets,
-    snapshots?: Partial<SnapshotPolicy>,
+    snapshots = snapshotPolicy(),
   ): Promise<Session> {
     const { session_id: id, store } = held.manifest
     try {
@@ -48,7 +41,7 @@ export function createStore(driver: StoreDriver, given: Clock = systemClock): Dr
         held,
         recovery: held.recovered ?? (await replay(held)),
         secrets,
-        snapshots: { ...defaultPolicy, ...snapshots },
+        snapshots,
         fork: (options) => fork(id, options, secrets),
         onReleased: () => drainLeftovers(driver, id, secrets),
       })
@@ -110,16 +103,18 @@ export function createStore(driver: StoreDriver, given: Clock = systemClock): Dr
       const secrets = new RegisteredSecrets()
       const manifest = createManifest(driver.id, options, secrets, clock.now())
       const hold = secrets.holdFor('writer', options.purpose)
-      return await sessionOf(await driver.create(manifest, hold, secrets.guard), secrets, options.snapshots)
+      const policy = snapshotPolicy(options.snapshots)
+      return await sessionOf(await driver.create(manifest, hold, secrets.guard), secrets, policy)
     },
 
     async resume(id, options = {}) {
       checkSessionId(id)
+      const policy = snapshotPolicy(options.snapshots)
       const secrets = new RegisteredSecrets()
       // The lock record is written first and contains `purpose`: know the secrets before taking the lock.
       if (options.purpose !== undefined) await secrets.applyThoseOf(driver, id)
       const held = await openWithin(driver, id, options, secrets)
-      const session = await sessionOf(held, secrets, options.snapshots)
+      const session = await sessionOf(held, secrets, policy)
       try {
         secrets.apply(factsOf(held.manifest))
         await held.revise({ kind: 'resume', pid: process.pid, host: hostname() })

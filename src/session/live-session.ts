@@ -12,7 +12,7 @@ import { describeFailure, SessionActs } from './session-acts.ts'
 import type { RegisteredSecrets } from './session-secrets.ts'
 import type { Act, ActOutcome, Session } from './session.ts'
 import { checkExtension, openSlot, type Slot, type SlotOptions } from './slot.ts'
-import { type FoldedState, isWorthIt, slotType, turnType } from './state.ts'
+import { type FoldedState, isCritical, isWorthIt, slotType, turnType } from './state.ts'
 import type {
   AppendOptions,
   EventOptions,
@@ -103,7 +103,21 @@ export class LiveSession implements Session {
   }
 
   append(event: NewEvent, { durable }: AppendOptions = {}): Promise<Receipt> {
+    if (this.#context.snapshots.critical !== undefined) return this.#appendAndSnapshot(event, durable)
     return this.#put(() => makeEventEntry(event, this.secrets.gate), { durable })
+  }
+
+  async #appendAndSnapshot(event: NewEvent, durable: boolean | undefined): Promise<Receipt> {
+    const wanted = isCritical(this.#context.snapshots, event)
+    const receipt = await this.#put(() => makeEventEntry(event, this.secrets.gate), { durable })
+    // The record is on disk: nothing that happens now may reject its append.
+    if (wanted) await this.#quietly(() => this.#snapshotFrom(receipt.seq))
+    return receipt
+  }
+
+  /** Takes a snapshot, unless there is one that has this record. */
+  async #snapshotFrom(seq: number): Promise<void> {
+    if (this.#snapshotAt.seq < seq) await this.#trySnapshot()
   }
 
   async turn(data?: unknown): Promise<{ turn: number; seq: number; snapshot: boolean }> {
@@ -275,9 +289,23 @@ export class LiveSession implements Session {
   #drainSpool(): Promise<void> {
     this.#spooling ??= this.#acts
       .listener()
-      .then((listener) => drainSpool(this.#held, this.secrets, listener))
+      .then((listener) => this.#takeIn(listener))
       .finally(() => (this.#spooling = undefined))
     return this.#spooling
+  }
+
+  /** Takes in what visitors left, and takes a snapshot if a critical event was among it. */
+  async #takeIn(onAudit: (record: AuditRecord) => void): Promise<void> {
+    const { snapshots } = this.#context
+    const events: { entry: LogEntry; seq: number }[] = []
+    await drainSpool(this.#held, this.secrets, (log, entry, receipt) => {
+      if (log === 'audit') onAudit(auditRecordFrom(entry, receipt))
+      else if (snapshots.critical !== undefined) events.push({ entry, seq: receipt.seq })
+    })
+    const last = events.findLast(({ entry: { type, json } }) =>
+      isCritical(snapshots, { type, data: JSON.parse(json) as unknown }),
+    )
+    if (last !== undefined) await this.#snapshotFrom(last.seq)
   }
 
   /** Runs work that no caller depends on. A failure shows at the next append. */
@@ -315,18 +343,15 @@ export async function giveBack(held: HeldSession): Promise<void> {
   }
 }
 
-/** Takes in what visitors left, without secrets that they did not know. `onAudit` gets the audit lines. */
+/** Takes in what visitors left, without secrets that they did not know. `onTaken` gets each entry. */
 export const drainSpool = (
   held: HeldSession,
   secrets: RegisteredSecrets,
-  onAudit: (record: AuditRecord) => void,
+  onTaken: (log: LogName, entry: LogEntry, receipt: StoredReceipt) => void,
 ): Promise<void> =>
   held.drainSpool(async ({ log, json, ...entry }) => {
     const clean = makeEntry({ ...entry, data: JSON.parse(json) as unknown }, secrets.gate)
-    const applied = (receipt: StoredReceipt): void => {
-      if (log === 'audit') onAudit(auditRecordFrom(clean, receipt))
-    }
-    await held.append(log, clean, { applied })
+    await held.append(log, clean, { applied: (receipt) => onTaken(log, clean, receipt) })
   })
 
 /** Saves the state for the next recovery; undefined if the driver keeps no snapshots. */

@@ -1,7 +1,7 @@
 import type { AuditRecord, UnsettledAct } from './audit-record.ts'
-import { errorCode } from '../base/errors/stint-error.ts'
+import { errorCode, StintError } from '../base/errors/stint-error.ts'
 import type { StoredRecord } from './driver.ts'
-import type { RecoveryReport, SnapshotPolicy } from './store.ts'
+import type { NewEvent, RecoveryReport, SnapshotPolicy } from './store.ts'
 
 /** The state that the logs of a session add up to. A snapshot has it at one position of the logs. */
 export interface FoldedState {
@@ -59,7 +59,22 @@ export function applyAuditRecord(state: FoldedState, record: AuditRecord): void 
   if (type === 'outcome') state.unsettled.delete(act)
 }
 
-export const defaultPolicy: SnapshotPolicy = { at: 'turn', minBytes: 256 << 10, minRecords: 500 }
+const defaultPolicy: SnapshotPolicy = { at: 'turn', minBytes: 256 << 10, minRecords: 500 }
+
+/** The policy of a session, with defaults; `ARG_ERROR` if `critical` is neither a list of types nor a function. */
+export function snapshotPolicy(given: Partial<SnapshotPolicy> = {}): SnapshotPolicy {
+  const policy = { ...defaultPolicy, ...given }
+  const { critical } = policy
+  const isList = Array.isArray(critical) && critical.every((type) => typeof type === 'string')
+  if (critical === undefined || isList || typeof critical === 'function') return policy
+  throw new StintError('ARG_ERROR', '`snapshots.critical` must be an array of event types, or a function')
+}
+
+/** Does the policy want a snapshot after this event? */
+export const isCritical = (
+  { critical = [] }: SnapshotPolicy,
+  event: Pick<NewEvent, 'type' | 'data'>,
+): boolean => (typeof critical === 'function' ? critical(event) : critical.includes(event.type))
 
 /** Visitors never close a session: one of them takes a snapshot after this many records. */
 export const visitedRecords = 5000

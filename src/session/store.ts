@@ -170,12 +170,17 @@ export interface NewAudit {
 
 export interface SnapshotPolicy {
   /**
-   * `turn`: a turn takes a snapshot if enough was written. `never`: a turn takes none. A call of `snapshot`
-   * takes one under either policy, and so does a close after new records, unless writing it fails.
-   * `critical` is an older name of `never`.
+   * `turn`: a turn takes a snapshot if enough was written. `critical`: turns take none, and only events that
+   * `critical` names do. `never`: turns take none. A call of `snapshot` takes one under any policy, and so
+   * does a close after new records, unless writing it fails.
    */
-  at: 'turn' | 'never' | 'critical'
-  /** How much must be written between two snapshots, in bytes or in records. Zeros: one at every turn. */
+  at: 'turn' | 'critical' | 'never'
+  /**
+   * Events after which a snapshot is taken as soon as they are recorded, whatever `at` says: their types, or a
+   * function that tells. `append` resolves when the snapshot is there, or could not be written.
+   */
+  critical?: readonly string[] | ((event: Pick<NewEvent, 'type' | 'data'>) => boolean)
+  /** How much must be written between the snapshots of two turns, in bytes or records. Zeros: at each turn. */
   minBytes: number
   minRecords: number
 }

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type Clock, systemClock } from '../base/process/clock.ts'
 import { errorCode, errorMessage, notRetryable } from '../base/errors/stint-error.ts'
 import { durationMs } from '../base/text/duration.ts'
+import { auditRecordFrom } from './audit-record.ts'
 import { createManifest } from './create-manifest.ts'
 import { hasSpool, holderOf } from './driver-defaults.ts'
 import type { HeldSession, LogEntry, SpoolEntry, StoreDriver } from './driver.ts'
@@ -88,8 +89,9 @@ export async function drainLeftovers(
 /** A session that only visitors write to is never closed: now and then one of them takes a snapshot. */
 async function drainSpoolAndSnapshot(held: HeldSession, secrets: RegisteredSecrets): Promise<void> {
   const { recovered } = held
-  await drainSpool(held, secrets, (record) => {
-    if (recovered !== undefined) applyAuditRecord(recovered.state, record)
+  await drainSpool(held, secrets, (log, entry, receipt) => {
+    if (recovered !== undefined && log === 'audit')
+      applyAuditRecord(recovered.state, auditRecordFrom(entry, receipt))
   })
   if (!recovered?.snapshotDue) return
   try {

@@ -109,7 +109,10 @@ export const actCases: StoreCases = {
     equal(await again.act({ action: 'pay', key: 'l' }, () => 'anew', { again: true }), 'anew')
     equal(await again.act({ action: 'pay', key: 'l' }, () => 1), 'anew')
   },
-  async 'a key that belongs to one act is refused for another, done, failed, running or uncertain'(store, place) {
+  async 'a key that belongs to one act is refused for another, done, failed, running or uncertain'(
+    store,
+    place,
+  ) {
     const session = await store.create()
     const never = (): never => {
       throw new Error('must not run')

@@ -1,6 +1,6 @@
 import { deepEqual, equal, ok, rejects as fails, throws } from 'node:assert/strict'
 import type { Session } from '../../session/index.ts'
-import { randomFrom, rejects, type StoreCases } from '../conformance-case.ts'
+import { randomFrom, rejects, type StoreCases, valuesOf } from '../conformance-case.ts'
 
 const coded = (code: string) => (error: unknown) => (error as { code?: string }).code === code
 
@@ -119,6 +119,28 @@ export const slotCases: StoreCases = {
       deepEqual([snapshot, replayed, again.lastSeq], kept ? [50, 3, 53] : [undefined, 53, 53])
       await session.close().catch(() => {})
     }
+  },
+  async 'an event that the policy calls critical takes a snapshot when it is recorded'(store, place) {
+    const { snapshots: kept = true } = place
+    const isDeploy = ({ type, data }: { type: string; data?: unknown }): boolean =>
+      type === 'step' && data === 'deploy'
+    for (const critical of [['deploy', 'approval'], isDeploy]) {
+      const session = await store.create({ snapshots: { at: 'critical', critical } })
+      const other = await place.open()
+      const event = typeof critical === 'function' ? { type: 'step', data: 'deploy' } : { type: 'deploy' }
+      await session.append({ type: 'step', data: 'build' })
+      const seqs = await Promise.all([session.append(event), session.append(event)])
+      deepEqual(await valuesOf(seqs, 'seq'), [2, 3])
+      await session.turn()
+      await other.visit(session.id, (visit) => visit.append(event))
+      await session.turn()
+      await other.unlock(session.id)
+      await using again = await other.resume(session.id)
+      const { snapshot, replayed } = again.report
+      deepEqual([snapshot, replayed], kept ? [5, 1] : [undefined, 6])
+      await session.close().catch(() => {})
+    }
+    await rejects('ARG_ERROR', store.create({ snapshots: { critical: 'deploy' as never } }))
   },
   async 'a resumed session has the same state with and without snapshots'(store, place) {
     for (let seed = 1; seed <= 6; seed++) {
