@@ -16,7 +16,7 @@ export function makeEventEntry({ type, data, masked }: NewEvent, gate: SecretGat
   return makeExactEntry({ type, data, masked }, gate)
 }
 
-/** Makes an entry whose data reads back as it was, apart from secrets; `ARG_ERROR` if JSON would change it. */
+/** Makes an entry whose data reads back as it was, without secrets; `ARG_ERROR` if JSON would change it. */
 export function makeExactEntry(
   entry: Omit<LogEntry, 'json'> & { data: unknown },
   gate: SecretGate,

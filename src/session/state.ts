@@ -61,7 +61,7 @@ export function applyAuditRecord(state: FoldedState, record: AuditRecord): void 
 
 const defaultPolicy: SnapshotPolicy = { at: 'turn', minBytes: 256 << 10, minRecords: 500 }
 
-/** The policy of a session, with defaults; `ARG_ERROR` if `critical` is neither a list of types nor a function. */
+/** The policy of a session, with defaults; `ARG_ERROR` if `critical` is no list of types and no function. */
 export function snapshotPolicy(given: Partial<SnapshotPolicy> = {}): SnapshotPolicy {
   const policy = { ...defaultPolicy, ...given }
   const { critical } = policy

@@ -176,11 +176,11 @@ export interface SnapshotPolicy {
    */
   at: 'turn' | 'critical' | 'never'
   /**
-   * Events after which a snapshot is taken as soon as they are recorded, whatever `at` says: their types, or a
-   * function that tells. `append` resolves when the snapshot is there, or could not be written.
+   * Events that take a snapshot as soon as they are recorded, whatever `at` says: their types, or a function
+   * that tells. `append` resolves when the snapshot is there, or could not be written.
    */
   critical?: readonly string[] | ((event: Pick<NewEvent, 'type' | 'data'>) => boolean)
-  /** How much must be written between the snapshots of two turns, in bytes or records. Zeros: at each turn. */
+  /** How much must be written before a turn takes another one, in bytes or records. Zeros: each turn does. */
   minBytes: number
   minRecords: number
 }
