@@ -25,8 +25,9 @@ test('an orphaned hook has no agent; an agent that is process 1 is found', () =>
 
 test('a process name with blanks and parentheses is read correctly', async () => {
   await using world = new World()
-  const odd = 'process.title = "a) R (b"; process.stdin.resume()'
-  const child = world.start(process.execPath, ['-e', odd], { stdio: ['pipe', 'pipe', 'pipe'] })
+  // The timer keeps it alive until the world ends it: its stdin is at its end.
+  const odd = 'process.title = "a) R (b"; setInterval(() => {}, 60_000)'
+  const child = world.start(process.execPath, ['-e', odd])
   await until('it has its name', () => readProcessStat(child.pid)?.name === 'a) R (b')
   const [first, second] = ancestorsOf(child.pid)
   expect(first).toMatchObject({ pid: child.pid, ppid: process.pid, name: 'a) R (b' })
