@@ -1,8 +1,8 @@
-import { linkSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { linkSync, mkdirSync, rmdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { LockWorld } from '../../test/support/lock-world.ts'
-import { stintBin } from '../../test/support/world.ts'
+import { type Finished, stintBin } from '../../test/support/world.ts'
 import { fileRegister } from './file-register.ts'
 import { acquireLease, type Lease } from './lease.ts'
 import type { Register } from './register.ts'
@@ -88,6 +88,31 @@ test('where a directory does not tell cases apart, a file has one claim in any c
     await expect(claim('b', world.workspace, path)).rejects.toMatchObject(held('a'))
   // The directory above tells cases apart.
   await (await claim('b', world.workspace, 'SRC/f')).release()
+})
+
+test('an empty workspace whose name has no letters ignores case if the directory above it does', async () => {
+  const above = join(world.workspace, 'above')
+  mkdirSync(join(above, '123'), { recursive: true })
+  writeFileSync(join(above, 'f'), '')
+  linkSync(join(above, 'f'), join(above, 'F'))
+  await claim('a', join(above, '123'), 'new')
+  await expect(claim('b', join(above, '123'), 'NEW')).rejects.toMatchObject(held('a'))
+})
+
+// Without the table of mounts, which stint would use otherwise, a bind mount looks like another case of a name.
+test('where directories ignore case, a workspace has one claim in any case of its name', async () => {
+  const script = `mkdir "$2/WORK" && mount --bind "$3" "$2/WORK" && mount --bind /dev/null /proc/$$/mountinfo &&
+    exec "$0" "$1" lock acquire --json --session "$4" --workspace "$5"`
+  const acquire = async (session: string, workspace: string): Promise<Finished> => {
+    const args = ['-c', script, process.execPath, stintBin, world.tmp, world.workspace, session, workspace]
+    const result = await world.unshare(['--mount'], 'sh', args)
+    rmdirSync(join(world.tmp, 'WORK'))
+    return result
+  }
+  const granted = (await acquire('a', world.workspace)).envelope()
+  const refused = (await acquire('b', join(world.tmp, 'WORK'))).envelope()
+  expect(granted.data).toMatchObject({ acquired: true, workspace: join(world.tmp, 'WORK') })
+  expect(refused.error).toMatchObject({ code: 'LOCK_HELD', holder: { session_id: 'a' } })
 })
 
 // As two directories cannot share an inode, bind mounts give one of them two names that differ in case only.

@@ -134,12 +134,13 @@ export function foldNames(workspace: string, names: readonly string[]): string[]
 const triedNames = 8
 
 /**
- * Asks the directory itself whether it ignores case: by this name if it is there, else by others. Undefined
- * if there is no name to ask by: an empty directory is taken to be like the one above it.
+ * Asks the directory itself whether it ignores case: by this name if it is there and has letters, else by
+ * others. Undefined if there is no name to ask by: an empty directory is taken to be like the one above it.
  */
 function ignoresCase(directory: string, name: string): boolean | undefined {
-  const known = [name, ...(statOf(join(directory, name)) === undefined ? firstNames(directory) : [])]
-  const asked = known.find((each) => otherCase(each) !== each && statOf(join(directory, each)) !== undefined)
+  const canAsk = (each: string): boolean =>
+    otherCase(each) !== each && statOf(join(directory, each)) !== undefined
+  const asked = canAsk(name) ? name : firstNames(directory).find(canAsk)
   if (asked === undefined) return undefined
   return isSameFile(join(directory, asked), join(directory, otherCase(asked)))
 }

@@ -14,8 +14,10 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { SessionWorld } from '../../../test/support/session-world.ts'
-import { projectRoot } from '../../../test/support/world.ts'
+import { isRunning, projectRoot } from '../../../test/support/world.ts'
+import { replaceFile } from '../../base/fs/atomic-file.ts'
 import { type Disk, nodeDisk } from '../../base/fs/disk.ts'
+import { sleep } from '../../base/process/clock.ts'
 import { thisMachine } from '../../base/process/platform.ts'
 import { ulid } from '../../base/text/id.ts'
 import { verifiedText, withChecksum } from '../log/line-checksum.ts'
@@ -144,6 +146,27 @@ test('a session whose writer was killed is listed as crashed, and then comes fro
   expect(countOpens().listed).toMatchObject([
     { id: session.id, state: 'active', holder: { process: { pid: process.pid } } },
   ])
+})
+
+test('the next list has the new title of a session whose writer was killed while a list read it', async () => {
+  await make('a')
+  const writer = await world.hold('a')
+  const annotateAndDie = (path: string): void => {
+    replaceFile(path, readFileSync(path, 'utf8').replace('about a', 'new'))
+    writer.child.kill('SIGKILL')
+    while (isRunning(writer.pid)) sleep(1)
+  }
+  const disk: Disk = {
+    ...nodeDisk,
+    openToRead(path) {
+      const file = nodeDisk.openToRead(path)
+      // The list reads the manifest that it has opened, which is the old one now.
+      if (path.endsWith('manifest.json') && isRunning(writer.pid)) annotateAndDie(path)
+      return file
+    },
+  }
+  expect(listSessions(disk, sessions)).toMatchObject([{ title: 'about a' }])
+  expect(countOpens().listed).toMatchObject([{ title: 'new', state: 'crashed' }])
 })
 
 test('a writer that is killed at the moment it takes the lock is listed as crashed', async () => {
