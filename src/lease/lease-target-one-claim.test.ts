@@ -99,7 +99,7 @@ test('an empty workspace whose name has no letters ignores case if the directory
   await expect(claim('b', join(above, '123'), 'NEW')).rejects.toMatchObject(held('a'))
 })
 
-// Without the table of mounts, which stint would use otherwise, a bind mount looks like another case of a name.
+// Without the table of mounts, which would tell, a bind mount looks like another case of a name.
 test('where directories ignore case, a workspace has one claim in any case of its name', async () => {
   const script = `mkdir "$2/WORK" && mount --bind "$3" "$2/WORK" && mount --bind /dev/null /proc/$$/mountinfo &&
     exec "$0" "$1" lock acquire --json --session "$4" --workspace "$5"`
