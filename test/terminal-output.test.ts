@@ -121,9 +121,14 @@ test.each(commands.map((args) => [args.join(' ').replaceAll(hostile, '…').repl
   async (_, args) => {
     const line = [process.execPath, stintBin, ...(args as string[])].map(shellWord).join(' ')
     const env = { HOME: join(world.tmp, hostile), STINT_DEBUG: '1' }
-    // The answer to those that ask.
-    const options = { env, cwd: workspace, input: 'n\n' }
-    const { stdout } = await world.start('script', ['-qec', line, '/dev/null'], options).finished
+    const terminal = world.start('script', ['-qec', line, '/dev/null'], {
+      env,
+      cwd: workspace,
+      stdio: 'pipe',
+    })
+    // The answer to commands that ask. Its pipe stays open: at the end of its input `script` waits for 2 s.
+    terminal.child.stdin?.write('n\n')
+    const { stdout } = await terminal.finished
     // oxlint-disable-next-line no-control-regex -- readline places the cursor when it asks
     const shown = stdout.replaceAll(/\r+\n/g, '\n').replaceAll(/\u001b\[(?:\d+G|0J)/g, '')
     expect(shown.match(obeyed), shown).toBeNull()

@@ -1,12 +1,13 @@
-import { chmodSync, cpSync, readdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
+import { copyPrograms } from '../../test/support/copy-tree.ts'
 import { isRoot, stintBin, World } from '../../test/support/world.ts'
 
 /** An installation of its own, so that no other test makes its caches. */
 function install(world: World) {
   const directory = join(world.tmp, 'bin')
-  cpSync(dirname(stintBin), directory, { recursive: true, filter: (path) => !path.includes('.cache') })
+  copyPrograms(dirname(stintBin), directory)
   // A run loads the sweep only if the run before it has not cleaned up yet.
   const caches = () =>
     readdirSync(directory).filter((name) => name.includes('.cache') && !name.startsWith('sweep-engine'))

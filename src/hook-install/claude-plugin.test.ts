@@ -1,6 +1,7 @@
-import { cpSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { copyPrograms } from '../../test/support/copy-tree.ts'
 import { hookEvent, outcome } from '../../test/support/hook-host.ts'
 import { HookUser } from '../../test/support/hook-user.ts'
 import { projectRoot } from '../../test/support/world.ts'
@@ -47,7 +48,7 @@ test('the manifest and the marketplace name the same plugin', () => {
 function installed(world: HookUser): { root: string; call: (host: SettingsAgentName) => Promise<boolean> } {
   const root = join(world.user, '.claude/plugins/cache/a b/stint')
   mkdirSync(root, { recursive: true })
-  cpSync(built, root, { recursive: true })
+  copyPrograms(built, root)
   const { hooks } = JSON.parse(readFileSync(join(root, 'hooks/hooks.json'), 'utf8')) as Hooks
   const line = hooks.PreToolUse?.[0]?.hooks[0]?.command ?? ''
   const call = async (host: SettingsAgentName): Promise<boolean> => {

@@ -1,6 +1,7 @@
-import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { copyPrograms } from '../../test/support/copy-tree.ts'
 import { HookWorld, lineOf, type Moment, outcome } from '../../test/support/hook-host.ts'
 import { projectRoot } from '../../test/support/world.ts'
 import type { SettingsAgentName } from './host.ts'
@@ -11,10 +12,7 @@ class Installed extends HookWorld {
 
   constructor() {
     super()
-    cpSync(join(projectRoot, 'dist/bin'), this.bin, {
-      recursive: true,
-      filter: (path) => !path.includes('.cache'),
-    })
+    copyPrograms(join(projectRoot, 'dist/bin'), this.bin)
   }
 
   async fire(host: SettingsAgentName, moment: Moment, record = false) {

@@ -56,7 +56,7 @@ export class World implements AsyncDisposable {
     }
   }
 
-  /** Starts a program; `input` is its whole stdin. */
+  /** Starts a program; `input` is its whole stdin. Without it, a stdin that is a pipe stays open. */
   start(command: string, args: readonly string[], options: SpawnOptions & { input?: string } = {}): Running {
     const { input, ...spawnOptions } = options
     const child = spawn(command, args, {
@@ -70,7 +70,7 @@ export class World implements AsyncDisposable {
     let stderr = ''
     child.stdout?.setEncoding('utf8').on('data', (text: string) => (stdout += text))
     child.stderr?.setEncoding('utf8').on('data', (text: string) => (stderr += text))
-    child.stdin?.end(input)
+    if (input !== undefined) child.stdin?.end(input)
     const finished = new Promise<Finished>((resolve, reject) => {
       child.once('error', reject)
       child.once('close', (code, signal) => {

@@ -1,15 +1,7 @@
-import {
-  chmodSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  rmSync,
-  symlinkSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
+import { copyPrograms } from '../../../test/support/copy-tree.ts'
 import { hookBin } from '../../../test/support/hook-host.ts'
 import { contentOf, hookAgents, HookUser } from '../../../test/support/hook-user.ts'
 import { hosts } from '../../hook/hosts.ts'
@@ -86,7 +78,7 @@ test('the result is the same inside an agent and with STINT_BYPASS set', async (
 test('a hook whose program is missing or broken: exit 3, with the reason and the fix', async () => {
   await using world = new HookUser()
   const installation = join(world.tmp, 'stint')
-  cpSync(dirname(hookBin), installation, { recursive: true })
+  copyPrograms(dirname(hookBin), installation)
   const install = () =>
     world.start(
       process.execPath,
@@ -301,7 +293,7 @@ test('project settings: a program that comes with the project is not run', async
 test('git: the directory may have any name', async () => {
   await using world = new HookUser()
   const installation = join(world.tmp, `sé 'lä\n"ü`)
-  cpSync(dirname(hookBin), installation, { recursive: true })
+  copyPrograms(dirname(hookBin), installation)
   await world.git('init')
   const stint = [join(installation, 'stint.cjs'), 'hook']
   const run = (...args: string[]) =>

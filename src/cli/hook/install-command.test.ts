@@ -1,4 +1,4 @@
-import { cpSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import { rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { parse } from 'jsonc-parser'
 import { expect, test } from 'vitest'
@@ -10,6 +10,7 @@ import {
   registered,
   hookBin,
 } from '../../../test/support/hook-host.ts'
+import { copyPrograms } from '../../../test/support/copy-tree.ts'
 import { type ChangeRow, HookUser } from '../../../test/support/hook-user.ts'
 import type { Finished } from '../../../test/support/world.ts'
 import type { SettingsAgentName } from '../../hook/host.ts'
@@ -32,7 +33,7 @@ class AgentWorld extends HookUser {
   /** Restores the copy. */
   restore(): void {
     rmSync(this.installation, { recursive: true, force: true })
-    cpSync(dirname(hookBin), this.installation, { recursive: true })
+    copyPrograms(dirname(hookBin), this.installation)
   }
 
   /** Installs the hooks of a host, and returns the path of its settings. */

@@ -1,6 +1,7 @@
-import { cpSync, mkdirSync, symlinkSync } from 'node:fs'
+import { mkdirSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { copyPrograms } from '../../../test/support/copy-tree.ts'
 import { dataOf, errorOf, LockWorld } from '../../../test/support/lock-world.ts'
 import { PostgresServer } from '../../../test/support/postgres.ts'
 import { projectRoot, stintBin } from '../../../test/support/world.ts'
@@ -50,7 +51,7 @@ test('pg is loaded from beside stint or from the current directory; if it is mis
   world.env.STINT_STORE = server.url({ database: await server.createDatabase() })
   // A stint without pg beside it.
   const bin = join(world.tmp, 'alone/node_modules/stint/dist/bin')
-  cpSync(dirname(stintBin), bin, { recursive: true })
+  copyPrograms(dirname(stintBin), bin)
   const migrate = (cwd: string) =>
     world.start(process.execPath, [join(bin, 'stint.cjs'), 'postgres', 'migrate', '--json'], { cwd }).finished
   const missing = await migrate(world.workspace)
