@@ -19,7 +19,7 @@ export {
 } from './lease/index.ts'
 export { type Clock, systemClock } from './base/process/clock.ts'
 export { formatDuration, parseDuration } from './base/text/duration.ts'
-export { type ErrorCode, type ErrorEntry, errorTable } from './base/errors/error-table.ts'
+export { type ErrorCode, type ErrorEntry, errorTable, type OwnErrorCode } from './base/errors/error-table.ts'
 export { isRequestId, isSessionId, newRequestId, newSessionId, ulid } from './base/text/id.ts'
 export { type Identity, identify, type Liveness, liveness } from './base/process/liveness.ts'
 export type { Removal, RemovalFailure, RemovalOptions } from './base/fs/remove-tree.ts'

@@ -41,13 +41,24 @@ const shellLines = ofLanguage('sh').flatMap(({ page, code }) =>
     .map((line) => [page, line]),
 )
 const repositoryLines = ['npm ci && npm test']
+/** Programs that begin with their name, `// tool.mjs`: shell lines of the same page run them. */
+const nameOf = (code: string): string | undefined => /^\/\/ ([\w-]+\.mjs)\n/.exec(code)?.[1]
+const programsOn = (page: string): [name: string, code: string][] =>
+  ofLanguage('js').flatMap((block) => {
+    const name = nameOf(block.code)
+    return block.page === page && name !== undefined ? [[name, block.code] as [string, string]] : []
+  })
 const installAndRun = 'npm install && npx stint'
+const addToProject = 'npm install --save-dev ../stint'
+/** The same without the network, and without building the clone that other tests use. */
+const addOffline = `npm install --offline --no-audit --ignore-scripts --save-dev ${projectRoot}`
 
 test.concurrent.each(shellLines.filter(([, line = '']) => !repositoryLines.includes(line)))(
   '%s: `%s` works',
   async (page = '', line = '') => {
     await using world = new UserWorld()
-    const command = line.replace(installAndRun, 'stint')
+    for (const [name, code] of programsOn(page)) writeFileSync(join(world.tmp, name), code)
+    const command = line.replace(installAndRun, 'stint').replace(addToProject, addOffline)
     // The examples run in a clone.
     const cwd = examples.includes(page) ? projectRoot : world.tmp
     const { code, stderr } = await world.start('sh', ['-c', command], { cwd }).finished
@@ -71,7 +82,8 @@ test('every test that the guarantees page names exists', () => {
   for (const path of named) expect(existsSync(join(projectRoot, path ?? '')), path).toBe(true)
 })
 
-test.concurrent.each(ofLanguage('js'))('$page: the program works (%#)', async ({ code }) => {
+const programs = ofLanguage('js').filter(({ code }) => nameOf(code) === undefined)
+test.concurrent.each(programs)('$page: the program works (%#)', async ({ code }) => {
   await using world = new UserWorld()
   const file = join(world.tmp, 'program.mjs')
   writeFileSync(file, code)

@@ -75,15 +75,19 @@ export interface Command extends Readonly<Omit<CommandBase<never, unknown, never
   render?(data: never): string
 }
 
-/** A command that consists of commands, each loaded only when it is called. */
+/** A command of a group: itself, or what loads it when it is called, so that others start faster. */
+export type CommandEntry =
+  | Command
+  | CommandGroup
+  | { summary: string; load: () => Promise<Command | CommandGroup> }
+
+/** A command that consists of commands. */
 export interface CommandGroup {
   readonly name: string
   readonly version?: string
   readonly summary?: string
   readonly examples?: readonly (readonly [command: string, what: string])[]
-  readonly commands: Readonly<
-    Record<string, { summary: string; load: () => Promise<Command | CommandGroup> }>
-  >
+  readonly commands: Readonly<Record<string, CommandEntry>>
 }
 
 /**

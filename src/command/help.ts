@@ -1,7 +1,7 @@
 import { displayWidth } from '../base/text/display-width.ts'
 import type { Command, CommandGroup } from './define-command.ts'
 import { terminalColumns, usualColumns } from './stdio.ts'
-import type { OptionTable } from './option.ts'
+import type { OptionSpec, OptionTable } from './option.ts'
 import { optionsOf } from './invocation.ts'
 import { isGroup } from './select.ts'
 
@@ -24,7 +24,7 @@ export function commandHelp(command: Command, called = command.name, columns = u
 
 /** Usage, commands and examples of a group, in lines of at most `columns` columns. */
 export function groupHelp(group: CommandGroup, called = group.name, columns = usualColumns): string {
-  const rows = Object.entries(group.commands).map(([name, { summary }]): HelpRow => [name, summary])
+  const rows = Object.entries(group.commands).map(([name, { summary = '' }]): HelpRow => [name, summary])
   return joinSections(columns, [
     group.summary,
     { title: 'Usage', lines: [`${called} <command> [options]`] },
@@ -41,8 +41,19 @@ const indent = 2
 const optionRows = (table: OptionTable): HelpRow[] =>
   Object.entries(table).map(([name, spec]) => {
     const value = spec.type === 'boolean' ? '' : ` ${spec.choices?.join('|') ?? spec.value ?? 'VALUE'}`
-    return [`${spec.short === undefined ? '' : `-${spec.short}, `}--${name}${value}`, spec.help]
+    return [
+      `${spec.short === undefined ? '' : `-${spec.short}, `}--${name}${value}`,
+      spec.help + noteOf(spec),
+    ]
   })
+
+/** What help says about an option that must be given, or need not. */
+function noteOf({ required, default: preset }: OptionSpec): string {
+  if (required) return ' (required)'
+  return preset === undefined
+    ? ''
+    : ` (default: ${Array.isArray(preset) ? preset.join(', ') : String(preset)})`
+}
 
 type Section = string | undefined | { title: string; lines: readonly string[] }
 

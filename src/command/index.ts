@@ -9,6 +9,7 @@ export type { OptionSpec, OptionTable, OptionValues, ParsedArgs } from './option
 export { runMain, type RunMainOptions } from './run-main.ts'
 export {
   type Command,
+  type CommandEntry,
   type CommandGroup,
   defineBareCommand,
   defineCommand,

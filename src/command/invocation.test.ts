@@ -81,3 +81,27 @@ test('the page about commands names every common option', () => {
   const page = readFileSync(join(projectRoot, 'docs/command.md'), 'utf8')
   for (const name of Object.keys(optionsOf(command))) expect(page).toContain(`\`--${name}`)
 })
+
+test('help shows which options are required and what the others default to, without asking for them', () => {
+  const tool = defineCommand({
+    name: 'tool',
+    options: {
+      to: { type: 'string', required: true, help: 'where' },
+      level: { type: 'number', default: 3, help: 'how hard' },
+      tags: { type: 'strings', default: ['a', 'b'], help: 'labels' },
+    },
+    run: () => undefined,
+  })
+  expect(readInvocation(tool, ['--help']).help).toBe(true)
+  expect(() => readInvocation(tool, [])).toThrow('--to is missing')
+  const help = commandHelp(tool)
+  expect(help).toContain('where (required)')
+  expect(help).toContain('how hard (default: 3)')
+  expect(help).toContain('labels (default: a, b)')
+})
+
+test('a mistake on the command line points to the help of that command', async () => {
+  const { envelope } = await world.stint(['sessions', 'list', 'extra', '--json'])
+  const suggestion = 'Run `stint sessions list --help` to see what it takes.'
+  expect(envelope()).toMatchObject({ error: { code: 'ARG_ERROR', suggestion } })
+})

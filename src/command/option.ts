@@ -1,20 +1,32 @@
 /** The declaration of one option. */
 export interface OptionSpec {
-  type: 'boolean' | 'string' | 'strings' | 'duration' | 'size' | 'count'
+  /**
+   * `strings` may be given several times. A `duration` (`5m`) becomes milliseconds, a `size` (`2MB`) bytes;
+   * a `count` is a whole number from 0, a `number` any finite one.
+   */
+  type: 'boolean' | 'string' | 'strings' | 'duration' | 'size' | 'count' | 'number'
   /** One character: `n` for `-n`. */
   short?: string
   /** The placeholder for the value in help: `--timeout D`. */
   value?: string
   /** The only values that a string may have. */
   choices?: readonly string[]
+  /** Without it, the command line is refused. */
+  required?: boolean
+  /** The value without the option: as a user would write it, or as the handler gets it. */
+  default?: string | number | readonly string[]
   help: string
 }
 
 export type OptionTable = Readonly<Record<string, OptionSpec>>
 
-type ValueOf<Spec extends OptionSpec> = Spec['type'] extends 'boolean'
+type ValueOf<Spec extends OptionSpec> = Spec extends { required: true } | { default: {} }
+  ? NonNullable<GivenValue<Spec>>
+  : GivenValue<Spec>
+
+type GivenValue<Spec extends OptionSpec> = Spec['type'] extends 'boolean'
   ? boolean
-  : Spec['type'] extends 'duration' | 'size' | 'count'
+  : Spec['type'] extends 'duration' | 'size' | 'count' | 'number'
     ? number | undefined
     : Spec['type'] extends 'strings'
       ? string[]

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { parseArguments } from './parse-arguments.ts'
+import { checkRequired, parseArguments } from './parse-arguments.ts'
 
 const table = {
   flag: { type: 'boolean', short: 'f', help: '' },
@@ -58,7 +58,7 @@ test.each([
   ['--name', '--a b', '"--a b" looks like an option', "write: '--name=--a b'"],
   ['--wait', '--flag', '--wait needs a value, and "--flag" looks like an option', '5m'],
   ['--mode', '--flag', '--mode needs a value, and "--flag" looks like an option', 'on, off'],
-  ['--name', '--', '--name needs a value', '--help'],
+  ['--name', '--', '--name needs a value', 'Correct'],
 ])('an option never takes the next option as its value: %s %s', (option, next, message, hint) => {
   expect(() => parseArguments([option, next, '1m'], table)).toThrow(
     expect.objectContaining({
@@ -121,4 +121,50 @@ test('sizes and counts become numbers, or are refused with a hint', () => {
   expect(parseArguments([], table).options).toEqual({ most: undefined, files: undefined })
   expect(() => parseArguments(['--most', 'lots'], table)).toThrow('--most takes a size, not "lots"')
   expect(() => parseArguments(['--files', '-1'], table)).toThrow('--files takes a whole number, not "-1"')
+})
+
+test('a number may be negative, a fraction or have an exponent; anything else is refused', () => {
+  const table = { by: { type: 'number', help: '' } } as const
+  const read = (text: string): number | undefined => parseArguments(['--by', text], table).options.by
+  expect(['7', '-1.5', '.5', '1e3', '+2'].map(read)).toEqual([7, -1.5, 0.5, 1000, 2])
+  for (const text of ['', 'x', '1,5', '0x10', 'NaN', 'Infinity', '1e999', '1 2'])
+    expect(() => read(text), text).toThrow(`--by takes a number, not ${JSON.stringify(text)}`)
+})
+
+test('an option that is not given has its default, and a list is replaced by what is given', () => {
+  const table = {
+    level: { type: 'number', default: 1.5, help: '' },
+    wait: { type: 'duration', default: '5m', help: '' },
+    tags: { type: 'strings', default: ['a', 'b'], help: '' },
+    mode: { type: 'string', choices: ['on', 'off'], default: 'off', help: '' },
+  } as const
+  expect(parseArguments([], table).options).toEqual({
+    level: 1.5,
+    wait: 300_000,
+    tags: ['a', 'b'],
+    mode: 'off',
+  })
+  const given = parseArguments(
+    ['--level=0', '--wait', '1s', '--tags', 'c', '--tags', 'd', '--mode=on'],
+    table,
+  )
+  expect(given.options).toEqual({ level: 0, wait: 1000, tags: ['c', 'd'], mode: 'on' })
+  expect(parseArguments([], table).options.tags).toEqual(['a', 'b'])
+})
+
+test('an option that is required must be given, and the refusal says how', () => {
+  const table = {
+    to: { type: 'string', value: 'DIR', required: true, help: '' },
+    tags: { type: 'strings', required: true, help: '' },
+  } as const
+  const check = (...argv: string[]): void => checkRequired(parseArguments(argv, table).options, table)
+  expect(() => check('--tags=a')).toThrow(
+    expect.objectContaining({
+      code: 'ARG_ERROR',
+      message: '--to is missing',
+      hint: 'Add --to DIR.',
+    }) as Error,
+  )
+  expect(() => check('--to=x')).toThrow('--tags is missing')
+  expect(() => check('--to=', '--tags=')).not.toThrow()
 })

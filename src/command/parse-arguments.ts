@@ -23,7 +23,9 @@ export function parseArguments<Table extends OptionTable>(
   style: ParseStyle = {},
 ): ParsedArgs<Table> {
   const values: Record<string, unknown> = {}
-  for (const [name, spec] of Object.entries(table)) values[name] = emptyValue(spec)
+  for (const [name, spec] of Object.entries(table)) values[name] = valueWithout(name, spec)
+  /** Lists that the command line has begun: the first value replaces the default. */
+  const begun = new Set<string>()
   const positionals: string[] = []
 
   // `--` is never a value, so the options end at the first one.
@@ -35,8 +37,9 @@ export function parseArguments<Table extends OptionTable>(
     if (token.kind === 'option') {
       const spec = table[token.name] as OptionSpec
       const value = readOption(token, spec)
-      if (spec.type === 'strings') (values[token.name] as unknown[]).push(value)
-      else values[token.name] = value
+      if (spec.type === 'strings' && begun.has(token.name)) (values[token.name] as unknown[]).push(value)
+      else values[token.name] = spec.type === 'strings' ? [value] : value
+      begun.add(token.name)
     } else if (token.kind === 'unknown') {
       if (!style.passUnknown) throw unknownOption(word, table)
       positionals.push(word)
@@ -48,8 +51,24 @@ export function parseArguments<Table extends OptionTable>(
   return { options: values as OptionValues<Table>, positionals: [...positionals, ...rest] }
 }
 
-const emptyValue = ({ type }: OptionSpec): unknown =>
-  type === 'boolean' ? false : type === 'strings' ? [] : undefined
+/** The value of an option that was not given. */
+function valueWithout(name: string, spec: OptionSpec): unknown {
+  const { type, default: preset } = spec
+  if (type === 'boolean') return false
+  if (type === 'strings') return Array.isArray(preset) ? [...(preset as string[])] : []
+  return typeof preset === 'string' ? readValue(`--${name}`, preset, spec) : preset
+}
+
+/** `ARG_ERROR` if an option that must be given is missing. */
+export function checkRequired(values: Readonly<Record<string, unknown>>, table: OptionTable): void {
+  for (const [name, { required, value, type }] of Object.entries(table)) {
+    const given = values[name]
+    if (!required || (type === 'strings' ? (given as unknown[]).length > 0 : given !== undefined)) continue
+    throw new StintError('ARG_ERROR', `--${name} is missing`, {
+      hint: `Add --${name}${type === 'boolean' ? '' : ` ${value ?? 'VALUE'}`}.`,
+    })
+  }
+}
 
 interface OptionToken {
   kind: 'option'
@@ -157,6 +176,16 @@ const measures: Partial<Record<OptionSpec['type'], Measure>> = {
     read: (text) => (/^\d{1,15}$/.test(text) ? Number(text) : undefined),
     hint: () => 'Write it as 0, 7 or 5000.',
   },
+  number: {
+    name: 'number',
+    read: (text) => (/^[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d{1,3})?$/i.test(text) ? finite(text) : undefined),
+    hint: () => 'Write it as 7, -1.5 or 1e6.',
+  },
+}
+
+function finite(text: string): number | undefined {
+  const value = Number(text)
+  return Number.isFinite(value) ? value : undefined
 }
 
 function unknownOption(word: string, table: OptionTable): StintError {

@@ -125,7 +125,7 @@ export class Reply {
     const { error } = outcome
     // The program that failed has said itself why.
     if (error.code === 'CHILD_FAILED') return true
-    this.#tell(`${error.message} (${error.code})\n  ${error.hint}`)
+    this.#tell(`${error.message} (${error.code})${error.hint === '' ? '' : `\n  ${error.hint}`}`)
     if (error.options.detail !== undefined) this.note(error.options.detail)
     if (process.env.STINT_DEBUG) writeOut(2, `${visibleLines(stackOf(error))}\n`)
     return true
@@ -152,7 +152,7 @@ function buildEnvelope(outcome: Outcome, warnings: string[], meta: EnvelopeMeta)
     retryable,
     ...(options.retryAfterMs === undefined ? {} : { retry_after_ms: options.retryAfterMs }),
     ...(options.detail === undefined ? {} : { detail: options.detail }),
-    suggestion: hint,
+    ...(hint === '' ? {} : { suggestion: hint }),
     ...(options.phase === undefined ? {} : { phase: options.phase }),
     ...options.facts,
   }

@@ -1,4 +1,5 @@
 import { stintHome } from '../base/fs/home.ts'
+import { explained } from '../base/errors/if-possible.ts'
 import { newRequestId } from '../base/text/id.ts'
 import { writeOut } from '../base/process/write-output.ts'
 import { errorMessage, StintError } from '../base/errors/stint-error.ts'
@@ -46,7 +47,10 @@ async function main(
     if (isGroup(command)) return await refuseGroup(command, called, reply)
     const isJsonByDefault = command.envelope !== 'on-request' && !(await isTerminal(1))
     reply.json ||= isJsonByDefault
-    const invocation = readInvocation(command, own)
+    const invocation = explained(
+      (error) => pointingToHelp(error, called),
+      () => readInvocation(command, own),
+    )
     // Only now is it known whose --json it was: in `stint run npm ls --json` it is npm's.
     reply.json = !invocation.stream && (invocation.json || (isJsonByDefault && !invocation.quiet))
     reply.quiet = invocation.quiet
@@ -60,6 +64,14 @@ async function main(
   } catch (error) {
     return reply.give({ error: asStintError(error) })
   }
+}
+
+/** Only a mistake on the command line is explained by --help: a library may throw `ARG_ERROR`, too. */
+function pointingToHelp(error: unknown, called: string): unknown {
+  if (!(error instanceof StintError) || error.code !== 'ARG_ERROR' || error.options.hint !== undefined)
+    return error
+  const hint = `Run \`${called} --help\` to see what it takes.`
+  return new StintError(error.code, error.message, { ...error.options, cause: error, hint })
 }
 
 function print(text: string): number {

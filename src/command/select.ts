@@ -1,7 +1,7 @@
 import { StintError } from '../base/errors/stint-error.ts'
 import { findClosest } from './did-you-mean.ts'
 import { commonOptions, takeCommonOptions } from './invocation.ts'
-import type { Command, CommandGroup } from './define-command.ts'
+import type { Command, CommandEntry, CommandGroup } from './define-command.ts'
 
 /** The command that a command line calls, and its arguments. */
 interface Selection {
@@ -38,9 +38,18 @@ export async function selectCommand(
     }
     const entry = Object.hasOwn(target.commands, name) ? target.commands[name] : undefined
     if (entry === undefined) throw unknownCommand(target, called, name)
-    selected = { target: await entry.load(), called: `${called} ${name}`, argv: [...common, ...others], help }
+    selected = {
+      target: await loadEntry(entry),
+      called: `${called} ${name}`,
+      argv: [...common, ...others],
+      help,
+    }
   }
 }
+
+/** The command of an entry. */
+export const loadEntry = async (entry: CommandEntry): Promise<Command | CommandGroup> =>
+  'load' in entry ? await entry.load() : entry
 
 const isHelp = (word: string): boolean => ['--help', '-h', 'help'].includes(word)
 

@@ -1,5 +1,5 @@
 import type { Command, CommandGroup } from '../../src/command/define-command.ts'
-import { isGroup } from '../../src/command/select.ts'
+import { isGroup, loadEntry } from '../../src/command/select.ts'
 
 /** Every command, as a user would call it. */
 export async function allCommands(
@@ -8,8 +8,8 @@ export async function allCommands(
 ): Promise<[string, Command | CommandGroup][]> {
   if (!isGroup(target)) return [[called, target]]
   const below = await Promise.all(
-    Object.entries(target.commands).map(async ([name, { load }]) =>
-      allCommands(await load(), `${called} ${name}`),
+    Object.entries(target.commands).map(async ([name, entry]) =>
+      allCommands(await loadEntry(entry), `${called} ${name}`),
     ),
   )
   return [[called, target], ...below.flat()]

@@ -12,7 +12,7 @@ const entry = (exit: number, hint: string, retryable = false): ErrorEntry => ({ 
 
 /** All errors by code, ordered by exit code; `docs/errors.md` has a section for each. */
 export const errorTable = {
-  ARG_ERROR: entry(2, 'Run the command with --help to see what it takes.'),
+  ARG_ERROR: entry(2, 'Correct what the message names, and try again; nothing was done.'),
   NAME_INVALID: entry(2, 'Use a relative name without "..", empty parts or NUL.'),
   SESSION_ID_INVALID: entry(
     2,
@@ -95,3 +95,17 @@ export const errorTable = {
 } as const satisfies Record<string, ErrorEntry>
 
 export type ErrorCode = keyof typeof errorTable
+
+/** A code that a program of yours has chosen: capitals, digits and `_`. Editors still offer stint's own. */
+export type OwnErrorCode = string & Record<never, never>
+
+const isOwnCode = (code: unknown): boolean => typeof code === 'string' && /^[A-Z][A-Z0-9_]+$/.test(code)
+
+/** A code of the program has no advice of ours: its errors bring their own. */
+const ownEntry = entry(1, '')
+
+/** The entry of a code. Plain JavaScript callers may pass anything: what is no code counts as `UNEXPECTED`. */
+export function errorEntry(code: ErrorCode | OwnErrorCode): { code: string; entry: ErrorEntry } {
+  if (Object.hasOwn(errorTable, code)) return { code, entry: errorTable[code as ErrorCode] }
+  return isOwnCode(code) ? { code, entry: ownEntry } : { code: 'UNEXPECTED', entry: errorTable.UNEXPECTED }
+}

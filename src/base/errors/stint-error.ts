@@ -1,15 +1,15 @@
-import { type ErrorCode, type ErrorEntry, errorTable } from './error-table.ts'
+import { type ErrorCode, errorEntry, errorTable, type OwnErrorCode } from './error-table.ts'
 
 export interface StintErrorOptions {
   cause?: unknown
   /** One line of machine-readable facts, `key=value key=value`. */
   detail?: string
-  /** Replaces the table's hint where the throwing code knows a better one. */
+  /** What the user can do about it. Replaces the table's hint; an own code has none without it. */
   hint?: string
-  /** Replaces the table's exit code: a child's own code, or 128 + n for a signal. */
+  /** The exit code, from 1 to 255, in place of the table's; an own code has 1 without it. */
   exit?: number
-  /** False if something has happened already; without it, the table tells. */
-  retryable?: false
+  /** True only if the identical call may succeed later and nothing has happened yet. Replaces the table's. */
+  retryable?: boolean
   retryAfterMs?: number
   phase?: 'validation' | 'execution' | 'cleanup'
   /** Additional fields of the envelope's `error`, such as `exit_code` or `signal`. */
@@ -21,10 +21,12 @@ export interface StintErrorOptions {
 const brand = Symbol.for('stint.error')
 
 /**
- * An expected failure with a stable `code`, a hint for the user and an exit code.
+ * An expected failure with a stable `code`, a hint for the user and an exit code: one of stint's, which
+ * `errorTable` lists, or one of your own.
  *
  * @example
  * throw new StintError('NOT_FOUND', `no such target: ${name}`, { hint: 'Targets are app, lib and docs.' })
+ * throw new StintError('NO_FILES', 'nothing to pack', { exit: 4, hint: 'Name a directory with files.' })
  */
 export class StintError extends Error {
   /** Compares a brand: each bundle, and each version of the package, has its own copy of this class. */
@@ -33,24 +35,27 @@ export class StintError extends Error {
   }
 
   readonly [brand] = true
-  readonly code: ErrorCode
+  readonly code: ErrorCode | OwnErrorCode
   readonly exit: number
   readonly retryable: boolean
   readonly hint: string
   readonly options: StintErrorOptions
 
-  constructor(code: ErrorCode, message: string, options: StintErrorOptions = {}) {
+  constructor(code: ErrorCode | OwnErrorCode, message: string, options: StintErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
-    // Plain JavaScript callers are not type-checked and may pass a code that is not in the table.
-    const entry: ErrorEntry = errorTable[code] ?? errorTable.UNEXPECTED
+    const { code: checked, entry } = errorEntry(code)
     this.name = 'StintError'
-    this.code = code
-    this.exit = options.exit ?? entry.exit
+    this.code = checked
+    this.exit = isExitCode(options.exit) ? options.exit : entry.exit
     this.retryable = options.retryable ?? entry.retryable
     this.hint = options.hint ?? entry.hint
     this.options = options
   }
 }
+
+/** Can a failed process exit with this? 0 would report success. */
+const isExitCode = (exit: number | undefined): exit is number =>
+  exit !== undefined && Number.isInteger(exit) && exit >= 1 && exit <= 255
 
 const codeOfErrno: Readonly<Record<string, ErrorCode>> = {
   ENOSPC: 'DISK_FULL',

@@ -1,6 +1,6 @@
 import { commonOptions, optionsOf, takeCommonOptions } from '../../command/invocation.ts'
 import type { OptionSpec, OptionTable } from '../../command/option.ts'
-import { isGroup } from '../../command/select.ts'
+import { isGroup, loadEntry } from '../../command/select.ts'
 import type { Command, CommandGroup } from '../../command/define-command.ts'
 
 /** A word that can stand at the cursor. */
@@ -33,14 +33,14 @@ export async function complete(
       ? target.commands[name]
       : undefined
     if (entry === undefined) return { candidates: [] }
-    target = await entry.load()
+    target = await loadEntry(entry)
   }
   if (isGroup(target)) return startingWith(typed, wordsOf(target, typed))
   return await completeCommand(target, rest, typed, source)
 }
 
 const wordsOf = ({ commands }: CommandGroup, typed: string): Candidate[] => [
-  ...Object.entries(commands).map(([text, { summary }]) => ({ text, help: summary })),
+  ...Object.entries(commands).map(([text, { summary = '' }]) => ({ text, help: summary })),
   { text: '--help', help: 'show help' },
   ...(typed.startsWith('-') ? optionNames(commonOptions) : []),
 ]
@@ -99,7 +99,7 @@ async function valuesOf(
   if (spec === undefined) return undefined
   if (spec.choices !== undefined) return spec.choices.map((text) => ({ text, help: '' }))
   // Numbers cannot be listed, and none of them is a file.
-  if (spec.type === 'duration' || spec.type === 'size' || spec.type === 'count') return []
+  if (!['string', 'strings'].includes(spec.type)) return []
   return spec.value === undefined ? undefined : await source(spec.value)
 }
 
