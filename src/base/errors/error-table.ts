@@ -104,7 +104,7 @@ const isOwnCode = (code: unknown): boolean => typeof code === 'string' && /^[A-Z
 /** A code of the program has no advice of ours: its errors bring their own. */
 const ownEntry = entry(1, '')
 
-/** The entry of a code. In plain JavaScript anything can be passed: what is no code counts as `UNEXPECTED`. */
+/** The entry of a code. Plain JavaScript callers may pass anything: an invalid code is `UNEXPECTED`. */
 export function errorEntry(code: ErrorCode | OwnErrorCode): { code: string; entry: ErrorEntry } {
   if (Object.hasOwn(errorTable, code)) return { code, entry: errorTable[code as ErrorCode] }
   return isOwnCode(code) ? { code, entry: ownEntry } : { code: 'UNEXPECTED', entry: errorTable.UNEXPECTED }
